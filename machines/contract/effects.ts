@@ -1,0 +1,121 @@
+import type { ToolOutput } from './conversation.ts';
+import type { Fault } from './faults.ts';
+import type { Json } from './json.ts';
+import type { Reply, Usage } from './reply.ts';
+import type { ReportVerdict } from './report.ts';
+import type { Slug } from './slugs.ts';
+import type { ToolResult } from './tool-result.ts';
+
+/**
+ * The effects: all that a session asks of the world (D-1). A leaf of the actor tree requests one under a unique key
+ * built from counters; the host answers it with one delivery. Requests and outcomes are plain JSON.
+ */
+export type EffectKinds = {
+  /** Open the tools and look at the conversation handed in. Key `prepare`. */
+  prepare: { request: Record<string, never>; outcome: PrepareOutcome };
+  /** One LLM request. Key `turn-2/attempt-1/model`. */
+  model: { request: ModelRequest; outcome: ModelOutcome };
+  /** One invocation of a tool. Key `turn-2/attempt-1/tool-0`. */
+  tool: { request: ToolRequest; outcome: ToolOutcome };
+  /** Somebody's decision about a tool call. Key `turn-2/attempt-1/approval-0`. */
+  approval: { request: ToolRequest; outcome: ApprovalOutcome };
+  /** Let time pass. Key `turn-2/attempt-2/wait`, or `deadline`. */
+  wait: { request: WaitRequest; outcome: Record<string, never> };
+  /** Close the tools. Key `close`. */
+  close: { request: Record<string, never>; outcome: Record<string, never> };
+};
+
+export type EffectKind = keyof EffectKinds;
+export type EffectOf<K extends EffectKind> = { kind: K; key: string; request: EffectKinds[K]['request'] };
+export type Effect = { [K in EffectKind]: EffectOf<K> }[EffectKind];
+
+/** What a delivery brings to its leaf: the outcome, when it was delivered (epoch ms), and a number in [0, 1). */
+export type Delivered<K extends EffectKind> = { at: number; chance: number; outcome: EffectKinds[K]['outcome'] };
+
+export type PrepareOutcome =
+  /** `contextTokens`: the size of the first request. */
+  { ok: true; contextTokens: number } | { ok: false; slug: Slug; message: string };
+
+/** Which tools a request offers, and which calls of its reply are permitted (B-5). */
+export type Permission = 'all' | 'report';
+
+export type ModelRequest = {
+  turn: number;
+  attempt: number;
+  /** Index of the target. */
+  target: number;
+  /** The one ephemeral user message, or none (N-2). */
+  notice: string | null;
+  offer: Permission;
+  /** Whether the reply's text may be the report, so that its validator is asked (F-4). */
+  textMayReport: boolean;
+  /** Tokens of old tool results to leave out of the prompt (T-6). */
+  omitTokens: number;
+};
+
+/** One LLM request's outcome: a reply, or a fault, or both when the stream broke. */
+export type ModelOutcome = {
+  reply: Reply | null;
+  fault: Fault | null;
+  /** One for each call in the reply, in order. */
+  calls: CallFacts[];
+  /** What the format's validator says of the reply's text; null where it was not asked. */
+  textReport: ReportVerdict | null;
+  usage: Usage;
+  /** US dollars; null when the target has no prices. */
+  costUsd: number | null;
+  /** Tokens of the conversation with this reply in it, as the provider counted or as estimated. */
+  contextTokens: number;
+};
+
+/** What was found out about one tool call, for the rule that disposes of it. Small: the input stays outside. */
+export type CallFacts = {
+  callId: string;
+  name: string;
+  tool: 'unknown' | 'real' | 'progress' | 'report' | 'provider';
+  /** Whether the input is a JSON object that satisfies the tool's schema; `detail` says why it is not. */
+  input: 'valid' | 'malformed' | 'invalid';
+  /** What the model should know: which tools there are, what is wrong with the input; of a progress report, its text. */
+  detail: string;
+  /** Whether the input is a JSON object that came whole, not nothing. */
+  wholeInput: boolean;
+  needsApproval: boolean;
+  /** For the report tool: what the format's validator says. */
+  report: ReportVerdict | null;
+  /** For a tool that the provider executed: whether its result came, and was a success. */
+  provided: 'success' | 'failure' | 'missing' | null;
+};
+
+export type ToolRequest = { turn: number; attempt: number; index: number; callId: string; name: string };
+
+/** An invoked tool's outcome. `output` is what the model reads; `tokens` estimates it. */
+export type ToolOutcome = {
+  slug: Extract<Slug, 'tool_exec_failed' | 'tool_timeout' | 'interrupted'> | null;
+  result: ToolResult;
+  output: ToolOutput;
+  tokens: number;
+};
+
+export type ApprovalOutcome =
+  | { decision: 'approved'; reason: string | null }
+  | { decision: 'denied'; reason: string | null }
+  | { decision: 'timeout'; reason: null };
+
+/** `dueAt` is epoch ms; null waits for ever, which is how a session without a deadline has none. */
+export type WaitRequest = { dueAt: number | null };
+
+/** The events from outside that are no answer to an effect (D-2). */
+export type SessionStop = { type: 'session.stop' };
+export type SessionAbort = { type: 'session.abort'; reason: string };
+export type SessionSteer = { type: 'session.steer'; text: string };
+export type SessionCommand = SessionStop | SessionAbort | SessionSteer;
+
+/** The entries of a session's journal, in order: with the same input they bring about the same session (D-3). */
+export type Delivery =
+  | { at: number; chance: number; key: string; outcome: Json }
+  | { at: number; key: string; defect: string }
+  | { at: number; event: SessionCommand };
+
+export function attemptKey(turn: number, attempt: number): string {
+  return `turn-${turn}/attempt-${attempt}`;
+}

@@ -1,0 +1,112 @@
+import {
+  type AssistantMessage,
+  historyName,
+  type Message,
+  type ToolCallPart,
+  type ToolResultPart,
+} from './conversation.ts';
+
+/** What was wrong with the messages that a caller handed in, and was put right (C-6). */
+export type Repairs = {
+  /** Calls that had no answer and got one (`interrupted`). */
+  answered: number;
+  /** Answers without their call, dropped. */
+  orphansDropped: number;
+  /** Messages and parts without content, and calls of the provider's own tools without their result, dropped. */
+  emptyDropped: number;
+  /** Calls whose id was missing or used before, renamed with their answer. */
+  renamed: number;
+};
+
+/**
+ * Makes messages well formed (C-6): every call is answered at once after it, in the order of the calls; orphan and
+ * second answers and empty messages are dropped; ids of calls are unique. Doing it twice changes nothing.
+ */
+export function repairConversation(messages: readonly Message[]): { messages: Message[]; repairs: Repairs } {
+  const repairs: Repairs = { answered: 0, orphansDropped: 0, emptyDropped: 0, renamed: 0 };
+  const answers = new Answers(messages);
+  const taken = new Set<string>();
+  const repaired: Message[] = [];
+  for (const [position, message] of messages.entries()) {
+    if (message.role === 'tool') continue;
+    if (message.role === 'user') {
+      const content = message.content.filter((part) => part.type !== 'text' || part.text.trim() !== '');
+      repairs.emptyDropped += message.content.length - content.length || (content.length === 0 ? 1 : 0);
+      if (content.length > 0) repaired.push({ ...message, content });
+      continue;
+    }
+    const content = withContent(message);
+    repairs.emptyDropped += message.content.length - content.length || (content.length === 0 ? 1 : 0);
+    if (content.length === 0) continue;
+    const results: ToolResultPart[] = [];
+    const parts = content.map((part, index) => {
+      if (part.type !== 'tool-call' || part.providerExecuted === true) return part;
+      const call = uniquelyNamed(part, `call_0_${position}_${index}`, taken);
+      if (call.toolCallId !== part.toolCallId) repairs.renamed += 1;
+      const answer = answers.take(part.toolCallId, position);
+      if (answer === null) repairs.answered += 1;
+      results.push(answerTo(call, answer));
+      return call;
+    });
+    repaired.push({ ...message, content: parts });
+    if (results.length > 0) repaired.push({ role: 'tool', content: results });
+  }
+  repairs.orphansDropped = answers.left();
+  return { messages: repaired, repairs };
+}
+
+/** The answers in the messages, by the id of their call, each taken once. */
+class Answers {
+  private readonly byId = new Map<string, { position: number; part: ToolResultPart }[]>();
+  private count = 0;
+
+  constructor(messages: readonly Message[]) {
+    for (const [position, message] of messages.entries()) {
+      if (message.role !== 'tool') continue;
+      for (const part of message.content) {
+        const list = this.byId.get(part.toolCallId);
+        if (list === undefined) this.byId.set(part.toolCallId, [{ position, part }]);
+        else list.push({ position, part });
+        this.count += 1;
+      }
+    }
+  }
+
+  /** The first answer to `id` that stands after `position`; those before it are orphans. */
+  take(id: string, position: number): ToolResultPart | null {
+    const list = this.byId.get(id) ?? [];
+    const index = list.findIndex((answer) => answer.position > position);
+    if (index === -1) return null;
+    this.count -= 1;
+    return list.splice(index, 1)[0]?.part ?? null;
+  }
+
+  left(): number {
+    return this.count;
+  }
+}
+
+function uniquelyNamed(call: ToolCallPart, derivedId: string, taken: Set<string>): ToolCallPart {
+  let toolCallId = call.toolCallId;
+  if (toolCallId.trim() === '' || taken.has(toolCallId)) toolCallId = derivedId;
+  while (taken.has(toolCallId)) toolCallId = `${toolCallId}_`;
+  taken.add(toolCallId);
+  return { ...call, toolCallId, toolName: historyName(call.toolName) };
+}
+
+function answerTo(call: ToolCallPart, answer: ToolResultPart | null): ToolResultPart {
+  const { toolCallId, toolName } = call;
+  if (answer !== null) return { ...answer, toolCallId, toolName };
+  const value = 'This call was interrupted: whether it was executed is unknown.';
+  return { type: 'tool-result', toolCallId, toolName, output: { type: 'error-text', value } };
+}
+
+/** The parts that a provider can be sent: no blank text, no unanswered call of a tool of its own, not reasoning alone. */
+function withContent(message: AssistantMessage): AssistantMessage['content'] {
+  const results = new Set(message.content.flatMap((part) => (part.type === 'tool-result' ? [part.toolCallId] : [])));
+  const content = message.content.filter((part) => {
+    if (part.type === 'text') return part.text.trim() !== '';
+    return part.type !== 'tool-call' || part.providerExecuted !== true || results.has(part.toolCallId);
+  });
+  return content.some((part) => part.type !== 'reasoning') ? content : [];
+}

@@ -1,0 +1,48 @@
+import type { JsonObject } from './json.ts';
+
+/** What the text of a tool call's input holds. */
+export type ParsedInput =
+  | { state: 'object'; value: JsonObject }
+  /** Nothing, which stands for `{}`. */
+  | { state: 'empty'; value: JsonObject }
+  | { state: 'malformed'; reason: string };
+
+/** Reads a tool call's input (C-5): one whole JSON object or nothing; never guessed, repaired or completed. */
+export function parseToolInput(text: string): ParsedInput {
+  if (text.trim() === '') return { state: 'empty', value: {} };
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return { state: 'malformed', reason: error instanceof Error ? error.message : 'not JSON' };
+  }
+  if (!isObject(value)) {
+    const kind = value === null ? 'null' : Array.isArray(value) ? 'an array' : `a ${typeof value}`;
+    return { state: 'malformed', reason: `the input is ${kind}, not an object` };
+  }
+  if (/__proto__|\\u/.test(text) && hasProtoKey(value)) {
+    return { state: 'malformed', reason: 'the input has a key named __proto__' };
+  }
+  return { state: 'object', value };
+}
+
+/** How an input is kept in the history, so that every provider accepts the conversation (C-2). */
+export function historyInput(text: string): JsonObject {
+  const parsed = parseToolInput(text);
+  return parsed.state === 'malformed' ? { malformed_input: text } : parsed.value;
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function hasProtoKey(root: unknown): boolean {
+  const rest: unknown[] = [root];
+  while (rest.length > 0) {
+    const value = rest.pop();
+    if (typeof value !== 'object' || value === null) continue;
+    if (Object.hasOwn(value, '__proto__')) return true;
+    rest.push(...Object.values(value));
+  }
+  return false;
+}

@@ -1,0 +1,42 @@
+/** The machines and their contract: what decides. Nothing here reads a clock, chance, the network or the disk. */
+export { attemptMachine } from './attempt/attempt.machine.ts';
+export type * from './attempt/attempt.types.ts';
+export { backoffMs, longestWaitMs } from './contract/backoff.ts';
+export { type ContextSize, type ContextVerdict, type ContextWindow, guardContext } from './contract/context.ts';
+export * from './contract/conversation.ts';
+export { type Counters, count, emptyCounters } from './contract/counters.ts';
+export type * from './contract/effects.ts';
+export type * from './contract/events.ts';
+export { type Fault, type FaultKind, faultSlug } from './contract/faults.ts';
+export type { Json, JsonObject } from './contract/json.ts';
+export { effectLeaf, type HostEvent, type LeafEvent, type LeafRef, leaves } from './contract/leaf.ts';
+export {
+  type Bound,
+  type Budget,
+  type CollapseReason,
+  collapsed,
+  requestBound,
+  requestsLeft,
+  type Spent,
+} from './contract/limits.ts';
+export { composeNotice, type NoticeOccasion, noticePrefix, noticeTable } from './contract/notice.ts';
+export { type Repairs, repairConversation } from './contract/repair.ts';
+export * from './contract/reply.ts';
+export type * from './contract/report.ts';
+export { type Slug, slugs, unionOfSlugs } from './contract/slugs.ts';
+export {
+  afterFault,
+  afterReply,
+  chooseTarget,
+  freshTargets,
+  type TargetChoice,
+  type TargetState,
+} from './contract/targets.ts';
+export { historyInput, type ParsedInput, parseToolInput } from './contract/tool-input.ts';
+export { failure, type ToolResult } from './contract/tool-result.ts';
+export { sessionMachine } from './session/session.machine.ts';
+export type * from './session/session.types.ts';
+export { toolCallMachine } from './tool-call/tool-call.machine.ts';
+export type * from './tool-call/tool-call.types.ts';
+export { turnMachine } from './turn/turn.machine.ts';
+export type * from './turn/turn.types.ts';

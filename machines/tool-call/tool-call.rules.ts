@@ -1,0 +1,150 @@
+import type { CallFacts, ToolOutcome } from '../contract/effects.ts';
+import type { Slug } from '../contract/slugs.ts';
+import { failure } from '../contract/tool-result.ts';
+import type { Answer, Circumstances, Disposition } from './tool-call.types.ts';
+
+/**
+ * What happens with each call of a reply, in order (C-1, C-5, B-5, T-2). One call's fate depends on those before it
+ * twice over: real calls beyond the limit are refused, and of several valid reports the first one counts (F-2).
+ */
+export function disposeAll(calls: readonly CallFacts[], circumstances: Circumstances): Disposition[] {
+  let realCalls = 0;
+  let reportAccepted = false;
+  return calls.map((call) => {
+    const disposition = dispose(call, circumstances, { realCalls, reportAccepted });
+    if (disposition.kind === 'run' || disposition.kind === 'approve') realCalls += 1;
+    if (call.tool === 'report' && disposition.kind === 'acknowledge') reportAccepted = true;
+    return disposition;
+  });
+}
+
+function dispose(
+  call: CallFacts,
+  circumstances: Circumstances,
+  before: { realCalls: number; reportAccepted: boolean },
+): Disposition {
+  if (call.tool === 'provider') return disposeProvided(call);
+  if (!circumstances.replyComplete) {
+    return refuse('stream_interrupted', 'Your reply broke off, so this call was not executed. Send it again.');
+  }
+  if (circumstances.replyTruncated && !call.wholeInput) {
+    return refuse(
+      'response_truncated',
+      'Your reply was cut off by the output limit before the input of this call was whole, so it was not executed. Send it again, with a shorter input.',
+    );
+  }
+  if (call.tool === 'unknown') {
+    return refuse('unknown_tool', `There is no tool named ${JSON.stringify(call.name)}. ${call.detail}`.trim());
+  }
+  if (circumstances.permission === 'report' && call.tool !== 'report') {
+    return refuse('tool_not_permitted', 'This is the last turn: only the final report is permitted.');
+  }
+  if (call.input === 'malformed') {
+    return refuse('malformed_tool_call', `The input is not a JSON object: ${call.detail}. It was not executed.`);
+  }
+  if (call.tool === 'report') return disposeReport(call, before.reportAccepted);
+  if (call.input === 'invalid') {
+    return refuse('invalid_tool_input', `The input does not satisfy the tool's schema: ${call.detail}`);
+  }
+  if (call.tool === 'progress') return { kind: 'acknowledge', message: 'Progress noted.' };
+  if (before.realCalls >= circumstances.maxToolCalls) {
+    return refuse(
+      'tool_limit',
+      `At most ${circumstances.maxToolCalls} tool calls are executed in a turn; this one was beyond that.`,
+    );
+  }
+  if (!call.needsApproval) return { kind: 'run' };
+  if (circumstances.stopRequested) return refuse('stopped', cutShortTexts.stopped);
+  return { kind: 'approve' };
+}
+
+/** A call of the provider's own tool is answered by the provider; without its result the outcome is unknown. */
+function disposeProvided(call: CallFacts): Disposition {
+  if (call.provided === 'missing' || call.provided === null) {
+    return refuse('interrupted', 'The provider gave no result for this call.');
+  }
+  return { kind: 'provided', success: call.provided === 'success' };
+}
+
+function disposeReport(call: CallFacts, reportAccepted: boolean): Disposition {
+  if (call.report === null) return refuse('final_report_missing', 'The report is missing.');
+  if (!call.report.valid) return refuse(call.report.slug, `The report was rejected: ${call.report.reasons}`);
+  if (reportAccepted) return refuse('final_report_repeated', 'A report was already accepted; this one was ignored.');
+  return { kind: 'acknowledge', message: 'The report was accepted.' };
+}
+
+function refuse(slug: Slug, message: string): Disposition {
+  return { kind: 'refuse', slug, message };
+}
+
+/** The answer of a call that was settled without any effect: refused, acknowledged, or executed by the provider. */
+export function settled(disposition: Disposition): Answer {
+  switch (disposition.kind) {
+    case 'refuse':
+      return unexecuted(disposition.slug, disposition.message, null);
+    case 'acknowledge': {
+      const { message } = disposition;
+      const result = { success: true, value: null, message };
+      return {
+        executed: false,
+        slug: null,
+        result,
+        output: { type: 'text', value: message },
+        ...costing(message, null),
+      };
+    }
+    case 'provided': {
+      const message = 'Executed by the provider; its result stands in the reply.';
+      return {
+        executed: true,
+        slug: disposition.success ? null : 'tool_exec_failed',
+        result: { success: disposition.success, value: null, message },
+        output: { type: disposition.success ? 'text' : 'error-text', value: message },
+        tokens: 0,
+        at: null,
+      };
+    }
+    case 'approve':
+    case 'run':
+      return cutShort('internal_error', null);
+    default:
+      return disposition satisfies never;
+  }
+}
+
+const cutShortTexts = {
+  stopped: 'The session is being stopped, so nobody could be asked to approve this call. It was not executed.',
+  aborted: 'The session was aborted. This call was not executed, or its outcome is unknown.',
+  approval_timeout: 'Nobody approved this call in time. It was not executed.',
+  internal_error: 'The tool could not be run because of an internal error.',
+} as const;
+
+/** The answer of a call that something beyond it cut short. Its outcome does not count as executed (T-2). */
+export function cutShort(slug: keyof typeof cutShortTexts, at: number | null): Answer {
+  return unexecuted(slug, cutShortTexts[slug], at);
+}
+
+/** A denial is an answer with its reason, so that the model can go another way. */
+export function denied(reason: string | null, at: number): Answer {
+  const answer = unexecuted('tool_not_permitted', reason === null ? 'Denied.' : `Denied: ${reason}`, at);
+  return { ...answer, output: reason === null ? { type: 'execution-denied' } : { type: 'execution-denied', reason } };
+}
+
+/** The answer of a call whose tool was invoked, whatever came of it (T-2). */
+export function executed({ slug, result, output, tokens }: ToolOutcome, at: number): Answer {
+  return { executed: true, slug, result, output, tokens, at };
+}
+
+function unexecuted(slug: Slug, message: string, at: number | null): Answer {
+  return {
+    executed: false,
+    slug,
+    result: failure(message),
+    output: { type: 'error-text', value: message },
+    ...costing(message, at),
+  };
+}
+
+function costing(message: string, at: number | null): { tokens: number; at: number | null } {
+  return { tokens: Math.ceil(message.length / 4), at };
+}

@@ -1,0 +1,210 @@
+/**
+ * The turn machine: one step of progress, in at most `maxRetries` attempts (B-1, B-3). It owns retries, waiting and the
+ * choice of target (T-3, P-2, P-3). Rules: turn.rules.ts. Started by the session machine, one turn after the other.
+ */
+import { assign, emit, enqueueActions, not, sendParent, setup } from 'xstate';
+import { attemptMachine } from '../attempt/attempt.machine.ts';
+import type { AttemptOutput } from '../attempt/attempt.types.ts';
+import { attemptKey } from '../contract/effects.ts';
+import type { Fact } from '../contract/events.ts';
+import { leaves } from '../contract/leaf.ts';
+import {
+  afterAttempt,
+  attemptFact,
+  attemptInput,
+  attemptsRemain,
+  brokenAttempt,
+  budgetRemains,
+  collapseRequests,
+  exclusionFact,
+  freshTurn,
+  nextTarget,
+  outputOf,
+  targetsRemain,
+} from './turn.rules.ts';
+import type { TurnContext, TurnInput, TurnOutput } from './turn.types.ts';
+
+export const turnMachine = setup({
+  types: {
+    context: {} as TurnContext,
+    input: {} as TurnInput,
+    output: {} as TurnOutput,
+    events: {} as { type: 'session.stop' } | { type: 'session.abort' },
+    emitted: {} as Fact,
+    children: {} as { attempt: 'attempt'; wait: 'wait' },
+    meta: {} as { rules: string[] },
+    tags: {} as 'waiting',
+  },
+  actors: { attempt: attemptMachine, wait: leaves.wait },
+  actions: {
+    announceAttempt: emit(({ context }) => attemptFact(context)),
+    beginAttempt: assign(({ context }) => {
+      const choice = nextTarget(context);
+      return { attempt: context.attempt + 1, current: choice.kind === 'free' ? choice.target : context.current };
+    }),
+    planWait: assign(({ context }) => {
+      const choice = nextTarget(context);
+      return { waiting: choice.kind === 'wait' ? { target: choice.target, dueAt: choice.dueAt } : null };
+    }),
+    announceWait: emit(({ context }) => ({
+      type: 'wait.started',
+      turn: context.turn,
+      attempt: context.attempt + 1,
+      target: context.targets[context.waiting?.target ?? 0]?.name ?? '',
+      dueAt: context.waiting?.dueAt ?? context.at,
+    })),
+    announceWaited: emit(({ context: { turn, attempt } }) => ({ type: 'wait.ended', turn, attempt: attempt + 1 })),
+    beginWaitedAttempt: assign(({ context }) => ({
+      attempt: context.attempt + 1,
+      current: context.waiting?.target ?? context.current,
+      waiting: null,
+    })),
+    takeAttempt: assign(({ context }, { output }: { output: AttemptOutput }) => afterAttempt(context, output)),
+    announceBrokenAttempt: emit(
+      ({ context: { turn, attempt, targets, current } }, { message }: { message: string }) => ({
+        type: 'attempt.failed',
+        turn,
+        attempt,
+        target: targets[current]?.name ?? '',
+        slugs: ['internal_error'],
+        detail: message,
+      }),
+    ),
+    announceExclusion: enqueueActions(({ context, enqueue }) => {
+      const fact = exclusionFact(context);
+      if (fact !== null) enqueue.emit(fact);
+    }),
+    requestCollapse: enqueueActions(({ context, enqueue }) => {
+      for (const request of collapseRequests(context)) enqueue(sendParent(request));
+    }),
+    noteStop: assign({ stopRequested: true }),
+    passOn: enqueueActions(({ event, enqueue }) => {
+      if (event.type === 'session.stop' || event.type === 'session.abort') enqueue.sendTo('attempt', event);
+    }),
+    announceEnd: emit(
+      ({ context: { turn, attempt } }, { outcome }: { outcome: 'succeeded' | 'finished' | 'aborted' }) => ({
+        type: `turn.${outcome}`,
+        turn,
+        attempts: attempt,
+      }),
+    ),
+    announceExhaustion: emit(({ context: { turn, attempt, last } }) => ({
+      type: 'turn.exhausted',
+      turn,
+      attempts: attempt,
+      slugs: last?.slugs ?? [],
+    })),
+  },
+  guards: {
+    attemptsRemain: ({ context }) => attemptsRemain(context),
+    budgetRemains: ({ context }) => budgetRemains(context),
+    targetsRemain: ({ context }) => targetsRemain(context),
+    targetIsFree: ({ context }) => nextTarget(context).kind === 'free',
+    attemptWas: ({ context }, { status }: { status: AttemptOutput['status'] }) => context.last?.status === status,
+  },
+}).createMachine({
+  id: 'turn',
+  description: 'One step of progress: attempts until one succeeds, or none is left.',
+  context: ({ input }) => freshTurn(input),
+  initial: 'choosing',
+  on: { 'session.stop': { actions: 'noteStop' } },
+  states: {
+    choosing: {
+      description: 'May there be another attempt, and where does it go?',
+      meta: { rules: ['B-1', 'B-2', 'B-3', 'P-2', 'P-3'] },
+      always: [
+        { guard: not('attemptsRemain'), target: 'exhausted' },
+        { guard: not('budgetRemains'), target: 'exhausted' },
+        { guard: not('targetsRemain'), target: 'exhausted' },
+        { guard: 'targetIsFree', target: 'attempting', actions: 'beginAttempt' },
+        { target: 'backingOff', actions: 'planWait' },
+      ],
+    },
+    attempting: {
+      description: 'An attempt is under way.',
+      meta: { rules: ['B-6', 'T-1', 'T-3'] },
+      entry: 'announceAttempt',
+      invoke: {
+        id: 'attempt',
+        src: 'attempt',
+        input: ({ context }) => attemptInput(context),
+        onDone: {
+          target: 'judging',
+          actions: { type: 'takeAttempt', params: ({ event }) => ({ output: event.output }) },
+        },
+        onError: {
+          target: 'judging',
+          actions: [
+            { type: 'announceBrokenAttempt', params: ({ event }) => ({ message: String(event.error) }) },
+            { type: 'takeAttempt', params: () => ({ output: brokenAttempt() }) },
+          ],
+        },
+      },
+      on: {
+        'session.stop': { actions: ['noteStop', 'passOn'] },
+        'session.abort': { actions: 'passOn' },
+      },
+    },
+    judging: {
+      description: 'What came of the attempt?',
+      meta: { rules: ['B-3', 'B-4', 'T-3', 'F-2'] },
+      entry: ['announceExclusion', 'requestCollapse'],
+      always: [
+        { guard: { type: 'attemptWas', params: { status: 'finished' } }, target: 'finished' },
+        { guard: { type: 'attemptWas', params: { status: 'succeeded' } }, target: 'succeeded' },
+        { guard: { type: 'attemptWas', params: { status: 'aborted' } }, target: 'aborted' },
+        { target: 'choosing' },
+      ],
+    },
+    backingOff: {
+      description: 'No living target is free: the next attempt waits until the earliest one is.',
+      meta: { rules: ['P-3'] },
+      tags: 'waiting',
+      entry: 'announceWait',
+      invoke: {
+        id: 'wait',
+        src: 'wait',
+        input: ({ context }) => ({
+          key: `${attemptKey(context.turn, context.attempt + 1)}/wait`,
+          request: { dueAt: context.waiting?.dueAt ?? context.at },
+        }),
+        onDone: { target: 'attempting', actions: ['announceWaited', 'beginWaitedAttempt'] },
+        onError: { target: 'attempting', actions: ['announceWaited', 'beginWaitedAttempt'] },
+      },
+      on: { 'session.abort': 'aborted' },
+    },
+    finished: {
+      description: 'A report was accepted.',
+      meta: { rules: ['F-1'] },
+      entry: { type: 'announceEnd', params: { outcome: 'finished' } },
+      type: 'final',
+      output: 'finished',
+    },
+    succeeded: {
+      description: 'A tool was executed: the session goes on.',
+      meta: { rules: ['B-3', 'T-2'] },
+      entry: { type: 'announceEnd', params: { outcome: 'succeeded' } },
+      type: 'final',
+      output: 'succeeded',
+    },
+    exhausted: {
+      description: 'No attempt, no target or no budget is left.',
+      meta: { rules: ['B-3', 'P-2', 'P-3'] },
+      entry: 'announceExhaustion',
+      type: 'final',
+      output: 'exhausted',
+    },
+    aborted: {
+      description: 'The session was aborted.',
+      meta: { rules: ['D-2'] },
+      entry: { type: 'announceEnd', params: { outcome: 'aborted' } },
+      type: 'final',
+      output: 'aborted',
+    },
+  },
+  output: ({ context, event }) => outputOf(context, statusOf(event.output)),
+});
+
+function statusOf(output: unknown): TurnOutput['status'] {
+  return output === 'finished' || output === 'succeeded' || output === 'aborted' ? output : 'exhausted';
+}

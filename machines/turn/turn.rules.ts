@@ -1,0 +1,169 @@
+import type { AttemptInput, AttemptOutput } from '../attempt/attempt.types.ts';
+import type { Fact } from '../contract/events.ts';
+import { faultSlug } from '../contract/faults.ts';
+import { requestsLeft, type Spent } from '../contract/limits.ts';
+import { composeNotice } from '../contract/notice.ts';
+import { noUsage } from '../contract/reply.ts';
+import { unionOfSlugs } from '../contract/slugs.ts';
+import { afterFault, afterReply, chooseTarget, type TargetChoice } from '../contract/targets.ts';
+import type { CollapseRequest } from '../session/session.types.ts';
+import type { Exhaustion, TurnContext, TurnInput, TurnOutput } from './turn.types.ts';
+
+/** The turn before its first attempt. */
+export function freshTurn(input: TurnInput): TurnContext {
+  const reportOnly = input.isLastTurn || requestsLeft(input.budget, input.spent, input.at) === 'one';
+  return { ...input, attempt: 0, reportOnly, last: null, waiting: null };
+}
+
+/** `attempt < maxRetries`: all attempts of the turn count, the first included (B-1, B-2). */
+export function attemptsRemain({ attempt, maxAttempts }: TurnContext): boolean {
+  return attempt < maxAttempts;
+}
+
+export function budgetRemains({ budget, spent, at }: TurnContext): boolean {
+  return requestsLeft(budget, spent, at) !== 'none';
+}
+
+/** Some living target is free, or will be within the longest wait (P-2, P-3). */
+export function targetsRemain(context: TurnContext): boolean {
+  const { kind } = nextTarget(context);
+  return kind === 'free' || kind === 'wait';
+}
+
+/** Where the next attempt goes (P-2): on the turn's first, the target kept from before; after a failure, the next one. */
+export function nextTarget({ targets, current, last, at }: TurnContext): TargetChoice {
+  return chooseTarget(targets, last === null ? current : current + 1, at);
+}
+
+/** What the attempt under way is told. On the last turn's first attempt the tool list stays as it was (B-5). */
+export function attemptInput(context: TurnContext): AttemptInput {
+  const { turn, attempt, current, reportOnly, last, finish } = context;
+  const failed = last?.slugs ?? [];
+  return {
+    turn,
+    attempt,
+    target: { index: current, name: context.targets[current]?.name ?? '' },
+    notice: composeNotice({
+      failed,
+      reportOnly,
+      lastTurnSlugs: context.lastTurnSlugs,
+      finish,
+      turn,
+      attempt,
+      maxAttempts: context.maxAttempts,
+    }),
+    offer: reportOnly && attempt > 1 ? 'report' : 'all',
+    permission: reportOnly ? 'report' : 'all',
+    textMayReport: reportOnly || finish === 'text',
+    omitTokens: context.omitTokens,
+    maxToolCalls: context.maxToolCalls,
+    stopRequested: context.stopRequested,
+  };
+}
+
+/** The fact of an attempt's beginning: stated before its request is made (B-6). */
+export function attemptFact(context: TurnContext): Fact {
+  const { turn, attempt, target, notice } = attemptInput(context);
+  return { type: 'attempt.started', turn, attempt, target: target.name, notice };
+}
+
+/**
+ * What a turn knows after an attempt: how its target stands (P-2, P-3), and what the budget leaves: with the budget
+ * spent one more attempt is allowed, for the report alone. The attempts of a turn shrink and never grow.
+ */
+export function afterAttempt(context: TurnContext, output: AttemptOutput): Partial<TurnContext> {
+  const { budget, current } = context;
+  const at = output.at ?? context.at;
+  const spent = spentWith(context.spent, output);
+  const targets =
+    output.fault === null
+      ? afterReply(context.targets, current)
+      : afterFault(context.targets, current, output.fault, at, output.chance);
+  const left = requestsLeft(budget, spent, at);
+  const within = left === 'many' ? context.maxAttempts : left === 'one' ? context.attempt + 1 : context.attempt;
+  return {
+    last: output,
+    at,
+    spent,
+    targets,
+    reportOnly: context.reportOnly || left !== 'many',
+    lastTurnSlugs: left === 'many' ? context.lastTurnSlugs : unionOfSlugs(context.lastTurnSlugs, ['budget_exhausted']),
+    maxAttempts: Math.min(context.maxAttempts, within),
+  };
+}
+
+function spentWith(spent: Spent, { usage, costUsd }: AttemptOutput): Spent {
+  return {
+    requests: spent.requests + 1,
+    tokens: spent.tokens + usage.input + usage.output,
+    costUsd: spent.costUsd + (costUsd ?? 0),
+  };
+}
+
+/** An attempt machine that broke is a failed attempt all the same (B-2). */
+export function brokenAttempt(): AttemptOutput {
+  return {
+    status: 'failed',
+    slugs: ['internal_error'],
+    fault: null,
+    reportSlugs: [],
+    at: null,
+    chance: 0,
+    usage: noUsage,
+    costUsd: 0,
+    contextTokens: 0,
+    answerTokens: 0,
+  };
+}
+
+/** Why the turn cannot go on; null while it can. */
+export function exhaustionOf(context: TurnContext): Exhaustion | null {
+  if (!budgetRemains(context)) return { why: 'budget' };
+  if (!attemptsRemain(context)) {
+    return requestsLeft(context.budget, context.spent, context.at) === 'many' ? { why: 'attempts' } : { why: 'budget' };
+  }
+  const choice = nextTarget(context);
+  if (choice.kind === 'none') return { why: 'targets' };
+  return choice.kind === 'beyond' ? { why: 'limited', retryAt: choice.dueAt } : null;
+}
+
+/** The fact that says that the target of the attempt just made takes no more requests. */
+export function exclusionFact({ targets, current, last }: TurnContext): Fact | null {
+  const target = targets[current];
+  if (target?.status !== 'out' || last?.fault == null) return null;
+  return { type: 'target.excluded', target: target.name, slug: faultSlug(last.fault.kind) };
+}
+
+export function outputOf(context: TurnContext, status: TurnOutput['status']): TurnOutput {
+  const { last, attempt, targets, current, spent, at } = context;
+  return {
+    status,
+    exhaustion: status === 'exhausted' ? (exhaustionOf(context) ?? { why: 'attempts' }) : null,
+    slugs: last?.slugs ?? [],
+    detail: last?.fault?.message ?? null,
+    attempts: attempt,
+    targets,
+    current,
+    spent,
+    at,
+    contextTokens: last?.contextTokens ?? 0,
+    answerTokens: last?.answerTokens ?? 0,
+  };
+}
+
+/** What the attempt just made asks of the session (B-4): to end soon, because of its report or of the budget. */
+export function collapseRequests({ last, budget, spent, at }: TurnContext): CollapseRequest[] {
+  if (last === null || last.status === 'finished') return [];
+  const requests: CollapseRequest[] = [];
+  if (last.reportSlugs.length > 0) {
+    requests.push({
+      type: 'collapse.requested',
+      reason: 'final_report_rejected',
+      slugs: unionOfSlugs(last.reportSlugs),
+    });
+  }
+  if (requestsLeft(budget, spent, at) !== 'many') {
+    requests.push({ type: 'collapse.requested', reason: 'budget', slugs: ['budget_exhausted'] });
+  }
+  return requests;
+}

@@ -1,0 +1,29 @@
+import type { Message } from '../../machines/index.ts';
+
+/**
+ * Which tool results to leave out (T-6): the oldest ones, until `omitTokens` are freed. The rule that says how much is
+ * in the machines; what it says grows and never shrinks, so that the prompt's prefix changes as seldom as can be.
+ */
+export function omittedCalls(answerTokens: ReadonlyMap<string, number>, omitTokens: number): Set<string> {
+  const omitted = new Set<string>();
+  let freed = 0;
+  for (const [callId, tokens] of answerTokens) {
+    if (freed >= omitTokens) break;
+    omitted.add(callId);
+    freed += tokens;
+  }
+  return omitted;
+}
+
+const omittedText = '[This result was left out, because the conversation fills the context window.]';
+
+/** The message with the results of `omitted` calls left out; the answers stay, so that every call has one (C-1). */
+export function withoutResults(message: Message, omitted: ReadonlySet<string>): Message {
+  if (message.role !== 'tool' || !message.content.some((part) => omitted.has(part.toolCallId))) return message;
+  return {
+    ...message,
+    content: message.content.map((part) =>
+      omitted.has(part.toolCallId) ? { ...part, output: { type: 'text', value: omittedText } } : part,
+    ),
+  };
+}

@@ -1,0 +1,40 @@
+/** What can be wrong with a definition or a call of the API. Nothing else is ever thrown at a caller. */
+export type PawlErrorCode =
+  | 'invalid_agent'
+  | 'invalid_limit'
+  | 'invalid_model'
+  | 'invalid_tool'
+  | 'duplicate_tool'
+  | 'invalid_schema'
+  | 'invalid_format'
+  | 'invalid_budget'
+  | 'invalid_messages'
+  | 'invalid_options'
+  | 'invalid_agent_file';
+
+/** A programming error: `code` is closed, and the message names the field, the value and what is allowed. */
+export class PawlError extends Error {
+  override readonly name = 'PawlError';
+  readonly code: PawlErrorCode;
+
+  constructor(code: PawlErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** A value as an error message shows it: JSON where that is possible, cut at 120 characters. */
+export function shown(value: unknown): string {
+  let text: string | undefined;
+  try {
+    text = typeof value === 'function' ? 'a function' : JSON.stringify(value);
+  } catch {
+    text = undefined;
+  }
+  text ??= String(value);
+  return text.length > 120 ? `${text.slice(0, 117)}...` : text;
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : typeof error === 'string' ? error : shown(error);
+}

@@ -1,0 +1,120 @@
+import type { Delivery, Effect, EffectKind, EffectKinds, Json, SessionCommand } from '../../machines/index.ts';
+import { messageOf } from '../errors.ts';
+import type { Clock } from './clock.ts';
+import type { Host, KeyedDelivery } from './host.ts';
+
+/** How each kind of effect acts on the world. A rejection is a defect, never an expected fault (P-1, D-5). */
+export type Effects = {
+  [K in EffectKind]: (
+    request: EffectKinds[K]['request'],
+    context: { key: string; signal: AbortSignal },
+  ) => Promise<EffectKinds[K]['outcome']>;
+};
+
+export type MemoryDriverOptions = {
+  host: Host;
+  effects: Effects;
+  clock: Clock;
+  /** In [0, 1). */
+  chance: () => number;
+  /** Where commands go: the root of the actor tree. */
+  command: (event: SessionCommand) => void;
+  /** Before each delivery, in order: what a journal would hold (D-3). */
+  onDelivery: (delivery: Delivery) => void;
+  /** A result came for an effect that was settled, and was dropped (D-2). What comes after a cancel is not a result. */
+  onLate: (key: string) => void;
+};
+
+/** The memory driver: effects are promises, and deliveries a queue that is worked off one at a time. */
+export class MemoryDriver {
+  private readonly options: MemoryDriverOptions;
+  private readonly running = new Map<string, AbortController>();
+  private readonly queue: Delivery[] = [];
+  private delivering = false;
+
+  constructor(options: MemoryDriverOptions) {
+    this.options = options;
+  }
+
+  /** Starts the actor tree; what comes in meanwhile (from a listener, say) is delivered after. */
+  start(startTree: () => void): void {
+    this.delivering = true;
+    startTree();
+    this.pump();
+    this.workOff();
+  }
+
+  /** Starts and cancels what the actor tree has asked for. */
+  private pump(): void {
+    const { start, cancel } = this.options.host.drain();
+    for (const key of cancel) {
+      this.running.get(key)?.abort();
+      this.running.delete(key);
+    }
+    for (const effect of start) this.begin(effect);
+  }
+
+  command(event: SessionCommand): void {
+    this.enqueue({ at: this.options.clock.now(), event });
+  }
+
+  private begin(effect: Effect): void {
+    const { clock, chance } = this.options;
+    const controller = new AbortController();
+    this.running.set(effect.key, controller);
+    const settle = (delivery: KeyedDelivery) => {
+      if (controller.signal.aborted) return;
+      this.running.delete(effect.key);
+      this.enqueue(delivery);
+    };
+    this.perform(effect, controller.signal).then(
+      (outcome) => settle({ key: effect.key, at: clock.now(), chance: chance(), outcome: outcome as Json }),
+      (error) => settle({ key: effect.key, at: clock.now(), defect: messageOf(error) }),
+    );
+  }
+
+  private async perform(effect: Effect, signal: AbortSignal): Promise<EffectKinds[EffectKind]['outcome']> {
+    const { effects } = this.options;
+    const context = { key: effect.key, signal };
+    switch (effect.kind) {
+      case 'prepare':
+        return effects.prepare(effect.request, context);
+      case 'model':
+        return effects.model(effect.request, context);
+      case 'tool':
+        return effects.tool(effect.request, context);
+      case 'approval':
+        return effects.approval(effect.request, context);
+      case 'wait':
+        return effects.wait(effect.request, context);
+      case 'close':
+        return effects.close(effect.request, context);
+      default:
+        return effect satisfies never;
+    }
+  }
+
+  /** A delivery that comes while another is at work (a listener that aborts, say) waits its turn. */
+  private enqueue(delivery: Delivery): void {
+    this.queue.push(delivery);
+    if (this.delivering) return;
+    this.delivering = true;
+    this.workOff();
+  }
+
+  private workOff(): void {
+    try {
+      for (let next = this.queue.shift(); next !== undefined; next = this.queue.shift()) this.deliver(next);
+    } finally {
+      this.delivering = false;
+    }
+  }
+
+  private deliver(delivery: Delivery): void {
+    const { host, command, onDelivery, onLate } = this.options;
+    onDelivery(delivery);
+    if ('event' in delivery) command(delivery.event);
+    else if (!host.deliver(delivery)) onLate(delivery.key);
+    this.pump();
+  }
+}

@@ -1,0 +1,47 @@
+/** Pawl: LLM agent sessions that are bounded, answered and accounted for. */
+export type {
+  AssistantMessage,
+  CollapseReason,
+  Counters,
+  Fact,
+  Failure,
+  Fault,
+  FaultKind,
+  Json,
+  JsonObject,
+  Message,
+  Reply,
+  ReportSource,
+  ReportVerdict,
+  Slug,
+  ToolMessage,
+  ToolOutput,
+  ToolResult,
+  Usage,
+  UserMessage,
+} from '../machines/index.ts';
+export { slugs } from '../machines/index.ts';
+export { type Agent, type AgentDefinition, defineAgent, type Limits } from './define-agent.ts';
+export { PawlError, type PawlErrorCode } from './errors.ts';
+export type { Clock } from './host/clock.ts';
+export type { InputMessage } from './model/messages.ts';
+export type { Price } from './model/pricing.ts';
+export type { ModelSettings } from './model/request-model.ts';
+export type { EventListener, SessionEvent } from './observe/events.ts';
+export type { Logger } from './observe/log.ts';
+export type { AttemptRecord, CallRecord, TurnRecord } from './observe/records.ts';
+export { type Slice, slice } from './observe/slices.ts';
+export type { ReportFormat } from './report/format.ts';
+export type { ReportDefinition } from './report/registry.ts';
+export {
+  runSession,
+  type Session,
+  type SessionBudget,
+  type SessionOptions,
+  type SessionReport,
+  type SessionResult,
+  startSession,
+} from './start-session.ts';
+export type { ToolContext } from './tools/catalog.ts';
+export type { FunctionTool, LocalTool } from './tools/local.ts';
+export { ToolError } from './tools/result.ts';

@@ -1,0 +1,186 @@
+import type { ModelMessage } from 'ai';
+import { z } from 'zod';
+import type { FileData, FilePart, Json, Message, ToolOutput } from '../../machines/index.ts';
+import { PawlError, shown } from '../errors.ts';
+
+/** Messages handed in: the conversation of an earlier session, or the AI SDK's model messages (without `system`). */
+export type InputMessage = Message | ModelMessage;
+
+const data = z
+  .custom<Json>((value) => value !== undefined)
+  .transform((value): Json => JSON.parse(JSON.stringify(value)));
+const providerOptions = z.record(z.string(), z.record(z.string(), data)).optional();
+const options = { providerOptions };
+
+const bytes = z.union([z.instanceof(Uint8Array), z.instanceof(ArrayBuffer)]);
+const fileData = z
+  .union([
+    z.string(),
+    z.instanceof(URL),
+    bytes,
+    z.object({ type: z.literal('data'), data: z.union([z.string(), bytes]) }),
+    z.object({ type: z.literal('url'), url: z.union([z.string(), z.instanceof(URL)]) }),
+    z.object({ type: z.literal('text'), text: z.string() }),
+  ])
+  .transform(toFileData);
+
+const text = z.object({ type: z.literal('text'), text: z.string(), ...options });
+const file = z.object({
+  type: z.literal('file'),
+  data: fileData,
+  mediaType: z.string(),
+  filename: z.string().optional(),
+  ...options,
+});
+const image = z
+  .object({ type: z.literal('image'), image: fileData, mediaType: z.string().optional(), ...options })
+  .transform(({ image: pixels, mediaType = 'image/*', ...rest }) => ({
+    ...rest,
+    type: 'file' as const,
+    mediaType,
+    data: pixels,
+  }));
+const reasoning = z.object({ type: z.literal('reasoning'), text: z.string(), ...options });
+const reasoningFile = z.object({
+  type: z.literal('reasoning-file'),
+  data: fileData,
+  mediaType: z.string(),
+  ...options,
+});
+const custom = z.object({
+  type: z.literal('custom'),
+  kind: z.templateLiteral([z.string(), '.', z.string()]),
+  ...options,
+});
+const toolCall = z.object({
+  type: z.literal('tool-call'),
+  toolCallId: z.string(),
+  toolName: z.string(),
+  input: z.unknown().transform(toInput),
+  providerExecuted: z.boolean().optional(),
+  ...options,
+});
+const toolOutput = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('text'), value: z.string() }),
+  z.object({ type: z.literal('error-text'), value: z.string() }),
+  z.object({ type: z.literal('json'), value: data }),
+  z.object({ type: z.literal('error-json'), value: data }),
+  z.object({ type: z.literal('execution-denied'), reason: z.string().optional() }),
+  z.object({ type: z.literal('content'), value: z.array(z.union([text, file])) }),
+]);
+const toolResult = z.object({
+  type: z.literal('tool-result'),
+  toolCallId: z.string(),
+  toolName: z.string(),
+  output: toolOutput,
+  ...options,
+});
+
+const asParts = (content: string) => [{ type: 'text' as const, text: content }];
+const message = z.discriminatedUnion('role', [
+  z.object({
+    role: z.literal('user'),
+    content: z.union([z.string().transform(asParts), z.array(z.union([text, image, file]))]),
+    ...options,
+  }),
+  z.object({
+    role: z.literal('assistant'),
+    content: z.union([
+      z.string().transform(asParts),
+      z.array(z.union([text, file, reasoning, reasoningFile, custom, toolCall, toolResult])),
+    ]),
+    provider: z.string().optional(),
+    ...options,
+  }),
+  z.object({ role: z.literal('tool'), content: z.array(toolResult), ...options }),
+]);
+
+/** Reads messages handed in; `invalid_messages` names the one that is none, and what is allowed. */
+export function parseMessages(messages: readonly InputMessage[]): Message[] {
+  return messages.map((candidate, index) => {
+    const result = message.safeParse(candidate);
+    if (result.success) return withoutUndefined(result.data);
+    const issue = result.error.issues[0];
+    const path = ['messages', index, ...(issue?.path ?? [])].join('.');
+    throw new PawlError(
+      'invalid_messages',
+      `${path} is not valid (${issue?.message ?? 'unknown'}) in ${shown(candidate)}: allowed are user, assistant and tool messages in the shapes of the AI SDK; what a system message would say goes into the agent's instructions.`,
+    );
+  });
+}
+
+/** JSON has no undefined: optional fields that are not there are left out. */
+function withoutUndefined(value: z.infer<typeof message>): Message {
+  const plain: Message = JSON.parse(JSON.stringify(value));
+  return plain;
+}
+
+type AnyFileData =
+  | string
+  | URL
+  | Uint8Array
+  | ArrayBuffer
+  | { type: 'data'; data: string | Uint8Array | ArrayBuffer }
+  | { type: 'url'; url: string | URL }
+  | { type: 'text'; text: string };
+
+function toFileData(value: AnyFileData): FileData {
+  if (typeof value === 'string') {
+    return /^(https?:|data:)/.test(value) ? { type: 'url', url: value } : { type: 'data', data: value };
+  }
+  if (value instanceof URL) return { type: 'url', url: value.toString() };
+  if (value instanceof Uint8Array || value instanceof ArrayBuffer) return { type: 'data', data: base64(value) };
+  if (value.type === 'text') return value;
+  if (value.type === 'url') return { type: 'url', url: value.url.toString() };
+  return { type: 'data', data: typeof value.data === 'string' ? value.data : base64(value.data) };
+}
+
+function base64(value: Uint8Array | ArrayBuffer): string {
+  return Buffer.from(value instanceof ArrayBuffer ? new Uint8Array(value) : value).toString('base64');
+}
+
+/** Input that is not an object is kept as text, so that every provider accepts the conversation (C-2). */
+function toInput(input: unknown): Record<string, Json> {
+  if (typeof input === 'object' && input !== null && !Array.isArray(input)) return JSON.parse(JSON.stringify(input));
+  return { malformed_input: typeof input === 'string' ? input : (JSON.stringify(input) ?? '') };
+}
+
+/** The conversation in the AI SDK's shapes, for tools that look at it. */
+export function toModelMessages(messages: readonly Message[]): ModelMessage[] {
+  return messages.map((one): ModelMessage => {
+    switch (one.role) {
+      case 'user':
+        return { ...one, content: one.content.map((part) => (part.type === 'file' ? sdkFile(part) : part)) };
+      case 'assistant':
+        return {
+          role: 'assistant',
+          content: one.content
+            .filter((part) => part.type !== 'reasoning-file')
+            .map((part) => {
+              if (part.type === 'file') return sdkFile(part);
+              return part.type === 'tool-result' ? { ...part, output: sdkOutput(part.output) } : part;
+            }),
+        };
+      case 'tool':
+        return { ...one, content: one.content.map((part) => ({ ...part, output: sdkOutput(part.output) })) };
+      default:
+        return one satisfies never;
+    }
+  });
+}
+
+function sdkFile({ data: content, ...rest }: FilePart) {
+  return {
+    ...rest,
+    data: content.type === 'url' ? new URL(content.url) : content.type === 'data' ? content.data : content,
+  };
+}
+
+function sdkOutput(output: ToolOutput) {
+  if (output.type !== 'content') return output;
+  return { ...output, value: output.value.map((part) => (part.type === 'file' ? sdkOutputFile(part) : part)) };
+}
+
+function sdkOutputFile({ data: content, ...rest }: FilePart) {
+  return { ...rest, data: content.type === 'url' ? { type: 'url' as const, url: new URL(content.url) } : content };
+}

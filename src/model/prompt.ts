@@ -1,0 +1,188 @@
+import type {
+  LanguageModelV4FilePart,
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
+  LanguageModelV4ToolResultPart,
+} from '@ai-sdk/provider';
+import {
+  type AssistantPart,
+  appendMerged,
+  type FilePart,
+  type Message,
+  type ToolResultPart,
+  userMessage,
+} from '../../machines/index.ts';
+
+import { omittedCalls, withoutResults } from '../context/context-guard.ts';
+import { estimateMessageTokens } from '../context/tokens.ts';
+
+export type PromptRequest = {
+  provider: string;
+  instructions: string | null;
+  notice: string | null;
+  omitTokens: number;
+  /** Mark what the provider may cache (see `cacheMark`). */
+  promptCaching: 'auto' | 'off';
+};
+
+/** What a prompt is built from: the conversation as it lasts, which only ever grows at its end. */
+export type PromptSource = {
+  readonly messages: readonly Message[];
+  readonly answerTokens: ReadonlyMap<string, number>;
+};
+
+/**
+ * Builds the prompt of each request from the conversation (C-6, N-1, P-5). What was built for a provider before is
+ * kept and only added to, so that a turn costs the same however long the session is.
+ */
+export class PromptBuilder {
+  private readonly source: PromptSource;
+  private readonly built = new Map<string, Built>();
+  private readonly estimated = { taken: 0, tokens: 0 };
+
+  constructor(source: PromptSource) {
+    this.source = source;
+  }
+
+  build({ provider, instructions, notice, omitTokens, promptCaching }: PromptRequest): LanguageModelV4Prompt {
+    const lasting = this.lasting(provider, omitTokens);
+    const mark = promptCaching === 'auto' ? cacheMark(provider) : null;
+    const prompt: LanguageModelV4Prompt = lasting.slice();
+    const last = prompt.at(-1);
+    // The mark stays on the last lasting message; the notice comes after it and carries none (N-3).
+    if (mark !== null && last !== undefined) prompt[prompt.length - 1] = marked(last, mark);
+    if (instructions !== null && instructions !== '') {
+      const system: LanguageModelV4Message = { role: 'system', content: instructions };
+      prompt.unshift(mark === null ? system : marked(system, mark));
+    }
+    if (notice !== null) prompt.push(promptMessage(userMessage(notice)));
+    return prompt;
+  }
+
+  /** Estimated tokens of the conversation, for providers that do not count. */
+  estimateTokens(): number {
+    const { messages } = this.source;
+    for (; this.estimated.taken < messages.length; this.estimated.taken += 1) {
+      const message = messages[this.estimated.taken];
+      if (message !== undefined) this.estimated.tokens += estimateMessageTokens(message);
+    }
+    return this.estimated.tokens;
+  }
+
+  private lasting(provider: string, omitTokens: number): LanguageModelV4Message[] {
+    const { messages, answerTokens } = this.source;
+    let built = this.built.get(provider);
+    if (built === undefined || built.omitTokens !== omitTokens) {
+      built = { omitTokens, omitted: omittedCalls(answerTokens, omitTokens), taken: 0, merged: [], prompt: [] };
+      this.built.set(provider, built);
+    }
+    const firstNew = Math.max(0, built.merged.length - 1);
+    for (; built.taken < messages.length; built.taken += 1) {
+      const message = messages[built.taken];
+      const own = message === undefined ? null : ownedBy(withoutResults(message, built.omitted), provider);
+      if (own !== null) appendMerged(built.merged, own);
+    }
+    for (let index = firstNew; index < built.merged.length; index += 1) {
+      const message = built.merged[index];
+      if (message !== undefined) built.prompt[index] = promptMessage(message);
+    }
+    return built.prompt;
+  }
+}
+
+type Built = {
+  omitTokens: number;
+  omitted: Set<string>;
+  /** How many messages of the conversation are in it. */
+  taken: number;
+  merged: Message[];
+  prompt: LanguageModelV4Message[];
+};
+
+/** Reasoning, and what a provider executed itself, go back to the provider that made them and to no other (P-5). */
+function ownedBy(message: Message, provider: string): Message | null {
+  if (message.role !== 'assistant' || message.provider === undefined || message.provider === provider) return message;
+  const foreign = new Set(
+    message.content.flatMap((part) => (part.type === 'tool-call' && part.providerExecuted ? [part.toolCallId] : [])),
+  );
+  const content = message.content.filter((part) => isPortable(part, foreign));
+  return content.length === 0 ? null : { ...message, content };
+}
+
+function isPortable(part: AssistantPart, foreign: ReadonlySet<string>): boolean {
+  switch (part.type) {
+    case 'reasoning':
+    case 'reasoning-file':
+    case 'custom':
+      return false;
+    case 'tool-call':
+    case 'tool-result':
+      return !foreign.has(part.toolCallId);
+    case 'text':
+    case 'file':
+      return true;
+    default:
+      return part satisfies never;
+  }
+}
+
+/** The conversation's shapes are the SDK's own but for URLs, which are text here, and for who made a message. */
+function promptMessage(message: Message): LanguageModelV4Message {
+  switch (message.role) {
+    case 'user':
+      return { ...message, content: message.content.map((part) => (part.type === 'file' ? promptFile(part) : part)) };
+    case 'assistant': {
+      const { provider: _, ...rest } = message;
+      return { ...rest, content: message.content.map(promptPart) };
+    }
+    case 'tool':
+      return { ...message, content: message.content.map(promptResult) };
+    default:
+      return message satisfies never;
+  }
+}
+
+type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'][number];
+
+function promptPart(part: AssistantPart): AssistantContent {
+  switch (part.type) {
+    case 'file':
+      return promptFile(part);
+    case 'reasoning-file': {
+      const { data } = part;
+      if (data.type === 'text') return { type: 'text', text: data.text };
+      return { ...part, data: data.type === 'url' ? { type: 'url', url: new URL(data.url) } : data };
+    }
+    case 'tool-result':
+      return promptResult(part);
+    default:
+      return part;
+  }
+}
+
+function promptResult(part: ToolResultPart): LanguageModelV4ToolResultPart {
+  const { output } = part;
+  if (output.type !== 'content') return { ...part, output };
+  const value = output.value.map((piece) => (piece.type === 'file' ? promptFile(piece) : piece));
+  return { ...part, output: { type: 'content', value } };
+}
+
+function promptFile(part: FilePart): LanguageModelV4FilePart {
+  const { data } = part;
+  return { ...part, data: data.type === 'url' ? { type: 'url', url: new URL(data.url) } : data };
+}
+
+type Mark = Record<string, { [key: string]: { type: string } }>;
+
+/** The option by which a provider is told what to cache; null where it needs none. */
+function cacheMark(provider: string): Mark | null {
+  if (/anthropic/.test(provider)) return { anthropic: { cacheControl: { type: 'ephemeral' } } };
+  if (/bedrock/.test(provider)) return { bedrock: { cachePoint: { type: 'default' } } };
+  return null;
+}
+
+function marked(message: LanguageModelV4Message, mark: Mark): LanguageModelV4Message {
+  const options = { ...message.providerOptions };
+  for (const [provider, option] of Object.entries(mark)) options[provider] = { ...options[provider], ...option };
+  return { ...message, providerOptions: options };
+}

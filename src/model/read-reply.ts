@@ -1,0 +1,245 @@
+import type {
+  JSONValue,
+  LanguageModelV4Content,
+  LanguageModelV4FinishReason,
+  LanguageModelV4StreamPart,
+  LanguageModelV4Usage,
+  SharedV4ProviderMetadata,
+  SharedV4Warning,
+} from '@ai-sdk/provider';
+import {
+  type FileData,
+  type Json,
+  noUsage,
+  type ProviderData,
+  type Reply,
+  type ReplyPart,
+  type ReplyText,
+  type Usage,
+  uniqueCallIds,
+} from '../../machines/index.ts';
+import { shown } from '../errors.ts';
+
+export type Delta = { kind: 'text' | 'reasoning' | 'tool-input'; toolName: string | null; delta: string };
+
+/**
+ * Builds one reply from the parts of a stream, or of a whole response, in the order they came (P-4). It keeps what
+ * came and judges nothing: unknown parts and reasons are data.
+ */
+export class ReplyReader {
+  private readonly content: ReplyPart[] = [];
+  private readonly texts = new Map<string, ReplyText>();
+  private readonly openInputs: { id: string; toolName: string }[] = [];
+  private readonly warnings: string[] = [];
+  private finishReason: Reply['finishReason'] = null;
+  private responseId: string | null = null;
+  private modelId: string | null = null;
+  usage: Usage = noUsage;
+  /** The errors that came in the stream, as they came. */
+  readonly errors: unknown[] = [];
+
+  /** Takes a part in; what it adds to the reply as it comes in, if anything. */
+  take(part: LanguageModelV4StreamPart): Delta | null {
+    switch (part.type) {
+      case 'text-start':
+      case 'reasoning-start':
+        this.openText(part.type === 'text-start' ? 'text' : 'reasoning', part.id, part.providerMetadata);
+        return null;
+      case 'text-delta':
+      case 'reasoning-delta': {
+        const kind = part.type === 'text-delta' ? 'text' : 'reasoning';
+        const text = this.texts.get(`${kind} ${part.id}`) ?? this.openText(kind, part.id, undefined);
+        text.text += part.delta;
+        addProviderData(text, part.providerMetadata);
+        return { kind, toolName: null, delta: part.delta };
+      }
+      case 'text-end':
+      case 'reasoning-end': {
+        const text = this.texts.get(`${part.type === 'text-end' ? 'text' : 'reasoning'} ${part.id}`);
+        if (text !== undefined) {
+          text.ended = true;
+          addProviderData(text, part.providerMetadata);
+        }
+        return null;
+      }
+      case 'tool-input-start':
+        this.openInputs.push({ id: part.id, toolName: part.toolName });
+        return null;
+      case 'tool-input-delta': {
+        const toolName = this.openInputs.findLast((input) => input.id === part.id)?.toolName ?? null;
+        return { kind: 'tool-input', toolName, delta: part.delta };
+      }
+      case 'tool-input-end':
+      case 'ping':
+      case 'raw':
+        return null;
+      case 'stream-start':
+        this.addWarnings(part.warnings);
+        return null;
+      case 'response-metadata':
+        this.responseId = part.id ?? this.responseId;
+        this.modelId = part.modelId ?? this.modelId;
+        return null;
+      case 'finish':
+        this.finish(part.finishReason, part.usage);
+        return null;
+      case 'error':
+        this.errors.push(part.error);
+        return null;
+      default:
+        return this.takeContent(part);
+    }
+  }
+
+  /** Takes in a part that a stream and a whole response have in common. */
+  takeContent(part: LanguageModelV4Content): Delta | null {
+    switch (part.type) {
+      case 'text':
+      case 'reasoning':
+        this.content.push({ type: part.type, text: part.text, ended: true, ...providerData(part.providerMetadata) });
+        return { kind: part.type, toolName: null, delta: part.text };
+      case 'tool-call': {
+        this.closeInput(part.toolCallId);
+        this.content.push({
+          type: 'tool-call',
+          callId: part.toolCallId,
+          name: part.toolName,
+          input: part.input,
+          providerExecuted: part.providerExecuted === true,
+          ...providerData(part.providerMetadata),
+        });
+        return null;
+      }
+      case 'tool-result':
+        if (part.preliminary === true) return null;
+        this.content.push({
+          type: 'tool-result',
+          callId: part.toolCallId,
+          name: part.toolName,
+          result: jsonOf(part.result),
+          isError: part.isError === true,
+          ...providerData(part.providerMetadata),
+        });
+        return null;
+      case 'file':
+      case 'reasoning-file':
+        this.content.push({
+          type: part.type,
+          mediaType: part.mediaType,
+          data: fileData(part.data),
+          ...providerData(part.providerMetadata),
+        });
+        return null;
+      case 'source':
+        this.content.push({ type: 'source', source: jsonOf(part) });
+        return null;
+      case 'custom':
+        this.content.push({ type: 'custom', kind: part.kind, ...providerData(part.providerMetadata) });
+        return null;
+      case 'tool-approval-request':
+        this.warnings.push(`the provider asked for an approval of call ${part.toolCallId}, which is not supported`);
+        return null;
+      default:
+        part satisfies never;
+        this.warnings.push(`an unknown part was left out: ${shown(part)}`);
+        return null;
+    }
+  }
+
+  finish(reason: LanguageModelV4FinishReason, usage: LanguageModelV4Usage): void {
+    this.finishReason = { unified: reason.unified, raw: reason.raw ?? null };
+    this.usage = usageOf(usage);
+  }
+
+  addWarnings(warnings: readonly SharedV4Warning[]): void {
+    for (const warning of warnings) this.warnings.push(shown(warning));
+  }
+
+  /** The reply so far; the ids of its calls are unique in the conversation (C-2). */
+  reply(provider: string, errors: string[], ids: { taken: ReadonlySet<string>; turn: number; attempt: number }): Reply {
+    const { finishReason, warnings, responseId, modelId } = this;
+    const calls = this.content.filter((part) => part.type === 'tool-call');
+    const unique = uniqueCallIds(
+      calls.map((call) => call.callId),
+      ids.taken,
+      ids.turn,
+      ids.attempt,
+    );
+    return {
+      provider,
+      content: withCallIds(this.content, unique),
+      finishReason,
+      openInputs: this.openInputs.length,
+      errors,
+      warnings,
+      responseId,
+      modelId,
+    };
+  }
+
+  private openText(kind: 'text' | 'reasoning', id: string, metadata: SharedV4ProviderMetadata | undefined): ReplyText {
+    const text: ReplyText = { type: kind, text: '', ended: false, ...providerData(metadata) };
+    this.texts.set(`${kind} ${id}`, text);
+    this.content.push(text);
+    return text;
+  }
+
+  /** An input that started has its call. Ids may repeat, so each call closes one input. */
+  private closeInput(id: string): void {
+    const index = this.openInputs.findIndex((input) => input.id === id);
+    if (index !== -1) this.openInputs.splice(index, 1);
+  }
+}
+
+/** Gives the calls their ids; a result of the provider's own tool follows the call that came before it. */
+function withCallIds(content: readonly ReplyPart[], ids: readonly string[]): ReplyPart[] {
+  const renamed = new Map<string, string>();
+  let calls = 0;
+  return content.map((part) => {
+    if (part.type === 'tool-call') {
+      const callId = ids[calls] ?? part.callId;
+      calls += 1;
+      renamed.set(part.callId, callId);
+      return callId === part.callId ? part : { ...part, callId };
+    }
+    if (part.type === 'tool-result') return { ...part, callId: renamed.get(part.callId) ?? part.callId };
+    return part;
+  });
+}
+
+function usageOf({ inputTokens, outputTokens }: LanguageModelV4Usage): Usage {
+  return {
+    input: inputTokens.total ?? 0,
+    output: outputTokens.total ?? 0,
+    reasoning: outputTokens.reasoning ?? 0,
+    cacheRead: inputTokens.cacheRead ?? 0,
+    cacheWrite: inputTokens.cacheWrite ?? 0,
+  };
+}
+
+/** What a provider says of a part goes back to it as the part's options (P-5). */
+function providerData(metadata: SharedV4ProviderMetadata | undefined): { providerOptions?: ProviderData } {
+  return metadata === undefined ? {} : { providerOptions: plain(metadata) };
+}
+
+function addProviderData(part: ReplyText, metadata: SharedV4ProviderMetadata | undefined): void {
+  if (metadata === undefined) return;
+  const merged: ProviderData = { ...part.providerOptions };
+  for (const [provider, data] of Object.entries(plain(metadata))) merged[provider] = { ...merged[provider], ...data };
+  part.providerOptions = merged;
+}
+
+function fileData(data: { type: 'data'; data: string | Uint8Array } | { type: 'url'; url: URL }): FileData {
+  if (data.type === 'url') return { type: 'url', url: data.url.toString() };
+  return { type: 'data', data: typeof data.data === 'string' ? data.data : Buffer.from(data.data).toString('base64') };
+}
+
+function plain(metadata: SharedV4ProviderMetadata): ProviderData {
+  const data: ProviderData = JSON.parse(JSON.stringify(metadata));
+  return data;
+}
+
+function jsonOf(value: JSONValue | object): Json {
+  const json: Json = JSON.parse(JSON.stringify(value) ?? 'null');
+  return json;
+}

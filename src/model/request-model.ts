@@ -1,0 +1,338 @@
+import {
+  type LanguageModelV4,
+  type LanguageModelV4CallOptions,
+  type LanguageModelV4FunctionTool,
+  type LanguageModelV4ProviderTool,
+  type LanguageModelV4StreamPart,
+  UnsupportedFunctionalityError,
+} from '@ai-sdk/provider';
+import {
+  type CallFacts,
+  type Fault,
+  isComplete,
+  type ModelOutcome,
+  type ModelRequest,
+  noUsage,
+  providerResults,
+  type Reply,
+  type ReplyCall,
+  type ReportVerdict,
+  replyCalls,
+  replyText,
+  type Usage,
+} from '../../machines/index.ts';
+import { estimateTokens } from '../context/tokens.ts';
+import type { Sighting } from '../observe/events.ts';
+import { classifyFault, timeoutFault } from './faults.ts';
+import { costOf, type Price } from './pricing.ts';
+import type { PromptBuilder } from './prompt.ts';
+import { ReplyReader } from './read-reply.ts';
+import type { Target } from './targets.ts';
+
+/** What is passed to every request as it is; `promptCaching` and `streaming` are ours. */
+export type ModelSettings = Pick<
+  LanguageModelV4CallOptions,
+  | 'temperature'
+  | 'maxOutputTokens'
+  | 'topP'
+  | 'topK'
+  | 'presencePenalty'
+  | 'frequencyPenalty'
+  | 'stopSequences'
+  | 'seed'
+  | 'reasoning'
+  | 'providerOptions'
+  | 'headers'
+> & {
+  /** `auto` marks what a provider should cache where it needs marks (N-3); default `auto`. */
+  promptCaching?: 'auto' | 'off';
+  /** false asks for whole responses, for models and gateways that cannot stream; default true. */
+  streaming?: boolean;
+};
+
+export type OfferedTool = LanguageModelV4FunctionTool | LanguageModelV4ProviderTool;
+
+export type ModelEffectOptions = {
+  targets: readonly Target[];
+  /** Prices by target name. */
+  pricing: Record<string, Price>;
+  settings: ModelSettings;
+  /** For the whole request, and between two parts of its stream; in ms. */
+  timeoutMs: number;
+  idleTimeoutMs: number;
+  prompts: PromptBuilder;
+  instructions: () => string | null;
+  tools: (offer: ModelRequest['offer']) => readonly OfferedTool[];
+  callIds: ReadonlySet<string>;
+  inspectCall: (call: ReplyCall, signal: AbortSignal) => Promise<CallFacts>;
+  validateText: (text: string, signal: AbortSignal) => Promise<ReportVerdict>;
+  /** Whether the size of the conversation matters to anybody (T-6). */
+  measuresContext: boolean;
+  sight: (sighting: Sighting) => void;
+  wantsDeltas: () => boolean;
+  now: () => number;
+  secrets: readonly string[];
+};
+
+/**
+ * The model effect (B-2): one LLM request, without any retry below it, and what came of it. Faults of the provider are
+ * outcomes (P-1); what this function throws is a defect. A stream that breaks keeps what had arrived (C-5).
+ */
+export async function requestModel(
+  options: ModelEffectOptions,
+  request: ModelRequest,
+  signal: AbortSignal,
+): Promise<ModelOutcome> {
+  const target = options.targets[request.target];
+  if (target === undefined) throw new Error(`there is no target ${request.target}`);
+  const timers = new RequestTimers(options, signal);
+  const reader = new ReplyReader();
+  let provider = '';
+  let began = false;
+  let fault: Fault | null = null;
+  try {
+    const model = await target.model().catch((error) => {
+      fault = classifyFault(error, options.now(), options.secrets);
+      return null;
+    });
+    if (model !== null) {
+      provider = model.provider;
+      const callOptions = buildCall(options, request, provider, timers.signal);
+      fault = await exchange(model, callOptions, options, timers, (part) => {
+        began = true;
+        take(reader, part, options, request);
+      });
+    }
+  } finally {
+    timers.clear();
+  }
+  if (fault === null && reader.errors.length > 0)
+    fault = classifyFault(reader.errors[0], options.now(), options.secrets);
+  const reply = began ? replyOf(reader, provider, options, request) : null;
+  for (const warning of reply?.warnings ?? []) options.sight({ type: 'model.warned', target: target.name, warning });
+  if (fault === null && (reply === null || !isComplete(reply))) fault = brokenOff(reply);
+  return outcomeOf(options, request, target, reader, reply, fault, signal);
+}
+
+function take(
+  reader: ReplyReader,
+  part: LanguageModelV4StreamPart,
+  { wantsDeltas, sight }: ModelEffectOptions,
+  { turn, attempt }: ModelRequest,
+): void {
+  const delta = reader.take(part);
+  if (delta !== null && wantsDeltas()) sight({ type: 'model.delta', turn, attempt, ...delta });
+}
+
+function replyOf(reader: ReplyReader, provider: string, options: ModelEffectOptions, request: ModelRequest): Reply {
+  const errors = reader.errors.map((error) => classifyFault(error, options.now(), options.secrets).message);
+  return reader.reply(provider, errors, { taken: options.callIds, turn: request.turn, attempt: request.attempt });
+}
+
+/** A stream that ended cleanly without saying that its reply is whole: the way to the provider failed. */
+function brokenOff(reply: Reply | null): Fault {
+  const reason =
+    reply?.finishReason == null ? 'without a finish' : `with the finish reason ${reply.finishReason.unified}`;
+  return { kind: 'network', message: `The stream ended ${reason}.`, status: null, retryAfterMs: null };
+}
+
+function buildCall(
+  { settings, prompts, instructions, tools }: ModelEffectOptions,
+  { offer, notice, omitTokens }: ModelRequest,
+  provider: string,
+  abortSignal: AbortSignal,
+): LanguageModelV4CallOptions {
+  const { promptCaching = 'auto', streaming: _, ...passed } = settings;
+  const offered = tools(offer);
+  const prompt = prompts.build({ provider, instructions: instructions(), notice, omitTokens, promptCaching });
+  return {
+    ...passed,
+    ...(offered.length > 0 && { tools: [...offered], toolChoice: { type: 'auto' } }),
+    prompt,
+    abortSignal,
+  };
+}
+
+/** Sends the request and hands on the parts of its reply; the fault that cut it short, if any. */
+async function exchange(
+  model: LanguageModelV4,
+  callOptions: LanguageModelV4CallOptions,
+  options: ModelEffectOptions,
+  timers: RequestTimers,
+  onPart: (part: LanguageModelV4StreamPart) => void,
+): Promise<Fault | null> {
+  try {
+    if (options.settings.streaming === false) await generate(model, callOptions, timers, onPart);
+    else await stream(model, callOptions, timers, onPart);
+    return timers.expired;
+  } catch (error) {
+    return timers.expired ?? classifyFault(error, options.now(), options.secrets);
+  }
+}
+
+async function stream(
+  model: LanguageModelV4,
+  callOptions: LanguageModelV4CallOptions,
+  timers: RequestTimers,
+  onPart: (part: LanguageModelV4StreamPart) => void,
+): Promise<void> {
+  let parts: ReadableStream<LanguageModelV4StreamPart>;
+  try {
+    ({ stream: parts } = await timers.orAborted(model.doStream(callOptions)));
+  } catch (error) {
+    // Said before anything was sent: the model cannot stream, so it is asked for a whole response.
+    if (UnsupportedFunctionalityError.isInstance(error)) return generate(model, callOptions, timers, onPart);
+    throw error;
+  }
+  const reader = parts.getReader();
+  // A cancelled stream ends its pending read, also where the provider ignores the signal.
+  const cancel = () => void reader.cancel().catch(() => undefined);
+  timers.signal.addEventListener('abort', cancel, { once: true });
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      timers.touch();
+      onPart(value);
+    }
+  } catch (error) {
+    cancel();
+    throw error;
+  } finally {
+    timers.signal.removeEventListener('abort', cancel);
+  }
+}
+
+async function generate(
+  model: LanguageModelV4,
+  callOptions: LanguageModelV4CallOptions,
+  timers: RequestTimers,
+  onPart: (part: LanguageModelV4StreamPart) => void,
+): Promise<void> {
+  const result = await timers.orAborted(model.doGenerate(callOptions));
+  onPart({ type: 'stream-start', warnings: result.warnings });
+  if (result.response !== undefined) onPart({ type: 'response-metadata', ...result.response });
+  for (const part of result.content) {
+    if (part.type === 'text' || part.type === 'reasoning') {
+      const id = '0';
+      const metadata = part.providerMetadata === undefined ? {} : { providerMetadata: part.providerMetadata };
+      onPart({ type: `${part.type}-start`, id, ...metadata });
+      onPart({ type: `${part.type}-delta`, id, delta: part.text });
+      onPart({ type: `${part.type}-end`, id });
+    } else {
+      onPart(part);
+    }
+  }
+  onPart({ type: 'finish', finishReason: result.finishReason, usage: result.usage });
+}
+
+async function outcomeOf(
+  options: ModelEffectOptions,
+  request: ModelRequest,
+  target: Target,
+  reader: ReplyReader,
+  reply: Reply | null,
+  fault: Fault | null,
+  signal: AbortSignal,
+): Promise<ModelOutcome> {
+  const results = reply === null ? new Map() : providerResults(reply);
+  const calls = await Promise.all(
+    (reply === null ? [] : replyCalls(reply)).map(async (call): Promise<CallFacts> => {
+      if (!call.providerExecuted) return options.inspectCall(call, signal);
+      const result = results.get(call.callId);
+      return providedFacts(call, result === undefined ? 'missing' : result.isError ? 'failure' : 'success');
+    }),
+  );
+  const text = reply === null ? '' : replyText(reply);
+  const asksText =
+    request.textMayReport && fault === null && text.trim() !== '' && calls.every((call) => call.tool === 'provider');
+  const usage = reply === null ? noUsage : reader.usage;
+  return {
+    reply,
+    fault,
+    calls,
+    textReport: asksText ? await options.validateText(text, signal) : null,
+    usage,
+    costUsd: reply === null ? 0 : costOf(usage, options.pricing[target.name]),
+    contextTokens: reply === null || !options.measuresContext ? 0 : contextTokens(usage, reply, options.prompts),
+  };
+}
+
+/** As the provider counted, or as estimated where it did not. */
+function contextTokens(usage: Usage, reply: Reply, prompts: PromptBuilder): number {
+  const counted = usage.input + usage.output;
+  return counted > 0 ? counted : prompts.estimateTokens() + estimateTokens(JSON.stringify(reply.content));
+}
+
+function providedFacts({ callId, name }: ReplyCall, provided: CallFacts['provided']): CallFacts {
+  const facts = { input: 'valid', detail: '', wholeInput: true, needsApproval: false, report: null } as const;
+  return { callId, name, tool: 'provider', ...facts, provided };
+}
+
+/** The two timeouts of a request, and one signal for them and for the effect's own abort. */
+class RequestTimers {
+  private readonly controller = new AbortController();
+  private readonly total: NodeJS.Timeout;
+  private idle: NodeJS.Timeout;
+  private readonly idleMs: number;
+  private readonly outer: AbortSignal;
+  private lastPartAt = performance.now();
+  /** The timeout that ended the request. */
+  expired: Fault | null = null;
+
+  constructor({ timeoutMs, idleTimeoutMs }: { timeoutMs: number; idleTimeoutMs: number }, outer: AbortSignal) {
+    this.outer = outer;
+    this.idleMs = idleTimeoutMs;
+    this.total = setTimeout(() => this.expire(`No whole reply came within ${timeoutMs} ms.`), timeoutMs);
+    this.idle = setTimeout(this.checkIdle, idleTimeoutMs);
+    if (outer.aborted) this.abort();
+    else outer.addEventListener('abort', this.abort, { once: true });
+  }
+
+  get signal(): AbortSignal {
+    return this.controller.signal;
+  }
+
+  /** A part has come: the idle timeout starts anew, when it next looks. */
+  touch(): void {
+    this.lastPartAt = performance.now();
+  }
+
+  /** What `promise` brings, or a rejection as soon as the request is aborted, heeded or not. */
+  async orAborted<T>(promise: PromiseLike<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const abort = () => reject(this.signal.reason);
+      if (this.signal.aborted) abort();
+      this.signal.addEventListener('abort', abort, { once: true });
+      promise.then(
+        (value) => {
+          this.signal.removeEventListener('abort', abort);
+          resolve(value);
+        },
+        (error) => {
+          this.signal.removeEventListener('abort', abort);
+          reject(error);
+        },
+      );
+    });
+  }
+
+  clear(): void {
+    clearTimeout(this.total);
+    clearTimeout(this.idle);
+    this.outer.removeEventListener('abort', this.abort);
+  }
+
+  private readonly abort = (): void => this.controller.abort(this.outer.reason);
+
+  private readonly checkIdle = (): void => {
+    const left = this.idleMs - (performance.now() - this.lastPartAt);
+    if (left > 0) this.idle = setTimeout(this.checkIdle, left);
+    else this.expire(`No part of the reply came for ${this.idleMs} ms.`);
+  };
+
+  private expire(message: string): void {
+    this.expired ??= timeoutFault(message);
+    this.controller.abort(new Error(message));
+  }
+}

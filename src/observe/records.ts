@@ -1,0 +1,127 @@
+import type {
+  Fact,
+  Failure,
+  Fault,
+  Json,
+  Reply,
+  ReportSource,
+  Slug,
+  ToolOutput,
+  ToolResult,
+  Usage,
+} from '../../machines/index.ts';
+
+/** What one turn did, for the result: everything that an operator would ask of it. Times are epoch ms. */
+export type TurnRecord = {
+  turn: number;
+  isLastTurn: boolean;
+  status: 'running' | 'finished' | 'succeeded' | 'exhausted' | 'aborted';
+  attempts: AttemptRecord[];
+};
+
+export type AttemptRecord = {
+  attempt: number;
+  target: string;
+  status: 'running' | 'finished' | 'succeeded' | 'failed' | 'aborted';
+  slugs: Slug[];
+  notice: string | null;
+  reply: Reply | null;
+  fault: Fault | null;
+  usage: Usage | null;
+  costUsd: number | null;
+  calls: CallRecord[];
+  startedAt: number;
+  endedAt: number | null;
+};
+
+export type CallRecord = {
+  index: number;
+  callId: string;
+  name: string;
+  executed: boolean;
+  slug: Slug | null;
+  result: ToolResult;
+  output: ToolOutput;
+};
+
+export type AcceptedReport = { source: ReportSource; content: Json };
+
+/** The turn records, the accepted report and the failure of a session, as a fold over its facts. */
+export class Records {
+  readonly turns: TurnRecord[] = [];
+  accepted: AcceptedReport | null = null;
+  failure: Failure | null = null;
+
+  apply(fact: Fact, at: number): void {
+    switch (fact.type) {
+      case 'turn.started':
+        this.turns.push({ turn: fact.turn, isLastTurn: fact.isLastTurn, status: 'running', attempts: [] });
+        return;
+      case 'turn.finished':
+      case 'turn.succeeded':
+      case 'turn.exhausted':
+      case 'turn.aborted': {
+        const record = this.turns.at(-1);
+        if (record !== undefined) record.status = endOf(fact.type);
+        return;
+      }
+      case 'attempt.started':
+        this.turns.at(-1)?.attempts.push({
+          attempt: fact.attempt,
+          target: fact.target,
+          status: 'running',
+          slugs: [],
+          notice: fact.notice,
+          reply: null,
+          fault: null,
+          usage: null,
+          costUsd: null,
+          calls: [],
+          startedAt: at,
+          endedAt: null,
+        });
+        return;
+      case 'attempt.replied': {
+        const record = this.attempt();
+        if (record === undefined) return;
+        const { reply, fault, usage, costUsd } = fact;
+        Object.assign(record, { reply, fault, usage, costUsd });
+        return;
+      }
+      case 'tool.answered': {
+        const { index, callId, name, executed, slug, result, output } = fact;
+        const calls = this.attempt()?.calls;
+        if (calls !== undefined) calls[index] = { index, callId, name, executed, slug, result, output };
+        return;
+      }
+      case 'attempt.failed':
+      case 'attempt.finished':
+      case 'attempt.succeeded':
+      case 'attempt.aborted': {
+        const record = this.attempt();
+        if (record === undefined) return;
+        record.status = endOf(fact.type);
+        record.endedAt = at;
+        if (fact.type === 'attempt.failed') record.slugs = fact.slugs;
+        return;
+      }
+      case 'report.accepted':
+        this.accepted = { source: fact.source, content: fact.content };
+        return;
+      case 'session.failed':
+      case 'session.aborted':
+        this.failure = fact.failure;
+        return;
+      default:
+        return;
+    }
+  }
+
+  attempt(): AttemptRecord | undefined {
+    return this.turns.at(-1)?.attempts.at(-1);
+  }
+}
+
+function endOf<E extends string>(type: `${'turn' | 'attempt'}.${E}`): E {
+  return type.slice(type.indexOf('.') + 1) as E;
+}

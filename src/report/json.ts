@@ -1,0 +1,31 @@
+import type { Json } from '../../machines/index.ts';
+import { messageOf } from '../errors.ts';
+import type { CompiledSchema } from '../model/schema.ts';
+import { accepted, missing, type ReportFormat, schemaFail } from './format.ts';
+
+/** JSON that satisfies the schema, or any JSON but null where there is none. A text must be JSON from end to end. */
+export function jsonFormat(schema: CompiledSchema | null): ReportFormat {
+  return {
+    name: 'json',
+    description: 'Your complete result as JSON that satisfies the schema of content.',
+    contentSchema: schema?.jsonSchema ?? {},
+    validate: async (content) => {
+      if (content === undefined) return missing('content is missing');
+      if (schema === null) return content === null ? missing('content is null') : accepted(plain(content));
+      const validation = await schema.validate(content);
+      return validation.valid ? accepted(plain(validation.value)) : schemaFail(validation.reasons);
+    },
+    parseText: (text) => {
+      try {
+        return { ok: true, content: JSON.parse(text) };
+      } catch (error) {
+        return { ok: false, reasons: `the text is not JSON from end to end: ${messageOf(error)}` };
+      }
+    },
+  };
+}
+
+function plain(value: unknown): Json {
+  const json: Json = JSON.parse(JSON.stringify(value) ?? 'null');
+  return json;
+}

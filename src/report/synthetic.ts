@@ -1,0 +1,69 @@
+import type { Counters, Failure } from '../../machines/index.ts';
+import { noticeTable, replyText, type Slug } from '../../machines/index.ts';
+import type { TurnRecord } from '../observe/records.ts';
+import { headOf } from '../text.ts';
+
+/** What a person can do about the reason of a failed session, where there is something. */
+const advice: Partial<Record<Slug, string>> = {
+  provider_auth: "Check the provider's API key: that it is set in the environment, is valid, and may use the model.",
+  provider_quota: "Check the provider's plan and billing, or add another model to the agent.",
+  invalid_request: 'Check the name of the model and the settings; the provider refused the request as it was.',
+  network_error: 'Check that the provider can be reached: the address, the network, and that the server is running.',
+  provider_timeout: 'The provider answered too slowly: allow more time, or try another model.',
+  provider_error: 'The provider failed: try again later, or add another model to the agent.',
+  rate_limited: 'The provider limits the rate: try again later, or add another model to the agent.',
+  tools_unavailable: 'Check that the tool servers can be started and reached.',
+  internal_error: 'This is a defect: the log holds the details.',
+};
+
+const quotedBytes = 4_000;
+
+/**
+ * The report of a session that has none of its own (F-5): what was attempted, why it failed, how often, what could be
+ * done about it, and the last text of the model.
+ */
+export function syntheticReport(
+  status: 'failed' | 'aborted',
+  prompt: string | null,
+  failure: Failure,
+  counters: Counters,
+  turns: readonly TurnRecord[],
+): string {
+  const { slugs, retryAt, detail } = failure;
+  const sections = [
+    status === 'aborted'
+      ? 'The session was aborted before a report was accepted.'
+      : 'The session failed: no report was accepted.',
+    prompt === null ? '' : `Asked for: ${headOf(prompt, 500)}`,
+    `Reasons: ${slugs.map((slug) => `${slug} (${noticeTable[slug].happened})`).join('; ')}.`,
+    detail === null ? '' : `The last fault: ${detail}`,
+    `Attempted: ${counted(counters.turns, 'turn')}, ${counted(counters.requests, 'request')}, ${counted(counters.failedAttempts, 'failed attempt')}, ${counted(counters.toolCalls.executed, 'executed tool call')}.`,
+    failedAttempts(turns),
+    retryAt === null ? '' : `The provider takes requests again from ${new Date(retryAt).toISOString()}.`,
+    ...slugs.flatMap((slug) => advice[slug] ?? []),
+    lastText(turns),
+  ];
+  return sections.filter((section) => section !== '').join('\n\n');
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** Why the attempts failed, and how often each reason came up. */
+function failedAttempts(turns: readonly TurnRecord[]): string {
+  const counts = new Map<Slug, number>();
+  for (const { attempts } of turns) {
+    for (const slug of attempts.flatMap((attempt) => attempt.slugs)) counts.set(slug, (counts.get(slug) ?? 0) + 1);
+  }
+  if (counts.size === 0) return '';
+  return `Failed attempts by reason: ${[...counts].map(([slug, count]) => `${slug} x ${count}`).join(', ')}.`;
+}
+
+function lastText(turns: readonly TurnRecord[]): string {
+  const texts = turns
+    .flatMap(({ attempts }) => attempts)
+    .flatMap(({ reply }) => (reply === null ? [] : [replyText(reply)]));
+  const last = texts.findLast((text) => text.trim() !== '');
+  return last === undefined ? '' : `The last text of the model:\n${headOf(last, quotedBytes)}`;
+}

@@ -1,0 +1,172 @@
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4Content,
+  LanguageModelV4FinishReason,
+  LanguageModelV4Prompt,
+  LanguageModelV4StreamPart,
+  LanguageModelV4Usage,
+} from '@ai-sdk/provider';
+
+/** A reply as a script writes it down. Everything is optional: `{}` is an empty reply. */
+export type RehearsedReply = {
+  text?: string;
+  reasoning?: string;
+  /** Tool calls; an `input` that is a string goes out as it is, however broken. */
+  calls?: readonly { name: string; input?: unknown; id?: string }[];
+  /** Default `tool-calls` with calls, else `stop`. */
+  finishReason?: LanguageModelV4FinishReason['unified'];
+  usage?: { input?: number; output?: number; reasoning?: number; cacheRead?: number; cacheWrite?: number };
+  /** Thrown instead of a reply, before anything came. */
+  throws?: unknown;
+  /** Sent as an error part after the content, and the finish part is left out. */
+  breaks?: unknown;
+  /** The stream ends without its finish part. */
+  cut?: boolean;
+  /** Ms before the reply begins. */
+  delayMs?: number;
+  /** The request is never answered; it ends when it is aborted. */
+  hangs?: boolean;
+};
+
+/** What a rehearsal may look at to make up its reply. */
+export type RehearsalRequest = {
+  /** How many requests came before. */
+  index: number;
+  prompt: LanguageModelV4Prompt;
+  /** Names of the tools that are offered. */
+  tools: string[];
+  /** The system notice that the request carries, if any. */
+  notice: string | null;
+  options: LanguageModelV4CallOptions;
+};
+
+export type RehearsalScript = readonly RehearsedReply[] | ((request: RehearsalRequest) => RehearsedReply);
+
+export type RehearsalModel = LanguageModelV4 & {
+  /** The requests so far, in order. */
+  readonly requests: RehearsalRequest[];
+};
+
+/**
+ * A language model that replies by a script (after its end, by its last reply again) or by a function of the request. It
+ * keeps what it was asked, and misbehaves as told.
+ */
+export function rehearsalModel(
+  script: RehearsalScript,
+  { provider = 'rehearsal', modelId = 'script' }: { provider?: string; modelId?: string } = {},
+): RehearsalModel {
+  const requests: RehearsalRequest[] = [];
+  const reply = (options: LanguageModelV4CallOptions): RehearsedReply => {
+    const request = {
+      index: requests.length,
+      prompt: options.prompt,
+      tools: (options.tools ?? []).map((tool) => tool.name),
+      notice: noticeIn(options.prompt),
+      options,
+    };
+    requests.push(request);
+    if (typeof script === 'function') return script(request);
+    return script[Math.min(request.index, script.length - 1)] ?? {};
+  };
+  return {
+    specificationVersion: 'v4',
+    provider,
+    modelId,
+    supportedUrls: {},
+    requests,
+    async doGenerate(options) {
+      const rehearsed = await begun(reply(options), options.abortSignal);
+      const content = contentOf(rehearsed, requests.length);
+      return { content, finishReason: finishReasonOf(rehearsed), usage: usageOf(rehearsed), warnings: [] };
+    },
+    async doStream(options) {
+      const rehearsed = await begun(reply(options), options.abortSignal);
+      const parts = partsOf(rehearsed, contentOf(rehearsed, requests.length));
+      return {
+        stream: new ReadableStream<LanguageModelV4StreamPart>({
+          start(controller) {
+            for (const part of parts) controller.enqueue(part);
+            controller.close();
+          },
+        }),
+      };
+    },
+  };
+}
+
+async function begun(rehearsed: RehearsedReply, signal: AbortSignal | undefined): Promise<RehearsedReply> {
+  if (rehearsed.hangs === true || rehearsed.delayMs !== undefined) await pause(rehearsed.delayMs, signal);
+  if (rehearsed.throws !== undefined) throw rehearsed.throws;
+  return rehearsed;
+}
+
+/** Waits for `delayMs`, or for ever; rejects when `signal` aborts. */
+function pause(delayMs: number | undefined, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timeout = delayMs === undefined ? undefined : setTimeout(resolve, delayMs);
+    const abort = () => {
+      clearTimeout(timeout);
+      reject(signal?.reason);
+    };
+    if (signal?.aborted) abort();
+    signal?.addEventListener('abort', abort, { once: true });
+  });
+}
+
+function contentOf({ text, reasoning, calls = [] }: RehearsedReply, request: number): LanguageModelV4Content[] {
+  return [
+    ...(reasoning === undefined ? [] : [{ type: 'reasoning' as const, text: reasoning }]),
+    ...(text === undefined ? [] : [{ type: 'text' as const, text }]),
+    ...calls.map(({ name, input = {}, id }, index) => ({
+      type: 'tool-call' as const,
+      toolCallId: id ?? `call-${request}-${index}`,
+      toolName: name,
+      input: typeof input === 'string' ? input : JSON.stringify(input),
+    })),
+  ];
+}
+
+function partsOf(rehearsed: RehearsedReply, content: readonly LanguageModelV4Content[]): LanguageModelV4StreamPart[] {
+  const parts: LanguageModelV4StreamPart[] = [{ type: 'stream-start', warnings: [] }];
+  for (const [index, part] of content.entries()) {
+    const id = String(index);
+    if (part.type === 'text' || part.type === 'reasoning') {
+      parts.push({ type: `${part.type}-start`, id }, { type: `${part.type}-delta`, id, delta: part.text });
+      parts.push({ type: `${part.type}-end`, id });
+    } else if (part.type === 'tool-call') {
+      const { toolCallId, toolName, input } = part;
+      parts.push({ type: 'tool-input-start', id: toolCallId, toolName });
+      parts.push(
+        { type: 'tool-input-delta', id: toolCallId, delta: input },
+        { type: 'tool-input-end', id: toolCallId },
+      );
+      parts.push(part);
+    }
+  }
+  if (rehearsed.breaks !== undefined) parts.push({ type: 'error', error: rehearsed.breaks });
+  else if (rehearsed.cut !== true) {
+    parts.push({ type: 'finish', finishReason: finishReasonOf(rehearsed), usage: usageOf(rehearsed) });
+  }
+  return parts;
+}
+
+function finishReasonOf({ finishReason, calls = [] }: RehearsedReply): LanguageModelV4FinishReason {
+  const unified = finishReason ?? (calls.length > 0 ? 'tool-calls' : 'stop');
+  return { unified, raw: unified };
+}
+
+function usageOf({ usage = {} }: RehearsedReply): LanguageModelV4Usage {
+  const { input = 10, output = 5, reasoning = 0, cacheRead = 0, cacheWrite = 0 } = usage;
+  return {
+    inputTokens: { total: input, noCache: input - cacheRead - cacheWrite, cacheRead, cacheWrite },
+    outputTokens: { total: output, text: output - reasoning, reasoning },
+  };
+}
+
+function noticeIn(prompt: LanguageModelV4Prompt): string | null {
+  const last = prompt.at(-1);
+  if (last?.role !== 'user') return null;
+  const text = last.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('');
+  return text.startsWith('system notice: ') ? text : null;
+}

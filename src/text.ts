@@ -1,0 +1,24 @@
+/** `text` as valid UTF-8 of at most `maxBytes` bytes: whole characters, from the start. */
+export function headOf(text: string, maxBytes: number): string {
+  const wellFormed = text.toWellFormed();
+  if (Buffer.byteLength(wellFormed) <= maxBytes) return wellFormed;
+  // A character takes at least one byte, so that no more than `maxBytes` of them can fit.
+  const bytes = Buffer.from(wellFormed.slice(0, maxBytes));
+  let end = Math.min(maxBytes, bytes.length);
+  while (end > 0 && isContinuation(bytes[end])) end -= 1;
+  return bytes.toString('utf8', 0, end);
+}
+
+/** The same from the end. */
+export function tailOf(text: string, maxBytes: number): string {
+  const wellFormed = text.toWellFormed();
+  if (Buffer.byteLength(wellFormed) <= maxBytes) return wellFormed;
+  const bytes = Buffer.from(wellFormed.slice(-maxBytes).toWellFormed());
+  let start = Math.max(0, bytes.length - maxBytes);
+  while (start < bytes.length && isContinuation(bytes[start])) start += 1;
+  return bytes.toString('utf8', start);
+}
+
+function isContinuation(byte: number | undefined): boolean {
+  return byte !== undefined && (byte & 0xc0) === 0x80;
+}

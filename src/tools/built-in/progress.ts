@@ -1,0 +1,28 @@
+import { type CatalogTool, functionTool } from '../catalog.ts';
+
+export const progressReportName = 'progress_report';
+
+/** The tool by which a model says how it is getting on: an event, and no step of progress (T-2). */
+export function progressReportTool(): CatalogTool {
+  return {
+    name: progressReportName,
+    kind: 'progress',
+    offered: functionTool(
+      progressReportName,
+      'Tells the user in one sentence how the work is getting on. It does not count as a step: call it beside the tools that do the work.',
+      {
+        type: 'object',
+        properties: { message: { type: 'string', minLength: 1, description: 'One sentence.' } },
+        required: ['message'],
+      },
+    ),
+    validate: (input) =>
+      typeof input.message === 'string' && input.message.trim() !== ''
+        ? { valid: true, value: input }
+        : { valid: false, reasons: 'message must be a string that is not blank' },
+    needsApproval: () => false,
+    execute: () => undefined,
+    toModelOutput: null,
+    judgeReport: null,
+  };
+}

@@ -1,0 +1,145 @@
+import type { ModelMessage, ToolSet } from 'ai';
+import type { FilePart, TextPart, ToolOutput } from '../../machines/index.ts';
+import { PawlError, shown } from '../errors.ts';
+import { toModelMessages } from '../model/messages.ts';
+import type { OfferedTool } from '../model/request-model.ts';
+import { type CompiledSchema, compileSchema } from '../model/schema.ts';
+import type { CatalogTool, ToolContext } from './catalog.ts';
+
+type SdkTool = ToolSet[string];
+
+/** A plain function as a tool: it takes any JSON object. */
+export type FunctionTool = (input: Record<string, never>, context: ToolContext) => unknown;
+
+/** A local tool as a user gives it: an AI SDK `tool()` as it is, or a plain function. */
+export type LocalTool = SdkTool | FunctionTool;
+
+/** Adapts a local tool; `invalid_tool` and `invalid_schema` name what cannot be used. */
+export function localTool(name: string, definition: LocalTool): CatalogTool {
+  if (typeof definition === 'function') return functionAsTool(name, definition);
+  if (typeof definition !== 'object' || definition === null) {
+    throw new PawlError(
+      'invalid_tool',
+      `tools.${name} is ${shown(definition)}: allowed are AI SDK tools and functions.`,
+    );
+  }
+  for (const field of ['contextSchema', 'onInputStart', 'onInputDelta'] as const) {
+    if (definition[field] === undefined) continue;
+    throw new PawlError('invalid_tool', `tools.${name}.${field} is set, which is not supported: leave it out.`);
+  }
+  const { execute, needsApproval, toModelOutput, onInputAvailable } = definition;
+  if (typeof execute !== 'function' && !(definition.type === 'provider' && definition.isProviderExecuted)) {
+    throw new PawlError(
+      'invalid_tool',
+      `tools.${name}.execute is ${shown(execute)}: a function is needed to run the tool.`,
+    );
+  }
+  const schema = compileSchema(definition.inputSchema, `tools.${name}.inputSchema`);
+  return {
+    name,
+    kind: 'real',
+    offered: offeredTool(name, definition, schema),
+    validate: (input) => schema.validate(input),
+    needsApproval: async (input, context) =>
+      typeof needsApproval === 'function' ? needsApproval(input, sdkOptions(context)) : needsApproval === true,
+    execute: async (input, context) => {
+      const options = sdkOptions(context);
+      await onInputAvailable?.({ input, ...options });
+      return execute?.(input, options);
+    },
+    toModelOutput:
+      toModelOutput === undefined
+        ? null
+        : async (output, input, toolCallId) => modelOutput(await toModelOutput({ toolCallId, input, output })),
+    judgeReport: null,
+  };
+}
+
+/** What the SDK tells a tool; the messages are translated only for a tool that looks at them. */
+function sdkOptions({ callId, signal, messages }: ToolContext) {
+  return {
+    toolCallId: callId,
+    abortSignal: signal,
+    context: {},
+    get messages(): ModelMessage[] {
+      return toModelMessages(messages());
+    },
+  };
+}
+
+function functionAsTool(name: string, run: FunctionTool): CatalogTool {
+  return {
+    name,
+    kind: 'real',
+    offered: { type: 'function', name, inputSchema: { type: 'object' } },
+    validate: (input) => ({ valid: true, value: input }),
+    needsApproval: () => false,
+    execute: (input, context) => run(input as Record<string, never>, context),
+    toModelOutput: null,
+    judgeReport: null,
+  };
+}
+
+async function offeredTool(name: string, definition: SdkTool, schema: CompiledSchema): Promise<OfferedTool> {
+  if (definition.type === 'provider') return { type: 'provider', name, id: definition.id, args: definition.args };
+  const { description, strict, inputExamples, providerOptions } = definition;
+  const text = typeof description === 'function' ? description({ context: {} }) : description;
+  return {
+    type: 'function',
+    name,
+    inputSchema: await schema.jsonSchema,
+    ...(text !== undefined && { description: text }),
+    ...(strict !== undefined && { strict }),
+    ...(inputExamples !== undefined && { inputExamples }),
+    ...(providerOptions !== undefined && { providerOptions }),
+  };
+}
+
+type SdkOutput = Awaited<ReturnType<NonNullable<SdkTool['toModelOutput']>>>;
+
+/** The SDK's shapes of a result, as the conversation keeps them: as JSON, files as data or URLs. */
+function modelOutput(output: SdkOutput): ToolOutput {
+  switch (output.type) {
+    case 'text':
+    case 'error-text':
+      return { type: output.type, value: output.value };
+    case 'json':
+    case 'error-json':
+      return { type: output.type, value: JSON.parse(JSON.stringify(output.value) ?? 'null') };
+    case 'execution-denied':
+      return output.reason === undefined ? { type: output.type } : { type: output.type, reason: output.reason };
+    case 'content':
+      return { type: 'content', value: output.value.map(contentPiece) };
+    default:
+      return output satisfies never;
+  }
+}
+
+type SdkPiece = Extract<SdkOutput, { type: 'content' }>['value'][number];
+
+function contentPiece(piece: SdkPiece): TextPart | FilePart {
+  switch (piece.type) {
+    case 'text':
+      return { type: 'text', text: piece.text };
+    case 'file-data':
+    case 'image-data':
+      return { type: 'file', mediaType: piece.mediaType, data: { type: 'data', data: piece.data } };
+    case 'file-url':
+      return { type: 'file', mediaType: piece.mediaType ?? '*/*', data: { type: 'url', url: piece.url } };
+    case 'image-url':
+      return { type: 'file', mediaType: 'image/*', data: { type: 'url', url: piece.url } };
+    case 'file': {
+      const { data, mediaType } = piece;
+      if (data.type === 'text') return { type: 'text', text: data.text };
+      if (data.type === 'url') return { type: 'file', mediaType, data: { type: 'url', url: data.url.toString() } };
+      if (data.type === 'data') return { type: 'file', mediaType, data: { type: 'data', data: base64(data.data) } };
+      return { type: 'text', text: `[a file that only its provider can read: ${shown(data)}]` };
+    }
+    default:
+      return { type: 'text', text: `[content of a kind that cannot be passed on: ${piece.type}]` };
+  }
+}
+
+function base64(data: string | Uint8Array | ArrayBuffer | Buffer): string {
+  return typeof data === 'string' ? data : Buffer.from(data as Uint8Array).toString('base64');
+}

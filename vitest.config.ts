@@ -1,0 +1,10 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    // A test that hangs is a defect: nothing here waits for real time beyond fractions of a second.
+    testTimeout: 20_000,
+    maxWorkers: 2,
+  },
+});
