@@ -69,7 +69,7 @@ function textIsReport(reading: Reading, input: AttemptInput): boolean {
 
 function contentOf(reply: Reply): Reading['holds'] {
   if (replyText(reply).trim() !== '') return 'text';
-  if (reply.content.some((part) => part.type === 'file' || part.type === 'source' || part.type === 'custom')) {
+  if (reply.content.some((part) => part.type === 'file' || part.type === 'source')) {
     return 'other';
   }
   if (replyReasoning(reply).trim() !== '') return 'reasoning';

@@ -59,10 +59,14 @@ export function userMessage(text: string): UserMessage {
   return { role: 'user', content: [{ type: 'text', text }] };
 }
 
-/** A name that every provider accepts in a conversation: 1 to 64 of `A-Z a-z 0-9 _ -`; others become `_` (C-2, C-6). */
+/**
+ * A name that every provider accepts in a conversation (C-2, C-6): 1 to 64 of `A-Z a-z 0-9 _ -`; others become `_`, and
+ * so does the end of a name that every object has (`toString`), which adapters may look up in their tables.
+ */
 export function historyName(name: string): string {
   const clean = name.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 64);
-  return clean === '' ? 'unnamed_tool' : clean;
+  if (clean === '') return 'unnamed_tool';
+  return clean in {} ? `${clean.slice(0, 63)}_` : clean;
 }
 
 /**

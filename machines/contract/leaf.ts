@@ -18,15 +18,17 @@ export type LeafEvent =
 
 export type LeafRef = { send(event: LeafEvent): void };
 
-type LeafInput<K extends EffectKind> = { key: string; request: EffectKinds[K]['request'] };
-type LeafSnapshot<K extends EffectKind> = Snapshot<Delivered<K>> & LeafInput<K>;
-type LeafLogic<K extends EffectKind> = ActorLogic<
-  LeafSnapshot<K>,
-  LeafEvent | { type: 'xstate.stop' },
-  LeafInput<K>,
-  AnyActorRef['system'],
-  HostEvent
->;
+export type LeafInput<K extends EffectKind> = { key: string; request: EffectKinds[K]['request'] };
+export type LeafSnapshot<K extends EffectKind> = Snapshot<Delivered<K>> & LeafInput<K>;
+/** An interface, so that the declarations of the machines can name it. */
+export interface LeafLogic<K extends EffectKind>
+  extends ActorLogic<
+    LeafSnapshot<K>,
+    LeafEvent | { type: 'xstate.stop' },
+    LeafInput<K>,
+    AnyActorRef['system'],
+    HostEvent
+  > {}
 
 /**
  * The logic of a leaf that requests effects of `kind`. The two assertions are the place where a key's kind is trusted:

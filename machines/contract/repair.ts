@@ -5,6 +5,7 @@ import {
   type ToolCallPart,
   type ToolResultPart,
 } from './conversation.ts';
+import { companions } from './reply.ts';
 
 /** What was wrong with the messages that a caller handed in, and was put right (C-6). */
 export type Repairs = {
@@ -101,12 +102,12 @@ function answerTo(call: ToolCallPart, answer: ToolResultPart | null): ToolResult
   return { type: 'tool-result', toolCallId, toolName, output: { type: 'error-text', value } };
 }
 
-/** The parts that a provider can be sent: no blank text, no unanswered call of a tool of its own, not reasoning alone. */
+/** The parts that a provider can be sent: no blank text, no unanswered call of a tool of its own, no companion alone. */
 function withContent(message: AssistantMessage): AssistantMessage['content'] {
   const results = new Set(message.content.flatMap((part) => (part.type === 'tool-result' ? [part.toolCallId] : [])));
   const content = message.content.filter((part) => {
     if (part.type === 'text') return part.text.trim() !== '';
     return part.type !== 'tool-call' || part.providerExecuted !== true || results.has(part.toolCallId);
   });
-  return content.some((part) => part.type !== 'reasoning') ? content : [];
+  return content.some((part) => !companions.includes(part.type)) ? content : [];
 }

@@ -94,6 +94,9 @@ export function providerResults(reply: Reply): Map<string, ReplyResult> {
   return new Map(reply.content.flatMap((part) => (part.type === 'tool-result' ? [[part.callId, part] as const] : [])));
 }
 
+/** Parts that are sent back beside others, never alone: some providers refuse that, others drop them. */
+export const companions: readonly AssistantPart['type'][] = ['reasoning', 'reasoning-file', 'custom'];
+
 /**
  * The message that a reply leaves in the conversation, or null (C-2, C-6). Sources, unfinished parts of an incomplete
  * reply, reasoning alone, and calls of the provider's own tools without a result are left out; of an incomplete reply
@@ -103,7 +106,7 @@ export function assistantMessage(reply: Reply): AssistantMessage | null {
   const complete = isComplete(reply);
   const results = providerResults(reply);
   const content = reply.content.flatMap((part): AssistantPart[] => lastingPart(part, complete, results));
-  const meaningful = content.some((part) => part.type !== 'reasoning' && part.type !== 'reasoning-file');
+  const meaningful = content.some((part) => !companions.includes(part.type));
   const lasting = complete ? meaningful : content.some((part) => part.type === 'tool-call');
   return lasting ? { role: 'assistant', content, provider: reply.provider } : null;
 }

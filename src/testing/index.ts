@@ -1,0 +1,19 @@
+/** What a user's own tests of an agent need: models and a model server that behave, and misbehave, as told. */
+
+export { type ManualClock, manualClock } from './manual-clock.ts';
+export {
+  type ModelServer,
+  type RecordedRequest,
+  type RequestBody,
+  type ScriptedResponse,
+  type ServerScript,
+  startModelServer,
+  type Wire,
+} from './model-server.ts';
+export {
+  type RehearsalModel,
+  type RehearsalRequest,
+  type RehearsalScript,
+  type RehearsedReply,
+  rehearsalModel,
+} from './rehearsal-model.ts';

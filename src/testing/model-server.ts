@@ -1,0 +1,165 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { RehearsedReply } from './rehearsal-model.ts';
+import { anthropicBody, anthropicStream } from './wire-anthropic.ts';
+import { openaiBody, openaiStream } from './wire-openai.ts';
+
+export type Wire = 'openai' | 'anthropic';
+
+/** What the server does with one request: a reply in the wire's own form, and how it misbehaves. */
+export type ScriptedResponse = Omit<RehearsedReply, 'throws' | 'breaks' | 'cut' | 'hangs'> & {
+  /** HTTP status; default 200. Of 400 and above, `error` is the body, in the wire's form. */
+  status?: number;
+  headers?: Record<string, string>;
+  error?: { type?: string; code?: string; message?: string };
+  /** Sent as the body, to the letter, instead of a reply. */
+  body?: string;
+  /** An error event after so many events of the stream. */
+  errorEvent?: { afterEvents: number; type: string; message: string };
+  /** Bytes to put into the stream after so many events. */
+  garbage?: { afterEvents: number; text: string };
+  /** After so many bytes of the body: end it cleanly, as if that were all, or reset the connection. */
+  cut?: { afterBytes: number; how: 'end' | 'reset' };
+  /** Reset the connection before any answer. */
+  reset?: boolean;
+  /** Never answer; or, with `afterBytes`, never finish. */
+  hang?: boolean | { afterBytes: number };
+};
+
+export type RecordedRequest = {
+  wire: Wire;
+  method: string;
+  path: string;
+  headers: Record<string, string>;
+  /** The parsed JSON body; null where it was none. */
+  body: RequestBody;
+};
+
+/** The parts of a request that both wires have, loosely. */
+export type RequestBody = {
+  model?: string;
+  stream?: boolean;
+  system?: unknown;
+  messages: { role: string; content?: unknown; tool_calls?: unknown; tool_call_id?: string }[];
+  tools?: { name?: string; function?: { name: string } }[];
+  tool_choice?: unknown;
+  [key: string]: unknown;
+};
+
+export type ServerScript =
+  | readonly ScriptedResponse[]
+  | ((request: RecordedRequest, index: number) => ScriptedResponse);
+
+export type ModelServer = {
+  /** `http://127.0.0.1:port/v1`, the base URL for a provider. */
+  readonly url: string;
+  /** All requests so far, in order. */
+  readonly requests: RecordedRequest[];
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+};
+
+/**
+ * A model server on the loopback address that speaks OpenAI chat completions (`/chat/completions`) and Anthropic messages
+ * (`/messages`), streaming and not. It answers by a script (after its end, by its last response again) or by a function,
+ * misbehaves as told, and records every request.
+ */
+export async function startModelServer(script: ServerScript): Promise<ModelServer> {
+  const requests: RecordedRequest[] = [];
+  const server = createServer((incoming, outgoing) => {
+    receive(incoming)
+      .then((request) => {
+        const index = requests.push(request) - 1;
+        const response =
+          typeof script === 'function' ? script(request, index) : (script[Math.min(index, script.length - 1)] ?? {});
+        return respond(request, response, outgoing, index);
+      })
+      .catch((error) => outgoing.destroy(error instanceof Error ? error : undefined));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const close = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+  return { url: `http://127.0.0.1:${port}/v1`, requests, close, [Symbol.asyncDispose]: close };
+}
+
+async function receive(incoming: IncomingMessage): Promise<RecordedRequest> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of incoming) chunks.push(chunk);
+  const path = incoming.url ?? '';
+  const headers = Object.fromEntries(
+    Object.entries(incoming.headers).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.join(', ') : (value ?? ''),
+    ]),
+  );
+  return {
+    wire: path.endsWith('/messages') ? 'anthropic' : 'openai',
+    method: incoming.method ?? '',
+    path,
+    headers,
+    body: JSON.parse(Buffer.concat(chunks).toString('utf8') || 'null'),
+  };
+}
+
+async function respond(
+  request: RecordedRequest,
+  response: ScriptedResponse,
+  outgoing: ServerResponse,
+  index: number,
+): Promise<void> {
+  if (response.delayMs !== undefined) await new Promise((resolve) => setTimeout(resolve, response.delayMs));
+  if (response.reset === true) {
+    outgoing.socket?.resetAndDestroy();
+    return;
+  }
+  if (response.hang === true) return;
+  const { status = 200, headers = {} } = response;
+  const streams = request.body.stream === true && status < 400 && response.body === undefined;
+  const type = streams ? 'text/event-stream' : 'application/json';
+  outgoing.writeHead(status, { 'content-type': type, ...headers });
+  const body = Buffer.from(
+    response.body ?? (status >= 400 ? errorBody(request.wire, response) : replyBody(request, response, index)),
+  );
+  const { hang, cut } = response;
+  if (typeof hang === 'object') {
+    outgoing.write(body.subarray(0, hang.afterBytes));
+  } else if (cut === undefined) {
+    outgoing.end(body);
+  } else if (cut.how === 'end') {
+    outgoing.end(body.subarray(0, cut.afterBytes));
+  } else {
+    outgoing.write(body.subarray(0, cut.afterBytes), () => setImmediate(() => outgoing.socket?.resetAndDestroy()));
+  }
+}
+
+function replyBody({ wire, body }: RecordedRequest, response: ScriptedResponse, index: number): string {
+  const model = body.model ?? 'scripted';
+  if (body.stream !== true) {
+    return JSON.stringify(
+      wire === 'openai' ? openaiBody(response, model, index) : anthropicBody(response, model, index),
+    );
+  }
+  const events = wire === 'openai' ? openaiStream(response, model, index) : anthropicStream(response, model, index);
+  const { garbage, errorEvent } = response;
+  if (errorEvent !== undefined) {
+    const { afterEvents, type, message } = errorEvent;
+    const error = { type, message, code: type };
+    const text =
+      wire === 'openai'
+        ? `data: ${JSON.stringify({ error })}\n\n`
+        : `event: error\ndata: ${JSON.stringify({ type: 'error', error })}\n\n`;
+    events.splice(afterEvents, events.length, text);
+  }
+  if (garbage !== undefined) events.splice(garbage.afterEvents, 0, garbage.text);
+  return events.join('');
+}
+
+function errorBody(wire: Wire, { error = {} }: ScriptedResponse): string {
+  const { type = 'scripted_error', code = type, message = 'the script says so' } = error;
+  if (wire === 'openai') return JSON.stringify({ error: { message, type, code, param: null } });
+  return JSON.stringify({ type: 'error', error: { type, message } });
+}

@@ -1,0 +1,96 @@
+import type { ScriptedResponse } from './model-server.ts';
+import { inputText, pieces } from './wire-openai.ts';
+
+const stopReasons: Record<string, string> = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  'tool-calls': 'tool_use',
+  'content-filter': 'refusal',
+};
+
+/** The events of a streamed message, ready to be sent. */
+export function anthropicStream(response: ScriptedResponse, model: string, index: number): string[] {
+  const { text, reasoning, calls = [] } = response;
+  const start = {
+    ...message(model, index),
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+    usage: usage(response),
+  };
+  const events = [
+    event({ type: 'message_start', message: { ...start, usage: { ...usage(response), output_tokens: 0 } } }),
+  ];
+  let block = 0;
+  const add = (content: object, deltas: object[]) => {
+    events.push(event({ type: 'content_block_start', index: block, content_block: content }));
+    for (const delta of deltas) events.push(event({ type: 'content_block_delta', index: block, delta }));
+    events.push(event({ type: 'content_block_stop', index: block }));
+    block += 1;
+  };
+  if (reasoning !== undefined) {
+    const deltas = pieces(reasoning).map((thinking): object => ({ type: 'thinking_delta', thinking }));
+    add({ type: 'thinking', thinking: '', signature: '' }, [
+      ...deltas,
+      { type: 'signature_delta', signature: `signature-${index}` },
+    ]);
+  }
+  if (text !== undefined) {
+    add(
+      { type: 'text', text: '' },
+      pieces(text).map((piece) => ({ type: 'text_delta', text: piece })),
+    );
+  }
+  for (const [position, { name, input, id }] of calls.entries()) {
+    const deltas = pieces(inputText(input)).map((piece) => ({ type: 'input_json_delta', partial_json: piece }));
+    add({ type: 'tool_use', id: id ?? `toolu_${index}_${position}`, name, input: {} }, deltas);
+  }
+  const delta = { stop_reason: stopReason(response), stop_sequence: null };
+  events.push(event({ type: 'message_delta', delta, usage: { output_tokens: usage(response).output_tokens } }));
+  events.push(event({ type: 'message_stop' }));
+  return events;
+}
+
+/** A message that is not streamed. */
+export function anthropicBody(response: ScriptedResponse, model: string, index: number): object {
+  const { text, reasoning, calls = [] } = response;
+  const content = [
+    ...(reasoning === undefined ? [] : [{ type: 'thinking', thinking: reasoning, signature: `signature-${index}` }]),
+    ...(text === undefined ? [] : [{ type: 'text', text }]),
+    ...calls.map(({ name, input = {}, id }, position) => ({
+      type: 'tool_use',
+      id: id ?? `toolu_${index}_${position}`,
+      name,
+      input,
+    })),
+  ];
+  return {
+    ...message(model, index),
+    content,
+    stop_reason: stopReason(response),
+    stop_sequence: null,
+    usage: usage(response),
+  };
+}
+
+function message(model: string, index: number): object {
+  return { id: `msg_${index}`, type: 'message', role: 'assistant', model };
+}
+
+function stopReason({ finishReason, calls = [] }: ScriptedResponse): string {
+  if (finishReason !== undefined) return stopReasons[finishReason] ?? finishReason;
+  return calls.length > 0 ? 'tool_use' : 'end_turn';
+}
+
+function usage({ usage: { input = 10, output = 5, cacheRead = 0, cacheWrite = 0 } = {} }: ScriptedResponse) {
+  return {
+    input_tokens: input - cacheRead - cacheWrite,
+    output_tokens: output,
+    cache_read_input_tokens: cacheRead,
+    cache_creation_input_tokens: cacheWrite,
+  };
+}
+
+function event(data: { type: string; [key: string]: unknown }): string {
+  return `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
+}

@@ -1,0 +1,348 @@
+import { tool } from 'ai';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { ToolError } from '../../src/index.ts';
+import type { RehearsedReply } from '../../src/testing/index.ts';
+import { counters, type Run, report, runOverWire, tokensOf } from '../support/session.ts';
+import { deaf, failing, search, searchCall } from '../support/tools.ts';
+
+/** One reply with `calls`, then a report. */
+const oneReply = (
+  calls: NonNullable<RehearsedReply['calls']>,
+  definition: Parameters<typeof runOverWire>[0]['definition'] = {},
+) =>
+  runOverWire({
+    wire: 'anthropic',
+    script: [{ calls }, report()],
+    definition: { tools: { search, failing, deaf }, limits: { toolTimeoutMs: 40 }, ...definition },
+  });
+
+const callsOf = ({ result }: Run) => result.turns[0]?.attempts[0]?.calls ?? [];
+const slugsOf = (run: Run) => callsOf(run).map((call) => call.slug);
+
+describe('every tool call is answered', () => {
+  it('C-1 T-2: one good, one unknown and one malformed call in one reply: one executed, three answers', async () => {
+    const run = await oneReply([
+      { name: 'search', input: { q: 'x' } },
+      { name: 'nope' },
+      { name: 'search', input: '{"q": ' },
+    ]);
+    expect(slugsOf(run)).toEqual([null, 'unknown_tool', 'malformed_tool_call']);
+    expect(run.result.counters).toEqual(
+      counters({
+        turns: 2,
+        attempts: 2,
+        toolCalls: {
+          requested: 4,
+          answered: 4,
+          executed: 1,
+          succeeded: 1,
+          acknowledged: 1,
+          rejected: { unknown_tool: 1, malformed_tool_call: 1 },
+        },
+        reports: { attempted: 1 },
+        tokens: tokensOf(2),
+        costUsd: null,
+      }),
+    );
+  });
+
+  it('C-2: input that is not an object is kept in the history as malformed_input', async () => {
+    const { requests } = await oneReply([
+      { name: 'search', input: '[1, 2' },
+      { name: 'search', input: { q: 'x' } },
+    ]);
+    const assistant = requests[1]?.body.messages.find((message) => message.role === 'assistant');
+    expect(assistant?.content).toContainEqual(expect.objectContaining({ input: { malformed_input: '[1, 2' } }));
+  });
+
+  it('C-2: missing and repeated ids are replaced, in the call and in the answer alike', async () => {
+    const run = await runOverWire({
+      wire: 'anthropic',
+      script: [
+        {
+          calls: [
+            { name: 'search', input: { q: 'a' }, id: 'same' },
+            { name: 'search', input: { q: 'b' }, id: 'same' },
+          ],
+        },
+        { calls: [{ name: 'search', input: { q: 'c' }, id: 'same' }] },
+        report(),
+      ],
+      definition: { tools: { search } },
+    });
+    const ids = run.result.turns.flatMap(({ attempts }) =>
+      attempts.flatMap(({ calls }) => calls.map((call) => call.callId)),
+    );
+    expect(ids.slice(0, 3)).toEqual(['same', 'call_1_1_1', 'call_2_1_0']);
+    expect(run.result.turns[0]?.attempts[0]?.calls.map((call) => call.result.value)).toEqual(['found a', 'found b']);
+  });
+
+  it.each(['null', '[]', '"text"', '{"q":"a"}{"q":"b"}', '{"q":"a",}', '{"q":"a","__proto__":{}}', '{"q":"a"'])(
+    'C-5: the input %s is not executed',
+    async (input) => {
+      const run = await oneReply([{ name: 'search', input }]);
+      expect(slugsOf(run)).toEqual(['malformed_tool_call']);
+      expect(run.result.counters.toolCalls.executed).toBe(0);
+      expect(run.result.counters.slugs).toEqual({ malformed_tool_call: 1 });
+    },
+  );
+
+  it('C-5: empty arguments stand for an empty object', async () => {
+    const ping = tool({ description: 'Pings.', inputSchema: z.object({}), execute: () => 'pong' });
+    const run = await oneReply(
+      [
+        { name: 'ping', input: '' },
+        { name: 'ping', input: ' ' },
+      ],
+      { tools: { ping } },
+    );
+    expect(callsOf(run).map((call) => call.result.value)).toEqual(['pong', 'pong']);
+  });
+
+  it('C-5: input that breaks the schema is answered with the reasons', async () => {
+    const run = await oneReply([{ name: 'search', input: { q: 7 } }]);
+    expect(slugsOf(run)).toEqual(['invalid_tool_input']);
+    expect(callsOf(run)[0]?.result.message).toContain('q: ');
+    expect(run.result.counters).toEqual(
+      counters({
+        turns: 1,
+        attempts: 2,
+        failedAttempts: 1,
+        notices: 1,
+        toolCalls: { requested: 2, answered: 2, acknowledged: 1, rejected: { invalid_tool_input: 1 } },
+        reports: { attempted: 1 },
+        tokens: tokensOf(2),
+        costUsd: null,
+        slugs: { invalid_tool_input: 1 },
+      }),
+    );
+  });
+
+  it('C-1: names that are empty, of the prototype, or odd are unknown tools, and the conversation stays valid', async () => {
+    const run = await oneReply(['', 'toString', '__proto__', 'rm -rf /'].map((name) => ({ name })));
+    expect(new Set(slugsOf(run))).toEqual(new Set(['unknown_tool']));
+    const names = run.result.conversation.flatMap((message) =>
+      message.role === 'tool' ? message.content.map((part) => part.toolName) : [],
+    );
+    expect(names).toEqual(['unnamed_tool', 'toString_', '__proto___', 'rm_-rf__', 'final_report']);
+  });
+
+  it('C-1: calls beyond the limit are answered with tool_limit', async () => {
+    const calls = Array.from({ length: 4 }, (_, index) => ({ name: 'search', input: { q: String(index) } }));
+    const run = await oneReply(calls, { limits: { maxToolCallsPerTurn: 2 } });
+    expect(slugsOf(run)).toEqual([null, null, 'tool_limit', 'tool_limit']);
+  });
+
+  it('C-3 C-4 T-2: a tool that throws is a failed answer, counted, published and logged at debug alone', async () => {
+    const run = await oneReply([{ name: 'failing' }]);
+    expect(callsOf(run)[0]).toMatchObject({
+      executed: true,
+      slug: 'tool_exec_failed',
+      result: { success: false, value: null, message: 'the disk is full' },
+    });
+    expect(run.events.some((event) => event.type === 'tool.answered' && event.slug === 'tool_exec_failed')).toBe(true);
+    expect(run.result.counters.toolCalls).toMatchObject({ executed: 1, failed: 1, succeeded: 0 });
+    expect(run.lines.filter((line) => line.event === 'tool.threw').map((line) => line.level)).toEqual([20]);
+  });
+
+  it('C-3: a structured error that the tool supplies is kept', async () => {
+    const strict = tool({
+      description: 'Fails with details.',
+      inputSchema: z.object({}),
+      execute: (): string => {
+        throw new ToolError('no such row', { code: 404 });
+      },
+    });
+    const run = await oneReply([{ name: 'strict' }], { tools: { strict } });
+    expect(callsOf(run)[0]?.result).toEqual({ success: false, value: { code: 404 }, message: 'no such row' });
+    expect(JSON.stringify(run.requests[1]?.body)).toContain('404');
+  });
+
+  it('C-1 T-2 D-2: a tool that heeds nothing is answered at its timeout; its late result is counted and dropped', async () => {
+    let finish: (value: string) => void = () => undefined;
+    const slow = () => new Promise<string>((resolve) => (finish = resolve));
+    const run = await runOverWire({
+      script: [{ calls: [{ name: 'slow' }] }, report()],
+      definition: { tools: { slow }, limits: { toolTimeoutMs: 30 } },
+      during: (event, session) => {
+        if (event.type !== 'tool.answered' || event.slug !== 'tool_timeout') return;
+        finish('too late');
+        expect(session.counters.lateResults).toBe(0);
+      },
+    });
+    expect(slugsOf(run)).toEqual(['tool_timeout']);
+    expect(run.result.counters).toMatchObject({ lateResults: 1, toolCalls: { executed: 1, failed: 2 - 1 } });
+  });
+
+  it('C-1: results of every odd kind come out as a clear answer', async () => {
+    const cycle: Record<string, unknown> = { name: 'ring' };
+    cycle.self = cycle;
+    const odd: Record<string, unknown> = {
+      nothing: undefined,
+      big: { n: 10n },
+      cycle,
+      error: new Error('returned, not thrown'),
+      map: new Map([['a', 1]]),
+      callable: () => 1,
+      nan: Number.NaN,
+      bytes: new Uint8Array(3),
+      blank: '',
+    };
+    const tools = Object.fromEntries(Object.entries(odd).map(([name, value]) => [name, () => value]));
+    const run = await oneReply(
+      Object.keys(odd).map((name) => ({ name })),
+      { tools },
+    );
+    const answers = Object.fromEntries(callsOf(run).map((call) => [call.name, call.output]));
+    expect(answers).toEqual({
+      nothing: { type: 'text', value: 'The tool returned nothing.' },
+      big: { type: 'text', value: '{"n":"10"}' },
+      cycle: { type: 'text', value: '{"name":"ring","self":"[circular]"}' },
+      error: { type: 'error-text', value: 'returned, not thrown' },
+      map: { type: 'text', value: '[["a",1]]' },
+      callable: { type: 'error-text', value: 'The tool returned a function, which cannot be passed on.' },
+      nan: { type: 'text', value: 'NaN' },
+      bytes: { type: 'text', value: '[binary, 3 bytes]' },
+      blank: { type: 'text', value: 'The tool returned an empty text.' },
+    });
+  });
+
+  it('C-1: 50 MB are cut to valid UTF-8 of the cap, head and tail kept, and the cut is said', async () => {
+    const huge = () => `${'ä€😀'.repeat(6_000_000)}the end`;
+    const run = await oneReply([{ name: 'huge' }], { tools: { huge }, limits: { toolResultBytes: 4_096 } });
+    const output = callsOf(run)[0]?.output;
+    const text = output?.type === 'text' ? output.value : '';
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(4_096);
+    expect(Buffer.byteLength(text)).toBeGreaterThan(3_900);
+    expect(text).toMatch(/^ä€😀.*left out here.*the end$/s);
+    expect(text.isWellFormed()).toBe(true);
+    expect(text).not.toContain('\uFFFD');
+  });
+
+  it('C-5 P-4: of a reply cut off by length, only a call with a whole object is executed', async () => {
+    const run = await runOverWire({
+      script: [
+        {
+          calls: [
+            { name: 'search', input: { q: 'whole' } },
+            { name: 'search', input: '' },
+            { name: 'search', input: '{"q":"ha' },
+          ],
+          finishReason: 'length',
+        },
+        report(),
+      ],
+      definition: { tools: { search } },
+    });
+    expect(slugsOf(run)).toEqual([null, 'response_truncated', 'response_truncated']);
+  });
+
+  it.each(['openai', 'anthropic'] as const)(
+    'C-1 C-5: on the %s wire a call that arrived before the stream broke is answered stream_interrupted',
+    async (wire) => {
+      const run = await runOverWire({
+        wire,
+        script: [
+          {
+            ...searchCall,
+            text: 'Let me look.',
+            errorEvent: { afterEvents: wire === 'openai' ? 6 : 8, type: 'overloaded_error', message: 'busy' },
+          },
+          report(),
+        ],
+        definition: { tools: { search } },
+      });
+      expect(run.result.counters.toolCalls.executed).toBe(0);
+      expect(run.result.turns[0]?.attempts[0]?.slugs).toContain('stream_interrupted');
+      expect(run.warnings[0]?.reply).toMatchObject({ text: 'Let me look.' });
+      expect(run.result.success).toBe(true);
+    },
+  );
+
+  it('C-1: answers keep the order of the calls, whatever order the tools end in', async () => {
+    const gates: (() => void)[] = [];
+    const gate = tool({
+      description: 'Ends when told.',
+      inputSchema: z.object({ n: z.number() }),
+      execute: ({ n }) =>
+        new Promise<string>((resolve) => {
+          gates[n] = () => resolve(`answer ${n}`);
+          if (gates.filter(Boolean).length === 3) for (const open of gates.toReversed()) open();
+        }),
+    });
+    const calls = [0, 1, 2].map((n) => ({ name: 'gate', input: { n } }));
+    const run = await oneReply(calls, { tools: { gate } });
+    const answered = run.result.conversation.find((message) => message.role === 'tool');
+    expect(answered?.content.map((part) => (part.output.type === 'text' ? part.output.value : ''))).toEqual([
+      'answer 0',
+      'answer 1',
+      'answer 2',
+    ]);
+  });
+
+  it('C-1: no more tools run side by side than the limit says', async () => {
+    let running = 0;
+    let most = 0;
+    const counted = async () => {
+      running += 1;
+      most = Math.max(most, running);
+      await new Promise((resolve) => setImmediate(resolve));
+      running -= 1;
+      return 'done';
+    };
+    const calls = Array.from({ length: 9 }, () => ({ name: 'counted' }));
+    const run = await oneReply(calls, { tools: { counted }, limits: { maxConcurrentTools: 3 } });
+    expect(most).toBe(3);
+    expect(run.result.counters.toolCalls.succeeded).toBe(9);
+  });
+
+  it('C-3: a check of the input that hangs or throws is an invalid input, in bounded time', async () => {
+    const hanging = tool({
+      description: 'Hangs while its input is checked.',
+      inputSchema: z.object({}).refine(() => new Promise<boolean>(() => undefined)),
+      execute: () => 'never',
+    });
+    const throwing = tool({
+      description: 'Throws while its input is checked.',
+      inputSchema: z.object({}).transform((): object => {
+        throw new Error('bad schema');
+      }),
+      execute: () => 'never',
+    });
+    const run = await oneReply([{ name: 'hanging' }, { name: 'throwing' }], {
+      tools: { hanging, throwing },
+      limits: { toolTimeoutMs: 30 },
+    });
+    expect(slugsOf(run)).toEqual(['invalid_tool_input', 'invalid_tool_input']);
+  });
+
+  it('C-5: AI SDK, JSON Schema and plain function tools are all checked and run', async () => {
+    const { jsonSchema } = await import('ai');
+    const schema = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] } as const;
+    const wrapped = tool({
+      description: 'Doubles.',
+      inputSchema: jsonSchema<{ n: number }>(schema),
+      execute: ({ n }) => n * 2,
+    });
+    const stream = tool({
+      description: 'Streams.',
+      inputSchema: z.object({}),
+      async *execute() {
+        yield 'half';
+        yield 'whole';
+      },
+    });
+    const run = await oneReply(
+      [{ name: 'wrapped', input: { n: 2 } }, { name: 'wrapped', input: { n: 'two' } }, { name: 'stream' }],
+      { tools: { wrapped, stream } },
+    );
+    expect(callsOf(run).map((call) => call.result.value)).toEqual([4, null, 'whole']);
+    expect(slugsOf(run)).toEqual([null, 'invalid_tool_input', null]);
+    const seen = run.events.flatMap((event) => (event.type === 'tool.progressed' ? [event.output] : []));
+    expect(seen).toEqual([
+      { type: 'text', value: 'half' },
+      { type: 'text', value: 'whole' },
+    ]);
+  });
+});

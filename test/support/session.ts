@@ -1,0 +1,207 @@
+import { createAnthropic } from '@ai-sdk/anthropic';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import pino from 'pino';
+import { expect } from 'vitest';
+import { type Counters, emptyCounters } from '../../machines/index.ts';
+import {
+  type Agent,
+  type AgentDefinition,
+  defineAgent,
+  type Message,
+  type Session,
+  type SessionEvent,
+  type SessionOptions,
+  type SessionResult,
+  startSession,
+} from '../../src/index.ts';
+import {
+  type ManualClock,
+  manualClock,
+  type RecordedRequest,
+  type ServerScript,
+  startModelServer,
+} from '../../src/testing/index.ts';
+
+export type LogLine = Record<string, unknown> & { level: number; slugs?: string[]; event?: string };
+
+/** A pino logger that keeps its lines. */
+export function keptLog() {
+  const lines: LogLine[] = [];
+  const logger = pino({ level: 'debug' }, { write: (text: string) => void lines.push(JSON.parse(text)) });
+  return { lines, logger };
+}
+
+export type WireSession = {
+  script: ServerScript;
+  wire?: 'openai' | 'anthropic';
+  definition?: Partial<AgentDefinition>;
+  options?: Partial<SessionOptions>;
+  clock?: ManualClock;
+  /** Called with each event, to intervene. */
+  during?: (event: SessionEvent, session: Session) => void;
+};
+
+export type Run = {
+  result: SessionResult;
+  requests: RecordedRequest[];
+  events: SessionEvent[];
+  warnings: LogLine[];
+  errors: LogLine[];
+  lines: LogLine[];
+  clock: ManualClock;
+  agent: Agent;
+};
+
+/** Runs a session through the public API over real HTTP, and checks what must hold of every session. */
+export async function runOverWire({
+  script,
+  wire = 'openai',
+  definition = {},
+  options = {},
+  clock = manualClock(),
+  during,
+}: WireSession): Promise<Run> {
+  await using server = await startModelServer(script);
+  const agent = defineAgent({ name: 'tested', models: [wireModel(wire, server.url)], ...definition });
+  return await run({ agent, options, clock, during, requests: server.requests });
+}
+
+export function wireModel(wire: 'openai' | 'anthropic', url: string, model = 'scripted') {
+  if (wire === 'anthropic') return createAnthropic({ baseURL: url, apiKey: 'test-key' })(model);
+  return createOpenAICompatible({ name: 'scripted', baseURL: url, apiKey: 'test-key', includeUsage: true })(model);
+}
+
+export async function run(parts: {
+  agent: Agent;
+  options?: Partial<SessionOptions>;
+  clock?: ManualClock;
+  during?: ((event: SessionEvent, session: Session) => void) | undefined;
+  requests?: RecordedRequest[];
+}): Promise<Run> {
+  const { agent, options = {}, clock = manualClock(), during, requests = [] } = parts;
+  const { lines, logger } = keptLog();
+  const events: SessionEvent[] = [];
+  const started: { session: Session | null } = { session: null };
+  const session = startSession(agent, {
+    ...(options.messages === undefined && { prompt: 'Do the task.' }),
+    logger,
+    clock,
+    random: () => 0.5,
+    sessionId: 'session-under-test',
+    ...options,
+    onEvent: (event) => {
+      events.push(event);
+      if (started.session !== null) during?.(event, started.session);
+    },
+  });
+  started.session = session;
+  const result = await session.result;
+  const finished = {
+    result,
+    requests,
+    events,
+    lines,
+    warnings: lines.filter((line) => line.level === 40),
+    errors: lines.filter((line) => line.level === 50),
+    clock,
+    agent,
+  };
+  expectInvariants(finished);
+  return finished;
+}
+
+/** What holds of every session, however it went. */
+export function expectInvariants({ result, requests, events, warnings, errors, agent }: Run): void {
+  const { counters } = result;
+  const { maxTurns, maxRetries } = agent.limits;
+  expect(counters.requests).toBe(counters.attempts);
+  expect(counters.requests).toBeLessThanOrEqual(maxTurns * maxRetries);
+  expect(requests.length).toBeLessThanOrEqual(counters.requests);
+  expect(counters.toolCalls.answered).toBe(counters.toolCalls.requested);
+  const { executed, acknowledged, rejected, succeeded, failed } = counters.toolCalls;
+  const refused = Object.values(rejected).reduce((sum, count) => sum + count, 0);
+  expect(executed + acknowledged + refused).toBe(counters.toolCalls.answered);
+  expect(succeeded + failed).toBe(executed);
+  expect(warnings.length).toBe(counters.failedAttempts);
+  expect(errors.length).toBe(result.success ? 0 : 1);
+  expect(result.report.accepted).toBe(result.success);
+  expect(result.report.content).toBeTruthy();
+  expect(result.status === 'succeeded').toBe(result.success);
+  expectWellFormed(result.conversation);
+  for (const request of requests) expectWellFormedWire(request);
+  expect(events.filter((event) => event.type.match(/^session\.(succeeded|failed|aborted)$/))).toHaveLength(1);
+}
+
+/** Answers follow their calls at once, in their order, each once; no message is empty (C-1, C-6). */
+export function expectWellFormed(messages: readonly Message[]): void {
+  const ids = new Set<string>();
+  for (const [index, message] of messages.entries()) {
+    expect(message.content.length).toBeGreaterThan(0);
+    const before = messages[index - 1];
+    if (message.role === 'tool') expect(before?.role).toBe('assistant');
+    if (message.role !== 'assistant') continue;
+    const calls = message.content.flatMap((part) =>
+      part.type === 'tool-call' && part.providerExecuted !== true ? [part.toolCallId] : [],
+    );
+    for (const id of calls) {
+      expect(ids.has(id)).toBe(false);
+      ids.add(id);
+    }
+    const next = messages[index + 1];
+    const answers = next?.role === 'tool' ? next.content.map((part) => part.toolCallId) : [];
+    expect(answers).toEqual(calls);
+  }
+}
+
+/** The same of what went over the wire, and that assistant messages are never adjacent (C-6). */
+function expectWellFormedWire({ wire, body }: RecordedRequest): void {
+  const { messages } = body;
+  for (const [index, message] of messages.entries()) {
+    const next = messages[index + 1];
+    if (message.role === 'assistant') expect(next?.role).not.toBe('assistant');
+    if (wire === 'anthropic') {
+      expect(next?.role).not.toBe(message.role);
+      expect(anthropicIds(next?.content, 'tool_result')).toEqual(anthropicIds(message.content, 'tool_use'));
+    } else if (Array.isArray(message.tool_calls)) {
+      const calls = message.tool_calls.map((call: { id: string }) => call.id);
+      const answers = messages.slice(index + 1, index + 1 + calls.length).map((answer) => answer.tool_call_id);
+      expect(answers).toEqual(calls);
+    }
+  }
+}
+
+function anthropicIds(content: unknown, type: 'tool_use' | 'tool_result'): unknown[] {
+  if (!Array.isArray(content)) return [];
+  const blocks = content.filter((block: { type: string }) => block.type === type);
+  return blocks.map((block: { id?: string; tool_use_id?: string }) => block.id ?? block.tool_use_id);
+}
+
+type DeepPartial<T> = T extends object ? { [K in keyof T]?: DeepPartial<T[K]> } : T;
+
+/** The full set of counters: all zero but for what is named; `attempts` stands for `requests` too (S-4). */
+export function counters(named: DeepPartial<Counters>): Counters {
+  const zero = emptyCounters();
+  const merged = {
+    ...zero,
+    requests: named.attempts ?? 0,
+    ...named,
+    toolCalls: { ...zero.toolCalls, ...named.toolCalls },
+    reports: { ...zero.reports, ...named.reports },
+    tokens: { ...zero.tokens, ...named.tokens },
+  };
+  return merged as Counters;
+}
+
+/** Tokens of `replies` replies of the scripted server, which are 10 in and 5 out each. */
+export function tokensOf(replies: number): Counters['tokens'] {
+  return { ...emptyCounters().tokens, input: 10 * replies, output: 5 * replies };
+}
+
+/** The text of the last message of a request. */
+export function lastText({ body }: RecordedRequest): string {
+  const content = body.messages.at(-1)?.content;
+  if (typeof content === 'string') return content;
+  return Array.isArray(content) ? content.map((part: { text?: string }) => part.text ?? '').join('') : '';
+}
+
+export const report = (content: unknown = 'All done.') => ({ calls: [{ name: 'final_report', input: { content } }] });
