@@ -31,6 +31,7 @@ export function readOutcome({ at, chance, outcome }: Delivered<'model'>, input: 
     chance,
     fault,
     defect: null,
+    began: reply !== null,
     complete,
     truncated,
     filtered,
@@ -83,6 +84,7 @@ export function brokenReading(message: string): Reading {
     chance: 0,
     fault: null,
     defect: message,
+    began: false,
     complete: false,
     truncated: false,
     filtered: false,
@@ -110,7 +112,7 @@ export function judge(reading: Reading, answers: readonly AnswerSummary[]): Verd
 function failureSlugs(reading: Reading, answers: readonly AnswerSummary[]): Slug[] {
   if (reading.defect !== null) return ['internal_error'];
   if (reading.fault !== null) {
-    const brokeOff: Slug[] = reading.holds !== 'nothing' || reading.calls.length > 0 ? ['stream_interrupted'] : [];
+    const brokeOff: Slug[] = reading.began ? ['stream_interrupted'] : [];
     return unionOfSlugs(brokeOff, [faultSlug(reading.fault.kind)]);
   }
   if (!reading.complete) return ['stream_interrupted'];

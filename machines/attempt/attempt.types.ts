@@ -31,6 +31,8 @@ export type Reading = {
   fault: Fault | null;
   /** The effect itself broke: a defect of ours. */
   defect: string | null;
+  /** The stream began, so that what ended it is an interruption. */
+  began: boolean;
   /** The reply came whole (C-5). */
   complete: boolean;
   truncated: boolean;

@@ -116,14 +116,13 @@ export function brokenAttempt(): AttemptOutput {
   };
 }
 
-/** Why the turn cannot go on; null while it can. */
+/** Why the turn cannot go on; null while it can. That no target is left says more than that no attempt is. */
 export function exhaustionOf(context: TurnContext): Exhaustion | null {
-  if (!budgetRemains(context)) return { why: 'budget' };
-  if (!attemptsRemain(context)) {
-    return requestsLeft(context.budget, context.spent, context.at) === 'many' ? { why: 'attempts' } : { why: 'budget' };
-  }
+  const left = requestsLeft(context.budget, context.spent, context.at);
   const choice = nextTarget(context);
+  if (left === 'none') return { why: 'budget' };
   if (choice.kind === 'none') return { why: 'targets' };
+  if (!attemptsRemain(context)) return { why: left === 'many' ? 'attempts' : 'budget' };
   return choice.kind === 'beyond' ? { why: 'limited', retryAt: choice.dueAt } : null;
 }
 

@@ -110,7 +110,7 @@ function isNetworkError(error: unknown): boolean {
   return causesOf(error).some(
     (cause) =>
       networkCodes.test(codeOf(cause)) ||
-      /fetch failed|failed to fetch|terminated|cannot connect|socket|closed/i.test(cause.message),
+      /fetch failed|failed to fetch|terminated|cannot connect|socket|closed|ended without/i.test(cause.message),
   );
 }
 

@@ -34,9 +34,10 @@ export async function runTool(
   const release = await slots.take(signal);
   const limit = new Limit(timeoutMs, signal);
   try {
-    const value = await limit.race(invoke(tool, input, callId, limit.signal, options), () =>
-      options.sight({ type: 'effect.late', key: `tool call ${callId}` }),
-    );
+    const value = await limit.race(invoke(tool, input, callId, limit.signal, options), {
+      onValue: () => options.sight({ type: 'effect.late', key: `tool call ${callId}` }),
+      onError: (error) => options.onError(name, callId, error),
+    });
     if (value === expired) return timedOut(name, timeoutMs);
     const rendered = await render(tool, value, input, callId, options);
     return outcome(rendered, rendered.result.success ? null : 'tool_exec_failed');
@@ -137,8 +138,11 @@ class Limit {
     return this.controller.signal;
   }
 
-  /** What `promise` brings, or `expired` once the time is over; `onLate` is told when it settles after that. */
-  race(promise: Promise<unknown>, onLate: () => void): Promise<unknown> {
+  /** What `promise` brings, or `expired` once the time is over; `late` is told when it settles after that. */
+  race(
+    promise: Promise<unknown>,
+    late: { onValue: () => void; onError: (error: unknown) => void },
+  ): Promise<unknown> {
     return new Promise((resolve, reject) => {
       let over = false;
       const end = () => {
@@ -148,8 +152,8 @@ class Limit {
       if (this.signal.aborted) end();
       this.signal.addEventListener('abort', end, { once: true });
       promise.then(
-        (value) => (over ? onLate() : resolve(value)),
-        (error) => (over ? onLate() : reject(error)),
+        (value) => (over ? late.onValue() : resolve(value)),
+        (error) => (over ? late.onError(error) : reject(error)),
       );
     });
   }

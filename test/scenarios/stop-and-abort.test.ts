@@ -1,0 +1,244 @@
+import { describe, expect, it } from 'vitest';
+import { defineAgent, type SessionEvent } from '../../src/index.ts';
+import { manualClock, rehearsalModel } from '../../src/testing/index.ts';
+import { counters, report, run, runOverWire, tokensOf } from '../support/session.ts';
+import { deaf, guarded, patient, search, searchCall } from '../support/tools.ts';
+
+const once = (type: SessionEvent['type'], act: () => void) => {
+  let done = false;
+  return (event: SessionEvent) => {
+    if (event.type !== type || done) return;
+    done = true;
+    act();
+  };
+};
+
+describe('abort', () => {
+  it('C-1 D-2: during the request', async () => {
+    const { result, requests } = await runOverWire({
+      script: [{ hang: true }],
+      during: (event, session) => once('attempt.started', () => session.abort('enough'))(event),
+    });
+    expect(result.status).toBe('aborted');
+    expect(result.slugs).toEqual(['aborted']);
+    expect(requests.length).toBeLessThanOrEqual(1);
+    expect(result.counters).toEqual(counters({ turns: 1, attempts: 1, costUsd: 0, slugs: { aborted: 1 } }));
+  });
+
+  it('C-1 T-2: during tools, heeded or not: every call is answered aborted', async () => {
+    const { result } = await runOverWire({
+      script: [{ calls: [{ name: 'patient' }, { name: 'deaf' }, { name: 'search', input: { q: 'x' } }] }],
+      definition: { tools: { patient, deaf, search } },
+      during: (event, session) => {
+        if (event.type === 'tool.answered' && event.name === 'search') session.abort();
+      },
+    });
+    expect(result.status).toBe('aborted');
+    expect(result.turns[0]?.attempts[0]?.calls.map((call) => call.slug)).toEqual(['aborted', 'aborted', null]);
+    expect(result.counters).toEqual(
+      counters({
+        turns: 1,
+        attempts: 1,
+        toolCalls: { requested: 3, answered: 3, executed: 1, succeeded: 1, rejected: { aborted: 2 } },
+        tokens: tokensOf(1),
+        costUsd: null,
+        slugs: { aborted: 1 },
+      }),
+    );
+  });
+
+  it('P-3 D-2: during a wait', async () => {
+    const { result } = await runOverWire({
+      script: [{ status: 429 }],
+      clock: manualClock({ hold: true }),
+      during: (event, session) => once('wait.started', () => session.abort())(event),
+    });
+    expect(result.status).toBe('aborted');
+    expect(result.counters).toEqual(
+      counters({
+        turns: 1,
+        attempts: 1,
+        failedAttempts: 1,
+        waits: 1,
+        costUsd: 0,
+        slugs: { rate_limited: 1, aborted: 1 },
+      }),
+    );
+  });
+
+  it('C-1 D-2: during an approval', async () => {
+    const { result } = await runOverWire({
+      script: [{ calls: [{ name: 'guarded', input: { path: '/' } }] }],
+      definition: { tools: { guarded } },
+      during: (event, session) => once('tool.approvalRequested', () => session.abort())(event),
+    });
+    expect(result.status).toBe('aborted');
+    expect(result.counters.toolCalls).toMatchObject({ executed: 0, rejected: { aborted: 1 } });
+  });
+
+  it('D-2: before anything: no request, and a report all the same', async () => {
+    const { result, requests } = await runOverWire({
+      script: [report()],
+      options: { signal: AbortSignal.abort(new Error('not wanted')) },
+    });
+    expect(requests).toHaveLength(0);
+    expect(result.status).toBe('aborted');
+    expect(result.report.source).toBe('synthetic');
+    expect(result.counters).toEqual(counters({ slugs: { aborted: 1 } }));
+  });
+
+  it('D-2: by a signal, and twice, is one abort', async () => {
+    const controller = new AbortController();
+    const { result, events } = await runOverWire({
+      script: [{ calls: [{ name: 'deaf' }] }],
+      definition: { tools: { deaf } },
+      options: { signal: controller.signal },
+      during: (event, session) => {
+        if (event.type !== 'tool.started') return;
+        controller.abort(new Error('by signal'));
+        session.abort();
+      },
+    });
+    expect(result.status).toBe('aborted');
+    expect(events.filter((event) => event.type === 'session.aborting')).toHaveLength(1);
+  });
+
+  it('F-1 T-1: a report that was accepted is kept, also when the calls beside it are aborted', async () => {
+    const { result } = await runOverWire({
+      script: [{ calls: [{ name: 'final_report', input: { content: 'done' } }, { name: 'deaf' }] }],
+      definition: { tools: { deaf } },
+      during: (event, session) => once('tool.started', () => session.abort())(event),
+    });
+    expect(result).toMatchObject({ status: 'succeeded', report: { content: 'done', accepted: true } });
+  });
+});
+
+describe('stop', () => {
+  it('B-4: during the request: the turn comes to its end, and the next is the last', async () => {
+    const { result, events } = await runOverWire({
+      script: [searchCall, report('so far')],
+      definition: { tools: { search }, limits: { maxTurns: 9 } },
+      during: (event, session) => once('attempt.started', () => session.stop())(event),
+    });
+    expect(result).toMatchObject({ status: 'succeeded', report: { content: 'so far' } });
+    expect(events.flatMap((event) => (event.type === 'session.collapsed' ? [event.reason] : []))).toEqual([
+      'stop_requested',
+    ]);
+    expect(result.turns[1]).toMatchObject({ isLastTurn: true });
+    expect(result.turns[1]?.attempts[0]?.notice).toContain('the session is being stopped');
+    expect(result.counters).toMatchObject({ turns: 2, collapses: 1, notices: 1 });
+  });
+
+  it('B-4: while a tool runs, the tool comes to its end', async () => {
+    let finish: (value: string) => void = () => undefined;
+    const slow = () => new Promise<string>((resolve) => (finish = resolve));
+    const { result } = await runOverWire({
+      script: [{ calls: [{ name: 'slow' }] }, report()],
+      definition: { tools: { slow } },
+      during: (event, session) => {
+        if (event.type !== 'tool.started') return;
+        session.stop();
+        session.stop();
+        setImmediate(() => finish('finished'));
+      },
+    });
+    expect(result.counters).toMatchObject({ turns: 2, collapses: 1, toolCalls: { executed: 1, succeeded: 1 } });
+  });
+
+  it('B-4 C-1: during an approval: nobody is waited for, and later calls are not asked about', async () => {
+    const call = { calls: [{ name: 'guarded', input: { path: '/' } }] };
+    const { result } = await runOverWire({
+      script: [call, call, report()],
+      definition: { tools: { guarded } },
+      during: (event, session) => once('tool.approvalRequested', () => session.stop())(event),
+    });
+    expect(result.turns[0]?.attempts.map((attempt) => attempt.slugs)).toEqual([['stopped'], ['stopped'], []]);
+    expect(result.success).toBe(true);
+  });
+
+  it('B-4 P-3: during a wait, which goes on', async () => {
+    const { result } = await runOverWire({
+      script: [{ status: 429 }, searchCall, report()],
+      definition: { tools: { search } },
+      during: (event, session) => once('wait.started', () => session.stop())(event),
+    });
+    expect(result.counters).toMatchObject({ turns: 2, waits: 1, collapses: 1, failedAttempts: 1 });
+    expect(result.success).toBe(true);
+  });
+
+  it('B-4: on the last turn it changes nothing, and a session that fails then says that it was stopped', async () => {
+    const { result } = await runOverWire({
+      script: [{}],
+      definition: { limits: { maxTurns: 1, maxRetries: 2 } },
+      during: (event, session) => once('attempt.failed', () => session.stop())(event),
+    });
+    expect(result.counters.collapses).toBe(0);
+    expect(result.slugs).toEqual(['retries_exhausted', 'max_turns_exhausted', 'stopped', 'empty_response']);
+  });
+
+  it('B-4: before the first turn it leaves one turn', async () => {
+    const model = rehearsalModel([report()]);
+    const agent = defineAgent({
+      name: 'early',
+      models: [model],
+      instructions: () => new Promise((resolve) => setImmediate(() => resolve('hi'))),
+    });
+    const { result } = await run({
+      agent,
+      options: { onEvent: () => undefined },
+      during: () => undefined,
+    });
+    expect(result.success).toBe(true);
+  });
+});
+
+describe('steering and approval', () => {
+  it('D-2 C-6: a steering message goes with the next request, after the answers, and stays', async () => {
+    const { result, requests } = await runOverWire({
+      script: [searchCall, searchCall, report()],
+      definition: { tools: { search } },
+      during: (event, session) => once('tool.started', () => session.steer('Be brief.'))(event),
+    });
+    const roles = requests[1]?.body.messages.map((message) => message.role);
+    expect(roles).toEqual(['user', 'assistant', 'tool', 'user']);
+    expect(requests[1]?.body.messages.at(-1)?.content).toBe('Be brief.');
+    expect(JSON.stringify(result.conversation).split('Be brief.')).toHaveLength(2 + 1);
+  });
+
+  it.each([
+    ['approved', true, null, 'deleted /tmp/x'],
+    ['denied', false, 'tool_not_permitted', null],
+  ])('C-1: a call that needs approval is %s', async (_word, approved, slug, value) => {
+    const { result, events } = await runOverWire({
+      script: [
+        {
+          calls: [
+            { name: 'guarded', input: { path: '/tmp/x' } },
+            { name: 'search', input: { q: 'x' } },
+          ],
+        },
+        report(),
+      ],
+      definition: { tools: { guarded, search } },
+      during: (event, session) => {
+        if (event.type !== 'tool.approvalRequested') return;
+        expect(session.approve('no-such-call', { approved: true })).toBe(false);
+        setImmediate(() => expect(session.approve(event.callId, { approved, reason: 'because' })).toBe(true));
+      },
+    });
+    const [call] = result.turns[0]?.attempts[0]?.calls ?? [];
+    expect(call).toMatchObject({ slug, executed: approved, result: { value } });
+    expect(
+      events.some((event) => event.type === (approved ? 'tool.approved' : 'tool.denied') && event.reason === 'because'),
+    ).toBe(true);
+    if (!approved) expect(call?.output).toEqual({ type: 'execution-denied', reason: 'because' });
+  });
+
+  it('C-1: an approval that nobody gives in time is answered', async () => {
+    const { result } = await runOverWire({
+      script: [{ calls: [{ name: 'guarded', input: { path: '/' } }] }, report()],
+      definition: { tools: { guarded }, limits: { approvalTimeoutMs: 20 } },
+    });
+    expect(result.turns[0]?.attempts[0]?.slugs).toEqual(['approval_timeout']);
+  });
+});
