@@ -33,15 +33,8 @@ export type { AttemptRecord, CallRecord, TurnRecord } from './observe/records.ts
 export { type Slice, slice } from './observe/slices.ts';
 export type { ReportFormat } from './report/format.ts';
 export type { ReportDefinition } from './report/registry.ts';
-export {
-  runSession,
-  type Session,
-  type SessionBudget,
-  type SessionOptions,
-  type SessionReport,
-  type SessionResult,
-  startSession,
-} from './start-session.ts';
+export type { Session, SessionBudget, SessionOptions, SessionReport, SessionResult } from './session.ts';
+export { runSession, startSession } from './start-session.ts';
 export type { ToolContext } from './tools/catalog.ts';
 export type { FunctionTool, LocalTool } from './tools/local.ts';
 export { ToolError } from './tools/result.ts';

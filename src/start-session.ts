@@ -1,121 +1,27 @@
 import { randomUUID } from 'node:crypto';
 import { type ActorRefFrom, createActor } from 'xstate';
-import { z } from 'zod';
 import {
-  type ApprovalOutcome,
-  type Budget,
   type Counters,
-  type Delivery,
   type Fact,
   type Failure,
   type HostEvent,
-  type Message,
-  repairConversation,
-  type SessionInput,
   type SessionOutput,
-  type Slug,
   sessionMachine,
-  userMessage,
 } from '../machines/index.ts';
-import { estimateMessageTokens } from './context/tokens.ts';
-import { type Agent, check, targetNames } from './define-agent.ts';
+import type { Agent } from './define-agent.ts';
 import { messageOf, PawlError, shown } from './errors.ts';
-import { type Clock, systemClock } from './host/clock.ts';
+import { systemClock } from './host/clock.ts';
 import { Host } from './host/host.ts';
-import { type Effects, MemoryDriver } from './host/memory.ts';
-import { type InputMessage, parseMessages } from './model/messages.ts';
-import { PromptBuilder } from './model/prompt.ts';
-import { requestModel } from './model/request-model.ts';
-import { Target } from './model/targets.ts';
-import type { EventListener, SessionEvent } from './observe/events.ts';
-import { defaultLogger, type Logger } from './observe/log.ts';
+import { MemoryDriver } from './host/memory.ts';
+import type { SessionEvent } from './observe/events.ts';
+import { defaultLogger } from './observe/log.ts';
 import { Observer } from './observe/observer.ts';
-import type { TurnRecord } from './observe/records.ts';
-import { redact, secretsIn } from './observe/redact.ts';
-import { ReportValidator } from './report/format.ts';
+import { secretsIn } from './observe/redact.ts';
 import { syntheticReport } from './report/synthetic.ts';
-import { Catalog } from './tools/catalog.ts';
-import { runTool, Slots } from './tools/run-tool.ts';
-
-/** What a session may spend beside its bound. Once spent, one more request is made for the report if there may be one. */
-export type SessionBudget = {
-  /** All requests, the one for the report included. */
-  requests?: number;
-  /** Input and output together. */
-  tokens?: number;
-  /** Needs `pricing` for every model of the agent. */
-  costUsd?: number;
-  wallClockMs?: number;
-};
-
-export type SessionOptions = {
-  /** The task. `prompt` or `messages` is needed. */
-  prompt?: string;
-  /** What came before: `result.conversation` of an earlier session, or AI SDK model messages. Put right where needed (C-6). */
-  messages?: readonly InputMessage[];
-  /** Aborts the session. */
-  signal?: AbortSignal;
-  /** Any pino logger; default pino at level warn on stderr. */
-  logger?: Logger;
-  budget?: SessionBudget;
-  onEvent?: EventListener;
-  /** Default a random UUID. */
-  sessionId?: string;
-  /** Default the system's. For tests. */
-  clock?: Clock;
-  /** In [0, 1), for the jitter of the backoff; default `Math.random`. For tests. */
-  random?: () => number;
-  /** Sees each delivery before it is made: with the same input they bring about the same session (D-3). */
-  onDelivery?: (delivery: Delivery) => void;
-};
-
-/** The report that every session ends with (F-5). */
-export type SessionReport<Report> =
-  | { source: 'tool_call' | 'text_fallback'; format: string; content: Report; accepted: true }
-  | { source: 'synthetic'; format: string; content: string; accepted: false };
-
-export type SessionResult<Report = unknown> = {
-  sessionId: string;
-  agent: string;
-  status: 'succeeded' | 'failed' | 'aborted';
-  success: boolean;
-  report: SessionReport<Report>;
-  /** Why it did not succeed, the deciding reason first; empty on success. */
-  slugs: Slug[];
-  counters: Counters;
-  conversation: Message[];
-  turns: TurnRecord[];
-  slices: Record<string, unknown>;
-  failure?: Failure;
-};
-
-export type Session<Report = unknown> = {
-  readonly sessionId: string;
-  readonly events: AsyncIterable<SessionEvent>;
-  /** Never rejects (F-5). */
-  readonly result: Promise<SessionResult<Report>>;
-  /** Live while the session runs; not to be changed. */
-  readonly counters: Readonly<Counters>;
-  /** Adds a user message, which goes with the next request and stays. False: the session has ended. */
-  steer(text: string): boolean;
-  /** Lets what runs come to its end, and asks for the report on the next turn. */
-  stop(): void;
-  /** Ends the session now; every call that had come is answered. */
-  abort(reason?: string): void;
-  /** Decides about a call that waits for it. False: no such call waits. */
-  approve(callId: string, decision: { approved: boolean; reason?: string }): boolean;
-};
-
-const least = 'a number above 0 is allowed';
-const budgetSchema = z.strictObject({
-  requests: z
-    .int({ error: 'an integer of at least 1 is allowed' })
-    .min(1, { error: 'an integer of at least 1 is allowed' })
-    .optional(),
-  tokens: z.number({ error: least }).positive({ error: least }).optional(),
-  costUsd: z.number({ error: least }).positive({ error: least }).optional(),
-  wallClockMs: z.number({ error: least }).positive({ error: least }).optional(),
-});
+import type { Session, SessionOptions, SessionReport, SessionResult } from './session.ts';
+import { sessionEffects } from './session-effects.ts';
+import { inputMessages, sessionInput } from './session-input.ts';
+import { Approvals } from './tools/approvals.ts';
 
 /** Starts a session of `agent`, at once. Throws `PawlError` for options that cannot be; nothing runs before. */
 export function startSession<Report>(agent: Agent<Report>, options: SessionOptions): Session<Report> {
@@ -135,8 +41,6 @@ const noClock = {
   clearTimeout: () => undefined,
 };
 
-const defaultReserveTokens = 4_096;
-
 class RunningSession<Report> implements Session<Report> {
   readonly sessionId: string;
   readonly result: Promise<SessionResult<Report>>;
@@ -146,7 +50,7 @@ class RunningSession<Report> implements Session<Report> {
   private readonly host = new Host();
   private readonly driver: MemoryDriver;
   private readonly actor: ActorRefFrom<typeof sessionMachine>;
-  private readonly approvals = new Map<string, (outcome: ApprovalOutcome) => void>();
+  private readonly approvals = new Approvals();
   private ended = false;
 
   constructor(agent: Agent<Report>, options: SessionOptions) {
@@ -157,11 +61,12 @@ class RunningSession<Report> implements Session<Report> {
     this.agent = agent;
     this.prompt = options.prompt ?? null;
     this.sessionId = options.sessionId ?? randomUUID();
+    const secrets = secretsIn(agent.definition.settings?.headers ?? {});
     let at = startedAt;
     this.observer = new Observer({
       sessionId: this.sessionId,
       agent: agent.name,
-      secrets: secretsIn(agent.definition.settings?.headers ?? {}),
+      secrets,
       messages,
       logger: options.logger ?? defaultLogger(),
       onEvent: options.onEvent ?? null,
@@ -171,7 +76,14 @@ class RunningSession<Report> implements Session<Report> {
     });
     this.driver = new MemoryDriver({
       host: this.host,
-      effects: this.effects(options, clock),
+      effects: sessionEffects({
+        agent,
+        prompt: this.prompt,
+        observer: this.observer,
+        approvals: this.approvals,
+        clock,
+        secrets,
+      }),
       clock,
       chance: random,
       command: (event) => this.actor.send(event),
@@ -225,9 +137,7 @@ class RunningSession<Report> implements Session<Report> {
   }
 
   approve(callId: string, { approved, reason = null }: { approved: boolean; reason?: string | null }): boolean {
-    const decide = this.approvals.get(callId);
-    decide?.({ decision: approved ? 'approved' : 'denied', reason });
-    return decide !== undefined;
+    return this.approvals.decide(callId, approved, reason);
   }
 
   /** One listener for the whole actor system: leaves speak to the host, machines state facts. */
@@ -244,83 +154,6 @@ class RunningSession<Report> implements Session<Report> {
     }
     signal.addEventListener('abort', abort, { once: true });
     this.result.then(() => signal.removeEventListener('abort', abort));
-  }
-
-  private effects({ prompt }: SessionOptions, clock: Clock): Effects {
-    const { agent, observer } = this;
-    const { definition, limits, format } = agent;
-    const { settings = {}, models, providers = {}, pricing = {}, instructions = null } = definition;
-    const secrets = secretsIn(settings.headers ?? {});
-    const { conversation } = observer;
-    const messages = () => conversation.messages;
-    const catalog = new Catalog(agent.tools, { checkTimeoutMs: limits.toolTimeoutMs, messages });
-    const prompts = new PromptBuilder(conversation);
-    const validator = new ReportValidator(format);
-    const slots = new Slots(limits.maxConcurrentTools);
-    const names = targetNames(models);
-    const sight = observer.sight.bind(observer);
-    let systemPrompt: string | null = null;
-    const modelOptions = {
-      targets: models.map((model, index) => new Target(names[index] ?? '', model, providers)),
-      pricing,
-      settings,
-      timeoutMs: limits.modelTimeoutMs,
-      idleTimeoutMs: limits.modelIdleTimeoutMs,
-      prompts,
-      instructions: () => systemPrompt,
-      tools: catalog.offered.bind(catalog),
-      callIds: conversation.callIds,
-      inspectCall: catalog.inspect.bind(catalog),
-      validateText: validator.ofText.bind(validator),
-      measuresContext: limits.contextWindow !== null,
-      sight,
-      wantsDeltas: () => observer.wantsDeltas,
-      now: () => clock.now(),
-      secrets,
-    };
-    const toolOptions = {
-      catalog,
-      timeoutMs: limits.toolTimeoutMs,
-      resultBytes: limits.toolResultBytes,
-      slots,
-      sight,
-      onError: (name: string, callId: string, error: unknown) => observer.toolError(name, callId, error),
-      redact: (text: string) => redact(text, secrets),
-      messages,
-    };
-    return {
-      prepare: async () => {
-        await catalog.open();
-        systemPrompt =
-          typeof instructions === 'function' ? await instructions({ prompt: prompt ?? null }) : instructions;
-        const contextTokens =
-          limits.contextWindow === null ? 0 : messages().reduce((sum, one) => sum + estimateMessageTokens(one), 0);
-        return { ok: true, contextTokens };
-      },
-      model: (request, { signal }) => requestModel(modelOptions, request, signal),
-      tool: (request, { signal }) => runTool(toolOptions, request, signal),
-      approval: ({ callId }, { signal }) => this.approval(callId, limits.approvalTimeoutMs, signal),
-      wait: async ({ dueAt }, { signal }) => {
-        if (dueAt === null) return new Promise(() => undefined);
-        await clock.sleepUntil(dueAt, signal);
-        return {};
-      },
-      close: async () => ({}),
-    };
-  }
-
-  private approval(callId: string, timeoutMs: number | null, signal: AbortSignal): Promise<ApprovalOutcome> {
-    return new Promise((resolve) => {
-      const timeout =
-        timeoutMs === null ? undefined : setTimeout(() => settle({ decision: 'timeout', reason: null }), timeoutMs);
-      const settle = (outcome: ApprovalOutcome) => {
-        clearTimeout(timeout);
-        this.approvals.delete(callId);
-        resolve(outcome);
-      };
-      this.approvals.set(callId, settle);
-      signal.addEventListener('abort', () => settle({ decision: 'timeout', reason: null }), { once: true });
-    });
   }
 
   /** The machines themselves broke: a defect, which still is a failed session with its one ERROR line (S-3). */
@@ -372,52 +205,4 @@ type Emitter = { on(type: '*', listener: (emitted: Fact | HostEvent) => void): u
 /** Every actor of the system is one: machines emit facts, and leaves what they ask of the host. */
 function isEmitter(actor: object): actor is Emitter {
   return 'on' in actor && typeof actor.on === 'function';
-}
-
-function inputMessages({ prompt, messages = [] }: SessionOptions) {
-  if (prompt === undefined && messages.length === 0) {
-    throw new PawlError('invalid_options', 'prompt is undefined and messages is empty: one of them is needed.');
-  }
-  if (prompt !== undefined && (typeof prompt !== 'string' || prompt.trim() === '')) {
-    throw new PawlError('invalid_options', `prompt is ${shown(prompt)}: a text that is not blank is allowed.`);
-  }
-  const repaired = repairConversation(parseMessages(messages));
-  const changed = Object.values(repaired.repairs).some((count) => count > 0);
-  if (prompt !== undefined) repaired.messages.push(userMessage(prompt));
-  return { messages: repaired.messages, repairs: changed ? repaired.repairs : null };
-}
-
-function sessionInput(agent: Agent, budget: SessionBudget, at: number): SessionInput {
-  const { limits, definition } = agent;
-  const {
-    requests = null,
-    tokens = null,
-    costUsd = null,
-    wallClockMs,
-  } = check(budgetSchema, budget, 'budget', 'invalid_budget');
-  const targets = targetNames(definition.models);
-  if (costUsd !== null) {
-    const unpriced = targets.find((name) => definition.pricing?.[name] === undefined);
-    if (unpriced !== undefined) {
-      throw new PawlError(
-        'invalid_budget',
-        `budget.costUsd is ${costUsd}, and ${unpriced} has no price: pricing is needed for every model of the agent.`,
-      );
-    }
-  }
-  const limit: Budget = { requests, tokens, costUsd, deadlineAt: wallClockMs === undefined ? null : at + wallClockMs };
-  const windowTokens = limits.contextWindow;
-  const reserve = definition.settings?.maxOutputTokens ?? defaultReserveTokens;
-  return {
-    bound: { maxTurns: limits.maxTurns, maxRetries: limits.maxRetries },
-    maxToolCalls: limits.maxToolCallsPerTurn,
-    targets,
-    finish: definition.finish ?? 'report',
-    budget: limit,
-    window: {
-      windowTokens,
-      reserveTokens: windowTokens === null ? 0 : Math.min(reserve, Math.floor(windowTokens / 4)),
-    },
-    at,
-  };
 }

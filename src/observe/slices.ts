@@ -2,7 +2,7 @@ import { messageOf } from '../errors.ts';
 import type { SessionEvent } from './events.ts';
 
 /** A piece of state of the user's own, folded over the session's events (C-4: failed tools are among them). */
-export type Slice<S = unknown> = { initial: S; reduce: (state: S, event: SessionEvent) => S };
+export type Slice<S = unknown> = { initial: S; reduce(state: S, event: SessionEvent): S };
 
 /** Defines a slice. `reduce` must not change `state` in place; it does not see `model.delta`. */
 export function slice<S>(initial: S, reduce: (state: S, event: SessionEvent) => S): Slice<S> {
@@ -16,7 +16,7 @@ export class Slices {
   private readonly onFailure: (observer: string, message: string) => void;
 
   constructor(slices: Record<string, Slice>, onFailure: (observer: string, message: string) => void) {
-    this.reducers = new Map(Object.entries(slices).map(([name, { reduce }]) => [name, reduce]));
+    this.reducers = new Map(Object.entries(slices).map(([name, { reduce }]) => [name, reduce] as const));
     for (const [name, { initial }] of Object.entries(slices)) this.states[name] = initial;
     this.onFailure = onFailure;
   }

@@ -139,10 +139,7 @@ class Limit {
   }
 
   /** What `promise` brings, or `expired` once the time is over; `late` is told when it settles after that. */
-  race(
-    promise: Promise<unknown>,
-    late: { onValue: () => void; onError: (error: unknown) => void },
-  ): Promise<unknown> {
+  race(promise: Promise<unknown>, late: { onValue: () => void; onError: (error: unknown) => void }): Promise<unknown> {
     return new Promise((resolve, reject) => {
       let over = false;
       const end = () => {

@@ -1,0 +1,45 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+/** Every TypeScript file under `folder`, with its text. */
+function sources(folder: string): { path: string; text: string }[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => ({ path: join(folder, name), text: readFileSync(join(folder, name), 'utf8') }));
+}
+
+const importsOf = (text: string) => [...text.matchAll(/(?:from|import\()\s*'([^']+)'/g)].map((match) => match[1] ?? '');
+
+describe('the two rooms', () => {
+  it('D-1: machines/ imports itself and xstate, and reads no clock, chance or environment', () => {
+    for (const { path, text } of sources('machines')) {
+      for (const name of importsOf(text))
+        expect([path, /^(\.\.?\/|xstate$)/.test(name) && !name.includes('src/')]).toEqual([path, true]);
+      const acts = text.match(/Date\.now|new Date\(|Math\.random|setTimeout|process\.|console\.|fromPromise|\bafter:/);
+      expect([path, acts?.[0] ?? null]).toEqual([path, null]);
+    }
+  });
+
+  it('third-party packages are imported where their adapters are, and nowhere else', () => {
+    const homes: Record<string, RegExp> = {
+      ai: /^src\/(model\/|tools\/local\.ts)/,
+      pino: /^src\/observe\/log\.ts$/,
+      ajv: /^src\/model\/schema\.ts$/,
+      yaml: /^src\/cli\//,
+      xstate: /^src\/(start-session|cli\/)/,
+    };
+    for (const { path, text } of sources('src')) {
+      for (const name of importsOf(text)) {
+        const home = homes[name.split('/')[0] ?? ''];
+        if (home !== undefined) expect([path, name, home.test(path)]).toEqual([path, name, true]);
+      }
+    }
+  });
+
+  it('no file of machines/ or src/ outgrows 300 lines', () => {
+    for (const { path, text } of [...sources('machines'), ...sources('src')]) {
+      expect([path, text.split('\n').length <= 300]).toEqual([path, true]);
+    }
+  });
+});
