@@ -9,8 +9,13 @@ let standardLogger: Logger | null = null;
 
 /** pino at level warn on stderr. */
 export function defaultLogger(): Logger {
-  standardLogger ??= pino({ level: 'warn' }, pino.destination({ dest: 2, sync: true }));
+  standardLogger ??= stderrLogger('warn');
   return standardLogger;
+}
+
+/** pino at `level` on stderr; `silent` turns it off. */
+export function stderrLogger(level: string): Logger {
+  return pino({ level }, pino.destination({ dest: 2, sync: true }));
 }
 
 /** A reply in a log line is cut to so many bytes of valid UTF-8 (S-2). */

@@ -31,7 +31,7 @@ export type RecordedRequest = {
   method: string;
   path: string;
   headers: Record<string, string>;
-  /** The parsed JSON body; null where it was none. */
+  /** The parsed JSON body; without messages where there was none. */
   body: RequestBody;
 };
 
@@ -101,7 +101,7 @@ async function receive(incoming: IncomingMessage): Promise<RecordedRequest> {
     method: incoming.method ?? '',
     path,
     headers,
-    body: JSON.parse(Buffer.concat(chunks).toString('utf8') || 'null'),
+    body: chunks.length === 0 ? { messages: [] } : JSON.parse(Buffer.concat(chunks).toString('utf8')),
   };
 }
 

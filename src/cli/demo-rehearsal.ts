@@ -1,0 +1,118 @@
+import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
+import type { RehearsalRequest, RehearsedReply } from '../testing/rehearsal-model.ts';
+
+const mostFiles = 3;
+
+/**
+ * The rules that stand in for a model in the demo. It misbehaves three times, each time in a way that is seen in practice,
+ * and heeds the notice each time; what it reports it has really read through the tools.
+ */
+export function demoRehearsal(): (request: RehearsalRequest) => RehearsedReply {
+  return ({ index, prompt }) => {
+    const reply = index < mistakes.length ? mistakes[index] : undefined;
+    return { ...(reply ?? sensibleReply(prompt)), usage: usageOf(prompt) };
+  };
+}
+
+const mistakes: readonly RehearsedReply[] = [
+  // An empty reply.
+  {},
+  // A tool that does not exist, and input that breaks off.
+  {
+    calls: [
+      { name: 'ls', input: { dir: '.' } },
+      { name: 'list_directory', input: '{"path": ' },
+    ],
+  },
+];
+
+function sensibleReply(prompt: LanguageModelV4Prompt): RehearsedReply {
+  const results = toolResults(prompt);
+  const listing = results.find((result) => result.tool === 'list_directory' && !result.failed);
+  if (listing === undefined) {
+    return {
+      calls: [
+        { name: 'progress_report', input: { message: 'Looking at what is there.' } },
+        { name: 'list_directory', input: { path: '.' } },
+      ],
+    };
+  }
+  const files = filesIn(listing.text);
+  const wanted = [...files].sort(byInterest).slice(0, mostFiles);
+  const read = results.filter((result) => result.tool === 'read_file');
+  if (read.length === 0 && wanted.length > 0) {
+    return { calls: wanted.map((path) => ({ name: 'read_file', input: { path } })) };
+  }
+  // It talks instead of reporting, once.
+  if (!prompt.some((message) => message.role === 'assistant' && JSON.stringify(message).includes(chatter)))
+    return { text: chatter };
+  return {
+    calls: [{ name: 'final_report', input: { status: 'success', content: reportOn(listing.text, wanted, read) } }],
+  };
+}
+
+const chatter = 'I have read the files and know what they are about now.';
+
+type Result = { tool: string; text: string; failed: boolean };
+
+function toolResults(prompt: LanguageModelV4Prompt): Result[] {
+  return prompt.flatMap((message) =>
+    message.role === 'tool'
+      ? message.content.flatMap((part) =>
+          part.type === 'tool-result' && (part.output.type === 'text' || part.output.type === 'error-text')
+            ? [{ tool: part.toolName, text: part.output.value, failed: part.output.type === 'error-text' }]
+            : [],
+        )
+      : [],
+  );
+}
+
+type Entry = { name: string; kind: string; size?: number };
+
+function entriesIn(listing: string): Entry[] {
+  try {
+    return JSON.parse(listing);
+  } catch {
+    return [];
+  }
+}
+
+function filesIn(listing: string): string[] {
+  return entriesIn(listing).flatMap(({ name, kind }) =>
+    kind === 'file' && /\.(md|txt|json|ts|js|py)$/.test(name) ? [name] : [],
+  );
+}
+
+/** Read-me files first, then Markdown, then by name. */
+function byInterest(one: string, other: string): number {
+  const rank = (name: string) => (/^readme/i.test(name) ? 0 : name.endsWith('.md') ? 1 : 2);
+  return rank(one) - rank(other) || one.localeCompare(other);
+}
+
+function reportOn(listing: string, wanted: readonly string[], read: readonly Result[]): string {
+  const entries = entriesIn(listing);
+  const folders = entries.filter((entry) => entry.kind === 'folder');
+  const lines = [
+    `The directory holds ${entries.length - folders.length} files and ${folders.length} folders.`,
+    ...(folders.length === 0 ? [] : ['', `Folders: ${folders.map(({ name }) => `\`${name}/\``).join(', ')}.`]),
+    ...(wanted.length === 0 ? ['', 'None of its files is text that could be read.'] : ['']),
+    ...wanted.map((name, index) => `- \`${name}\`: ${gist(read[index])}`),
+  ];
+  return lines.join('\n');
+}
+
+/** The title and the first sentence of a text. */
+function gist(result: Result | undefined): string {
+  if (result === undefined || result.failed) return 'could not be read.';
+  const lines = result.text.split('\n').map((line) => line.trim());
+  const title = lines.find((line) => line.startsWith('# '))?.slice(2);
+  const prose =
+    lines.find((line) => line.length > 40 && !/^[#|`>{[-]/.test(line)) ?? lines.find((line) => line !== '') ?? '';
+  const sentence = /^.*?[.!?](?=\s|$)/.exec(prose)?.[0] ?? prose.slice(0, 160);
+  return title === undefined ? sentence : `**${title}** - ${sentence}`;
+}
+
+/** Roughly what such a request would cost a real model. */
+function usageOf(prompt: LanguageModelV4Prompt): NonNullable<RehearsedReply['usage']> {
+  return { input: Math.ceil(JSON.stringify(prompt).length / 4), output: 40 };
+}

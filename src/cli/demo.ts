@@ -1,0 +1,37 @@
+import { existsSync, statSync } from 'node:fs';
+import { defineAgent } from '../define-agent.ts';
+import { rehearsalModel } from '../testing/rehearsal-model.ts';
+import { demoRehearsal } from './demo-rehearsal.ts';
+import { directoryTools } from './directory-tools.ts';
+import { type Flags, UsageError } from './exit.ts';
+import { chosenModel } from './models.ts';
+import { packageFile } from './package-root.ts';
+import { bounded, session } from './run.ts';
+
+/**
+ * `pawl demo`: answers a question about a real directory with real tools. Without a key a rule-based model rehearses it,
+ * and misbehaves on the way, so that one sees the notices, the answers and the bound at work.
+ */
+export async function demoCommand([directory, ...extra]: readonly string[], flags: Flags): Promise<number> {
+  if (extra.length > 0) throw new UsageError(`One directory is allowed, and ${extra.join(' ')} is too much.`);
+  if (flags.agent !== undefined) throw new UsageError('--agent is for pawl run: the demo has an agent of its own.');
+  const root = directory ?? packageFile('docs');
+  if (!existsSync(root) || !statSync(root).isDirectory()) throw new UsageError(`${root} is not a directory.`);
+  const model = flags.rehearsal ? null : await chosenModel(flags);
+  const agent = defineAgent(
+    bounded(
+      {
+        name: 'demo',
+        instructions:
+          'You answer questions about a directory. Look at it with the tools, read what matters, and deliver the answer as the final report.',
+        models: [model ?? rehearsalModel(demoRehearsal(), { provider: 'rehearsal', modelId: 'rules' })],
+        tools: directoryTools(root),
+        report: { format: 'markdown' },
+        limits: { maxTurns: 8, maxRetries: 4 },
+        builtIns: { progressReport: true },
+      },
+      flags,
+    ),
+  );
+  return session(agent, flags.question ?? 'What is in this directory, and what are its files about?', flags);
+}

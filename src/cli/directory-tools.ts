@@ -1,0 +1,78 @@
+import { readdir, readFile, realpath, stat } from 'node:fs/promises';
+import { join, relative, resolve, sep } from 'node:path';
+import { z } from 'zod';
+import { ToolError } from '../tools/result.ts';
+
+const path = z.string().describe('Relative to the directory; "." is the directory itself.');
+const mostEntries = 500;
+const mostMatches = 50;
+const skipped = new Set(['node_modules', '.git', 'dist']);
+
+/** Read-only tools over one directory; no path leads out of it, by links neither. */
+export function directoryTools(root: string) {
+  const inside = async (given: string): Promise<string> => {
+    const home = await realpath(root);
+    const target = await realpath(resolve(home, given)).catch(() => {
+      throw new ToolError(`There is no ${given} in the directory.`);
+    });
+    if (target !== home && !target.startsWith(home + sep)) throw new ToolError(`${given} is outside the directory.`);
+    return target;
+  };
+  return {
+    list_directory: {
+      description: 'Lists the files and folders of a folder, with sizes in bytes.',
+      inputSchema: z.object({ path }),
+      execute: async (input: { path: string }) => {
+        const folder = await inside(input.path);
+        const entries = await readdir(folder, { withFileTypes: true });
+        const listed = entries.filter((entry) => !skipped.has(entry.name)).slice(0, mostEntries);
+        return Promise.all(
+          listed.map(async (entry) => {
+            const kind = entry.isDirectory() ? 'folder' : 'file';
+            const { size } = await stat(join(folder, entry.name)).catch(() => ({ size: 0 }));
+            return { name: entry.name, kind, ...(kind === 'file' && { size }) };
+          }),
+        );
+      },
+    },
+    read_file: {
+      description: 'Reads a text file.',
+      inputSchema: z.object({ path }),
+      execute: async (input: { path: string }) => {
+        const bytes = await readFile(await inside(input.path));
+        if (bytes.subarray(0, 8_000).includes(0)) throw new ToolError(`${input.path} is not a text file.`);
+        return bytes.toString('utf8');
+      },
+    },
+    search_text: {
+      description: 'Finds the lines of text files that contain a text, upper and lower case alike.',
+      inputSchema: z.object({ text: z.string().min(1) }),
+      execute: async ({ text }: { text: string }) => {
+        const home = await inside('.');
+        const matches: { file: string; line: number; text: string }[] = [];
+        for (const file of await textFiles(home)) {
+          const lines = (await readFile(file, 'utf8')).split('\n');
+          for (const [index, line] of lines.entries()) {
+            if (!line.toLowerCase().includes(text.toLowerCase())) continue;
+            matches.push({ file: relative(home, file), line: index + 1, text: line.trim().slice(0, 200) });
+            if (matches.length === mostMatches) return matches;
+          }
+        }
+        return matches;
+      },
+    },
+  };
+}
+
+/** Text files below `folder`, small enough to be read, a bounded number of them. */
+async function textFiles(folder: string, found: string[] = []): Promise<string[]> {
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    if (found.length >= mostEntries) return found;
+    const full = join(folder, entry.name);
+    if (entry.isDirectory() && !skipped.has(entry.name)) await textFiles(full, found);
+    else if (entry.isFile() && /\.(md|txt|ts|js|json|ya?ml|toml|html|css|py|rs|go|java|c|h)$/.test(entry.name)) {
+      if ((await stat(full)).size <= 1_000_000) found.push(full);
+    }
+  }
+  return found;
+}

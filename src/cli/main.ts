@@ -1,0 +1,94 @@
+#!/usr/bin/env node
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { messageOf, PawlError } from '../errors.ts';
+import { demoCommand } from './demo.ts';
+import { exitCodes, UsageError } from './exit.ts';
+import { packageFile } from './package-root.ts';
+import { runCommand } from './run.ts';
+
+const usage = `pawl - LLM agent sessions that are bounded, answered and accounted for
+
+Usage:
+  pawl run [options] "prompt"      run an agent on a prompt
+  pawl demo [options] [directory]  answer a question about a directory (default: pawl's own docs)
+
+Options:
+  --agent FILE          an agent: a .ts or .js module, or Markdown with front matter (run)
+  --model PROVIDER:ID   the model, instead of the agent's own; PROVIDER alone of --base-url is not needed
+  --base-url URL        an OpenAI-compatible server: Ollama, llama.cpp, LM Studio, vLLM
+  --question TEXT       what to ask about the directory (demo)
+  --rehearsal           the rule-based model, even where a key is set (demo)
+  --max-turns N         the bound: turns
+  --max-retries N       the bound: attempts of a turn
+  --json                print the result alone, as JSON, on stdout
+  --log-level LEVEL     pino lines of that level and above on stderr (default: warn where no view is shown)
+  --help, --version
+
+Exit codes: 0 succeeded, 1 failed, 2 usage or configuration, 130 aborted.
+`;
+
+const options = {
+  agent: { type: 'string' },
+  model: { type: 'string' },
+  'base-url': { type: 'string' },
+  question: { type: 'string' },
+  rehearsal: { type: 'boolean', default: false },
+  'max-turns': { type: 'string' },
+  'max-retries': { type: 'string' },
+  json: { type: 'boolean', default: false },
+  'log-level': { type: 'string' },
+  help: { type: 'boolean', short: 'h', default: false },
+  version: { type: 'boolean', short: 'v', default: false },
+} as const;
+
+async function main(argv: readonly string[]): Promise<number> {
+  const { values, positionals } = parseArgs({ args: [...argv], options, allowPositionals: true });
+  const [command, ...rest] = positionals;
+  if (values.version) return print(`${JSON.parse(readFileSync(packageFile('package.json'), 'utf8')).version}\n`);
+  if (values.help || command === 'help') return print(usage);
+  const flags = {
+    agent: values.agent,
+    model: values.model,
+    baseUrl: values['base-url'],
+    question: values.question,
+    rehearsal: values.rehearsal,
+    maxTurns: integer('--max-turns', values['max-turns']),
+    maxRetries: integer('--max-retries', values['max-retries']),
+    json: values.json,
+    logLevel: values['log-level'],
+  };
+  switch (command) {
+    case 'run':
+      return runCommand(rest, flags);
+    case 'demo':
+      return demoCommand(rest, flags);
+    default:
+      throw new UsageError(
+        command === undefined
+          ? 'A command is needed: run or demo.'
+          : `There is no command ${command}: there are run and demo.`,
+      );
+  }
+}
+
+function integer(flag: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (!/^\d+$/.test(text)) throw new UsageError(`${flag} is ${text}: an integer of at least 1 is allowed.`);
+  return Number(text);
+}
+
+function print(text: string): number {
+  process.stdout.write(text);
+  return exitCodes.succeeded;
+}
+
+/** A wrong call gets one sentence, never a stack trace; a defect of ours keeps its trace. */
+function explain(error: unknown): number {
+  const wrongCall = error instanceof UsageError || error instanceof PawlError || error instanceof TypeError;
+  process.stderr.write(`pawl: ${wrongCall || !(error instanceof Error) ? messageOf(error) : error.stack}\n`);
+  if (wrongCall) process.stderr.write('Try pawl --help.\n');
+  return wrongCall ? exitCodes.usage : exitCodes.failed;
+}
+
+process.exitCode = await main(process.argv.slice(2)).catch(explain);

@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto';
+import { createInterface } from 'node:readline/promises';
+import { type Agent, type AgentDefinition, defineAgent } from '../define-agent.ts';
+import type { SessionEvent } from '../observe/events.ts';
+import { stderrLogger } from '../observe/log.ts';
+import type { Session, SessionResult } from '../session.ts';
+import { startSession } from '../start-session.ts';
+import { readAgentFile } from './agent-file.ts';
+import { directoryTools } from './directory-tools.ts';
+import { exitCodeOf, type Flags, UsageError } from './exit.ts';
+import { chosenModel } from './models.ts';
+import { TerminalView } from './view.ts';
+
+/** `pawl run`: the agent of a file, or one that may look around in this folder. */
+export async function runCommand(positionals: readonly string[], flags: Flags): Promise<number> {
+  const prompt = positionals.join(' ').trim();
+  if (prompt === '') throw new UsageError('A prompt is needed: pawl run "prompt".');
+  const model = await chosenModel(flags);
+  const given = flags.agent === undefined ? lookingAround() : await readAgentFile(flags.agent);
+  // The agent's own models stand, unless a flag names another; a key in the environment alone does not override them.
+  const overrides = flags.model !== undefined || flags.baseUrl !== undefined || (given.models ?? []).length === 0;
+  const models = overrides && model !== null ? [model] : (given.models ?? []);
+  if (models.length === 0) {
+    throw new UsageError(
+      'No model is named: set --model, --base-url, models in the agent file, or a key such as OPENAI_API_KEY.',
+    );
+  }
+  return session(defineAgent(bounded({ ...given, models }, flags)), prompt, flags);
+}
+
+function lookingAround(): AgentDefinition {
+  return {
+    name: 'pawl',
+    instructions: 'You answer questions and do small tasks. You may look at the files of the current folder.',
+    models: [],
+    tools: directoryTools(process.cwd()),
+    report: { format: 'markdown' },
+  };
+}
+
+/** The definition with the bound that the flags ask for. */
+export function bounded(definition: AgentDefinition, { maxTurns, maxRetries }: Flags): AgentDefinition {
+  const limits = { ...(maxTurns !== undefined && { maxTurns }), ...(maxRetries !== undefined && { maxRetries }) };
+  return { ...definition, limits: { ...definition.limits, ...limits } };
+}
+
+/** Runs one session in the terminal: the live view or JSON on stdout, the log on stderr, Ctrl-C aborts. */
+export async function session(agent: Agent, prompt: string, flags: Flags): Promise<number> {
+  const view = flags.json ? null : new TerminalView(process.stdout, agent);
+  const showsView = view !== null && process.stderr.isTTY === true;
+  const logger = stderrLogger(flags.logLevel ?? (showsView ? 'silent' : 'warn'));
+  const abort = new AbortController();
+  const interrupt = () => abort.abort(new Error('interrupted at the keyboard'));
+  process.once('SIGINT', interrupt);
+  process.once('SIGTERM', interrupt);
+  const running: { session: Session | null } = { session: null };
+  const asked: string[] = [];
+  const onEvent = (event: SessionEvent) => {
+    view?.show(event);
+    if (event.type !== 'tool.approvalRequested' || running.session === null) return;
+    asked.push(event.callId);
+    if (asked.length === 1) decide(running.session, asked, abort.signal).catch(() => abort.abort());
+  };
+  running.session = startSession(agent, { prompt, logger, signal: abort.signal, onEvent, sessionId: randomUUID() });
+  view?.watch(running.session.counters);
+  const result = await running.session.result;
+  process.off('SIGINT', interrupt);
+  process.off('SIGTERM', interrupt);
+  if (view === null) process.stdout.write(`${JSON.stringify(result)}\n`);
+  else view.end(result);
+  return exitCodeOf(result satisfies SessionResult);
+}
+
+/** Asks at the keyboard about the calls that wait, one after the other; without a keyboard nobody approves. */
+async function decide(running: Session, asked: string[], signal: AbortSignal): Promise<void> {
+  for (let callId = asked[0]; callId !== undefined; callId = asked[0]) {
+    if (process.stdin.isTTY !== true) {
+      running.approve(callId, { approved: false, reason: 'there is nobody at the keyboard to approve it' });
+    } else {
+      const keyboard = createInterface({ input: process.stdin, output: process.stderr });
+      const answer = await keyboard.question(`Run the tool call ${callId}? [y/N] `, { signal });
+      keyboard.close();
+      running.approve(callId, { approved: /^y(es)?$/i.test(answer.trim()), reason: 'decided at the keyboard' });
+    }
+    asked.shift();
+  }
+}

@@ -1,0 +1,171 @@
+import { styleText } from 'node:util';
+import type { Counters } from '../../machines/index.ts';
+import type { Agent } from '../define-agent.ts';
+import type { SessionEvent } from '../observe/events.ts';
+import type { SessionResult } from '../session.ts';
+
+type Style = Parameters<typeof styleText>[0];
+
+/**
+ * The live view of a session in a terminal: session > turn > attempt > tool as a tree that grows as the events come, and
+ * below it, on a terminal, one line that says how much of the bound is used.
+ */
+export class TerminalView {
+  private readonly out: NodeJS.WriteStream;
+  private readonly agent: Agent;
+  private counters: Readonly<Counters> | null = null;
+  private statusShown = false;
+
+  constructor(out: NodeJS.WriteStream, agent: Agent) {
+    this.out = out;
+    this.agent = agent;
+  }
+
+  /** The live counters, for the line at the bottom. */
+  watch(counters: Readonly<Counters>): void {
+    this.counters = counters;
+  }
+
+  show(event: SessionEvent): void {
+    for (const line of this.lines(event)) this.line(line);
+    this.status();
+  }
+
+  end(result: SessionResult): void {
+    this.clearStatus();
+    const { status, report, slugs, counters } = result;
+    const mark = result.success
+      ? this.paint('green', `● ${status}`)
+      : this.paint('red', `● ${status}: ${slugs.join(', ')}`);
+    this.line('');
+    this.line(`${mark}  ${this.paint('dim', `report by ${report.source}`)}`);
+    this.line('');
+    this.line(typeof report.content === 'string' ? report.content : JSON.stringify(report.content, null, 2));
+    this.line('');
+    for (const [name, value] of counterRows(counters, this.bound())) {
+      this.line(`${this.paint('dim', name.padEnd(16))}${value}`);
+    }
+  }
+
+  private lines(event: SessionEvent): string[] {
+    switch (event.type) {
+      case 'session.started':
+        return [
+          `${this.paint('bold', `session ${this.agent.name}`)}  ${this.paint('dim', `${event.maxTurns} turns x ${event.maxRetries} attempts = at most ${this.bound()} requests`)}`,
+        ];
+      case 'turn.started':
+        return [
+          `├─ turn ${event.turn}${event.isLastTurn ? this.paint('yellow', '  last turn: only the report is permitted') : ''}`,
+        ];
+      case 'attempt.started':
+        return [
+          `│  ├─ attempt ${event.attempt}  ${this.paint('dim', event.target)}`,
+          ...(event.notice === null ? [] : [`│  │  ${this.paint('cyan', clip(event.notice, this.width() - 8))}`]),
+        ];
+      case 'attempt.replied': {
+        const text = event.reply?.content.find((part) => part.type === 'text');
+        return text?.type === 'text' && text.text.trim() !== ''
+          ? [`│  │  ${this.paint('dim', `"${clip(text.text, this.width() - 12)}"`)}`]
+          : [];
+      }
+      case 'progress.reported':
+        return [`│  │  ${this.paint('magenta', `… ${clip(event.message, this.width() - 10)}`)}`];
+      case 'tool.approvalRequested':
+        return [`│  │  ├─ ${event.name}  ${this.paint('yellow', 'waits for approval')}`];
+      case 'tool.answered': {
+        const name = event.name === '' ? '(no name)' : event.name;
+        const { slug, result } = event;
+        const size =
+          event.output.type === 'text' ? `${Buffer.byteLength(event.output.value)} bytes` : event.output.type;
+        if (slug === null) return [`│  │  ├─ ${name}  ${this.paint('green', 'ok')}  ${this.paint('dim', size)}`];
+        return [
+          `│  │  ├─ ${name}  ${this.paint('red', slug)}  ${this.paint('dim', clip(result.message, this.width() - name.length - slug.length - 16))}`,
+        ];
+      }
+      case 'attempt.failed':
+        return [
+          `│  │  ${this.paint('red', `failed: ${event.slugs.join(', ')}`)}${event.detail === null ? '' : this.paint('dim', `  ${clip(event.detail, 60)}`)}`,
+        ];
+      case 'wait.started':
+        return [
+          `│  ├─ ${this.paint('yellow', `waiting ${((event.dueAt - event.at) / 1_000).toFixed(1)} s for ${event.target}`)}`,
+        ];
+      case 'session.collapsed':
+        return [`├─ ${this.paint('yellow', `collapse: ${event.from} turns become ${event.to} (${event.reason})`)}`];
+      case 'target.excluded':
+        return [`│  ├─ ${this.paint('red', `${event.target} is out: ${event.slug}`)}`];
+      case 'session.stopping':
+        return [`├─ ${this.paint('yellow', 'stopping')}`];
+      case 'session.aborting':
+        return [`├─ ${this.paint('red', `aborting: ${event.reason}`)}`];
+      case 'report.rejected':
+        return [
+          `│  │  ${this.paint('red', `report rejected: ${event.slug}`)}  ${this.paint('dim', clip(event.reasons, 60))}`,
+        ];
+      default:
+        return [];
+    }
+  }
+
+  private bound(): number {
+    return this.agent.limits.maxTurns * this.agent.limits.maxRetries;
+  }
+
+  private width(): number {
+    return Math.max(60, Math.min(this.out.columns ?? 120, 160));
+  }
+
+  private line(text: string): void {
+    this.clearStatus();
+    this.out.write(`${text}\n`);
+  }
+
+  private status(): void {
+    if (this.out.isTTY !== true || this.counters === null) return;
+    const { requests, tokens, toolCalls, waits } = this.counters;
+    const text = `requests ${requests}/${this.bound()}  tokens ${tokens.input} in ${tokens.output} out  tools ${toolCalls.executed} run ${toolCalls.answered}/${toolCalls.requested} answered  waits ${waits}`;
+    this.clearStatus();
+    this.out.write(this.paint('inverse', ` ${clip(text, this.width() - 2)} `));
+    this.statusShown = true;
+  }
+
+  private clearStatus(): void {
+    if (!this.statusShown) return;
+    this.out.write('\r\u001b[K');
+    this.statusShown = false;
+  }
+
+  private paint(style: Style, text: string): string {
+    return styleText(style, text, { stream: this.out });
+  }
+}
+
+/** One line of at most `width` characters. */
+function clip(text: string, width: number): string {
+  const line = text.replace(/\s+/g, ' ').trim();
+  return line.length > width ? `${line.slice(0, Math.max(1, width - 1))}…` : line;
+}
+
+function counterRows(counters: Counters, bound: number): [string, string][] {
+  const { toolCalls, tokens, costUsd, reports } = counters;
+  const rejected = Object.entries(toolCalls.rejected).map(([slug, count]) => `${slug} ${count}`);
+  const failed = Object.entries(counters.slugs).map(([slug, count]) => `${slug} ${count}`);
+  return [
+    ['requests', `${counters.requests} of at most ${bound}`],
+    [
+      'turns',
+      `${counters.turns}, with ${counters.attempts} attempts, ${counters.failedAttempts} failed${failed.length > 0 ? ` (${failed.join(', ')})` : ''}`,
+    ],
+    [
+      'tool calls',
+      `${toolCalls.requested} requested, ${toolCalls.answered} answered: ${toolCalls.executed} executed, ${toolCalls.acknowledged} acknowledged${rejected.length > 0 ? `, rejected: ${rejected.join(', ')}` : ''}`,
+    ],
+    ['reports', `${reports.attempted} attempted, ${reports.rejected} rejected`],
+    ['notices', `${counters.notices}, collapses ${counters.collapses}, waits ${counters.waits}`],
+    [
+      'tokens',
+      `${tokens.input} in, ${tokens.output} out, ${tokens.cacheRead} read from cache, ${tokens.cacheWrite} written`,
+    ],
+    ['cost', costUsd === null ? 'unknown (no prices given)' : `$${costUsd.toFixed(4)}`],
+  ];
+}

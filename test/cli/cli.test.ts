@@ -1,0 +1,173 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { startModelServer } from '../../src/testing/index.ts';
+import { report } from '../support/session.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'pawl-cli-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+type Finished = { code: number | null; stdout: string; stderr: string };
+
+/** Runs the command as a process of its own; `during` may send it a signal. */
+function pawl(
+  args: readonly string[],
+  during?: (kill: (signal: NodeJS.Signals) => void, stdout: string) => void,
+): Promise<Finished> {
+  const { ANTHROPIC_API_KEY: _, OPENAI_API_KEY: __, GOOGLE_GENERATIVE_AI_API_KEY: ___, ...env } = process.env;
+  const child = spawn(process.execPath, ['src/cli/main.ts', ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const finished: Finished = { code: null, stdout: '', stderr: '' };
+  let killed = false;
+  const kill = (signal: NodeJS.Signals) => {
+    if (!killed) killed = child.kill(signal);
+  };
+  child.stdout.on('data', (data) => {
+    finished.stdout += data;
+    during?.(kill, finished.stdout);
+  });
+  child.stderr.on('data', (data) => {
+    finished.stderr += data;
+  });
+  return new Promise((resolve) => child.on('close', (code) => resolve({ ...finished, code })));
+}
+
+function file(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+describe('the command', () => {
+  it('demo: with no key, shows the misbehaviour, the notices and the report, and succeeds', async () => {
+    const { code, stdout } = await pawl(['demo']);
+    expect(code).toBe(0);
+    for (const part of [
+      'empty_response',
+      'unknown_tool',
+      'malformed_tool_call',
+      'text_only',
+      'system notice: ',
+      '● succeeded',
+      'of at most 32',
+    ]) {
+      expect(stdout).toContain(part);
+    }
+    expect(stdout).toContain('specification.md');
+  });
+
+  it("demo: reads the user's own directory, and nothing beyond it", async () => {
+    file('README.md', '# A small project\n\nIt does one thing, and it does that thing well enough.\n');
+    const { code, stdout } = await pawl(['demo', folder, '--json']);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      status: 'succeeded',
+      report: { content: expect.stringContaining('A small project') },
+    });
+  });
+
+  it('run: with --base-url finds the model by itself, and --json prints the result alone', async () => {
+    await using server = await startModelServer(({ method }) =>
+      method === 'GET' ? { body: '{"data":[{"id":"local-model"}]}' } : report('# Done'),
+    );
+    const { code, stdout } = await pawl(['run', '--base-url', server.url, '--json', 'Say done.']);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ success: true, report: { content: '# Done' } });
+    expect(server.requests.at(-1)?.body.model).toBe('local-model');
+  });
+
+  it('run: an agent in Markdown has front matter and instructions as its body', async () => {
+    await using server = await startModelServer([
+      { calls: [{ name: 'add', input: { a: 1, b: 2 } }] },
+      report({ sum: 3 }),
+    ]);
+    file('tools.mjs', 'export default { add: ({ a, b }) => a + b };');
+    const agent = file(
+      'adder.md',
+      '---\nname: adder\ntools: ./tools.mjs\nlimits:\n  maxTurns: 2\nreport:\n  format: json\n  schema:\n    type: object\n    required: [sum]\n---\nYou add numbers.\n',
+    );
+    const { code, stdout } = await pawl([
+      'run',
+      '--agent',
+      agent,
+      '--base-url',
+      server.url,
+      '--model',
+      'm',
+      '--json',
+      'Add 1 and 2.',
+    ]);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      agent: 'adder',
+      report: { content: { sum: 3 } },
+      counters: { toolCalls: { executed: 1 } },
+    });
+    expect(server.requests[0]?.body.messages[0]).toEqual({ role: 'system', content: 'You add numbers.' });
+  });
+
+  it('run: an agent in a module', async () => {
+    await using server = await startModelServer([{ text: 'Hi there.' }]);
+    const agent = file('chat.mjs', "export default { name: 'chat', models: [], finish: 'text' };");
+    const { code, stdout } = await pawl(['run', '--agent', agent, '--base-url', server.url, '--model', 'm', 'Hi.']);
+    expect(code).toBe(0);
+    expect(stdout).toContain('Hi there.');
+  });
+
+  it('exit code 1: the session failed; the report says what to do, without a stack trace', async () => {
+    const { code, stdout, stderr } = await pawl([
+      'run',
+      '--base-url',
+      'http://127.0.0.1:9/v1',
+      '--model',
+      'm',
+      '--max-retries',
+      '1',
+      'Hi.',
+    ]);
+    expect(code).toBe(1);
+    expect(stdout).toContain('Check that the provider can be reached');
+    expect(stderr).not.toMatch(/^\s+at /m);
+    expect(stderr.split('\n').filter((line) => line.includes('"level":50'))).toHaveLength(1);
+  });
+
+  it('exit code 1: a missing key names the variable', async () => {
+    const { code, stdout } = await pawl(['run', '--model', 'openai:gpt-5', 'Hi.']);
+    expect(code).toBe(1);
+    expect(stdout).toContain('OPENAI_API_KEY');
+  });
+
+  it.each([
+    [[], 'A command is needed'],
+    [['fly'], 'There is no command fly'],
+    [['run'], 'A prompt is needed'],
+    [['run', 'Hi.'], 'No model is named'],
+    [['run', '--model', 'gpt', 'Hi.'], 'models.0 is "gpt"'],
+    [['run', '--max-turns', 'many', 'Hi.'], '--max-turns is many: an integer of at least 1 is allowed.'],
+    [['run', '--base-url', 'nowhere', 'Hi.'], '--base-url is nowhere'],
+    [['run', '--agent', 'absent.md', '--model', 'openai:x', 'Hi.'], 'The agent file'],
+    [['demo', '/no/such/folder'], '/no/such/folder is not a directory'],
+    [['demo', '--max-retries', '0'], 'limits.maxRetries is 0: an integer of at least 1 is allowed.'],
+    [['run', '--fast', 'Hi.'], '--fast'],
+  ])('exit code 2: %j', async (args, message) => {
+    const { code, stdout, stderr } = await pawl(args);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(message);
+    expect(stderr).not.toMatch(/^\s+at /m);
+  });
+
+  it('exit code 130: Ctrl-C aborts, and there is a report all the same', async () => {
+    await using server = await startModelServer([{ hang: true }]);
+    const { code, stdout } = await pawl(['run', '--base-url', server.url, '--model', 'm', 'Hi.'], (kill, seen) => {
+      if (seen.includes('attempt 1')) kill('SIGINT');
+    });
+    expect(code).toBe(130);
+    expect(stdout).toContain('aborted');
+  });
+
+  it('help and version', async () => {
+    expect(await pawl(['--help'])).toMatchObject({ code: 0, stdout: expect.stringContaining('Exit codes') });
+    expect(await pawl(['--version'])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+  });
+});
