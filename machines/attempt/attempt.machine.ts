@@ -10,7 +10,7 @@ import { toolCallMachine } from '../tool-call/tool-call.machine.ts';
 import { cutShort } from '../tool-call/tool-call.rules.ts';
 import type { AnswerSummary, ToolCallOutput } from '../tool-call/tool-call.types.ts';
 import {
-  allAnswered,
+  answersLackBeside,
   brokenReading,
   endFact,
   outputOf,
@@ -72,8 +72,8 @@ export const attemptMachine = setup({
     announceEnd: emit(({ context }) => endFact(context)),
   },
   guards: {
-    hasCalls: ({ context }) => (context.reading?.calls.length ?? 0) > 0,
-    allAnswered: ({ context }) => allAnswered(context),
+    bringsCalls: (_, { calls }: { calls: number }) => calls > 0,
+    answersLackBeside: ({ context }, { index }: { index: number }) => answersLackBeside(context, index),
     verdictIs: ({ context }, { outcome }: { outcome: Verdict['outcome'] }) => verdictOf(context).outcome === outcome,
   },
 }).createMachine({
@@ -100,7 +100,14 @@ export const attemptMachine = setup({
             omitTokens: context.omitTokens,
           },
         }),
-        onDone: { target: 'reading', actions: { type: 'read', params: ({ event }) => ({ delivered: event.output }) } },
+        onDone: [
+          {
+            guard: { type: 'bringsCalls', params: ({ event }) => ({ calls: event.output.outcome.calls.length }) },
+            target: 'answering',
+            actions: { type: 'read', params: ({ event }) => ({ delivered: event.output }) },
+          },
+          { target: 'judging', actions: { type: 'read', params: ({ event }) => ({ delivered: event.output }) } },
+        ],
         onError: {
           target: 'judging',
           actions: { type: 'noteDefect', params: ({ event }) => ({ message: String(event.error) }) },
@@ -111,24 +118,31 @@ export const attemptMachine = setup({
         'session.abort': 'aborted',
       },
     },
-    reading: {
-      description: 'Did the reply bring tool calls?',
-      meta: { rules: ['C-1', 'C-5'] },
-      always: [{ guard: 'hasCalls', target: 'answering' }, { target: 'judging' }],
-    },
     answering: {
       description: 'Every call of the reply is a machine of its own; all of them are awaited (F-3).',
-      meta: { rules: ['C-1', 'F-3'] },
+      meta: { rules: ['C-1', 'C-5', 'F-3'] },
       entry: 'startCalls',
       on: {
-        'xstate.done.actor.tool.*': { actions: { type: 'takeAnswer', params: ({ event }) => event.output } },
-        'xstate.error.actor.tool.*': {
-          actions: { type: 'answerBrokenCall', params: ({ event }) => ({ index: indexOf(event.actorId) }) },
-        },
+        'xstate.done.actor.tool.*': [
+          {
+            guard: { type: 'answersLackBeside', params: ({ event }) => ({ index: event.output.index }) },
+            actions: { type: 'takeAnswer', params: ({ event }) => event.output },
+          },
+          { target: 'judging', actions: { type: 'takeAnswer', params: ({ event }) => event.output } },
+        ],
+        'xstate.error.actor.tool.*': [
+          {
+            guard: { type: 'answersLackBeside', params: ({ event }) => ({ index: indexOf(event.actorId) }) },
+            actions: { type: 'answerBrokenCall', params: ({ event }) => ({ index: indexOf(event.actorId) }) },
+          },
+          {
+            target: 'judging',
+            actions: { type: 'answerBrokenCall', params: ({ event }) => ({ index: indexOf(event.actorId) }) },
+          },
+        ],
         'session.stop': { actions: 'passOn' },
         'session.abort': { actions: 'passOn' },
       },
-      always: { guard: 'allAnswered', target: 'judging' },
     },
     judging: {
       description: 'What came of the attempt?',

@@ -147,8 +147,9 @@ export function verdictOf({ reading, answers }: AttemptContext): Verdict {
   );
 }
 
-export function allAnswered({ answers }: AttemptContext): boolean {
-  return answers.every((answer) => answer !== null);
+/** Whether a call other than `index` still has no answer. */
+export function answersLackBeside({ answers }: AttemptContext, index: number): boolean {
+  return answers.some((answer, position) => answer === null && position !== index);
 }
 
 export function withAnswer(context: AttemptContext, index: number, answer: AnswerSummary): AttemptContext['answers'] {

@@ -67,17 +67,17 @@ export const sessionMachine = setup({
     }),
     collapse: enqueueActions(({ context, enqueue }, request: CollapseCause) => {
       const { change, facts } = collapse(context, request);
-      enqueue.assign(change);
+      if (change !== null) enqueue.assign(change);
       for (const fact of facts) enqueue.emit(fact);
     }),
     guardContext: enqueueActions(({ context, enqueue }) => {
       const { change, facts } = contextMeasures(context);
-      enqueue.assign(change);
+      if (change !== null) enqueue.assign(change);
       for (const fact of facts) enqueue.emit(fact);
     }),
     guardBudget: enqueueActions(({ context, enqueue }) => {
       const { change, facts } = budgetMeasures(context);
-      enqueue.assign(change);
+      if (change !== null) enqueue.assign(change);
       for (const fact of facts) enqueue.emit(fact);
     }),
     beginTurn: assign(({ context }) => ({ turn: context.turn + 1 })),

@@ -91,7 +91,7 @@ export function contextMeasures(context: SessionContext): Measures {
   const verdict = guardContext(window, { totalTokens: contextTokens, omittableTokens });
   switch (verdict.kind) {
     case 'fits':
-      return { change: {}, facts: [] };
+      return { change: null, facts: [] };
     case 'omit':
       return {
         change: { omitTokens: omitTokens + verdict.tokens, omittableTokens: omittableTokens - verdict.tokens },
@@ -109,7 +109,7 @@ export function contextMeasures(context: SessionContext): Measures {
 /** What the budget wants before the next turn: with one request left, it is for the report. */
 export function budgetMeasures(context: SessionContext): Measures {
   const left = requestsLeft(context.budget, context.spent, context.at);
-  if (left === 'many') return { change: {}, facts: [] };
+  if (left === 'many') return { change: null, facts: [] };
   return collapse(context, { reason: 'budget', slugs: ['budget_exhausted'] });
 }
 

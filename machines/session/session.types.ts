@@ -46,7 +46,7 @@ export type CollapseCause = { reason: CollapseReason; slugs: Slug[] };
 /** What a turn asks of the session while it goes on (B-4). */
 export type CollapseRequest = { type: 'collapse.requested' } & CollapseCause;
 
-/** What a rule does to the session: what it knows then, and what has happened. */
-export type Measures = { change: Partial<SessionContext>; facts: Fact[] };
+/** What a rule does to the session: what it knows then (null: nothing new), and what has happened. */
+export type Measures = { change: Partial<SessionContext> | null; facts: Fact[] };
 
 export type SessionOutput = Ending;

@@ -59,7 +59,11 @@ export const turnMachine = setup({
       current: context.waiting?.target ?? context.current,
       waiting: null,
     })),
-    takeAttempt: assign(({ context }, { output }: { output: AttemptOutput }) => afterAttempt(context, output)),
+    takeAttempt: enqueueActions(({ context, enqueue }, { output }: { output: AttemptOutput }) => {
+      const change = afterAttempt(context, output);
+      enqueue.assign(change);
+      for (const request of collapseRequests({ ...context, ...change })) enqueue(sendParent(request));
+    }),
     announceBrokenAttempt: emit(
       ({ context: { turn, attempt, targets, current } }, { message }: { message: string }) => ({
         type: 'attempt.failed',
@@ -73,9 +77,6 @@ export const turnMachine = setup({
     announceExclusion: enqueueActions(({ context, enqueue }) => {
       const fact = exclusionFact(context);
       if (fact !== null) enqueue.emit(fact);
-    }),
-    requestCollapse: enqueueActions(({ context, enqueue }) => {
-      for (const request of collapseRequests(context)) enqueue(sendParent(request));
     }),
     noteStop: assign({ stopRequested: true }),
     passOn: enqueueActions(({ event, enqueue }) => {
@@ -100,7 +101,8 @@ export const turnMachine = setup({
     budgetRemains: ({ context }) => budgetRemains(context),
     targetsRemain: ({ context }) => targetsRemain(context),
     targetIsFree: ({ context }) => nextTarget(context).kind === 'free',
-    attemptWas: ({ context }, { status }: { status: AttemptOutput['status'] }) => context.last?.status === status,
+    attemptWas: (_, { output, status }: { output: AttemptOutput; status: AttemptOutput['status'] }) =>
+      output.status === status,
   },
 }).createMachine({
   id: 'turn',
@@ -122,18 +124,32 @@ export const turnMachine = setup({
     },
     attempting: {
       description: 'An attempt is under way.',
-      meta: { rules: ['B-6', 'T-1', 'T-3'] },
+      meta: { rules: ['B-3', 'B-4', 'B-6', 'F-2', 'T-1', 'T-3'] },
       entry: 'announceAttempt',
       invoke: {
         id: 'attempt',
         src: 'attempt',
         input: ({ context }) => attemptInput(context),
-        onDone: {
-          target: 'judging',
-          actions: { type: 'takeAttempt', params: ({ event }) => ({ output: event.output }) },
-        },
+        onDone: [
+          {
+            guard: { type: 'attemptWas', params: ({ event }) => ({ output: event.output, status: 'succeeded' }) },
+            target: 'succeeded',
+            actions: { type: 'takeAttempt', params: ({ event }) => ({ output: event.output }) },
+          },
+          {
+            guard: { type: 'attemptWas', params: ({ event }) => ({ output: event.output, status: 'finished' }) },
+            target: 'finished',
+            actions: { type: 'takeAttempt', params: ({ event }) => ({ output: event.output }) },
+          },
+          {
+            guard: { type: 'attemptWas', params: ({ event }) => ({ output: event.output, status: 'failed' }) },
+            target: 'choosing',
+            actions: [{ type: 'takeAttempt', params: ({ event }) => ({ output: event.output }) }, 'announceExclusion'],
+          },
+          { target: 'aborted', actions: { type: 'takeAttempt', params: ({ event }) => ({ output: event.output }) } },
+        ],
         onError: {
-          target: 'judging',
+          target: 'choosing',
           actions: [
             { type: 'announceBrokenAttempt', params: ({ event }) => ({ message: String(event.error) }) },
             { type: 'takeAttempt', params: () => ({ output: brokenAttempt() }) },
@@ -144,17 +160,6 @@ export const turnMachine = setup({
         'session.stop': { actions: ['noteStop', 'passOn'] },
         'session.abort': { actions: 'passOn' },
       },
-    },
-    judging: {
-      description: 'What came of the attempt?',
-      meta: { rules: ['B-3', 'B-4', 'T-3', 'F-2'] },
-      entry: ['announceExclusion', 'requestCollapse'],
-      always: [
-        { guard: { type: 'attemptWas', params: { status: 'finished' } }, target: 'finished' },
-        { guard: { type: 'attemptWas', params: { status: 'succeeded' } }, target: 'succeeded' },
-        { guard: { type: 'attemptWas', params: { status: 'aborted' } }, target: 'aborted' },
-        { target: 'choosing' },
-      ],
     },
     backingOff: {
       description: 'No living target is free: the next attempt waits until the earliest one is.',

@@ -93,7 +93,7 @@ function reportOn(listing: string, wanted: readonly string[], read: readonly Res
   const entries = entriesIn(listing);
   const folders = entries.filter((entry) => entry.kind === 'folder');
   const lines = [
-    `The directory holds ${entries.length - folders.length} files and ${folders.length} folders.`,
+    `The directory holds ${counted(entries.length - folders.length, 'file')} and ${counted(folders.length, 'folder')}.`,
     ...(folders.length === 0 ? [] : ['', `Folders: ${folders.map(({ name }) => `\`${name}/\``).join(', ')}.`]),
     ...(wanted.length === 0 ? ['', 'None of its files is text that could be read.'] : ['']),
     ...wanted.map((name, index) => `- \`${name}\`: ${gist(read[index])}`),
@@ -115,4 +115,8 @@ function gist(result: Result | undefined): string {
 /** Roughly what such a request would cost a real model. */
 function usageOf(prompt: LanguageModelV4Prompt): NonNullable<RehearsedReply['usage']> {
   return { input: Math.ceil(JSON.stringify(prompt).length / 4), output: 40 };
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

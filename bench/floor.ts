@@ -1,0 +1,45 @@
+import type { LanguageModelV4, LanguageModelV4Message } from '@ai-sdk/provider';
+
+/**
+ * The floor: a bare loop over `doStream` with no guarantees at all. No bound, no check of inputs, no answer to what it does
+ * not know, no retry, no events, no counters. What anything costs beyond this is the price of the guarantees.
+ */
+export async function bareLoop(
+  model: LanguageModelV4,
+  tools: Record<string, (input: never) => unknown>,
+  prompt: string,
+): Promise<number> {
+  const messages: LanguageModelV4Message[] = [{ role: 'user', content: [{ type: 'text', text: prompt }] }];
+  const offered = [...Object.keys(tools), 'final_report'].map((name) => ({
+    type: 'function' as const,
+    name,
+    inputSchema: { type: 'object' as const },
+  }));
+  for (let turns = 1; ; turns += 1) {
+    const { stream } = await model.doStream({ prompt: messages, tools: offered });
+    const calls: { toolCallId: string; toolName: string; input: unknown }[] = [];
+    let text = '';
+    const reader = stream.getReader();
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      if (value.type === 'text-delta') text += value.delta;
+      if (value.type === 'tool-call') {
+        calls.push({ toolCallId: value.toolCallId, toolName: value.toolName, input: JSON.parse(value.input) });
+      }
+    }
+    if (calls.length === 0 || calls.some((call) => call.toolName === 'final_report')) return turns;
+    const parts = calls.map((call) => ({ type: 'tool-call' as const, ...call }));
+    messages.push({ role: 'assistant', content: text === '' ? parts : [{ type: 'text', text }, ...parts] });
+    const results = await Promise.all(calls.map(({ toolName, input }) => tools[toolName]?.(input as never)));
+    messages.push({
+      role: 'tool',
+      content: calls.map(({ toolCallId, toolName }, index) => ({
+        type: 'tool-result' as const,
+        toolCallId,
+        toolName,
+        output: { type: 'text' as const, value: String(results[index]) },
+      })),
+    });
+  }
+}

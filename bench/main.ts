@@ -1,0 +1,149 @@
+/**
+ * What the guarantees cost: CPU per turn beside a bare loop with none, in one run, as ratios, since machines are noisy.
+ * `npm run bench`; with `--quick`, less of everything.
+ */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import type { LanguageModelV4 } from '@ai-sdk/provider';
+import { tool } from 'ai';
+import pino from 'pino';
+import { z } from 'zod';
+import { type Agent, defineAgent, runSession, startSession } from '../src/index.ts';
+import { rehearsalModel } from '../src/testing/index.ts';
+import { bareLoop } from './floor.ts';
+
+const quick = process.argv.includes('--quick');
+const rounds = quick ? 3 : 7;
+const logger = pino({ level: 'silent' });
+const run = ({ text }: { text: string }) => text;
+const echo = tool({ description: 'Echoes.', inputSchema: z.object({ text: z.string() }), execute: run });
+
+/** A model in this process that calls a tool until turn `turns`, and then reports; it keeps nothing. */
+function inProcess(turns: number): LanguageModelV4 {
+  let turn = 0;
+  const model = rehearsalModel(() => {
+    turn += 1;
+    const done = turn % turns === 0;
+    return {
+      calls: [done ? { name: 'final_report', input: { content: 'done' } } : { name: 'echo', input: { text: 'hello' } }],
+    };
+  });
+  model.requests.push = () => 0;
+  return model;
+}
+
+function agentWith(model: LanguageModelV4, turns: number): Agent {
+  return defineAgent({ name: 'bench', models: [model], tools: { echo }, limits: { maxTurns: turns } });
+}
+
+type Cost = { cpuMs: number; wallMs: number };
+
+async function cost(turns: number, work: () => Promise<unknown>): Promise<Cost> {
+  const cpu = process.cpuUsage();
+  const wall = performance.now();
+  await work();
+  const { user, system } = process.cpuUsage(cpu);
+  return { cpuMs: (user + system) / 1_000 / turns, wallMs: (performance.now() - wall) / turns };
+}
+
+const median = (values: number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+const summed = (costs: Cost[]): Cost => ({
+  cpuMs: median(costs.map((one) => one.cpuMs)),
+  wallMs: median(costs.map((one) => one.wallMs)),
+});
+
+/** The floor and Pawl by turns, so that a noisy spell hits both. */
+async function compare(turns: number, model: () => LanguageModelV4): Promise<{ floor: Cost; pawl: Cost }> {
+  const floors: Cost[] = [];
+  const pawls: Cost[] = [];
+  const repeat = Math.max(1, Math.ceil((quick ? 100 : 300) / turns));
+  // What is measured is the steady state, not the compiler at work.
+  const warm = agentWith(model(), turns);
+  for (let warmed = 0; warmed < (quick ? 500 : 3_000); warmed += turns) await runSession(warm, { prompt: 'go', logger });
+  for (let round = 0; round < rounds; round += 1) {
+    const floorModel = model();
+    const agent = agentWith(model(), turns);
+    floors.push(
+      await cost(turns * repeat, async () => {
+        for (let time = 0; time < repeat; time += 1) await bareLoop(floorModel, { echo: run }, 'go');
+      }),
+    );
+    pawls.push(
+      await cost(turns * repeat, async () => {
+        for (let time = 0; time < repeat; time += 1) {
+          const result = await runSession(agent, { prompt: 'go', logger });
+          if (!result.success || result.counters.turns !== turns)
+            throw new Error(`the bench went wrong: ${result.slugs}`);
+        }
+      }),
+    );
+  }
+  return { floor: summed(floors), pawl: summed(pawls) };
+}
+
+function row(name: string, { floor, pawl }: { floor: Cost; pawl: Cost }): void {
+  const cells = [
+    name.padEnd(22),
+    `${floor.cpuMs.toFixed(3)} ms`.padStart(10),
+    `${pawl.cpuMs.toFixed(3)} ms`.padStart(10),
+    `${(pawl.cpuMs / floor.cpuMs).toFixed(2)} x`.padStart(8),
+    `${(pawl.cpuMs - floor.cpuMs).toFixed(3)} ms`.padStart(10),
+    `${Math.round(1_000 / pawl.wallMs)}`.padStart(9),
+  ];
+  process.stdout.write(`${cells.join('  ')}\n`);
+}
+
+async function main(): Promise<void> {
+  process.stdout.write(
+    `${'CPU per turn'.padEnd(22)}  ${'floor'.padStart(10)}  ${'pawl'.padStart(10)}  ${'ratio'.padStart(8)}  ${'more'.padStart(10)}  ${'turns/s'.padStart(9)}\n`,
+  );
+  const perTurn = new Map<number, number>();
+  for (const turns of quick ? [10, 100, 1_000] : [10, 100, 1_000, 2_000]) {
+    const compared = await compare(turns, () => inProcess(turns));
+    perTurn.set(turns, compared.pawl.cpuMs);
+    row(`in process, ${turns} turns`, compared);
+  }
+  const last = [...perTurn.keys()].at(-1) ?? 0;
+  const flat = (perTurn.get(last) ?? 0) / (perTurn.get(100) ?? 1);
+  process.stdout.write(`flatness: a turn at ${last} turns costs ${flat.toFixed(2)} x one at 100\n`);
+  await overWire();
+  await waitingSessions(quick ? 1_000 : 5_000);
+}
+
+async function overWire(): Promise<void> {
+  const server = fork(join(import.meta.dirname, 'server.ts'), { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
+  const [line] = await once(server.stdout ?? process.stdin, 'data');
+  const provider = createOpenAICompatible({ name: 'bench', baseURL: String(line).trim(), includeUsage: true });
+  try {
+    for (const turns of quick ? [50] : [50, 300])
+      row(`over the wire, ${turns} turns`, await compare(turns, () => provider(`turns-${turns}`)));
+  } finally {
+    server.disconnect();
+    await once(server, 'exit');
+  }
+}
+
+/** Memory of sessions that all wait for a reply. */
+async function waitingSessions(count: number): Promise<void> {
+  const agent = agentWith(rehearsalModel([{ hangs: true }]), 10);
+  Object.assign(agent.definition.models[0] ?? {}, { requests: [] });
+  const before = heap();
+  const sessions = Array.from({ length: count }, () => startSession(agent, { prompt: 'go', logger }));
+  while (sessions.some((session) => session.counters.requests === 0))
+    await new Promise((resolve) => setImmediate(resolve));
+  for (let tick = 0; tick < 5; tick += 1) await new Promise((resolve) => setImmediate(resolve));
+  const each = (heap() - before) / count / 1_024;
+  process.stdout.write(`${count} sessions that wait for a reply: ${each.toFixed(1)} KB each\n`);
+  for (const session of sessions) session.abort();
+  await Promise.all(sessions.map((session) => session.result));
+}
+
+function heap(): number {
+  globalThis.gc?.();
+  globalThis.gc?.();
+  return process.memoryUsage().heapUsed;
+}
+
+await main();
