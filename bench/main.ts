@@ -61,7 +61,8 @@ async function compare(turns: number, model: () => LanguageModelV4): Promise<{ f
   const repeat = Math.max(1, Math.ceil((quick ? 100 : 300) / turns));
   // What is measured is the steady state, not the compiler at work.
   const warm = agentWith(model(), turns);
-  for (let warmed = 0; warmed < (quick ? 500 : 3_000); warmed += turns) await runSession(warm, { prompt: 'go', logger });
+  for (let warmed = 0; warmed < (quick ? 500 : 3_000); warmed += turns)
+    await runSession(warm, { prompt: 'go', logger });
   for (let round = 0; round < rounds; round += 1) {
     const floorModel = model();
     const agent = agentWith(model(), turns);
