@@ -1,22 +1,18 @@
-import type { LanguageModelV4, LanguageModelV4Message } from '@ai-sdk/provider';
+import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Message } from '@ai-sdk/provider';
 
 /**
- * The floor: a bare loop over `doStream` with no guarantees at all. No bound, no check of inputs, no answer to what it does
+ * The floor: a bare loop over `doStream` that offers the same tools, with no guarantees at all. No bound, no check of inputs, no answer to what it does
  * not know, no retry, no events, no counters. What anything costs beyond this is the price of the guarantees.
  */
 export async function bareLoop(
   model: LanguageModelV4,
   tools: Record<string, (input: never) => unknown>,
+  offered: LanguageModelV4CallOptions['tools'],
   prompt: string,
 ): Promise<number> {
   const messages: LanguageModelV4Message[] = [{ role: 'user', content: [{ type: 'text', text: prompt }] }];
-  const offered = [...Object.keys(tools), 'final_report'].map((name) => ({
-    type: 'function' as const,
-    name,
-    inputSchema: { type: 'object' as const },
-  }));
   for (let turns = 1; ; turns += 1) {
-    const { stream } = await model.doStream({ prompt: messages, tools: offered });
+    const { stream } = await model.doStream({ prompt: messages, ...(offered !== undefined && { tools: offered }) });
     const calls: { toolCallId: string; toolName: string; input: unknown }[] = [];
     let text = '';
     const reader = stream.getReader();

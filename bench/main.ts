@@ -61,6 +61,7 @@ async function compare(turns: number, model: () => LanguageModelV4): Promise<{ f
   const repeat = Math.max(1, Math.ceil((quick ? 100 : 300) / turns));
   // What is measured is the steady state, not the compiler at work.
   const warm = agentWith(model(), turns);
+  const offered = await Promise.all([...warm.tools.values()].map((tool) => tool.offered));
   for (let warmed = 0; warmed < (quick ? 500 : 3_000); warmed += turns)
     await runSession(warm, { prompt: 'go', logger });
   for (let round = 0; round < rounds; round += 1) {
@@ -68,7 +69,7 @@ async function compare(turns: number, model: () => LanguageModelV4): Promise<{ f
     const agent = agentWith(model(), turns);
     floors.push(
       await cost(turns * repeat, async () => {
-        for (let time = 0; time < repeat; time += 1) await bareLoop(floorModel, { echo: run }, 'go');
+        for (let time = 0; time < repeat; time += 1) await bareLoop(floorModel, { echo: run }, offered, 'go');
       }),
     );
     pawls.push(
@@ -119,7 +120,9 @@ async function overWire(): Promise<void> {
   const provider = createOpenAICompatible({ name: 'bench', baseURL: String(line).trim(), includeUsage: true });
   try {
     for (const turns of quick ? [50] : [50, 300])
-      row(`over the wire, ${turns} turns`, await compare(turns, () => provider(`turns-${turns}`)));
+      row(`over the wire, ${turns} turns`, await compare(turns, () => provider(`bare-${turns}`)));
+    const turns = quick ? 50 : 300;
+    row(`… with a sentence each`, await compare(turns, () => provider(`spoken-${turns}`)));
   } finally {
     server.disconnect();
     await once(server, 'exit');
@@ -128,8 +131,10 @@ async function overWire(): Promise<void> {
 
 /** Memory of sessions that all wait for a reply. */
 async function waitingSessions(count: number): Promise<void> {
-  const agent = agentWith(rehearsalModel([{ hangs: true }]), 10);
-  Object.assign(agent.definition.models[0] ?? {}, { requests: [] });
+  const model = rehearsalModel([{ hangs: true }]);
+  model.requests.push = () => 0;
+  const agent = agentWith(model, 10);
+
   const before = heap();
   const sessions = Array.from({ length: count }, () => startSession(agent, { prompt: 'go', logger }));
   while (sessions.some((session) => session.counters.requests === 0))

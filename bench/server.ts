@@ -1,11 +1,17 @@
 /** The scripted server in a process of its own, so that its work is not counted. Prints its URL; ends with its parent. */
 import { startModelServer } from '../src/testing/index.ts';
 
+/** What a model says before it calls a tool; streamed by the token, about four characters each. */
+const spoken =
+  'I will look at the next document first, to see whether it says what was asked for, and then go on from there.';
+
 const server = await startModelServer(({ body }) => {
-  const turns = Number(body.model?.split('-')[1]);
+  const [shape, count] = body.model?.split('-') ?? [];
+  const turns = Number(count);
   const replies = body.messages.filter((message) => message.role === 'assistant').length;
   if (replies >= turns - 1) return { calls: [{ name: 'final_report', input: { content: 'done' } }] };
-  return { calls: [{ name: 'echo', input: { text: 'hello' } }] };
+  const calls = [{ name: 'echo', input: { text: 'hello' } }];
+  return shape === 'spoken' ? { text: spoken, calls, pieceLength: 4 } : { calls };
 });
 // Requests are not kept: a bench makes many.
 server.requests.push = () => 0;

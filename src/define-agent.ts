@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { PawlError, type PawlErrorCode, shown } from './errors.ts';
 import type { Price } from './model/pricing.ts';
 import type { ModelSettings } from './model/request-model.ts';
-import { knownProviders, type ModelReference, parseModelString, targetName } from './model/targets.ts';
+import { knownProviders, type ModelReference, parseModelString, Target, targetName } from './model/targets.ts';
 import type { Slice } from './observe/slices.ts';
 import type { ReportFormat } from './report/format.ts';
 import { type ReportDefinition, reportFormat } from './report/registry.ts';
@@ -67,6 +67,8 @@ export type Agent<Report = unknown> = {
   readonly name: string;
   readonly definition: AgentDefinition<Report>;
   readonly limits: Readonly<Limits>;
+  /** The models, in order of preference; each is looked up once, for all sessions of the agent. */
+  readonly targets: readonly Target[];
   readonly format: ReportFormat;
   readonly tools: ReadonlyMap<string, CatalogTool>;
 };
@@ -150,6 +152,7 @@ export function defineAgent<Report = unknown>(definition: AgentDefinition<Report
     name: definition.name,
     definition: Object.freeze({ ...definition, settings: withoutCallMark(definition.settings ?? {}) }),
     limits: Object.freeze(limits),
+    targets: targetsOf(definition),
     format,
     tools: toolsOf(definition, format),
   });
@@ -250,14 +253,14 @@ function withoutCallMark(settings: ModelSettings): ModelSettings {
   return { ...settings, providerOptions: { ...settings.providerOptions, anthropic: rest } };
 }
 
-/** Names of the agent's targets, each one of a kind. */
-export function targetNames(models: readonly ModelReference[]): string[] {
+/** The targets, each under a name of its own. */
+function targetsOf({ models, providers = {} }: AgentDefinition): Target[] {
   const taken = new Set<string>();
   return models.map((model) => {
     const name = targetName(model);
     let unique = name;
     for (let copy = 2; taken.has(unique); copy += 1) unique = `${name}#${copy}`;
     taken.add(unique);
-    return unique;
+    return new Target(unique, model, providers);
   });
 }

@@ -1,10 +1,9 @@
 import { estimateMessageTokens } from './context/tokens.ts';
-import { type Agent, targetNames } from './define-agent.ts';
+import type { Agent } from './define-agent.ts';
 import type { Clock } from './host/clock.ts';
 import type { Effects } from './host/memory.ts';
 import { PromptBuilder } from './model/prompt.ts';
 import { requestModel } from './model/request-model.ts';
-import { Target } from './model/targets.ts';
 import type { Observer } from './observe/observer.ts';
 import { redact } from './observe/redact.ts';
 import { ReportValidator } from './report/format.ts';
@@ -24,27 +23,25 @@ export type SessionEffectsParts = {
 /** How the effects of one session act on the world: what is wired to what, and nothing more. */
 export function sessionEffects({ agent, prompt, observer, approvals, clock, secrets }: SessionEffectsParts): Effects {
   const { limits, format, definition } = agent;
-  const { settings = {}, models, providers = {}, pricing = {}, instructions = null } = definition;
+  const { settings = {}, pricing = {}, instructions = null } = definition;
   const { conversation } = observer;
   const messages = () => conversation.messages;
   const catalog = new Catalog(agent.tools, { checkTimeoutMs: limits.toolTimeoutMs, messages });
   const validator = new ReportValidator(format);
-  const names = targetNames(models);
   const sight = observer.sight.bind(observer);
   const measuresContext = limits.contextWindow !== null;
   let systemPrompt: string | null = null;
   const modelOptions = {
-    targets: models.map((model, index) => new Target(names[index] ?? '', model, providers)),
+    targets: agent.targets,
     pricing,
     settings,
     timeoutMs: limits.modelTimeoutMs,
     idleTimeoutMs: limits.modelIdleTimeoutMs,
     prompts: new PromptBuilder(conversation),
     instructions: () => systemPrompt,
-    tools: catalog.offered.bind(catalog),
+    catalog,
     callIds: conversation.callIds,
-    inspectCall: catalog.inspect.bind(catalog),
-    validateText: validator.ofText.bind(validator),
+    validator,
     measuresContext,
     sight,
     wantsDeltas: () => observer.wantsDeltas,
@@ -72,7 +69,6 @@ export function sessionEffects({ agent, prompt, observer, approvals, clock, secr
     tool: (request, { signal }) => runTool(toolOptions, request, signal),
     approval: ({ callId }, { signal }) => approvals.wait(callId, limits.approvalTimeoutMs, signal),
     wait: async ({ dueAt }, { signal }) => {
-      if (dueAt === null) return new Promise(() => undefined);
       await clock.sleepUntil(dueAt, signal);
       return {};
     },

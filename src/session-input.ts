@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Budget, repairConversation, type SessionInput, userMessage } from '../machines/index.ts';
-import { type Agent, check, targetNames } from './define-agent.ts';
+import { type Agent, check } from './define-agent.ts';
 import { PawlError, shown } from './errors.ts';
 import { parseMessages } from './model/messages.ts';
 import type { SessionBudget, SessionOptions } from './session.ts';
@@ -41,7 +41,7 @@ export function sessionInput(agent: Agent, budget: SessionBudget, at: number): S
     costUsd = null,
     wallClockMs,
   } = check(budgetSchema, budget, 'budget', 'invalid_budget');
-  const targets = targetNames(definition.models);
+  const targets = agent.targets.map(({ name }) => name);
   if (costUsd !== null) {
     const unpriced = targets.find((name) => definition.pricing?.[name] === undefined);
     if (unpriced !== undefined) {

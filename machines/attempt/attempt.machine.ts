@@ -148,9 +148,9 @@ export const attemptMachine = setup({
       description: 'What came of the attempt?',
       meta: { rules: ['T-1', 'T-2', 'T-4'] },
       always: [
+        { guard: { type: 'verdictIs', params: { outcome: 'succeeded' } }, target: 'succeeded' },
         { guard: { type: 'verdictIs', params: { outcome: 'finished' } }, target: 'finished' },
         { guard: { type: 'verdictIs', params: { outcome: 'aborted' } }, target: 'aborted' },
-        { guard: { type: 'verdictIs', params: { outcome: 'succeeded' } }, target: 'succeeded' },
         { target: 'failed' },
       ],
     },

@@ -101,8 +101,8 @@ export type ApprovalOutcome =
   | { decision: 'denied'; reason: string | null }
   | { decision: 'timeout'; reason: null };
 
-/** `dueAt` is epoch ms; null waits for ever, which is how a session without a deadline has none. */
-export type WaitRequest = { dueAt: number | null };
+/** `dueAt` is epoch ms. */
+export type WaitRequest = { dueAt: number };
 
 /** The events from outside that are no answer to an effect (D-2). */
 export type SessionStop = { type: 'session.stop' };

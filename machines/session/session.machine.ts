@@ -3,7 +3,7 @@
  * reached (B-1 to B-5). It owns the turn number, `maxTurns` and failing exactly once. Rules: session.rules.ts. Started by
  * `startSession`.
  */
-import { assign, emit, enqueueActions, not, setup } from 'xstate';
+import { assign, emit, enqueueActions, not, setup, stopChild } from 'xstate';
 import type { Delivered, PrepareOutcome, SessionCommand } from '../contract/effects.ts';
 import type { Fact } from '../contract/events.ts';
 import { leaves } from '../contract/leaf.ts';
@@ -37,12 +37,14 @@ import type {
   SessionOutput,
 } from './session.types.ts';
 
+type DeadlineEvent = { type: 'xstate.done.actor.deadline' } | { type: 'xstate.error.actor.deadline' };
+
 export const sessionMachine = setup({
   types: {
     context: {} as SessionContext,
     input: {} as SessionInput,
     output: {} as SessionOutput,
-    events: {} as SessionCommand | CollapseRequest,
+    events: {} as SessionCommand | CollapseRequest | DeadlineEvent,
     emitted: {} as Fact,
     children: {} as { prepare: 'prepare'; deadline: 'wait'; turn: 'turn'; close: 'close' },
     meta: {} as { rules: string[] },
@@ -55,6 +57,14 @@ export const sessionMachine = setup({
       maxRetries,
       targets: targets.map((target) => target.name),
     })),
+    watchDeadline: enqueueActions(({ context: { budget }, enqueue }) => {
+      if (budget.deadlineAt === null) return;
+      enqueue.spawnChild('wait', {
+        id: 'deadline',
+        input: { key: 'deadline', request: { dueAt: budget.deadlineAt } },
+      });
+    }),
+    unwatchDeadline: stopChild('deadline'),
     announceSteering: emit((_, { text }: { text: string }) => ({ type: 'session.steered', text })),
     noteSize: assign((_, { delivered }: { delivered: Delivered<'prepare'> }) => afterPreparing(delivered)),
     noteStop: enqueueActions(({ enqueue }) => {
@@ -119,16 +129,13 @@ export const sessionMachine = setup({
       description: 'The session is at work.',
       meta: { rules: ['B-2', 'B-4', 'D-2'] },
       initial: 'preparing',
-      invoke: {
-        id: 'deadline',
-        src: 'wait',
-        input: ({ context }) => ({ key: 'deadline', request: { dueAt: context.budget.deadlineAt } }),
-        onDone: {
+      entry: 'watchDeadline',
+      exit: 'unwatchDeadline',
+      on: {
+        'xstate.done.actor.deadline': {
           actions: [{ type: 'collapse', params: { reason: 'budget', slugs: ['budget_exhausted'] } }, 'stopTurn'],
         },
-        onError: {},
-      },
-      on: {
+        'xstate.error.actor.deadline': {},
         'session.stop': {
           guard: not('stopRequested'),
           actions: [

@@ -8,8 +8,8 @@ export type KeyedDelivery = Extract<Delivery, { key: string }>;
  * and starts them, and what comes back is delivered one at a time. Synchronous, and without any I/O of its own.
  */
 export class Host {
-  private readonly pending = new Map<string, { effect: Effect; leaf: LeafRef }>();
-  private readonly seen = new Set<string>();
+  /** Every key that was ever requested; null once it is settled or cancelled. */
+  private readonly requested = new Map<string, { effect: Effect; leaf: LeafRef } | null>();
   private toStart: Effect[] = [];
   private toCancel: string[] = [];
 
@@ -21,17 +21,17 @@ export class Host {
 
   /** A key requested twice is a defect (D-2): the second leaf fails at once. */
   request(effect: Effect, leaf: LeafRef): void {
-    if (this.seen.has(effect.key)) {
+    if (this.requested.has(effect.key)) {
       leaf.send({ type: 'effect.broke', message: `the effect ${effect.key} was requested twice` });
       return;
     }
-    this.seen.add(effect.key);
-    this.pending.set(effect.key, { effect, leaf });
+    this.requested.set(effect.key, { effect, leaf });
     this.toStart.push(effect);
   }
 
   cancel(key: string): void {
-    if (!this.pending.delete(key)) return;
+    if (this.requested.get(key) == null) return;
+    this.requested.set(key, null);
     const waiting = this.toStart.findIndex((effect) => effect.key === key);
     if (waiting === -1) this.toCancel.push(key);
     else this.toStart.splice(waiting, 1);
@@ -47,9 +47,9 @@ export class Host {
 
   /** Gives a leaf its outcome. False: the key is unknown or settled, so the result is late and is ignored (D-2). */
   deliver(delivery: KeyedDelivery): boolean {
-    const entry = this.pending.get(delivery.key);
-    if (entry === undefined) return false;
-    this.pending.delete(delivery.key);
+    const entry = this.requested.get(delivery.key);
+    if (entry == null) return false;
+    this.requested.set(delivery.key, null);
     if ('defect' in delivery) entry.leaf.send({ type: 'effect.broke', message: delivery.defect });
     else entry.leaf.send({ type: 'effect.delivered', delivered: deliveredOf(delivery) });
     return true;
@@ -57,7 +57,7 @@ export class Host {
 
   /** The effects that are under way. */
   underWay(): Effect[] {
-    return [...this.pending.values()].map(({ effect }) => effect);
+    return [...this.requested.values()].flatMap((entry) => (entry === null ? [] : [entry.effect]));
   }
 }
 

@@ -7,7 +7,7 @@ import type { Host, KeyedDelivery } from './host.ts';
 export type Effects = {
   [K in EffectKind]: (
     request: EffectKinds[K]['request'],
-    context: { key: string; signal: AbortSignal },
+    context: { readonly key: string; readonly signal: AbortSignal },
   ) => Promise<EffectKinds[K]['outcome']>;
 };
 
@@ -25,10 +25,32 @@ export type MemoryDriverOptions = {
   onLate: (key: string) => void;
 };
 
+/** An effect under way. Its signal is made only where the effect asks for it: many never do. */
+class RunningEffect {
+  readonly key: string;
+  cancelled = false;
+  private controller: AbortController | null = null;
+
+  constructor(key: string) {
+    this.key = key;
+  }
+
+  get signal(): AbortSignal {
+    this.controller ??= new AbortController();
+    if (this.cancelled) this.controller.abort();
+    return this.controller.signal;
+  }
+
+  cancel(): void {
+    this.cancelled = true;
+    this.controller?.abort();
+  }
+}
+
 /** The memory driver: effects are promises, and deliveries a queue that is worked off one at a time. */
 export class MemoryDriver {
   private readonly options: MemoryDriverOptions;
-  private readonly running = new Map<string, AbortController>();
+  private readonly running = new Map<string, RunningEffect>();
   private readonly queue: Delivery[] = [];
   private delivering = false;
 
@@ -48,7 +70,7 @@ export class MemoryDriver {
   private pump(): void {
     const { start, cancel } = this.options.host.drain();
     for (const key of cancel) {
-      this.running.get(key)?.abort();
+      this.running.get(key)?.cancel();
       this.running.delete(key);
     }
     for (const effect of start) this.begin(effect);
@@ -60,22 +82,22 @@ export class MemoryDriver {
 
   private begin(effect: Effect): void {
     const { clock, chance } = this.options;
-    const controller = new AbortController();
-    this.running.set(effect.key, controller);
+    const { key } = effect;
+    const running = new RunningEffect(key);
+    this.running.set(key, running);
     const settle = (delivery: KeyedDelivery) => {
-      if (controller.signal.aborted) return;
-      this.running.delete(effect.key);
+      if (running.cancelled) return;
+      this.running.delete(key);
       this.enqueue(delivery);
     };
-    this.perform(effect, controller.signal).then(
-      (outcome) => settle({ key: effect.key, at: clock.now(), chance: chance(), outcome: outcome as Json }),
-      (error) => settle({ key: effect.key, at: clock.now(), defect: messageOf(error) }),
+    this.perform(effect, running).then(
+      (outcome) => settle({ key, at: clock.now(), chance: chance(), outcome: outcome as Json }),
+      (error) => settle({ key, at: clock.now(), defect: messageOf(error) }),
     );
   }
 
-  private async perform(effect: Effect, signal: AbortSignal): Promise<EffectKinds[EffectKind]['outcome']> {
+  private perform(effect: Effect, context: RunningEffect): Promise<EffectKinds[EffectKind]['outcome']> {
     const { effects } = this.options;
-    const context = { key: effect.key, signal };
     switch (effect.kind) {
       case 'prepare':
         return effects.prepare(effect.request, context);

@@ -73,7 +73,13 @@ export class PromptBuilder {
     const { messages, answerTokens } = this.source;
     let built = this.built.get(provider);
     if (built === undefined || built.omitTokens !== omitTokens) {
-      built = { omitTokens, omitted: omittedCalls(answerTokens, omitTokens), taken: 0, merged: [], prompt: [] };
+      built = {
+        omitTokens,
+        omitted: omitTokens === 0 ? nothing : omittedCalls(answerTokens, omitTokens),
+        taken: 0,
+        merged: [],
+        prompt: [],
+      };
       this.built.set(provider, built);
     }
     const firstNew = Math.max(0, built.merged.length - 1);
@@ -90,9 +96,11 @@ export class PromptBuilder {
   }
 }
 
+const nothing: ReadonlySet<string> = new Set();
+
 type Built = {
   omitTokens: number;
-  omitted: Set<string>;
+  omitted: ReadonlySet<string>;
   /** How many messages of the conversation are in it. */
   taken: number;
   merged: Message[];

@@ -28,7 +28,8 @@ export type Delta = { kind: 'text' | 'reasoning' | 'tool-input'; toolName: strin
  */
 export class ReplyReader {
   private readonly content: ReplyPart[] = [];
-  private readonly texts = new Map<string, ReplyText>();
+  /** The last text and reasoning of each id. */
+  private readonly texts: { id: string; text: ReplyText }[] = [];
   private readonly openInputs: { id: string; toolName: string }[] = [];
   private readonly warnings: string[] = [];
   private finishReason: Reply['finishReason'] = null;
@@ -48,14 +49,14 @@ export class ReplyReader {
       case 'text-delta':
       case 'reasoning-delta': {
         const kind = part.type === 'text-delta' ? 'text' : 'reasoning';
-        const text = this.texts.get(`${kind} ${part.id}`) ?? this.openText(kind, part.id, undefined);
+        const text = this.textOf(kind, part.id) ?? this.openText(kind, part.id, undefined);
         text.text += part.delta;
         addProviderData(text, part.providerMetadata);
         return { kind, toolName: null, delta: part.delta };
       }
       case 'text-end':
       case 'reasoning-end': {
-        const text = this.texts.get(`${part.type === 'text-end' ? 'text' : 'reasoning'} ${part.id}`);
+        const text = this.textOf(part.type === 'text-end' ? 'text' : 'reasoning', part.id);
         if (text !== undefined) {
           text.ended = true;
           addProviderData(text, part.providerMetadata);
@@ -177,9 +178,13 @@ export class ReplyReader {
     };
   }
 
+  private textOf(kind: 'text' | 'reasoning', id: string): ReplyText | undefined {
+    return this.texts.findLast((one) => one.id === id && one.text.type === kind)?.text;
+  }
+
   private openText(kind: 'text' | 'reasoning', id: string, metadata: SharedV4ProviderMetadata | undefined): ReplyText {
     const text: ReplyText = { type: kind, text: '', ended: false, ...providerData(metadata) };
-    this.texts.set(`${kind} ${id}`, text);
+    this.texts.push({ id, text });
     this.content.push(text);
     return text;
   }

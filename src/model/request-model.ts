@@ -63,10 +63,13 @@ export type ModelEffectOptions = {
   idleTimeoutMs: number;
   prompts: PromptBuilder;
   instructions: () => string | null;
-  tools: (offer: ModelRequest['offer']) => readonly OfferedTool[];
   callIds: ReadonlySet<string>;
-  inspectCall: (call: ReplyCall, signal: AbortSignal) => Promise<CallFacts>;
-  validateText: (text: string, signal: AbortSignal) => Promise<ReportVerdict>;
+  catalog: {
+    offered(offer: ModelRequest['offer']): readonly OfferedTool[];
+    /** What is to be known of a call before it is disposed of. */
+    inspect(call: ReplyCall, signal: AbortSignal): Promise<CallFacts>;
+  };
+  validator: { ofText(text: string): Promise<ReportVerdict> };
   /** Whether the size of the conversation matters to anybody (T-6). */
   measuresContext: boolean;
   sight: (sighting: Sighting) => void;
@@ -99,10 +102,14 @@ export async function requestModel(
     if (model !== null) {
       provider = model.provider;
       const callOptions = buildCall(options, request, provider, timers.signal);
-      fault = await exchange(model, callOptions, options, timers, (part) => {
+      const exchange = options.settings.streaming === false ? generate : stream;
+      fault = await exchange(model, callOptions, timers, (part) => {
         began = true;
         take(reader, part, options, request);
-      });
+      }).then(
+        () => timers.expired,
+        (error) => timers.expired ?? classifyFault(error, options.now(), options.secrets),
+      );
     }
   } finally {
     timers.clear();
@@ -138,13 +145,13 @@ function brokenOff(reply: Reply | null): Fault {
 }
 
 function buildCall(
-  { settings, prompts, instructions, tools }: ModelEffectOptions,
+  { settings, prompts, instructions, catalog }: ModelEffectOptions,
   { offer, notice, omitTokens }: ModelRequest,
   provider: string,
   abortSignal: AbortSignal,
 ): LanguageModelV4CallOptions {
   const { promptCaching = 'auto', streaming: _, ...passed } = settings;
-  const offered = tools(offer);
+  const offered = catalog.offered(offer);
   const prompt = prompts.build({ provider, instructions: instructions(), notice, omitTokens, promptCaching });
   return {
     ...passed,
@@ -154,23 +161,7 @@ function buildCall(
   };
 }
 
-/** Sends the request and hands on the parts of its reply; the fault that cut it short, if any. */
-async function exchange(
-  model: LanguageModelV4,
-  callOptions: LanguageModelV4CallOptions,
-  options: ModelEffectOptions,
-  timers: RequestTimers,
-  onPart: (part: LanguageModelV4StreamPart) => void,
-): Promise<Fault | null> {
-  try {
-    if (options.settings.streaming === false) await generate(model, callOptions, timers, onPart);
-    else await stream(model, callOptions, timers, onPart);
-    return timers.expired;
-  } catch (error) {
-    return timers.expired ?? classifyFault(error, options.now(), options.secrets);
-  }
-}
-
+/** Sends the request and hands on the parts of its reply. */
 async function stream(
   model: LanguageModelV4,
   callOptions: LanguageModelV4CallOptions,
@@ -239,7 +230,7 @@ async function outcomeOf(
   const results = reply === null ? new Map() : providerResults(reply);
   const calls = await Promise.all(
     (reply === null ? [] : replyCalls(reply)).map(async (call): Promise<CallFacts> => {
-      if (!call.providerExecuted) return options.inspectCall(call, signal);
+      if (!call.providerExecuted) return options.catalog.inspect(call, signal);
       const result = results.get(call.callId);
       return providedFacts(call, result === undefined ? 'missing' : result.isError ? 'failure' : 'success');
     }),
@@ -252,7 +243,7 @@ async function outcomeOf(
     reply,
     fault,
     calls,
-    textReport: asksText ? await options.validateText(text, signal) : null,
+    textReport: asksText ? await options.validator.ofText(text) : null,
     usage,
     costUsd: reply === null ? 0 : costOf(usage, options.pricing[target.name]),
     contextTokens: reply === null || !options.measuresContext ? 0 : contextTokens(usage, reply, options.prompts),

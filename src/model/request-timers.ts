@@ -4,19 +4,20 @@ import { timeoutFault } from './faults.ts';
 /** The two timeouts of a request, and one signal for them and for the effect's own abort. */
 export class RequestTimers {
   private readonly controller = new AbortController();
-  private readonly total: NodeJS.Timeout;
-  private idle: NodeJS.Timeout;
-  private readonly idleMs: number;
+  private timeout: NodeJS.Timeout;
+  private readonly timeoutMs: number;
+  private readonly idleTimeoutMs: number;
   private readonly outer: AbortSignal;
-  private lastPartAt = performance.now();
+  private readonly startedAt = performance.now();
+  private lastPartAt = this.startedAt;
   /** The timeout that ended the request. */
   expired: Fault | null = null;
 
   constructor({ timeoutMs, idleTimeoutMs }: { timeoutMs: number; idleTimeoutMs: number }, outer: AbortSignal) {
     this.outer = outer;
-    this.idleMs = idleTimeoutMs;
-    this.total = setTimeout(() => this.expire(`No whole reply came within ${timeoutMs} ms.`), timeoutMs);
-    this.idle = setTimeout(this.checkIdle, idleTimeoutMs);
+    this.timeoutMs = timeoutMs;
+    this.idleTimeoutMs = idleTimeoutMs;
+    this.timeout = setTimeout(this.check, Math.min(timeoutMs, idleTimeoutMs));
     if (outer.aborted) this.abort();
     else outer.addEventListener('abort', this.abort, { once: true });
   }
@@ -50,17 +51,19 @@ export class RequestTimers {
   }
 
   clear(): void {
-    clearTimeout(this.total);
-    clearTimeout(this.idle);
+    clearTimeout(this.timeout);
     this.outer.removeEventListener('abort', this.abort);
   }
 
   private readonly abort = (): void => this.controller.abort(this.outer.reason);
 
-  private readonly checkIdle = (): void => {
-    const left = this.idleMs - (performance.now() - this.lastPartAt);
-    if (left > 0) this.idle = setTimeout(this.checkIdle, left);
-    else this.expire(`No part of the reply came for ${this.idleMs} ms.`);
+  private readonly check = (): void => {
+    const now = performance.now();
+    const totalLeft = this.timeoutMs - (now - this.startedAt);
+    const idleLeft = this.idleTimeoutMs - (now - this.lastPartAt);
+    if (totalLeft <= 0) this.expire(`No whole reply came within ${this.timeoutMs} ms.`);
+    else if (idleLeft <= 0) this.expire(`No part of the reply came for ${this.idleTimeoutMs} ms.`);
+    else this.timeout = setTimeout(this.check, Math.min(totalLeft, idleLeft));
   };
 
   private expire(message: string): void {

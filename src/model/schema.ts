@@ -24,11 +24,9 @@ export function compileSchema(schema: AnySchema, field: string): CompiledSchema 
     if (validate !== undefined) {
       return {
         jsonSchema,
-        validate: async (value) => {
-          const result = await validate(value);
-          return result.success
-            ? { valid: true, value: result.value }
-            : { valid: false, reasons: reasonsOf(result.error) };
+        validate: (value) => {
+          const result = validate(value);
+          return isPromiseLike(result) ? Promise.resolve(result).then(validationOf) : validationOf(result);
         },
       };
     }
@@ -41,6 +39,12 @@ export function compileSchema(schema: AnySchema, field: string): CompiledSchema 
       { cause: error },
     );
   }
+}
+
+type SdkValidation = { success: true; value: unknown } | { success: false; error: Error };
+
+function validationOf(result: SdkValidation): Validation {
+  return result.success ? { valid: true, value: result.value } : { valid: false, reasons: reasonsOf(result.error) };
 }
 
 function isPlainJsonSchema(schema: AnySchema): schema is JSONSchema7 {

@@ -23,7 +23,7 @@ export function targetName(model: ModelReference): string {
   return `${model.provider.split('.')[0]}:${model.modelId}`;
 }
 
-/** One target of an agent: its model is looked up once, at the first request, so that a fault of it is a fault. */
+/** One target of an agent: its model is looked up at the first request, so that a fault of it is a fault. */
 export class Target {
   readonly name: string;
   private readonly reference: ModelReference;

@@ -41,7 +41,7 @@ const bufferedEvents = 1_000;
  */
 export class EventStream implements AsyncIterable<SessionEvent> {
   private readonly unread = new EventBuffer();
-  private readonly readers = new Set<EventBuffer>();
+  private readers: EventBuffer[] = [];
   private readonly envelope: () => Envelope;
   private firstTaken = false;
   private ended = false;
@@ -52,7 +52,7 @@ export class EventStream implements AsyncIterable<SessionEvent> {
 
   /** Whether anybody would see the deltas of a reply. */
   get isRead(): boolean {
-    return this.readers.size > 0;
+    return this.readers.length > 0;
   }
 
   push(event: SessionEvent): void {
@@ -68,7 +68,7 @@ export class EventStream implements AsyncIterable<SessionEvent> {
   async *[Symbol.asyncIterator](): AsyncGenerator<SessionEvent> {
     const buffer = this.firstTaken ? new EventBuffer() : this.unread;
     this.firstTaken = true;
-    this.readers.add(buffer);
+    this.readers.push(buffer);
     if (this.ended) buffer.end();
     try {
       for (;;) {
@@ -79,7 +79,7 @@ export class EventStream implements AsyncIterable<SessionEvent> {
         yield event;
       }
     } finally {
-      this.readers.delete(buffer);
+      this.readers = this.readers.filter((reader) => reader !== buffer);
     }
   }
 }

@@ -26,7 +26,7 @@ export class Observer {
   readonly stream: EventStream;
   private readonly slices: Slices;
   private readonly options: ObserverOptions;
-  private readonly warned = new Set<string>();
+  private readonly warned: string[] = [];
   private listenerFailed = false;
 
   constructor(options: ObserverOptions) {
@@ -61,8 +61,8 @@ export class Observer {
     if (sighting.type === 'effect.late') this.counters.lateResults += 1;
     if (sighting.type === 'model.warned') {
       const once = `${sighting.target} ${sighting.warning}`;
-      if (this.warned.has(once)) return;
-      this.warned.add(once);
+      if (this.warned.includes(once)) return;
+      this.warned.push(once);
     }
     this.publish({ ...sighting, ...this.envelope(this.options.now()) });
   }

@@ -12,21 +12,21 @@ export function slice<S>(initial: S, reduce: (state: S, event: SessionEvent) => 
 /** The slices of one session. A reducer that throws keeps its last state and is not called again. */
 export class Slices {
   readonly states: Record<string, unknown> = {};
-  private readonly reducers: Map<string, Slice['reduce']>;
+  private reducers: { name: string; reduce: Slice['reduce'] }[];
   private readonly onFailure: (observer: string, message: string) => void;
 
   constructor(slices: Record<string, Slice>, onFailure: (observer: string, message: string) => void) {
-    this.reducers = new Map(Object.entries(slices).map(([name, { reduce }]) => [name, reduce] as const));
+    this.reducers = Object.entries(slices).map(([name, { reduce }]) => ({ name, reduce }));
     for (const [name, { initial }] of Object.entries(slices)) this.states[name] = initial;
     this.onFailure = onFailure;
   }
 
   apply(event: SessionEvent): void {
-    for (const [name, reduce] of this.reducers) {
+    for (const { name, reduce } of this.reducers) {
       try {
         this.states[name] = reduce(this.states[name], event);
       } catch (error) {
-        this.reducers.delete(name);
+        this.reducers = this.reducers.filter((reducer) => reducer.name !== name);
         this.onFailure(`slice ${name}`, messageOf(error));
       }
     }

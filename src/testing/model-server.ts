@@ -20,6 +20,8 @@ export type ScriptedResponse = Omit<RehearsedReply, 'throws' | 'breaks' | 'cut' 
   garbage?: { afterEvents: number; text: string };
   /** After so many bytes of the body: end it cleanly, as if that were all, or reset the connection. */
   cut?: { afterBytes: number; how: 'end' | 'reset' };
+  /** Characters of text and input that one event of the stream carries; default: half of each. */
+  pieceLength?: number;
   /** Reset the connection before any answer. */
   reset?: boolean;
   /** Never answer; or, with `afterBytes`, never finish. */

@@ -10,7 +10,7 @@ const stopReasons: Record<string, string> = {
 
 /** The events of a streamed message, ready to be sent. */
 export function anthropicStream(response: ScriptedResponse, model: string, index: number): string[] {
-  const { text, reasoning, calls = [] } = response;
+  const { text, reasoning, calls = [], pieceLength } = response;
   const start = {
     ...message(model, index),
     content: [],
@@ -29,7 +29,7 @@ export function anthropicStream(response: ScriptedResponse, model: string, index
     block += 1;
   };
   if (reasoning !== undefined) {
-    const deltas = pieces(reasoning).map((thinking): object => ({ type: 'thinking_delta', thinking }));
+    const deltas = pieces(reasoning, pieceLength).map((thinking): object => ({ type: 'thinking_delta', thinking }));
     add({ type: 'thinking', thinking: '', signature: '' }, [
       ...deltas,
       { type: 'signature_delta', signature: `signature-${index}` },
@@ -38,11 +38,14 @@ export function anthropicStream(response: ScriptedResponse, model: string, index
   if (text !== undefined) {
     add(
       { type: 'text', text: '' },
-      pieces(text).map((piece) => ({ type: 'text_delta', text: piece })),
+      pieces(text, pieceLength).map((piece) => ({ type: 'text_delta', text: piece })),
     );
   }
   for (const [position, { name, input, id }] of calls.entries()) {
-    const deltas = pieces(inputText(input)).map((piece) => ({ type: 'input_json_delta', partial_json: piece }));
+    const deltas = pieces(inputText(input), pieceLength).map((piece) => ({
+      type: 'input_json_delta',
+      partial_json: piece,
+    }));
     add({ type: 'tool_use', id: id ?? `toolu_${index}_${position}`, name, input: {} }, deltas);
   }
   const delta = { stop_reason: stopReason(response), stop_sequence: null };

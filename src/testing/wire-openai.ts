@@ -12,14 +12,14 @@ export function openaiStream(response: ScriptedResponse, model: string, index: n
   const base = { id: `chatcmpl-${index}`, object: 'chat.completion.chunk', created: 1_700_000_000, model };
   const chunk = (delta: object, finish: string | null = null) =>
     event({ ...base, choices: [{ index: 0, delta, finish_reason: finish }] });
-  const { text, reasoning, calls = [] } = response;
+  const { text, reasoning, calls = [], pieceLength } = response;
   const events = [chunk({ role: 'assistant', content: '' })];
   if (reasoning !== undefined) events.push(chunk({ reasoning_content: reasoning }));
-  for (const piece of pieces(text)) events.push(chunk({ content: piece }));
+  for (const piece of pieces(text, pieceLength)) events.push(chunk({ content: piece }));
   for (const [position, { name, input, id }] of calls.entries()) {
     const start = { index: position, id: id ?? `call_${index}_${position}`, type: 'function' };
     events.push(chunk({ tool_calls: [{ ...start, function: { name, arguments: '' } }] }));
-    for (const piece of pieces(inputText(input))) {
+    for (const piece of pieces(inputText(input), pieceLength)) {
       events.push(chunk({ tool_calls: [{ index: position, function: { arguments: piece } }] }));
     }
   }
@@ -71,9 +71,11 @@ export function inputText(input: unknown): string {
   return typeof input === 'string' ? input : JSON.stringify(input ?? {});
 }
 
-/** A text in two pieces, so that it really streams. */
-export function pieces(text: string | undefined): string[] {
-  if (text === undefined || text === '') return [];
-  const half = Math.ceil(text.length / 2);
-  return [text.slice(0, half), text.slice(half)].filter((piece) => piece !== '');
+/** A text in pieces, so that it really streams. */
+export function pieces(text: string | undefined, length = Math.ceil((text?.length ?? 0) / 2)): string[] {
+  const found: string[] = [];
+  for (let start = 0; start < (text?.length ?? 0); start += Math.max(1, length)) {
+    found.push(text?.slice(start, start + Math.max(1, length)) ?? '');
+  }
+  return found;
 }

@@ -107,22 +107,35 @@ export class Catalog {
       return { ...facts, detail: `The tools are: ${[...this.tools.keys()].join(', ') || 'none'}.` };
     if (parsed.state === 'malformed') return { ...facts, input: 'malformed', detail: parsed.reason };
     try {
-      return await within(this.checkTimeoutMs, signal, this.check(tool, parsed.value, facts, signal));
+      const checked = this.check(tool, parsed.value, facts, signal);
+      return checked instanceof Promise ? await within(this.checkTimeoutMs, signal, checked) : checked;
     } catch (error) {
       return { ...facts, input: 'invalid', detail: messageOf(error) };
     }
   }
 
-  private async check(tool: CatalogTool, input: JsonObject, facts: CallFacts, signal: AbortSignal): Promise<CallFacts> {
-    const { callId } = facts;
-    if (tool.judgeReport !== null) return { ...facts, report: await tool.judgeReport(input) };
-    const validation = await tool.validate(input);
-    if (!validation.valid) return { ...facts, input: 'invalid', detail: validation.reasons };
-    if (tool.kind === 'progress') return { ...facts, detail: String(input.message ?? '') };
-    const needsApproval = await tool.needsApproval(validation.value, { callId, signal, messages: this.messages });
-    this.validInputs.set(callId, validation.value);
-    return { ...facts, needsApproval };
+  /** At once where nobody has to be waited for. */
+  private check(
+    tool: CatalogTool,
+    input: JsonObject,
+    facts: CallFacts,
+    signal: AbortSignal,
+  ): CallFacts | Promise<CallFacts> {
+    if (tool.judgeReport !== null) return tool.judgeReport(input).then((report) => ({ ...facts, report }));
+    return after(tool.validate(input), (validation) => {
+      if (!validation.valid) return { ...facts, input: 'invalid', detail: validation.reasons };
+      if (tool.kind === 'progress') return { ...facts, detail: String(input.message ?? '') };
+      const context = { callId: facts.callId, signal, messages: this.messages };
+      return after(tool.needsApproval(validation.value, context), (needsApproval) => {
+        this.validInputs.set(facts.callId, validation.value);
+        return { ...facts, needsApproval };
+      });
+    });
   }
+}
+
+function after<A, B>(value: A | Promise<A>, then: (value: A) => B | Promise<B>): B | Promise<B> {
+  return value instanceof Promise ? value.then(then) : then(value);
 }
 
 /** What `promise` brings, or a rejection after `timeoutMs` or when `signal` aborts. */

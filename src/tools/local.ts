@@ -40,8 +40,7 @@ export function localTool(name: string, definition: LocalTool): CatalogTool {
     kind: 'real',
     offered: offeredTool(name, definition, schema),
     validate: (input) => schema.validate(input),
-    needsApproval: async (input, context) =>
-      typeof needsApproval === 'function' ? needsApproval(input, sdkOptions(context)) : needsApproval === true,
+    needsApproval: (input, context) => approvalNeeded(needsApproval, input, context),
     execute: async (input, context) => {
       const options = sdkOptions(context);
       await onInputAvailable?.({ input, ...options });
@@ -53,6 +52,17 @@ export function localTool(name: string, definition: LocalTool): CatalogTool {
         : async (output, input, toolCallId) => modelOutput(await toModelOutput({ toolCallId, input, output })),
     judgeReport: null,
   };
+}
+
+/** A promise of a kind of its own is made one of ours. */
+function approvalNeeded(
+  needsApproval: SdkTool['needsApproval'],
+  input: unknown,
+  context: ToolContext,
+): boolean | Promise<boolean> {
+  if (typeof needsApproval !== 'function') return needsApproval === true;
+  const needed = needsApproval(input, sdkOptions(context));
+  return typeof needed === 'boolean' ? needed : Promise.resolve(needed);
 }
 
 /** What the SDK tells a tool; the messages are translated only for a tool that looks at them. */
