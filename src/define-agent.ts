@@ -6,7 +6,7 @@ import type { ModelSettings } from './model/request-model.ts';
 import { knownProviders, type ModelReference, parseModelString, Target, targetName } from './model/targets.ts';
 import type { Slice } from './observe/slices.ts';
 import type { ReportFormat } from './report/format.ts';
-import { type ReportDefinition, reportFormat } from './report/registry.ts';
+import { type ReportDefinition, type ReportOf, reportFormat } from './report/registry.ts';
 import { finalReportName, finalReportTool } from './tools/built-in/final-report.ts';
 import { progressReportName, progressReportTool } from './tools/built-in/progress.ts';
 import { type CatalogTool, toolNamePattern } from './tools/catalog.ts';
@@ -37,7 +37,7 @@ export type Limits = {
 };
 
 /** An agent as it is defined. Whatever is not named here is refused. */
-export type AgentDefinition<Report = unknown> = {
+export type AgentDefinition<R extends ReportDefinition = ReportDefinition> = {
   /** 1 to 64 of `A-Z a-z 0-9 _ -`. */
   name: string;
   /** The system prompt: a text, or a function that makes it when a session starts. */
@@ -49,7 +49,7 @@ export type AgentDefinition<Report = unknown> = {
   /** AI SDK tools, or plain functions, by name. */
   tools?: Record<string, LocalTool>;
   /** What the final report is; default `{ format: 'text' }`. */
-  report?: ReportDefinition<Report>;
+  report?: R;
   limits?: Partial<Limits>;
   /** Passed to every request. */
   settings?: ModelSettings;
@@ -62,15 +62,17 @@ export type AgentDefinition<Report = unknown> = {
   pricing?: Record<string, Price>;
 };
 
-/** A checked definition, to start sessions of. */
+/** A checked definition, to start sessions of. `Report` is the content of an accepted report. */
 export type Agent<Report = unknown> = {
   readonly name: string;
-  readonly definition: AgentDefinition<Report>;
+  readonly definition: AgentDefinition;
   readonly limits: Readonly<Limits>;
   /** The models, in order of preference; each is looked up once, for all sessions of the agent. */
   readonly targets: readonly Target[];
   readonly format: ReportFormat;
   readonly tools: ReadonlyMap<string, CatalogTool>;
+  /** For the type checker alone: it is never set. */
+  readonly reportType?: Report;
 };
 
 const positive = 'an integer of at least 1 is allowed';
@@ -143,7 +145,9 @@ const definitionSchema = z.strictObject({
  * Checks a definition and makes an agent of it. Throws `PawlError` with one sentence that names the field, the value and
  * what is allowed; nothing runs before (B-1).
  */
-export function defineAgent<Report = unknown>(definition: AgentDefinition<Report>): Agent<Report> {
+export function defineAgent<const R extends ReportDefinition = { format: 'text' }>(
+  definition: AgentDefinition<R>,
+): Agent<ReportOf<R>> {
   check(definitionSchema, definition, '', 'invalid_agent');
   const limits = check(limitsSchema, definition.limits ?? {}, 'limits', 'invalid_limit');
   for (const [index, model] of definition.models.entries()) checkModel(model, index, definition.providers ?? {});

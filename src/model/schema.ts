@@ -5,7 +5,10 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { messageOf, PawlError, shown } from '../errors.ts';
 
 /** A schema as a user gives it: zod, Standard Schema, an AI SDK schema, or a plain JSON Schema object. */
-export type AnySchema<T = unknown> = FlexibleSchema<T> | JSONSchema7;
+export type AnySchema = FlexibleSchema<unknown> | JSONSchema7;
+
+/** What a value is that satisfies the schema, where its type can tell: a plain JSON Schema's cannot. */
+export type SchemaOutput<S> = S extends FlexibleSchema<infer T> ? T : unknown;
 
 export type Validation = { valid: true; value: unknown } | { valid: false; reasons: string };
 

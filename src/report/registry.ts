@@ -1,15 +1,22 @@
 import { PawlError, shown } from '../errors.ts';
-import { type AnySchema, compileSchema } from '../model/schema.ts';
+import { type AnySchema, compileSchema, type SchemaOutput } from '../model/schema.ts';
 import type { ReportFormat } from './format.ts';
 import { jsonFormat } from './json.ts';
 import { slackFormat } from './slack.ts';
 import { markdownFormat, textFormat } from './text.ts';
 
 /** How an agent's report is to look: one of the formats here, or one of the user's own. `schema` belongs to `json`. */
-export type ReportDefinition<T = unknown> = {
+export type ReportDefinition = {
   format: 'text' | 'markdown' | 'json' | 'slack' | ReportFormat;
-  schema?: AnySchema<T>;
+  schema?: AnySchema;
 };
+
+/** The content of an accepted report. */
+export type ReportOf<R extends ReportDefinition> = R extends { format: 'text' | 'markdown' }
+  ? string
+  : R extends { format: 'json'; schema: infer S }
+    ? SchemaOutput<S>
+    : unknown;
 
 const formatNames = ['text', 'markdown', 'json', 'slack'] as const;
 

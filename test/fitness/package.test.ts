@@ -1,0 +1,77 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+type Lock = { packages: Record<string, { optionalDependencies?: Record<string, string> }> };
+
+it('the lock file names every optional package that it needs, so that npm ci agrees with it on any registry', () => {
+  const { packages }: Lock = JSON.parse(readFileSync('package-lock.json', 'utf8'));
+  const missing = Object.values(packages).flatMap(({ optionalDependencies = {} }) =>
+    Object.keys(optionalDependencies).filter((name) => packages[`node_modules/${name}`] === undefined),
+  );
+  expect(missing).toEqual([]);
+  expect(readFileSync('package-lock.json', 'utf8')).not.toContain('"resolved"');
+});
+
+describe('the packed package, in a project of its own', () => {
+  const project = mkdtempSync(join(tmpdir(), 'pawl-package-'));
+  const run = (command: string, args: readonly string[]) =>
+    execFileSync(command, args, { cwd: project, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+
+  beforeAll(() => {
+    execFileSync('npm', ['pack', '--silent', '--pack-destination', project], { stdio: 'pipe' });
+    const modules = join(project, 'node_modules');
+    mkdirSync(join(modules, 'pawl'), { recursive: true });
+    const [tarball] = readdirSync(project).filter((name) => name.endsWith('.tgz'));
+    run('tar', ['xzf', tarball ?? '', '--strip-components=1', '-C', join(modules, 'pawl')]);
+    for (const name of readdirSync('node_modules')) {
+      if (!name.startsWith('.')) symlinkSync(resolve('node_modules', name), join(modules, name));
+    }
+    writeFileSync(join(project, 'package.json'), '{ "type": "module" }');
+  }, 60_000);
+  afterAll(() => rmSync(project, { recursive: true }));
+
+  it("the README's example runs, and prints what the README says", () => {
+    const [, example = ''] = /```ts\n(.*?)```/s.exec(readFileSync('README.md', 'utf8')) ?? [];
+    const said = example.trim().split('\n').at(-1)?.replace('// ', '');
+    writeFileSync(join(project, 'example.ts'), example);
+    expect(run(process.execPath, ['example.ts']).trim()).toBe(said);
+  });
+
+  it('its types hold up in a strict project', () => {
+    const [, example = ''] = /```ts\n(.*?)```/s.exec(readFileSync('README.md', 'utf8')) ?? [];
+    writeFileSync(
+      join(project, 'example.ts'),
+      `${example}\nconst shelf: string | false = result.report.accepted && result.report.content.shelf;\nconsole.log(shelf);\nconst plain = defineAgent({ name: 'plain', models: agent.definition.models });\nconst text: string = (await runSession(plain, { prompt: 'Hi.' })).report.content;\nconsole.log(text);\n`,
+    );
+    const compilerOptions = {
+      strict: true,
+      module: 'nodenext',
+      target: 'es2024',
+      noEmit: true,
+      types: ['node'],
+      skipLibCheck: true,
+    };
+    writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['example.ts'] }));
+    const { stdout } = spawnSync(process.execPath, [resolve('node_modules/typescript/bin/tsc'), '-p', '.'], {
+      cwd: project,
+      encoding: 'utf8',
+    });
+    expect(stdout).toBe('');
+  });
+
+  it('exports these names, and no more', () => {
+    const names = (entry: string) =>
+      run(process.execPath, [
+        '-e',
+        `import('${entry}').then((all) => console.log(Object.keys(all).sort().join(' ')))`,
+      ]).trim();
+    expect(names('pawl')).toBe('PawlError ToolError defineAgent runSession slice slugs startSession');
+    expect(names('pawl/testing')).toBe('manualClock rehearsalModel startModelServer');
+    expect(names('pawl/machines').split(' ')).toEqual(
+      expect.arrayContaining(['sessionMachine', 'turnMachine', 'attemptMachine', 'toolCallMachine', 'slugs']),
+    );
+  });
+});
