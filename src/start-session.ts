@@ -86,7 +86,9 @@ class RunningSession<Report> implements Session<Report> {
       }),
       clock,
       chance: random,
-      command: (event) => this.actor.send(event),
+      command: (event) => {
+        if (!this.ended) this.actor.send(event);
+      },
       onDelivery: (delivery) => {
         at = delivery.at;
         options.onDelivery?.(delivery);

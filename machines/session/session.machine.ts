@@ -37,6 +37,9 @@ import type {
   SessionOutput,
 } from './session.types.ts';
 
+const collapseForStop = { type: 'collapse', params: { reason: 'stop_requested', slugs: ['stopped'] } } as const;
+const collapseForBudget = { type: 'collapse', params: { reason: 'budget', slugs: ['budget_exhausted'] } } as const;
+
 type DeadlineEvent = { type: 'xstate.done.actor.deadline' } | { type: 'xstate.error.actor.deadline' };
 
 export const sessionMachine = setup({
@@ -132,17 +135,11 @@ export const sessionMachine = setup({
       entry: 'watchDeadline',
       exit: 'unwatchDeadline',
       on: {
-        'xstate.done.actor.deadline': {
-          actions: [{ type: 'collapse', params: { reason: 'budget', slugs: ['budget_exhausted'] } }, 'stopTurn'],
-        },
+        'xstate.done.actor.deadline': { actions: collapseForBudget },
         'xstate.error.actor.deadline': {},
         'session.stop': {
           guard: not('stopRequested'),
-          actions: [
-            'noteStop',
-            { type: 'collapse', params: { reason: 'stop_requested', slugs: ['stopped'] } },
-            'stopTurn',
-          ],
+          actions: ['noteStop', collapseForStop],
         },
         'session.steer': { actions: { type: 'announceSteering', params: ({ event }) => ({ text: event.text }) } },
         'collapse.requested': {
@@ -227,6 +224,11 @@ export const sessionMachine = setup({
             },
           },
           on: {
+            'xstate.done.actor.deadline': { actions: [collapseForBudget, 'stopTurn'] },
+            'session.stop': {
+              guard: not('stopRequested'),
+              actions: ['noteStop', collapseForStop, 'stopTurn'],
+            },
             'session.abort': {
               guard: not('abortRequested'),
               actions: [{ type: 'noteAbort', params: ({ event }) => ({ reason: event.reason }) }, 'abortTurn'],

@@ -41,7 +41,7 @@ export type SessionContext = Pick<SessionInput, 'maxToolCalls' | 'finish' | 'bud
 export type Ending = { status: 'succeeded' } | { status: 'failed' | 'aborted'; failure: Failure };
 
 /** Why the session is to end soon; the slugs tell the model. */
-export type CollapseCause = { reason: CollapseReason; slugs: Slug[] };
+export type CollapseCause = { reason: CollapseReason; slugs: readonly Slug[] };
 
 /** What a turn asks of the session while it goes on (B-4). */
 export type CollapseRequest = { type: 'collapse.requested' } & CollapseCause;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { defineAgent, type SessionEvent } from '../../src/index.ts';
+import { defineAgent, type SessionEvent, startSession } from '../../src/index.ts';
 import { manualClock, rehearsalModel } from '../../src/testing/index.ts';
-import { counters, report, run, runOverWire, tokensOf } from '../support/session.ts';
+import { counters, keptLog, report, runOverWire, tokensOf } from '../support/session.ts';
 import { deaf, guarded, patient, search, searchCall } from '../support/tools.ts';
 
 const once = (type: SessionEvent['type'], act: () => void) => {
@@ -176,19 +176,33 @@ describe('stop', () => {
     expect(result.slugs).toEqual(['retries_exhausted', 'max_turns_exhausted', 'stopped', 'empty_response']);
   });
 
-  it('B-4: before the first turn it leaves one turn', async () => {
-    const model = rehearsalModel([report()]);
+  it('B-4 B-5: while the session is preparing it leaves one turn, which is the last', async () => {
     const agent = defineAgent({
       name: 'early',
-      models: [model],
-      instructions: () => new Promise((resolve) => setImmediate(() => resolve('hi'))),
+      models: [rehearsalModel([{ calls: [{ name: 'search', input: { q: 'x' } }] }, report('nothing yet')])],
+      tools: { search },
+      limits: { maxTurns: 9 },
     });
-    const { result } = await run({
-      agent,
-      options: { onEvent: () => undefined },
-      during: () => undefined,
-    });
-    expect(result.success).toBe(true);
+    const session = startSession(agent, { prompt: 'Do the task.', logger: keptLog().logger });
+    expect(session.counters.turns).toBe(0);
+    session.stop();
+    const result = await session.result;
+    expect(result).toMatchObject({ status: 'succeeded', report: { content: 'nothing yet' } });
+    expect(result.turns.map(({ turn, isLastTurn }) => [turn, isLastTurn])).toEqual([[1, true]]);
+    expect(result.counters).toEqual(
+      counters({
+        turns: 1,
+        attempts: 2,
+        failedAttempts: 1,
+        toolCalls: { requested: 2, answered: 2, acknowledged: 1, rejected: { tool_not_permitted: 1 } },
+        reports: { attempted: 1 },
+        notices: 2,
+        collapses: 1,
+        tokens: tokensOf(2),
+        costUsd: null,
+        slugs: { tool_not_permitted: 1 },
+      }),
+    );
   });
 });
 

@@ -12,7 +12,9 @@ import {
   type SessionEvent,
   type SessionOptions,
   type SessionResult,
+  type Slug,
   startSession,
+  type Usage,
 } from '../../src/index.ts';
 import {
   type ManualClock,
@@ -113,6 +115,7 @@ export async function run(parts: {
 /** What holds of every session, however it went. */
 export function expectInvariants({ result, requests, events, warnings, errors, agent }: Run): void {
   const { counters } = result;
+  expect(counters).toEqual(recounted(result, events));
   const { maxTurns, maxRetries } = agent.limits;
   expect(counters.requests).toBe(counters.attempts);
   expect(counters.requests).toBeLessThanOrEqual(maxTurns * maxRetries);
@@ -130,6 +133,52 @@ export function expectInvariants({ result, requests, events, warnings, errors, a
   expectWellFormed(result.conversation);
   for (const request of requests) expectWellFormedWire(request);
   expect(events.filter((event) => event.type.match(/^session\.(succeeded|failed|aborted)$/))).toHaveLength(1);
+}
+
+/** All the counters (S-4), counted once more from the turn records and the events that a user sees. */
+function recounted({ turns, failure }: SessionResult, events: readonly SessionEvent[]): Counters {
+  const attempts = turns.flatMap((turn) => turn.attempts);
+  const calls = attempts.flatMap((attempt) => attempt.calls);
+  const executed = calls.filter((call) => call.executed);
+  const refused = calls.filter((call) => !call.executed);
+  const of = (type: SessionEvent['type']) => events.filter((event) => event.type === type).length;
+  const total = (kind: keyof Usage) => attempts.reduce((sum, { usage }) => sum + (usage?.[kind] ?? 0), 0);
+  const costs = attempts.flatMap(({ usage, costUsd }) => (usage === null ? [] : [costUsd]));
+  return {
+    turns: turns.length,
+    attempts: attempts.length,
+    requests: attempts.length,
+    failedAttempts: attempts.filter((attempt) => attempt.status === 'failed').length,
+    toolCalls: {
+      requested: of('tool.requested'),
+      answered: calls.length,
+      executed: executed.length,
+      succeeded: executed.filter((call) => call.slug === null).length,
+      failed: executed.filter((call) => call.slug !== null).length,
+      acknowledged: refused.filter((call) => call.slug === null).length,
+      rejected: tally(refused.flatMap((call) => call.slug ?? [])),
+    },
+    reports: { attempted: of('report.rejected') + of('report.accepted'), rejected: of('report.rejected') },
+    notices: attempts.filter((attempt) => attempt.notice !== null).length,
+    collapses: of('session.collapsed'),
+    waits: of('wait.started'),
+    tokens: {
+      input: total('input'),
+      output: total('output'),
+      reasoning: total('reasoning'),
+      cacheRead: total('cacheRead'),
+      cacheWrite: total('cacheWrite'),
+    },
+    costUsd: costs.reduce((sum, cost) => (sum === null || cost === null ? null : sum + cost), 0),
+    slugs: tally([...attempts.flatMap((attempt) => attempt.slugs), ...(failure?.slugs.slice(0, 1) ?? [])]),
+    lateResults: of('effect.late'),
+  };
+}
+
+function tally(found: readonly Slug[]): Partial<Record<Slug, number>> {
+  const counts: Partial<Record<Slug, number>> = {};
+  for (const slug of found) counts[slug] = (counts[slug] ?? 0) + 1;
+  return counts;
 }
 
 /** Answers follow their calls at once, in their order, each once; no message is empty (C-1, C-6). */
