@@ -65,20 +65,46 @@ describe('budgets', () => {
 
   it('B-4 C-1: wall-clock time ends an approval that nobody gives, and asks for the report', async () => {
     const clock = manualClock();
+    let ring = () => {};
     const { result } = await runOverWire({
       script: [{ calls: [{ name: 'guarded', input: { path: '/' } }] }, report()],
       definition: { tools: { guarded } },
       options: { budget: { wallClockMs: 60_000 } },
       clock: {
         ...clock,
-        // The deadline comes as soon as the approval is asked for.
         sleepUntil: (dueAt, signal) =>
-          new Promise((resolve) => setTimeout(() => clock.sleepUntil(dueAt, signal).then(resolve), 50)),
+          new Promise((resolve) => {
+            ring = () => resolve(clock.sleepUntil(dueAt, signal));
+          }),
+      },
+      during: (event) => {
+        if (event.type === 'tool.approvalRequested') ring();
       },
     });
     expect(result.turns[0]?.attempts[0]?.calls[0]?.slug).toBe('stopped');
     expect(result.success).toBe(true);
     expect(result.counters.collapses).toBe(1);
+  });
+
+  it('B-4: wall-clock time that is over while the session is preparing leaves one turn', async () => {
+    const { result, requests } = await runOverWire({
+      script: [report('nothing yet')],
+      options: { budget: { wallClockMs: 60_000 } },
+    });
+    expect(requests).toHaveLength(1);
+    expect(result.turns.map(({ isLastTurn }) => isLastTurn)).toEqual([true]);
+    expect(result.counters).toEqual(
+      counters({
+        turns: 1,
+        attempts: 1,
+        notices: 1,
+        collapses: 1,
+        toolCalls: { requested: 1, answered: 1, acknowledged: 1 },
+        reports: { attempted: 1 },
+        tokens: tokensOf(1),
+        costUsd: null,
+      }),
+    );
   });
 
   it.each([
