@@ -145,7 +145,7 @@ const definitionSchema = z.strictObject({
  * Checks a definition and makes an agent of it. Throws `PawlError` with one sentence that names the field, the value and
  * what is allowed; nothing runs before (B-1).
  */
-export function defineAgent<const R extends ReportDefinition = { format: 'text' }>(
+export function defineAgent<R extends ReportDefinition = { format: 'text' }>(
   definition: AgentDefinition<R>,
 ): Agent<ReportOf<R>> {
   check(definitionSchema, definition, '', 'invalid_agent');

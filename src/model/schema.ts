@@ -66,7 +66,8 @@ const ajvOptions = { allErrors: true, strict: false, validateFormats: false } as
 /** Draft 2020-12 where the schema says so, else draft-07. */
 function fromJsonSchema(jsonSchema: JSONSchema7): CompiledSchema {
   const ajv = /2020-12/.test(String(jsonSchema.$schema)) ? new Ajv2020(ajvOptions) : new Ajv(ajvOptions);
-  const check = ajv.compile(jsonSchema);
+  const schema: Record<string, unknown> = { ...jsonSchema };
+  const check = ajv.compile(schema);
   return {
     jsonSchema,
     validate: (value) =>

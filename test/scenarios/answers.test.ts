@@ -1,3 +1,4 @@
+import type { JSONSchema7 } from '@ai-sdk/provider';
 import { tool } from 'ai';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -319,7 +320,7 @@ describe('every tool call is answered', () => {
 
   it('C-5: AI SDK, JSON Schema and plain function tools are all checked and run', async () => {
     const { jsonSchema } = await import('ai');
-    const schema = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] } as const;
+    const schema: JSONSchema7 = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] };
     const wrapped = tool({
       description: 'Doubles.',
       inputSchema: jsonSchema<{ n: number }>(schema),
