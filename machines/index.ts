@@ -2,10 +2,11 @@
 export { attemptMachine } from './attempt/attempt.machine.ts';
 export type * from './attempt/attempt.types.ts';
 export { backoffMs, longestWaitMs } from './contract/backoff.ts';
+export { batchOutput, type InnerAnswer } from './contract/batch.ts';
 export { type ContextSize, type ContextVerdict, type ContextWindow, guardContext } from './contract/context.ts';
 export * from './contract/conversation.ts';
-export { type Counters, count, emptyCounters } from './contract/counters.ts';
-export type * from './contract/effects.ts';
+export { type Counters, count, countSubAgent, emptyCounters } from './contract/counters.ts';
+export * from './contract/effects.ts';
 export type * from './contract/events.ts';
 export { type Fault, type FaultKind, faultSlug } from './contract/faults.ts';
 export type { Json, JsonObject } from './contract/json.ts';
@@ -15,9 +16,12 @@ export {
   type Budget,
   type CollapseReason,
   collapsed,
+  nothingSpent,
   requestBound,
+  requestGrant,
   requestsLeft,
   type Spent,
+  spentTogether,
 } from './contract/limits.ts';
 export { composeNotice, type NoticeOccasion, noticePrefix, noticeTable } from './contract/notice.ts';
 export { type Repairs, repairConversation } from './contract/repair.ts';

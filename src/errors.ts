@@ -5,6 +5,7 @@ export type PawlErrorCode =
   | 'invalid_model'
   | 'invalid_tool'
   | 'duplicate_tool'
+  | 'invalid_server'
   | 'invalid_schema'
   | 'invalid_format'
   | 'invalid_budget'
@@ -27,7 +28,7 @@ export class PawlError extends Error {
 export function shown(value: unknown): string {
   let text: string | undefined;
   try {
-    text = typeof value === 'function' ? 'a function' : JSON.stringify(value);
+    text = typeof value === 'function' ? 'a function' : hasJson(value) ? JSON.stringify(value) : String(value);
   } catch {
     text = undefined;
   }
@@ -35,6 +36,17 @@ export function shown(value: unknown): string {
   return text.length > 120 ? `${text.slice(0, 117)}...` : text;
 }
 
+/** What JSON would show as something else: NaN as null, a Map as {}. */
+function hasJson(value: unknown): boolean {
+  return typeof value !== 'number' && !(value instanceof Map) && !(value instanceof Set);
+}
+
+/** What was thrown, in words; whatever it is, and never by throwing. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : typeof error === 'string' ? error : shown(error);
+  try {
+    const message: unknown = error instanceof Error ? error.message : error;
+    return typeof message === 'string' ? message : shown(message);
+  } catch {
+    return 'something was thrown that cannot be shown';
+  }
 }

@@ -21,7 +21,8 @@ export type {
   UserMessage,
 } from '../machines/index.ts';
 export { slugs } from '../machines/index.ts';
-export { type Agent, type AgentDefinition, defineAgent, type Limits } from './define-agent.ts';
+export type { Agent, AgentDefinition, Limits } from './agent-definition.ts';
+export { defineAgent } from './define-agent.ts';
 export { PawlError, type PawlErrorCode } from './errors.ts';
 export type { Clock } from './host/clock.ts';
 export type { InputMessage } from './model/messages.ts';
@@ -37,4 +38,14 @@ export type { Session, SessionBudget, SessionOptions, SessionReport, SessionResu
 export { runSession, startSession } from './start-session.ts';
 export type { ToolContext } from './tools/catalog.ts';
 export type { FunctionTool, LocalTool } from './tools/local.ts';
+export type { McpServerConfig, McpServerDefinition } from './tools/mcp-definition.ts';
+export { type McpPool, mcpPool } from './tools/mcp-pool.ts';
+export {
+  type PastCall,
+  type PolicyCall,
+  type PolicyVerdict,
+  readBeforeWrite,
+  requires,
+  type ToolPolicy,
+} from './tools/policies.ts';
 export { ToolError } from './tools/result.ts';

@@ -1,5 +1,6 @@
+import type { Agent } from './agent-definition.ts';
 import { estimateMessageTokens } from './context/tokens.ts';
-import type { Agent } from './define-agent.ts';
+import { messageOf } from './errors.ts';
 import type { Clock } from './host/clock.ts';
 import type { Effects } from './host/memory.ts';
 import { PromptBuilder } from './model/prompt.ts';
@@ -7,28 +8,47 @@ import { requestModel } from './model/request-model.ts';
 import type { Observer } from './observe/observer.ts';
 import { redact } from './observe/redact.ts';
 import { ReportValidator } from './report/format.ts';
+import { timely } from './timely.ts';
 import type { Approvals } from './tools/approvals.ts';
 import { Catalog } from './tools/catalog.ts';
+import { Policies } from './tools/policies.ts';
+import { ResultStore } from './tools/result-store.ts';
 import { runTool, Slots } from './tools/run-tool.ts';
+import { SessionTools } from './tools/session-tools.ts';
+import type { SubAgents } from './tools/sub-agent.ts';
 
 export type SessionEffectsParts = {
   agent: Agent;
   prompt: string | null;
   observer: Observer;
   approvals: Approvals;
+  subAgents: SubAgents;
   clock: Clock;
   secrets: readonly string[];
 };
 
 /** How the effects of one session act on the world: what is wired to what, and nothing more. */
-export function sessionEffects({ agent, prompt, observer, approvals, clock, secrets }: SessionEffectsParts): Effects {
+export function sessionEffects(parts: SessionEffectsParts): { effects: Effects; close: () => Promise<void> } {
+  const { agent, prompt, observer, approvals, subAgents, clock, secrets } = parts;
   const { limits, format, definition } = agent;
-  const { settings = {}, pricing = {}, instructions = null } = definition;
+  const { settings = {}, pricing = {}, instructions = null, builtIns = {}, toolPolicies = [] } = definition;
   const { conversation } = observer;
   const messages = () => conversation.messages;
-  const catalog = new Catalog(agent.tools, { checkTimeoutMs: limits.toolTimeoutMs, messages });
-  const validator = new ReportValidator(format);
+  const policies = new Policies(toolPolicies);
+  if (toolPolicies.length > 0) observer.onAnswer = policies.answered.bind(policies);
+  const catalog = new Catalog({ checkTimeoutMs: limits.toolTimeoutMs, messages, policies });
+  const keepsResults = definition.resultStore === true || builtIns.readResult === true;
+  const store = keepsResults ? new ResultStore(limits.toolResultBytes) : null;
   const sight = observer.sight.bind(observer);
+  const tools = new SessionTools({
+    agent,
+    catalog,
+    subAgents,
+    store,
+    sight,
+    debug: (server, line) => observer.note('debug', 'server.said', server, line),
+    info: (server, line) => observer.note('info', 'server.unavailable', server, line),
+  });
   const measuresContext = limits.contextWindow !== null;
   let systemPrompt: string | null = null;
   const modelOptions = {
@@ -41,7 +61,7 @@ export function sessionEffects({ agent, prompt, observer, approvals, clock, secr
     instructions: () => systemPrompt,
     catalog,
     callIds: conversation.callIds,
-    validator,
+    validator: new ReportValidator(format, limits.toolTimeoutMs),
     measuresContext,
     sight,
     wantsDeltas: () => observer.wantsDeltas,
@@ -52,18 +72,28 @@ export function sessionEffects({ agent, prompt, observer, approvals, clock, secr
     catalog,
     timeoutMs: limits.toolTimeoutMs,
     resultBytes: limits.toolResultBytes,
+    keep: store === null ? null : store.keep.bind(store),
     slots: new Slots(limits.maxConcurrentTools),
     sight,
     onError: observer.toolError.bind(observer),
     redact: (text: string) => redact(text, secrets),
     messages,
   };
-  return {
-    prepare: async () => {
-      await catalog.open();
-      systemPrompt = typeof instructions === 'function' ? await instructions({ prompt }) : instructions;
+  const effects: Effects = {
+    prepare: async (_request, { signal }) => {
+      const unprepared = (slug: 'tools_unavailable' | 'internal_error', message: string) => {
+        return { ok: false as const, slug, message: redact(message, secrets) };
+      };
+      const missing = await tools.open(limits.prepareTimeoutMs, signal);
+      if (missing !== null) return unprepared('tools_unavailable', missing);
+      try {
+        systemPrompt = await madeInstructions(instructions, prompt, limits.prepareTimeoutMs);
+      } catch (error) {
+        return unprepared('internal_error', `the instructions could not be made: ${messageOf(error)}`);
+      }
       const sizes = measuresContext ? messages().map(estimateMessageTokens) : [];
-      return { ok: true, contextTokens: sizes.reduce((sum, size) => sum + size, 0) };
+      const answerTokens = [...conversation.answerTokens.values()].reduce((sum, size) => sum + size, 0);
+      return { ok: true, contextTokens: sizes.reduce((sum, size) => sum + size, 0), answerTokens };
     },
     model: (request, { signal }) => requestModel(modelOptions, request, signal),
     tool: (request, { signal }) => runTool(toolOptions, request, signal),
@@ -72,6 +102,21 @@ export function sessionEffects({ agent, prompt, observer, approvals, clock, secr
       await clock.sleepUntil(dueAt, signal);
       return {};
     },
-    close: async () => ({}),
+    close: async () => {
+      await tools.close();
+      return {};
+    },
   };
+  return { effects, close: () => tools.close() };
+}
+
+async function madeInstructions(
+  instructions: Agent['definition']['instructions'] | null,
+  prompt: string | null,
+  timeoutMs: number,
+): Promise<string | null> {
+  if (typeof instructions !== 'function') return instructions ?? null;
+  const made: unknown = await timely(timeoutMs, instructions({ prompt }), `not made within ${timeoutMs} ms`);
+  if (typeof made !== 'string') throw new Error(`a string is allowed, and they are ${typeof made}`);
+  return made;
 }

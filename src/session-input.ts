@@ -1,6 +1,14 @@
 import { z } from 'zod';
-import { type Budget, repairConversation, type SessionInput, userMessage } from '../machines/index.ts';
-import { type Agent, check } from './define-agent.ts';
+import {
+  type Budget,
+  type Counters,
+  repairConversation,
+  requestBound,
+  type SessionInput,
+  userMessage,
+} from '../machines/index.ts';
+import type { Agent } from './agent-definition.ts';
+import { check } from './check.ts';
 import { PawlError, shown } from './errors.ts';
 import { parseMessages } from './model/messages.ts';
 import type { SessionBudget, SessionOptions } from './session.ts';
@@ -18,8 +26,53 @@ const budgetSchema = z.strictObject({
   wallClockMs: z.number({ error: least }).positive({ error: least }).optional(),
 });
 
+const optionNames = new Set<string>([
+  'prompt',
+  'messages',
+  'signal',
+  'logger',
+  'budget',
+  'onEvent',
+  'sessionId',
+  'clock',
+  'random',
+  'onDelivery',
+] satisfies (keyof SessionOptions)[]);
+
+/** Refuses what is no agent, and options that are not known: nothing is accepted and ignored. */
+export function checkOptions(agent: unknown, options: unknown): void {
+  if (typeof agent !== 'object' || agent === null || !('targets' in agent) || !('definition' in agent)) {
+    throw new PawlError('invalid_options', `the agent is ${shown(agent)}: one made by defineAgent is allowed.`);
+  }
+  if (typeof options !== 'object' || options === null) {
+    throw new PawlError(
+      'invalid_options',
+      `the options are ${shown(options)}: an object with prompt or messages is needed.`,
+    );
+  }
+  const unknown = Object.keys(options).find((name) => !optionNames.has(name));
+  if (unknown === undefined) return;
+  throw new PawlError('invalid_options', `${unknown} is not known: allowed are ${[...optionNames].join(', ')}.`);
+}
+
+/** What a budget leaves for a sub-agent, beside its requests: a little of each at least, so that it can report. */
+export function budgetLeft(
+  { tokens, costUsd, deadlineAt }: Budget,
+  spent: Counters['tree'],
+  at: number,
+): Omit<SessionBudget, 'requests'> {
+  return {
+    ...(tokens !== null && { tokens: Math.max(1, tokens - spent.tokens.input - spent.tokens.output) }),
+    ...(costUsd !== null && { costUsd: Math.max(Number.EPSILON, costUsd - (spent.costUsd ?? 0)) }),
+    ...(deadlineAt !== null && { wallClockMs: Math.max(1, deadlineAt - at) }),
+  };
+}
+
 /** The conversation that a session starts with, put right where needed (C-6). */
 export function inputMessages({ prompt, messages = [] }: SessionOptions) {
+  if (!Array.isArray(messages)) {
+    throw new PawlError('invalid_messages', `messages is ${shown(messages)}: an array of messages is allowed.`);
+  }
   if (prompt === undefined && messages.length === 0) {
     throw new PawlError('invalid_options', 'prompt is undefined and messages is empty: one of them is needed.');
   }
@@ -51,7 +104,12 @@ export function sessionInput(agent: Agent, budget: SessionBudget, at: number): S
       );
     }
   }
-  const limit: Budget = { requests, tokens, costUsd, deadlineAt: wallClockMs === undefined ? null : at + wallClockMs };
+  const limit: Budget = {
+    requests: treeLimit(agent, requests),
+    tokens,
+    costUsd,
+    deadlineAt: wallClockMs === undefined ? null : at + wallClockMs,
+  };
   const windowTokens = limits.contextWindow;
   const reserve = definition.settings?.maxOutputTokens ?? defaultReserveTokens;
   return {
@@ -66,4 +124,10 @@ export function sessionInput(agent: Agent, budget: SessionBudget, at: number): S
     },
     at,
   };
+}
+
+/** Requests of a session and all below it (B-7); of one without sub-agents the bound alone holds. */
+function treeLimit({ limits, definition }: Agent, requests: number | null): number | null {
+  if (Object.keys(definition.agents ?? {}).length === 0) return requests;
+  return Math.min(requests ?? Number.POSITIVE_INFINITY, limits.maxTreeRequests ?? 4 * requestBound(limits));
 }

@@ -7,21 +7,23 @@ import {
   type HostEvent,
   type SessionOutput,
   sessionMachine,
+  userMessage,
 } from '../machines/index.ts';
-import type { Agent } from './define-agent.ts';
+import type { Agent } from './agent-definition.ts';
 import { messageOf, PawlError, shown } from './errors.ts';
 import { systemClock } from './host/clock.ts';
 import { Host } from './host/host.ts';
 import { MemoryDriver } from './host/memory.ts';
 import type { SessionEvent } from './observe/events.ts';
-import { defaultLogger } from './observe/log.ts';
+import { defaultLogger, type Logger } from './observe/log.ts';
 import { Observer } from './observe/observer.ts';
-import { secretsIn } from './observe/redact.ts';
+import { redact, secretsOf } from './observe/redact.ts';
 import { syntheticReport } from './report/synthetic.ts';
 import type { Session, SessionOptions, SessionReport, SessionResult } from './session.ts';
 import { sessionEffects } from './session-effects.ts';
-import { inputMessages, sessionInput } from './session-input.ts';
+import { budgetLeft, checkOptions, inputMessages, sessionInput } from './session-input.ts';
 import { Approvals } from './tools/approvals.ts';
+import { type Lineage, SubAgents } from './tools/sub-agent.ts';
 
 /** Starts a session of `agent`, at once. Throws `PawlError` for options that cannot be; nothing runs before. */
 export function startSession<Report>(agent: Agent<Report>, options: SessionOptions): Session<Report> {
@@ -41,19 +43,27 @@ const noClock = {
   clearTimeout: () => undefined,
 };
 
+/** A session that was started by hand. */
+const noParent: Lineage = { parentSessionId: null, depth: 1, maxDepth: Number.POSITIVE_INFINITY };
+
 class RunningSession<Report> implements Session<Report> {
   readonly sessionId: string;
   readonly result: Promise<SessionResult<Report>>;
   private readonly agent: Agent<Report>;
   private readonly prompt: string | null;
+  private readonly logger: Logger;
+  private readonly secrets: readonly string[];
   private readonly observer: Observer;
   private readonly host = new Host();
   private readonly driver: MemoryDriver;
   private readonly actor: ActorRefFrom<typeof sessionMachine>;
   private readonly approvals = new Approvals();
+  private readonly subAgents: SubAgents;
+  private readonly close: () => Promise<void>;
   private ended = false;
 
-  constructor(agent: Agent<Report>, options: SessionOptions) {
+  constructor(agent: Agent<Report>, options: SessionOptions, lineage = noParent) {
+    checkOptions(agent, options);
     const { clock = systemClock, random = Math.random, signal } = options;
     const { messages, repairs } = inputMessages(options);
     const startedAt = clock.now();
@@ -61,38 +71,70 @@ class RunningSession<Report> implements Session<Report> {
     this.agent = agent;
     this.prompt = options.prompt ?? null;
     this.sessionId = options.sessionId ?? randomUUID();
-    const secrets = secretsIn(agent.definition.settings?.headers ?? {});
+    const secrets = secretsOf(agent.definition);
+    this.secrets = secrets;
+    this.logger = options.logger ?? defaultLogger();
     let at = startedAt;
     this.observer = new Observer({
       sessionId: this.sessionId,
       agent: agent.name,
+      parentSessionId: lineage.parentSessionId,
       secrets,
       messages,
-      logger: options.logger ?? defaultLogger(),
+      logger: this.logger,
       onEvent: options.onEvent ?? null,
       slices: agent.definition.slices ?? {},
       deliveredAt: () => at,
       now: () => clock.now(),
     });
+    this.subAgents = new SubAgents({
+      lineage: {
+        parentSessionId: this.sessionId,
+        depth: lineage.depth,
+        maxDepth: Math.min(lineage.maxDepth, agent.limits.maxDepth),
+      },
+      requestLimit: input.budget.requests,
+      requestsUsed: () => this.observer.counters.tree.requests,
+      budgetLeft: () => budgetLeft(input.budget, this.observer.counters.tree, clock.now()),
+      start: (child, name, prompt, budget, { callId, signal: cut }) => {
+        const sessionId = options.sessionId === undefined ? randomUUID() : `${this.sessionId}/${callId}`;
+        const onEvent = (event: SessionEvent) => this.observer.forward(event, name);
+        const parts = { prompt, budget, signal: cut, logger: this.logger, clock, random, sessionId, onEvent };
+        const below = { ...this.subAgents.lineage, depth: lineage.depth + 1 };
+        const session = new RunningSession(child, parts, below);
+        this.observer.sight({ type: 'subAgent.started', callId, name, childSessionId: sessionId });
+        return session;
+      },
+      ended: (name, callId, { sessionId, status, counters }) =>
+        this.observer.sight({ type: 'subAgent.ended', callId, name, childSessionId: sessionId, status, counters }),
+    });
+    const { effects, close } = sessionEffects({
+      agent,
+      prompt: this.prompt,
+      observer: this.observer,
+      approvals: this.approvals,
+      subAgents: this.subAgents,
+      clock,
+      secrets,
+    });
+    this.close = close;
     this.driver = new MemoryDriver({
       host: this.host,
-      effects: sessionEffects({
-        agent,
-        prompt: this.prompt,
-        observer: this.observer,
-        approvals: this.approvals,
-        clock,
-        secrets,
-      }),
+      effects,
       clock,
       chance: random,
       command: (event) => {
         if (!this.ended) this.actor.send(event);
+        // It was taken in while the last delivery was at work.
+        else if (event.type === 'session.steer') this.observer.conversation.messages.push(userMessage(event.text));
       },
       onDelivery: (delivery) => {
         at = delivery.at;
         options.onDelivery?.(delivery);
       },
+      onObserverFailure: (observer, error) =>
+        this.observer.sight({ type: 'observer.failed', observer, message: messageOf(error) }),
+      describeDefect: (error) => redact(messageOf(error), secrets),
       onLate: (key) => this.observer.sight({ type: 'effect.late', key }),
     });
     this.actor = createActor(sessionMachine, {
@@ -105,7 +147,10 @@ class RunningSession<Report> implements Session<Report> {
     this.result = new Promise((resolve) => {
       this.actor.subscribe({
         complete: () => resolve(this.end(this.actor.getSnapshot().output)),
-        error: (error) => resolve(this.end(this.broken(error))),
+        error: (error) => {
+          // The close effect was never asked for: what is open is closed all the same.
+          this.close().finally(() => resolve(this.end(this.broken(error))));
+        },
       });
     });
     if (repairs !== null) this.observer.sight({ type: 'conversation.repaired', repairs });
@@ -138,14 +183,30 @@ class RunningSession<Report> implements Session<Report> {
     if (!this.ended) this.driver.command({ type: 'session.abort', reason });
   }
 
-  approve(callId: string, { approved, reason = null }: { approved: boolean; reason?: string | null }): boolean {
-    return this.approvals.decide(callId, approved, reason);
+  approve(callId: string, decision: { approved: boolean; reason?: string | null }): boolean {
+    const { approved, reason = null } = decision ?? {};
+    if (typeof approved !== 'boolean' || (reason !== null && typeof reason !== 'string')) {
+      throw new PawlError(
+        'invalid_options',
+        `approve was given ${shown(decision)}: { approved } with a boolean, and perhaps a reason, is allowed.`,
+      );
+    }
+    return (
+      this.approvals.decide(callId, approved, reason) ||
+      this.subAgents.approve(callId, { approved, ...(reason !== null && { reason }) })
+    );
   }
 
   /** One listener for the whole actor system: leaves speak to the host, machines state facts. */
   private take(emitted: Fact | HostEvent): void {
-    if (emitted.type === 'effect.requested' || emitted.type === 'effect.cancelled') this.host.take(emitted);
-    else this.observer.take(emitted);
+    if (emitted.type === 'effect.requested' || emitted.type === 'effect.cancelled') {
+      this.host.take(emitted);
+      return;
+    }
+    // Before anybody sees the request, who may decide at once.
+    if (emitted.type === 'tool.approvalRequested') this.approvals.announce(emitted.callId);
+    this.observer.take(emitted);
+    if (emitted.type === 'session.stopping') this.subAgents.stop();
   }
 
   private listen(signal: AbortSignal): void {
@@ -197,7 +258,7 @@ class RunningSession<Report> implements Session<Report> {
     }
     const status = ending.status === 'aborted' ? 'aborted' : 'failed';
     const failure = ending.status === 'succeeded' ? { slugs: [], retryAt: null, detail: null } : ending.failure;
-    const content = syntheticReport(status, prompt, failure, observer.counters, turns);
+    const content = redact(syntheticReport(status, prompt, failure, observer.counters, turns), this.secrets);
     return { source: 'synthetic', format, content, accepted: false };
   }
 }

@@ -42,7 +42,7 @@ export const attemptMachine = setup({
   actions: {
     read: enqueueActions(({ context, enqueue }, { delivered }: { delivered: Delivered<'model'> }) => {
       const reading = readOutcome(delivered, context);
-      const { contextTokens: _, textReport: __, ...outcome } = delivered.outcome;
+      const { contextTokens: _, omittedTokens: __, textReport: ___, ...outcome } = delivered.outcome;
       enqueue.assign({ reading, answers: reading.calls.map(() => null) });
       enqueue.emit({ type: 'attempt.replied', ...nameOf(context), ...outcome });
       for (const fact of reportFacts(context, reading, delivered)) enqueue.emit(fact);
@@ -58,8 +58,8 @@ export const attemptMachine = setup({
       answers: withAnswer(context, index, answer),
     })),
     answerBrokenCall: enqueueActions(({ context, enqueue }, { index }: { index: number }) => {
-      const { at, ...answer } = cutShort('internal_error', null);
-      const summary: AnswerSummary = { executed: answer.executed, slug: answer.slug, tokens: answer.tokens, at };
+      const { at, spent, ...answer } = cutShort('internal_error', null);
+      const summary: AnswerSummary = { executed: answer.executed, slug: answer.slug, tokens: answer.tokens, spent, at };
       const { callId, name } = context.reading?.calls[index] ?? { callId: '', name: '' };
       const { turn, attempt } = context;
       enqueue.emit({ type: 'tool.answered', turn, attempt, index, callId, name, ...answer });

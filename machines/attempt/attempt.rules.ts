@@ -1,6 +1,7 @@
 import type { Delivered } from '../contract/effects.ts';
 import type { Fact } from '../contract/events.ts';
 import { faultSlug } from '../contract/faults.ts';
+import { nothingSpent, spentTogether } from '../contract/limits.ts';
 import { isComplete, isTruncated, noUsage, type Reply, replyReasoning, replyText } from '../contract/reply.ts';
 import { type Slug, unionOfSlugs } from '../contract/slugs.ts';
 import { disposeAll } from '../tool-call/tool-call.rules.ts';
@@ -42,6 +43,7 @@ export function readOutcome({ at, chance, outcome }: Delivered<'model'>, input: 
     usage: outcome.usage,
     costUsd: outcome.costUsd,
     contextTokens: outcome.contextTokens,
+    omittedTokens: outcome.omittedTokens,
   };
   const byCall = calls.findIndex((call) => call.tool === 'report' && call.disposition.kind === 'acknowledge');
   if (byCall !== -1) reading.accepted = { index: byCall, source: 'tool_call' };
@@ -95,6 +97,7 @@ export function brokenReading(message: string): Reading {
     usage: noUsage,
     costUsd: 0,
     contextTokens: 0,
+    omittedTokens: 0,
   };
 }
 
@@ -177,7 +180,9 @@ export function outputOf(context: AttemptContext): AttemptOutput {
     usage: reading.usage,
     costUsd: reading.costUsd,
     contextTokens: reading.contextTokens === 0 ? 0 : reading.contextTokens + answerTokens,
+    omittedTokens: reading.omittedTokens,
     answerTokens,
+    subAgentsSpent: answers.map((answer) => answer.spent).reduce(spentTogether, nothingSpent),
   };
 }
 

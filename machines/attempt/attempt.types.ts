@@ -1,5 +1,6 @@
 import type { CallFacts, Permission } from '../contract/effects.ts';
 import type { Fault } from '../contract/faults.ts';
+import type { Spent } from '../contract/limits.ts';
 import type { Usage } from '../contract/reply.ts';
 import type { ReportSlug, ReportSource } from '../contract/report.ts';
 import type { Slug } from '../contract/slugs.ts';
@@ -45,6 +46,7 @@ export type Reading = {
   usage: Usage;
   costUsd: number | null;
   contextTokens: number;
+  omittedTokens: number;
 };
 
 /** `answers` by index of the call, in the order of the calls; null where one is still awaited. */
@@ -64,6 +66,9 @@ export type AttemptOutput = {
   costUsd: number | null;
   /** Tokens of the conversation with this attempt in it; 0 when nothing came. */
   contextTokens: number;
+  omittedTokens: number;
   /** Tokens of the answers in it. */
   answerTokens: number;
+  /** Beside the attempt's own request (B-7). */
+  subAgentsSpent: Spent;
 };

@@ -69,8 +69,12 @@ export function historyName(name: string): string {
   return clean in {} ? `${clean.slice(0, 63)}_` : clean;
 }
 
+/** An id of a call that every provider accepts: they pass from one to the other. */
+export const callIdPattern = /^[A-Za-z0-9_-]{1,40}$/;
+
 /**
- * The ids of a reply's calls, each one of a kind in the whole conversation (C-2): a missing or repeated one is replaced
+ * The ids of a reply's calls, each one of a kind in the whole conversation (C-2): a missing or repeated one, or one that not every
+ * provider accepts, is replaced
  * by one derived from turn, attempt and index. `taken` holds the ids that came before.
  */
 export function uniqueCallIds(
@@ -82,7 +86,7 @@ export function uniqueCallIds(
   const own = new Set<string>();
   return ids.map((id, index) => {
     const free = (candidate: string) => !taken.has(candidate) && !own.has(candidate);
-    let unique = id.trim() !== '' && free(id) ? id : `call_${turn}_${attempt}_${index}`;
+    let unique = callIdPattern.test(id) && free(id) ? id : `call_${turn}_${attempt}_${index}`;
     while (!free(unique)) unique = `${unique}_`;
     own.add(unique);
     return unique;

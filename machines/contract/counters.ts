@@ -1,6 +1,8 @@
 import type { Fact } from './events.ts';
 import { noUsage, type Usage } from './reply.ts';
-import type { Slug } from './slugs.ts';
+import { type Slug, slugs } from './slugs.ts';
+
+type SlugTally = Partial<Record<Slug, number>>;
 
 /** What a session did, counted (S-4). Public on the result, and live while it runs. */
 export type Counters = {
@@ -22,7 +24,7 @@ export type Counters = {
     /** Answered without being invoked and without fault: progress reports and the accepted report. */
     acknowledged: number;
     /** Not executed, by reason. */
-    rejected: Partial<Record<Slug, number>>;
+    rejected: SlugTally;
   };
   reports: { attempted: number; rejected: number };
   notices: number;
@@ -32,9 +34,13 @@ export type Counters = {
   /** US dollars; null once a request was made whose price nobody gave. */
   costUsd: number | null;
   /** How often each slug was the reason of a failed attempt or of the session's failure. */
-  slugs: Partial<Record<Slug, number>>;
+  slugs: SlugTally;
   /** Results that came for an effect that was settled or cancelled, and were dropped (D-2). */
   lateResults: number;
+  /** The counters of the sub-agents (B-7), by the name that they are called by; of several sessions, together. */
+  subAgents: Record<string, Counters>;
+  /** This session and all below it, together. */
+  tree: { sessions: number; requests: number; toolCalls: number; tokens: Usage; costUsd: number | null };
 };
 
 export function emptyCounters(): Counters {
@@ -52,6 +58,8 @@ export function emptyCounters(): Counters {
     costUsd: 0,
     slugs: {},
     lateResults: 0,
+    subAgents: {},
+    tree: { sessions: 1, requests: 0, toolCalls: 0, tokens: { ...noUsage }, costUsd: 0 },
   };
 }
 
@@ -64,11 +72,14 @@ export function count(counters: Counters, fact: Fact): void {
     case 'attempt.started':
       counters.attempts += 1;
       counters.requests += 1;
+      counters.tree.requests += 1;
       if (fact.notice !== null) counters.notices += 1;
       return;
     case 'attempt.replied':
       addUsage(counters.tokens, fact.usage);
-      counters.costUsd = counters.costUsd === null || fact.costUsd === null ? null : counters.costUsd + fact.costUsd;
+      addUsage(counters.tree.tokens, fact.usage);
+      counters.costUsd = costTogether(counters.costUsd, fact.costUsd);
+      counters.tree.costUsd = costTogether(counters.tree.costUsd, fact.costUsd);
       return;
     case 'attempt.failed':
       counters.failedAttempts += 1;
@@ -86,6 +97,7 @@ export function count(counters: Counters, fact: Fact): void {
       return;
     case 'tool.requested':
       counters.toolCalls.requested += 1;
+      counters.tree.toolCalls += 1;
       return;
     case 'tool.answered':
       countAnswer(counters.toolCalls, fact);
@@ -102,6 +114,71 @@ export function count(counters: Counters, fact: Fact): void {
   }
 }
 
+/** Counts a sub-agent's session that has ended (B-7). */
+export function countSubAgent(counters: Counters, name: string, child: Counters): void {
+  const known = counters.subAgents[name];
+  counters.subAgents[name] = known === undefined ? child : together(known, child);
+  addTree(counters.tree, child.tree);
+}
+
+function together(one: Counters, other: Counters): Counters {
+  const tokens = { ...one.tokens };
+  addUsage(tokens, other.tokens);
+  const tree = { ...one.tree, tokens: { ...one.tree.tokens } };
+  addTree(tree, other.tree);
+  const subAgents = { ...one.subAgents };
+  for (const [name, child] of Object.entries(other.subAgents)) {
+    const known = subAgents[name];
+    subAgents[name] = known === undefined ? child : together(known, child);
+  }
+  return {
+    turns: one.turns + other.turns,
+    attempts: one.attempts + other.attempts,
+    failedAttempts: one.failedAttempts + other.failedAttempts,
+    requests: one.requests + other.requests,
+    toolCalls: {
+      requested: one.toolCalls.requested + other.toolCalls.requested,
+      answered: one.toolCalls.answered + other.toolCalls.answered,
+      executed: one.toolCalls.executed + other.toolCalls.executed,
+      succeeded: one.toolCalls.succeeded + other.toolCalls.succeeded,
+      failed: one.toolCalls.failed + other.toolCalls.failed,
+      acknowledged: one.toolCalls.acknowledged + other.toolCalls.acknowledged,
+      rejected: tallyTogether(one.toolCalls.rejected, other.toolCalls.rejected),
+    },
+    reports: {
+      attempted: one.reports.attempted + other.reports.attempted,
+      rejected: one.reports.rejected + other.reports.rejected,
+    },
+    notices: one.notices + other.notices,
+    collapses: one.collapses + other.collapses,
+    waits: one.waits + other.waits,
+    tokens,
+    costUsd: costTogether(one.costUsd, other.costUsd),
+    slugs: tallyTogether(one.slugs, other.slugs),
+    lateResults: one.lateResults + other.lateResults,
+    subAgents,
+    tree,
+  };
+}
+
+function tallyTogether(one: SlugTally, other: SlugTally): SlugTally {
+  const tally = { ...one };
+  for (const slug of slugs) if (other[slug] !== undefined) tally[slug] = (tally[slug] ?? 0) + other[slug];
+  return tally;
+}
+
+function addTree(total: Counters['tree'], tree: Counters['tree']): void {
+  total.sessions += tree.sessions;
+  total.requests += tree.requests;
+  total.toolCalls += tree.toolCalls;
+  addUsage(total.tokens, tree.tokens);
+  total.costUsd = costTogether(total.costUsd, tree.costUsd);
+}
+
+function costTogether(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? null : one + other;
+}
+
 function countAnswer(calls: Counters['toolCalls'], answer: Extract<Fact, { type: 'tool.answered' }>): void {
   calls.answered += 1;
   if (answer.executed) {
@@ -115,7 +192,7 @@ function countAnswer(calls: Counters['toolCalls'], answer: Extract<Fact, { type:
   }
 }
 
-function countSlugs(counts: Partial<Record<Slug, number>>, found: readonly Slug[]): void {
+function countSlugs(counts: SlugTally, found: readonly Slug[]): void {
   for (const slug of found) counts[slug] = (counts[slug] ?? 0) + 1;
 }
 

@@ -1,6 +1,7 @@
 import type { ToolOutput } from './conversation.ts';
 import type { Fault } from './faults.ts';
 import type { Json } from './json.ts';
+import type { Spent } from './limits.ts';
 import type { Reply, Usage } from './reply.ts';
 import type { ReportVerdict } from './report.ts';
 import type { Slug } from './slugs.ts';
@@ -33,8 +34,8 @@ export type Effect = { [K in EffectKind]: EffectOf<K> }[EffectKind];
 export type Delivered<K extends EffectKind> = { at: number; chance: number; outcome: EffectKinds[K]['outcome'] };
 
 export type PrepareOutcome =
-  /** `contextTokens`: the size of the first request. */
-  { ok: true; contextTokens: number } | { ok: false; slug: Slug; message: string };
+  /** `contextTokens`: the size of the first request; `answerTokens`: of the tool results in it. */
+  { ok: true; contextTokens: number; answerTokens: number } | { ok: false; slug: Slug; message: string };
 
 /** Which tools a request offers, and which calls of its reply are permitted (B-5). */
 export type Permission = 'all' | 'report';
@@ -57,7 +58,7 @@ export type ModelRequest = {
 export type ModelOutcome = {
   reply: Reply | null;
   fault: Fault | null;
-  /** One for each call in the reply, in order. */
+  /** One for each call in the reply, in order; then those inside its batches. */
   calls: CallFacts[];
   /** What the format's validator says of the reply's text; null where it was not asked. */
   textReport: ReportVerdict | null;
@@ -66,13 +67,15 @@ export type ModelOutcome = {
   costUsd: number | null;
   /** Tokens of the conversation with this reply in it, as the provider counted or as estimated. */
   contextTokens: number;
+  /** Tokens of the tool results that were left out: whole results, so perhaps more than was asked for (T-6). */
+  omittedTokens: number;
 };
 
 /** What was found out about one tool call, for the rule that disposes of it. Small: the input stays outside. */
 export type CallFacts = {
   callId: string;
   name: string;
-  tool: 'unknown' | 'real' | 'progress' | 'report' | 'provider';
+  tool: 'unknown' | 'real' | 'batch' | 'progress' | 'report' | 'provider';
   /** Whether the input is a JSON object that satisfies the tool's schema; `detail` says why it is not. */
   input: 'valid' | 'malformed' | 'invalid';
   /** What the model should know: which tools there are, what is wrong with the input; of a progress report, its text. */
@@ -80,11 +83,32 @@ export type CallFacts = {
   /** Whether the input is a JSON object that came whole, not nothing. */
   wholeInput: boolean;
   needsApproval: boolean;
+  /** Why a valid call is not to be executed all the same: a policy denies it, say, or the tree is too deep. */
+  refusal: { slug: Extract<Slug, 'tool_not_permitted' | 'depth_exceeded'>; reason: string } | null;
+  /** For a call inside a batch: the index of the batch. */
+  within: number | null;
   /** For the report tool: what the format's validator says. */
   report: ReportVerdict | null;
   /** For a tool that the provider executed: whether its result came, and was a success. */
   provided: 'success' | 'failure' | 'missing' | null;
 };
+
+/** The facts of a call of which nothing else is known yet. */
+export function callFacts(callId: string, name: string, tool: CallFacts['tool']): CallFacts {
+  return {
+    callId,
+    name,
+    tool,
+    input: 'valid',
+    detail: '',
+    wholeInput: false,
+    needsApproval: false,
+    refusal: null,
+    within: null,
+    report: null,
+    provided: null,
+  };
+}
 
 export type ToolRequest = { turn: number; attempt: number; index: number; callId: string; name: string };
 
@@ -94,6 +118,8 @@ export type ToolOutcome = {
   result: ToolResult;
   output: ToolOutput;
   tokens: number;
+  /** What a sub-agent spent, its own sub-agents included (B-7). */
+  spent: Spent;
 };
 
 export type ApprovalOutcome =

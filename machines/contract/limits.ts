@@ -31,6 +31,23 @@ export type Spent = { requests: number; tokens: number; costUsd: number };
 
 export const nothingSpent: Spent = { requests: 0, tokens: 0, costUsd: 0 };
 
+export function spentTogether(one: Spent, other: Spent): Spent {
+  return {
+    requests: one.requests + other.requests,
+    tokens: one.tokens + other.tokens,
+    costUsd: one.costUsd + other.costUsd,
+  };
+}
+
+/**
+ * How many requests a sub-agent may send, its own sub-agents included (B-7): its bound, as far as the tree's limit goes
+ * beside what is spent and what is granted to others; one is kept for the report of the session that asks.
+ */
+export function requestGrant(limit: number | null, used: number, granted: number, childBound: number): number {
+  if (limit === null) return childBound;
+  return Math.max(0, Math.min(childBound, limit - used - granted - 1));
+}
+
 /** How many more requests the budget lets a session send at `at`: any number, or one for the report, or none. */
 export function requestsLeft(budget: Budget, spent: Spent, at: number): 'many' | 'one' | 'none' {
   const requests = budget.requests === null ? Number.POSITIVE_INFINITY : budget.requests - spent.requests;

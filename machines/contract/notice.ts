@@ -181,13 +181,31 @@ export function composeNotice(occasion: NoticeOccasion): string | null {
     const rows = occasion.failed.map((slug) => noticeTable[slug]);
     sentences.push(
       `${listed(rows.map((row) => row.happened))} (${occasion.failed.join(', ')}).`,
-      `Turn ${occasion.turn} did not progress, because no tool was executed and no final report was accepted.`,
+      `Turn ${occasion.turn} did not progress, because no tool was executed and no ${occasion.finish === 'text' ? 'answer' : 'final report'} was accepted.`,
     );
-    if (!occasion.reportOnly) sentences.push(...new Set(rows.map((row) => row.todo)));
+    if (!occasion.reportOnly) {
+      sentences.push(...new Set(occasion.failed.map((slug) => todoOf(slug, occasion.finish))));
+    }
   }
   if (occasion.reportOnly) sentences.push(...lastTurnAdvice(occasion));
   if (occasion.attempt > 1) sentences.push(`This is attempt ${occasion.attempt} of ${occasion.maxAttempts}.`);
   return `${noticePrefix}${sentences.join(' ')}`;
+}
+
+/** Where plain text is the report, there is no tool to deliver it by. */
+const todoByText: Partial<Record<Slug, string>> = {
+  empty_response: 'Reply with a tool call, or with your answer as text.',
+  reasoning_only: 'After reasoning, make a tool call or give your answer as text in the same reply.',
+  no_tools: 'Make a tool call to go on, or reply with your answer as text.',
+  progress_only: 'Call a tool that does the work, or reply with your answer as text.',
+  tool_not_permitted: 'Do not call it again; use what is permitted, or reply with your answer as text.',
+  final_report_missing: 'Reply with your complete answer as text.',
+  final_report_invalid_format: 'Read the reasons, and reply again in the required format.',
+  final_report_schema_fail: 'Read the reasons, and reply again so that it satisfies the schema.',
+};
+
+function todoOf(slug: Slug, finish: NoticeOccasion['finish']): string {
+  return (finish === 'text' ? todoByText[slug] : undefined) ?? noticeTable[slug].todo;
 }
 
 function lastTurnAdvice({ failed, lastTurnSlugs, finish }: NoticeOccasion): string[] {

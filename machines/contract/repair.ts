@@ -1,5 +1,6 @@
 import {
   type AssistantMessage,
+  callIdPattern,
   historyName,
   type Message,
   type ToolCallPart,
@@ -15,7 +16,7 @@ export type Repairs = {
   orphansDropped: number;
   /** Messages and parts without content, and calls of the provider's own tools without their result, dropped. */
   emptyDropped: number;
-  /** Calls whose id was missing or used before, renamed with their answer. */
+  /** Calls whose id was missing, used before, or one that not every provider accepts, renamed with their answer. */
   renamed: number;
 };
 
@@ -89,7 +90,7 @@ class Answers {
 
 function uniquelyNamed(call: ToolCallPart, derivedId: string, taken: Set<string>): ToolCallPart {
   let toolCallId = call.toolCallId;
-  if (toolCallId.trim() === '' || taken.has(toolCallId)) toolCallId = derivedId;
+  if (!callIdPattern.test(toolCallId) || taken.has(toolCallId)) toolCallId = derivedId;
   while (taken.has(toolCallId)) toolCallId = `${toolCallId}_`;
   taken.add(toolCallId);
   return { ...call, toolCallId, toolName: historyName(call.toolName) };
@@ -105,8 +106,12 @@ function answerTo(call: ToolCallPart, answer: ToolResultPart | null): ToolResult
 /** The parts that a provider can be sent: no blank text, no unanswered call of a tool of its own, no companion alone. */
 function withContent(message: AssistantMessage): AssistantMessage['content'] {
   const results = new Set(message.content.flatMap((part) => (part.type === 'tool-result' ? [part.toolCallId] : [])));
+  const provided = new Set(
+    message.content.flatMap((part) => (part.type === 'tool-call' && part.providerExecuted ? [part.toolCallId] : [])),
+  );
   const content = message.content.filter((part) => {
     if (part.type === 'text') return part.text.trim() !== '';
+    if (part.type === 'tool-result') return provided.has(part.toolCallId);
     return part.type !== 'tool-call' || part.providerExecuted !== true || results.has(part.toolCallId);
   });
   return content.some((part) => !companions.includes(part.type)) ? content : [];

@@ -7,6 +7,9 @@ export type ParsedInput =
   | { state: 'empty'; value: JsonObject }
   | { state: 'malformed'; reason: string };
 
+/** Deeper inputs cannot be written down again by everything that has to. */
+const deepest = 500;
+
 /** Reads a tool call's input (C-5): one whole JSON object or nothing; never guessed, repaired or completed. */
 export function parseToolInput(text: string): ParsedInput {
   if (text.trim() === '') return { state: 'empty', value: {} };
@@ -20,10 +23,34 @@ export function parseToolInput(text: string): ParsedInput {
     const kind = value === null ? 'null' : Array.isArray(value) ? 'an array' : `a ${typeof value}`;
     return { state: 'malformed', reason: `the input is ${kind}, not an object` };
   }
+  if (text.length > 2 * deepest && depthOf(text) > deepest) {
+    return { state: 'malformed', reason: `the input is nested more than ${deepest} deep` };
+  }
   if (/__proto__|\\u/.test(text) && hasProtoKey(value)) {
     return { state: 'malformed', reason: 'the input has a key named __proto__' };
   }
   return { state: 'object', value };
+}
+
+function depthOf(json: string): number {
+  let depth = 0;
+  let most = 0;
+  let inText = false;
+  for (let index = 0; index < json.length; index += 1) {
+    const character = json[index];
+    if (inText) {
+      if (character === '\\') index += 1;
+      else if (character === '"') inText = false;
+    } else if (character === '"') {
+      inText = true;
+    } else if (character === '{' || character === '[') {
+      depth += 1;
+      most = Math.max(most, depth);
+    } else if (character === '}' || character === ']') {
+      depth -= 1;
+    }
+  }
+  return most;
 }
 
 /** How an input is kept in the history, so that every provider accepts the conversation (C-2). */

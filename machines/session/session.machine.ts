@@ -75,7 +75,7 @@ export const sessionMachine = setup({
       enqueue.emit({ type: 'session.stopping' });
     }),
     noteAbort: enqueueActions(({ enqueue }, { reason }: { reason: string }) => {
-      enqueue.assign({ abortRequested: true });
+      enqueue.assign({ abortReason: reason });
       enqueue.emit({ type: 'session.aborting', reason });
     }),
     collapse: enqueueActions(({ context, enqueue }, request: CollapseCause) => {
@@ -109,14 +109,14 @@ export const sessionMachine = setup({
     failExhausted: assign(({ context }, { output }: { output: TurnOutput }) => ({
       ending: { status: 'failed' as const, failure: failureOf(context, output) },
     })),
-    abort: assign({ ending: aborted() }),
+    abort: assign(({ context }) => ({ ending: aborted(context) })),
     announceEnd: emit(({ context }) => endFact(context)),
   },
   guards: {
     turnsRemain: ({ context }) => turnsRemain(context),
     budgetRemains: ({ context }) => budgetRemains(context),
     stopRequested: ({ context }) => context.stopRequested,
-    abortRequested: ({ context }) => context.abortRequested,
+    abortRequested: ({ context }) => context.abortReason !== null,
     isOpen: (_, { ok }: { ok: boolean }) => ok,
     turnWas: (_, { output, status }: { output: TurnOutput; status: TurnOutput['status'] }) => output.status === status,
     endedAs: ({ context }, { status }: { status: Ending['status'] }) => context.ending?.status === status,
@@ -126,6 +126,9 @@ export const sessionMachine = setup({
   description: 'One run of an agent on one prompt: bounded, answered and accounted for.',
   context: ({ input }) => freshSession(input),
   entry: 'announceStart',
+  on: {
+    'session.steer': { actions: { type: 'announceSteering', params: ({ event }) => ({ text: event.text }) } },
+  },
   initial: 'running',
   states: {
     running: {
@@ -141,7 +144,6 @@ export const sessionMachine = setup({
           guard: not('stopRequested'),
           actions: ['noteStop', collapseForStop],
         },
-        'session.steer': { actions: { type: 'announceSteering', params: ({ event }) => ({ text: event.text }) } },
         'collapse.requested': {
           actions: { type: 'collapse', params: ({ event: { reason, slugs } }) => ({ reason, slugs }) },
         },

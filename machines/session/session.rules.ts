@@ -22,11 +22,12 @@ export function freshSession(input: SessionInput): SessionContext {
     current: 0,
     spent: nothingSpent,
     contextTokens: 0,
-    omittableTokens: 0,
+    answerTokens: 0,
+    freshAnswerTokens: 0,
     omitTokens: 0,
     lastTurnSlugs: [],
     stopRequested: false,
-    abortRequested: false,
+    abortReason: null,
     ending: null,
   };
 }
@@ -81,25 +82,29 @@ export function afterTurn(context: SessionContext, output: TurnOutput): Partial<
     spent: output.spent,
     at: output.at,
     contextTokens: output.contextTokens,
-    omittableTokens: context.omittableTokens + output.answerTokens,
+    answerTokens: context.answerTokens + context.freshAnswerTokens,
+    freshAnswerTokens: output.answerTokens,
+    omitTokens: Math.max(context.omitTokens, output.omittedTokens),
   };
 }
 
 /** What the context guard wants before the next turn (T-6): old results left out, and perhaps a last turn. */
 export function contextMeasures(context: SessionContext): Measures {
-  const { window, contextTokens, omittableTokens, omitTokens } = context;
+  const { window, contextTokens, answerTokens, omitTokens } = context;
+  // What the last turn asked for has not been read yet, so it stays.
+  const omittableTokens = Math.max(0, answerTokens - omitTokens);
   const verdict = guardContext(window, { totalTokens: contextTokens, omittableTokens });
   switch (verdict.kind) {
     case 'fits':
       return { change: null, facts: [] };
     case 'omit':
       return {
-        change: { omitTokens: omitTokens + verdict.tokens, omittableTokens: omittableTokens - verdict.tokens },
+        change: { omitTokens: omitTokens + verdict.tokens },
         facts: [],
       };
     case 'final_turn_now': {
       const { change, facts } = collapse(context, { reason: 'context_guard', slugs: ['context_guard'] });
-      return { change: { ...change, omitTokens: omitTokens + omittableTokens, omittableTokens: 0 }, facts };
+      return { change: { ...change, omitTokens: omitTokens + omittableTokens }, facts };
     }
     default:
       return verdict satisfies never;
@@ -133,15 +138,19 @@ export function failureOf(context: SessionContext, { exhaustion, slugs, detail }
 
 /** The session once its tools are open and its conversation has been measured. */
 export function afterPreparing({ at, outcome }: Delivered<'prepare'>): Partial<SessionContext> {
-  return { at, contextTokens: outcome.ok ? outcome.contextTokens : 0 };
+  return {
+    at,
+    contextTokens: outcome.ok ? outcome.contextTokens : 0,
+    answerTokens: outcome.ok ? outcome.answerTokens : 0,
+  };
 }
 
 export function unprepared(outcome: PrepareOutcome): Ending {
   return outcome.ok ? failed('internal_error', null) : failed(outcome.slug, outcome.message);
 }
 
-export function aborted(): Ending {
-  return { status: 'aborted', failure: { slugs: ['aborted'], retryAt: null, detail: null } };
+export function aborted({ abortReason }: SessionContext): Ending {
+  return { status: 'aborted', failure: { slugs: ['aborted'], retryAt: null, detail: abortReason } };
 }
 
 export function failed(slug: Slug, detail: string | null): Ending {

@@ -28,12 +28,16 @@ export type SessionContext = Pick<SessionInput, 'maxToolCalls' | 'finish' | 'bud
   spent: Spent;
   /** Tokens of the conversation, of the tool results in it that may be left out, and of those that are (T-6). */
   contextTokens: number;
-  omittableTokens: number;
+  /** Of the tool results in the conversation, but for those of the last turn. */
+  answerTokens: number;
+  /** Of the last turn's. */
+  freshAnswerTokens: number;
   omitTokens: number;
   /** What brought the last turn nearer. */
   lastTurnSlugs: Slug[];
   stopRequested: boolean;
-  abortRequested: boolean;
+  /** Why somebody aborted it; null while nobody has. */
+  abortReason: string | null;
   /** How the session ends, from the moment that it is known. */
   ending: Ending | null;
 };

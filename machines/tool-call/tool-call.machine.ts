@@ -6,6 +6,7 @@ import { emit, enqueueActions, setup } from 'xstate';
 import { type ApprovalOutcome, attemptKey } from '../contract/effects.ts';
 import type { CallName, Fact } from '../contract/events.ts';
 import { leaves } from '../contract/leaf.ts';
+import { nothingSpent } from '../contract/limits.ts';
 import { cutShort, denied, executed, settled } from './tool-call.rules.ts';
 import type { Answer, ToolCallContext, ToolCallInput, ToolCallOutput } from './tool-call.types.ts';
 
@@ -41,8 +42,8 @@ export const toolCallMachine = setup({
       ...nameOf(context),
     })),
     announceStart: emit(({ context }) => ({ type: 'tool.started', ...nameOf(context) })),
-    answer: enqueueActions(({ context, enqueue }, { at, ...answer }: Answer) => {
-      enqueue.assign({ answer: { executed: answer.executed, slug: answer.slug, tokens: answer.tokens, at } });
+    answer: enqueueActions(({ context, enqueue }, { at, spent, ...answer }: Answer) => {
+      enqueue.assign({ answer: { executed: answer.executed, slug: answer.slug, tokens: answer.tokens, spent, at } });
       enqueue.emit({ type: 'tool.answered', ...nameOf(context), ...answer });
     }),
   },
@@ -168,7 +169,7 @@ export const toolCallMachine = setup({
   },
   output: ({ context }) => ({
     index: context.index,
-    ...(context.answer ?? { executed: false, slug: 'internal_error', tokens: 0, at: null }),
+    ...(context.answer ?? { executed: false, slug: 'internal_error', tokens: 0, spent: nothingSpent, at: null }),
   }),
 });
 

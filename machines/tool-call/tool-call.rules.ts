@@ -1,4 +1,5 @@
 import type { CallFacts, ToolOutcome } from '../contract/effects.ts';
+import { nothingSpent } from '../contract/limits.ts';
 import type { Slug } from '../contract/slugs.ts';
 import { failure } from '../contract/tool-result.ts';
 import type { Answer, Circumstances, Disposition } from './tool-call.types.ts';
@@ -46,7 +47,9 @@ function dispose(
   if (call.input === 'invalid') {
     return refuse('invalid_tool_input', `The input does not satisfy the tool's schema: ${call.detail}`);
   }
+  if (call.refusal !== null) return refuse(call.refusal.slug, call.refusal.reason);
   if (call.tool === 'progress') return { kind: 'acknowledge', message: 'Progress noted.' };
+  if (call.tool === 'batch') return { kind: 'acknowledge', message: 'The calls inside are answered one by one.' };
   if (before.realCalls >= circumstances.maxToolCalls) {
     return refuse(
       'tool_limit',
@@ -101,6 +104,7 @@ export function settled(disposition: Disposition): Answer {
         result: { success: disposition.success, value: null, message },
         output: { type: disposition.success ? 'text' : 'error-text', value: message },
         tokens: 0,
+        spent: nothingSpent,
         at: null,
       };
     }
@@ -131,8 +135,8 @@ export function denied(reason: string | null, at: number): Answer {
 }
 
 /** The answer of a call whose tool was invoked, whatever came of it (T-2). */
-export function executed({ slug, result, output, tokens }: ToolOutcome, at: number): Answer {
-  return { executed: true, slug, result, output, tokens, at };
+export function executed({ slug, result, output, tokens, spent }: ToolOutcome, at: number): Answer {
+  return { executed: true, slug, result, output, tokens, spent, at };
 }
 
 function unexecuted(slug: Slug, message: string, at: number | null): Answer {
@@ -145,6 +149,6 @@ function unexecuted(slug: Slug, message: string, at: number | null): Answer {
   };
 }
 
-function costing(message: string, at: number | null): { tokens: number; at: number | null } {
-  return { tokens: Math.ceil(message.length / 4), at };
+function costing(message: string, at: number | null): Pick<Answer, 'tokens' | 'spent' | 'at'> {
+  return { tokens: Math.ceil(message.length / 4), spent: nothingSpent, at };
 }

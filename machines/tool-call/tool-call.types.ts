@@ -1,5 +1,6 @@
 import type { CallFacts } from '../contract/effects.ts';
 import type { CallAnswer, CallName } from '../contract/events.ts';
+import type { Spent } from '../contract/limits.ts';
 import type { Slug } from '../contract/slugs.ts';
 
 /** What happens with a call, decided before anything is executed (C-1, C-5). */
@@ -36,6 +37,8 @@ export type AnswerSummary = {
   slug: Slug | null;
   /** Estimated tokens of what the model reads. */
   tokens: number;
+  /** By a sub-agent (B-7). */
+  spent: Spent;
   /** Epoch ms of the last delivery to the call; null when it was answered without one. */
   at: number | null;
 };
@@ -43,4 +46,4 @@ export type AnswerSummary = {
 export type ToolCallOutput = AnswerSummary & { index: number };
 
 /** An answer on its way out: as a fact, and in short for the attempt. */
-export type Answer = CallAnswer & { at: number | null };
+export type Answer = CallAnswer & { spent: Spent; at: number | null };

@@ -1,7 +1,7 @@
 import type { AttemptInput, AttemptOutput } from '../attempt/attempt.types.ts';
 import type { Fact } from '../contract/events.ts';
 import { faultSlug } from '../contract/faults.ts';
-import { requestsLeft, type Spent } from '../contract/limits.ts';
+import { nothingSpent, requestsLeft, type Spent, spentTogether } from '../contract/limits.ts';
 import { composeNotice } from '../contract/notice.ts';
 import { noUsage } from '../contract/reply.ts';
 import { unionOfSlugs } from '../contract/slugs.ts';
@@ -92,12 +92,9 @@ export function afterAttempt(context: TurnContext, output: AttemptOutput): Parti
   };
 }
 
-function spentWith(spent: Spent, { usage, costUsd }: AttemptOutput): Spent {
-  return {
-    requests: spent.requests + 1,
-    tokens: spent.tokens + usage.input + usage.output,
-    costUsd: spent.costUsd + (costUsd ?? 0),
-  };
+function spentWith(spent: Spent, { usage, costUsd, subAgentsSpent }: AttemptOutput): Spent {
+  const own = { requests: 1, tokens: usage.input + usage.output, costUsd: costUsd ?? 0 };
+  return spentTogether(spentTogether(spent, own), subAgentsSpent);
 }
 
 /** An attempt machine that broke is a failed attempt all the same (B-2). */
@@ -112,7 +109,9 @@ export function brokenAttempt(): AttemptOutput {
     usage: noUsage,
     costUsd: 0,
     contextTokens: 0,
+    omittedTokens: 0,
     answerTokens: 0,
+    subAgentsSpent: nothingSpent,
   };
 }
 
@@ -146,6 +145,7 @@ export function outputOf(context: TurnContext, status: TurnOutput['status']): Tu
     spent,
     at,
     contextTokens: last?.contextTokens ?? 0,
+    omittedTokens: last?.omittedTokens ?? 0,
     answerTokens: last?.answerTokens ?? 0,
   };
 }

@@ -55,5 +55,7 @@ export type TurnOutput = {
   spent: Spent;
   at: number;
   contextTokens: number;
+  /** Of tool results that the last request left out. */
+  omittedTokens: number;
   answerTokens: number;
 };

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parse } from 'yaml';
-import type { AgentDefinition } from '../define-agent.ts';
+import type { AgentDefinition } from '../agent-definition.ts';
 import { messageOf, PawlError, shown } from '../errors.ts';
 import type { LocalTool } from '../tools/local.ts';
 
@@ -34,7 +34,7 @@ async function moduleDefinition(path: string): Promise<AgentDefinition> {
 }
 
 async function markdownDefinition(path: string): Promise<AgentDefinition> {
-  const match = /^---\r?\n(.*?)\r?\n---\r?\n?(.*)$/s.exec(read(path));
+  const match = /^\uFEFF?---\r?\n(.*?)(?:^|\r?\n)---[ \t]*(?:\r?\n(.*))?$/s.exec(read(path));
   if (match === null) throw invalid(path, 'does not start with front matter between two lines of ---');
   const matter = frontMatter(path, match[1] ?? '');
   const { tools, ...rest } = matter;
@@ -42,6 +42,9 @@ async function markdownDefinition(path: string): Promise<AgentDefinition> {
   const loaded: Record<string, LocalTool> = {};
   for (const tool of paths) Object.assign(loaded, await toolModule(path, tool));
   const instructions = (match[2] ?? '').trim();
+  if (instructions !== '' && rest.instructions !== undefined) {
+    throw invalid(path, 'has instructions both in its front matter and as its body: one of them is allowed');
+  }
   return { ...rest, ...(instructions !== '' && { instructions }), tools: loaded } as unknown as AgentDefinition;
 }
 
@@ -50,7 +53,7 @@ function frontMatter(path: string, text: string): Record<string, unknown> {
   try {
     matter = parse(text);
   } catch (error) {
-    throw invalid(path, `has front matter that is not YAML: ${messageOf(error)}`);
+    throw invalid(path, `has front matter that is not YAML: ${messageOf(error).split('\n')[0]}`);
   }
   if (typeof matter !== 'object' || matter === null || Array.isArray(matter)) {
     throw invalid(path, 'has front matter that is not a list of fields');

@@ -8,40 +8,42 @@ const mostFiles = 3;
  * and heeds the notice each time; what it reports it has really read through the tools.
  */
 export function demoRehearsal(): (request: RehearsalRequest) => RehearsedReply {
-  return ({ index, prompt }) => {
-    const reply = index < mistakes.length ? mistakes[index] : undefined;
-    return { ...(reply ?? sensibleReply(prompt)), usage: usageOf(prompt) };
+  return ({ index, prompt, tools }) => {
+    const named = (pattern: RegExp) => tools.find((name) => pattern.test(name)) ?? '';
+    const list = named(/list_directory$/);
+    const reply = mistakes(list)[index] ?? sensibleReply(prompt, list, named(/read_text_file$/) || named(/read_file$/));
+    return { ...reply, usage: usageOf(prompt) };
   };
 }
 
-const mistakes: readonly RehearsedReply[] = [
+const mistakes = (list: string): RehearsedReply[] => [
   // An empty reply.
   {},
   // A tool that does not exist, and input that breaks off.
   {
     calls: [
       { name: 'ls', input: { dir: '.' } },
-      { name: 'list_directory', input: '{"path": ' },
+      { name: list, input: '{"path": ' },
     ],
   },
 ];
 
-function sensibleReply(prompt: LanguageModelV4Prompt): RehearsedReply {
+function sensibleReply(prompt: LanguageModelV4Prompt, list: string, readFile: string): RehearsedReply {
   const results = toolResults(prompt);
-  const listing = results.find((result) => result.tool === 'list_directory' && !result.failed);
+  const listing = results.find((result) => result.tool === list && !result.failed);
   if (listing === undefined) {
     return {
       calls: [
         { name: 'progress_report', input: { message: 'Looking at what is there.' } },
-        { name: 'list_directory', input: { path: '.' } },
+        { name: list, input: { path: '.' } },
       ],
     };
   }
   const files = filesIn(listing.text);
   const wanted = [...files].sort(byInterest).slice(0, mostFiles);
-  const read = results.filter((result) => result.tool === 'read_file');
+  const read = results.filter((result) => result.tool === readFile);
   if (read.length === 0 && wanted.length > 0) {
-    return { calls: wanted.map((path) => ({ name: 'read_file', input: { path } })) };
+    return { calls: wanted.map((path) => ({ name: readFile, input: { path } })) };
   }
   // It talks instead of reporting, once.
   if (!prompt.some((message) => message.role === 'assistant' && JSON.stringify(message).includes(chatter)))
@@ -67,13 +69,17 @@ function toolResults(prompt: LanguageModelV4Prompt): Result[] {
   );
 }
 
-type Entry = { name: string; kind: string; size?: number };
+type Entry = { name: string; kind: string };
 
+/** A listing as the tools of this package give it, or as the file system server does: a line each. */
 function entriesIn(listing: string): Entry[] {
   try {
-    return JSON.parse(listing);
+    return JSON.parse(listing).entries;
   } catch {
-    return [];
+    return [...listing.matchAll(/^\[(FILE|DIR)\] (.+)$/gm)].map(([, kind, name = '']) => ({
+      name,
+      kind: kind === 'DIR' ? 'folder' : 'file',
+    }));
   }
 }
 

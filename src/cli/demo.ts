@@ -1,12 +1,16 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, realpathSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { defineAgent } from '../define-agent.ts';
 import { rehearsalModel } from '../testing/rehearsal-model.ts';
+import { type McpPool, mcpPool } from '../tools/mcp-pool.ts';
 import { demoRehearsal } from './demo-rehearsal.ts';
 import { directoryTools } from './directory-tools.ts';
 import { type Flags, UsageError } from './exit.ts';
 import { chosenModel } from './models.ts';
 import { packageFile } from './package-root.ts';
 import { bounded, session } from './run.ts';
+
+const serverStartMs = 10_000;
 
 /**
  * `pawl demo`: answers a question about a real directory with real tools. Without a key a rule-based model rehearses it,
@@ -18,6 +22,7 @@ export async function demoCommand([directory, ...extra]: readonly string[], flag
   const root = directory ?? packageFile('docs');
   if (!existsSync(root) || !statSync(root).isDirectory()) throw new UsageError(`${root} is not a directory.`);
   const model = flags.rehearsal ? null : await chosenModel(flags);
+  await using servers = await fileServer(root);
   const agent = defineAgent(
     bounded(
       {
@@ -25,7 +30,7 @@ export async function demoCommand([directory, ...extra]: readonly string[], flag
         instructions:
           'You answer questions about a directory. Look at it with the tools, read what matters, and deliver the answer as the final report.',
         models: [model ?? rehearsalModel(demoRehearsal(), { provider: 'rehearsal', modelId: 'rules' })],
-        tools: directoryTools(root),
+        ...(servers === null ? { tools: directoryTools(root) } : { mcpServers: servers.servers }),
         report: { format: 'markdown' },
         limits: { maxTurns: 8, maxRetries: 4 },
         builtIns: { progressReport: true },
@@ -33,5 +38,27 @@ export async function demoCommand([directory, ...extra]: readonly string[], flag
       flags,
     ),
   );
-  return session(agent, flags.question ?? 'What is in this directory, and what are its files about?', flags);
+  return await session(agent, flags.question ?? 'What is in this directory, and what are its files about?', flags);
+}
+
+/** The official file system server as a process of its own, where it is installed and starts; else the demo has tools of its own. */
+async function fileServer(root: string): Promise<McpPool | null> {
+  const directory = realpathSync(root);
+  let server: string;
+  try {
+    server = createRequire(import.meta.url).resolve('@modelcontextprotocol/server-filesystem/dist/index.js');
+  } catch {
+    return null;
+  }
+  const allow = ['list_directory', 'read_text_file', 'search_files', 'directory_tree', 'get_file_info'];
+  const pool = mcpPool({
+    files: { command: process.execPath, args: [server, directory], cwd: directory, allow },
+  });
+  try {
+    await pool.open(serverStartMs);
+    return pool;
+  } catch {
+    await pool.close();
+    return null;
+  }
 }

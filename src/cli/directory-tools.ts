@@ -1,10 +1,11 @@
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
-import { join, relative, resolve, sep } from 'node:path';
+import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { z } from 'zod';
 import { ToolError } from '../tools/result.ts';
 
 const path = z.string().describe('Relative to the directory; "." is the directory itself.');
 const mostEntries = 500;
+const largestFile = 5_000_000;
 const mostMatches = 50;
 const skipped = new Set(['node_modules', '.git', 'dist']);
 
@@ -15,7 +16,10 @@ export function directoryTools(root: string) {
     const target = await realpath(resolve(home, given)).catch(() => {
       throw new ToolError(`There is no ${given} in the directory.`);
     });
-    if (target !== home && !target.startsWith(home + sep)) throw new ToolError(`${given} is outside the directory.`);
+    const way = relative(home, target);
+    if (way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way)) {
+      throw new ToolError(`${given} is outside the directory.`);
+    }
     return target;
   };
   return {
@@ -25,21 +29,29 @@ export function directoryTools(root: string) {
       execute: async (input: { path: string }) => {
         const folder = await inside(input.path);
         const entries = await readdir(folder, { withFileTypes: true });
-        const listed = entries.filter((entry) => !skipped.has(entry.name)).slice(0, mostEntries);
-        return Promise.all(
+        const shown = entries.filter((entry) => !skipped.has(entry.name));
+        const listed = shown.slice(0, mostEntries);
+        const described = await Promise.all(
           listed.map(async (entry) => {
             const kind = entry.isDirectory() ? 'folder' : 'file';
             const { size } = await stat(join(folder, entry.name)).catch(() => ({ size: 0 }));
             return { name: entry.name, kind, ...(kind === 'file' && { size }) };
           }),
         );
+        return { entries: described, leftOut: shown.length - listed.length };
       },
     },
     read_file: {
       description: 'Reads a text file.',
       inputSchema: z.object({ path }),
       execute: async (input: { path: string }) => {
-        const bytes = await readFile(await inside(input.path));
+        const file = await inside(input.path);
+        const about = await stat(file);
+        if (!about.isFile()) throw new ToolError(`${input.path} is not a file.`);
+        if (about.size > largestFile) {
+          throw new ToolError(`${input.path} has ${about.size} bytes: at most ${largestFile} are read.`);
+        }
+        const bytes = await readFile(file);
         if (bytes.subarray(0, 8_000).includes(0)) throw new ToolError(`${input.path} is not a text file.`);
         return bytes.toString('utf8');
       },
@@ -66,7 +78,8 @@ export function directoryTools(root: string) {
 
 /** Text files below `folder`, small enough to be read, a bounded number of them. */
 async function textFiles(folder: string, found: string[] = []): Promise<string[]> {
-  for (const entry of await readdir(folder, { withFileTypes: true })) {
+  // A folder that may not be read holds nothing for us.
+  for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
     if (found.length >= mostEntries) return found;
     const full = join(folder, entry.name);
     if (entry.isDirectory() && !skipped.has(entry.name)) await textFiles(full, found);

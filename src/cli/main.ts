@@ -15,7 +15,7 @@ Usage:
 
 Options:
   --agent FILE          an agent: a .ts or .js module, or Markdown with front matter (run)
-  --model PROVIDER:ID   the model, instead of the agent's own; PROVIDER alone of --base-url is not needed
+  --model PROVIDER:ID   the model, instead of the agent's own; with --base-url the name alone
   --base-url URL        an OpenAI-compatible server: Ollama, llama.cpp, LM Studio, vLLM
   --question TEXT       what to ask about the directory (demo)
   --rehearsal           the rule-based model, even where a key is set (demo)
@@ -56,8 +56,11 @@ async function main(argv: readonly string[]): Promise<number> {
     maxTurns: integer('--max-turns', values['max-turns']),
     maxRetries: integer('--max-retries', values['max-retries']),
     json: values.json,
-    logLevel: values['log-level'],
+    logLevel: level(values['log-level']),
   };
+  if (command === 'run' && (flags.question !== undefined || flags.rehearsal)) {
+    throw new UsageError('--question and --rehearsal are for pawl demo.');
+  }
   switch (command) {
     case 'run':
       return runCommand(rest, flags);
@@ -78,17 +81,37 @@ function integer(flag: string, text: string | undefined): number | undefined {
   return Number(text);
 }
 
+const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
+
+function level(text: string | undefined): string | undefined {
+  if (text === undefined || levels.includes(text)) return text;
+  throw new UsageError(`--log-level is ${text}: ${levels.join(', ')} are allowed.`);
+}
+
 function print(text: string): number {
   process.stdout.write(text);
   return exitCodes.succeeded;
 }
 
+function isParseError(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
+}
+
 /** A wrong call gets one sentence, never a stack trace; a defect of ours keeps its trace. */
 function explain(error: unknown): number {
-  const wrongCall = error instanceof UsageError || error instanceof PawlError || error instanceof TypeError;
+  const wrongCall = error instanceof UsageError || error instanceof PawlError || isParseError(error);
   process.stderr.write(`pawl: ${wrongCall || !(error instanceof Error) ? messageOf(error) : error.stack}\n`);
   if (wrongCall) process.stderr.write('Try pawl --help.\n');
   return wrongCall ? exitCodes.usage : exitCodes.failed;
 }
 
-process.exitCode = await main(process.argv.slice(2)).catch(explain);
+// A reader that has seen enough (`pawl demo | head`) ends the writing, not with a stack trace.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) =>
+    process.exit(error.code === 'EPIPE' ? exitCodes.succeeded : exitCodes.failed),
+  );
+}
+
+const exitCode = await main(process.argv.slice(2)).catch(explain);
+// What a tool has left running (one that ignores its abort, say) must not keep the command from ending.
+process.stdout.write('', () => process.exit(exitCode));

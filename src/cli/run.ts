@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createInterface } from 'node:readline/promises';
-import { type Agent, type AgentDefinition, defineAgent } from '../define-agent.ts';
+import type { Agent, AgentDefinition } from '../agent-definition.ts';
+import { defineAgent } from '../define-agent.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import { stderrLogger } from '../observe/log.ts';
 import type { Session, SessionResult } from '../session.ts';
@@ -9,7 +10,7 @@ import { readAgentFile } from './agent-file.ts';
 import { directoryTools } from './directory-tools.ts';
 import { exitCodeOf, type Flags, UsageError } from './exit.ts';
 import { chosenModel } from './models.ts';
-import { TerminalView } from './view.ts';
+import { TerminalView, tame } from './view.ts';
 
 /** `pawl run`: the agent of a file, or one that may look around in this folder. */
 export async function runCommand(positionals: readonly string[], flags: Flags): Promise<number> {
@@ -54,11 +55,11 @@ export async function session(agent: Agent, prompt: string, flags: Flags): Promi
   process.once('SIGINT', interrupt);
   process.once('SIGTERM', interrupt);
   const running: { session: Session | null } = { session: null };
-  const asked: string[] = [];
+  const asked: Asked[] = [];
   const onEvent = (event: SessionEvent) => {
     view?.show(event);
     if (event.type !== 'tool.approvalRequested' || running.session === null) return;
-    asked.push(event.callId);
+    asked.push(event);
     if (asked.length === 1) decide(running.session, asked, abort.signal).catch(() => abort.abort());
   };
   running.session = startSession(agent, { prompt, logger, signal: abort.signal, onEvent, sessionId: randomUUID() });
@@ -71,14 +72,17 @@ export async function session(agent: Agent, prompt: string, flags: Flags): Promi
   return exitCodeOf(result satisfies SessionResult);
 }
 
+type Asked = Extract<SessionEvent, { type: 'tool.approvalRequested' }>;
+
 /** Asks at the keyboard about the calls that wait, one after the other; without a keyboard nobody approves. */
-async function decide(running: Session, asked: string[], signal: AbortSignal): Promise<void> {
-  for (let callId = asked[0]; callId !== undefined; callId = asked[0]) {
+async function decide(running: Session, asked: Asked[], signal: AbortSignal): Promise<void> {
+  for (let next = asked[0]; next !== undefined; next = asked[0]) {
+    const { callId, name, input } = next;
     if (process.stdin.isTTY !== true) {
       running.approve(callId, { approved: false, reason: 'there is nobody at the keyboard to approve it' });
     } else {
       const keyboard = createInterface({ input: process.stdin, output: process.stderr });
-      const answer = await keyboard.question(`Run the tool call ${callId}? [y/N] `, { signal });
+      const answer = await keyboard.question(`Run ${tame(`${name} ${JSON.stringify(input)}`)}? [y/N] `, { signal });
       keyboard.close();
       running.approve(callId, { approved: /^y(es)?$/i.test(answer.trim()), reason: 'decided at the keyboard' });
     }

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import type { Counters } from '../../machines/index.ts';
-import type { Agent } from '../define-agent.ts';
+import type { Agent } from '../agent-definition.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import type { SessionResult } from '../session.ts';
 
@@ -40,7 +40,7 @@ export class TerminalView {
     this.line('');
     this.line(`${mark}  ${this.paint('dim', `report by ${report.source}`)}`);
     this.line('');
-    this.line(typeof report.content === 'string' ? report.content : JSON.stringify(report.content, null, 2));
+    this.line(tame(typeof report.content === 'string' ? report.content : JSON.stringify(report.content, null, 2)));
     this.line('');
     for (const [name, value] of counterRows(counters, this.bound())) {
       this.line(`${this.paint('dim', name.padEnd(16))}${value}`);
@@ -71,12 +71,14 @@ export class TerminalView {
       case 'progress.reported':
         return [`│  │  ${this.paint('magenta', `… ${clip(event.message, this.width() - 10)}`)}`];
       case 'tool.approvalRequested':
-        return [`│  │  ├─ ${event.name}  ${this.paint('yellow', 'waits for approval')}`];
+        return [
+          `│  │  ├─ ${clip(event.name, 64)} ${clip(JSON.stringify(event.input), this.width() - 40)}  ${this.paint('yellow', 'waits for approval')}`,
+        ];
       case 'tool.answered': {
-        const name = event.name === '' ? '(no name)' : event.name;
+        const name = event.name === '' ? '(no name)' : clip(event.name, 64);
         const { slug, result } = event;
         const size =
-          event.output.type === 'text' ? `${Buffer.byteLength(event.output.value)} bytes` : event.output.type;
+          event.output.type === 'text' ? counted(Buffer.byteLength(event.output.value), 'byte') : event.output.type;
         if (slug === null) return [`│  │  ├─ ${name}  ${this.paint('green', 'ok')}  ${this.paint('dim', size)}`];
         return [
           `│  │  ├─ ${name}  ${this.paint('red', slug)}  ${this.paint('dim', clip(result.message, this.width() - name.length - slug.length - 16))}`,
@@ -112,7 +114,7 @@ export class TerminalView {
   }
 
   private width(): number {
-    return Math.max(60, Math.min(this.out.columns ?? 120, 160));
+    return Math.max(20, Math.min(this.out.columns ?? 120, 160));
   }
 
   private line(text: string): void {
@@ -140,10 +142,20 @@ export class TerminalView {
   }
 }
 
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
 /** One line of at most `width` characters. */
 function clip(text: string, width: number): string {
-  const line = text.replace(/\s+/g, ' ').trim();
+  const line = tame(text).replace(/\s+/g, ' ').trim();
   return line.length > width ? `${line.slice(0, Math.max(1, width - 1))}…` : line;
+}
+
+/** Text from outside must not steer the terminal: control characters, but for line ends and tabs, become visible. */
+export function tame(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '�');
 }
 
 function counterRows(counters: Counters, bound: number): [string, string][] {
@@ -161,7 +173,9 @@ function counterRows(counters: Counters, bound: number): [string, string][] {
       `${toolCalls.requested} requested, ${toolCalls.answered} answered: ${toolCalls.executed} executed, ${toolCalls.acknowledged} acknowledged${rejected.length > 0 ? `, rejected: ${rejected.join(', ')}` : ''}`,
     ],
     ['reports', `${reports.attempted} attempted, ${reports.rejected} rejected`],
-    ['notices', `${counters.notices}, collapses ${counters.collapses}, waits ${counters.waits}`],
+    ['notices', String(counters.notices)],
+    ['collapses', String(counters.collapses)],
+    ['waits', String(counters.waits)],
     [
       'tokens',
       `${tokens.input} in, ${tokens.output} out, ${tokens.cacheRead} read from cache, ${tokens.cacheWrite} written`,

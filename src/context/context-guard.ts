@@ -4,7 +4,10 @@ import type { Message } from '../../machines/index.ts';
  * Which tool results to leave out (T-6): the oldest ones, until `omitTokens` are freed. The rule that says how much is
  * in the machines; what it says grows and never shrinks, so that the prompt's prefix changes as seldom as can be.
  */
-export function omittedCalls(answerTokens: ReadonlyMap<string, number>, omitTokens: number): Set<string> {
+export function omittedCalls(
+  answerTokens: ReadonlyMap<string, number>,
+  omitTokens: number,
+): { omitted: ReadonlySet<string>; freed: number } {
   const omitted = new Set<string>();
   let freed = 0;
   for (const [callId, tokens] of answerTokens) {
@@ -12,7 +15,7 @@ export function omittedCalls(answerTokens: ReadonlyMap<string, number>, omitToke
     omitted.add(callId);
     freed += tokens;
   }
-  return omitted;
+  return { omitted, freed };
 }
 
 const omittedText = '[This result was left out, because the conversation fills the context window.]';

@@ -1,5 +1,4 @@
 import type { Delivery, Effect, EffectKind, EffectKinds, Json, SessionCommand } from '../../machines/index.ts';
-import { messageOf } from '../errors.ts';
 import type { Clock } from './clock.ts';
 import type { Host, KeyedDelivery } from './host.ts';
 
@@ -21,6 +20,10 @@ export type MemoryDriverOptions = {
   command: (event: SessionCommand) => void;
   /** Before each delivery, in order: what a journal would hold (D-3). */
   onDelivery: (delivery: Delivery) => void;
+  /** Code of the caller's threw: it is told, and nothing is lost by it. */
+  onObserverFailure: (observer: string, error: unknown) => void;
+  /** What is said of a defect, without secrets. */
+  describeDefect: (error: unknown) => string;
   /** A result came for an effect that was settled, and was dropped (D-2). What comes after a cancel is not a result. */
   onLate: (key: string) => void;
 };
@@ -81,7 +84,7 @@ export class MemoryDriver {
   }
 
   private begin(effect: Effect): void {
-    const { clock, chance } = this.options;
+    const { clock, describeDefect } = this.options;
     const { key } = effect;
     const running = new RunningEffect(key);
     this.running.set(key, running);
@@ -91,9 +94,18 @@ export class MemoryDriver {
       this.enqueue(delivery);
     };
     this.perform(effect, running).then(
-      (outcome) => settle({ key, at: clock.now(), chance: chance(), outcome: outcome as Json }),
-      (error) => settle({ key, at: clock.now(), defect: messageOf(error) }),
+      (outcome) => settle({ key, at: clock.now(), chance: this.chance(), outcome: outcome as Json }),
+      (error) => settle({ key, at: clock.now(), defect: describeDefect(error) }),
     );
+  }
+
+  private chance(): number {
+    try {
+      return this.options.chance();
+    } catch (error) {
+      this.options.onObserverFailure('random', error);
+      return 0.5;
+    }
   }
 
   private perform(effect: Effect, context: RunningEffect): Promise<EffectKinds[EffectKind]['outcome']> {
@@ -133,8 +145,12 @@ export class MemoryDriver {
   }
 
   private deliver(delivery: Delivery): void {
-    const { host, command, onDelivery, onLate } = this.options;
-    onDelivery(delivery);
+    const { host, command, onDelivery, onObserverFailure, onLate } = this.options;
+    try {
+      onDelivery(delivery);
+    } catch (error) {
+      onObserverFailure('onDelivery', error);
+    }
     if ('event' in delivery) command(delivery.event);
     else if (!host.deliver(delivery)) onLate(delivery.key);
     this.pump();

@@ -45,17 +45,21 @@ function kindOf(error: unknown, status: number | null): FaultKind {
     return 'invalid_request';
   }
   if (EmptyResponseBodyError.isInstance(error)) return 'network';
-  const words = wordsOf(error);
-  const named = kindByName(words);
-  if (status !== null && status >= 400) return kindByStatus(status, named);
+  const codes = codesOf(error);
+  if (status !== null && status >= 400) return kindByStatus(status, codes, wordsOf(error));
+  const named = kindByName(codes === '' ? wordsOf(error) : codes);
   if (named !== null) return named;
   if (isNetworkError(error)) return 'network';
   if (isTimeout(error)) return 'timeout';
   return 'server';
 }
 
-function kindByStatus(status: number, named: FaultKind | null): FaultKind {
-  if (named === 'quota' || named === 'content_filter') return named;
+/** A spent quota is told by the error's own code: the words of a passing rate limit speak of quota and billing too. */
+function kindByStatus(status: number, codes: string, words: string): FaultKind {
+  if (status < 500) {
+    if (quotaCodes.test(codes) || /credit balance is too low/.test(words)) return 'quota';
+    if (filterCodes.test(codes) || (codes === '' && filterCodes.test(words))) return 'content_filter';
+  }
   switch (status) {
     case 401:
     case 403:
@@ -75,10 +79,13 @@ function kindByStatus(status: number, named: FaultKind | null): FaultKind {
   }
 }
 
+const quotaCodes = /insufficient_quota|insufficient_credits|billing_|quota_exceeded|payment_required/;
+const filterCodes = /content_filter|content_policy|responsibleai/;
+
 /** What providers call their errors, in a body or in the middle of a stream, where there is no status. */
 const names: readonly [RegExp, FaultKind][] = [
-  [/insufficient_quota|billing|credit balance|quota_exceeded|exceeded your current quota|payment_required/, 'quota'],
-  [/content_filter|content_policy|responsibleai/, 'content_filter'],
+  [quotaCodes, 'quota'],
+  [filterCodes, 'content_filter'],
   [/rate_limit|too_many_requests|resource_exhausted/, 'rate_limited'],
   [/authentication_error|permission_error|invalid_api_key|unauthorized/, 'auth'],
   [/overloaded|server_error|api_error|internal_error|service_unavailable/, 'server'],
@@ -88,6 +95,26 @@ const names: readonly [RegExp, FaultKind][] = [
 
 function kindByName(words: string): FaultKind | null {
   return names.find(([pattern]) => pattern.test(words))?.[1] ?? null;
+}
+
+/** The `code`, `type` and `status` that the error's own body gives; empty where it is no such body. */
+function codesOf(error: unknown): string {
+  let body: unknown = error;
+  if (error instanceof Error) body = APICallError.isInstance(error) ? parsed(error.responseBody ?? '') : error.cause;
+  if (typeof body !== 'object' || body === null) return '';
+  const inner = 'error' in body && typeof body.error === 'object' && body.error !== null ? body.error : body;
+  const found = Object.entries(inner).flatMap(([name, value]) =>
+    ['code', 'type', 'status'].includes(name) && typeof value === 'string' ? [value] : [],
+  );
+  return found.join(' ').toLowerCase();
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }
 
 function wordsOf(error: unknown): string {
@@ -143,11 +170,16 @@ function headersOf(error: unknown): Record<string, string> {
 export function retryAfterMs(headers: Record<string, string>, now: number): number | null {
   const lower = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
   const inMs = Number.parseFloat(lower.get('retry-after-ms') ?? '');
-  if (Number.isFinite(inMs)) return Math.max(0, Math.ceil(inMs));
+  if (Number.isFinite(inMs)) return atMostAYear(Math.ceil(inMs));
   const text = lower.get('retry-after')?.trim() ?? '';
-  if (/^\d+(\.\d+)?$/.test(text)) return Math.ceil(Number(text) * 1_000);
-  const date = text === '' ? Number.NaN : Date.parse(text);
-  return Number.isNaN(date) ? null : Math.max(0, date - now);
+  if (/^\d+(\.\d+)?$/.test(text)) return atMostAYear(Math.ceil(Number(text) * 1_000));
+  const date = /[a-z]/i.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(date) ? null : atMostAYear(date - now);
+}
+
+/** A date can hold it, whatever a server says. */
+function atMostAYear(ms: number): number {
+  return Math.min(Math.max(0, ms), 365 * 24 * 3_600_000);
 }
 
 /** One sentence of what went wrong: the provider's own words where it has some. */

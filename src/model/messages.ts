@@ -1,7 +1,7 @@
 import type { ModelMessage } from 'ai';
 import { z } from 'zod';
 import type { FileData, FilePart, Json, Message, ToolOutput } from '../../machines/index.ts';
-import { PawlError, shown } from '../errors.ts';
+import { messageOf, PawlError, shown } from '../errors.ts';
 
 /** Messages handed in: the conversation of an earlier session, or the AI SDK's model messages (without `system`). */
 export type InputMessage = Message | ModelMessage;
@@ -22,7 +22,8 @@ const fileData = z
     z.object({ type: z.literal('url'), url: z.union([z.string(), z.instanceof(URL)]) }),
     z.object({ type: z.literal('text'), text: z.string() }),
   ])
-  .transform(toFileData);
+  .transform(toFileData)
+  .refine((value) => value.type !== 'url' || URL.canParse(value.url), { error: 'a URL that can be read is allowed' });
 
 const text = z.object({ type: z.literal('text'), text: z.string(), ...options });
 const file = z.object({
@@ -98,7 +99,7 @@ const message = z.discriminatedUnion('role', [
 /** Reads messages handed in; `invalid_messages` names the one that is none, and what is allowed. */
 export function parseMessages(messages: readonly InputMessage[]): Message[] {
   return messages.map((candidate, index) => {
-    const result = message.safeParse(candidate);
+    const result = parsed(candidate);
     if (result.success) return withoutUndefined(result.data);
     const issue = result.error.issues[0];
     const path = ['messages', index, ...(issue?.path ?? [])].join('.');
@@ -107,6 +108,15 @@ export function parseMessages(messages: readonly InputMessage[]): Message[] {
       `${path} is not valid (${issue?.message ?? 'unknown'}) in ${shown(candidate)}: allowed are user, assistant and tool messages in the shapes of the AI SDK; what a system message would say goes into the agent's instructions.`,
     );
   });
+}
+
+/** What cannot be written as JSON (a BigInt, a cycle) is no message either. */
+function parsed(candidate: unknown) {
+  try {
+    return message.safeParse(candidate);
+  } catch (error) {
+    return { success: false as const, error: { issues: [{ message: messageOf(error), path: [] }] } };
+  }
 }
 
 /** JSON has no undefined: optional fields that are not there are left out. */

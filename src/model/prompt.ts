@@ -25,6 +25,8 @@ export type PromptRequest = {
   promptCaching: 'auto' | 'off';
 };
 
+const goOn = 'Go on.';
+
 /** What a prompt is built from: the conversation as it lasts, which only ever grows at its end. */
 export type PromptSource = {
   readonly messages: readonly Message[];
@@ -39,6 +41,7 @@ export class PromptBuilder {
   private readonly source: PromptSource;
   private readonly built = new Map<string, Built>();
   private readonly estimated = { taken: 0, tokens: 0 };
+  private freed = 0;
 
   constructor(source: PromptSource) {
     this.source = source;
@@ -56,6 +59,8 @@ export class PromptBuilder {
       prompt.unshift(mark === null ? system : marked(system, mark));
     }
     if (notice !== null) prompt.push(promptMessage(userMessage(notice)));
+    // After a turn of the provider's own tools alone nobody has answered: models refuse to go on from their own words.
+    else if (last?.role === 'assistant') prompt.push(promptMessage(userMessage(goOn)));
     return prompt;
   }
 
@@ -69,52 +74,64 @@ export class PromptBuilder {
     return this.estimated.tokens;
   }
 
+  /** Tokens of the results that the last prompt left out. */
+  get omittedTokens(): number {
+    return this.freed;
+  }
+
   private lasting(provider: string, omitTokens: number): LanguageModelV4Message[] {
     const { messages, answerTokens } = this.source;
     let built = this.built.get(provider);
     if (built === undefined || built.omitTokens !== omitTokens) {
-      built = {
-        omitTokens,
-        omitted: omitTokens === 0 ? nothing : omittedCalls(answerTokens, omitTokens),
-        taken: 0,
-        merged: [],
-        prompt: [],
-      };
+      built = { omitTokens, ...omittedCalls(answerTokens, omitTokens), taken: 0, merged: [], prompt: [] };
       this.built.set(provider, built);
     }
-    const firstNew = Math.max(0, built.merged.length - 1);
-    for (; built.taken < messages.length; built.taken += 1) {
-      const message = messages[built.taken];
-      const own = message === undefined ? null : ownedBy(withoutResults(message, built.omitted), provider);
-      if (own !== null) appendMerged(built.merged, own);
+    this.freed = built.freed;
+    try {
+      const firstNew = Math.max(0, built.merged.length - 1);
+      for (; built.taken < messages.length; built.taken += 1) {
+        const message = messages[built.taken];
+        const own = message === undefined ? null : ownedBy(withoutResults(message, built.omitted), provider);
+        if (own !== null) appendMerged(built.merged, own);
+      }
+      for (let index = firstNew; index < built.merged.length; index += 1) {
+        const message = built.merged[index];
+        if (message !== undefined) built.prompt[index] = promptMessage(message);
+      }
+      return built.prompt;
+    } catch (error) {
+      // Half a prompt must not be taken for a whole one the next time.
+      this.built.delete(provider);
+      throw error;
     }
-    for (let index = firstNew; index < built.merged.length; index += 1) {
-      const message = built.merged[index];
-      if (message !== undefined) built.prompt[index] = promptMessage(message);
-    }
-    return built.prompt;
   }
 }
-
-const nothing: ReadonlySet<string> = new Set();
 
 type Built = {
   omitTokens: number;
   omitted: ReadonlySet<string>;
+  freed: number;
   /** How many messages of the conversation are in it. */
   taken: number;
   merged: Message[];
   prompt: LanguageModelV4Message[];
 };
 
-/** Reasoning, and what a provider executed itself, go back to the provider that made them and to no other (P-5). */
+/**
+ * Reasoning, what a provider executed itself, and what it noted of its own parts (signatures) go back to the provider
+ * that made them and to no other (P-5).
+ */
 function ownedBy(message: Message, provider: string): Message | null {
   if (message.role !== 'assistant' || message.provider === undefined || message.provider === provider) return message;
   const foreign = new Set(
     message.content.flatMap((part) => (part.type === 'tool-call' && part.providerExecuted ? [part.toolCallId] : [])),
   );
-  const content = message.content.filter((part) => isPortable(part, foreign));
-  return content.length === 0 ? null : { ...message, content };
+  const content = message.content.flatMap((part) => {
+    if (!isPortable(part, foreign)) return [];
+    const { providerOptions: _, ...rest } = part;
+    return [rest];
+  });
+  return content.length === 0 ? null : { role: 'assistant', provider: message.provider, content };
 }
 
 function isPortable(part: AssistantPart, foreign: ReadonlySet<string>): boolean {

@@ -8,6 +8,7 @@ import {
 } from '@ai-sdk/provider';
 import {
   type CallFacts,
+  callFacts,
   type Fault,
   isComplete,
   type ModelOutcome,
@@ -66,8 +67,10 @@ export type ModelEffectOptions = {
   callIds: ReadonlySet<string>;
   catalog: {
     offered(offer: ModelRequest['offer']): readonly OfferedTool[];
-    /** What is to be known of a call before it is disposed of. */
-    inspect(call: ReplyCall, signal: AbortSignal): Promise<CallFacts>;
+    /** What is to be known of a call before it is disposed of; `within` is the index of the batch around it. */
+    inspect(call: ReplyCall, within: number | null, signal: AbortSignal): Promise<CallFacts>;
+    /** The calls inside a batch; of any other call, none. */
+    inside(call: CallFacts): ReplyCall[];
   };
   validator: { ofText(text: string): Promise<ReportVerdict> };
   /** Whether the size of the conversation matters to anybody (T-6). */
@@ -161,6 +164,9 @@ function buildCall(
   };
 }
 
+/** Ms that a stream has to end after its finish part. */
+const finishGraceMs = 1_000;
+
 /** Sends the request and hands on the parts of its reply. */
 async function stream(
   model: LanguageModelV4,
@@ -180,17 +186,21 @@ async function stream(
   // A cancelled stream ends its pending read, also where the provider ignores the signal.
   const cancel = () => void reader.cancel().catch(() => undefined);
   timers.signal.addEventListener('abort', cancel, { once: true });
+  let grace: NodeJS.Timeout | undefined;
   try {
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
       timers.touch();
       onPart(value);
+      // The reply is whole: a connection that the server leaves open must not make it a timeout.
+      if (value.type === 'finish') grace = setTimeout(cancel, finishGraceMs);
     }
   } catch (error) {
     cancel();
     throw error;
   } finally {
+    clearTimeout(grace);
     timers.signal.removeEventListener('abort', cancel);
   }
 }
@@ -227,14 +237,7 @@ async function outcomeOf(
   fault: Fault | null,
   signal: AbortSignal,
 ): Promise<ModelOutcome> {
-  const results = reply === null ? new Map() : providerResults(reply);
-  const calls = await Promise.all(
-    (reply === null ? [] : replyCalls(reply)).map(async (call): Promise<CallFacts> => {
-      if (!call.providerExecuted) return options.catalog.inspect(call, signal);
-      const result = results.get(call.callId);
-      return providedFacts(call, result === undefined ? 'missing' : result.isError ? 'failure' : 'success');
-    }),
-  );
+  const calls = reply === null ? [] : await inspected(reply, options.catalog, signal);
   const text = reply === null ? '' : replyText(reply);
   const asksText =
     request.textMayReport && fault === null && text.trim() !== '' && calls.every((call) => call.tool === 'provider');
@@ -247,7 +250,27 @@ async function outcomeOf(
     usage,
     costUsd: reply === null ? 0 : costOf(usage, options.pricing[target.name]),
     contextTokens: reply === null || !options.measuresContext ? 0 : contextTokens(usage, reply, options.prompts),
+    omittedTokens: reply === null ? 0 : options.prompts.omittedTokens,
   };
+}
+
+async function inspected(
+  reply: Reply,
+  catalog: ModelEffectOptions['catalog'],
+  signal: AbortSignal,
+): Promise<CallFacts[]> {
+  const results = providerResults(reply);
+  const calls = await Promise.all(
+    replyCalls(reply).map(async (call): Promise<CallFacts> => {
+      if (!call.providerExecuted) return catalog.inspect(call, null, signal);
+      const result = results.get(call.callId);
+      return providedFacts(call, result === undefined ? 'missing' : result.isError ? 'failure' : 'success');
+    }),
+  );
+  const inside = calls.flatMap((call, index) =>
+    catalog.inside(call).map((inner) => catalog.inspect(inner, index, signal)),
+  );
+  return inside.length === 0 ? calls : [...calls, ...(await Promise.all(inside))];
 }
 
 /** As the provider counted, or as estimated where it did not. */
@@ -257,6 +280,5 @@ function contextTokens(usage: Usage, reply: Reply, prompts: PromptBuilder): numb
 }
 
 function providedFacts({ callId, name }: ReplyCall, provided: CallFacts['provided']): CallFacts {
-  const facts = { input: 'valid', detail: '', wholeInput: true, needsApproval: false, report: null } as const;
-  return { callId, name, tool: 'provider', ...facts, provided };
+  return { ...callFacts(callId, name, 'provider'), wholeInput: true, provided };
 }

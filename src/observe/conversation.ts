@@ -1,13 +1,18 @@
 import {
   assistantMessage,
+  batchOutput,
+  type CallFacts,
   type Fact,
+  historyInput,
   historyName,
+  type JsonObject,
   type Message,
   type Reply,
   replyCalls,
   type ToolResultPart,
   userMessage,
 } from '../../machines/index.ts';
+import { estimateOutputTokens } from '../context/tokens.ts';
 
 /** The conversation as it lasts, as a fold over the facts (D-6): always well formed between two attempts (C-6). */
 export class Conversation {
@@ -18,7 +23,8 @@ export class Conversation {
   readonly answerTokens = new Map<string, number>();
   private steering: string[] = [];
   private reply: Reply | null = null;
-  private answers: ToolResultPart[] = [];
+  private calls: CallFacts[] = [];
+  private answers: (ToolResultPart & { success: boolean })[] = [];
 
   constructor(messages: Message[]) {
     this.messages = messages;
@@ -29,6 +35,22 @@ export class Conversation {
           : [],
       ),
     );
+    for (const message of messages) {
+      if (message.role !== 'tool') continue;
+      for (const part of message.content) this.answerTokens.set(part.toolCallId, estimateOutputTokens(part.output));
+    }
+  }
+
+  /** The input of a call of the reply under way, as the history keeps it; of one inside a batch too. */
+  inputOf(index: number): JsonObject {
+    const calls = this.reply === null ? [] : replyCalls(this.reply);
+    const { within = null } = this.calls[index] ?? {};
+    if (within === null) return historyInput(calls[index]?.input ?? '');
+    const first = this.calls.findIndex((call) => call.within === within);
+    const { calls: inside } = historyInput(calls[within]?.input ?? '');
+    const call = Array.isArray(inside) ? inside[index - first] : null;
+    const input = typeof call === 'object' && call !== null && 'input' in call ? call.input : null;
+    return historyInput(JSON.stringify(input ?? {}));
   }
 
   apply(fact: Fact): void {
@@ -37,18 +59,26 @@ export class Conversation {
         this.steering.push(fact.text);
         return;
       case 'attempt.started':
-        for (const text of this.steering) this.messages.push(userMessage(text));
-        this.steering = [];
+        this.takeSteering();
+        return;
+      // What came too late for a request stays in the conversation, so that nothing is lost.
+      case 'session.succeeded':
+      case 'session.failed':
+      case 'session.aborted':
+        this.takeSteering();
         return;
       case 'attempt.replied':
         this.reply = fact.reply;
+        this.calls = fact.calls;
         this.answers = [];
         for (const { callId } of fact.calls) this.callIds.add(callId);
         return;
       case 'tool.answered': {
-        const { index, callId, name, output, tokens } = fact;
-        this.answers[index] = { type: 'tool-result', toolCallId: callId, toolName: historyName(name), output };
-        this.answerTokens.set(callId, tokens);
+        const { index, callId, name, output, tokens, slug } = fact;
+        const part = { type: 'tool-result' as const, toolCallId: callId, toolName: historyName(name), output };
+        this.answers[index] = { ...part, success: slug === null };
+        const batch = this.calls[this.calls[index]?.within ?? index]?.callId ?? callId;
+        this.answerTokens.set(batch, (this.answerTokens.get(batch) ?? 0) + tokens);
         return;
       }
       case 'attempt.finished':
@@ -62,6 +92,11 @@ export class Conversation {
     }
   }
 
+  private takeSteering(): void {
+    for (const text of this.steering) this.messages.push(userMessage(text));
+    this.steering = [];
+  }
+
   /** The reply and the answers to its calls become part of the conversation, in the order of the calls (C-1). */
   private close(): void {
     const { reply, answers } = this;
@@ -72,7 +107,12 @@ export class Conversation {
     this.messages.push(message);
     const results = replyCalls(reply).flatMap((call, index) => {
       const answer = answers[index];
-      return call.providerExecuted || answer === undefined ? [] : [answer];
+      if (call.providerExecuted || answer === undefined) return [];
+      const { success: _, ...part } = answer;
+      const inside = answers.filter((_answer, position) => this.calls[position]?.within === index);
+      if (inside.length === 0) return [part];
+      const inner = inside.map(({ toolName, success, output }) => ({ name: toolName, success, output }));
+      return [{ ...part, output: batchOutput(inner) }];
     });
     if (results.length > 0) this.messages.push({ role: 'tool', content: results });
   }

@@ -1,4 +1,4 @@
-import type { Fact, Repairs, ToolOutput } from '../../machines/index.ts';
+import type { Counters, Fact, JsonObject, Repairs, ToolOutput } from '../../machines/index.ts';
 
 /** What is worth seeing beside the facts of the machines: it decides nothing and is not needed for a replay. */
 export type Sighting =
@@ -16,6 +16,21 @@ export type Sighting =
   | { type: 'tool.progressed'; callId: string; name: string; output: ToolOutput }
   /** Messages handed in were not well formed and were put right (C-6). */
   | { type: 'conversation.repaired'; repairs: Repairs }
+  /** A sub-agent's session began, and ended (B-7). Its own events come with its path. */
+  | { type: 'subAgent.started'; callId: string; name: string; childSessionId: string }
+  | {
+      type: 'subAgent.ended';
+      callId: string;
+      name: string;
+      childSessionId: string;
+      status: 'succeeded' | 'failed' | 'aborted';
+      counters: Counters;
+    }
+  /** An MCP server is connected, was lost, or is missing though it is optional; or its list of tools has changed. */
+  | { type: 'server.connected'; server: string; tools: string[] }
+  | { type: 'server.lost'; server: string; message: string }
+  | { type: 'server.unavailable'; server: string; message: string }
+  | { type: 'server.toolsChanged'; server: string; tools: string[] }
   /** What a provider warned of, such as settings that it ignores; once each. */
   | { type: 'model.warned'; target: string; warning: string }
   /** A result came for an effect that was settled, and was dropped (D-2). */
@@ -25,10 +40,20 @@ export type Sighting =
   /** Events that nobody read in time were dropped, oldest first. */
   | { type: 'events.dropped'; count: number };
 
-export type Envelope = { sessionId: string; agent: string /** Epoch ms. */; at: number };
+export type Envelope = {
+  sessionId: string;
+  agent: string;
+  /** Epoch ms. */
+  at: number;
+  /** The sub-agents from the session whose stream this is down to the one that it happened in; empty for its own events. */
+  path: readonly string[];
+};
+
+/** What is said of a call as it comes also says its input: whoever is to approve it wants to see that. */
+type WithInput<F> = F extends { type: 'tool.requested' | 'tool.approvalRequested' } ? F & { input: JsonObject } : F;
 
 /** What the event stream, `onEvent` and the slices see. */
-export type SessionEvent = (Fact | Sighting) & Envelope;
+export type SessionEvent = (WithInput<Fact> | Sighting) & Envelope;
 
 export type EventListener = (event: SessionEvent) => unknown;
 

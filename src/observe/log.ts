@@ -21,16 +21,31 @@ export function stderrLogger(level: string): Logger {
 /** A reply in a log line is cut to so many bytes of valid UTF-8 (S-2). */
 const replyBytes = 131_072;
 
-export type LogContext = { sessionId: string; agent: string; secrets: readonly string[] };
+export type LogContext = {
+  sessionId: string;
+  agent: string;
+  /** Of the session whose sub-agent this is. */
+  parentSessionId: string | null;
+  secrets: readonly string[];
+};
 
 /** The one WARN line of a failed attempt (S-2): where it was, why it failed, and the complete reply. */
 export function logFailedAttempt(
   logger: Logger,
-  { sessionId, agent, secrets }: LogContext,
+  { sessionId, agent, parentSessionId, secrets }: LogContext,
   { turn, attempt, target, slugs, detail }: Extract<Fact, { type: 'attempt.failed' }>,
   reply: Reply | null,
 ): void {
-  const line = { event: 'attempt.failed', sessionId, agent, turn, attempt, target, slugs };
+  const line = {
+    event: 'attempt.failed',
+    sessionId,
+    agent,
+    ...parentOf(parentSessionId),
+    turn,
+    attempt,
+    target,
+    slugs,
+  };
   const clean = (text: string) => redact(text, secrets);
   const body = reply === null ? { reply: null } : loggedReply(reply, clean);
   logger.warn(
@@ -39,10 +54,14 @@ export function logFailedAttempt(
   );
 }
 
+function parentOf(parentSessionId: string | null): { parentSessionId?: string } {
+  return parentSessionId === null ? {} : { parentSessionId };
+}
+
 /** The one ERROR line of a session that did not succeed (S-3). */
 export function logFailedSession(
   logger: Logger,
-  { sessionId, agent, secrets }: LogContext,
+  { sessionId, agent, parentSessionId, secrets }: LogContext,
   fact: Extract<Fact, { type: 'session.failed' | 'session.aborted' }>,
   counters: Counters,
 ): void {
@@ -53,6 +72,7 @@ export function logFailedSession(
       event: fact.type,
       sessionId,
       agent,
+      ...parentOf(parentSessionId),
       slugs,
       detail: detail === null ? null : redact(detail, secrets),
       retryAt: retryAt === null ? null : new Date(retryAt).toISOString(),
@@ -77,6 +97,9 @@ type LoggedReply = {
   truncated?: true;
 };
 
+/** What a call takes in the line beside its texts. */
+const bytesOfEntry = 40;
+
 /** The text first, then the calls, then the reasoning, for as long as there is room. */
 function loggedReply(reply: Reply, clean: (text: string) => string): LoggedReply {
   let room = replyBytes;
@@ -89,11 +112,15 @@ function loggedReply(reply: Reply, clean: (text: string) => string): LoggedReply
     return kept;
   };
   const text = take(replyText(reply));
-  const toolCalls = replyCalls(reply).map((call) => ({
-    callId: take(call.callId),
-    name: take(call.name),
-    input: take(call.input),
-  }));
+  const toolCalls: LoggedReply['reply']['toolCalls'] = [];
+  for (const call of replyCalls(reply)) {
+    if (room < bytesOfEntry) {
+      truncated = true;
+      break;
+    }
+    room -= bytesOfEntry;
+    toolCalls.push({ callId: take(call.callId), name: take(call.name), input: take(call.input) });
+  }
   const reasoning = take(replyReasoning(reply));
   const logged = { text, reasoning, toolCalls, finishReason: reply.finishReason };
   return truncated ? { reply: logged, truncated } : { reply: logged };

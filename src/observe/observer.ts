@@ -1,5 +1,14 @@
-import { type Counters, count, emptyCounters, type Fact, type Message } from '../../machines/index.ts';
+import {
+  type Counters,
+  count,
+  countSubAgent,
+  emptyCounters,
+  type Fact,
+  type Message,
+  type Slug,
+} from '../../machines/index.ts';
 import { messageOf } from '../errors.ts';
+import { headOf } from '../text.ts';
 import { Conversation } from './conversation.ts';
 import { type Envelope, type EventListener, EventStream, type SessionEvent, type Sighting } from './events.ts';
 import { type LogContext, type Logger, logFailedAttempt, logFailedSession } from './log.ts';
@@ -18,12 +27,17 @@ export type ObserverOptions = LogContext & {
   now: () => number;
 };
 
+const noteBytes = 2_000;
+const ownPath: readonly string[] = [];
+
 /** All that is known of a session, as folds over its facts: one fact in, one place each. */
 export class Observer {
   readonly counters: Counters = emptyCounters();
   readonly conversation: Conversation;
   readonly records = new Records();
   readonly stream: EventStream;
+  /** Told of each answer. */
+  onAnswer: ((callId: string, executed: boolean, slug: Slug | null) => void) | null = null;
   private readonly slices: Slices;
   private readonly options: ObserverOptions;
   private readonly warned: string[] = [];
@@ -53,18 +67,37 @@ export class Observer {
     this.conversation.apply(fact);
     this.records.apply(fact, this.options.deliveredAt());
     this.log(fact);
-    this.publish({ ...fact, ...this.envelope(this.options.deliveredAt()) });
+    if (fact.type === 'tool.answered') this.onAnswer?.(fact.callId, fact.executed, fact.slug);
+    const envelope = this.envelope(this.options.deliveredAt());
+    if (fact.type === 'tool.requested' || fact.type === 'tool.approvalRequested') {
+      this.publish({ ...fact, input: this.conversation.inputOf(fact.index), ...envelope });
+    } else {
+      this.publish({ ...fact, ...envelope });
+    }
   }
 
   /** Takes what was seen beside the facts. */
   sight(sighting: Sighting): void {
     if (sighting.type === 'effect.late') this.counters.lateResults += 1;
+    if (sighting.type === 'subAgent.ended') countSubAgent(this.counters, sighting.name, sighting.counters);
     if (sighting.type === 'model.warned') {
       const once = `${sighting.target} ${sighting.warning}`;
       if (this.warned.includes(once)) return;
       this.warned.push(once);
     }
     this.publish({ ...sighting, ...this.envelope(this.options.now()) });
+  }
+
+  /** A line about a server, at DEBUG or INFO. */
+  note(level: 'debug' | 'info', event: string, server: string, text: string): void {
+    const { logger, sessionId, agent, secrets } = this.options;
+    const line = redact(headOf(text, noteBytes), secrets);
+    this.guardLog(() => logger[level]({ event, sessionId, agent, server, line }, line));
+  }
+
+  /** An event of a sub-agent's session: it is seen with its path, and belongs to none of the folds. */
+  forward(event: SessionEvent, name: string): void {
+    this.show({ ...event, path: [name, ...event.path] });
   }
 
   /** What a tool threw, as it was (C-3): for the log alone. */
@@ -81,11 +114,15 @@ export class Observer {
 
   private envelope(at: number): Envelope {
     const { sessionId, agent } = this.options;
-    return { sessionId, agent, at };
+    return { sessionId, agent, at, path: ownPath };
   }
 
   private publish(event: SessionEvent): void {
     if (event.type !== 'model.delta') this.slices.apply(event);
+    this.show(event);
+  }
+
+  private show(event: SessionEvent): void {
     this.stream.push(event);
     const { onEvent } = this.options;
     if (onEvent === null) return;

@@ -1,5 +1,7 @@
 import type { JSONSchema7 } from '@ai-sdk/provider';
 import type { Json, JsonObject, ReportVerdict } from '../../machines/index.ts';
+import { messageOf } from '../errors.ts';
+import { timely } from '../timely.ts';
 
 /** What a format says of a report's content: the content as it counts, or why it does not. */
 export type ContentVerdict = ReportVerdict | Promise<ReportVerdict>;
@@ -21,20 +23,41 @@ export type ReportFormat = {
 /** What the entry point and the model effect ask of a format. */
 export class ReportValidator {
   private readonly format: ReportFormat;
+  private readonly timeoutMs: number;
 
-  constructor(format: ReportFormat) {
+  constructor(format: ReportFormat, timeoutMs: number) {
     this.format = format;
+    this.timeoutMs = timeoutMs;
   }
 
   /** The report in the input of a final_report call. What the model says of its own success is left aside (F-6). */
-  async ofCall(input: JsonObject): Promise<ReportVerdict> {
-    return this.format.validate(input.content);
+  ofCall(input: JsonObject): Promise<ReportVerdict> {
+    return this.guarded(() => this.format.validate(input.content));
   }
 
-  async ofText(text: string): Promise<ReportVerdict> {
-    const parsed = this.format.parseText(text);
-    return parsed.ok ? this.format.validate(parsed.content) : invalidFormat(parsed.reasons);
+  ofText(text: string): Promise<ReportVerdict> {
+    return this.guarded(() => {
+      const parsed = this.format.parseText(text);
+      return parsed.ok ? this.format.validate(parsed.content) : invalidFormat(parsed.reasons);
+    });
   }
+
+  /** A validator of a user's that throws or hangs rejects the report: it was not accepted, and the reason is told. */
+  private async guarded(validate: () => ContentVerdict): Promise<ReportVerdict> {
+    try {
+      const verdict = await timely(this.timeoutMs, validate(), 'the check of the report did not finish in time');
+      return isVerdict(verdict) ? verdict : schemaFail(`the format ${this.format.name} gave no verdict on the report`);
+    } catch (error) {
+      return schemaFail(`the report could not be checked: ${messageOf(error)}`);
+    }
+  }
+}
+
+function isVerdict(verdict: unknown): boolean {
+  if (typeof verdict !== 'object' || verdict === null || !('valid' in verdict)) return false;
+  return verdict.valid === true
+    ? 'content' in verdict
+    : verdict.valid === false && 'slug' in verdict && 'reasons' in verdict;
 }
 
 export function accepted(content: Json): ReportVerdict {

@@ -2,9 +2,21 @@ import type { ApprovalOutcome } from '../../machines/index.ts';
 
 const nobody: ApprovalOutcome = { decision: 'timeout', reason: null };
 
+type Waiting = {
+  callId: string;
+  /** Null until the effect waits: somebody may decide as soon as the request is seen. */
+  settle: ((outcome: ApprovalOutcome) => void) | null;
+  decided: ApprovalOutcome | null;
+};
+
 /** The approval effect: calls that wait for somebody's decision, by call id. */
 export class Approvals {
-  private waiting: { callId: string; settle: (outcome: ApprovalOutcome) => void }[] = [];
+  private waiting: Waiting[] = [];
+
+  /** From now on the call may be decided. */
+  announce(callId: string): void {
+    this.waiting.push({ callId, settle: null, decided: null });
+  }
 
   /** Waits for a decision about a call: until it comes, `timeoutMs` (null: for ever) are over, or `signal` aborts. */
   wait(callId: string, timeoutMs: number | null, signal: AbortSignal): Promise<ApprovalOutcome> {
@@ -13,19 +25,24 @@ export class Approvals {
       const settle = (outcome: ApprovalOutcome) => {
         clearTimeout(timeout);
         signal.removeEventListener('abort', abort);
-        this.waiting = this.waiting.filter((one) => one.settle !== settle);
+        this.waiting = this.waiting.filter((one) => one.callId !== callId);
         resolve(outcome);
       };
       const abort = () => settle(nobody);
-      this.waiting.push({ callId, settle });
       signal.addEventListener('abort', abort, { once: true });
+      const announced = this.waiting.find((one) => one.callId === callId);
+      if (announced?.decided != null) settle(announced.decided);
+      else if (announced !== undefined) announced.settle = settle;
     });
   }
 
-  /** Decides about a call. False: no such call waits. */
+  /** Decides about a call, once. False: no such call waits. */
   decide(callId: string, approved: boolean, reason: string | null): boolean {
-    const found = this.waiting.find((one) => one.callId === callId);
-    found?.settle({ decision: approved ? 'approved' : 'denied', reason });
-    return found !== undefined;
+    const found = this.waiting.find((one) => one.callId === callId && one.decided === null);
+    if (found === undefined) return false;
+    const decided: ApprovalOutcome = { decision: approved ? 'approved' : 'denied', reason };
+    found.decided = decided;
+    found.settle?.(decided);
+    return true;
   }
 }

@@ -4,12 +4,13 @@ import { PawlError, shown } from '../errors.ts';
 import { toModelMessages } from '../model/messages.ts';
 import type { OfferedTool } from '../model/request-model.ts';
 import { type CompiledSchema, compileSchema } from '../model/schema.ts';
-import type { CatalogTool, ToolContext } from './catalog.ts';
+import { type CatalogTool, later, type ToolContext } from './catalog.ts';
 
 type SdkTool = ToolSet[string];
 
 /** A plain function as a tool: it takes any JSON object. */
-export type FunctionTool = (input: Record<string, never>, context: ToolContext) => unknown;
+// biome-ignore lint/suspicious/noExplicitAny: a parameter of a user's function; whatever it expects must be assignable.
+export type FunctionTool = (input: any, context: ToolContext) => unknown;
 
 /** A local tool as a user gives it: an AI SDK `tool()` as it is, or a plain function. */
 export type LocalTool = SdkTool | FunctionTool;
@@ -28,6 +29,12 @@ export function localTool(name: string, definition: LocalTool): CatalogTool {
     throw new PawlError('invalid_tool', `tools.${name}.${field} is set, which is not supported: leave it out.`);
   }
   const { execute, needsApproval, toModelOutput, onInputAvailable } = definition;
+  if (!['undefined', 'boolean', 'function'].includes(typeof needsApproval)) {
+    throw new PawlError(
+      'invalid_tool',
+      `tools.${name}.needsApproval is ${shown(needsApproval)}: a boolean or a function is allowed.`,
+    );
+  }
   if (typeof execute !== 'function' && !(definition.type === 'provider' && definition.isProviderExecuted)) {
     throw new PawlError(
       'invalid_tool',
@@ -38,7 +45,7 @@ export function localTool(name: string, definition: LocalTool): CatalogTool {
   return {
     name,
     kind: 'real',
-    offered: offeredTool(name, definition, schema),
+    offered: later(offeredTool(name, definition, schema)),
     validate: (input) => schema.validate(input),
     needsApproval: (input, context) => approvalNeeded(needsApproval, input, context),
     execute: async (input, context) => {
@@ -61,8 +68,10 @@ function approvalNeeded(
   context: ToolContext,
 ): boolean | Promise<boolean> {
   if (typeof needsApproval !== 'function') return needsApproval === true;
-  const needed = needsApproval(input, sdkOptions(context));
-  return typeof needed === 'boolean' ? needed : Promise.resolve(needed);
+  const needed: unknown = needsApproval(input, sdkOptions(context));
+  // Only a clear no lets a call pass unasked.
+  const asked = (value: unknown) => value !== false && value !== undefined;
+  return needed instanceof Object && 'then' in needed ? Promise.resolve(needed).then(asked) : asked(needed);
 }
 
 /** What the SDK tells a tool; the messages are translated only for a tool that looks at them. */
@@ -84,7 +93,7 @@ function functionAsTool(name: string, run: FunctionTool): CatalogTool {
     offered: { type: 'function', name, inputSchema: { type: 'object' } },
     validate: (input) => ({ valid: true, value: input }),
     needsApproval: () => false,
-    execute: (input, context) => run(input as Record<string, never>, context),
+    execute: (input, context) => run(input, context),
     toModelOutput: null,
     judgeReport: null,
   };
@@ -121,7 +130,7 @@ function modelOutput(output: SdkOutput): ToolOutput {
     case 'content':
       return { type: 'content', value: output.value.map(contentPiece) };
     default:
-      return output satisfies never;
+      throw new TypeError(`toModelOutput gave ${shown(output satisfies never)}, which is no output`);
   }
 }
 
@@ -135,19 +144,25 @@ function contentPiece(piece: SdkPiece): TextPart | FilePart {
     case 'image-data':
       return { type: 'file', mediaType: piece.mediaType, data: { type: 'data', data: piece.data } };
     case 'file-url':
-      return { type: 'file', mediaType: piece.mediaType ?? '*/*', data: { type: 'url', url: piece.url } };
+      return urlPiece(piece.mediaType ?? '*/*', piece.url);
     case 'image-url':
-      return { type: 'file', mediaType: 'image/*', data: { type: 'url', url: piece.url } };
+      return urlPiece('image/*', piece.url);
     case 'file': {
       const { data, mediaType } = piece;
       if (data.type === 'text') return { type: 'text', text: data.text };
-      if (data.type === 'url') return { type: 'file', mediaType, data: { type: 'url', url: data.url.toString() } };
+      if (data.type === 'url') return urlPiece(mediaType, data.url.toString());
       if (data.type === 'data') return { type: 'file', mediaType, data: { type: 'data', data: base64(data.data) } };
       return { type: 'text', text: `[a file that only its provider can read: ${shown(data)}]` };
     }
     default:
       return { type: 'text', text: `[content of a kind that cannot be passed on: ${piece.type}]` };
   }
+}
+
+/** What is no URL would break every prompt from now on. */
+function urlPiece(mediaType: string, url: string): TextPart | FilePart {
+  if (!URL.canParse(url)) return { type: 'text', text: `[${mediaType} at ${url}, which is no URL]` };
+  return { type: 'file', mediaType, data: { type: 'url', url } };
 }
 
 function base64(data: string | Uint8Array | ArrayBuffer | Buffer): string {

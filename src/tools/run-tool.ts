@@ -1,19 +1,26 @@
-import { failure, type Message, type ToolOutcome, type ToolOutput, type ToolRequest } from '../../machines/index.ts';
-import { estimateTokens } from '../context/tokens.ts';
+import { setImmediate } from 'node:timers/promises';
+import {
+  failure,
+  type Message,
+  nothingSpent,
+  type Spent,
+  spentTogether,
+  type ToolOutcome,
+  type ToolOutput,
+  type ToolRequest,
+} from '../../machines/index.ts';
+import { estimateOutputTokens } from '../context/tokens.ts';
 import type { Sighting } from '../observe/events.ts';
-import type { Catalog, CatalogTool } from './catalog.ts';
-import { cap, type Rendered, renderError, renderValue } from './result.ts';
+import type { Catalog, CatalogTool, ToolRun } from './catalog.ts';
+import { cap, type Rendered, type ResultLimits, renderError, renderValue, ToolError } from './result.ts';
 
-export type ToolEffectOptions = {
+export type ToolEffectOptions = ResultLimits & {
   catalog: Catalog;
   timeoutMs: number;
-  /** What a result may take of the conversation, in bytes. */
-  resultBytes: number;
   slots: Slots;
   sight: (sighting: Sighting) => void;
   /** Where the original error of a tool goes (C-3). */
   onError: (name: string, callId: string, error: unknown) => void;
-  redact: (text: string) => string;
   /** The conversation so far, for tools that want it. */
   messages: () => readonly Message[];
 };
@@ -27,43 +34,61 @@ export async function runTool(
   { callId, name }: ToolRequest,
   signal: AbortSignal,
 ): Promise<ToolOutcome> {
-  const { catalog, slots, timeoutMs, resultBytes } = options;
+  const { catalog, slots } = options;
   const tool = catalog.get(name);
-  if (tool === undefined) throw new Error(`there is no tool ${name}`);
   const input = catalog.takeInput(callId);
-  const release = await slots.take(signal);
+  const timeoutMs = tool?.timeoutMs === undefined ? options.timeoutMs : tool.timeoutMs;
+  // A tool that is bounded by itself takes no slot: what it runs takes slots of its own.
+  const release = timeoutMs === null ? () => undefined : await slots.take(signal);
   const limit = new Limit(timeoutMs, signal);
+  let spent = nothingSpent;
+  const run: ToolRun = {
+    callId,
+    signal: limit.signal,
+    messages: options.messages,
+    progress: (output) => options.sight({ type: 'tool.progressed', callId, name, output }),
+    account: (more) => {
+      spent = spentTogether(spent, more);
+    },
+  };
   try {
-    const value = await limit.race(invoke(tool, input, callId, limit.signal, options), {
+    if (tool === undefined) throw new ToolError(`${name} is not available any more.`);
+    const rendered = await limit.race(invoked(tool, input, run, options), {
       onValue: () => options.sight({ type: 'effect.late', key: `tool call ${callId}` }),
       onError: (error) => options.onError(name, callId, error),
     });
-    if (value === expired) return timedOut(name, timeoutMs);
-    const rendered = await render(tool, value, input, callId, options);
-    return outcome(rendered, rendered.result.success ? null : 'tool_exec_failed');
+    if (rendered === expired) return outcome(timedOut(name, timeoutMs), 'tool_timeout', spent);
+    return outcome(rendered, rendered.result.success ? null : 'tool_exec_failed', spent);
   } catch (error) {
     options.onError(name, callId, error);
-    return outcome(renderError(error, resultBytes, options.redact), 'tool_exec_failed');
+    return outcome(renderError(error, options), 'tool_exec_failed', spent);
   } finally {
     limit.clear();
     release();
   }
 }
 
-async function invoke(
-  tool: CatalogTool,
-  input: unknown,
-  callId: string,
-  signal: AbortSignal,
-  { sight, resultBytes, redact, messages }: ToolEffectOptions,
-): Promise<unknown> {
-  const returned = await tool.execute(input, { callId, signal, messages });
-  if (!isAsyncIterable(returned)) return returned;
+/** What the tool returned, as a result; of an async iterable the last value, the others are preliminary. */
+async function invoked(tool: CatalogTool, input: unknown, run: ToolRun, options: ToolEffectOptions): Promise<Rendered> {
+  const returned = await tool.execute(input, run);
+  const value = isAsyncIterable(returned) ? await lastOf(returned, run, options) : returned;
+  const rendered = renderValue(value, options);
+  if (tool.toModelOutput === null || !rendered.result.success) return rendered;
+  return { ...rendered, output: capOutput(await tool.toModelOutput(value, input, run.callId), options) };
+}
+
+/** Yields to the timers now and then, so that an iterable that never waits cannot keep its own timeout from coming. */
+async function lastOf(values: AsyncIterable<unknown>, run: ToolRun, options: ToolEffectOptions): Promise<unknown> {
   let last: unknown;
-  for await (const value of returned) {
+  let rested = performance.now();
+  for await (const value of values) {
     last = value;
-    sight({ type: 'tool.progressed', callId, name: tool.name, output: renderValue(value, resultBytes, redact).output });
-    if (signal.aborted) break;
+    run.progress(renderValue(value, options).output);
+    if (performance.now() - rested > 10) {
+      await setImmediate();
+      rested = performance.now();
+    }
+    if (run.signal.aborted) break;
   }
   return last;
 }
@@ -72,32 +97,26 @@ function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
 }
 
-async function render(
-  tool: CatalogTool,
-  value: unknown,
-  input: unknown,
-  callId: string,
-  { resultBytes, redact }: ToolEffectOptions,
-): Promise<Rendered> {
-  const rendered = renderValue(value, resultBytes, redact);
-  if (tool.toModelOutput === null || !rendered.result.success) return rendered;
-  return { ...rendered, output: capOutput(await tool.toModelOutput(value, input, callId), resultBytes) };
-}
-
-function capOutput(output: ToolOutput, resultBytes: number): ToolOutput {
+function capOutput(output: ToolOutput, limits: ResultLimits): ToolOutput {
   switch (output.type) {
     case 'text':
     case 'error-text':
-      return { type: output.type, value: cap(output.value, resultBytes) };
+      return { type: output.type, value: cap(output.value, limits) || 'The tool returned an empty text.' };
     case 'json':
     case 'error-json': {
       const text = JSON.stringify(output.value);
-      if (Buffer.byteLength(text) <= resultBytes) return output;
-      return { type: output.type === 'json' ? 'text' : 'error-text', value: cap(text, resultBytes) };
+      if (Buffer.byteLength(text) <= limits.resultBytes) return output;
+      return { type: output.type === 'json' ? 'text' : 'error-text', value: cap(text, limits) };
     }
     case 'content': {
+      const texts = output.value.filter((part) => part.type === 'text');
+      if (texts.length === output.value.length) {
+        return capOutput({ type: 'text', value: texts.map((part) => part.text).join('\n') }, limits);
+      }
+      // All the texts together keep to what one result may take.
+      const resultBytes = Math.max(256, Math.floor(limits.resultBytes / Math.max(1, texts.length)));
       const value = output.value.map((part) =>
-        part.type === 'text' ? { ...part, text: cap(part.text, resultBytes) } : part,
+        part.type === 'text' ? { ...part, text: cap(part.text, { ...limits, resultBytes }) } : part,
       );
       return { type: 'content', value };
     }
@@ -108,29 +127,28 @@ function capOutput(output: ToolOutput, resultBytes: number): ToolOutput {
   }
 }
 
-function outcome({ result, output }: Rendered, slug: ToolOutcome['slug']): ToolOutcome {
-  const text =
-    'value' in output ? (typeof output.value === 'string' ? output.value : JSON.stringify(output.value)) : '';
-  return { slug, result, output, tokens: estimateTokens(text) };
+function outcome({ result, output }: Rendered, slug: ToolOutcome['slug'], spent: Spent): ToolOutcome {
+  return { slug, result, output, tokens: estimateOutputTokens(output), spent };
 }
 
-function timedOut(name: string, timeoutMs: number): ToolOutcome {
+function timedOut(name: string, timeoutMs: number | null): Rendered {
   const message = `${name} did not finish within ${timeoutMs} ms and was given up.`;
-  return outcome({ result: failure(message), output: { type: 'error-text', value: message } }, 'tool_timeout');
+  return { result: failure(message), output: { type: 'error-text', value: message } };
 }
 
-const expired = Symbol('expired');
+const expired: unique symbol = Symbol('expired');
 
 /** The time that a tool has, and a signal that aborts when it is over or the session is aborted. */
 class Limit {
   private readonly controller = new AbortController();
-  private readonly timeout: NodeJS.Timeout;
+  private readonly timeout: NodeJS.Timeout | undefined;
   private readonly outer: AbortSignal;
   private readonly abort = () => this.controller.abort(this.outer.reason);
 
-  constructor(timeoutMs: number, outer: AbortSignal) {
+  constructor(timeoutMs: number | null, outer: AbortSignal) {
     this.outer = outer;
-    this.timeout = setTimeout(() => this.controller.abort(new Error(`not finished within ${timeoutMs} ms`)), timeoutMs);
+    const expire = () => this.controller.abort(new Error(`not finished within ${timeoutMs} ms`));
+    this.timeout = timeoutMs === null ? undefined : setTimeout(expire, timeoutMs);
     outer.addEventListener('abort', this.abort, { once: true });
   }
 
@@ -139,7 +157,10 @@ class Limit {
   }
 
   /** What `promise` brings, or `expired` once the time is over; `late` is told when it settles after that. */
-  race(promise: Promise<unknown>, late: { onValue: () => void; onError: (error: unknown) => void }): Promise<unknown> {
+  race<T>(
+    promise: Promise<T>,
+    late: { onValue: () => void; onError: (error: unknown) => void },
+  ): Promise<T | typeof expired> {
     return new Promise((resolve, reject) => {
       let over = false;
       const end = () => {

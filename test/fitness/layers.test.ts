@@ -27,6 +27,7 @@ describe('the two rooms', () => {
       pino: /^src\/observe\/log\.ts$/,
       ajv: /^src\/model\/schema\.ts$/,
       yaml: /^src\/cli\//,
+      '@modelcontextprotocol': /^src\/(tools\/mcp|serve\/)/,
       xstate: /^src\/(start-session|cli\/)/,
     };
     for (const { path, text } of sources('src')) {

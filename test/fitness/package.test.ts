@@ -68,7 +68,9 @@ describe('the packed package, in a project of its own', () => {
         '-e',
         `import('${entry}').then((all) => console.log(Object.keys(all).sort().join(' ')))`,
       ]).trim();
-    expect(names('pawl')).toBe('PawlError ToolError defineAgent runSession slice slugs startSession');
+    expect(names('pawl')).toBe(
+      'PawlError ToolError defineAgent mcpPool readBeforeWrite requires runSession slice slugs startSession',
+    );
     expect(names('pawl/testing')).toBe('manualClock rehearsalModel startModelServer');
     expect(names('pawl/machines').split(' ')).toEqual(
       expect.arrayContaining(['sessionMachine', 'turnMachine', 'attemptMachine', 'toolCallMachine', 'slugs']),

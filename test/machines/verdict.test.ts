@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { brokenReading, judge } from '../../machines/attempt/attempt.rules.ts';
 import type { Reading, Verdict } from '../../machines/attempt/attempt.types.ts';
-import { type Fault, faultSlug, noticeTable, type Slug, slugs } from '../../machines/index.ts';
+import { type Fault, faultSlug, nothingSpent, noticeTable, type Slug, slugs } from '../../machines/index.ts';
 import type { AnswerSummary } from '../../machines/tool-call/tool-call.types.ts';
 
 const reading = (over: Partial<Reading>): Reading => ({
@@ -12,7 +12,13 @@ const reading = (over: Partial<Reading>): Reading => ({
   ...over,
 });
 const fault = (kind: Fault['kind']): Fault => ({ kind, message: '', status: null, retryAfterMs: null });
-const answer = (executed: boolean, slug: Slug | null): AnswerSummary => ({ executed, slug, tokens: 0, at: null });
+const answer = (executed: boolean, slug: Slug | null): AnswerSummary => ({
+  executed,
+  slug,
+  tokens: 0,
+  spent: nothingSpent,
+  at: null,
+});
 const call: Reading['calls'][number] = {
   callId: 'a',
   name: 't',

@@ -118,7 +118,7 @@ describe('the bound', () => {
         defineAgent({ name: 'a', models: [rehearsalModel([])], limits: { maxRetries: maxRetries as number } });
       expect(define).toThrow(PawlError);
       expect(define).toThrow(
-        `limits.maxRetries is ${Number.isNaN(maxRetries) ? 'null' : JSON.stringify(maxRetries)}: an integer of at least 1 is allowed.`,
+        `limits.maxRetries is ${Number.isNaN(maxRetries) ? 'NaN' : JSON.stringify(maxRetries)}: an integer of at least 1 is allowed.`,
       );
     },
   );

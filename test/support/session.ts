@@ -6,6 +6,7 @@ import { type Counters, emptyCounters } from '../../machines/index.ts';
 import {
   type Agent,
   type AgentDefinition,
+  type CallRecord,
   defineAgent,
   type Message,
   type Session,
@@ -125,23 +126,27 @@ export function expectInvariants({ result, requests, events, warnings, errors, a
   const refused = Object.values(rejected).reduce((sum, count) => sum + count, 0);
   expect(executed + acknowledged + refused).toBe(counters.toolCalls.answered);
   expect(succeeded + failed).toBe(executed);
-  expect(warnings.length).toBe(counters.failedAttempts);
-  expect(errors.length).toBe(result.success ? 0 : 1);
+  const own = (line: LogLine) => line.sessionId === result.sessionId;
+  expect(warnings.filter(own).length).toBe(counters.failedAttempts);
+  expect(errors.filter(own).length).toBe(result.success ? 0 : 1);
   expect(result.report.accepted).toBe(result.success);
   expect(result.report.content).toBeTruthy();
   expect(result.status === 'succeeded').toBe(result.success);
   expectWellFormed(result.conversation);
   for (const request of requests) expectWellFormedWire(request);
-  expect(events.filter((event) => event.type.match(/^session\.(succeeded|failed|aborted)$/))).toHaveLength(1);
+  const ends = events.filter((event) => event.type.match(/^session\.(succeeded|failed|aborted)$/));
+  expect(ends.filter((event) => event.path.length === 0)).toHaveLength(1);
 }
 
 /** All the counters (S-4), counted once more from the turn records and the events that a user sees. */
-function recounted({ turns, failure }: SessionResult, events: readonly SessionEvent[]): Counters {
+function recounted(result: SessionResult, events: readonly SessionEvent[]): Counters {
+  const { turns, failure } = result;
   const attempts = turns.flatMap((turn) => turn.attempts);
   const calls = attempts.flatMap((attempt) => attempt.calls);
   const executed = calls.filter((call) => call.executed);
   const refused = calls.filter((call) => !call.executed);
-  const of = (type: SessionEvent['type']) => events.filter((event) => event.type === type).length;
+  const of = (type: SessionEvent['type']) =>
+    events.filter((event) => event.type === type && event.path.length === 0).length;
   const total = (kind: keyof Usage) => attempts.reduce((sum, { usage }) => sum + (usage?.[kind] ?? 0), 0);
   const costs = attempts.flatMap(({ usage, costUsd }) => (usage === null ? [] : [costUsd]));
   return {
@@ -172,6 +177,29 @@ function recounted({ turns, failure }: SessionResult, events: readonly SessionEv
     costUsd: costs.reduce((sum, cost) => (sum === null || cost === null ? null : sum + cost), 0),
     slugs: tally([...attempts.flatMap((attempt) => attempt.slugs), ...(failure?.slugs.slice(0, 1) ?? [])]),
     lateResults: of('effect.late'),
+    subAgents: expect.any(Object) as unknown as Counters['subAgents'],
+    tree: treeOf(result),
+  };
+}
+
+/** The session's own counters and those of the trees below it. */
+function treeOf({ counters: own }: SessionResult): Counters['tree'] {
+  const trees = Object.values(own.subAgents).map((child) => child.tree);
+  const sum = (of: (tree: Counters['tree']) => number) => trees.reduce((total, tree) => total + of(tree), 0);
+  const { tokens } = own;
+  const costs = [own.costUsd, ...trees.map((tree) => tree.costUsd)];
+  return {
+    sessions: 1 + sum((tree) => tree.sessions),
+    requests: own.requests + sum((tree) => tree.requests),
+    toolCalls: own.toolCalls.requested + sum((tree) => tree.toolCalls),
+    tokens: {
+      input: tokens.input + sum((tree) => tree.tokens.input),
+      output: tokens.output + sum((tree) => tree.tokens.output),
+      reasoning: tokens.reasoning + sum((tree) => tree.tokens.reasoning),
+      cacheRead: tokens.cacheRead + sum((tree) => tree.tokens.cacheRead),
+      cacheWrite: tokens.cacheWrite + sum((tree) => tree.tokens.cacheWrite),
+    },
+    costUsd: costs.reduce((total, cost) => (total === null || cost === null ? null : total + cost), 0),
   };
 }
 
@@ -238,12 +266,19 @@ export function counters(named: DeepPartial<Counters>): Counters {
     reports: { ...zero.reports, ...named.reports },
     tokens: { ...zero.tokens, ...named.tokens },
   };
-  return merged as Counters;
+  const { requests, toolCalls, tokens, costUsd } = merged;
+  const tree = { sessions: 1, requests, toolCalls: toolCalls.requested, tokens, costUsd };
+  return { ...merged, tree: { ...tree, ...named.tree } } as Counters;
 }
 
 /** Tokens of `replies` replies of the scripted server, which are 10 in and 5 out each. */
 export function tokensOf(replies: number): Counters['tokens'] {
   return { ...emptyCounters().tokens, input: 10 * replies, output: 5 * replies };
+}
+
+/** The calls of all attempts, in order. */
+export function callsIn({ turns }: SessionResult): CallRecord[] {
+  return turns.flatMap((turn) => turn.attempts.flatMap((attempt) => attempt.calls));
 }
 
 /** The text of the last message of a request. */

@@ -1,0 +1,32 @@
+import type { FilePart, TextPart, ToolOutput } from './conversation.ts';
+
+/** The answer of one call inside a batch. */
+export type InnerAnswer = { name: string; success: boolean; output: ToolOutput };
+
+/** What the model reads as the answer of a batch (T-2): the answers of the calls inside, in their order. */
+export function batchOutput(answers: readonly InnerAnswer[]): ToolOutput {
+  const value = answers.flatMap((answer, index): (TextPart | FilePart)[] => {
+    const heading = `[${index}] ${answer.name}: ${answer.success ? 'succeeded' : 'failed'}`;
+    const { output } = answer;
+    if (output.type === 'content') return [{ type: 'text', text: heading }, ...output.value];
+    return [{ type: 'text', text: `${heading}\n${textOf(output)}` }];
+  });
+  const isText = value.every((part) => part.type === 'text');
+  if (!isText) return { type: 'content', value };
+  return { type: 'text', value: value.map((part) => (part.type === 'text' ? part.text : '')).join('\n\n') };
+}
+
+function textOf(output: Exclude<ToolOutput, { type: 'content' }>): string {
+  switch (output.type) {
+    case 'text':
+    case 'error-text':
+      return output.value;
+    case 'json':
+    case 'error-json':
+      return JSON.stringify(output.value);
+    case 'execution-denied':
+      return output.reason === undefined ? 'Denied.' : `Denied: ${output.reason}`;
+    default:
+      return output satisfies never;
+  }
+}

@@ -1,0 +1,46 @@
+import type { McpConnection } from './mcp.ts';
+import { checkServer, type McpServerConfig, type SharedMcpServer } from './mcp-definition.ts';
+
+/** MCP servers that many sessions share: each is connected at its first use, and stays until the pool is closed. */
+export class McpPool {
+  /** To be given to agents as their `mcpServers`, all or some. */
+  readonly servers: Record<string, SharedMcpServer>;
+  private readonly connections = new Map<string, McpConnection>();
+
+  constructor(configs: Record<string, McpServerConfig>) {
+    for (const [name, config] of Object.entries(configs)) checkServer(name, config);
+    this.servers = Object.fromEntries(
+      Object.entries(configs).map(([name, config]) => [name, { name, shared: config, pool: this }]),
+    );
+  }
+
+  connection(name: string, make: () => McpConnection): McpConnection {
+    const connection = this.connections.get(name) ?? make();
+    this.connections.set(name, connection);
+    return connection;
+  }
+
+  /** Connects all of them now, rather than at their first use; rejects with the first that does not come up. */
+  async open(timeoutMs = 30_000): Promise<void> {
+    const { McpConnection } = await import('./mcp.ts');
+    const opening = Object.values(this.servers).map(({ name, shared }) =>
+      this.connection(name, () => new McpConnection(name, shared)).open(timeoutMs, new AbortController().signal),
+    );
+    await Promise.all(opening);
+  }
+
+  async close(): Promise<void> {
+    const connections = [...this.connections.values()];
+    this.connections.clear();
+    await Promise.all(connections.map((connection) => connection.close()));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+/** Makes a pool. Throws `invalid_server` for a server that cannot be; nothing is connected before it is needed. */
+export function mcpPool(configs: Record<string, McpServerConfig>): McpPool {
+  return new McpPool(configs);
+}

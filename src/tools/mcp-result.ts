@@ -1,0 +1,71 @@
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import type { FilePart, Json, JsonObject, TextPart, ToolOutput } from '../../machines/index.ts';
+import { ToolError } from './result.ts';
+
+/** Media beyond this, in bytes of base64, are named and not passed on: no provider takes them. */
+const largestFile = 8 * 1_024 * 1_024;
+
+/** What an MCP tool returned: as a value for the record, and in parts for the model. */
+export class McpResult {
+  private readonly parts: (TextPart | FilePart)[];
+  private readonly structured: JsonObject | null;
+
+  constructor({ content, structuredContent }: CallToolResult) {
+    this.parts = content.map(partOf);
+    const given: JsonObject | null =
+      structuredContent === undefined ? null : JSON.parse(JSON.stringify(structuredContent));
+    this.structured = given;
+    // A server that gives only structured content would leave the model with nothing.
+    if (given !== null && !this.parts.some((part) => part.type === 'text')) {
+      this.parts.push({ type: 'text', text: JSON.stringify(given) });
+    }
+  }
+
+  get text(): string {
+    return this.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
+  }
+
+  output(): ToolOutput {
+    if (this.parts.some((part) => part.type === 'file')) return { type: 'content', value: this.parts };
+    return { type: 'text', value: this.text || 'The tool returned an empty result.' };
+  }
+
+  toJSON(): Json {
+    if (this.structured !== null) return this.structured;
+    const files = this.parts.flatMap((part) => (part.type === 'file' ? [`[${part.mediaType}]`] : []));
+    return [this.text, ...files].filter((text) => text !== '').join('\n');
+  }
+
+  /** `isError` is a failed result: its text is the message (C-3). */
+  asError(): ToolError {
+    return new ToolError(this.text || 'The tool failed without saying why.', this.structured);
+  }
+}
+
+function partOf(block: CallToolResult['content'][number]): TextPart | FilePart {
+  switch (block.type) {
+    case 'text':
+      return { type: 'text', text: block.text };
+    case 'image':
+    case 'audio':
+      return filePart(block.data, block.mimeType);
+    case 'resource_link': {
+      const { uri, name, mimeType, description } = block;
+      const about = [mimeType, description].filter((text) => text !== undefined).join(', ');
+      return { type: 'text', text: `[resource ${name}: ${uri}${about === '' ? '' : ` (${about})`}]` };
+    }
+    case 'resource': {
+      const { resource } = block;
+      if ('text' in resource) return { type: 'text', text: `[resource ${resource.uri}]\n${resource.text}` };
+      return filePart(resource.blob, resource.mimeType ?? 'application/octet-stream');
+    }
+    default:
+      return { type: 'text', text: `[content of a kind that is not known: ${JSON.stringify(block satisfies never)}]` };
+  }
+}
+
+function filePart(data: string, mediaType: string): TextPart | FilePart {
+  if (data.length > largestFile)
+    return { type: 'text', text: `[${mediaType}, ${data.length} bytes of base64: too large]` };
+  return { type: 'file', mediaType, data: { type: 'data', data } };
+}

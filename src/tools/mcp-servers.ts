@@ -1,0 +1,147 @@
+import { createHash } from 'node:crypto';
+import { messageOf } from '../errors.ts';
+import { type CompiledSchema, compileSchema } from '../model/schema.ts';
+import type { Sighting } from '../observe/events.ts';
+import { type CatalogTool, functionTool, later } from './catalog.ts';
+import { McpConnection, type McpTool } from './mcp.ts';
+import type { McpServerConfig, McpServerDefinition } from './mcp-definition.ts';
+import { McpResult } from './mcp-result.ts';
+
+export type McpServersOptions = {
+  sight: (sighting: Sighting) => void;
+  debug: (server: string, line: string) => void;
+  info: (server: string, line: string) => void;
+  /** The tools have changed after they were opened. */
+  onChange: () => void;
+};
+
+type Server = {
+  name: string;
+  config: McpServerConfig;
+  connection: McpConnection;
+  own: boolean;
+  stopListening: () => void;
+};
+
+/** The MCP servers of one session. */
+export class McpServers {
+  private readonly servers: readonly Server[];
+  private readonly options: McpServersOptions;
+  private opened = false;
+
+  constructor(definitions: Record<string, McpServerDefinition>, options: McpServersOptions) {
+    this.options = options;
+    this.servers = Object.entries(definitions).map(([name, definition]) => {
+      const own = !('shared' in definition);
+      const config = own ? definition : definition.shared;
+      const make = () => new McpConnection(own ? name : definition.name, config);
+      const connection = own ? make() : definition.pool.connection(definition.name, make);
+      const stopListening = connection.listen({
+        onTools: () => this.changed(name, connection),
+        onLost: (message) => options.sight({ type: 'server.lost', server: name, message }),
+        onDebug: (line) => options.debug(name, line),
+      });
+      return { name, config, connection, own, stopListening };
+    });
+  }
+
+  /** Connects all of them in parallel; null, or what is missing: a server that is not optional (`tools_unavailable`). */
+  async open(timeoutMs: number, signal: AbortSignal): Promise<string | null> {
+    const missing = await Promise.all(this.servers.map((server) => this.openOne(server, timeoutMs, signal)));
+    this.opened = true;
+    return missing.filter((message) => message !== null).join('; ') || null;
+  }
+
+  /** The tools under clean names of at most 64 characters, none of which is in `taken`, the same each time. */
+  tools(taken: Set<string>): CatalogTool[] {
+    return this.servers.flatMap((server) =>
+      permitted(server).flatMap((tool) => {
+        const compiled = compiledSchema(tool);
+        if (compiled === null) {
+          this.options.debug(server.name, `${tool.name} is left out: its input schema cannot be used`);
+          return [];
+        }
+        const name = toolName(server.name, tool.name, taken);
+        taken.add(name);
+        return [catalogTool(name, server, tool, compiled)];
+      }),
+    );
+  }
+
+  /** Closes those that belong to the session alone. */
+  async close(): Promise<void> {
+    await Promise.all(
+      this.servers.map(({ connection, own, stopListening }) => {
+        stopListening();
+        return own ? connection.close() : undefined;
+      }),
+    );
+  }
+
+  private async openOne(server: Server, timeoutMs: number, signal: AbortSignal): Promise<string | null> {
+    const { name, config, connection } = server;
+    const { sight, info } = this.options;
+    try {
+      await connection.open(timeoutMs, signal);
+      sight({ type: 'server.connected', server: name, tools: permitted(server).map((tool) => tool.name) });
+      return null;
+    } catch (error) {
+      const message = messageOf(error);
+      if (config.optional !== true) return `the MCP server ${name} did not come up: ${message}`;
+      sight({ type: 'server.unavailable', server: name, message });
+      info(name, `the optional MCP server ${name} did not come up: ${message}`);
+      return null;
+    }
+  }
+
+  private changed(name: string, connection: McpConnection): void {
+    if (!this.opened) return;
+    const tools = connection.tools.map((tool) => tool.name);
+    this.options.sight({ type: 'server.toolsChanged', server: name, tools });
+    this.options.onChange();
+  }
+}
+
+function permitted({ config, connection }: Server): McpTool[] {
+  const { allow, deny = [] } = config;
+  return connection.tools.filter(({ name }) => (allow?.includes(name) ?? true) && !deny.includes(name));
+}
+
+const compiledSchemas = new WeakMap<object, CompiledSchema>();
+
+function compiledSchema({ inputSchema }: McpTool): CompiledSchema | null {
+  try {
+    const compiled = compiledSchemas.get(inputSchema) ?? compileSchema({ ...inputSchema }, 'inputSchema');
+    compiledSchemas.set(inputSchema, compiled);
+    return compiled;
+  } catch {
+    return null;
+  }
+}
+
+/** `server__tool`; where that has to be changed, or is taken, its end is a hash of what it stands for. */
+export function toolName(server: string, tool: string, taken: ReadonlySet<string>): string {
+  const whole = `${server}__${tool}`;
+  const clean = whole.replace(/[^A-Za-z0-9_-]/g, '_');
+  if (clean === whole && clean.length <= 64 && !taken.has(clean)) return clean;
+  const digest = createHash('sha256').update(`${server}\n${tool}`).digest('hex');
+  return `${clean.slice(0, 55)}_${digest.slice(0, 8)}`;
+}
+
+function catalogTool(name: string, { config, connection }: Server, tool: McpTool, schema: CompiledSchema): CatalogTool {
+  const { needsApproval = false } = config;
+  const approval = typeof needsApproval === 'boolean' ? needsApproval : needsApproval.includes(tool.name);
+  return {
+    name,
+    kind: 'real',
+    offered: later(
+      Promise.resolve(schema.jsonSchema).then((jsonSchema) => functionTool(name, tool.description ?? '', jsonSchema)),
+    ),
+    validate: (input) => schema.validate(input),
+    needsApproval: () => approval,
+    execute: (input, run) => connection.call(tool.name, Object(input), run),
+    toModelOutput: async (value) =>
+      value instanceof McpResult ? value.output() : { type: 'text', value: String(value) },
+    judgeReport: null,
+  };
+}

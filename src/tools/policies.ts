@@ -1,0 +1,90 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { JsonObject, Slug } from '../../machines/index.ts';
+import { messageOf } from '../errors.ts';
+
+/** A call that a policy is asked about; its input satisfies the tool's schema. */
+export type PolicyCall = { callId: string; name: string; input: JsonObject };
+
+/** A call of the session that has its answer; `slug` says why it was no success. */
+export type PastCall = PolicyCall & { executed: boolean; slug: Slug | null };
+
+export type PolicyVerdict = { allow: true } | { allow: false; reason: string };
+
+/**
+ * Says whether a call may be executed, from the call and the answered calls before it, in order. All policies of an agent
+ * must allow; one that throws denies. A denied call is answered with the reason (`tool_not_permitted`).
+ */
+export type ToolPolicy = (call: PolicyCall, history: readonly PastCall[]) => PolicyVerdict | Promise<PolicyVerdict>;
+
+export const allow: PolicyVerdict = { allow: true };
+
+export function deny(reason: string): PolicyVerdict {
+  return { allow: false, reason };
+}
+
+/** `tool` may be called only after each of `after` has succeeded in the session. */
+export function requires(tool: string, { after }: { after: readonly string[] }): ToolPolicy {
+  return ({ name }, history) => {
+    if (name !== tool) return allow;
+    const missing = after.filter((first) => !history.some((past) => past.name === first && past.slug === null));
+    return missing.length === 0 ? allow : deny(`${tool} is allowed only after ${missing.join(' and ')} has succeeded.`);
+  };
+}
+
+/**
+ * A call of `write` is allowed only if a call of `read` with the same `field` of its input has succeeded before. Defaults:
+ * `read_file`, `write_file`, `path`.
+ */
+export function readBeforeWrite({
+  read = 'read_file',
+  write = 'write_file',
+  field = 'path',
+}: {
+  read?: string;
+  write?: string;
+  field?: string;
+} = {}): ToolPolicy {
+  return ({ name, input }, history) => {
+    if (name !== write) return allow;
+    const seen = history.some(
+      (past) => past.name === read && past.slug === null && isDeepStrictEqual(past.input[field], input[field]),
+    );
+    return seen ? allow : deny(`${write} is allowed only after ${read} of the same ${field}: read it first.`);
+  };
+}
+
+/** The policies of one session, with its answered calls. */
+export class Policies {
+  private readonly policies: readonly ToolPolicy[];
+  private readonly asked = new Map<string, PolicyCall>();
+  private readonly history: PastCall[] = [];
+
+  constructor(policies: readonly ToolPolicy[]) {
+    this.policies = policies;
+  }
+
+  /** Why the call is denied; null if it is not. */
+  judge(call: PolicyCall): string | null | Promise<string | null> {
+    if (this.policies.length === 0) return null;
+    this.asked.set(call.callId, call);
+    return this.firstDenial(call);
+  }
+
+  /** To be told of each answer. */
+  answered(callId: string, executed: boolean, slug: Slug | null): void {
+    const call = this.asked.get(callId);
+    if (call !== undefined) this.history.push({ ...call, executed, slug });
+  }
+
+  private async firstDenial(call: PolicyCall): Promise<string | null> {
+    for (const policy of this.policies) {
+      try {
+        const verdict = await policy(call, this.history);
+        if (verdict.allow !== true) return verdict.reason;
+      } catch (error) {
+        return `A policy broke on this call, so it is denied: ${messageOf(error)}`;
+      }
+    }
+    return null;
+  }
+}

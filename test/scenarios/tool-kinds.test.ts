@@ -1,0 +1,354 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { defineAgent, readBeforeWrite, requires, type SessionEvent } from '../../src/index.ts';
+import { rehearsalModel } from '../../src/testing/index.ts';
+import { callsIn, counters, report, run, runOverWire, tokensOf } from '../support/session.ts';
+import { deaf, guarded, search } from '../support/tools.ts';
+
+const batch = (...calls: { tool: string; input?: unknown }[]) => ({ calls: [{ name: 'batch', input: { calls } }] });
+const withBatch = { builtIns: { batch: true, progressReport: true } };
+
+describe('batch', () => {
+  it('T-2 C-1: inner calls are answered one by one, and the model reads them in one result; the wrapper counts for nothing', async () => {
+    const { result, requests } = await runOverWire({
+      script: [
+        batch(
+          { tool: 'search', input: { q: 'a' } },
+          { tool: 'nope' },
+          { tool: 'search', input: { q: 1 } },
+          { tool: 'batch', input: { calls: [] } },
+          { tool: 'final_report', input: { content: 'x' } },
+          { tool: 'progress_report', input: { message: 'x' } },
+        ),
+        report(),
+      ],
+      definition: { ...withBatch, tools: { search } },
+    });
+    const calls = callsIn(result);
+    expect(calls.map(({ name, slug, executed }) => [name, slug, executed])).toEqual([
+      ['batch', null, false],
+      ['search', null, true],
+      ['nope', 'unknown_tool', false],
+      ['search', 'invalid_tool_input', false],
+      ['batch', 'tool_not_permitted', false],
+      ['final_report', 'tool_not_permitted', false],
+      ['progress_report', 'tool_not_permitted', false],
+      ['final_report', null, false],
+    ]);
+    const answers = requests[1]?.body.messages.filter((message) => message.role === 'tool');
+    expect(answers).toHaveLength(1);
+    expect(String(answers?.[0]?.content)).toMatch(/^\[0\] search: succeeded\n.*\n\n\[1\] nope: failed\n/);
+    expect(result.counters).toEqual(
+      counters({
+        turns: 2,
+        attempts: 2,
+        toolCalls: {
+          requested: 8,
+          answered: 8,
+          executed: 1,
+          succeeded: 1,
+          acknowledged: 2,
+          rejected: { unknown_tool: 1, invalid_tool_input: 1, tool_not_permitted: 3 },
+        },
+        reports: { attempted: 1 },
+        tokens: tokensOf(2),
+        costUsd: null,
+      }),
+    );
+  });
+
+  it('T-2 B-5: a batch in which nothing is executed is a failed attempt; on the last turn nothing in it is permitted', async () => {
+    const { result } = await runOverWire({
+      script: [batch({ tool: 'nope' }), batch({ tool: 'search', input: { q: 'a' } }), {}],
+      definition: { ...withBatch, tools: { search }, limits: { maxTurns: 1, maxRetries: 2 } },
+    });
+    expect(result.turns[0]?.attempts.map(({ slugs }) => slugs)).toEqual([
+      ['tool_not_permitted', 'unknown_tool'],
+      ['tool_not_permitted'],
+    ]);
+    expect(result.counters.toolCalls.executed).toBe(0);
+  });
+
+  it('C-1: limits, approvals and timeouts hold inside, and a batch that is none is answered', async () => {
+    const { result } = await runOverWire({
+      script: [
+        batch({ tool: 'guarded', input: { path: '/' } }, { tool: 'deaf' }, { tool: 'search', input: { q: 'a' } }),
+        {
+          calls: [
+            { name: 'batch', input: { calls: [] } },
+            { name: 'batch', input: '{"calls": [' },
+          ],
+        },
+        report(),
+      ],
+      definition: {
+        ...withBatch,
+        tools: { search, guarded, deaf },
+        limits: { maxToolCallsPerTurn: 2, toolTimeoutMs: 50 },
+      },
+      during: (event, session) => {
+        if (event.type === 'tool.approvalRequested') session.approve(event.callId, { approved: true });
+      },
+    });
+    expect(callsIn(result).map(({ name, slug }) => [name, slug])).toEqual([
+      ['batch', null],
+      ['guarded', null],
+      ['deaf', 'tool_timeout'],
+      ['search', 'tool_limit'],
+      ['batch', 'invalid_tool_input'],
+      ['batch', 'malformed_tool_call'],
+      ['final_report', null],
+    ]);
+  });
+
+  it('C-1: an abort answers all of it', async () => {
+    const { result } = await runOverWire({
+      script: [batch({ tool: 'deaf' }, { tool: 'deaf' })],
+      definition: { ...withBatch, tools: { deaf } },
+      during: (event, session) => {
+        if (event.type === 'tool.started' && event.index === 2) session.abort();
+      },
+    });
+    expect(callsIn(result).map(({ slug }) => slug)).toEqual([null, 'aborted', 'aborted']);
+  });
+});
+
+describe('policies', () => {
+  const file = { inputSchema: z.object({ path: z.string() }), execute: ({ path }: { path: string }) => path };
+  const tools = { read_file: file, write_file: file };
+  const call = (name: string, path: string) => ({ calls: [{ name, input: { path } }] });
+
+  it('all must allow: a denied call is answered with the reason and is not executed', async () => {
+    const { result } = await runOverWire({
+      script: [
+        call('write_file', 'a'),
+        call('read_file', 'b'),
+        call('write_file', 'a'),
+        call('read_file', 'a'),
+        call('write_file', 'a'),
+        report(),
+      ],
+      definition: {
+        tools,
+        toolPolicies: [requires('write_file', { after: ['read_file'] }), readBeforeWrite()],
+      },
+    });
+    expect(callsIn(result).map(({ name, slug, executed }) => [name, slug, executed])).toEqual([
+      ['write_file', 'tool_not_permitted', false],
+      ['read_file', null, true],
+      ['write_file', 'tool_not_permitted', false],
+      ['read_file', null, true],
+      ['write_file', null, true],
+      ['final_report', null, false],
+    ]);
+    expect(callsIn(result)[0]?.result.message).toContain('only after read_file');
+    expect(callsIn(result)[2]?.result.message).toContain('of the same path');
+    expect(result.counters.toolCalls.rejected).toEqual({ tool_not_permitted: 2 });
+  });
+
+  it('one that throws denies, and calls of the same reply are no history yet', async () => {
+    const broken = () => {
+      throw new Error('boom');
+    };
+    const { result } = await runOverWire({
+      script: [{ calls: [...call('read_file', 'a').calls, ...call('write_file', 'a').calls] }, report()],
+      definition: { tools, toolPolicies: [(asked) => (asked.name === 'read_file' ? { allow: true } : broken())] },
+    });
+    expect(callsIn(result)[1]?.result.message).toContain('A policy broke on this call');
+    const strict = await runOverWire({
+      script: [{ calls: [...call('read_file', 'a').calls, ...call('write_file', 'a').calls] }, report()],
+      definition: { tools, toolPolicies: [readBeforeWrite()] },
+    });
+    expect(callsIn(strict.result).map(({ slug }) => slug)).toEqual([null, 'tool_not_permitted', null]);
+  });
+});
+
+describe('large results', () => {
+  it('what was left out is read in pages, to the last byte', async () => {
+    const text = Array.from({ length: 3_000 }, (_, index) => `line ${index} äöü€😀`).join('\n');
+    const read: string[] = [];
+    const model = rehearsalModel(({ index, prompt }) => {
+      const last = prompt.at(-1);
+      const part = last?.role === 'tool' ? last.content[0] : undefined;
+      const seen = part?.type === 'tool-result' && part.output.type === 'text' ? part.output.value : '';
+      if (index === 0) return { calls: [{ name: 'large' }] };
+      const id = /id (r\d+)/.exec(seen)?.[1] ?? 'r1';
+      const [, page = '0', of = '1'] = /^\[page (\d+) of (\d+)/.exec(seen) ?? [];
+      if (page !== '0') read.push(seen.slice(seen.indexOf('\n') + 1));
+      if (page === of) return report();
+      return { calls: [{ name: 'read_result', input: { id, page: Number(page) + 1 } }] };
+    });
+    const agent = defineAgent({
+      name: 'reader',
+      models: [model],
+      tools: { large: () => text },
+      resultStore: true,
+      limits: { toolResultBytes: 8_192, maxTurns: 40 },
+    });
+    const { result } = await run({ agent });
+    expect(result.success).toBe(true);
+    expect(read.join('')).toBe(text);
+    for (const { output } of callsIn(result)) {
+      expect(Buffer.byteLength(output.type === 'text' ? output.value : '')).toBeLessThanOrEqual(8_192);
+    }
+  });
+
+  it('a page that is not there is a failed result', async () => {
+    const { result } = await runOverWire({
+      script: [{ calls: [{ name: 'read_result', input: { id: 'r9' } }] }, report()],
+      definition: { builtIns: { readResult: true } },
+    });
+    expect(callsIn(result)[0]).toMatchObject({ executed: true, slug: 'tool_exec_failed' });
+  });
+});
+
+describe('sub-agents', () => {
+  const task = { prompt: 'Sum it up.', reason: 'It is long.' };
+  const child = (replies: Parameters<typeof rehearsalModel>[0], over: object = {}) =>
+    defineAgent({ name: 'summarizer', models: [rehearsalModel(replies)], ...over });
+  const ask = { calls: [{ name: 'summarizer', input: task }] };
+
+  it('B-7: a call is a session of its own, with its log, its events and its counters', async () => {
+    const { result, events, lines } = await runOverWire({
+      script: [ask, report()],
+      definition: { agents: { summarizer: child([{}, report('In short.')]) } },
+    });
+    expect(callsIn(result)[0]).toMatchObject({ executed: true, slug: null, output: { value: 'In short.' } });
+    const { subAgents, tree } = result.counters;
+    expect(subAgents.summarizer).toEqual(
+      counters({
+        turns: 1,
+        attempts: 2,
+        failedAttempts: 1,
+        notices: 1,
+        toolCalls: { requested: 1, answered: 1, acknowledged: 1 },
+        reports: { attempted: 1 },
+        tokens: tokensOf(2),
+        costUsd: null,
+        slugs: { empty_response: 1 },
+      }),
+    );
+    expect(tree).toMatchObject({ sessions: 2, requests: 4, toolCalls: 3 });
+    const below = events.filter((event) => event.path.length > 0);
+    expect(below.map((event) => event.path)).toEqual(below.map(() => ['summarizer']));
+    expect(below.some((event) => event.type === 'session.succeeded')).toBe(true);
+    const [warning] = lines.filter((line) => line.level === 40);
+    expect(warning).toMatchObject({
+      agent: 'summarizer',
+      parentSessionId: 'session-under-test',
+      slugs: ['empty_response'],
+    });
+  });
+
+  it('B-7: a child that fails is a failed result with its slugs and its report', async () => {
+    const { result, errors } = await runOverWire({
+      script: [ask, report()],
+      definition: { agents: { summarizer: child([{}], { limits: { maxRetries: 2 } }) } },
+    });
+    const [call] = callsIn(result);
+    expect(call).toMatchObject({ executed: true, slug: 'tool_exec_failed' });
+    expect(call?.result.value).toMatchObject({ slugs: ['retries_exhausted', 'empty_response'] });
+    expect(JSON.stringify(call?.output)).toContain('no report was accepted');
+    expect(result.success).toBe(true);
+    expect(errors).toHaveLength(1);
+  });
+
+  it('B-7: agents call each other down to maxDepth and no deeper', async () => {
+    const deepest = child([ask, report('as deep as it goes')], { agents: { summarizer: child([report()]) } });
+    const middle = child([ask, report('middle')], { agents: { summarizer: deepest } });
+    const { result, events } = await runOverWire({
+      script: [ask, report()],
+      definition: { agents: { summarizer: middle }, limits: { maxDepth: 3 } },
+    });
+    expect(result.counters.tree.sessions).toBe(3);
+    const refused = events.filter((event) => event.type === 'tool.answered' && event.slug === 'depth_exceeded');
+    expect(refused.map((event) => event.path)).toEqual([['summarizer', 'summarizer']]);
+  });
+
+  it('B-7: no tree sends more requests than maxTreeRequests, siblings included, and the parent can report', async () => {
+    const endless = (): ReturnType<typeof child> =>
+      child([{ calls: [{ name: 'look' }] }], { tools: { look: () => 'more' }, limits: { maxTurns: 50 } });
+    const { result } = await runOverWire({
+      script: [
+        {
+          calls: [
+            { name: 'one', input: task },
+            { name: 'two', input: task },
+            { name: 'three', input: task },
+          ],
+        },
+        report('what there is'),
+      ],
+      definition: {
+        agents: { one: endless(), two: endless(), three: endless() },
+        limits: { maxTreeRequests: 12 },
+      },
+    });
+    expect(result.counters.tree.requests).toBeLessThanOrEqual(12);
+    expect(result.report).toMatchObject({ content: 'what there is', accepted: true });
+    const slugs = callsIn(result).map(({ slug }) => slug);
+    expect(slugs.filter((slug) => slug === 'tool_exec_failed').length).toBeGreaterThan(0);
+  });
+
+  it('B-4 B-7: what a sub-agent spent counts against the budget of its parent', async () => {
+    const { result } = await runOverWire({
+      script: [ask, ask, report('enough')],
+      definition: { agents: { summarizer: child([report('short')]) } },
+      options: { budget: { tokens: 40 } },
+    });
+    expect(result.counters.collapses).toBe(1);
+    expect(result.counters.tree.tokens.input + result.counters.tree.tokens.output).toBeGreaterThanOrEqual(40);
+    expect(result.success).toBe(true);
+  });
+
+  it('D-2: abort travels down, and the session waits for the one below', async () => {
+    const { result, events } = await runOverWire({
+      script: [ask],
+      definition: { agents: { summarizer: child([{ hangs: true }]) } },
+      during: (event, session) => {
+        if (event.type === 'attempt.started' && event.path.length === 1) session.abort('enough');
+      },
+    });
+    expect(callsIn(result)[0]?.slug).toBe('aborted');
+    expect(result.counters.subAgents.summarizer?.slugs).toEqual({ aborted: 1 });
+    expect(typesBelow(events)).toContain('session.aborted');
+  });
+
+  it('B-4: stop travels down: the child asks for its report, and the parent takes it', async () => {
+    const { result, events } = await runOverWire({
+      script: [ask, report('all that there is')],
+      definition: {
+        agents: {
+          summarizer: child([{ calls: [{ name: 'look' }] }, report('so far')], { tools: { look: () => 'x' } }),
+        },
+      },
+      during: (event, session) => {
+        if (event.type === 'tool.started' && event.path.length === 1) session.stop();
+      },
+    });
+    expect(typesBelow(events)).toContain('session.stopping');
+    expect(callsIn(result)[0]?.output).toEqual({ type: 'text', value: 'so far' });
+    expect(result.turns.at(-1)?.isLastTurn).toBe(true);
+    expect(result.success).toBe(true);
+  });
+
+  it('an approval below is given above', async () => {
+    const { result } = await runOverWire({
+      script: [ask, report()],
+      definition: {
+        agents: {
+          summarizer: child([{ calls: [{ name: 'guarded', input: { path: '/' } }] }, report('done')], {
+            tools: { guarded },
+          }),
+        },
+      },
+      during: (event, session) => {
+        if (event.type === 'tool.approvalRequested') session.approve(event.callId, { approved: true });
+      },
+    });
+    expect(result.counters.subAgents.summarizer?.toolCalls.executed).toBe(1);
+  });
+});
+
+const typesBelow = (events: readonly SessionEvent[]) =>
+  events.flatMap((event) => (event.path.length > 0 ? [event.type] : []));
