@@ -22,7 +22,7 @@ export type SessionEffectsParts = {
   prompt: string | null;
   observer: Observer;
   approvals: Approvals;
-  subAgents: SubAgents;
+  subAgents: SubAgents | null;
   clock: Clock;
   secrets: readonly string[];
 };
@@ -34,8 +34,8 @@ export function sessionEffects(parts: SessionEffectsParts): { effects: Effects; 
   const { settings = {}, pricing = {}, instructions = null, builtIns = {}, toolPolicies = [] } = definition;
   const { conversation } = observer;
   const messages = () => conversation.messages;
-  const policies = new Policies(toolPolicies);
-  if (toolPolicies.length > 0) observer.onAnswer = policies.answered.bind(policies);
+  const policies = toolPolicies.length === 0 ? null : new Policies(toolPolicies);
+  if (policies !== null) observer.onAnswer = policies.answered.bind(policies);
   const catalog = new Catalog({ checkTimeoutMs: limits.toolTimeoutMs, messages, policies });
   const keepsResults = definition.resultStore === true || builtIns.readResult === true;
   const store = keepsResults ? new ResultStore(limits.toolResultBytes) : null;
@@ -45,9 +45,7 @@ export function sessionEffects(parts: SessionEffectsParts): { effects: Effects; 
     catalog,
     subAgents,
     store,
-    sight,
-    debug: (server, line) => observer.note('debug', 'server.said', server, line),
-    info: (server, line) => observer.note('info', 'server.unavailable', server, line),
+    observer,
   });
   const measuresContext = limits.contextWindow !== null;
   let systemPrompt: string | null = null;

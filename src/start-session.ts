@@ -2,18 +2,20 @@ import { randomUUID } from 'node:crypto';
 import { type ActorRefFrom, createActor } from 'xstate';
 import {
   type Counters,
+  type Delivery,
   type Fact,
   type Failure,
   type HostEvent,
+  type SessionCommand,
   type SessionOutput,
   sessionMachine,
   userMessage,
 } from '../machines/index.ts';
 import type { Agent } from './agent-definition.ts';
 import { messageOf, PawlError, shown } from './errors.ts';
-import { systemClock } from './host/clock.ts';
+import { type Clock, systemClock } from './host/clock.ts';
 import { Host } from './host/host.ts';
-import { MemoryDriver } from './host/memory.ts';
+import { type DriverOwner, MemoryDriver } from './host/memory.ts';
 import type { SessionEvent } from './observe/events.ts';
 import { defaultLogger, type Logger } from './observe/log.ts';
 import { Observer } from './observe/observer.ts';
@@ -21,9 +23,10 @@ import { redact, secretsOf } from './observe/redact.ts';
 import { syntheticReport } from './report/synthetic.ts';
 import type { Session, SessionOptions, SessionReport, SessionResult } from './session.ts';
 import { sessionEffects } from './session-effects.ts';
-import { budgetLeft, checkOptions, inputMessages, sessionInput } from './session-input.ts';
+import { checkOptions, inputMessages, sessionInput } from './session-input.ts';
+import { subSessions } from './sub-sessions.ts';
 import { Approvals } from './tools/approvals.ts';
-import { type Lineage, SubAgents } from './tools/sub-agent.ts';
+import type { Lineage, SubAgents } from './tools/sub-agent.ts';
 
 /** Starts a session of `agent`, at once. Throws `PawlError` for options that cannot be; nothing runs before. */
 export function startSession<Report>(agent: Agent<Report>, options: SessionOptions): Session<Report> {
@@ -46,25 +49,31 @@ const noClock = {
 /** A session that was started by hand. */
 const noParent: Lineage = { parentSessionId: null, depth: 1, maxDepth: Number.POSITIVE_INFINITY };
 
-class RunningSession<Report> implements Session<Report> {
+class RunningSession<Report> implements Session<Report>, DriverOwner {
   readonly sessionId: string;
   readonly result: Promise<SessionResult<Report>>;
-  private readonly agent: Agent<Report>;
+  readonly agent: Agent<Report>;
+  readonly options: SessionOptions;
+  readonly clock: Clock;
   private readonly prompt: string | null;
-  private readonly logger: Logger;
+  /** Epoch ms of the delivery under way, so that a replay gives the same facts. */
+  deliveredAt: number;
+  readonly logger: Logger;
   private readonly secrets: readonly string[];
-  private readonly observer: Observer;
+  readonly observer: Observer;
   private readonly host = new Host();
   private readonly driver: MemoryDriver;
   private readonly actor: ActorRefFrom<typeof sessionMachine>;
   private readonly approvals = new Approvals();
-  private readonly subAgents: SubAgents;
+  private readonly subAgents: SubAgents | null;
   private readonly close: () => Promise<void>;
   private ended = false;
 
   constructor(agent: Agent<Report>, options: SessionOptions, lineage = noParent) {
     checkOptions(agent, options);
-    const { clock = systemClock, random = Math.random, signal } = options;
+    const { clock = systemClock, signal } = options;
+    this.options = options;
+    this.clock = clock;
     const { messages, repairs } = inputMessages(options);
     const startedAt = clock.now();
     const input = sessionInput(agent, options.budget ?? {}, startedAt);
@@ -74,7 +83,7 @@ class RunningSession<Report> implements Session<Report> {
     const secrets = secretsOf(agent.definition);
     this.secrets = secrets;
     this.logger = options.logger ?? defaultLogger();
-    let at = startedAt;
+    this.deliveredAt = startedAt;
     this.observer = new Observer({
       sessionId: this.sessionId,
       agent: agent.name,
@@ -84,30 +93,12 @@ class RunningSession<Report> implements Session<Report> {
       logger: this.logger,
       onEvent: options.onEvent ?? null,
       slices: agent.definition.slices ?? {},
-      deliveredAt: () => at,
-      now: () => clock.now(),
+      times: this,
     });
-    this.subAgents = new SubAgents({
-      lineage: {
-        parentSessionId: this.sessionId,
-        depth: lineage.depth,
-        maxDepth: Math.min(lineage.maxDepth, agent.limits.maxDepth),
-      },
-      requestLimit: input.budget.requests,
-      requestsUsed: () => this.observer.counters.tree.requests,
-      budgetLeft: () => budgetLeft(input.budget, this.observer.counters.tree, clock.now()),
-      start: (child, name, prompt, budget, { callId, signal: cut }) => {
-        const sessionId = options.sessionId === undefined ? randomUUID() : `${this.sessionId}/${callId}`;
-        const onEvent = (event: SessionEvent) => this.observer.forward(event, name);
-        const parts = { prompt, budget, signal: cut, logger: this.logger, clock, random, sessionId, onEvent };
-        const below = { ...this.subAgents.lineage, depth: lineage.depth + 1 };
-        const session = new RunningSession(child, parts, below);
-        this.observer.sight({ type: 'subAgent.started', callId, name, childSessionId: sessionId });
-        return session;
-      },
-      ended: (name, callId, { sessionId, status, counters }) =>
-        this.observer.sight({ type: 'subAgent.ended', callId, name, childSessionId: sessionId, status, counters }),
-    });
+    this.subAgents =
+      agent.definition.agents === undefined
+        ? null
+        : subSessions(this, input.budget, lineage, (child, parts, below) => new RunningSession(child, parts, below));
     const { effects, close } = sessionEffects({
       agent,
       prompt: this.prompt,
@@ -118,25 +109,7 @@ class RunningSession<Report> implements Session<Report> {
       secrets,
     });
     this.close = close;
-    this.driver = new MemoryDriver({
-      host: this.host,
-      effects,
-      clock,
-      chance: random,
-      command: (event) => {
-        if (!this.ended) this.actor.send(event);
-        // It was taken in while the last delivery was at work.
-        else if (event.type === 'session.steer') this.observer.conversation.messages.push(userMessage(event.text));
-      },
-      onDelivery: (delivery) => {
-        at = delivery.at;
-        options.onDelivery?.(delivery);
-      },
-      onObserverFailure: (observer, error) =>
-        this.observer.sight({ type: 'observer.failed', observer, message: messageOf(error) }),
-      describeDefect: (error) => redact(messageOf(error), secrets),
-      onLate: (key) => this.observer.sight({ type: 'effect.late', key }),
-    });
+    this.driver = new MemoryDriver(this.host, effects, this);
     this.actor = createActor(sessionMachine, {
       input,
       clock: noClock,
@@ -156,6 +129,46 @@ class RunningSession<Report> implements Session<Report> {
     if (repairs !== null) this.observer.sight({ type: 'conversation.repaired', repairs });
     this.driver.start(() => this.actor.start());
     if (signal !== undefined) this.listen(signal);
+  }
+
+  now(): number {
+    return this.clock.now();
+  }
+
+  chance(): number {
+    try {
+      return (this.options.random ?? Math.random)();
+    } catch (error) {
+      this.userCodeFailed('random', error);
+      return 0.5;
+    }
+  }
+
+  command(event: SessionCommand): void {
+    if (!this.ended) this.actor.send(event);
+    // It was taken in while the last delivery was at work.
+    else if (event.type === 'session.steer') this.observer.conversation.messages.push(userMessage(event.text));
+  }
+
+  delivering(delivery: Delivery): void {
+    this.deliveredAt = delivery.at;
+    try {
+      this.options.onDelivery?.(delivery);
+    } catch (error) {
+      this.userCodeFailed('onDelivery', error);
+    }
+  }
+
+  describeDefect(error: unknown): string {
+    return redact(messageOf(error), this.secrets);
+  }
+
+  late(key: string): void {
+    this.observer.sight({ type: 'effect.late', key });
+  }
+
+  private userCodeFailed(observer: string, error: unknown): void {
+    this.observer.sight({ type: 'observer.failed', observer, message: messageOf(error) });
   }
 
   get events(): AsyncIterable<SessionEvent> {
@@ -193,7 +206,7 @@ class RunningSession<Report> implements Session<Report> {
     }
     return (
       this.approvals.decide(callId, approved, reason) ||
-      this.subAgents.approve(callId, { approved, ...(reason !== null && { reason }) })
+      (this.subAgents?.approve(callId, { approved, ...(reason !== null && { reason }) }) ?? false)
     );
   }
 
@@ -206,7 +219,7 @@ class RunningSession<Report> implements Session<Report> {
     // Before anybody sees the request, who may decide at once.
     if (emitted.type === 'tool.approvalRequested') this.approvals.announce(emitted.callId);
     this.observer.take(emitted);
-    if (emitted.type === 'session.stopping') this.subAgents.stop();
+    if (emitted.type === 'session.stopping') this.subAgents?.stop();
   }
 
   private listen(signal: AbortSignal): void {

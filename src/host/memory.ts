@@ -1,5 +1,4 @@
 import type { Delivery, Effect, EffectKind, EffectKinds, Json, SessionCommand } from '../../machines/index.ts';
-import type { Clock } from './clock.ts';
 import type { Host, KeyedDelivery } from './host.ts';
 
 /** How each kind of effect acts on the world. A rejection is a defect, never an expected fault (P-1, D-5). */
@@ -10,22 +9,20 @@ export type Effects = {
   ) => Promise<EffectKinds[K]['outcome']>;
 };
 
-export type MemoryDriverOptions = {
-  host: Host;
-  effects: Effects;
-  clock: Clock;
-  /** In [0, 1). */
-  chance: () => number;
+/** Whose driver it is: what a session is told, and what only it knows. */
+export type DriverOwner = {
+  /** Epoch ms. */
+  now(): number;
+  /** In [0, 1). Must not throw. */
+  chance(): number;
   /** Where commands go: the root of the actor tree. */
-  command: (event: SessionCommand) => void;
-  /** Before each delivery, in order: what a journal would hold (D-3). */
-  onDelivery: (delivery: Delivery) => void;
-  /** Code of the caller's threw: it is told, and nothing is lost by it. */
-  onObserverFailure: (observer: string, error: unknown) => void;
+  command(event: SessionCommand): void;
+  /** Before each delivery, in order: what a journal would hold (D-3). Must not throw. */
+  delivering(delivery: Delivery): void;
   /** What is said of a defect, without secrets. */
-  describeDefect: (error: unknown) => string;
+  describeDefect(error: unknown): string;
   /** A result came for an effect that was settled, and was dropped (D-2). What comes after a cancel is not a result. */
-  onLate: (key: string) => void;
+  late(key: string): void;
 };
 
 /** An effect under way. Its signal is made only where the effect asks for it: many never do. */
@@ -52,13 +49,17 @@ class RunningEffect {
 
 /** The memory driver: effects are promises, and deliveries a queue that is worked off one at a time. */
 export class MemoryDriver {
-  private readonly options: MemoryDriverOptions;
+  private readonly host: Host;
+  private readonly effects: Effects;
+  private readonly owner: DriverOwner;
   private readonly running = new Map<string, RunningEffect>();
   private readonly queue: Delivery[] = [];
   private delivering = false;
 
-  constructor(options: MemoryDriverOptions) {
-    this.options = options;
+  constructor(host: Host, effects: Effects, owner: DriverOwner) {
+    this.host = host;
+    this.effects = effects;
+    this.owner = owner;
   }
 
   /** Starts the actor tree; what comes in meanwhile (from a listener, say) is delivered after. */
@@ -71,7 +72,7 @@ export class MemoryDriver {
 
   /** Starts and cancels what the actor tree has asked for. */
   private pump(): void {
-    const { start, cancel } = this.options.host.drain();
+    const { start, cancel } = this.host.drain();
     for (const key of cancel) {
       this.running.get(key)?.cancel();
       this.running.delete(key);
@@ -80,11 +81,11 @@ export class MemoryDriver {
   }
 
   command(event: SessionCommand): void {
-    this.enqueue({ at: this.options.clock.now(), event });
+    this.enqueue({ at: this.owner.now(), event });
   }
 
   private begin(effect: Effect): void {
-    const { clock, describeDefect } = this.options;
+    const { owner } = this;
     const { key } = effect;
     const running = new RunningEffect(key);
     this.running.set(key, running);
@@ -94,22 +95,13 @@ export class MemoryDriver {
       this.enqueue(delivery);
     };
     this.perform(effect, running).then(
-      (outcome) => settle({ key, at: clock.now(), chance: this.chance(), outcome: outcome as Json }),
-      (error) => settle({ key, at: clock.now(), defect: describeDefect(error) }),
+      (outcome) => settle({ key, at: owner.now(), chance: owner.chance(), outcome: outcome as Json }),
+      (error) => settle({ key, at: owner.now(), defect: owner.describeDefect(error) }),
     );
   }
 
-  private chance(): number {
-    try {
-      return this.options.chance();
-    } catch (error) {
-      this.options.onObserverFailure('random', error);
-      return 0.5;
-    }
-  }
-
   private perform(effect: Effect, context: RunningEffect): Promise<EffectKinds[EffectKind]['outcome']> {
-    const { effects } = this.options;
+    const { effects } = this;
     switch (effect.kind) {
       case 'prepare':
         return effects.prepare(effect.request, context);
@@ -145,14 +137,10 @@ export class MemoryDriver {
   }
 
   private deliver(delivery: Delivery): void {
-    const { host, command, onDelivery, onObserverFailure, onLate } = this.options;
-    try {
-      onDelivery(delivery);
-    } catch (error) {
-      onObserverFailure('onDelivery', error);
-    }
-    if ('event' in delivery) command(delivery.event);
-    else if (!host.deliver(delivery)) onLate(delivery.key);
+    const { host, owner } = this;
+    owner.delivering(delivery);
+    if ('event' in delivery) owner.command(delivery.event);
+    else if (!host.deliver(delivery)) owner.late(delivery.key);
     this.pump();
   }
 }

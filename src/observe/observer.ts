@@ -21,10 +21,8 @@ export type ObserverOptions = LogContext & {
   logger: Logger;
   onEvent: EventListener | null;
   slices: Record<string, Slice>;
-  /** Epoch ms of the delivery under way, so that a replay gives the same facts. */
-  deliveredAt: () => number;
-  /** Epoch ms. */
-  now: () => number;
+  /** Epoch ms: of the delivery under way, so that a replay gives the same facts, and of now. */
+  times: { readonly deliveredAt: number; now(): number };
 };
 
 const noteBytes = 2_000;
@@ -46,7 +44,7 @@ export class Observer {
   constructor(options: ObserverOptions) {
     this.options = options;
     this.conversation = new Conversation(options.messages);
-    this.stream = new EventStream(() => this.envelope(this.options.now()));
+    this.stream = new EventStream(() => this.envelope(this.options.times.now()));
     this.slices = new Slices(options.slices, (observer, message) =>
       this.sight({ type: 'observer.failed', observer, message }),
     );
@@ -65,10 +63,10 @@ export class Observer {
   take(fact: Fact): void {
     count(this.counters, fact);
     this.conversation.apply(fact);
-    this.records.apply(fact, this.options.deliveredAt());
+    this.records.apply(fact, this.options.times.deliveredAt);
     this.log(fact);
     if (fact.type === 'tool.answered') this.onAnswer?.(fact.callId, fact.executed, fact.slug);
-    const envelope = this.envelope(this.options.deliveredAt());
+    const envelope = this.envelope(this.options.times.deliveredAt);
     if (fact.type === 'tool.requested' || fact.type === 'tool.approvalRequested') {
       this.publish({ ...fact, input: this.conversation.inputOf(fact.index), ...envelope });
     } else {
@@ -85,7 +83,7 @@ export class Observer {
       if (this.warned.includes(once)) return;
       this.warned.push(once);
     }
-    this.publish({ ...sighting, ...this.envelope(this.options.now()) });
+    this.publish({ ...sighting, ...this.envelope(this.options.times.now()) });
   }
 
   /** A line about a server, at DEBUG or INFO. */

@@ -53,7 +53,7 @@ export type CatalogTool = {
 export type CatalogOptions = {
   checkTimeoutMs: number;
   messages: () => readonly Message[];
-  policies: Policies;
+  policies: Policies | null;
 };
 
 const validationTimeoutText = 'the check of the input did not finish in time';
@@ -64,7 +64,7 @@ const validationTimeoutText = 'the check of the input did not finish in time';
  */
 export class Catalog {
   private readonly options: CatalogOptions;
-  private readonly validInputs = new Map<string, unknown>();
+  private validInputs: Map<string, unknown> | null = null;
   private tools: ReadonlyMap<string, CatalogTool> = new Map();
   private offeredAll: OfferedTool[] = [];
   private offeredReport: OfferedTool[] = [];
@@ -102,8 +102,8 @@ export class Catalog {
 
   /** The input of a call as its schema made it; kept from the check until the call is run. */
   takeInput(callId: string): unknown {
-    const input = this.validInputs.get(callId);
-    this.validInputs.delete(callId);
+    const input = this.validInputs?.get(callId);
+    this.validInputs?.delete(callId);
     return input;
   }
 
@@ -152,9 +152,10 @@ export class Catalog {
       if (!validation.valid) return { ...facts, input: 'invalid', detail: validation.reasons };
       if (tool.kind === 'progress') return { ...facts, detail: String(input.message ?? '') };
       if (tool.refusal !== undefined) return { ...facts, refusal: tool.refusal };
+      this.validInputs ??= new Map();
       this.validInputs.set(callId, validation.value);
       if (tool.kind === 'batch') return facts;
-      return after(this.options.policies.judge({ callId, name, input }), (denial) => {
+      return after(this.options.policies?.judge({ callId, name, input }) ?? null, (denial) => {
         if (denial !== null) return { ...facts, refusal: { slug: 'tool_not_permitted', reason: denial } };
         const context = { callId, signal, messages: this.options.messages };
         return after(needsApproval(tool, validation.value, context), (needed) =>

@@ -64,10 +64,9 @@ export class Policies {
   }
 
   /** Why the call is denied; null if it is not. */
-  judge(call: PolicyCall): string | null | Promise<string | null> {
-    if (this.policies.length === 0) return null;
+  async judge(call: PolicyCall): Promise<string | null> {
     this.asked.set(call.callId, call);
-    return this.firstDenial(call);
+    return await this.firstDenial(call);
   }
 
   /** To be told of each answer. */

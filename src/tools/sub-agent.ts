@@ -15,7 +15,8 @@ export type Lineage = {
 };
 
 export type SubAgentsOptions = {
-  lineage: Lineage;
+  depth: number;
+  maxDepth: number;
   /** Requests that this session and all below it may send; null: as many as their bounds allow. */
   requestLimit: number | null;
   /** Requests sent by this session and by those below it that have ended. */
@@ -34,19 +35,15 @@ const subAgentInput = z.object({
 /** The sub-agents of one session as its tools (B-7): each call is a session with a bound of its own. */
 export class SubAgents {
   private readonly options: SubAgentsOptions;
-  private readonly running = new Set<Session>();
+  private running: Session[] = [];
   private granted = 0;
 
   constructor(options: SubAgentsOptions) {
     this.options = options;
   }
 
-  get lineage(): Lineage {
-    return this.options.lineage;
-  }
-
   tool(name: string, agent: Agent): CatalogTool {
-    const { depth, maxDepth } = this.options.lineage;
+    const { depth, maxDepth } = this.options;
     const schema = compileSchema(subAgentInput, `agents.${name}`);
     const described =
       agent.definition.description ?? `Gives a task to the agent ${agent.name}, and gives its report back.`;
@@ -80,7 +77,7 @@ export class SubAgents {
 
   /** Once every session below has ended, also those whose call was answered before. */
   async close(): Promise<void> {
-    await Promise.all([...this.running].map((session) => session.result));
+    await Promise.all(this.running.map((session) => session.result));
   }
 
   private async run(name: string, agent: Agent, prompt: string, run: ToolRun): Promise<unknown> {
@@ -94,9 +91,9 @@ export class SubAgents {
     }
     this.granted += grant;
     const session = start(agent, name, prompt, { ...budgetLeft(), requests: grant }, run);
-    this.running.add(session);
+    this.running.push(session);
     const result = await session.result;
-    this.running.delete(session);
+    this.running = this.running.filter((one) => one !== session);
     this.granted -= grant;
     ended(name, run.callId, result);
     const { requests, tokens, costUsd } = result.counters.tree;
