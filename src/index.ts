@@ -40,6 +40,7 @@ export type { ToolContext } from './tools/catalog.ts';
 export type { FunctionTool, LocalTool } from './tools/local.ts';
 export type { McpServerConfig, McpServerDefinition } from './tools/mcp-definition.ts';
 export { type McpPool, mcpPool } from './tools/mcp-pool.ts';
+export { type OpenApiOptions, openApiTools } from './tools/openapi.ts';
 export {
   type PastCall,
   type PolicyCall,
@@ -48,4 +49,5 @@ export {
   requires,
   type ToolPolicy,
 } from './tools/policies.ts';
+export { type RestAuth, type RestToolOptions, restTool } from './tools/rest.ts';
 export { ToolError } from './tools/result.ts';

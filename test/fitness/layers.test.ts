@@ -23,10 +23,12 @@ describe('the two rooms', () => {
 
   it('third-party packages are imported where their adapters are, and nowhere else', () => {
     const homes: Record<string, RegExp> = {
-      ai: /^src\/(model\/|tools\/local\.ts)/,
+      ai: /^src\/(model\/|tools\/(local|rest)\.ts)/,
       pino: /^src\/observe\/log\.ts$/,
       ajv: /^src\/model\/schema\.ts$/,
-      yaml: /^src\/cli\//,
+      yaml: /^src\/(cli\/|tools\/openapi\.ts)/,
+      undici: /^src\/tools\/http-request\.ts$/,
+      '@apidevtools': /^src\/tools\/openapi\.ts$/,
       '@modelcontextprotocol': /^src\/(tools\/mcp|serve\/)/,
       xstate: /^src\/(start-session|cli\/)/,
     };

@@ -1,0 +1,201 @@
+import { lookup as systemLookup } from 'node:dns';
+import { BlockList, isIP, type LookupFunction } from 'node:net';
+import type { Agent } from 'undici';
+import { ToolError } from './result.ts';
+
+/** Where requests may go, and how much they may bring. */
+export type HttpPolicy = {
+  /** Hosts that may be asked: `api.example.com`, `*.example.com`, with `:port` only that port. Default: any public one. */
+  allowedHosts?: readonly string[];
+  /** Whether loopback, private and link-local addresses may be asked; default false. */
+  allowPrivate?: boolean;
+  /** Bytes of a response that are read; default 5 MiB. */
+  maxBytes?: number;
+};
+
+export type HttpRequest = {
+  method: string;
+  url: URL;
+  headers: Record<string, string>;
+  /** Names of headers that another host must not see, in lower case. */
+  credentials: ReadonlySet<string>;
+  body: string | Uint8Array | FormData | null;
+  signal: AbortSignal;
+};
+
+export type HttpResponse = {
+  status: number;
+  statusText: string;
+  contentType: string;
+  bytes: Buffer;
+  /** The response was longer than what was read of it. */
+  cut: boolean;
+};
+
+const mostRedirects = 5;
+const defaultMaxBytes = 5 * 1_024 * 1_024;
+const alwaysPrivate = ['authorization', 'cookie', 'proxy-authorization'];
+
+/** Addresses that are not the public internet: reaching them needs `allowPrivate`. */
+const notPublic = new BlockList();
+for (const [network, prefix] of [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['224.0.0.0', 3],
+] as const) {
+  notPublic.addSubnet(network, prefix, 'ipv4');
+}
+for (const [network, prefix] of [
+  ['::', 127],
+  ['64:ff9b::', 96],
+  ['fc00::', 7],
+  ['fe80::', 10],
+  ['ff00::', 8],
+] as const) {
+  notPublic.addSubnet(network, prefix, 'ipv6');
+}
+
+/**
+ * Sends a request within a policy. A redirect is followed within the policy too, and another origin does not get the
+ * credentials. Every address is checked when it is connected to, so that no name can be pointed elsewhere in between.
+ */
+export async function httpRequest(request: HttpRequest, policy: HttpPolicy): Promise<HttpResponse> {
+  const { fetch, ...agentOf } = await loadAgents();
+  let { method, url } = request;
+  let { headers, body } = await ready(request);
+  for (let hop = 0; ; hop += 1) {
+    checkUrl(url, policy);
+    const response = await fetch(url, {
+      method,
+      headers,
+      redirect: 'manual',
+      signal: request.signal,
+      dispatcher: policy.allowPrivate === true ? agentOf.open : agentOf.public,
+      ...(body !== null && { body }),
+    }).catch((error) => {
+      throw request.signal.aborted ? error : new ToolError(`${method} ${shownUrl(url)} failed: ${causeOf(error)}`);
+    });
+    const location = response.headers.get('location');
+    if (response.status < 300 || response.status >= 400 || location === null) {
+      const maxBytes = policy.maxBytes ?? defaultMaxBytes;
+      const { bytes, cut } = await readUpTo(response.body, maxBytes);
+      const { status, statusText } = response;
+      return { status, statusText, contentType: response.headers.get('content-type') ?? '', bytes, cut };
+    }
+    await response.body?.cancel();
+    if (hop === mostRedirects)
+      throw new ToolError(`${shownUrl(request.url)} redirects more than ${mostRedirects} times.`);
+    if (!URL.canParse(location, url.href)) throw new ToolError(`${shownUrl(url)} redirects to what is no URL.`);
+    const next = new URL(location, url);
+    if (next.origin !== url.origin) headers = withoutCredentials(headers, request.credentials);
+    if (response.status === 303 || (response.status < 303 && method === 'POST')) {
+      method = 'GET';
+      body = null;
+      headers = without(headers, ['content-type', 'content-length']);
+    }
+    url = next;
+  }
+}
+
+/** A form becomes bytes, and says how its parts are told apart. */
+async function ready({
+  headers,
+  body,
+}: HttpRequest): Promise<{ headers: Record<string, string>; body: string | Uint8Array | null }> {
+  if (!(body instanceof FormData)) return { headers: { ...headers }, body };
+  const form = new Response(body);
+  const type = form.headers.get('content-type') ?? 'multipart/form-data';
+  return { headers: { ...headers, 'content-type': type }, body: new Uint8Array(await form.arrayBuffer()) };
+}
+
+/** A URL as it may be shown: a query may carry a key. */
+export function shownUrl(url: URL): string {
+  return `${url.origin}${url.pathname}`;
+}
+
+function checkUrl(url: URL, { allowedHosts, allowPrivate }: HttpPolicy): void {
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    throw new ToolError(`${url.protocol} is not allowed: http and https are.`);
+  }
+  if (allowedHosts !== undefined && !allowedHosts.some((allowed) => hostMatches(url, allowed))) {
+    throw new ToolError(`The host ${url.host} is not allowed: ${allowedHosts.join(', ')} are.`);
+  }
+  const address = url.hostname.replace(/^\[|\]$/g, '');
+  if (allowPrivate !== true && isPrivate(address)) throw new ToolError(privateText(address));
+}
+
+function hostMatches(url: URL, allowed: string): boolean {
+  const [, name = '', port] = /^(.*?)(?::(\d+))?$/.exec(allowed.toLowerCase()) ?? [];
+  if (port !== undefined && port !== (url.port || (url.protocol === 'https:' ? '443' : '80'))) return false;
+  return name.startsWith('*.') ? url.hostname.endsWith(name.slice(1)) : url.hostname === name;
+}
+
+function isPrivate(address: string): boolean {
+  const family = isIP(address);
+  return family !== 0 && notPublic.check(address, family === 4 ? 'ipv4' : 'ipv6');
+}
+
+function privateText(address: string): string {
+  return `The address ${address} is not public: asking it needs allowPrivate.`;
+}
+
+/** Looks a name up, and refuses it if any of its addresses is not public. */
+const publicLookup: LookupFunction = (hostname, options, callback) => {
+  systemLookup(hostname, { ...options, all: true }, (error, addresses) => {
+    const refused = addresses?.find(({ address }) => isPrivate(address));
+    const [first] = addresses ?? [];
+    if (error !== null) callback(error, '', 0);
+    else if (refused !== undefined) callback(new Error(privateText(refused.address)), '', 0);
+    else if (options.all === true) callback(null, addresses);
+    else callback(null, first?.address ?? '', first?.family ?? 0);
+  });
+};
+
+type Agents = { fetch: typeof import('undici').fetch; public: Agent; open: Agent };
+let agents: Promise<Agents> | null = null;
+
+/** Loaded at the first request, so that nobody else pays for it. */
+function loadAgents(): Promise<Agents> {
+  agents ??= import('undici').then(({ Agent: NewAgent, fetch }) => ({
+    fetch,
+    public: new NewAgent({ connect: { lookup: publicLookup } }),
+    open: new NewAgent(),
+  }));
+  return agents;
+}
+
+function withoutCredentials(headers: Record<string, string>, credentials: ReadonlySet<string>): Record<string, string> {
+  return without(headers, [...alwaysPrivate, ...credentials]);
+}
+
+function without(headers: Record<string, string>, names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !names.includes(name.toLowerCase())));
+}
+
+async function readUpTo(
+  body: AsyncIterable<Uint8Array> | null,
+  maxBytes: number,
+): Promise<{ bytes: Buffer; cut: boolean }> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body ?? []) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > maxBytes) return { bytes: Buffer.concat(chunks).subarray(0, maxBytes), cut: true };
+  }
+  return { bytes: Buffer.concat(chunks), cut: false };
+}
+
+function causeOf(error: unknown): string {
+  const messages: string[] = [];
+  for (let cause = error; cause instanceof Error; cause = cause.cause)
+    if (cause.message !== '') messages.push(cause.message);
+  return messages.at(-1) ?? String(error);
+}

@@ -1,0 +1,231 @@
+import type { JSONSchema7 } from '@ai-sdk/provider';
+import type { HttpPolicy } from './http-request.ts';
+import type { LocalTool } from './local.ts';
+import { encoded, filled, type RestAuth, type RestCall, restLike, textOf } from './rest.ts';
+
+/** What is read of a document; all of it was validated by the parser before. */
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+export type JsonRecord = { [key: string]: Json };
+
+export type Operation = {
+  api: JsonRecord;
+  path: string;
+  method: string;
+  operation: JsonRecord;
+  /** Parameters of all operations of the path. */
+  shared: readonly Json[];
+  baseUrl: string;
+  auth: RestAuth | undefined;
+  policy: HttpPolicy;
+  needsApproval: boolean;
+};
+
+type Parameter = {
+  name: string;
+  in: string;
+  /** Its field in the tool's input: the name, unless two parameters share it. */
+  field: string;
+  required: boolean;
+  style: string;
+  explode: boolean;
+  schema: JsonRecord;
+  description: string;
+};
+
+const bodyTypes = [/json/, /^application\/x-www-form-urlencoded/, /^multipart\/form-data/, /^text\//, /.*/];
+
+/** One operation as a tool: its parameters and its body are the input. Null: it has a path parameter that nobody declared. */
+export function operationTool(given: Operation): LocalTool | null {
+  const { api, path, method, operation, baseUrl, auth, policy, needsApproval } = given;
+  const parameters = parametersOf(list(operation.parameters), given.shared);
+  const content = record(record(operation.requestBody ?? {}).content ?? {});
+  const bodyType = bodyTypes.flatMap((pattern) => Object.keys(content).find((type) => pattern.test(type)) ?? [])[0];
+  const bodySchema = bodyType === undefined ? null : record(record(content[bodyType]).schema ?? {});
+  const bodyRequired = record(operation.requestBody ?? {}).required === true;
+  const declared = new Set(parameters.filter((one) => one.in === 'path').map((one) => one.name));
+  if ([...path.matchAll(/\{([^{}]+)\}/g)].some(([, name = '']) => !declared.has(name))) return null;
+
+  const properties: JsonRecord = {};
+  for (const { field, schema, description } of parameters) {
+    properties[field] = { ...record(jsonSchemaOf(schema)), ...(description !== '' && { description }) };
+  }
+  if (bodySchema !== null) properties.body = jsonSchemaOf(bodySchema);
+  const required = [
+    ...parameters.filter((one) => one.required).map((one) => one.field),
+    ...(bodySchema !== null && bodyRequired ? ['body'] : []),
+  ];
+  const input = withDefinitions({ type: 'object', properties, required, additionalProperties: false }, api);
+  const about = [operation.summary, operation.description].filter((text) => typeof text === 'string' && text !== '');
+  return restLike({
+    method,
+    description: about.join('\n') || `${method} ${path}`,
+    input,
+    auth,
+    policy,
+    needsApproval,
+    call: (values) => callOf(`${baseUrl}${path}`, parameters, bodyType ?? null, values),
+  });
+}
+
+/** The operation's own parameters come before those of its path; two of one name in different places both have a field. */
+function parametersOf(own: readonly Json[], shared: readonly Json[]): Parameter[] {
+  const found: Parameter[] = [];
+  for (const json of [...own, ...shared]) {
+    const { name, in: where, required, style, explode, schema, content, description } = record(json);
+    if (typeof name !== 'string' || typeof where !== 'string') continue;
+    if (found.some((one) => one.name === name && one.in === where)) continue;
+    const usual = where === 'query' || where === 'cookie' ? 'form' : 'simple';
+    const kind = typeof style === 'string' ? style : usual;
+    found.push({
+      name,
+      in: where,
+      field: found.some((one) => one.field === name) || name === 'body' ? `${name}_${where}` : name,
+      required: required === true || where === 'path',
+      style: content === undefined ? kind : 'json',
+      explode: typeof explode === 'boolean' ? explode : kind === 'form',
+      schema: record(schema ?? record(Object.values(record(content ?? {}))[0] ?? {}).schema ?? {}),
+      description: typeof description === 'string' ? description : '',
+    });
+  }
+  return found;
+}
+
+function callOf(
+  template: string,
+  parameters: readonly Parameter[],
+  bodyType: string | null,
+  values: Record<string, unknown>,
+): RestCall {
+  const present = parameters.filter(({ field }) => values[field] !== undefined);
+  const inPath = present.filter((one) => one.in === 'path');
+  const { text } = filled(
+    template,
+    Object.fromEntries(inPath.map((one) => [one.name, simple(values[one.field], one.explode)])),
+  );
+  const url = new URL(text);
+  const headers: Record<string, string> = { accept: 'application/json, */*;q=0.8' };
+  const cookies: string[] = [];
+  for (const parameter of present) {
+    const value = values[parameter.field];
+    if (parameter.in === 'query') {
+      for (const [name, one] of queryPairs(parameter, value)) url.searchParams.append(name, one);
+    } else if (parameter.in === 'header') {
+      headers[parameter.name.toLowerCase()] = simple(value, parameter.explode).replace(/[\r\n]+/g, ' ');
+    } else if (parameter.in === 'cookie') {
+      cookies.push(`${parameter.name}=${encodeURIComponent(simple(value, false))}`);
+    }
+  }
+  if (cookies.length > 0) headers.cookie = cookies.join('; ');
+  return { url, ...bodyOf(bodyType, values.body, headers) };
+}
+
+/** The styles of OpenAPI for values in a query. */
+function queryPairs({ name, style, explode }: Parameter, value: unknown): [string, string][] {
+  if (style === 'json') return [[name, JSON.stringify(value)]];
+  if (Array.isArray(value)) {
+    if (explode && style !== 'deepObject') return value.map((one) => [name, textOf(one)]);
+    const separator = style === 'spaceDelimited' ? ' ' : style === 'pipeDelimited' ? '|' : ',';
+    return [[name, value.map(textOf).join(separator)]];
+  }
+  if (typeof value === 'object' && value !== null) {
+    const entries = Object.entries(value);
+    if (style === 'deepObject') return entries.map(([key, one]) => [`${name}[${key}]`, textOf(one)]);
+    if (explode) return entries.map(([key, one]) => [key, textOf(one)]);
+    return [[name, entries.flatMap(([key, one]) => [key, textOf(one)]).join(',')]];
+  }
+  return [[name, textOf(value)]];
+}
+
+/** The `simple` style: lists by commas, objects by commas or `key=value`. */
+function simple(value: unknown, explode: boolean): string {
+  if (Array.isArray(value)) return value.map(textOf).join(',');
+  if (typeof value !== 'object' || value === null) return textOf(value);
+  return Object.entries(value)
+    .map(([key, one]) => `${key}${explode ? '=' : ','}${textOf(one)}`)
+    .join(',');
+}
+
+function bodyOf(
+  type: string | null,
+  body: unknown,
+  headers: Record<string, string>,
+): Pick<RestCall, 'headers' | 'body'> {
+  if (type === null || body === undefined) return { headers, body: null };
+  const fields = typeof body === 'object' && body !== null ? Object.entries(body) : [];
+  if (/json/.test(type)) return { headers: { ...headers, 'content-type': type }, body: JSON.stringify(body) };
+  if (/^application\/x-www-form-urlencoded/.test(type)) {
+    const form = new URLSearchParams();
+    for (const [name, value] of fields) for (const one of [value].flat()) form.append(name, textOf(one));
+    return { headers: { ...headers, 'content-type': type }, body: form.toString() };
+  }
+  if (/^multipart\/form-data/.test(type)) {
+    const form = new FormData();
+    for (const [name, value] of fields) for (const one of [value].flat()) form.append(name, textOf(one));
+    return { headers, body: form };
+  }
+  return encoded(typeof body === 'string' ? body : textOf(body), { ...headers, 'content-type': type });
+}
+
+/** A schema of OpenAPI 3.0 as JSON Schema; those of 3.1 are JSON Schema. What only documents and the like use is left out. */
+function jsonSchemaOf(schema: Json): Json {
+  if (Array.isArray(schema)) return schema.map(jsonSchemaOf);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const { nullable, exclusiveMinimum, exclusiveMaximum, minimum, maximum, ...rest } = schema;
+  const { discriminator: _, xml: __, example: ___, externalDocs: ____, ...kept } = rest;
+  const converted: JsonRecord = {};
+  for (const [key, value] of Object.entries(kept)) {
+    converted[key] = ['enum', 'const', 'default', 'examples', 'required'].includes(key) ? value : jsonSchemaOf(value);
+  }
+  Object.assign(converted, limitOf('exclusiveMinimum', 'minimum', exclusiveMinimum, minimum));
+  Object.assign(converted, limitOf('exclusiveMaximum', 'maximum', exclusiveMaximum, maximum));
+  if (nullable !== true) return converted;
+  if (Array.isArray(converted.enum)) converted.enum = [...new Set([...converted.enum, null])];
+  return typeof converted.type === 'string'
+    ? { ...converted, type: [converted.type, 'null'] }
+    : { anyOf: [converted, { type: 'null' }] };
+}
+
+/** In 3.0 `exclusiveMinimum` says of `minimum` that it is exclusive; in JSON Schema it is the limit. */
+function limitOf(
+  exclusiveName: string,
+  name: string,
+  exclusive: Json | undefined,
+  limit: Json | undefined,
+): JsonRecord {
+  if (exclusive === true && limit !== undefined) return { [exclusiveName]: limit };
+  return {
+    ...(limit !== undefined && { [name]: limit }),
+    ...(typeof exclusive === 'number' && { [exclusiveName]: exclusive }),
+  };
+}
+
+/** References that are left (schemas that hold themselves) lead to definitions that the tool brings along. */
+function withDefinitions(input: JsonRecord, api: JsonRecord): JSONSchema7 {
+  const schemas = record(record(api.components ?? {}).schemas ?? {});
+  const $defs: JsonRecord = {};
+  const lead = (value: Json): Json => {
+    if (Array.isArray(value)) return value.map(lead);
+    if (typeof value !== 'object' || value === null) return value;
+    const led: JsonRecord = {};
+    for (const [key, inner] of Object.entries(value)) {
+      const name = key === '$ref' ? /^#\/components\/schemas\/([^/]+)$/.exec(String(inner))?.[1] : undefined;
+      led[key] = name === undefined ? lead(inner) : `#/$defs/${name}`;
+      if (name === undefined || Object.hasOwn($defs, name)) continue;
+      $defs[name] = {};
+      $defs[name] = lead(jsonSchemaOf(schemas[name] ?? {}));
+    }
+    return led;
+  };
+  const led = lead(input);
+  const schema: JSONSchema7 = JSON.parse(JSON.stringify(led));
+  return Object.keys($defs).length === 0 ? schema : { ...schema, $defs: JSON.parse(JSON.stringify($defs)) };
+}
+
+/** An object of the document; anything else has no fields. */
+export function record(value: Json | undefined): JsonRecord {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+}
+
+export function list(value: Json | undefined): Json[] {
+  return Array.isArray(value) ? value : [];
+}

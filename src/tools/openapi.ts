@@ -1,0 +1,128 @@
+import { readFile } from 'node:fs/promises';
+import { messageOf, PawlError, shown } from '../errors.ts';
+import type { HttpPolicy } from './http-request.ts';
+import type { LocalTool } from './local.ts';
+import { type Json, type JsonRecord, list, operationTool, record } from './openapi-operation.ts';
+import type { RestAuth } from './rest.ts';
+
+export type OpenApiOptions = HttpPolicy & {
+  /** Operations to take: ids, or `GET /pets/{id}`; default all. */
+  include?: readonly string[];
+  /** Operations to leave out. */
+  exclude?: readonly string[];
+  /** Where the service is; default the document's first server. */
+  baseUrl?: string;
+  /** A key without a name goes where the document's own key scheme says. */
+  auth?: RestAuth | { key: string };
+  /** Which operations somebody has to approve; default none. */
+  needsApproval?: boolean | readonly string[];
+};
+
+const methods = ['get', 'put', 'post', 'delete', 'patch', 'head'] as const;
+
+/**
+ * The operations of an OpenAPI 3.0 or 3.1 document as tools, by their operation ids. `document` is the document, or the
+ * path of its file (JSON or YAML). Rejects with `invalid_tool` for a document that is none; references to other files are
+ * not followed.
+ */
+export async function openApiTools(
+  document: string | object,
+  options: OpenApiOptions = {},
+): Promise<Record<string, LocalTool>> {
+  const api = await readDocument(document);
+  const { include, exclude = [] } = options;
+  const baseUrl = baseUrlOf(api, options.baseUrl);
+  const auth = authOf(api, options.auth);
+  const tools: Record<string, LocalTool> = {};
+  const known: string[] = [];
+  for (const [path, item] of Object.entries(record(api.paths))) {
+    for (const method of methods) {
+      const operation = record(item)[method];
+      if (operation === undefined) continue;
+      const own = record(operation);
+      const id = typeof own.operationId === 'string' ? own.operationId : '';
+      const names = [id, `${method.toUpperCase()} ${path}`].filter((name) => name !== '');
+      known.push(...names);
+      const isNamed = (list: readonly string[]) => names.some((name) => list.includes(name));
+      if ((include !== undefined && !isNamed(include)) || isNamed(exclude)) continue;
+      const { needsApproval = false } = options;
+      const made = operationTool({
+        api,
+        path,
+        method: method.toUpperCase(),
+        operation: own,
+        shared: list(record(item).parameters),
+        baseUrl,
+        auth,
+        policy: options,
+        needsApproval: typeof needsApproval === 'boolean' ? needsApproval : isNamed(needsApproval),
+      });
+      if (made !== null) tools[uniqueName(id || `${method}_${path}`, tools)] = made;
+    }
+  }
+  const unknown = [...(include ?? []), ...exclude].find((name) => !known.includes(name));
+  if (unknown === undefined) return tools;
+  throw new PawlError('invalid_tool', `${unknown} is no operation of the document: there are ${known.join(', ')}.`);
+}
+
+async function readDocument(document: string | object): Promise<JsonRecord> {
+  // Loaded at need, so that nobody else pays for them.
+  const [{ default: SwaggerParser }, { parse }] = await Promise.all([
+    import('@apidevtools/swagger-parser'),
+    import('yaml'),
+  ]);
+  try {
+    const parsed: JsonRecord =
+      typeof document === 'string' ? parse(await readFile(document, 'utf8')) : structuredClone(document);
+    if (typeof parsed !== 'object' || !/^3\.[01]\./.test(String(parsed?.openapi))) {
+      throw new Error(`openapi is ${shown(parsed?.openapi)}, and 3.0 and 3.1 are allowed`);
+    }
+    const api: unknown = await SwaggerParser.validate(parsed as never, {
+      resolve: { external: false },
+      dereference: { circular: 'ignore' },
+    });
+    return record(api as Json);
+  } catch (error) {
+    const where = typeof document === 'string' ? document : 'it';
+    throw new PawlError('invalid_tool', `The OpenAPI document cannot be used (${where}): ${messageOf(error)}.`, {
+      cause: error,
+    });
+  }
+}
+
+function baseUrlOf(api: JsonRecord, given: string | undefined): string {
+  const server = record(list(api.servers)[0] ?? {});
+  const variables = record(server.variables ?? {});
+  const told = typeof server.url === 'string' ? server.url : '';
+  const url = given ?? told.replace(/\{([^{}]+)\}/g, (_, name) => String(record(variables[name] ?? {}).default ?? ''));
+  if (URL.canParse(url) && /^https?:/.test(url)) return url.replace(/\/+$/, '');
+  throw new PawlError(
+    'invalid_tool',
+    `baseUrl is ${shown(url)}: an http or https URL is needed, since the document names none.`,
+  );
+}
+
+/** A key alone goes where the document's first key scheme puts it. */
+function authOf(api: JsonRecord, auth: OpenApiOptions['auth']): RestAuth | undefined {
+  if (auth === undefined || !('key' in auth) || 'name' in auth) return auth;
+  const schemes = Object.values(record(record(api.components ?? {}).securitySchemes ?? {})).map(record);
+  const scheme = schemes.find(({ type, in: where }) => type === 'apiKey' && where !== 'cookie');
+  if (scheme === undefined || typeof scheme.name !== 'string') {
+    throw new PawlError(
+      'invalid_tool',
+      'auth.key has no name, and the document has no scheme that says where a key goes: give name and in.',
+    );
+  }
+  return { key: auth.key, name: scheme.name, in: scheme.in === 'query' ? 'query' : 'header' };
+}
+
+function uniqueName(wanted: string, taken: Record<string, unknown>): string {
+  const clean =
+    wanted
+      .replace(/[^A-Za-z0-9_-]+/g, '_')
+      .replace(/^_+|_+$/g, '')
+      .slice(0, 60) || 'operation';
+  let name = clean;
+  for (let copy = 2; Object.hasOwn(taken, name); copy += 1) name = `${clean}_${copy}`;
+  return name;
+}

@@ -1,0 +1,186 @@
+import type { JSONSchema7 } from '@ai-sdk/provider';
+import { type FlexibleSchema, jsonSchema, tool } from 'ai';
+import { PawlError, shown } from '../errors.ts';
+import type { AnySchema } from '../model/schema.ts';
+import { type HttpPolicy, type HttpResponse, httpRequest, shownUrl } from './http-request.ts';
+import type { LocalTool } from './local.ts';
+import { ToolError } from './result.ts';
+
+/** Credentials of a service. A key goes into the header or query parameter `name`. */
+export type RestAuth =
+  | { bearer: string }
+  | { basic: { username: string; password: string } }
+  | { key: string; name: string; in?: 'header' | 'query' };
+
+type RestInput = Record<string, unknown>;
+
+export type RestToolOptions = HttpPolicy & {
+  method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Each `{name}` in it is filled from the input's field of that name. */
+  url: string;
+  description?: string;
+  /** The schema of the input, an object. */
+  input: AnySchema;
+  headers?: Record<string, string> | ((input: RestInput) => Record<string, string>);
+  /**
+   * The body. Default: what of the input is not in the URL, as JSON; of GET, HEAD and DELETE it becomes the query. A value
+   * that is neither a string nor bytes is sent as JSON.
+   */
+  body?: (input: RestInput) => unknown;
+  auth?: RestAuth;
+  needsApproval?: boolean;
+};
+
+/** What a call sends; the two kinds of REST tools differ in how they make it of the input. */
+export type RestCall = {
+  url: URL;
+  headers: Record<string, string>;
+  body: string | Uint8Array | FormData | null;
+};
+
+/**
+ * A tool that asks an HTTP service. An answer of 400 and above is a failed result with status and body. Throws
+ * `invalid_tool` for a URL that cannot be.
+ */
+export function restTool(options: RestToolOptions): LocalTool {
+  const { method, url, description = `${method} ${url}`, input, auth, needsApproval = false } = options;
+  const probe = url.replace(/\{[^{}]*\}/g, 'x');
+  if (!URL.canParse(probe) || !/^https?:$/.test(new URL(probe).protocol)) {
+    throw new PawlError(
+      'invalid_tool',
+      `url is ${shown(url)}: an http or https URL is allowed, with {name} for fields of the input.`,
+    );
+  }
+  return restLike({
+    method,
+    description,
+    input,
+    auth,
+    policy: options,
+    needsApproval,
+    call: (given) => callOf(options, given),
+  });
+}
+
+export type RestLike = {
+  method: string;
+  description: string;
+  input: AnySchema;
+  auth: RestAuth | undefined;
+  policy: HttpPolicy;
+  needsApproval: boolean;
+  call: (input: RestInput) => RestCall;
+};
+
+/** The tool around a call: credentials in, answer out. */
+export function restLike({ method, description, input, auth, policy, needsApproval, call }: RestLike): LocalTool {
+  const secrets = secretsOfAuth(auth);
+  const clean = (text: string) => secrets.reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text);
+  return tool({
+    description,
+    inputSchema: asFlexible(input),
+    needsApproval,
+    execute: async (given: RestInput, { abortSignal }) => {
+      const { url, headers, body } = call(given);
+      const credentials = authorize(auth, url, headers);
+      const signal = abortSignal ?? new AbortController().signal;
+      const response = await httpRequest({ method, url, headers, credentials, body, signal }, policy);
+      const content = contentOf(response, clean);
+      if (response.status < 400) return content;
+      const { status, statusText } = response;
+      throw new ToolError(clean(`${method} ${shownUrl(url)} answered ${status} ${statusText}`.trim()), {
+        status,
+        body: JSON.parse(JSON.stringify(content ?? null)),
+      });
+    },
+  });
+}
+
+function asFlexible(input: AnySchema): FlexibleSchema<RestInput> {
+  const isPlain = typeof input === 'object' && !('~standard' in input) && !('jsonSchema' in input);
+  return (isPlain ? jsonSchema(input as JSONSchema7) : input) as FlexibleSchema<RestInput>;
+}
+
+function callOf({ method, url: template, headers, body }: RestToolOptions, input: RestInput): RestCall {
+  const { text, used } = filled(template, input);
+  const url = new URL(text);
+  const rest = Object.entries(input).filter(([name, value]) => !used.has(name) && value !== undefined);
+  const own = typeof headers === 'function' ? headers(input) : (headers ?? {});
+  const withHeaders = { accept: 'application/json, text/*;q=0.9, */*;q=0.8', ...own };
+  if (body === undefined && ['GET', 'HEAD', 'DELETE'].includes(method)) {
+    for (const [name, value] of rest) for (const one of [value].flat()) url.searchParams.append(name, textOf(one));
+    return { url, headers: withHeaders, body: null };
+  }
+  return { url, ...encoded(body === undefined ? Object.fromEntries(rest) : body(input), withHeaders) };
+}
+
+/** A body as it goes over the wire: JSON, but for texts and bytes. */
+export function encoded(
+  body: unknown,
+  headers: Record<string, string>,
+): { headers: Record<string, string>; body: string | Uint8Array | null } {
+  if (body === undefined || body === null) return { headers, body: null };
+  if (typeof body === 'string' || body instanceof Uint8Array) return { headers, body };
+  return { headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) };
+}
+
+/** The template with its `{name}`s filled in, each encoded so that it stays in its place. */
+export function filled(template: string, input: RestInput): { text: string; used: Set<string> } {
+  const used = new Set<string>();
+  const text = template.replace(/\{([^{}]+)\}/g, (_, name: string) => {
+    used.add(name);
+    const value = Object.hasOwn(input, name) ? input[name] : undefined;
+    const part = value === undefined || value === null ? '' : textOf(value);
+    // A path would walk up at dots, and a missing part would ask for something else.
+    if (part === '' || part === '.' || part === '..') {
+      throw new ToolError(`${name} is ${shown(value)}: it stands in the address and may not be that.`);
+    }
+    return encodeURIComponent(part);
+  });
+  return { text, used };
+}
+
+export function textOf(value: unknown): string {
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value);
+}
+
+/** Puts the credentials where they belong; the names of headers that hold them. */
+function authorize(auth: RestAuth | undefined, url: URL, headers: Record<string, string>): Set<string> {
+  const credentials = new Set<string>();
+  if (auth === undefined) return credentials;
+  if ('bearer' in auth) headers.authorization = `Bearer ${auth.bearer}`;
+  else if ('basic' in auth) headers.authorization = `Basic ${basicOf(auth.basic)}`;
+  else if (auth.in === 'query') url.searchParams.set(auth.name, auth.key);
+  else {
+    headers[auth.name.toLowerCase()] = auth.key;
+    credentials.add(auth.name.toLowerCase());
+  }
+  return credentials;
+}
+
+function basicOf({ username, password }: { username: string; password: string }): string {
+  return Buffer.from(`${username}:${password}`).toString('base64');
+}
+
+/** A service may repeat what it was sent. */
+function secretsOfAuth(auth: RestAuth | undefined): string[] {
+  if (auth === undefined) return [];
+  if ('bearer' in auth) return [auth.bearer];
+  return 'basic' in auth ? [basicOf(auth.basic), auth.basic.password] : [auth.key];
+}
+
+function contentOf({ contentType, bytes, cut }: HttpResponse, clean: (text: string) => string): unknown {
+  if (bytes.length === 0) return 'The answer has no content.';
+  const isText =
+    /^$|^text\/|json|xml|javascript|x-www-form-urlencoded|yaml/i.test(contentType) &&
+    !bytes.subarray(0, 8_000).includes(0);
+  if (!isText) return `[${contentType || 'binary content'}, ${bytes.length} bytes${cut ? ' or more' : ''}]`;
+  const text = clean(bytes.toString('utf8'));
+  if (cut) return `${text}\n[… the answer was longer: ${bytes.length} bytes of it were read …]`;
+  if (!/json/i.test(contentType)) return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,372 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { openApiTools, PawlError, type RestToolOptions, restTool } from '../../src/index.ts';
+import { callsIn, counters, report, runOverWire, tokensOf } from '../support/session.ts';
+
+type Received = { method: string; url: string; headers: IncomingMessage['headers']; body: string };
+
+/** A service on loopback that keeps what it was asked. */
+async function service(answer: (request: Received, response: ServerResponse) => void) {
+  const received: Received[] = [];
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const { method = '', url = '', headers } = request;
+    const one = { method, url, headers, body: Buffer.concat(chunks).toString() };
+    received.push(one);
+    answer(one, response);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const close = async () => {
+    server.close();
+    server.closeAllConnections();
+    await once(server, 'close');
+  };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, received, [Symbol.asyncDispose]: close };
+}
+
+const json = (response: ServerResponse, value: unknown, status = 200) =>
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+
+const user = (url: string, over: Partial<RestToolOptions> = {}) =>
+  restTool({
+    method: 'GET',
+    url: `${url}/users/{id}`,
+    description: 'Gets a user.',
+    input: z.object({ id: z.string(), fields: z.array(z.string()).optional() }),
+    allowPrivate: true,
+    ...over,
+  });
+const ask = (input: unknown, name = 'user') => ({ calls: [{ name, input }] });
+
+describe('REST tools', () => {
+  it('fill the URL from the input, and put the rest into the query', async () => {
+    await using api = await service((_, response) => json(response, { name: 'Ann' }));
+    const { result } = await runOverWire({
+      script: [ask({ id: 'a/b ?c', fields: ['x', 'y&z'] }), report()],
+      definition: { tools: { user: user(api.url) } },
+    });
+    expect(api.received[0]?.url).toBe('/users/a%2Fb%20%3Fc?fields=x&fields=y%26z');
+    expect(callsIn(result)[0]?.result.value).toEqual({ name: 'Ann' });
+    expect(result.counters).toEqual(
+      counters({
+        turns: 2,
+        attempts: 2,
+        toolCalls: { requested: 2, answered: 2, executed: 1, succeeded: 1, acknowledged: 1 },
+        reports: { attempted: 1 },
+        tokens: tokensOf(2),
+        costUsd: null,
+      }),
+    );
+  });
+
+  it.each([404, 500])('C-3: %i is a failed result with status and body', async (status) => {
+    await using api = await service((_, response) => json(response, { error: 'no such user' }, status));
+    const { result } = await runOverWire({
+      script: [ask({ id: '1' }), report()],
+      definition: { tools: { user: user(api.url) } },
+    });
+    expect(callsIn(result)[0]).toMatchObject({
+      slug: 'tool_exec_failed',
+      result: { value: { status, body: { error: 'no such user' } } },
+    });
+  });
+
+  it('a body is JSON, unless the tool makes its own', async () => {
+    await using api = await service((_, response) => json(response, {}));
+    const input = z.object({ id: z.string(), name: z.string() });
+    await runOverWire({
+      script: [
+        { calls: [...ask({ id: '1', name: 'Ann' }).calls, ...ask({ id: '1', name: 'Ann' }, 'text').calls] },
+        report(),
+      ],
+      definition: {
+        tools: {
+          user: user(api.url, { method: 'PUT', input }),
+          text: user(api.url, {
+            method: 'POST',
+            input,
+            headers: ({ id }) => ({ 'content-type': 'text/plain', 'x-id': String(id) }),
+            body: ({ name }) => `name=${name}`,
+          }),
+        },
+      },
+    });
+    const [put, post] = api.received.toSorted((one, other) => other.method.localeCompare(one.method));
+    expect(put).toMatchObject({
+      method: 'PUT',
+      body: '{"name":"Ann"}',
+      headers: { 'content-type': 'application/json' },
+    });
+    expect(post).toMatchObject({ body: 'name=Ann', headers: { 'content-type': 'text/plain', 'x-id': '1' } });
+  });
+
+  it.each<[string, RestToolOptions['auth'], (request: Received | undefined) => unknown, string]>([
+    [
+      'bearer',
+      { bearer: 'very-secret-token' },
+      (request) => request?.headers.authorization,
+      'Bearer very-secret-token',
+    ],
+    [
+      'basic',
+      { basic: { username: 'ann', password: 'secret-word' } },
+      (request) => request?.headers.authorization,
+      `Basic ${btoa('ann:secret-word')}`,
+    ],
+    ['key', { key: 'very-secret-key', name: 'X-Key' }, (request) => request?.headers['x-key'], 'very-secret-key'],
+    [
+      'query key',
+      { key: 'very-secret-key', name: 'key', in: 'query' },
+      (request) => request?.url,
+      '/users/1?key=very-secret-key',
+    ],
+  ])(
+    'S-5: auth by %s is sent, and nothing shows it, even if the service repeats it',
+    async (_name, auth, seen, expected) => {
+      await using api = await service((request, response) =>
+        json(
+          response,
+          { error: `refused: ${request.headers.authorization ?? request.headers['x-key'] ?? request.url}` },
+          401,
+        ),
+      );
+      const { result, events, lines } = await runOverWire({
+        script: [ask({ id: '1' }), report()],
+        definition: { tools: { user: user(api.url, auth === undefined ? {} : { auth }) } },
+      });
+      expect(seen(api.received[0])).toBe(expected);
+      const everything = JSON.stringify([result, events, lines]);
+      for (const secret of ['very-secret', 'secret-word', btoa('ann:secret-word')])
+        expect(everything).not.toContain(secret);
+    },
+  );
+
+  it('a redirect to another host drops the credentials; one to the same host keeps them', async () => {
+    await using other = await service((_, response) => json(response, { here: true }));
+    await using api = await service((request, response) => {
+      const location = request.url.startsWith('/users')
+        ? '/moved'
+        : `${other.url.replace('127.0.0.1', 'localhost')}/there`;
+      response.writeHead(302, { location }).end();
+    });
+    const { result } = await runOverWire({
+      script: [ask({ id: '1' }), report()],
+      definition: { tools: { user: user(api.url, { auth: { bearer: 'very-secret' } }) } },
+    });
+    expect(api.received.map(({ headers }) => headers.authorization)).toEqual([
+      'Bearer very-secret',
+      'Bearer very-secret',
+    ]);
+    expect(other.received[0]?.headers.authorization).toBeUndefined();
+    expect(callsIn(result)[0]?.slug).toBeNull();
+  });
+
+  it.each<[string, Partial<RestToolOptions>, RegExp]>([
+    ['a private address', { allowPrivate: false }, /127\.0\.0\.1 is not public/],
+    ['a name of one', { allowPrivate: false, url: 'http://localhost:49151/users/{id}' }, /is not public/],
+    ['a host that is not allowed', { allowedHosts: ['api.example.com', '*.example.org'] }, /is not allowed/],
+    ['another port', { allowedHosts: ['127.0.0.1:1'] }, /is not allowed/],
+  ])('%s is refused before anything is sent', async (_name, policy, message) => {
+    await using api = await service((_, response) => json(response, {}));
+    const { result } = await runOverWire({
+      script: [ask({ id: '1' }), report()],
+      definition: { tools: { user: user(api.url, policy) } },
+    });
+    expect(callsIn(result)[0]).toMatchObject({
+      slug: 'tool_exec_failed',
+      result: { message: expect.stringMatching(message) },
+    });
+    expect(api.received).toHaveLength(0);
+  });
+
+  it('a redirect is held to the same policy', async () => {
+    await using api = await service((_, response) => response.writeHead(302, { location: 'ftp://x/' }).end());
+    const { result } = await runOverWire({
+      script: [ask({ id: '1' }), report()],
+      definition: { tools: { user: user(api.url) } },
+    });
+    expect(callsIn(result)[0]?.result.message).toContain('ftp: is not allowed');
+  });
+
+  it.each([['..'], ['.'], ['']])('an id of %j does not lead to another address', async (id) => {
+    await using api = await service((_, response) => json(response, {}));
+    const { result } = await runOverWire({
+      script: [ask({ id }), report()],
+      definition: { tools: { user: user(api.url) } },
+    });
+    expect(callsIn(result)[0]?.slug).toBe('tool_exec_failed');
+    expect(api.received).toHaveLength(0);
+  });
+
+  it('C-1: answers without end, without content and of any kind come out as clear results', async () => {
+    await using api = await service((request, response) => {
+      if (request.url === '/users/empty') response.writeHead(204).end();
+      else if (request.url === '/users/picture')
+        response.writeHead(200, { 'content-type': 'image/png' }).end(Buffer.alloc(9));
+      else if (request.url === '/users/broken')
+        response.writeHead(200, { 'content-type': 'application/json' }).end('{"a":');
+      else response.writeHead(200, { 'content-type': 'text/plain' }).end('x'.repeat(20_000));
+    });
+    const { result } = await runOverWire({
+      script: [{ calls: ['empty', 'picture', 'broken', 'long'].flatMap((id) => ask({ id }).calls) }, report()],
+      definition: { tools: { user: user(api.url, { maxBytes: 1_000 }) } },
+    });
+    const texts = callsIn(result).map(({ output }) => (output.type === 'text' ? output.value : ''));
+    expect(texts.slice(0, 3)).toEqual(['The answer has no content.', '[image/png, 9 bytes]', '{"a":']);
+    expect(texts[3]).toContain('1000 bytes of it were read');
+  });
+
+  it('C-1: a service that hangs, resets or is not there is answered', async () => {
+    await using api = await service((request, response) => {
+      if (request.url === '/users/reset') response.destroy();
+    });
+    const { result } = await runOverWire({
+      script: [
+        { calls: [...ask({ id: 'hang' }).calls, ...ask({ id: 'reset' }).calls, ...ask({ id: '1' }, 'gone').calls] },
+        report(),
+      ],
+      definition: {
+        tools: { user: user(api.url), gone: user('http://127.0.0.1:1') },
+        limits: { toolTimeoutMs: 200 },
+      },
+    });
+    expect(callsIn(result).map(({ slug }) => slug)).toEqual([
+      'tool_timeout',
+      'tool_exec_failed',
+      'tool_exec_failed',
+      null,
+    ]);
+  });
+
+  it('C-1: an abort reaches the request', async () => {
+    const closed = Promise.withResolvers<void>();
+    await using api = await service((_, response) => response.on('close', () => closed.resolve()));
+    const { result } = await runOverWire({
+      script: [ask({ id: '1' })],
+      definition: { tools: { user: user(api.url) } },
+      during: (event, session) => {
+        if (event.type === 'tool.started') setImmediate(() => session.abort());
+      },
+    });
+    expect(callsIn(result)[0]?.slug).toBe('aborted');
+    if (api.received.length > 0) await closed.promise;
+  });
+
+  it('a URL that cannot be is refused', () => {
+    expect(() => user('file:///etc')).toThrow(PawlError);
+    expect(() => restTool({ method: 'GET', url: 'nowhere', input: z.object({}) })).toThrow('url is "nowhere"');
+  });
+});
+
+const example = (path: string) => createRequire(import.meta.url)(`@readme/oas-examples/${path}`);
+
+describe('OpenAPI tools', () => {
+  it('the pet store: path, query and body, its key scheme, and a call that answers', async () => {
+    await using api = await service((request, response) =>
+      json(response, { method: request.method, url: request.url }),
+    );
+    const tools = await openApiTools(example('3.0/json/petstore.json'), {
+      baseUrl: `${api.url}/v2`,
+      allowPrivate: true,
+      auth: { key: 'very-secret-key' },
+      include: ['findPetsByStatus', 'getPetById', 'POST /pet'],
+    });
+    expect(Object.keys(tools).toSorted()).toEqual(['addPet', 'findPetsByStatus', 'getPetById']);
+    const { result } = await runOverWire({
+      script: [
+        {
+          calls: [
+            { name: 'findPetsByStatus', input: { status: ['sold', 'pending'] } },
+            { name: 'getPetById', input: { petId: 7 } },
+            { name: 'addPet', input: { body: { name: 'Rex', photoUrls: [] } } },
+            { name: 'addPet', input: { body: { name: 'Rex' } } },
+            { name: 'getPetById', input: { petId: 'seven' } },
+          ],
+        },
+        report(),
+      ],
+      definition: { tools },
+    });
+    expect(callsIn(result).map(({ slug }) => slug)).toEqual([
+      null,
+      null,
+      null,
+      'invalid_tool_input',
+      'invalid_tool_input',
+      null,
+    ]);
+    const asked = api.received.map(({ method, url, body }) => [method, url, body]).toSorted();
+    expect(asked).toEqual([
+      ['GET', '/v2/pet/7', ''],
+      ['GET', '/v2/pet/findByStatus?status=sold&status=pending', ''],
+      ['POST', '/v2/pet', '{"name":"Rex","photoUrls":[]}'],
+    ]);
+    expect(api.received.every(({ headers }) => headers.api_key === 'very-secret-key')).toBe(true);
+  });
+
+  it.each([
+    '3.0/json/petstore.json',
+    '3.0/json/star-trek.json',
+    '3.0/json/uspto.json',
+    '3.0/json/circular.json',
+    '3.0/json/schema-circular.json',
+    '3.0/json/parameters-style.json',
+    '3.0/json/complex-nesting.json',
+    '3.1/json/petstore.json',
+    '3.1/json/train-travel.json',
+  ])('%s becomes tools whose schemas any agent takes', async (path) => {
+    const tools = await openApiTools(example(path), { baseUrl: 'https://api.example.com' });
+    expect(Object.keys(tools).length).toBeGreaterThan(0);
+    const { result } = await runOverWire({ script: [report()], definition: { tools } });
+    expect(result.success).toBe(true);
+  });
+
+  it('the styles of a query', async () => {
+    await using api = await service((_, response) => json(response, {}));
+    const query = (name: string, more: object) => ({ name, in: 'query', schema: {}, ...more });
+    const document = {
+      openapi: '3.0.3',
+      info: { title: 'styles', version: '1' },
+      paths: {
+        '/{where}': {
+          parameters: [{ name: 'where', in: 'path', required: true, schema: { type: 'string' } }],
+          get: {
+            operationId: 'find',
+            parameters: [
+              query('a', {}),
+              query('b', { explode: false }),
+              query('c', { style: 'pipeDelimited', explode: false }),
+              query('d', { style: 'deepObject', explode: true }),
+              { name: 'where', in: 'header', schema: { type: 'string' } },
+              { name: 'sid', in: 'cookie', schema: { type: 'string' } },
+            ],
+            responses: { 200: { description: 'ok' } },
+          },
+        },
+      },
+    };
+    const tools = await openApiTools(document, { baseUrl: api.url, allowPrivate: true });
+    const input = { where: 'x y', a: [1, 2], b: [1, 2], c: [1, 2], d: { k: 'v' }, where_path: 'p', sid: 's' };
+    await runOverWire({ script: [{ calls: [{ name: 'find', input }] }, report()], definition: { tools } });
+    const [asked] = api.received;
+    expect(decodeURIComponent(asked?.url ?? '')).toBe('/p?a=1&a=2&b=1,2&c=1|2&d[k]=v');
+    expect(asked?.headers).toMatchObject({ where: 'x y', cookie: 'sid=s' });
+  });
+
+  it.each<[unknown, object, string]>([
+    [{ openapi: '2.0' }, {}, 'openapi is "2.0", and 3.0 and 3.1 are allowed'],
+    ['/no/such/file.yaml', {}, 'ENOENT'],
+    [example('3.0/json/petstore.json'), { baseUrl: 'nowhere' }, 'baseUrl is "nowhere"'],
+    [example('3.0/json/petstore.json'), { include: ['fly'] }, 'fly is no operation of the document'],
+  ])('what cannot be used is refused', async (document, options, message) => {
+    const tools = openApiTools(document as object, options);
+    await expect(tools).rejects.toThrow(PawlError);
+    await expect(tools).rejects.toThrow(message);
+  });
+});
