@@ -34,6 +34,7 @@ export type { AttemptRecord, CallRecord, TurnRecord } from './observe/records.ts
 export { type Slice, slice } from './observe/slices.ts';
 export type { ReportFormat } from './report/format.ts';
 export type { ReportDefinition } from './report/registry.ts';
+export { type ServedAgent, type ServeMcpOptions, serveMcp } from './serve/serve-mcp.ts';
 export type { Session, SessionBudget, SessionOptions, SessionReport, SessionResult } from './session.ts';
 export { runSession, startSession } from './start-session.ts';
 export type { ToolContext } from './tools/catalog.ts';

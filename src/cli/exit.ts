@@ -16,6 +16,8 @@ export type Flags = {
   agent: string | undefined;
   model: string | undefined;
   baseUrl: string | undefined;
+  mcp: string | undefined;
+  http: number | undefined;
   question: string | undefined;
   rehearsal: boolean;
   maxTurns: number | undefined;

@@ -6,17 +6,21 @@ import { demoCommand } from './demo.ts';
 import { exitCodes, UsageError } from './exit.ts';
 import { packageFile } from './package-root.ts';
 import { runCommand } from './run.ts';
+import { serveCommand } from './serve.ts';
 
 const usage = `pawl - LLM agent sessions that are bounded, answered and accounted for
 
 Usage:
   pawl run [options] "prompt"      run an agent on a prompt
   pawl demo [options] [directory]  answer a question about a directory (default: pawl's own docs)
+  pawl serve --mcp FILE [options]  an agent as an MCP server, over stdio or HTTP
 
 Options:
   --agent FILE          an agent: a .ts or .js module, or Markdown with front matter (run)
   --model PROVIDER:ID   the model, instead of the agent's own; with --base-url the name alone
   --base-url URL        an OpenAI-compatible server: Ollama, llama.cpp, LM Studio, vLLM
+  --mcp FILE            the agent to serve (serve)
+  --http PORT           over streamable HTTP on 127.0.0.1, instead of stdio (serve)
   --question TEXT       what to ask about the directory (demo)
   --rehearsal           the rule-based model, even where a key is set (demo)
   --max-turns N         the bound: turns
@@ -32,6 +36,8 @@ const options = {
   agent: { type: 'string' },
   model: { type: 'string' },
   'base-url': { type: 'string' },
+  mcp: { type: 'string' },
+  http: { type: 'string' },
   question: { type: 'string' },
   rehearsal: { type: 'boolean', default: false },
   'max-turns': { type: 'string' },
@@ -49,6 +55,8 @@ async function main(argv: readonly string[]): Promise<number> {
   if (values.help || command === 'help') return print(usage);
   const flags = {
     agent: values.agent,
+    mcp: values.mcp,
+    http: port(values.http),
     model: values.model,
     baseUrl: values['base-url'],
     question: values.question,
@@ -66,11 +74,13 @@ async function main(argv: readonly string[]): Promise<number> {
       return runCommand(rest, flags);
     case 'demo':
       return demoCommand(rest, flags);
+    case 'serve':
+      return serveCommand(rest, flags);
     default:
       throw new UsageError(
         command === undefined
-          ? 'A command is needed: run or demo.'
-          : `There is no command ${command}: there are run and demo.`,
+          ? 'A command is needed: run, demo or serve.'
+          : `There is no command ${command}: there are run, demo and serve.`,
       );
   }
 }
@@ -79,6 +89,12 @@ function integer(flag: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   if (!/^\d+$/.test(text)) throw new UsageError(`${flag} is ${text}: an integer of at least 1 is allowed.`);
   return Number(text);
+}
+
+function port(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^\d+$/.test(text) && Number(text) <= 65_535) return Number(text);
+  throw new UsageError(`--http is ${text}: a port from 0 to 65535 is allowed.`);
 }
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];

@@ -16,8 +16,13 @@ import { TerminalView, tame } from './view.ts';
 export async function runCommand(positionals: readonly string[], flags: Flags): Promise<number> {
   const prompt = positionals.join(' ').trim();
   if (prompt === '') throw new UsageError('A prompt is needed: pawl run "prompt".');
-  const model = await chosenModel(flags);
   const given = flags.agent === undefined ? lookingAround() : await readAgentFile(flags.agent);
+  return session(await agentOf(given, flags), prompt, flags);
+}
+
+/** The agent of a definition, with the model and the bound that the flags ask for. */
+export async function agentOf(given: AgentDefinition, flags: Flags): Promise<Agent> {
+  const model = await chosenModel(flags);
   // The agent's own models stand, unless a flag names another; a key in the environment alone does not override them.
   const overrides = flags.model !== undefined || flags.baseUrl !== undefined || (given.models ?? []).length === 0;
   const models = overrides && model !== null ? [model] : (given.models ?? []);
@@ -26,7 +31,7 @@ export async function runCommand(positionals: readonly string[], flags: Flags): 
       'No model is named: set --model, --base-url, models in the agent file, or a key such as OPENAI_API_KEY.',
     );
   }
-  return session(defineAgent(bounded({ ...given, models }, flags)), prompt, flags);
+  return defineAgent(bounded({ ...given, models }, flags));
 }
 
 function lookingAround(): AgentDefinition {

@@ -86,6 +86,7 @@ export class McpConnection {
       return result;
     } catch (error) {
       if (run.signal.aborted || error instanceof ToolError) throw error;
+      if (isInvalid(error)) throw new ToolError(`The server ${this.name} gave an answer that is no result.`);
       if (!(error instanceof McpError)) this.lose(client, messageOf(error));
       if (error instanceof McpError && error.code !== ErrorCode.ConnectionClosed) throw new ToolError(error.message);
       throw new ToolError(`The server ${this.name} was lost during the call: whether it was executed is unknown.`);
@@ -200,6 +201,11 @@ export class McpConnection {
     // What still waits for an answer of it gets an error now.
     client.close().catch(() => undefined);
   }
+}
+
+/** What came, and is not what the protocol says: the server is there. */
+function isInvalid(error: unknown): boolean {
+  return error instanceof Error && 'issues' in error;
 }
 
 /** All pages of the list; a server that pages for ever is cut off. */

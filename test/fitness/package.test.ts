@@ -69,7 +69,7 @@ describe('the packed package, in a project of its own', () => {
         `import('${entry}').then((all) => console.log(Object.keys(all).sort().join(' ')))`,
       ]).trim();
     expect(names('pawl')).toBe(
-      'PawlError ToolError defineAgent mcpPool openApiTools readBeforeWrite requires restTool runSession slice slugs startSession',
+      'PawlError ToolError defineAgent mcpPool openApiTools readBeforeWrite requires restTool runSession serveMcp slice slugs startSession',
     );
     expect(names('pawl/testing')).toBe('manualClock rehearsalModel startModelServer');
     expect(names('pawl/machines').split(' ')).toEqual(

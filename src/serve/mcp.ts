@@ -1,0 +1,201 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type Server as HttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import {
+  CallToolRequestSchema,
+  type CallToolResult,
+  ErrorCode,
+  ListToolsRequestSchema,
+  McpError,
+} from '@modelcontextprotocol/sdk/types.js';
+import { z } from 'zod';
+import type { Agent } from '../agent-definition.ts';
+import { messageOf } from '../errors.ts';
+import type { SessionEvent } from '../observe/events.ts';
+import { stderrLogger } from '../observe/log.ts';
+import type { SessionResult } from '../session.ts';
+import { startSession } from '../start-session.ts';
+import type { ServedAgent, ServeMcpOptions } from './serve-mcp.ts';
+
+const mcpPath = '/mcp';
+const mostBytes = 4 * 1_024 * 1_024;
+const input = z.strictObject({ prompt: z.string().min(1) });
+const inputSchema = {
+  type: 'object' as const,
+  properties: { prompt: { type: 'string', description: 'The task, with all that is needed to do it.' } },
+  required: ['prompt'],
+  additionalProperties: false,
+};
+
+/** Serves the agent over a transport, until it is closed or its peer is gone. */
+export async function serve(agent: Agent, options: ServeMcpOptions): Promise<ServedAgent> {
+  const { transport } = options;
+  if (transport === 'stdio') return serveTransport(agent, options, stdio());
+  if (!('http' in transport)) return serveTransport(agent, options, transport);
+  return serveHttp(agent, options, transport.http);
+}
+
+async function serveTransport(agent: Agent, options: ServeMcpOptions, transport: Transport): Promise<ServedAgent> {
+  const { server, closed } = agentServer(agent, options);
+  await server.connect(transport);
+  return { url: null, closed, close: () => server.close(), [Symbol.asyncDispose]: () => server.close() };
+}
+
+/** When the client closes our input it is gone: what runs is aborted. */
+function stdio(): Transport {
+  const transport = new StdioServerTransport();
+  process.stdin.once('end', () => void transport.close());
+  return transport;
+}
+
+/** Streamable HTTP: each client has a session, and a server of its own, by the id that it was given. */
+async function serveHttp(
+  agent: Agent,
+  options: ServeMcpOptions,
+  { port = 0, host = '127.0.0.1' }: { port?: number; host?: string },
+): Promise<ServedAgent> {
+  const transports = new Map<string, StreamableHTTPServerTransport>();
+  const open = async (): Promise<StreamableHTTPServerTransport> => {
+    const transport = new StreamableHTTPServerTransport({
+      sessionIdGenerator: () => randomUUID(),
+      onsessioninitialized: (id) => void transports.set(id, transport),
+      onsessionclosed: (id) => void transports.delete(id),
+    });
+    // The SDK's own class does not say that its callbacks may be undefined.
+    await agentServer(agent, options).server.connect(transport as Transport);
+    return transport;
+  };
+  const http = createServer((request, response) => {
+    handle(request, response).catch((error) => refuse(response, 500, messageOf(error)));
+  });
+  const handle = async (request: IncomingMessage, response: ServerResponse) => {
+    // A page in a browser must not reach a server on this machine under another name.
+    if (host === '127.0.0.1' && !isLoopbackHost(request.headers.host))
+      return refuse(response, 403, 'this host is not served');
+    if (new URL(request.url ?? '/', 'http://x').pathname !== mcpPath)
+      return refuse(response, 404, `the server is at ${mcpPath}`);
+    const id = request.headers['mcp-session-id'];
+    const known = typeof id === 'string' ? transports.get(id) : undefined;
+    if (id !== undefined && known === undefined) return refuse(response, 404, 'there is no such session');
+    await (known ?? (await open())).handleRequest(request, response, await bodyOf(request));
+  };
+  await new Promise<void>((resolve, reject) => {
+    http.once('error', reject);
+    http.listen(port, host, resolve);
+  });
+  const closed = new Promise<void>((resolve) => http.once('close', resolve));
+  const close = async () => {
+    await Promise.all([...transports.values()].map((transport) => transport.close()));
+    await closeHttp(http);
+  };
+  const { port: given } = http.address() as AddressInfo;
+  const shown = host.includes(':') ? `[${host}]` : host;
+  return { url: `http://${shown}:${given}${mcpPath}`, closed, close, [Symbol.asyncDispose]: close };
+}
+
+function isLoopbackHost(host: string | undefined): boolean {
+  return /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/.test(host ?? '');
+}
+
+function refuse(response: ServerResponse, status: number, message: string): void {
+  if (response.headersSent) response.end();
+  else {
+    const error = { jsonrpc: '2.0', error: { code: -32_000, message }, id: null };
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(error));
+  }
+}
+
+async function bodyOf(request: IncomingMessage): Promise<unknown> {
+  if (request.method !== 'POST') return undefined;
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > mostBytes) throw new Error(`the request has more than ${mostBytes} bytes`);
+  }
+  return JSON.parse(Buffer.concat(chunks).toString('utf8'));
+}
+
+function closeHttp(http: HttpServer): Promise<void> {
+  return new Promise((resolve) => {
+    http.close(() => resolve());
+    http.closeAllConnections();
+  });
+}
+
+/** One client's server: the agent is its one tool. */
+function agentServer(
+  agent: Agent,
+  { logger = stderrLogger('warn'), budget, onEvent }: ServeMcpOptions,
+): { server: Server; closed: Promise<void> } {
+  const server = new Server({ name: agent.name, version: '1.0.0' }, { capabilities: { tools: {} } });
+  const gone = new AbortController();
+  const description =
+    agent.definition.description ?? `Gives a task to the agent ${agent.name}, and gives its report back.`;
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [{ name: agent.name, description, inputSchema }] }));
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal, sendNotification }) => {
+    if (params.name !== agent.name) throw new McpError(ErrorCode.InvalidParams, `there is no tool ${params.name}`);
+    const parsed = input.safeParse(params.arguments);
+    if (!parsed.success)
+      throw new McpError(ErrorCode.InvalidParams, `the input is not { prompt }: ${parsed.error.issues[0]?.message}`);
+    const progressToken = params._meta?.progressToken;
+    let progress = 0;
+    const session = startSession(agent, {
+      prompt: parsed.data.prompt,
+      signal: AbortSignal.any([signal, gone.signal]),
+      logger,
+      ...(budget !== undefined && { budget }),
+      onEvent: (event) => {
+        const message = progressToken === undefined ? null : progressOf(event);
+        if (message !== null && progressToken !== undefined) {
+          progress += 1;
+          const notice = { method: 'notifications/progress' as const, params: { progressToken, progress, message } };
+          // A client that is gone is told nothing more.
+          sendNotification(notice).catch(() => undefined);
+        }
+        return onEvent?.(event);
+      },
+    });
+    return resultOf(await session.result);
+  });
+  const closed = new Promise<void>((resolve) => {
+    server.onclose = () => {
+      gone.abort(new Error('the client is gone'));
+      resolve();
+    };
+  });
+  return { server, closed };
+}
+
+/** What a client is told of a session that runs. */
+function progressOf(event: SessionEvent): string | null {
+  const where = event.path.length === 0 ? '' : `${event.path.join(' > ')}: `;
+  switch (event.type) {
+    case 'attempt.started':
+      return `${where}turn ${event.turn}, attempt ${event.attempt}`;
+    case 'attempt.failed':
+      return `${where}turn ${event.turn}, attempt ${event.attempt} failed: ${event.slugs.join(', ')}`;
+    case 'tool.answered':
+      return `${where}${event.name}: ${event.slug ?? 'done'}`;
+    case 'progress.reported':
+      return `${where}${event.message}`;
+    default:
+      return null;
+  }
+}
+
+function resultOf({ success, report, slugs }: SessionResult): CallToolResult {
+  const { content } = report;
+  const text = typeof content === 'string' ? content : JSON.stringify(content);
+  const isObject = typeof content === 'object' && content !== null && !Array.isArray(content);
+  return {
+    content: [{ type: 'text', text }],
+    ...(isObject && { structuredContent: { ...content } }),
+    ...(!success && { isError: true, _meta: { slugs } }),
+  };
+}

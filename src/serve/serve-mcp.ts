@@ -1,0 +1,49 @@
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { Agent } from '../agent-definition.ts';
+import { PawlError, shown } from '../errors.ts';
+import type { EventListener } from '../observe/events.ts';
+import type { Logger } from '../observe/log.ts';
+import type { SessionBudget } from '../session.ts';
+
+export type ServeMcpOptions = {
+  /**
+   * `stdio`: this process's own streams, for a client that starts it. `http`: streamable HTTP at `/mcp`; default a free port
+   * of 127.0.0.1. Or a transport that is ready.
+   */
+  transport: 'stdio' | { http: { port?: number; host?: string } } | Transport;
+  /** Default pino at level warn on stderr. */
+  logger?: Logger;
+  /** Of each call. */
+  budget?: SessionBudget;
+  /** Sees the events of all sessions. */
+  onEvent?: EventListener;
+};
+
+export type ServedAgent = {
+  /** Where it is, over HTTP; null over other transports. */
+  readonly url: string | null;
+  /** Resolves when it is closed, by whomever. */
+  readonly closed: Promise<void>;
+  /** Aborts what runs, and closes. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+};
+
+/**
+ * Exposes an agent as an MCP server with one tool, by the agent's name, whose input is `{ prompt }`: each call is a session, its
+ * progress is told, and a cancelled call is an aborted session. A session that does not succeed is a result with `isError`.
+ */
+export async function serveMcp(agent: Agent, options: ServeMcpOptions): Promise<ServedAgent> {
+  const transport: unknown = options?.transport;
+  const isKnown =
+    transport === 'stdio' ||
+    (typeof transport === 'object' && transport !== null && ('http' in transport || 'send' in transport));
+  if (!isKnown) {
+    throw new PawlError(
+      'invalid_options',
+      `transport is ${shown(transport)}: 'stdio', { http: { port, host } } or a transport is allowed.`,
+    );
+  }
+  const { serve } = await import('./mcp.ts');
+  return serve(agent, options);
+}

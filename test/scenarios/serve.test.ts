@@ -1,0 +1,172 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { defineAgent, PawlError, type SessionEvent, serveMcp } from '../../src/index.ts';
+import { rehearsalModel, startModelServer } from '../../src/testing/index.ts';
+import { callsIn, keptLog, report, runOverWire } from '../support/session.ts';
+
+const agentOf = (replies: Parameters<typeof rehearsalModel>[0], over: object = {}) =>
+  defineAgent({ name: 'helper', description: 'It helps.', models: [rehearsalModel(replies)], ...over });
+const { logger } = keptLog();
+
+async function clientOf(url: string | null): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1' });
+  const transport = new StreamableHTTPClientTransport(new URL(url ?? ''));
+  await client.connect(transport as Parameters<typeof client.connect>[0]);
+  return client;
+}
+
+describe('an agent as an MCP server', () => {
+  it('over HTTP: one tool by its name; a call is a session, its progress is told, its report comes back', async () => {
+    const agent = agentOf([{}, { calls: [{ name: 'look' }] }, report('Found it.')], { tools: { look: () => 'x' } });
+    await using served = await serveMcp(agent, { transport: { http: {} }, logger });
+    const client = await clientOf(served.url);
+    const { tools } = await client.listTools();
+    expect(tools).toMatchObject([{ name: 'helper', description: 'It helps.', inputSchema: { required: ['prompt'] } }]);
+    const progress: string[] = [];
+    const result = await client.callTool({ name: 'helper', arguments: { prompt: 'Look.' } }, undefined, {
+      onprogress: ({ message }) => progress.push(message ?? ''),
+    });
+    expect(result).toMatchObject({ content: [{ type: 'text', text: 'Found it.' }] });
+    expect(result.isError).toBeFalsy();
+    expect(progress).toEqual(
+      expect.arrayContaining(['turn 1, attempt 1', 'turn 1, attempt 1 failed: empty_response', 'look: done']),
+    );
+    await client.close();
+  });
+
+  it('a report of JSON is structured content too; a session that fails is an error with its slugs and its report', async () => {
+    const schema = z.object({ answer: z.number() });
+    await using good = await serveMcp(agentOf([report({ answer: 42 })], { report: { format: 'json', schema } }), {
+      transport: { http: {} },
+      logger,
+    });
+    await using bad = await serveMcp(agentOf([{}], { limits: { maxRetries: 1 } }), { transport: { http: {} }, logger });
+    const [one, other] = await Promise.all([clientOf(good.url), clientOf(bad.url)]);
+    const call = { name: 'helper', arguments: { prompt: 'x' } };
+    expect(await one.callTool(call)).toMatchObject({ structuredContent: { answer: 42 } });
+    expect(await other.callTool(call)).toMatchObject({
+      isError: true,
+      _meta: { slugs: ['retries_exhausted', 'empty_response'] },
+      content: [{ text: expect.stringContaining('no report was accepted') }],
+    });
+    await Promise.all([one.close(), other.close()]);
+  });
+
+  it('D-2: a cancelled call, a client that goes and a server that closes abort the session', async () => {
+    const ended: string[] = [];
+    const started = Promise.withResolvers<void>();
+    const onEvent = (event: SessionEvent) => {
+      if (event.type === 'attempt.started') started.resolve();
+      if (event.type === 'session.aborted') ended.push(event.failure.detail ?? '');
+    };
+    const agent = agentOf([{ hangs: true }]);
+    await using served = await serveMcp(agent, { transport: { http: {} }, logger, onEvent });
+    const client = await clientOf(served.url);
+    const cancel = new AbortController();
+    const cancelled = client.callTool({ name: 'helper', arguments: { prompt: 'x' } }, undefined, {
+      signal: cancel.signal,
+    });
+    cancelled.catch(() => undefined);
+    await started.promise;
+    cancel.abort();
+    await expect(cancelled).rejects.toThrow();
+    await expect.poll(() => ended.length).toBe(1);
+
+    const [mine, its] = InMemoryTransport.createLinkedPair();
+    const inMemory = await serveMcp(agent, { transport: its, logger, onEvent });
+    const peer = new Client({ name: 'test', version: '1' });
+    await peer.connect(mine);
+    peer.callTool({ name: 'helper', arguments: { prompt: 'x' } }).catch(() => undefined);
+    await expect.poll(() => served.url !== null).toBe(true);
+    await peer.ping();
+    await inMemory.close();
+    await inMemory.closed;
+    await expect.poll(() => ended.length).toBe(2);
+    await client.close();
+  });
+
+  it('what is not the tool, or not its input, is an error of the protocol; other hosts and paths are refused', async () => {
+    await using served = await serveMcp(agentOf([report()]), { transport: { http: {} }, logger });
+    const client = await clientOf(served.url);
+    await expect(client.callTool({ name: 'other', arguments: {} })).rejects.toThrow('there is no tool other');
+    await expect(client.callTool({ name: 'helper', arguments: { prompt: 7 } })).rejects.toThrow(
+      'the input is not { prompt }',
+    );
+    const url = served.url ?? '';
+    expect((await fetch(url.replace('/mcp', '/else'))).status).toBe(404);
+    expect((await fetch(url, { method: 'POST', headers: { 'mcp-session-id': 'nobody' }, body: '{}' })).status).toBe(
+      404,
+    );
+    expect((await fetch(url, { method: 'POST', body: 'no JSON' })).status).toBe(500);
+    await client.close();
+  });
+
+  it('B-7: an agent asks another one over MCP', async () => {
+    await using served = await serveMcp(agentOf([report('from below')]), { transport: { http: {} }, logger });
+    const { result } = await runOverWire({
+      script: [{ calls: [{ name: 'far__helper', input: { prompt: 'x' } }] }, report()],
+      definition: { mcpServers: { far: { url: served.url ?? '' } } },
+    });
+    expect(callsIn(result)[0]?.output).toEqual({ type: 'text', value: 'from below' });
+  });
+
+  it('a transport that cannot be is refused', async () => {
+    await expect(serveMcp(agentOf([report()]), { transport: 'pigeon' as never })).rejects.toThrow(PawlError);
+  });
+});
+
+describe('pawl serve', () => {
+  const cli = resolve('src/cli/main.ts');
+  const agentFile = () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'pawl-serve-')), 'helper.md');
+    writeFileSync(file, '---\nname: helper\n---\nYou help.\n');
+    return file;
+  };
+
+  it('over stdio, as a client starts it', async () => {
+    await using models = await startModelServer([report('by stdio')]);
+    const client = new Client({ name: 'test', version: '1' });
+    const args = [cli, 'serve', '--mcp', agentFile(), '--base-url', models.url, '--model', 'any'];
+    await client.connect(new StdioClientTransport({ command: process.execPath, args, stderr: 'ignore' }));
+    const result = await client.callTool({ name: 'helper', arguments: { prompt: 'x' } });
+    expect(result.content).toEqual([{ type: 'text', text: 'by stdio' }]);
+    await client.close();
+  });
+
+  it('over HTTP, until it is ended at the keyboard', async () => {
+    await using models = await startModelServer([report('by HTTP')]);
+    const args = [cli, 'serve', '--mcp', agentFile(), '--http', '0', '--base-url', models.url, '--model', 'any'];
+    const child: ChildProcess = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+    const [line] = await once(child.stderr ?? process.stdin, 'data');
+    const client = await clientOf(/http:\S+/.exec(String(line))?.[0] ?? null);
+    const result = await client.callTool({ name: 'helper', arguments: { prompt: 'x' } });
+    expect(result.content).toEqual([{ type: 'text', text: 'by HTTP' }]);
+    await client.close();
+    child.kill('SIGINT');
+    const [code] = await once(child, 'exit');
+    expect(code).toBe(0);
+  });
+
+  it.each([
+    [['serve'], 'An agent is needed: pawl serve --mcp agent.md.'],
+    [['serve', '--mcp', 'absent.md'], 'could not be read'],
+    [['serve', '--mcp', 'x.md', '--http', 'many'], '--http is many: a port from 0 to 65535 is allowed.'],
+  ])('%j is refused with one sentence and exit code 2', async (args, message) => {
+    const child = spawn(process.execPath, [cli, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+    let said = '';
+    child.stderr.on('data', (chunk) => {
+      said += chunk;
+    });
+    const [code] = await once(child, 'close');
+    expect([code, said]).toEqual([2, expect.stringContaining(message)]);
+  });
+});

@@ -1,0 +1,120 @@
+import { spawn } from 'node:child_process';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createInterface } from 'node:readline';
+
+type Message = {
+  id?: number;
+  method?: string;
+  params?: { name?: string; cursor?: string; arguments?: Record<string, unknown> };
+};
+/** How an answer goes out: as it should, as it is, or by the end of the server. */
+type Way = { send: (message: object) => void; raw: (text: string) => void; die: () => void };
+
+const schema = { type: 'object', properties: { text: { type: 'string' } } };
+const tool = (name: string) => ({ name, description: `It is ${name}.`, inputSchema: schema });
+const pages = [
+  ['echo', 'hang', 'die', 'flood'],
+  ['twice', 'garbage', 'change', 'huge', 'refuse', 'empty', 'odd result'],
+  ['late'],
+];
+let changed = false;
+
+/** An MCP server that misbehaves by the names of its tools. */
+function answer({ id, method, params }: Message, { send, raw, die }: Way): unknown {
+  const reply = (result: object) => send({ jsonrpc: '2.0', id, result });
+  const text = (words: string, more: object = {}) => reply({ content: [{ type: 'text', text: words }], ...more });
+  if (method === 'initialize') {
+    if (process.env.ODD_MUTE === '1') return null;
+    reply({
+      protocolVersion: '2025-06-18',
+      capabilities: { tools: { listChanged: true } },
+      serverInfo: { name: 'odd', version: '1' },
+    });
+  } else if (method === 'tools/list') {
+    const page = Number(params?.cursor ?? 0);
+    const names = [...(pages[page] ?? []), ...(changed && page === 0 ? ['added'] : [])];
+    reply({ tools: names.map(tool), ...(page + 1 < pages.length && { nextCursor: String(page + 1) }) });
+  } else if (method === 'ping') {
+    reply({});
+  } else if (method === 'tools/call') {
+    switch (params?.name) {
+      case 'hang':
+        return null;
+      case 'die':
+        return die();
+      case 'flood':
+        for (let line = 0; line < 2_000; line += 1) process.stderr.write(`noise ${'x'.repeat(1_000)}\n`);
+        return text('flooded');
+      case 'twice':
+        text('once');
+        return text('twice');
+      case 'garbage':
+        raw('this is no JSON {\n');
+        return text('after garbage');
+      case 'change':
+        changed = true;
+        send({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
+        return text('changed');
+      case 'huge':
+        return text('x'.repeat(50_000_000));
+      case 'refuse':
+        return text('it cannot be done', { isError: true });
+      case 'empty':
+        return reply({ content: [] });
+      case 'odd result':
+        return reply({ content: 'not a list' });
+      case 'late':
+        // Asked back first, though the client has not said that it can be asked.
+        send({ jsonrpc: '2.0', id: 900, method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } });
+        return text('asked back');
+      default:
+        return text(`${params?.name}: ${JSON.stringify(params?.arguments ?? {})}`);
+    }
+  }
+}
+
+/** The same over HTTP, in this process: each answer is the body of its request's response. */
+export async function oddHttpServer() {
+  let alive = true;
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    if (!alive) return response.destroy();
+    if (request.method !== 'POST') return response.writeHead(405).end();
+    const message: Message = JSON.parse(Buffer.concat(chunks).toString());
+    if (message.id === undefined) return response.writeHead(202).end();
+    response.setHeader('content-type', 'application/json');
+    answer(message, {
+      send: (sent) => {
+        if ('id' in sent && sent.id === message.id && !response.writableEnded) response.end(JSON.stringify(sent));
+      },
+      raw: (words) => response.end(words),
+      die: () => response.destroy(),
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const close = () =>
+    new Promise<void>((resolve) => {
+      alive = false;
+      changed = false;
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`, [Symbol.asyncDispose]: close };
+}
+
+if (process.argv.includes('--stdio')) {
+  // A child of its own, which a careless client would leave behind.
+  if (process.argv.includes('--with-child')) spawn('sleep', ['3600'], { stdio: 'ignore' });
+  // One that does not go when it is asked to.
+  if (process.argv.includes('--stubborn')) process.on('SIGTERM', () => undefined);
+  const lines = createInterface({ input: process.stdin });
+  const way: Way = {
+    send: (message) => void process.stdout.write(`${JSON.stringify(message)}\n`),
+    raw: (text) => void process.stdout.write(text),
+    die: () => process.exit(1),
+  };
+  lines.on('line', (line) => answer(JSON.parse(line), way));
+  if (process.argv.includes('--stubborn')) setInterval(() => undefined, 1_000);
+}
