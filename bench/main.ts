@@ -112,6 +112,7 @@ async function main(): Promise<void> {
   process.stdout.write(`flatness: a turn at ${last} turns costs ${flat.toFixed(2)} x one at 100\n`);
   await overWire();
   await waitingSessions(quick ? 1_000 : 5_000);
+  await sideBySide();
 }
 
 async function overWire(): Promise<void> {
@@ -127,6 +128,19 @@ async function overWire(): Promise<void> {
     server.disconnect();
     await once(server, 'exit');
   }
+}
+
+/** Ten calls of 200 ms in one reply. */
+async function sideBySide(): Promise<void> {
+  const slow = () => new Promise((resolve) => setTimeout(() => resolve('done'), 200));
+  const ten = (name: string) => ({ calls: Array.from({ length: 10 }, () => ({ name })) });
+  const report = { calls: [{ name: 'final_report', input: { content: 'done' } }] };
+  const definition = { name: 'bench', tools: { slow }, limits: { maxConcurrentTools: 10 } };
+  const local = defineAgent({ ...definition, models: [rehearsalModel([ten('slow'), report])] });
+  const began = performance.now();
+  const result = await runSession(local, { prompt: 'go', logger });
+  if (result.counters.toolCalls.succeeded !== 10) throw new Error('the bench went wrong');
+  process.stdout.write(`ten calls of 200 ms in one reply: ${Math.round(performance.now() - began)} ms in all\n`);
 }
 
 /** Memory of sessions that all wait for a reply. */

@@ -27,7 +27,9 @@ export class TerminalView {
   }
 
   show(event: SessionEvent): void {
-    for (const line of this.lines(event)) this.line(line);
+    // A sub-agent's session stands below the call that it answers.
+    const margin = '│  │  '.repeat(event.path.length);
+    for (const line of this.lines(event)) this.line(`${margin}${line}`);
     this.status();
   }
 
@@ -51,7 +53,7 @@ export class TerminalView {
     switch (event.type) {
       case 'session.started':
         return [
-          `${this.paint('bold', `session ${this.agent.name}`)}  ${this.paint('dim', `${event.maxTurns} turns x ${event.maxRetries} attempts = at most ${this.bound()} requests`)}`,
+          `${event.path.length === 0 ? '' : '├─ '}${this.paint('bold', `session ${clip(event.agent, 64)}`)}  ${this.paint('dim', `${event.maxTurns} turns x ${event.maxRetries} attempts = at most ${event.maxTurns * event.maxRetries} requests`)}`,
         ];
       case 'turn.started':
         return [
@@ -94,6 +96,11 @@ export class TerminalView {
         ];
       case 'session.collapsed':
         return [`├─ ${this.paint('yellow', `collapse: ${event.from} turns become ${event.to} (${event.reason})`)}`];
+      case 'server.connected':
+        return [`├─ ${this.paint('dim', `MCP server ${event.server}: ${counted(event.tools.length, 'tool')}`)}`];
+      case 'server.lost':
+      case 'server.unavailable':
+        return [`├─ ${this.paint('yellow', `MCP server ${event.server}: ${clip(event.message, 80)}`)}`];
       case 'target.excluded':
         return [`│  ├─ ${this.paint('red', `${event.target} is out: ${event.slug}`)}`];
       case 'session.stopping':
@@ -180,6 +187,14 @@ function counterRows(counters: Counters, bound: number): [string, string][] {
       'tokens',
       `${tokens.input} in, ${tokens.output} out, ${tokens.cacheRead} read from cache, ${tokens.cacheWrite} written`,
     ],
+    ...(counters.tree.sessions > 1
+      ? [
+          [
+            'whole tree',
+            `${counters.tree.sessions} sessions, ${counters.tree.requests} requests, ${counters.tree.toolCalls} tool calls`,
+          ] as [string, string],
+        ]
+      : []),
     ['cost', costUsd === null ? 'unknown (no prices given)' : `$${costUsd.toFixed(4)}`],
   ];
 }
