@@ -14,7 +14,6 @@ import {
   attemptInput,
   attemptsRemain,
   brokenAttempt,
-  budgetRemains,
   collapseRequests,
   exclusionFact,
   freshTurn,
@@ -98,7 +97,6 @@ export const turnMachine = setup({
   },
   guards: {
     attemptsRemain: ({ context }) => attemptsRemain(context),
-    budgetRemains: ({ context }) => budgetRemains(context),
     targetsRemain: ({ context }) => targetsRemain(context),
     targetIsFree: ({ context }) => nextTarget(context).kind === 'free',
     attemptWas: (_, { output, status }: { output: AttemptOutput; status: AttemptOutput['status'] }) =>
@@ -116,7 +114,6 @@ export const turnMachine = setup({
       meta: { rules: ['B-1', 'B-2', 'B-3', 'P-2', 'P-3'] },
       always: [
         { guard: not('attemptsRemain'), target: 'exhausted' },
-        { guard: not('budgetRemains'), target: 'exhausted' },
         { guard: not('targetsRemain'), target: 'exhausted' },
         { guard: 'targetIsFree', target: 'attempting', actions: 'beginAttempt' },
         { target: 'backingOff', actions: 'planWait' },

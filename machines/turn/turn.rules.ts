@@ -20,10 +20,6 @@ export function attemptsRemain({ attempt, maxAttempts }: TurnContext): boolean {
   return attempt < maxAttempts;
 }
 
-export function budgetRemains({ budget, spent, at }: TurnContext): boolean {
-  return requestsLeft(budget, spent, at) !== 'none';
-}
-
 /** Some living target is free, or will be within the longest wait (P-2, P-3). */
 export function targetsRemain(context: TurnContext): boolean {
   const { kind } = nextTarget(context);

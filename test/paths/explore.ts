@@ -1,0 +1,183 @@
+import { getAdjacencyMap, getShortestPaths, getSimplePaths } from '@xstate/graph';
+import {
+  type AnyActorLogic,
+  type AnyActorRef,
+  type AnyMachineSnapshot,
+  type AnyStateMachine,
+  createActor,
+  type EventObject,
+  setup,
+} from 'xstate';
+import type { Fact } from '../../machines/index.ts';
+
+/** How one machine is walked: from an input, with the events that may come in each state, the level below by its outcomes. */
+export type Walk = {
+  machine: AnyStateMachine;
+  input: unknown;
+  events: (snapshot: AnyMachineSnapshot) => EventObject[];
+  /** What tells two states apart; default all of the context. */
+  key?: (snapshot: AnyMachineSnapshot) => string;
+};
+
+export type Edge = { from: string; event: EventObject; to: string };
+export type Graph = {
+  states: Map<string, AnyMachineSnapshot>;
+  edges: Edge[];
+  /** The events that lead to each state, as few as can be. */
+  shortest: Map<string, EventObject[]>;
+};
+
+const wholeKey = (snapshot: AnyMachineSnapshot) => JSON.stringify([snapshot.value, snapshot.status, snapshot.context]);
+const isInit = (event: EventObject) => event.type.startsWith('xstate.init');
+
+function options({ input, events, key = wholeKey }: Walk) {
+  return { input, events, serializeState: key, serializeEvent: (event: EventObject) => JSON.stringify(event) } as never;
+}
+
+/** All reachable states, and all the arrows between them. */
+export function explore(walk: Walk): Graph {
+  const states = new Map<string, AnyMachineSnapshot>();
+  const edges: Edge[] = [];
+  const map = getAdjacencyMap(walk.machine as never, options(walk)) as Record<
+    string,
+    { state: AnyMachineSnapshot; transitions: Record<string, { event: EventObject; state: AnyMachineSnapshot }> }
+  >;
+  const key = walk.key ?? wholeKey;
+  for (const [from, { state, transitions }] of Object.entries(map)) {
+    states.set(from, state);
+    for (const { event, state: next } of Object.values(transitions)) edges.push({ from, event, to: key(next) });
+  }
+  const shortest = new Map(
+    getShortestPaths(walk.machine as never, options(walk)).map((path) => [
+      key(path.state as never),
+      path.steps.map((step) => step.event as EventObject).filter((event) => !isInit(event)),
+    ]),
+  );
+  return { states, edges, shortest };
+}
+
+/** The events of all paths that come to no state twice. */
+export function simplePaths(walk: Walk): EventObject[][] {
+  return getSimplePaths(walk.machine as never, options(walk)).map((path) =>
+    path.steps.map((step) => step.event as EventObject).filter((event) => !isInit(event)),
+  );
+}
+
+/** What really happened on a path. */
+export type Trail = {
+  facts: Fact[];
+  snapshots: AnyMachineSnapshot[];
+  /** The arrows taken, `always` ones and invokes' too. */
+  arrows: Set<string>;
+  end: AnyMachineSnapshot;
+};
+
+const inert = {
+  getInitialSnapshot: () => ({ status: 'active', output: undefined, error: undefined }),
+  transition: (snapshot: unknown) => snapshot,
+  getPersistedSnapshot: (snapshot: unknown) => snapshot,
+} as unknown as AnyActorLogic;
+
+/** The machine with the level below it silent, and with every guard telling what it said. */
+export function silenced(machine: AnyStateMachine, told: (guard: string, said: boolean) => void): AnyStateMachine {
+  const { actors, guards } = machine.implementations;
+  const wrapped = Object.entries(guards).map(([name, guard]) => [
+    name,
+    typeof guard === 'function'
+      ? (args: never, params: never) => {
+          const said = (guard as (args: never, params: never) => boolean)(args, params);
+          told(guardName(name, params), said);
+          return said;
+        }
+      : guard,
+  ]);
+  return machine.provide({
+    actors: Object.fromEntries(Object.keys(actors).map((name) => [name, inert])),
+    guards: Object.fromEntries(wrapped),
+  } as never);
+}
+
+/** A guard with the constant that tells its uses apart. */
+function guardName(name: string, params: unknown): string {
+  if (typeof params !== 'object' || params === null) return name;
+  const { outcome, status } = params as { outcome?: string; status?: string };
+  return outcome === undefined && status === undefined ? name : `${name}(${outcome ?? status})`;
+}
+
+/** Walks a path in a real actor, under a parent that takes what is sent to it. */
+export function follow(machine: AnyStateMachine, input: unknown, events: readonly EventObject[]): Trail {
+  const facts: Fact[] = [];
+  const snapshots: AnyMachineSnapshot[] = [];
+  const arrows = new Set<string>();
+  const parent = setup({ actors: { walked: machine } }).createMachine({
+    invoke: { id: 'walked', src: 'walked', input: input as never },
+    on: { '*': {} },
+  });
+  const ends: AnyMachineSnapshot[] = [];
+  const actor = createActor(parent, {
+    inspect: (inspected) => {
+      const actorRef = inspected.actorRef as AnyActorRef;
+      if (actorRef.id !== 'walked') return;
+      if (inspected.type === '@xstate.actor') actorRef.on('*', (fact) => facts.push(fact as Fact));
+      if (inspected.type === '@xstate.microstep') {
+        for (const transition of inspected._transitions) arrows.add(arrowName(transition as never));
+        snapshots.push(inspected.snapshot as AnyMachineSnapshot);
+      }
+      if (inspected.type === '@xstate.snapshot') ends.push(inspected.snapshot as AnyMachineSnapshot);
+    },
+  });
+  actor.start();
+  const walked = actor.getSnapshot().children.walked;
+  for (const event of events) if (ends.at(-1)?.status !== 'done') walked?.send(event);
+  const end = ends.at(-1) ?? (walked?.getSnapshot() as AnyMachineSnapshot);
+  actor.stop();
+  return { facts, snapshots, arrows, end };
+}
+
+type Arrow = { source: { id: string }; target?: { id: string }[]; eventType: string | null; guard?: unknown };
+
+function arrowName({ source, target, eventType, guard }: Arrow): string {
+  const where = target?.map((node) => node.id).join(' ') ?? '(stays)';
+  return `${source.id} --${eventType || 'always'}${guard === undefined ? '' : ` [${guardText(guard)}]`}--> ${where}`;
+}
+
+function guardText(guard: unknown): string {
+  if (typeof guard === 'string') return guard;
+  if (typeof guard === 'function') {
+    const inner = (guard as { guards?: unknown[] }).guards ?? [];
+    return `${(guard as { check?: { name: string } }).check === undefined ? guard.name : ''}not ${inner.map(guardText).join(' ')}`;
+  }
+  const { type, params } = guard as { type: string; params?: unknown };
+  return typeof params === 'object' ? guardName(type, params) : `${type}${params === undefined ? '' : '(…)'}`;
+}
+
+/** All arrows that the configuration has. */
+export function allArrows(machine: AnyStateMachine): Set<string> {
+  const arrows = new Set<string>();
+  const visit = (node: AnyStateMachine['root']): void => {
+    for (const transition of node.transitions.values())
+      for (const one of transition) arrows.add(arrowName(one as never));
+    for (const one of node.always ?? []) arrows.add(arrowName(one as never));
+    for (const child of Object.values(node.states)) visit(child as never);
+  };
+  visit(machine.root);
+  return arrows;
+}
+
+/** The ids of all states that the configuration has. */
+export function allStates(machine: AnyStateMachine): string[] {
+  const ids = (node: AnyStateMachine['root']): string[] => [
+    node.id,
+    ...Object.values(node.states).flatMap((child) => ids(child as never)),
+  ];
+  return ids(machine.root);
+}
+
+/** States from which no final state can be reached. */
+export function deadEnds({ states, edges }: Graph): string[] {
+  const into = new Map<string, string[]>();
+  for (const { from, to } of edges) into.set(to, [...(into.get(to) ?? []), from]);
+  const alive = new Set([...states].flatMap(([key, snapshot]) => (snapshot.status === 'done' ? [key] : [])));
+  for (const key of alive) for (const from of into.get(key) ?? []) alive.add(from);
+  return [...states.keys()].filter((key) => !alive.has(key));
+}

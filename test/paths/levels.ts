@@ -1,0 +1,380 @@
+import { type AnyMachineSnapshot, type EventObject, enqueueActions } from 'xstate';
+import type { AttemptInput, AttemptOutput } from '../../machines/attempt/attempt.types.ts';
+import {
+  attemptMachine,
+  type CallFacts,
+  callFacts,
+  type FaultKind,
+  faultSlug,
+  freshTargets,
+  type ModelOutcome,
+  nothingSpent,
+  noUsage,
+  type Reply,
+  type SessionInput,
+  type Slug,
+  sessionMachine,
+  toolCallMachine,
+  turnMachine,
+} from '../../machines/index.ts';
+import type { Disposition, ToolCallInput, ToolCallOutput } from '../../machines/tool-call/tool-call.types.ts';
+import { afterAttempt, collapseRequests } from '../../machines/turn/turn.rules.ts';
+import type { TurnInput, TurnOutput } from '../../machines/turn/turn.types.ts';
+import type { Walk } from './explore.ts';
+
+/** The classes of outcomes by which each level is known to the one above it, and what stands for each. */
+
+const stop: EventObject = { type: 'session.stop' };
+const abort = { type: 'session.abort', reason: 'enough' };
+const delivered = (outcome: unknown) => ({ at: 0, chance: 0.5, outcome });
+const done = (actor: string, output: unknown) => ({ type: `xstate.done.actor.${actor}`, output, actorId: actor });
+const broke = (actor: string) => ({ type: `xstate.error.actor.${actor}`, error: 'it broke', actorId: actor });
+
+// ── the session, over the outcomes of its turns ──────────────────────────────────────────────────────────────────────
+
+export const turnClassOf = ({ status, exhaustion }: TurnOutput): string =>
+  status === 'exhausted' ? `exhausted: ${exhaustion?.why}` : status;
+
+const turnOutput = (over: Partial<TurnOutput>): TurnOutput => ({
+  status: 'succeeded',
+  exhaustion: null,
+  slugs: [],
+  detail: null,
+  attempts: 1,
+  targets: freshTargets(['one']),
+  current: 0,
+  spent: nothingSpent,
+  at: 0,
+  contextTokens: 0,
+  omittedTokens: 0,
+  answerTokens: 0,
+  ...over,
+});
+const exhausted = (exhaustion: TurnOutput['exhaustion']): TurnOutput =>
+  turnOutput({ status: 'exhausted', exhaustion, slugs: ['empty_response'] });
+
+export const turnOutputs: TurnOutput[] = [
+  turnOutput({ status: 'finished' }),
+  turnOutput({ status: 'succeeded' }),
+  turnOutput({ status: 'aborted' }),
+  exhausted({ why: 'attempts' }),
+  exhausted({ why: 'budget' }),
+  exhausted({ why: 'targets' }),
+  exhausted({ why: 'limited', retryAt: 90_000 }),
+];
+
+export function sessionWalk(maxTurns: number, over: Partial<SessionInput> = {}): Walk {
+  const input: SessionInput = {
+    bound: { maxTurns, maxRetries: 2 },
+    maxToolCalls: 5,
+    targets: ['one'],
+    finish: 'report',
+    budget: { requests: null, tokens: null, costUsd: null, deadlineAt: 60_000 },
+    window: { windowTokens: null, reserveTokens: 0 },
+    at: 0,
+    ...over,
+  };
+  const events = (snapshot: AnyMachineSnapshot): EventObject[] => {
+    const outside = [stop, abort, { type: 'session.steer', text: 'Go on.' }];
+    const collapses = [
+      { type: 'collapse.requested', reason: 'final_report_rejected', slugs: ['final_report_missing'] },
+      { type: 'collapse.requested', reason: 'budget', slugs: ['budget_exhausted'] },
+    ];
+    const deadline = [done('deadline', delivered({})), broke('deadline')];
+    if (snapshot.matches({ running: 'preparing' })) {
+      return [
+        done('prepare', delivered({ ok: true, contextTokens: 0, answerTokens: 0 })),
+        done('prepare', delivered({ ok: false, slug: 'tools_unavailable', message: 'no' })),
+        broke('prepare'),
+        ...deadline,
+        ...outside,
+      ];
+    }
+    if (snapshot.matches({ running: 'turning' })) {
+      const spent = [1, 2].map((requests) => turnOutput({ spent: { requests, tokens: 100, costUsd: 0 } }));
+      const outputs = over.budget === undefined ? turnOutputs : [...turnOutputs, ...spent];
+      const full = over.window === undefined ? [] : [turnOutput({ contextTokens: 10_000 })];
+      return [
+        ...[...outputs, ...full].map((output) => done('turn', output)),
+        broke('turn'),
+        ...collapses,
+        ...deadline,
+        ...outside,
+      ];
+    }
+    return snapshot.matches('closing') ? [done('close', delivered({})), broke('close'), ...outside] : [];
+  };
+  return { machine: sessionMachine, input, events };
+}
+
+/** States of the session as the bound sees them: for paths, which are too many otherwise. */
+export const sessionKey = ({ value, status, context }: AnyMachineSnapshot) =>
+  JSON.stringify([
+    value,
+    status,
+    context.turn,
+    context.maxTurns,
+    context.stopRequested,
+    context.abortReason,
+    context.ending?.status,
+  ]);
+
+// ── the turn, over the outcomes of its attempts ──────────────────────────────────────────────────────────────────────
+
+const faults: FaultKind[] = [
+  'auth',
+  'quota',
+  'rate_limited',
+  'timeout',
+  'network',
+  'server',
+  'invalid_request',
+  'content_filter',
+];
+
+export const attemptClassOf = ({ status, fault, reportSlugs }: AttemptOutput): string =>
+  [status, ...(fault === null ? [] : [fault.kind]), ...(reportSlugs.length === 0 ? [] : ['report rejected'])].join(
+    ', ',
+  );
+
+const attemptOutput = (over: Partial<AttemptOutput>): AttemptOutput => ({
+  status: 'failed',
+  slugs: [],
+  fault: null,
+  reportSlugs: [],
+  at: 0,
+  chance: 0.5,
+  usage: noUsage,
+  costUsd: 0,
+  contextTokens: 0,
+  omittedTokens: 0,
+  answerTokens: 0,
+  subAgentsSpent: nothingSpent,
+  ...over,
+});
+
+export const attemptOutputs: AttemptOutput[] = [
+  attemptOutput({ status: 'finished' }),
+  // A second report beside the one that was accepted, or before it, was rejected.
+  attemptOutput({ status: 'finished', reportSlugs: ['final_report_missing'] }),
+  attemptOutput({ status: 'succeeded' }),
+  attemptOutput({ status: 'succeeded', reportSlugs: ['final_report_missing'] }),
+  attemptOutput({ status: 'aborted', slugs: ['aborted'] }),
+  attemptOutput({ status: 'aborted', slugs: ['aborted'], reportSlugs: ['final_report_missing'] }),
+  attemptOutput({ slugs: ['empty_response'] }),
+  attemptOutput({ slugs: ['final_report_missing'], reportSlugs: ['final_report_missing'] }),
+  ...faults.map((kind) =>
+    attemptOutput({ slugs: [faultSlug(kind)], fault: { kind, message: 'no', status: null, retryAfterMs: null } }),
+  ),
+];
+
+export function turnWalk(maxAttempts: number, targets: readonly string[], over: Partial<TurnInput> = {}): Walk {
+  const input: TurnInput = {
+    turn: 1,
+    isLastTurn: false,
+    lastTurnSlugs: [],
+    maxAttempts,
+    maxToolCalls: 5,
+    finish: 'report',
+    targets: freshTargets(targets),
+    current: 0,
+    budget: { requests: null, tokens: null, costUsd: null, deadlineAt: null },
+    spent: nothingSpent,
+    at: 0,
+    omitTokens: 0,
+    stopRequested: false,
+    ...over,
+  };
+  const late = attemptOutput({
+    slugs: ['rate_limited'],
+    fault: { kind: 'rate_limited', message: 'no', status: 429, retryAfterMs: 90_000 },
+  });
+  const costly = attemptOutput({ slugs: ['empty_response'], usage: { ...noUsage, input: 1_000 } });
+  const outputs = [...attemptOutputs, late, ...(over.budget === undefined ? [] : [costly])];
+  const events = (snapshot: AnyMachineSnapshot): EventObject[] => {
+    if (snapshot.matches('attempting')) {
+      return [...outputs.map((output) => done('attempt', output)), broke('attempt'), stop, abort];
+    }
+    if (snapshot.matches('backingOff')) return [done('wait', delivered({})), broke('wait'), stop, abort];
+    return [];
+  };
+  return { machine: turnMachine, input, events };
+}
+
+/** Pure transitions have no parent to send to: what is asked of it is emitted instead. The paths are walked with the real one. */
+export function withoutParent(walk: Walk): Walk {
+  const takeAttempt = enqueueActions(({ context, enqueue }, { output }: { output: AttemptOutput }) => {
+    const change = afterAttempt(context as never, output);
+    enqueue.assign(change as never);
+    for (const request of collapseRequests({ ...(context as object), ...change } as never))
+      enqueue.emit(request as never);
+  });
+  return { ...walk, machine: walk.machine.provide({ actions: { takeAttempt } } as never) };
+}
+
+// ── the attempt, over the outcomes of its request and of its calls ───────────────────────────────────────────────────
+
+export const callClassOf = ({ executed, slug }: ToolCallOutput): string =>
+  `${executed ? 'executed' : 'not executed'}, ${slug ?? 'well'}`;
+
+const answer = (executed: boolean, slug: Slug | null): Omit<ToolCallOutput, 'index'> => ({
+  executed,
+  slug,
+  tokens: 1,
+  spent: nothingSpent,
+  at: 0,
+});
+
+export const callOutputs = [
+  answer(true, null),
+  answer(true, 'tool_exec_failed'),
+  answer(true, 'tool_timeout'),
+  answer(true, 'interrupted'),
+  answer(false, null),
+  answer(false, 'unknown_tool'),
+  answer(false, 'tool_not_permitted'),
+  answer(false, 'approval_timeout'),
+  answer(false, 'internal_error'),
+  answer(false, 'stopped'),
+  answer(false, 'aborted'),
+];
+
+const reply = (content: Reply['content'], reason: string | null = 'stop'): Reply => ({
+  provider: 'p',
+  content,
+  finishReason: reason === null ? null : { unified: reason, raw: reason },
+  openInputs: 0,
+  errors: [],
+  warnings: [],
+  responseId: null,
+  modelId: null,
+});
+const text = (kind: 'text' | 'reasoning', words: string) => ({ type: kind, text: words, ended: true }) as const;
+const call = (callId: string) =>
+  ({ type: 'tool-call', callId, name: 't', input: '{}', providerExecuted: false }) as const;
+const outcome = (over: Partial<ModelOutcome>): ModelOutcome => ({
+  reply: null,
+  fault: null,
+  calls: [],
+  textReport: null,
+  usage: noUsage,
+  costUsd: 0,
+  contextTokens: 0,
+  omittedTokens: 0,
+  ...over,
+});
+const facts = (callId: string, over: Partial<CallFacts>): CallFacts => ({
+  ...callFacts(callId, 't', 'real'),
+  wholeInput: true,
+  ...over,
+});
+const good = { valid: true, content: 'done' } as const;
+const bad = { valid: false, slug: 'final_report_missing', reasons: 'empty' } as const;
+const fault = (kind: FaultKind) => ({ kind, message: 'no', status: null, retryAfterMs: null });
+
+/** Replies and faults of every class that the verdict knows. */
+export const modelOutcomes: ModelOutcome[] = [
+  outcome({ reply: reply([]) }),
+  outcome({ reply: reply([text('text', 'Hi.')]) }),
+  outcome({ reply: reply([text('text', 'Hi.')]), textReport: good }),
+  outcome({ reply: reply([text('text', 'Hi.')]), textReport: bad }),
+  outcome({ reply: reply([text('reasoning', 'Hm.')]) }),
+  outcome({ reply: reply([{ type: 'source', source: {} } as never]) }),
+  outcome({ reply: reply([text('text', 'Hi')], 'length') }),
+  outcome({ reply: reply([], 'content-filter') }),
+  outcome({ reply: reply([text('text', 'H')], null), fault: fault('network') }),
+  ...faults.map((kind) => outcome({ fault: fault(kind) })),
+  outcome({ reply: reply([call('a')], 'tool-calls'), calls: [facts('a', {})] }),
+  outcome({
+    reply: reply([call('a'), call('b')], 'tool-calls'),
+    calls: [facts('a', {}), facts('b', { needsApproval: true })],
+  }),
+  outcome({
+    reply: reply([call('a'), call('b')], 'tool-calls'),
+    calls: [facts('a', {}), facts('b', { tool: 'report', report: bad })],
+  }),
+  outcome({
+    reply: reply([call('a'), call('b')], 'tool-calls'),
+    calls: [facts('a', { tool: 'report', report: bad }), facts('b', { tool: 'report', report: good })],
+  }),
+  outcome({ reply: reply([call('a')], 'tool-calls'), calls: [facts('a', { tool: 'report', report: good })] }),
+  outcome({ reply: reply([call('a')], 'tool-calls'), calls: [facts('a', { tool: 'report', report: bad })] }),
+  outcome({ reply: reply([call('a')], 'tool-calls'), calls: [facts('a', { tool: 'unknown' })] }),
+  outcome({ reply: reply([call('a')], null), fault: fault('network'), calls: [facts('a', {})] }),
+];
+
+export function attemptWalk(over: Partial<AttemptInput> = {}): Walk {
+  const input: AttemptInput = {
+    turn: 1,
+    attempt: 1,
+    target: { index: 0, name: 'one' },
+    notice: null,
+    offer: 'all',
+    permission: 'all',
+    textMayReport: true,
+    omitTokens: 0,
+    maxToolCalls: 5,
+    stopRequested: false,
+    ...over,
+  };
+  const events = (snapshot: AnyMachineSnapshot): EventObject[] => {
+    if (snapshot.matches('requesting')) {
+      return [...modelOutcomes.map((one) => done('model', delivered(one))), broke('model'), stop, abort];
+    }
+    if (!snapshot.matches('answering')) return [];
+    const answers: unknown[] = snapshot.context.answers;
+    const calls: { disposition: Disposition }[] = snapshot.context.reading.calls;
+    return [
+      ...answers.flatMap((known, index) => {
+        if (known !== null) return [];
+        const { disposition } = calls[index] ?? {};
+        const possible =
+          disposition?.kind === 'run' || disposition?.kind === 'approve' ? callOutputs : [settledAs(disposition)];
+        return [...possible.map((output) => done(`tool.${index}`, { index, ...output })), broke(`tool.${index}`)];
+      }),
+      stop,
+      abort,
+    ];
+  };
+  return { machine: attemptMachine, input, events };
+}
+
+function settledAs(disposition: Disposition | undefined): Omit<ToolCallOutput, 'index'> {
+  return answer(false, disposition?.kind === 'refuse' ? disposition.slug : null);
+}
+
+// ── the tool call, over the outcomes of its effects ──────────────────────────────────────────────────────────────────
+
+export const dispositions: Disposition[] = [
+  { kind: 'run' },
+  { kind: 'approve' },
+  { kind: 'acknowledge', message: 'Noted.' },
+  { kind: 'provided', success: true },
+  { kind: 'provided', success: false },
+  { kind: 'refuse', slug: 'unknown_tool', message: 'no' },
+];
+
+export function toolCallWalk(disposition: Disposition, tool: ToolCallInput['tool'] = 'real'): Walk {
+  const input: ToolCallInput = {
+    turn: 1,
+    attempt: 1,
+    index: 0,
+    callId: 'a',
+    name: 't',
+    tool,
+    progress: '',
+    disposition,
+  };
+  const result = { success: true, value: 1, message: '' };
+  const output = { type: 'text', value: '1' };
+  const ran = (slug: Slug | null) => done('tool', delivered({ slug, result, output, tokens: 1, spent: nothingSpent }));
+  const decided = (decision: string) => done('approval', delivered({ decision, reason: null }));
+  const events = (snapshot: AnyMachineSnapshot): EventObject[] => {
+    if (snapshot.matches('awaitingApproval')) {
+      return [decided('approved'), decided('denied'), decided('timeout'), broke('approval'), stop, abort];
+    }
+    if (!snapshot.matches('running')) return [];
+    return [ran(null), ran('tool_exec_failed'), ran('tool_timeout'), ran('interrupted'), broke('tool'), stop, abort];
+  };
+  return { machine: toolCallMachine, input, events };
+}

@@ -1,0 +1,196 @@
+import { describe, expect, it } from 'vitest';
+import type { AnyMachineSnapshot, AnyStateMachine } from 'xstate';
+import { attemptMachine, type Fact, sessionMachine, toolCallMachine, turnMachine } from '../../machines/index.ts';
+import {
+  allArrows,
+  allStates,
+  deadEnds,
+  explore,
+  follow,
+  type Graph,
+  silenced,
+  simplePaths,
+  type Trail,
+  type Walk,
+} from './explore.ts';
+import {
+  attemptClassOf,
+  attemptOutputs,
+  attemptWalk,
+  callClassOf,
+  callOutputs,
+  dispositions,
+  sessionKey,
+  sessionWalk,
+  toolCallWalk,
+  turnClassOf,
+  turnOutputs,
+  turnWalk,
+  withoutParent,
+} from './levels.ts';
+
+const budget = { requests: null, tokens: 50, costUsd: null, deadlineAt: null };
+const walks: Record<string, { machine: AnyStateMachine; walks: Walk[] }> = {
+  session: {
+    machine: sessionMachine,
+    walks: [
+      ...[1, 2, 3, 4].map((maxTurns) => sessionWalk(maxTurns)),
+      sessionWalk(3, { budget }),
+      sessionWalk(2, { budget: { ...budget, tokens: null, requests: 2 } }),
+      sessionWalk(3, { window: { windowTokens: 8_000, reserveTokens: 0 } }),
+    ],
+  },
+  turn: {
+    machine: turnMachine,
+    walks: [
+      ...[1, 2, 3, 4].map((maxAttempts) => turnWalk(maxAttempts, ['one'])),
+      turnWalk(3, ['one', 'two']),
+      turnWalk(3, ['one'], { budget }),
+      turnWalk(2, ['one'], { isLastTurn: true }),
+    ],
+  },
+  attempt: {
+    machine: attemptMachine,
+    walks: [
+      attemptWalk(),
+      attemptWalk({ permission: 'report', offer: 'report' }),
+      attemptWalk({ stopRequested: true, textMayReport: false }),
+    ],
+  },
+  'tool call': {
+    machine: toolCallMachine,
+    walks: [
+      ...dispositions.map((disposition) => toolCallWalk(disposition)),
+      toolCallWalk({ kind: 'acknowledge', message: '' }, 'progress'),
+    ],
+  },
+};
+
+const pure = (walk: Walk) => (walk.machine === turnMachine ? withoutParent(walk) : walk);
+/** Every arrow of the graph as a path: the shortest way to its start, and then it. */
+const pathsOf = ({ edges, shortest }: Graph) => [
+  [],
+  ...edges.map(({ from, event }) => [...(shortest.get(from) ?? []), event]),
+];
+const countOf = (facts: readonly Fact[], type: RegExp) => facts.filter((fact) => type.test(fact.type)).length;
+
+/** What holds at the end of every path, and on the way, by machine. */
+const promises: Record<string, (trail: Trail, walk: Walk) => void> = {
+  session: ({ facts, snapshots, end }) => {
+    let maxTurns = Number.POSITIVE_INFINITY;
+    for (const { context } of snapshots) {
+      expect(context.turn).toBeLessThanOrEqual(context.maxTurns);
+      expect(context.maxTurns).toBeLessThanOrEqual(maxTurns);
+      ({ maxTurns } = context);
+    }
+    expect(countOf(facts, /^session\.(failed|aborted|succeeded)$/)).toBe(end.status === 'done' ? 1 : 0);
+    if (end.status === 'done') expect(end.output.status).toBe(end.value);
+  },
+  turn: ({ facts, snapshots, end }, walk) => {
+    const { maxAttempts } = walk.input as { maxAttempts: number };
+    let most = maxAttempts;
+    for (const { context } of snapshots) {
+      expect(context.attempt).toBeLessThanOrEqual(maxAttempts);
+      expect(context.maxAttempts).toBeLessThanOrEqual(most);
+      most = context.maxAttempts;
+    }
+    expect(countOf(facts, /^attempt\.started$/)).toBe(snapshots.at(-1)?.context.attempt);
+    expect(countOf(facts, /^turn\.(finished|succeeded|exhausted|aborted)$/)).toBe(end.status === 'done' ? 1 : 0);
+    if (end.status === 'done') expect(end.output.status).toBe(end.value);
+  },
+  attempt: ({ facts, end }) => {
+    const ends = countOf(facts, /^attempt\.(finished|succeeded|failed|aborted)$/);
+    expect(ends).toBe(end.status === 'done' ? 1 : 0);
+    if (end.status !== 'done') return;
+    expect(end.output.status).toBe(end.value);
+    expect(countOf(facts, /^attempt\.failed$/)).toBe(end.value === 'failed' ? 1 : 0);
+    if (end.value === 'failed') expect(end.output.slugs.length).toBeGreaterThan(0);
+    expect(end.context.answers.every((answer: unknown) => answer !== null)).toBe(true);
+  },
+  'tool call': ({ facts, end }) => {
+    expect(countOf(facts, /^tool\.requested$/)).toBe(1);
+    expect(countOf(facts, /^tool\.answered$/)).toBe(end.status === 'done' ? 1 : 0);
+    if (end.status === 'done') expect(end.context.answer).not.toBeNull();
+  },
+};
+
+describe.each(Object.entries(walks))('B-1 B-2 B-4 C-1 S-2: all paths of the %s', (name, { machine, walks: ways }) => {
+  const graphs = ways.map((walk) => ({ walk, graph: explore(pure(walk)) }));
+
+  it('has no dead end: a final state can be reached from everywhere, and only final states have no way out', () => {
+    for (const { graph } of graphs) {
+      expect(deadEnds(graph)).toEqual([]);
+      const leaving = new Set(graph.edges.map((edge) => edge.from));
+      for (const [key, snapshot] of graph.states)
+        expect([key, leaving.has(key)]).toEqual([key, snapshot.status !== 'done']);
+    }
+  });
+
+  it('keeps its promises on every arrow, takes every arrow, and hears both answers of every guard', () => {
+    const said = new Map<string, Set<boolean>>();
+    const heard = silenced(machine, (guard, answer) => said.set(guard, (said.get(guard) ?? new Set()).add(answer)));
+    const taken = new Set<string>();
+    const seen = new Set<string>();
+    for (const { walk, graph } of graphs) {
+      for (const path of pathsOf(graph)) {
+        const trail = follow(heard, walk.input, path);
+        promises[name]?.(trail, walk);
+        for (const arrow of trail.arrows) {
+          taken.add(arrow);
+          // States that are left at once appear in no snapshot.
+          seen.add(arrow.split(' --')[0] ?? '');
+        }
+        for (const snapshot of [...trail.snapshots, trail.end]) for (const node of nodesOf(snapshot)) seen.add(node);
+      }
+    }
+    expect([...allArrows(machine)].filter((arrow) => !taken.has(arrow))).toEqual([]);
+    expect([...said].filter(([, answers]) => answers.size < 2).map(([guard]) => guard)).toEqual([]);
+    expect(allStates(machine).filter((id) => !seen.has(id))).toEqual([]);
+  }, 60_000);
+});
+
+const nodesOf = (snapshot: AnyMachineSnapshot) => snapshot._nodes.map((node: { id: string }) => node.id);
+
+describe('B-2: all simple paths, and requests within the bound', () => {
+  it.each([1, 2])(
+    'the session of %i turns: turns begun are within maxTurns on every one of them',
+    (maxTurns) => {
+      const walk = { ...sessionWalk(maxTurns), key: sessionKey };
+      const silent = silenced(sessionMachine, () => undefined);
+      const paths = simplePaths(walk);
+      expect(paths.length).toBeGreaterThan(50);
+      for (const path of paths) {
+        const trail = follow(silent, walk.input, path);
+        expect(countOf(trail.facts, /^turn\.started$/)).toBeLessThanOrEqual(maxTurns);
+      }
+    },
+    60_000,
+  );
+});
+
+describe('the level below is known by its outcomes, and those are all that it has', () => {
+  const outputsOf = (ways: readonly Walk[], classOf: (output: never) => string) => {
+    const classes = new Set<string>();
+    for (const walk of ways) {
+      for (const snapshot of explore(pure(walk)).states.values()) {
+        if (snapshot.status === 'done') classes.add(classOf(snapshot.output as never));
+      }
+    }
+    return [...classes].toSorted();
+  };
+  const sorted = (classes: readonly string[]) => [...new Set(classes)].toSorted();
+
+  it('turns end as the session was told', () => {
+    expect(outputsOf(walks.turn?.walks ?? [], turnClassOf)).toEqual(sorted(turnOutputs.map(turnClassOf)));
+  });
+
+  it('attempts end as the turn was told', () => {
+    expect(outputsOf(walks.attempt?.walks ?? [], attemptClassOf)).toEqual(sorted(attemptOutputs.map(attemptClassOf)));
+  });
+
+  it('calls end as the attempt was told', () => {
+    const fed = callOutputs.map((output) => callClassOf({ index: 0, ...output }));
+    const provided = ['executed, well', 'executed, tool_exec_failed'];
+    expect(outputsOf(walks['tool call']?.walks ?? [], callClassOf)).toEqual(sorted([...fed, ...provided]));
+  });
+});
