@@ -33,6 +33,7 @@ const optionNames = new Set<string>([
   'logger',
   'budget',
   'onEvent',
+  'inspect',
   'sessionId',
   'clock',
   'random',

@@ -1,3 +1,4 @@
+import type { InspectionEvent } from 'xstate';
 import type { Counters, Delivery, Failure, Message, Slug } from '../machines/index.ts';
 import type { Clock } from './host/clock.ts';
 import type { InputMessage } from './model/messages.ts';
@@ -27,6 +28,8 @@ export type SessionOptions = {
   logger?: Logger;
   budget?: SessionBudget;
   onEvent?: EventListener;
+  /** An inspection observer of XState's, for every actor of the session and of its sub-agents: see `pawl/inspect`. */
+  inspect?: (event: InspectionEvent) => void;
   /** Default a random UUID. */
   sessionId?: string;
   /** Default the system's. For tests. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type ActorRefFrom, createActor } from 'xstate';
+import { type ActorRefFrom, createActor, type InspectionEvent } from 'xstate';
 import {
   type Counters,
   type Delivery,
@@ -68,6 +68,7 @@ class RunningSession<Report> implements Session<Report>, DriverOwner {
   private readonly subAgents: SubAgents | null;
   private readonly close: () => Promise<void>;
   private ended = false;
+  private inspectorFailed = false;
 
   constructor(agent: Agent<Report>, options: SessionOptions, lineage = noParent) {
     checkOptions(agent, options);
@@ -113,8 +114,10 @@ class RunningSession<Report> implements Session<Report>, DriverOwner {
     this.actor = createActor(sessionMachine, {
       input,
       clock: noClock,
-      inspect: ({ type, actorRef }) => {
+      inspect: (event) => {
+        const { type, actorRef } = event;
         if (type === '@xstate.actor' && isEmitter(actorRef)) actorRef.on('*', (emitted) => this.take(emitted));
+        if (options.inspect !== undefined) this.inspected(options.inspect, event);
       },
     });
     this.result = new Promise((resolve) => {
@@ -165,6 +168,16 @@ class RunningSession<Report> implements Session<Report>, DriverOwner {
 
   late(key: string): void {
     this.observer.sight({ type: 'effect.late', key });
+  }
+
+  /** An inspector that throws is told once, and breaks nothing. */
+  private inspected(inspect: NonNullable<SessionOptions['inspect']>, event: InspectionEvent): void {
+    try {
+      inspect(event);
+    } catch (error) {
+      if (!this.inspectorFailed) this.userCodeFailed('inspect', error);
+      this.inspectorFailed = true;
+    }
   }
 
   private userCodeFailed(observer: string, error: unknown): void {

@@ -37,7 +37,7 @@ export function subSessions(
     start: (child, name, prompt, granted, { callId, signal }) => {
       const childSessionId = options.sessionId === undefined ? randomUUID() : `${sessionId}/${callId}`;
       observer.sight({ type: 'subAgent.started', callId, name, childSessionId });
-      const { random } = options;
+      const { random, inspect } = options;
       const own: SessionOptions = {
         prompt,
         budget: granted,
@@ -47,6 +47,7 @@ export function subSessions(
         sessionId: childSessionId,
         onEvent: (event: SessionEvent) => observer.forward(event, name),
         ...(random !== undefined && { random }),
+        ...(inspect !== undefined && { inspect }),
       };
       return start(child, own, below);
     },

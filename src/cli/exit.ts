@@ -22,6 +22,7 @@ export type Flags = {
   rehearsal: boolean;
   maxTurns: number | undefined;
   maxRetries: number | undefined;
+  inspect: boolean;
   json: boolean;
   logLevel: string | undefined;
 };

@@ -25,6 +25,7 @@ Options:
   --rehearsal           the rule-based model, even where a key is set (demo)
   --max-turns N         the bound: turns
   --max-retries N       the bound: attempts of a turn
+  --inspect             show the machines at work in the Stately inspector, by a relay on port 8080
   --json                print the result alone, as JSON, on stdout
   --log-level LEVEL     pino lines of that level and above on stderr (default: warn where no view is shown)
   --help, --version
@@ -42,6 +43,7 @@ const options = {
   rehearsal: { type: 'boolean', default: false },
   'max-turns': { type: 'string' },
   'max-retries': { type: 'string' },
+  inspect: { type: 'boolean', default: false },
   json: { type: 'boolean', default: false },
   'log-level': { type: 'string' },
   help: { type: 'boolean', short: 'h', default: false },
@@ -63,6 +65,7 @@ async function main(argv: readonly string[]): Promise<number> {
     rehearsal: values.rehearsal,
     maxTurns: integer('--max-turns', values['max-turns']),
     maxRetries: integer('--max-retries', values['max-retries']),
+    inspect: values.inspect,
     json: values.json,
     logLevel: level(values['log-level']),
   };

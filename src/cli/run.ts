@@ -55,6 +55,8 @@ export async function session(agent: Agent, prompt: string, flags: Flags): Promi
   const view = flags.json ? null : new TerminalView(process.stdout, agent);
   const showsView = view !== null && process.stderr.isTTY === true;
   const logger = stderrLogger(flags.logLevel ?? (showsView ? 'silent' : 'warn'));
+  const inspector = flags.inspect ? await (await import('../inspect/stately.ts')).statelyInspector() : null;
+  if (inspector !== null) process.stderr.write(`The inspector is at ${inspector.address}: open it in a browser.\n`);
   const abort = new AbortController();
   const interrupt = () => abort.abort(new Error('interrupted at the keyboard'));
   process.once('SIGINT', interrupt);
@@ -67,14 +69,30 @@ export async function session(agent: Agent, prompt: string, flags: Flags): Promi
     asked.push(event);
     if (asked.length === 1) decide(running.session, asked, abort.signal).catch(() => abort.abort());
   };
-  running.session = startSession(agent, { prompt, logger, signal: abort.signal, onEvent, sessionId: randomUUID() });
+  running.session = startSession(agent, {
+    prompt,
+    logger,
+    signal: abort.signal,
+    onEvent,
+    sessionId: randomUUID(),
+    ...(inspector !== null && { inspect: inspector.inspect }),
+  });
   view?.watch(running.session.counters);
   const result = await running.session.result;
+  if (inspector !== null && process.stderr.isTTY) await keptOpen(inspector.address, abort.signal);
+  inspector?.stop();
   process.off('SIGINT', interrupt);
   process.off('SIGTERM', interrupt);
   if (view === null) process.stdout.write(`${JSON.stringify(result)}\n`);
   else view.end(result);
   return exitCodeOf(result satisfies SessionResult);
+}
+
+/** On a terminal the inspector stays until somebody has looked. */
+async function keptOpen(address: string | null, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  process.stderr.write(`The session has ended. The inspector stays at ${address}: Ctrl-C ends it.\n`);
+  await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
 }
 
 type Asked = Extract<SessionEvent, { type: 'tool.approvalRequested' }>;

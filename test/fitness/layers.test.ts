@@ -30,7 +30,8 @@ describe('the two rooms', () => {
       undici: /^src\/tools\/http-request\.ts$/,
       '@apidevtools': /^src\/tools\/openapi\.ts$/,
       '@modelcontextprotocol': /^src\/(tools\/mcp|serve\/)/,
-      xstate: /^src\/(start-session|cli\/)/,
+      xstate: /^src\/(start-session\.ts|session\.ts|inspect\/)/,
+      '@statelyai': /^src\/inspect\/stately\.ts$/,
     };
     for (const { path, text } of sources('src')) {
       for (const name of importsOf(text)) {

@@ -71,6 +71,7 @@ describe('the packed package, in a project of its own', () => {
     expect(names('pawl')).toBe(
       'PawlError ToolError defineAgent mcpPool openApiTools readBeforeWrite requires restTool runSession serveMcp slice slugs startSession',
     );
+    expect(names('pawl/inspect')).toBe('statelyInspector');
     expect(names('pawl/testing')).toBe('manualClock rehearsalModel startModelServer');
     expect(names('pawl/machines').split(' ')).toEqual(
       expect.arrayContaining(['sessionMachine', 'turnMachine', 'attemptMachine', 'toolCallMachine', 'slugs']),

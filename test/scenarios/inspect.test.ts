@@ -1,0 +1,145 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { StatelyInspectionEvent } from '@statelyai/inspect';
+import { describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
+import type { InspectionEvent } from 'xstate';
+import { z } from 'zod';
+import { defineAgent, PawlError } from '../../src/index.ts';
+import { statelyInspector } from '../../src/inspect/stately.ts';
+import { rehearsalModel } from '../../src/testing/index.ts';
+import { report, run, runOverWire } from '../support/session.ts';
+import { search, searchCall } from '../support/tools.ts';
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0);
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+const text = z.string();
+const base = { sessionId: text, rootId: text, createdAt: text, _version: text };
+const snapshot = z.looseObject({ status: z.enum(['active', 'done', 'error', 'stopped']) });
+const event = z.looseObject({ type: text });
+/** The package's own types, as a schema. */
+const schema = z.discriminatedUnion('type', [
+  z.looseObject({
+    type: z.literal('@xstate.actor'),
+    name: text,
+    definition: text,
+    parentId: text.optional(),
+    snapshot,
+    ...base,
+  }),
+  z.looseObject({ type: z.literal('@xstate.event'), event, sourceId: text.optional(), ...base }),
+  z.looseObject({ type: z.literal('@xstate.snapshot'), event, snapshot, ...base }),
+]) satisfies z.ZodType<unknown>;
+
+describe('the Stately inspector', () => {
+  it('S-5: its relay gets every state that the session went through, as a hierarchy, without bodies and secrets', async () => {
+    const port = await freePort();
+    const inspector = await statelyInspector({ port, secrets: ['open-sesame'] });
+    const client = new WebSocket(`ws://localhost:${port}`);
+    const received: StatelyInspectionEvent[] = [];
+    client.on('message', (data) => received.push(JSON.parse(String(data))));
+    await once(client, 'open');
+    const seen: InspectionEvent[] = [];
+    const { result } = await runOverWire({
+      script: [{}, { ...searchCall, text: `open-sesame sk-abcdefghijklmnop1 ${'long '.repeat(500)}` }, report()],
+      definition: { tools: { search } },
+      options: {
+        inspect: (inspected) => {
+          seen.push(inspected);
+          inspector.inspect(inspected);
+        },
+      },
+    });
+    expect(result.success).toBe(true);
+    const count = (type: string) => seen.filter((inspected) => inspected.type === type).length;
+    await expect
+      .poll(() => received.filter(({ type }) => type === '@xstate.snapshot').length)
+      .toBe(count('@xstate.snapshot'));
+    for (const one of received) expect(schema.safeParse(one).error).toBeUndefined();
+
+    const actors = received.filter((one) => one.type === '@xstate.actor');
+    const names = new Map(actors.map((actor) => [actor.sessionId, actor.name]));
+    const paths = actors.map((actor) => {
+      const path = [actor.name];
+      for (
+        let parent = actor.parentId;
+        parent !== undefined;
+        parent = actors.find((one) => one.sessionId === parent)?.parentId
+      ) {
+        path.unshift(names.get(parent) ?? '?');
+      }
+      return path.join(' > ');
+    });
+    expect(paths).toEqual(
+      expect.arrayContaining([
+        'session',
+        'session > prepare',
+        'session > turn 1 > attempt 1 > model',
+        'session > turn 1 > attempt 2 > tool.0 search > tool',
+        'session > turn 2 > attempt 1 > tool.0 final_report',
+        'session > close',
+      ]),
+    );
+    const states = received.flatMap((one) =>
+      one.type === '@xstate.snapshot' && names.get(one.sessionId) === 'session'
+        ? [JSON.stringify((one.snapshot as { value?: unknown }).value)]
+        : [],
+    );
+    const real = seen.flatMap((one) =>
+      one.type === '@xstate.snapshot' && (one.actorRef as { _parent?: unknown })._parent === undefined
+        ? [JSON.stringify((one.snapshot as { value?: unknown }).value)]
+        : [],
+    );
+    expect(states).toEqual(real);
+    const everything = JSON.stringify(received);
+    for (const secret of ['open-sesame', 'sk-abcdefghijklmnop1', 'long '.repeat(60)])
+      expect(everything).not.toContain(secret);
+    client.close();
+    inspector.stop();
+  });
+
+  it('sessions and sub-agents are told apart', async () => {
+    const port = await freePort();
+    const inspector = await statelyInspector({ port });
+    const client = new WebSocket(`ws://localhost:${port}`);
+    const roots = new Set<string>();
+    client.on('message', (data) => roots.add(JSON.parse(String(data)).rootId));
+    await once(client, 'open');
+    const child = defineAgent({ name: 'child', models: [rehearsalModel([report()])] });
+    const ask = { calls: [{ name: 'child', input: { prompt: 'x', reason: 'y' } }] };
+    const agent = defineAgent({ name: 'parent', models: [rehearsalModel([ask, report()])], agents: { child } });
+    await run({ agent, options: { inspect: inspector.inspect } });
+    await expect.poll(() => roots.size).toBe(2);
+    client.close();
+    inspector.stop();
+  });
+
+  it('an inspector that throws is told once, and breaks nothing', async () => {
+    const { result, events } = await runOverWire({
+      script: [report()],
+      options: {
+        inspect: () => {
+          throw new Error('no');
+        },
+      },
+    });
+    expect(result.success).toBe(true);
+    expect(events.filter((one) => one.type === 'observer.failed')).toHaveLength(1);
+  });
+
+  it('a port that is taken is refused with one sentence', async () => {
+    const server = createServer().listen(0);
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    await expect(statelyInspector({ port })).rejects.toThrow(PawlError);
+    server.close();
+  });
+});
