@@ -9,6 +9,7 @@ import {
   setup,
 } from 'xstate';
 import type { Fact } from '../../machines/index.ts';
+import { arrowName, guardName } from '../../scripts/draw/names.ts';
 
 /** How one machine is walked: from an input, with the events that may come in each state, the level below by its outcomes. */
 export type Walk = {
@@ -97,13 +98,6 @@ export function silenced(machine: AnyStateMachine, told: (guard: string, said: b
   } as never);
 }
 
-/** A guard with the constant that tells its uses apart. */
-function guardName(name: string, params: unknown): string {
-  if (typeof params !== 'object' || params === null) return name;
-  const { outcome, status } = params as { outcome?: string; status?: string };
-  return outcome === undefined && status === undefined ? name : `${name}(${outcome ?? status})`;
-}
-
 /** Walks a path in a real actor, under a parent that takes what is sent to it. */
 export function follow(machine: AnyStateMachine, input: unknown, events: readonly EventObject[]): Trail {
   const facts: Fact[] = [];
@@ -132,23 +126,6 @@ export function follow(machine: AnyStateMachine, input: unknown, events: readonl
   const end = ends.at(-1) ?? (walked?.getSnapshot() as AnyMachineSnapshot);
   actor.stop();
   return { facts, snapshots, arrows, end };
-}
-
-type Arrow = { source: { id: string }; target?: { id: string }[]; eventType: string | null; guard?: unknown };
-
-function arrowName({ source, target, eventType, guard }: Arrow): string {
-  const where = target?.map((node) => node.id).join(' ') ?? '(stays)';
-  return `${source.id} --${eventType || 'always'}${guard === undefined ? '' : ` [${guardText(guard)}]`}--> ${where}`;
-}
-
-function guardText(guard: unknown): string {
-  if (typeof guard === 'string') return guard;
-  if (typeof guard === 'function') {
-    const inner = (guard as { guards?: unknown[] }).guards ?? [];
-    return `${(guard as { check?: { name: string } }).check === undefined ? guard.name : ''}not ${inner.map(guardText).join(' ')}`;
-  }
-  const { type, params } = guard as { type: string; params?: unknown };
-  return typeof params === 'object' ? guardName(type, params) : `${type}${params === undefined ? '' : '(…)'}`;
 }
 
 /** All arrows that the configuration has. */

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import type { AnyMachineSnapshot, AnyStateMachine } from 'xstate';
-import { attemptMachine, type Fact, sessionMachine, toolCallMachine, turnMachine } from '../../machines/index.ts';
+import type { AnyMachineSnapshot } from 'xstate';
+import { type Fact, sessionMachine } from '../../machines/index.ts';
+import { pathsOf, pure, walks } from './coverage.ts';
 import {
   allArrows,
   allStates,
   deadEnds,
   explore,
   follow,
-  type Graph,
   silenced,
   simplePaths,
   type Trail,
@@ -16,62 +16,14 @@ import {
 import {
   attemptClassOf,
   attemptOutputs,
-  attemptWalk,
   callClassOf,
   callOutputs,
-  dispositions,
   sessionKey,
   sessionWalk,
-  toolCallWalk,
   turnClassOf,
   turnOutputs,
-  turnWalk,
-  withoutParent,
 } from './levels.ts';
 
-const budget = { requests: null, tokens: 50, costUsd: null, deadlineAt: null };
-const walks: Record<string, { machine: AnyStateMachine; walks: Walk[] }> = {
-  session: {
-    machine: sessionMachine,
-    walks: [
-      ...[1, 2, 3, 4].map((maxTurns) => sessionWalk(maxTurns)),
-      sessionWalk(3, { budget }),
-      sessionWalk(2, { budget: { ...budget, tokens: null, requests: 2 } }),
-      sessionWalk(3, { window: { windowTokens: 8_000, reserveTokens: 0 } }),
-    ],
-  },
-  turn: {
-    machine: turnMachine,
-    walks: [
-      ...[1, 2, 3, 4].map((maxAttempts) => turnWalk(maxAttempts, ['one'])),
-      turnWalk(3, ['one', 'two']),
-      turnWalk(3, ['one'], { budget }),
-      turnWalk(2, ['one'], { isLastTurn: true }),
-    ],
-  },
-  attempt: {
-    machine: attemptMachine,
-    walks: [
-      attemptWalk(),
-      attemptWalk({ permission: 'report', offer: 'report' }),
-      attemptWalk({ stopRequested: true, textMayReport: false }),
-    ],
-  },
-  'tool call': {
-    machine: toolCallMachine,
-    walks: [
-      ...dispositions.map((disposition) => toolCallWalk(disposition)),
-      toolCallWalk({ kind: 'acknowledge', message: '' }, 'progress'),
-    ],
-  },
-};
-
-const pure = (walk: Walk) => (walk.machine === turnMachine ? withoutParent(walk) : walk);
-/** Every arrow of the graph as a path: the shortest way to its start, and then it. */
-const pathsOf = ({ edges, shortest }: Graph) => [
-  [],
-  ...edges.map(({ from, event }) => [...(shortest.get(from) ?? []), event]),
-];
 const countOf = (facts: readonly Fact[], type: RegExp) => facts.filter((fact) => type.test(fact.type)).length;
 
 /** What holds at the end of every path, and on the way, by machine. */
@@ -107,7 +59,7 @@ const promises: Record<string, (trail: Trail, walk: Walk) => void> = {
     if (end.value === 'failed') expect(end.output.slugs.length).toBeGreaterThan(0);
     expect(end.context.answers.every((answer: unknown) => answer !== null)).toBe(true);
   },
-  'tool call': ({ facts, end }) => {
+  'tool-call': ({ facts, end }) => {
     expect(countOf(facts, /^tool\.requested$/)).toBe(1);
     expect(countOf(facts, /^tool\.answered$/)).toBe(end.status === 'done' ? 1 : 0);
     if (end.status === 'done') expect(end.context.answer).not.toBeNull();
@@ -191,6 +143,6 @@ describe('the level below is known by its outcomes, and those are all that it ha
   it('calls end as the attempt was told', () => {
     const fed = callOutputs.map((output) => callClassOf({ index: 0, ...output }));
     const provided = ['executed, well', 'executed, tool_exec_failed'];
-    expect(outputsOf(walks['tool call']?.walks ?? [], callClassOf)).toEqual(sorted([...fed, ...provided]));
+    expect(outputsOf(walks['tool-call']?.walks ?? [], callClassOf)).toEqual(sorted([...fed, ...provided]));
   });
 });

@@ -1,0 +1,143 @@
+import { type Arrow, type Drawing, eventText, type Node } from './model.ts';
+
+const ink = '#1f2430';
+const quiet = '#6b7280';
+/** One whose widths Graphviz knows; the picture names others beside it. */
+const font = 'Arial';
+const fills: Record<Node['kind'], [string, string]> = {
+  root: ['#ffffff', '#d1d5db'],
+  compound: ['#f8fafc', '#94a3b8'],
+  state: ['#eef2ff', '#6366f1'],
+  choice: ['#fff7ed', '#f59e0b'],
+  final: ['#ecfdf5', '#10b981'],
+};
+
+/** A machine in Graphviz's language. With `taken`, arrows that no walk took are red and the others green. */
+export function dotOf({ title, description, root, arrows }: Drawing, taken: ReadonlySet<string> | null): string {
+  // What a state does without leaving it stands in it.
+  const inside = (id: string) =>
+    arrows.filter((arrow) => arrow.source === id && arrow.target === null).map((arrow) => stayText(arrow, taken));
+  const lines = [
+    'digraph {',
+    `graph [compound=true, rankdir=TB, nodesep=0.55, ranksep=0.75, pad=0.3, splines=spline, fontname="${font}", fontcolor="${ink}", labelloc=t, label=${label([bold(title, 20), small(wrapped(description, 90), 12)])}];`,
+    `node [fontname="${font}", fontsize=12, fontcolor="${ink}", style="rounded,filled", shape=box, penwidth=1.3, margin="0.28,0.12"];`,
+    `edge [fontname="${font}", fontsize=10, fontcolor="${ink}", arrowsize=0.7, penwidth=1.2];`,
+    `"__start" [shape=circle, width=0.16, fixedsize=true, label="", style=filled, fillcolor="${ink}"];`,
+    `"__start" -> ${target(root.initial, root)};`,
+    ...wholeNote(inside(root.id)),
+    ...root.children.flatMap((child) => nodeLines(child, inside)),
+    ...arrows.flatMap((arrow) => (arrow.target === null ? [] : [edgeLine(arrow, root, taken)])),
+    '}',
+  ];
+  return lines.join('\n');
+}
+
+type Inside = (id: string) => string[];
+
+function wholeNote(stays: readonly string[]): string[] {
+  if (stays.length === 0) return [];
+  return [
+    `"__whole" [style="rounded,filled", fillcolor="#ffffff", color="#d1d5db", label=${label([small('in every state', 10), ...stays])}];`,
+  ];
+}
+
+function nodeLines(node: Node, inside: Inside): string[] {
+  const [fill, line] = fills[node.kind];
+  if (node.kind !== 'compound') {
+    const shape =
+      node.kind === 'choice' ? 'shape=octagon, style="filled"' : node.kind === 'final' ? 'peripheries=2' : 'shape=box';
+    return [
+      `"${node.id}" [${shape}, fillcolor="${fill}", color="${line}", tooltip="${escaped(node.description)}", label=${label(nodeText(node, inside))}];`,
+    ];
+  }
+  return [
+    `subgraph "cluster_${node.id}" {`,
+    `style="rounded,filled"; fillcolor="${fill}"; color="${line}"; penwidth=1.3; margin=22; label=${label(nodeText(node, inside))};`,
+    // Arrows to and from the whole are tied to a point inside it.
+    `"__in_${node.id}" [shape=point, width=0.08, color="${quiet}", label=""];`,
+    ...(node.initial === null ? [] : [`"__in_${node.id}" -> "${node.initial}" [color="${quiet}", arrowsize=0.5];`]),
+    ...node.children.flatMap((child) => nodeLines(child, inside)),
+    '}',
+  ];
+}
+
+function nodeText(node: Node, inside: Inside): string[] {
+  const does = [
+    ...node.entry.map((action) => `entry / ${action}`),
+    ...node.invokes.map((invoke) => `invokes ${invoke}`),
+    ...node.exit.map((action) => `exit / ${action}`),
+  ];
+  return [
+    bold(node.key, 13),
+    small(wrapped(node.description, 34), 10),
+    ...(does.length === 0 ? [] : [small(does.join('\n'), 10, ink)]),
+    ...inside(node.id),
+    ...(node.rules.length === 0 ? [] : [small(node.rules.join(' '), 9, '#4338ca')]),
+  ];
+}
+
+function edgeLine(arrow: Arrow, root: Node, taken: ReadonlySet<string> | null): string {
+  const attributes = [`color="${colorOf(arrow, taken)}"`, `label=${label(edgeText(arrow))}`];
+  const whole = isCompound(arrow.source, root);
+  if (whole) attributes.push(`ltail="cluster_${arrow.source}"`);
+  return `"${whole ? `__in_${arrow.source}` : arrow.source}" -> ${target(arrow.target, root)} [${attributes.join(', ')}];`;
+}
+
+/** Without walks: what happens at once, what a defect leads to, and the rest. With them: taken or not. */
+function colorOf(arrow: Arrow, taken: ReadonlySet<string> | null): string {
+  if (taken !== null) return taken.has(arrow.name) ? '#16a34a' : '#dc2626';
+  return arrow.event === '' ? '#f59e0b' : arrow.event.startsWith('xstate.error') ? '#b91c1c' : '#475569';
+}
+
+function stayText(arrow: Arrow, taken: ReadonlySet<string> | null): string {
+  const { event, guard, actions, rules } = arrow;
+  const color = taken === null ? ink : colorOf(arrow, taken);
+  const words = [
+    eventText(event),
+    guard === '' ? '' : `[${guard}]`,
+    actions.length === 0 ? '' : `/ ${actions.join(', ')}`,
+  ].filter((text) => text !== '');
+  const text = escaped(wrapped(`↺ ${words.join(' ')}`, 46)).replaceAll('\n', '<br/>');
+  const cited = rules.length === 0 ? '' : `<br/><font point-size="9" color="#4338ca">${rules.join(' ')}</font>`;
+  return `<font point-size="10" color="${color}">${text}</font>${cited}`;
+}
+
+function edgeText({ event, guard, actions, rules }: Arrow): string[] {
+  return [
+    ...(event === '' ? [] : [bold(eventText(event), 10)]),
+    ...(guard === '' ? [] : [small(`[${guard}]`, 10, '#b45309')]),
+    ...(actions.length === 0 ? [] : [small(`/ ${actions.join('\n/ ')}`, 9)]),
+    ...(rules.length === 0 ? [] : [small(rules.join(' '), 9, '#4338ca')]),
+  ];
+}
+
+function target(id: string | null, root: Node): string {
+  return id !== null && isCompound(id, root) ? `"__in_${id}"` : `"${id}"`;
+}
+
+function isCompound(id: string, node: Node): boolean {
+  return node.children.some((child) => (child.id === id && child.kind === 'compound') || isCompound(id, child));
+}
+
+function label(rows: readonly string[]): string {
+  if (rows.length === 0) return '""';
+  return `<<table border="0" cellborder="0" cellspacing="0" cellpadding="1">${rows.map((row) => `<tr><td>${row}</td></tr>`).join('')}</table>>`;
+}
+
+const bold = (text: string, size: number) => `<font point-size="${size}"><b>${escaped(text)}</b></font>`;
+const small = (text: string, size: number, color = quiet) =>
+  `<font point-size="${size}" color="${color}">${escaped(text).replaceAll('\n', '<br/>')}</font>`;
+
+function wrapped(text: string, width: number): string {
+  const lines: string[] = [''];
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1) ?? '';
+    if (last !== '' && last.length + word.length >= width) lines.push(word);
+    else lines[lines.length - 1] = last === '' ? word : `${last} ${word}`;
+  }
+  return lines.join('\n');
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+}

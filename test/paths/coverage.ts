@@ -1,0 +1,62 @@
+import type { AnyStateMachine } from 'xstate';
+import { attemptMachine, sessionMachine, toolCallMachine, turnMachine } from '../../machines/index.ts';
+import { explore, follow, type Graph, silenced, type Walk } from './explore.ts';
+import { attemptWalk, dispositions, sessionWalk, toolCallWalk, turnWalk, withoutParent } from './levels.ts';
+
+const budget = { requests: null, tokens: 50, costUsd: null, deadlineAt: null };
+/** How each machine is walked: the limits and the circumstances that its rules tell apart. */
+export const walks: Record<string, { machine: AnyStateMachine; walks: Walk[] }> = {
+  session: {
+    machine: sessionMachine,
+    walks: [
+      ...[1, 2, 3, 4].map((maxTurns) => sessionWalk(maxTurns)),
+      sessionWalk(3, { budget }),
+      sessionWalk(2, { budget: { ...budget, tokens: null, requests: 2 } }),
+      sessionWalk(3, { window: { windowTokens: 8_000, reserveTokens: 0 } }),
+    ],
+  },
+  turn: {
+    machine: turnMachine,
+    walks: [
+      ...[1, 2, 3, 4].map((maxAttempts) => turnWalk(maxAttempts, ['one'])),
+      turnWalk(3, ['one', 'two']),
+      turnWalk(3, ['one'], { budget }),
+      turnWalk(2, ['one'], { isLastTurn: true }),
+    ],
+  },
+  attempt: {
+    machine: attemptMachine,
+    walks: [
+      attemptWalk(),
+      attemptWalk({ permission: 'report', offer: 'report' }),
+      attemptWalk({ stopRequested: true, textMayReport: false }),
+    ],
+  },
+  'tool-call': {
+    machine: toolCallMachine,
+    walks: [
+      ...dispositions.map((disposition) => toolCallWalk(disposition)),
+      toolCallWalk({ kind: 'acknowledge', message: '' }, 'progress'),
+    ],
+  },
+};
+
+export const pure = (walk: Walk) => (walk.machine === turnMachine ? withoutParent(walk) : walk);
+
+/** Every arrow of the graph as a path: the shortest way to its start, and then it. */
+export const pathsOf = ({ edges, shortest }: Graph) => [
+  [],
+  ...edges.map(({ from, event }) => [...(shortest.get(from) ?? []), event]),
+];
+
+/** The arrows of a machine that the walks over all its paths take. */
+export function takenArrows(name: string): Set<string> {
+  const taken = new Set<string>();
+  const { machine, walks: ways } = walks[name] ?? { machine: sessionMachine, walks: [] };
+  const silent = silenced(machine, () => undefined);
+  for (const walk of ways) {
+    for (const path of pathsOf(explore(pure(walk))))
+      for (const arrow of follow(silent, walk.input, path).arrows) taken.add(arrow);
+  }
+  return taken;
+}
