@@ -43,6 +43,8 @@ export type { McpServerConfig, McpServerDefinition } from './tools/mcp-definitio
 export { type McpPool, mcpPool } from './tools/mcp-pool.ts';
 export { type OpenApiOptions, openApiTools } from './tools/openapi.ts';
 export {
+  allow,
+  deny,
   type PastCall,
   type PolicyCall,
   type PolicyVerdict,

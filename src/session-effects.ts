@@ -34,7 +34,7 @@ export function sessionEffects(parts: SessionEffectsParts): { effects: Effects; 
   const { settings = {}, pricing = {}, instructions = null, builtIns = {}, toolPolicies = [] } = definition;
   const { conversation } = observer;
   const messages = () => conversation.messages;
-  const policies = toolPolicies.length === 0 ? null : new Policies(toolPolicies);
+  const policies = toolPolicies.length === 0 ? null : new Policies(toolPolicies, limits.toolTimeoutMs);
   if (policies !== null) observer.onAnswer = policies.answered.bind(policies);
   const catalog = new Catalog({ checkTimeoutMs: limits.toolTimeoutMs, messages, policies });
   const keepsResults = definition.resultStore === true || builtIns.readResult === true;

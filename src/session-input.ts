@@ -40,9 +40,13 @@ const optionNames = new Set<string>([
   'onDelivery',
 ] satisfies (keyof SessionOptions)[]);
 
+export function isAgent(agent: unknown): agent is Agent {
+  return typeof agent === 'object' && agent !== null && 'targets' in agent && 'definition' in agent;
+}
+
 /** Refuses what is no agent, and options that are not known: nothing is accepted and ignored. */
 export function checkOptions(agent: unknown, options: unknown): void {
-  if (typeof agent !== 'object' || agent === null || !('targets' in agent) || !('definition' in agent)) {
+  if (!isAgent(agent)) {
     throw new PawlError('invalid_options', `the agent is ${shown(agent)}: one made by defineAgent is allowed.`);
   }
   if (typeof options !== 'object' || options === null) {

@@ -73,6 +73,9 @@ export type Session<Report = unknown> = {
   stop(): void;
   /** Ends the session now; every call that had come is answered. */
   abort(reason?: string): void;
-  /** Decides about a call that waits for it. False: no such call waits. */
-  approve(callId: string, decision: { approved: boolean; reason?: string }): boolean;
+  /**
+   * Decides about a call that waits for it, here or in a sub-agent. False: no such call waits, or more than one does (models
+   * that give no ids have them made): then `sessionId`, which the event tells, says which is meant.
+   */
+  approve(callId: string, decision: { approved: boolean; reason?: string; sessionId?: string }): boolean;
 };

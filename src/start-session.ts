@@ -20,13 +20,13 @@ import type { SessionEvent } from './observe/events.ts';
 import { defaultLogger, type Logger } from './observe/log.ts';
 import { Observer } from './observe/observer.ts';
 import { redact, secretsOf } from './observe/redact.ts';
-import { syntheticReport } from './report/synthetic.ts';
-import type { Session, SessionOptions, SessionReport, SessionResult } from './session.ts';
+import type { Session, SessionOptions, SessionResult } from './session.ts';
 import { sessionEffects } from './session-effects.ts';
 import { checkOptions, inputMessages, sessionInput } from './session-input.ts';
+import { sessionResult } from './session-result.ts';
 import { subSessions } from './sub-sessions.ts';
 import { Approvals } from './tools/approvals.ts';
-import type { Lineage, SubAgents } from './tools/sub-agent.ts';
+import type { Lineage, SubAgents, SubSession } from './tools/sub-agent.ts';
 
 /** Starts a session of `agent`, at once. Throws `PawlError` for options that cannot be; nothing runs before. */
 export function startSession<Report>(agent: Agent<Report>, options: SessionOptions): Session<Report> {
@@ -55,11 +55,11 @@ class RunningSession<Report> implements Session<Report>, DriverOwner {
   readonly agent: Agent<Report>;
   readonly options: SessionOptions;
   readonly clock: Clock;
-  private readonly prompt: string | null;
+  readonly prompt: string | null;
   /** Epoch ms of the delivery under way, so that a replay gives the same facts. */
   deliveredAt: number;
   readonly logger: Logger;
-  private readonly secrets: readonly string[];
+  readonly secrets: readonly string[];
   readonly observer: Observer;
   private readonly host = new Host();
   private readonly driver: MemoryDriver;
@@ -209,18 +209,27 @@ class RunningSession<Report> implements Session<Report>, DriverOwner {
     if (!this.ended) this.driver.command({ type: 'session.abort', reason });
   }
 
-  approve(callId: string, decision: { approved: boolean; reason?: string | null }): boolean {
-    const { approved, reason = null } = decision ?? {};
+  approve(callId: string, decision: Parameters<Session['approve']>[1]): boolean {
+    const { approved, reason = null, sessionId } = decision ?? {};
     if (typeof approved !== 'boolean' || (reason !== null && typeof reason !== 'string')) {
       throw new PawlError(
         'invalid_options',
         `approve was given ${shown(decision)}: { approved } with a boolean, and perhaps a reason, is allowed.`,
       );
     }
-    return (
-      this.approvals.decide(callId, approved, reason) ||
-      (this.subAgents?.approve(callId, { approved, ...(reason !== null && { reason }) }) ?? false)
-    );
+    const waiting = this.waitingFor(callId).filter((one) => sessionId === undefined || one.sessionId === sessionId);
+    const [only] = waiting;
+    return waiting.length === 1 && only !== undefined && only.decide(callId, approved, reason);
+  }
+
+  /** The sessions, this one and those below it, in which a call of that id waits for a decision. */
+  waitingFor(callId: string): SubSession[] {
+    const own = this.approvals.waitsFor(callId) ? [this] : [];
+    return [...own, ...(this.subAgents?.waitingFor(callId) ?? [])];
+  }
+
+  decide(callId: string, approved: boolean, reason: string | null): boolean {
+    return this.approvals.decide(callId, approved, reason);
   }
 
   /** One listener for the whole actor system: leaves speak to the host, machines state facts. */
@@ -255,37 +264,9 @@ class RunningSession<Report> implements Session<Report>, DriverOwner {
   private end(output: SessionOutput | undefined): SessionResult<Report> {
     this.ended = true;
     const ending = output ?? this.broken(new Error('the session ended without an output'));
-    const { observer, agent, sessionId } = this;
-    const { counters, conversation, records, sliceStates } = observer;
-    const result = {
-      sessionId,
-      agent: agent.name,
-      status: ending.status,
-      success: ending.status === 'succeeded',
-      report: this.report(ending),
-      slugs: ending.status === 'succeeded' ? [] : ending.failure.slugs,
-      counters,
-      conversation: conversation.messages,
-      turns: records.turns,
-      slices: sliceStates,
-      ...(ending.status !== 'succeeded' && { failure: ending.failure }),
-    };
-    observer.stream.end();
+    const result = sessionResult(this, ending);
+    this.observer.stream.end();
     return result;
-  }
-
-  /** A report always exists; only here is one made up, and only when the session did not succeed (F-5). */
-  private report(ending: SessionOutput): SessionReport<Report> {
-    const { observer, agent, prompt } = this;
-    const format = agent.format.name;
-    const { accepted, turns } = observer.records;
-    if (ending.status === 'succeeded' && accepted !== null && accepted.source !== 'synthetic') {
-      return { source: accepted.source, format, content: accepted.content as Report, accepted: true };
-    }
-    const status = ending.status === 'aborted' ? 'aborted' : 'failed';
-    const failure = ending.status === 'succeeded' ? { slugs: [], retryAt: null, detail: null } : ending.failure;
-    const content = redact(syntheticReport(status, prompt, failure, observer.counters, turns), this.secrets);
-    return { source: 'synthetic', format, content, accepted: false };
   }
 }
 

@@ -5,9 +5,9 @@ import type { Clock } from './host/clock.ts';
 import type { SessionEvent } from './observe/events.ts';
 import type { Logger } from './observe/log.ts';
 import type { Observer } from './observe/observer.ts';
-import type { Session, SessionOptions } from './session.ts';
+import type { SessionOptions } from './session.ts';
 import { budgetLeft } from './session-input.ts';
-import { type Lineage, SubAgents } from './tools/sub-agent.ts';
+import { type Lineage, SubAgents, type SubSession } from './tools/sub-agent.ts';
 
 /** What the sessions below have of the one above. */
 export type Above = {
@@ -24,7 +24,7 @@ export function subSessions(
   { sessionId, agent, options, observer, logger, clock }: Above,
   budget: Budget,
   lineage: Lineage,
-  start: (agent: Agent, options: SessionOptions, lineage: Lineage) => Session,
+  start: (agent: Agent, options: SessionOptions, lineage: Lineage) => SubSession,
 ): SubAgents {
   const maxDepth = Math.min(lineage.maxDepth, agent.limits.maxDepth);
   const below: Lineage = { parentSessionId: sessionId, depth: lineage.depth + 1, maxDepth };
@@ -34,13 +34,14 @@ export function subSessions(
     requestLimit: budget.requests,
     requestsUsed: () => observer.counters.tree.requests,
     budgetLeft: () => budgetLeft(budget, observer.counters.tree, clock.now()),
-    start: (child, name, prompt, granted, { callId, signal }) => {
+    start: (child, name, prompt, { costUsd, ...granted }, { callId, signal }) => {
       const childSessionId = options.sessionId === undefined ? randomUUID() : `${sessionId}/${callId}`;
       observer.sight({ type: 'subAgent.started', callId, name, childSessionId });
       const { random, inspect } = options;
       const own: SessionOptions = {
         prompt,
-        budget: granted,
+        // What has no price cannot keep to a sum; the requests bound it all the same.
+        budget: { ...granted, ...(costUsd !== undefined && isPriced(child) && { costUsd }) },
         signal,
         logger,
         clock,
@@ -54,4 +55,8 @@ export function subSessions(
     ended: (name, callId, { sessionId: childSessionId, status, counters }) =>
       observer.sight({ type: 'subAgent.ended', callId, name, childSessionId, status, counters }),
   });
+}
+
+function isPriced({ targets, definition }: Agent): boolean {
+  return targets.every(({ name }) => definition.pricing?.[name] !== undefined);
 }

@@ -61,13 +61,14 @@ function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
   return typeof value === 'object' && value !== null && 'then' in value;
 }
 
-const ajvOptions = { allErrors: true, strict: false, validateFormats: false } as const;
+const ajvOptions = { allErrors: true, strict: false, validateFormats: false, unicodeRegExp: false } as const;
 
 /** Draft 2020-12 where the schema says so, else draft-07. */
 function fromJsonSchema(jsonSchema: JSONSchema7): CompiledSchema {
   const ajv = /2020-12/.test(String(jsonSchema.$schema)) ? new Ajv2020(ajvOptions) : new Ajv(ajvOptions);
   const schema: Record<string, unknown> = { ...jsonSchema };
   const check = ajv.compile(schema);
+  if ('$async' in check) throw new Error('schemas that are checked asynchronously cannot be used');
   return {
     jsonSchema,
     validate: (value) =>

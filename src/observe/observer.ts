@@ -83,7 +83,9 @@ export class Observer {
       if (this.warned.includes(once)) return;
       this.warned.push(once);
     }
-    this.publish({ ...sighting, ...this.envelope(this.options.times.now()) });
+    const clean =
+      'message' in sighting ? { ...sighting, message: redact(sighting.message, this.options.secrets) } : sighting;
+    this.publish({ ...clean, ...this.envelope(this.options.times.now()) });
   }
 
   /** A line about a server, at DEBUG or INFO. */

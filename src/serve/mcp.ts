@@ -22,6 +22,7 @@ import { startSession } from '../start-session.ts';
 import type { ServedAgent, ServeMcpOptions } from './serve-mcp.ts';
 
 const mcpPath = '/mcp';
+const mostClients = 1_000;
 const mostBytes = 4 * 1_024 * 1_024;
 const input = z.strictObject({ prompt: z.string().min(1) });
 const inputSchema = {
@@ -40,9 +41,19 @@ export async function serve(agent: Agent, options: ServeMcpOptions): Promise<Ser
 }
 
 async function serveTransport(agent: Agent, options: ServeMcpOptions, transport: Transport): Promise<ServedAgent> {
-  const { server, closed } = agentServer(agent, options);
+  const running = new Set<Promise<unknown>>();
+  const { server, closed } = agentServer(agent, options, running);
   await server.connect(transport);
-  return { url: null, closed, close: () => server.close(), [Symbol.asyncDispose]: () => server.close() };
+  const close = async () => {
+    await server.close();
+    await Promise.all(running);
+  };
+  return {
+    url: null,
+    closed: closed.then(() => Promise.all(running)).then(() => undefined),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
 }
 
 /** When the client closes our input it is gone: what runs is aborted. */
@@ -59,22 +70,34 @@ async function serveHttp(
   { port = 0, host = '127.0.0.1' }: { port?: number; host?: string },
 ): Promise<ServedAgent> {
   const transports = new Map<string, StreamableHTTPServerTransport>();
+  const running = new Set<Promise<unknown>>();
   const open = async (): Promise<StreamableHTTPServerTransport> => {
     const transport = new StreamableHTTPServerTransport({
       sessionIdGenerator: () => randomUUID(),
-      onsessioninitialized: (id) => void transports.set(id, transport),
+      onsessioninitialized: (id) => {
+        transports.set(id, transport);
+        // Clients that go without a word are not kept for ever.
+        const [oldest] = transports;
+        if (transports.size > mostClients && oldest !== undefined) {
+          transports.delete(oldest[0]);
+          void oldest[1].close();
+        }
+      },
       onsessionclosed: (id) => void transports.delete(id),
     });
     // The SDK's own class does not say that its callbacks may be undefined.
-    await agentServer(agent, options).server.connect(transport as Transport);
+    await agentServer(agent, options, running).server.connect(transport as Transport);
     return transport;
   };
+  let isLoopback = true;
   const http = createServer((request, response) => {
-    handle(request, response).catch((error) => refuse(response, 500, messageOf(error)));
+    handle(request, response).catch((error) =>
+      refuse(response, error instanceof BadRequest ? error.status : 500, messageOf(error)),
+    );
   });
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
     // A page in a browser must not reach a server on this machine under another name.
-    if (host === '127.0.0.1' && !isLoopbackHost(request.headers.host))
+    if (isLoopback && !(isLoopbackHost(request.headers.host) && isLoopbackOrigin(request.headers.origin)))
       return refuse(response, 403, 'this host is not served');
     if (new URL(request.url ?? '/', 'http://x').pathname !== mcpPath)
       return refuse(response, 404, `the server is at ${mcpPath}`);
@@ -90,9 +113,11 @@ async function serveHttp(
   const closed = new Promise<void>((resolve) => http.once('close', resolve));
   const close = async () => {
     await Promise.all([...transports.values()].map((transport) => transport.close()));
+    await Promise.all(running);
     await closeHttp(http);
   };
-  const { port: given } = http.address() as AddressInfo;
+  const { port: given, address } = http.address() as AddressInfo;
+  isLoopback = ['127.0.0.1', '::1'].includes(address);
   const shown = host.includes(':') ? `[${host}]` : host;
   return { url: `http://${shown}:${given}${mcpPath}`, closed, close, [Symbol.asyncDispose]: close };
 }
@@ -101,11 +126,26 @@ function isLoopbackHost(host: string | undefined): boolean {
   return /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/.test(host ?? '');
 }
 
+/** Pages say where they come from; other clients say nothing. */
+function isLoopbackOrigin(origin: string | undefined): boolean {
+  return origin === undefined || (URL.canParse(origin) && isLoopbackHost(new URL(origin).host));
+}
+
+class BadRequest extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
 function refuse(response: ServerResponse, status: number, message: string): void {
   if (response.headersSent) response.end();
   else {
     const error = { jsonrpc: '2.0', error: { code: -32_000, message }, id: null };
-    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(error));
+    // What is left of the request is not read.
+    response.writeHead(status, { 'content-type': 'application/json', connection: 'close' }).end(JSON.stringify(error));
   }
 }
 
@@ -116,9 +156,13 @@ async function bodyOf(request: IncomingMessage): Promise<unknown> {
   for await (const chunk of request) {
     chunks.push(chunk);
     length += chunk.length;
-    if (length > mostBytes) throw new Error(`the request has more than ${mostBytes} bytes`);
+    if (length > mostBytes) throw new BadRequest(413, `the request has more than ${mostBytes} bytes`);
   }
-  return JSON.parse(Buffer.concat(chunks).toString('utf8'));
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString('utf8'));
+  } catch {
+    throw new BadRequest(400, 'the body is not JSON');
+  }
 }
 
 function closeHttp(http: HttpServer): Promise<void> {
@@ -132,6 +176,8 @@ function closeHttp(http: HttpServer): Promise<void> {
 function agentServer(
   agent: Agent,
   { logger = stderrLogger('warn'), budget, onEvent }: ServeMcpOptions,
+  /** The sessions that have not ended yet. */
+  running: Set<Promise<unknown>>,
 ): { server: Server; closed: Promise<void> } {
   const server = new Server({ name: agent.name, version: '1.0.0' }, { capabilities: { tools: {} } });
   const gone = new AbortController();
@@ -161,7 +207,10 @@ function agentServer(
         return onEvent?.(event);
       },
     });
-    return resultOf(await session.result);
+    running.add(session.result);
+    const result = await session.result;
+    running.delete(session.result);
+    return resultOf(result);
   });
   const closed = new Promise<void>((resolve) => {
     server.onclose = () => {

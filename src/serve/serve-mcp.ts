@@ -4,6 +4,7 @@ import { PawlError, shown } from '../errors.ts';
 import type { EventListener } from '../observe/events.ts';
 import type { Logger } from '../observe/log.ts';
 import type { SessionBudget } from '../session.ts';
+import { isAgent, sessionInput } from '../session-input.ts';
 
 export type ServeMcpOptions = {
   /**
@@ -34,10 +35,15 @@ export type ServedAgent = {
  * progress is told, and a cancelled call is an aborted session. A session that does not succeed is a result with `isError`.
  */
 export async function serveMcp(agent: Agent, options: ServeMcpOptions): Promise<ServedAgent> {
+  if (!isAgent(agent))
+    throw new PawlError('invalid_options', `the agent is ${shown(agent)}: one made by defineAgent is allowed.`);
+  sessionInput(agent, options?.budget ?? {}, 0);
   const transport: unknown = options?.transport;
   const isKnown =
     transport === 'stdio' ||
-    (typeof transport === 'object' && transport !== null && ('http' in transport || 'send' in transport));
+    (typeof transport === 'object' &&
+      transport !== null &&
+      (('http' in transport && typeof transport.http === 'object' && transport.http !== null) || 'send' in transport));
   if (!isKnown) {
     throw new PawlError(
       'invalid_options',

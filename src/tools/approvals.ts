@@ -36,6 +36,10 @@ export class Approvals {
     });
   }
 
+  waitsFor(callId: string): boolean {
+    return this.waiting.some((one) => one.callId === callId && one.decided === null);
+  }
+
   /** Decides about a call, once. False: no such call waits. */
   decide(callId: string, approved: boolean, reason: string | null): boolean {
     const found = this.waiting.find((one) => one.callId === callId && one.decided === null);

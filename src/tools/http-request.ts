@@ -17,8 +17,6 @@ export type HttpRequest = {
   method: string;
   url: URL;
   headers: Record<string, string>;
-  /** Names of headers that another host must not see, in lower case. */
-  credentials: ReadonlySet<string>;
   body: string | Uint8Array | FormData | null;
   signal: AbortSignal;
 };
@@ -34,7 +32,8 @@ export type HttpResponse = {
 
 const mostRedirects = 5;
 const defaultMaxBytes = 5 * 1_024 * 1_024;
-const alwaysPrivate = ['authorization', 'cookie', 'proxy-authorization'];
+/** All that another origin gets to see: any other header may be a credential. */
+const harmlessHeaders = ['accept', 'accept-language', 'content-type', 'user-agent'];
 
 /** Addresses that are not the public internet: reaching them needs `allowPrivate`. */
 const notPublic = new BlockList();
@@ -52,14 +51,16 @@ for (const [network, prefix] of [
 ] as const) {
   notPublic.addSubnet(network, prefix, 'ipv4');
 }
+/** Of IPv6 only global unicast is public, without the ways through it to IPv4 (Teredo, 6to4) and the examples. */
+const publicV6 = new BlockList();
+publicV6.addSubnet('2000::', 3, 'ipv6');
+const detoursV6 = new BlockList();
 for (const [network, prefix] of [
-  ['::', 127],
-  ['64:ff9b::', 96],
-  ['fc00::', 7],
-  ['fe80::', 10],
-  ['ff00::', 8],
+  ['2001::', 32],
+  ['2001:db8::', 32],
+  ['2002::', 16],
 ] as const) {
-  notPublic.addSubnet(network, prefix, 'ipv6');
+  detoursV6.addSubnet(network, prefix, 'ipv6');
 }
 
 /**
@@ -94,7 +95,7 @@ export async function httpRequest(request: HttpRequest, policy: HttpPolicy): Pro
       throw new ToolError(`${shownUrl(request.url)} redirects more than ${mostRedirects} times.`);
     if (!URL.canParse(location, url.href)) throw new ToolError(`${shownUrl(url)} redirects to what is no URL.`);
     const next = new URL(location, url);
-    if (next.origin !== url.origin) headers = withoutCredentials(headers, request.credentials);
+    if (next.origin !== url.origin) headers = harmless(headers);
     if (response.status === 303 || (response.status < 303 && method === 'POST')) {
       method = 'GET';
       body = null;
@@ -138,8 +139,15 @@ function hostMatches(url: URL, allowed: string): boolean {
 }
 
 function isPrivate(address: string): boolean {
-  const family = isIP(address);
-  return family !== 0 && notPublic.check(address, family === 4 ? 'ipv4' : 'ipv6');
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address;
+  switch (isIP(mapped)) {
+    case 4:
+      return notPublic.check(mapped, 'ipv4');
+    case 6:
+      return !publicV6.check(mapped, 'ipv6') || detoursV6.check(mapped, 'ipv6');
+    default:
+      return false;
+  }
 }
 
 function privateText(address: string): string {
@@ -171,8 +179,8 @@ function loadAgents(): Promise<Agents> {
   return agents;
 }
 
-function withoutCredentials(headers: Record<string, string>, credentials: ReadonlySet<string>): Record<string, string> {
-  return without(headers, [...alwaysPrivate, ...credentials]);
+function harmless(headers: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => harmlessHeaders.includes(name.toLowerCase())));
 }
 
 function without(headers: Record<string, string>, names: readonly string[]): Record<string, string> {

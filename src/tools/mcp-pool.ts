@@ -1,3 +1,4 @@
+import { PawlError } from '../errors.ts';
 import type { McpConnection } from './mcp.ts';
 import { checkServer, type McpServerConfig, type SharedMcpServer } from './mcp-definition.ts';
 
@@ -5,6 +6,7 @@ import { checkServer, type McpServerConfig, type SharedMcpServer } from './mcp-d
 export class McpPool {
   /** To be given to agents as their `mcpServers`, all or some. */
   readonly servers: Record<string, SharedMcpServer>;
+  private closed = false;
   private readonly connections = new Map<string, McpConnection>();
 
   constructor(configs: Record<string, McpServerConfig>) {
@@ -15,6 +17,11 @@ export class McpPool {
   }
 
   connection(name: string, make: () => McpConnection): McpConnection {
+    if (this.closed)
+      throw new PawlError(
+        'invalid_options',
+        `the pool of the MCP server ${name} is closed: a pool that is open is needed.`,
+      );
     const connection = this.connections.get(name) ?? make();
     this.connections.set(name, connection);
     return connection;
@@ -24,12 +31,13 @@ export class McpPool {
   async open(timeoutMs = 30_000): Promise<void> {
     const { McpConnection } = await import('./mcp.ts');
     const opening = Object.values(this.servers).map(({ name, shared }) =>
-      this.connection(name, () => new McpConnection(name, shared)).open(timeoutMs, new AbortController().signal),
+      this.connection(name, () => new McpConnection(name, shared)).open(timeoutMs, new AbortController().signal, true),
     );
     await Promise.all(opening);
   }
 
   async close(): Promise<void> {
+    this.closed = true;
     const connections = [...this.connections.values()];
     this.connections.clear();
     await Promise.all(connections.map((connection) => connection.close()));

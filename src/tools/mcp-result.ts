@@ -2,8 +2,11 @@ import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import type { FilePart, Json, JsonObject, TextPart, ToolOutput } from '../../machines/index.ts';
 import { ToolError } from './result.ts';
 
-/** Media beyond this, in bytes of base64, are named and not passed on: no provider takes them. */
-const largestFile = 8 * 1_024 * 1_024;
+/** Files of one result, in bytes of base64. */
+const mostFileBytes = 8 * 1_024 * 1_024;
+
+/** What providers take in the result of a tool; other media are named and not passed on. */
+const takenMedia = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'application/pdf'];
 
 /** What an MCP tool returned: as a value for the record, and in parts for the model. */
 export class McpResult {
@@ -11,7 +14,14 @@ export class McpResult {
   private readonly structured: JsonObject | null;
 
   constructor({ content, structuredContent }: CallToolResult) {
-    this.parts = content.map(partOf);
+    let room = mostFileBytes;
+    this.parts = content.map(partOf).flatMap((part): (TextPart | FilePart)[] => {
+      if (part.type === 'text') return part.text === '' ? [] : [part];
+      room -= part.data.type === 'data' ? part.data.data.length : 0;
+      return [
+        room >= 0 ? part : { type: 'text', text: `[${part.mediaType}: left out, the files are too large together]` },
+      ];
+    });
     const given: JsonObject | null =
       structuredContent === undefined ? null : JSON.parse(JSON.stringify(structuredContent));
     this.structured = given;
@@ -65,7 +75,11 @@ function partOf(block: CallToolResult['content'][number]): TextPart | FilePart {
 }
 
 function filePart(data: string, mediaType: string): TextPart | FilePart {
-  if (data.length > largestFile)
-    return { type: 'text', text: `[${mediaType}, ${data.length} bytes of base64: too large]` };
+  if (data === '' || !takenMedia.includes(mediaType)) {
+    return {
+      type: 'text',
+      text: `[${mediaType || 'a file of no known type'}, ${data.length} bytes of base64: not passed on]`,
+    };
+  }
   return { type: 'file', mediaType, data: { type: 'data', data } };
 }

@@ -3,8 +3,9 @@ import { messageOf } from '../errors.ts';
 import { type CompiledSchema, compileSchema } from '../model/schema.ts';
 import type { Sighting } from '../observe/events.ts';
 import { type CatalogTool, functionTool, later } from './catalog.ts';
-import { McpConnection, type McpTool } from './mcp.ts';
+import { McpConnection } from './mcp.ts';
 import type { McpServerConfig, McpServerDefinition } from './mcp-definition.ts';
+import type { McpTool } from './mcp-list.ts';
 import { McpResult } from './mcp-result.ts';
 
 export type McpServersOptions = {
@@ -27,6 +28,7 @@ type Server = {
 export class McpServers {
   private readonly servers: readonly Server[];
   private readonly options: McpServersOptions;
+  private readonly schemas = new Map<string, CompiledSchema | null>();
   private opened = false;
 
   constructor(definitions: Record<string, McpServerDefinition>, options: McpServersOptions) {
@@ -40,6 +42,7 @@ export class McpServers {
         onTools: () => this.changed(name, connection),
         onLost: (message) => options.sight({ type: 'server.lost', server: name, message }),
         onDebug: (line) => options.debug(name, line),
+        onLeftOut: (reason) => options.info(name, reason),
       });
       return { name, config, connection, own, stopListening };
     });
@@ -47,18 +50,21 @@ export class McpServers {
 
   /** Connects all of them in parallel; null, or what is missing: a server that is not optional (`tools_unavailable`). */
   async open(timeoutMs: number, signal: AbortSignal): Promise<string | null> {
-    const missing = await Promise.all(this.servers.map((server) => this.openOne(server, timeoutMs, signal)));
+    const opening = this.servers.map((server) => this.openOne(server, timeoutMs, signal));
+    // The first that is missing decides: nobody waits for the others.
+    const failed = opening.map(async (one) => (await one) ?? new Promise<never>(() => undefined));
+    const missing = await Promise.race([Promise.all(opening).then(() => null), ...failed]);
     this.opened = true;
-    return missing.filter((message) => message !== null).join('; ') || null;
+    return missing;
   }
 
   /** The tools under clean names of at most 64 characters, none of which is in `taken`, the same each time. */
   tools(taken: Set<string>): CatalogTool[] {
     return this.servers.flatMap((server) =>
       permitted(server).flatMap((tool) => {
-        const compiled = compiledSchema(tool);
+        const compiled = this.compiled(tool);
         if (compiled === null) {
-          this.options.debug(server.name, `${tool.name} is left out: its input schema cannot be used`);
+          this.options.info(server.name, `${tool.name} is left out: its input schema cannot be used`);
           return [];
         }
         const name = toolName(server.name, tool.name, taken);
@@ -78,11 +84,28 @@ export class McpServers {
     );
   }
 
+  /** Compiled once, however often a list is looked at. */
+  private compiled({ inputSchema }: McpTool): CompiledSchema | null {
+    const text = JSON.stringify(inputSchema);
+    let compiled = this.schemas.get(text);
+    if (compiled === undefined) {
+      try {
+        compiled = compileSchema({ ...inputSchema }, 'inputSchema');
+      } catch {
+        compiled = null;
+      }
+      this.schemas.set(text, compiled);
+    }
+    return compiled;
+  }
+
   private async openOne(server: Server, timeoutMs: number, signal: AbortSignal): Promise<string | null> {
     const { name, config, connection } = server;
     const { sight, info } = this.options;
     try {
-      await connection.open(timeoutMs, signal);
+      await connection.open(timeoutMs, signal, !server.own);
+      for (const unknown of unmatched(server))
+        info(name, `${unknown} is named in the options of the server ${name}, and is none of its tools`);
       sight({ type: 'server.connected', server: name, tools: permitted(server).map((tool) => tool.name) });
       return null;
     } catch (error) {
@@ -107,16 +130,11 @@ function permitted({ config, connection }: Server): McpTool[] {
   return connection.tools.filter(({ name }) => (allow?.includes(name) ?? true) && !deny.includes(name));
 }
 
-const compiledSchemas = new WeakMap<object, CompiledSchema>();
-
-function compiledSchema({ inputSchema }: McpTool): CompiledSchema | null {
-  try {
-    const compiled = compiledSchemas.get(inputSchema) ?? compileSchema({ ...inputSchema }, 'inputSchema');
-    compiledSchemas.set(inputSchema, compiled);
-    return compiled;
-  } catch {
-    return null;
-  }
+/** Names in the options that no tool of the server has. */
+function unmatched({ config, connection }: Server): string[] {
+  const { allow = [], deny = [], needsApproval } = config;
+  const named = [...allow, ...deny, ...(Array.isArray(needsApproval) ? needsApproval : [])];
+  return named.filter((name) => !connection.tools.some((tool) => tool.name === name));
 }
 
 /** `server__tool`; where that has to be changed, or is taken, its end is a hash of what it stands for. */
@@ -124,8 +142,13 @@ export function toolName(server: string, tool: string, taken: ReadonlySet<string
   const whole = `${server}__${tool}`;
   const clean = whole.replace(/[^A-Za-z0-9_-]/g, '_');
   if (clean === whole && clean.length <= 64 && !taken.has(clean)) return clean;
-  const digest = createHash('sha256').update(`${server}\n${tool}`).digest('hex');
-  return `${clean.slice(0, 55)}_${digest.slice(0, 8)}`;
+  for (let copy = 1; ; copy += 1) {
+    const digest = createHash('sha256')
+      .update(`${server}\n${tool}${copy === 1 ? '' : `\n${copy}`}`)
+      .digest('hex');
+    const name = `${clean.slice(0, 55)}_${digest.slice(0, 8)}`;
+    if (!taken.has(name)) return name;
+  }
 }
 
 function catalogTool(name: string, { config, connection }: Server, tool: McpTool, schema: CompiledSchema): CatalogTool {
@@ -135,7 +158,7 @@ function catalogTool(name: string, { config, connection }: Server, tool: McpTool
     name,
     kind: 'real',
     offered: later(
-      Promise.resolve(schema.jsonSchema).then((jsonSchema) => functionTool(name, tool.description ?? '', jsonSchema)),
+      Promise.resolve(schema.jsonSchema).then((jsonSchema) => functionTool(name, tool.description, jsonSchema)),
     ),
     validate: (input) => schema.validate(input),
     needsApproval: () => approval,

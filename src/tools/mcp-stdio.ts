@@ -13,11 +13,42 @@ const longestMessage = 64 * 1_024 * 1_024;
 /** Ms that a server has to end after its input was closed, and again after it was asked to. */
 const graceMs = 500;
 
-/** Groups of processes that are alive: whoever ends this process takes them along. */
+/** Ms for what a server that has ended wrote last to come through. */
+const lastWordsMs = 50;
+
+/** Groups of processes that are alive: whatever ends this process, but for SIGKILL, takes them along. */
 const groups = new Set<number>();
-process.on('exit', () => {
+const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+function endAll(): void {
   for (const group of groups) signalGroup(group, 'SIGKILL');
-});
+}
+
+function onSignal(signal: NodeJS.Signals): void {
+  // Whoever else listens decides what comes of it, and closes the session; by ourselves we end as we would have.
+  if (process.listenerCount(signal) > 1) return;
+  endAll();
+  unwatch();
+  process.kill(process.pid, signal);
+}
+
+function watchGroup(pid: number): void {
+  if (groups.size === 0) {
+    process.on('exit', endAll);
+    for (const signal of endingSignals) process.on(signal, onSignal);
+  }
+  groups.add(pid);
+}
+
+function unwatch(): void {
+  process.off('exit', endAll);
+  for (const signal of endingSignals) process.off(signal, onSignal);
+}
+
+function endGroup(pid: number): void {
+  signalGroup(pid, 'SIGKILL');
+  if (groups.delete(pid) && groups.size === 0) unwatch();
+}
 
 /**
  * A server process that speaks MCP over its standard streams. It leads a process group of its own, so that whatever it
@@ -48,13 +79,18 @@ export class StdioTransport implements Transport {
     });
     this.child = child;
     const { pid } = child;
-    if (pid !== undefined) groups.add(pid);
+    if (pid !== undefined) watchGroup(pid);
     this.exited = new Promise((resolve) => {
-      child.once('close', () => {
-        this.child = null;
-        resolve();
-        this.onclose?.();
+      // What it started may hold its streams open: some time for its last words, then it is gone, and they with it.
+      child.once('exit', () => {
+        setTimeout(() => {
+          if (pid !== undefined) endGroup(pid);
+          this.child = null;
+          resolve();
+          this.onclose?.();
+        }, lastWordsMs);
       });
+      child.once('error', () => resolve());
     });
     child.stdin.on('error', (error) => this.onerror?.(error));
     eachLine(
@@ -86,8 +122,7 @@ export class StdioTransport implements Transport {
     if (!(await this.endsWithin(graceMs))) signalGroup(pid, 'SIGTERM');
     if (!(await this.endsWithin(graceMs))) signalGroup(pid, 'SIGKILL');
     await this.endsWithin(graceMs);
-    signalGroup(pid, 'SIGKILL');
-    groups.delete(pid);
+    endGroup(pid);
   }
 
   private take(line: string): void {
@@ -115,12 +150,11 @@ export class StdioTransport implements Transport {
   }
 }
 
-/** Without a group (it has ended, or the platform has none) there is nothing to do. */
 function signalGroup(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(process.platform === 'win32' ? pid : -pid, signal);
   } catch {
-    groups.delete(pid);
+    // It has ended.
   }
 }
 
@@ -142,6 +176,9 @@ function eachLine(stream: Readable, onLine: (line: string) => void, onTooLong: (
     parts = [];
     length = 0;
     onTooLong();
+  });
+  stream.on('end', () => {
+    if (parts.length > 0) onLine(Buffer.concat(parts).toString('utf8'));
   });
   stream.on('error', () => undefined);
 }

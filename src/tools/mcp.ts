@@ -1,25 +1,24 @@
+import { setTimeout } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { StreamableHTTPClientTransport, StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import {
   CallToolResultSchema,
   CreateMessageRequestSchema,
   ElicitRequestSchema,
   ErrorCode,
-  ListToolsResultSchema,
   McpError,
   type Progress,
-  type Tool,
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { messageOf } from '../errors.ts';
 import type { ToolRun } from './catalog.ts';
 import type { McpServerConfig } from './mcp-definition.ts';
+import { listTools, type McpTool } from './mcp-list.ts';
 import { McpResult } from './mcp-result.ts';
 import { StdioTransport } from './mcp-stdio.ts';
 import { ToolError } from './result.ts';
-
-export type McpTool = Pick<Tool, 'name' | 'description' | 'inputSchema'>;
 
 /** What the users of a connection are told. */
 export type McpListener = {
@@ -27,14 +26,20 @@ export type McpListener = {
   onTools: () => void;
   onLost: (message: string) => void;
   onDebug: (line: string) => void;
+  /** A tool cannot be used. */
+  onLeftOut: (reason: string) => void;
 };
 
-const mostPages = 1_000;
 const firstBackoffMs = 100;
 const longestBackoffMs = 5_000;
+const mostFailures = 4;
 /** A call ends by its own signal: the SDK's timeout must not come first. */
 const noTimeout = { timeout: 2_147_483_647 };
 const pingTimeoutMs = 2_000;
+/** Ms to connect anew, and to list the tools. */
+const restartTimeoutMs = 30_000;
+/** Ms between two looks at a list that changes and changes. */
+const listPauseMs = 100;
 
 /** One connection to one MCP server: made, used, lost, made anew with backoff, and closed. */
 export class McpConnection {
@@ -44,7 +49,9 @@ export class McpConnection {
   private readonly listeners = new Set<McpListener>();
   private client: Client | null = null;
   private connecting: Promise<Client> | null = null;
-  private starting: Client | null = null;
+  private giveUp = new AbortController();
+  private refreshing = false;
+  private stale = false;
   private failures = 0;
   private closed = false;
 
@@ -58,37 +65,34 @@ export class McpConnection {
     return () => this.listeners.delete(listener);
   }
 
-  /** Connects and lists the tools, at most for `timeoutMs`; rejects with what went wrong. */
-  async open(timeoutMs: number, signal: AbortSignal): Promise<void> {
+  /** The last line that the server's process wrote to its stderr: often why it ended. */
+  private lastWords = '';
+
+  /** Connects and lists the tools, at most for `timeoutMs`; rejects with what went wrong. With `shared`, others may wait too. */
+  async open(timeoutMs: number, signal: AbortSignal, shared = false): Promise<void> {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     try {
-      await orAborted(this.connected(), limit, `no answer within ${timeoutMs} ms`);
+      await orAborted(this.connected(timeoutMs), limit, `no answer within ${timeoutMs} ms`);
     } catch (error) {
-      this.abandon();
-      throw error;
+      if (!shared) this.abandon();
+      const said = this.lastWords === '' ? '' : ` (it said: ${this.lastWords})`;
+      throw new Error(`${messageOf(error)}${said}`, { cause: error });
     }
   }
 
   /** Calls a tool. A server that is gone is started anew, a few times, as long as the call has time. */
   async call(tool: string, input: Record<string, unknown>, run: ToolRun): Promise<McpResult> {
     const client = await this.alive(run.signal);
-    const onprogress = ({ progress, total, message }: Progress) =>
-      run.progress({
-        type: 'text',
-        value: [`${progress}${total === undefined ? '' : ` of ${total}`}`, message].join(' ').trim(),
-      });
     try {
-      const params = { name: tool, arguments: input };
-      const options = { ...noTimeout, signal: run.signal, onprogress };
-      const returned = await client.request({ method: 'tools/call', params }, CallToolResultSchema, options);
-      const result = new McpResult(returned);
-      if (returned.isError === true) throw result.asError();
-      return result;
+      return await this.request(client, tool, input, run);
     } catch (error) {
       if (run.signal.aborted || error instanceof ToolError) throw error;
       if (isInvalid(error)) throw new ToolError(`The server ${this.name} gave an answer that is no result.`);
-      if (!(error instanceof McpError)) this.lose(client, messageOf(error));
+      if (error instanceof StreamableHTTPError && error.code !== undefined && error.code >= 400) {
+        return await this.refused(client, error, tool, input, run);
+      }
       if (error instanceof McpError && error.code !== ErrorCode.ConnectionClosed) throw new ToolError(error.message);
+      this.lose(client, messageOf(error));
       throw new ToolError(`The server ${this.name} was lost during the call: whether it was executed is unknown.`);
     }
   }
@@ -105,59 +109,120 @@ export class McpConnection {
     await client.close().catch(() => undefined);
   }
 
+  private async request(
+    client: Client,
+    tool: string,
+    input: Record<string, unknown>,
+    run: ToolRun,
+  ): Promise<McpResult> {
+    const onprogress = ({ progress, total, message }: Progress) => {
+      const value = [`${progress}${total === undefined ? '' : ` of ${total}`}`, message?.slice(0, 1_000)]
+        .join(' ')
+        .trim();
+      run.progress({ type: 'text', value });
+    };
+    const params = { name: tool, arguments: input };
+    const options = { ...noTimeout, signal: run.signal, onprogress };
+    const returned = await client.request({ method: 'tools/call', params }, CallToolResultSchema, options);
+    const result = new McpResult(returned);
+    if (returned.isError === true) throw result.asError();
+    return result;
+  }
+
+  /** The server answered this call with an HTTP error: the others go on. It forgets its sessions when it is started anew. */
+  private async refused(
+    client: Client,
+    error: StreamableHTTPError,
+    tool: string,
+    input: Record<string, unknown>,
+    run: ToolRun,
+  ): Promise<McpResult> {
+    if (error.code !== 404) throw new ToolError(`The server ${this.name} refused the call: ${error.message}`);
+    this.lose(client, 'its session is forgotten');
+    return await this.request(await this.alive(run.signal), tool, input, run);
+  }
+
   /** Gives up a connection that is being made. */
   private abandon(): void {
-    this.starting?.close().catch(() => undefined);
+    this.giveUp.abort();
+    this.giveUp = new AbortController();
   }
 
   private async alive(signal: AbortSignal): Promise<Client> {
     for (;;) {
       try {
-        return await orAborted(this.connected(), signal, `${this.name} did not come up in time`);
+        return await orAborted(this.connected(restartTimeoutMs), signal, `${this.name} did not come up in time`);
       } catch (error) {
-        if (signal.aborted || this.closed || this.failures > 4) {
+        if (signal.aborted || this.closed || this.failures > mostFailures) {
           throw new ToolError(`The server ${this.name} is not available: ${messageOf(error)}`);
         }
       }
     }
   }
 
-  private connected(): Promise<Client> {
+  private connected(timeoutMs: number): Promise<Client> {
     if (this.client !== null) return Promise.resolve(this.client);
-    this.connecting ??= this.connect().finally(() => {
+    this.connecting ??= this.connect(timeoutMs).finally(() => {
       this.connecting = null;
     });
     return this.connecting;
   }
 
-  private async connect(): Promise<Client> {
-    if (this.closed) throw new Error('it was closed');
+  private async connect(timeoutMs: number): Promise<Client> {
+    const { signal } = this.giveUp;
     if (this.failures > 0) {
       const backoffMs = Math.min(longestBackoffMs, firstBackoffMs * 2 ** (this.failures - 1));
-      await new Promise((resolve) => setTimeout(resolve, backoffMs));
+      await setTimeout(backoffMs, undefined, { signal });
     }
+    if (this.closed) throw new Error('it was closed');
     const client = this.newClient();
-    this.starting = client;
+    const giveUp = () => void client.close().catch(() => undefined);
+    signal.addEventListener('abort', giveUp, { once: true });
     try {
-      await client.connect(this.transport());
-      this.tools = await listTools(client);
+      await client.connect(this.transport(), { timeout: timeoutMs, signal });
+      await this.list(client, timeoutMs);
+      signal.throwIfAborted();
     } catch (error) {
       this.failures += 1;
       await client.close().catch(() => undefined);
       throw error;
     } finally {
-      this.starting = null;
-    }
-    if (this.closed) {
-      await client.close();
-      throw new Error('it was closed');
+      signal.removeEventListener('abort', giveUp);
     }
     this.failures = 0;
     this.client = client;
     client.onclose = () => this.lose(client, 'the connection was closed');
     client.onerror = (error) => this.suspect(client, error);
-    for (const listener of this.listeners) listener.onTools();
     return client;
+  }
+
+  /** Takes the list in; who listens is told if it is another one than before. */
+  private async list(client: Client, timeoutMs: number): Promise<void> {
+    const { tools, leftOut } = await listTools(client, timeoutMs);
+    for (const reason of leftOut) for (const listener of this.listeners) listener.onLeftOut(reason);
+    if (isDeepStrictEqual(tools, this.tools)) return;
+    this.tools = tools;
+    for (const listener of this.listeners) listener.onTools();
+  }
+
+  /** A list that changes and changes is looked at now and then, and once more at the end. */
+  private async refresh(client: Client): Promise<void> {
+    if (this.refreshing) {
+      this.stale = true;
+      return;
+    }
+    this.refreshing = true;
+    try {
+      do {
+        this.stale = false;
+        await this.list(client, restartTimeoutMs);
+        await setTimeout(listPauseMs);
+      } while (this.stale && this.client === client);
+    } catch (error) {
+      for (const listener of this.listeners) listener.onDebug(messageOf(error));
+    } finally {
+      this.refreshing = false;
+    }
   }
 
   private newClient(): Client {
@@ -166,10 +231,7 @@ export class McpConnection {
     const client = new Client({ name: 'pawl', version: '0.1.0' }, { capabilities });
     if (elicit) client.setRequestHandler(ElicitRequestSchema, ({ params }) => elicit(params));
     if (sample) client.setRequestHandler(CreateMessageRequestSchema, ({ params }) => sample(params));
-    client.setNotificationHandler(ToolListChangedNotificationSchema, async () => {
-      this.tools = await listTools(client);
-      for (const listener of this.listeners) listener.onTools();
-    });
+    client.setNotificationHandler(ToolListChangedNotificationSchema, () => void this.refresh(client));
     return client;
   }
 
@@ -177,6 +239,7 @@ export class McpConnection {
     const { config } = this;
     if ('command' in config) {
       return new StdioTransport(config, (line) => {
+        if (line.trim() !== '') this.lastWords = line.slice(0, 500);
         for (const listener of this.listeners) listener.onDebug(line);
       });
     }
@@ -206,21 +269,6 @@ export class McpConnection {
 /** What came, and is not what the protocol says: the server is there. */
 function isInvalid(error: unknown): boolean {
   return error instanceof Error && 'issues' in error;
-}
-
-/** All pages of the list; a server that pages for ever is cut off. */
-async function listTools(client: Client): Promise<McpTool[]> {
-  if (client.getServerCapabilities()?.tools === undefined) return [];
-  const tools: McpTool[] = [];
-  let cursor: string | undefined;
-  for (let page = 0; page < mostPages; page += 1) {
-    const params = cursor === undefined ? {} : { cursor };
-    const listed = await client.request({ method: 'tools/list', params }, ListToolsResultSchema, noTimeout);
-    tools.push(...listed.tools);
-    cursor = listed.nextCursor;
-    if (cursor === undefined) return tools;
-  }
-  throw new Error(`the list of tools has more than ${mostPages} pages`);
 }
 
 async function orAborted<T>(promise: Promise<T>, signal: AbortSignal, message: string): Promise<T> {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { JSONSchema7 } from '@ai-sdk/provider';
 import type { HttpPolicy } from './http-request.ts';
 import type { LocalTool } from './local.ts';
@@ -37,11 +38,12 @@ const bodyTypes = [/json/, /^application\/x-www-form-urlencoded/, /^multipart\/f
 /** One operation as a tool: its parameters and its body are the input. Null: it has a path parameter that nobody declared. */
 export function operationTool(given: Operation): LocalTool | null {
   const { api, path, method, operation, baseUrl, auth, policy, needsApproval } = given;
-  const parameters = parametersOf(list(operation.parameters), given.shared);
-  const content = record(record(operation.requestBody ?? {}).content ?? {});
+  const parameters = parametersOf([...list(operation.parameters), ...given.shared].map((one) => deref(api, one)));
+  const requestBody = deref(api, operation.requestBody);
+  const content = record(requestBody.content);
   const bodyType = bodyTypes.flatMap((pattern) => Object.keys(content).find((type) => pattern.test(type)) ?? [])[0];
   const bodySchema = bodyType === undefined ? null : record(record(content[bodyType]).schema ?? {});
-  const bodyRequired = record(operation.requestBody ?? {}).required === true;
+  const bodyRequired = requestBody.required === true;
   const declared = new Set(parameters.filter((one) => one.in === 'path').map((one) => one.name));
   if ([...path.matchAll(/\{([^{}]+)\}/g)].some(([, name = '']) => !declared.has(name))) return null;
 
@@ -68,11 +70,12 @@ export function operationTool(given: Operation): LocalTool | null {
 }
 
 /** The operation's own parameters come before those of its path; two of one name in different places both have a field. */
-function parametersOf(own: readonly Json[], shared: readonly Json[]): Parameter[] {
+function parametersOf(declared: readonly JsonRecord[]): Parameter[] {
   const found: Parameter[] = [];
-  for (const json of [...own, ...shared]) {
-    const { name, in: where, required, style, explode, schema, content, description } = record(json);
+  for (const { name, in: where, required, style, explode, schema, content, description } of declared) {
     if (typeof name !== 'string' || typeof where !== 'string') continue;
+    // What these headers say is not a caller's to choose.
+    if (where === 'header' && ['accept', 'content-type', 'authorization'].includes(name.toLowerCase())) continue;
     if (found.some((one) => one.name === name && one.in === where)) continue;
     const usual = where === 'query' || where === 'cookie' ? 'form' : 'simple';
     const kind = typeof style === 'string' ? style : usual;
@@ -166,6 +169,14 @@ function bodyOf(
   return encoded(typeof body === 'string' ? body : textOf(body), { ...headers, 'content-type': type });
 }
 
+/** Keywords that hold schemas by names of the user's, and those that hold no schema. */
+const byName = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'];
+const asItIs = ['enum', 'const', 'default', 'examples', 'required'];
+
+function eachSchema(schemas: Json): Json {
+  return Object.fromEntries(Object.entries(record(schemas)).map(([name, schema]) => [name, jsonSchemaOf(schema)]));
+}
+
 /** A schema of OpenAPI 3.0 as JSON Schema; those of 3.1 are JSON Schema. What only documents and the like use is left out. */
 function jsonSchemaOf(schema: Json): Json {
   if (Array.isArray(schema)) return schema.map(jsonSchemaOf);
@@ -174,12 +185,17 @@ function jsonSchemaOf(schema: Json): Json {
   const { discriminator: _, xml: __, example: ___, externalDocs: ____, ...kept } = rest;
   const converted: JsonRecord = {};
   for (const [key, value] of Object.entries(kept)) {
-    converted[key] = ['enum', 'const', 'default', 'examples', 'required'].includes(key) ? value : jsonSchemaOf(value);
+    converted[key] = byName.includes(key) ? eachSchema(value) : asItIs.includes(key) ? value : jsonSchemaOf(value);
   }
   Object.assign(converted, limitOf('exclusiveMinimum', 'minimum', exclusiveMinimum, minimum));
   Object.assign(converted, limitOf('exclusiveMaximum', 'maximum', exclusiveMaximum, maximum));
+  if (Array.isArray(converted.enum)) {
+    const values = nullable === true ? [...converted.enum, null] : converted.enum;
+    converted.enum = values.filter(
+      (value, index) => values.findIndex((other) => isDeepStrictEqual(other, value)) === index,
+    );
+  }
   if (nullable !== true) return converted;
-  if (Array.isArray(converted.enum)) converted.enum = [...new Set([...converted.enum, null])];
   return typeof converted.type === 'string'
     ? { ...converted, type: [converted.type, 'null'] }
     : { anyOf: [converted, { type: 'null' }] };
@@ -199,26 +215,54 @@ function limitOf(
   };
 }
 
-/** References that are left (schemas that hold themselves) lead to definitions that the tool brings along. */
+/** References lead to definitions that the tool brings along, each once, however often it is referred to. */
 function withDefinitions(input: JsonRecord, api: JsonRecord): JSONSchema7 {
-  const schemas = record(record(api.components ?? {}).schemas ?? {});
   const $defs: JsonRecord = {};
+  const names = new Map<string, string>();
+  const nameOf = (pointer: string): string => {
+    const known = names.get(pointer);
+    if (known !== undefined) return known;
+    const last =
+      pointer
+        .split('/')
+        .at(-1)
+        ?.replace(/[^A-Za-z0-9_-]/g, '_') || 'schema';
+    const name = Object.hasOwn($defs, last) ? `${last}_${names.size}` : last;
+    names.set(pointer, name);
+    $defs[name] = {};
+    $defs[name] = lead(jsonSchemaOf(resolved(api, pointer)));
+    return name;
+  };
   const lead = (value: Json): Json => {
     if (Array.isArray(value)) return value.map(lead);
     if (typeof value !== 'object' || value === null) return value;
-    const led: JsonRecord = {};
-    for (const [key, inner] of Object.entries(value)) {
-      const name = key === '$ref' ? /^#\/components\/schemas\/([^/]+)$/.exec(String(inner))?.[1] : undefined;
-      led[key] = name === undefined ? lead(inner) : `#/$defs/${name}`;
-      if (name === undefined || Object.hasOwn($defs, name)) continue;
-      $defs[name] = {};
-      $defs[name] = lead(jsonSchemaOf(schemas[name] ?? {}));
-    }
-    return led;
+    return Object.fromEntries(
+      Object.entries(value).map(([key, inner]) =>
+        key === '$ref' && typeof inner === 'string' && inner.startsWith('#')
+          ? [key, `#/$defs/${nameOf(inner)}`]
+          : [key, lead(inner)],
+      ),
+    );
   };
   const led = lead(input);
   const schema: JSONSchema7 = JSON.parse(JSON.stringify(led));
   return Object.keys($defs).length === 0 ? schema : { ...schema, $defs: JSON.parse(JSON.stringify($defs)) };
+}
+
+/** What a reference within the document leads to; what leads nowhere is anything. */
+function resolved(api: JsonRecord, pointer: string): Json {
+  const keys = pointer
+    .split('/')
+    .slice(1)
+    .map((key) => decodeURIComponent(key).replaceAll('~1', '/').replaceAll('~0', '~'));
+  return keys.reduce<Json>((at, key) => (Array.isArray(at) ? at[Number(key)] : record(at)[key]) ?? {}, api);
+}
+
+/** A part of the document, wherever it stands. */
+export function deref(api: JsonRecord, value: Json | undefined): JsonRecord {
+  let found = record(value);
+  for (let hops = 0; hops < 20 && typeof found.$ref === 'string'; hops += 1) found = record(resolved(api, found.$ref));
+  return found;
 }
 
 /** An object of the document; anything else has no fields. */

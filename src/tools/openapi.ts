@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { messageOf, PawlError, shown } from '../errors.ts';
 import type { HttpPolicy } from './http-request.ts';
-import type { LocalTool } from './local.ts';
-import { type Json, type JsonRecord, list, operationTool, record } from './openapi-operation.ts';
+import { type LocalTool, localTool } from './local.ts';
+import { deref, type Json, type JsonRecord, list, operationTool, record } from './openapi-operation.ts';
 import type { RestAuth } from './rest.ts';
 
 export type OpenApiOptions = HttpPolicy & {
@@ -31,11 +31,11 @@ export async function openApiTools(
 ): Promise<Record<string, LocalTool>> {
   const api = await readDocument(document);
   const { include, exclude = [] } = options;
-  const baseUrl = baseUrlOf(api, options.baseUrl);
   const auth = authOf(api, options.auth);
   const tools: Record<string, LocalTool> = {};
   const known: string[] = [];
-  for (const [path, item] of Object.entries(record(api.paths))) {
+  for (const [path, entry] of Object.entries(record(api.paths))) {
+    const item = deref(api, entry);
     for (const method of methods) {
       const operation = record(item)[method];
       if (operation === undefined) continue;
@@ -52,12 +52,16 @@ export async function openApiTools(
         method: method.toUpperCase(),
         operation: own,
         shared: list(record(item).parameters),
-        baseUrl,
+        baseUrl: baseUrlOf([own.servers, record(item).servers, api.servers], options.baseUrl),
         auth,
         policy: options,
         needsApproval: typeof needsApproval === 'boolean' ? needsApproval : isNamed(needsApproval),
       });
-      if (made !== null) tools[uniqueName(id || `${method}_${path}`, tools)] = made;
+      if (made === null) continue;
+      const name = uniqueName(id || `${method}_${path}`, tools);
+      // Refused here, by its name, rather than when an agent is defined with it.
+      localTool(name, made);
+      tools[name] = made;
     }
   }
   const unknown = [...(include ?? []), ...exclude].find((name) => !known.includes(name));
@@ -77,11 +81,12 @@ async function readDocument(document: string | object): Promise<JsonRecord> {
     if (typeof parsed !== 'object' || !/^3\.[01]\./.test(String(parsed?.openapi))) {
       throw new Error(`openapi is ${shown(parsed?.openapi)}, and 3.0 and 3.1 are allowed`);
     }
-    const api: unknown = await SwaggerParser.validate(parsed as never, {
+    // The parser resolves references in place; the document is read as it stands, since resolved ones multiply.
+    await SwaggerParser.validate(structuredClone(parsed) as never, {
       resolve: { external: false },
       dereference: { circular: 'ignore' },
     });
-    return record(api as Json);
+    return parsed;
   } catch (error) {
     const where = typeof document === 'string' ? document : 'it';
     throw new PawlError('invalid_tool', `The OpenAPI document cannot be used (${where}): ${messageOf(error)}.`, {
@@ -90,8 +95,9 @@ async function readDocument(document: string | object): Promise<JsonRecord> {
   }
 }
 
-function baseUrlOf(api: JsonRecord, given: string | undefined): string {
-  const server = record(list(api.servers)[0] ?? {});
+/** The nearest servers count: of the operation, of its path, of the document. */
+function baseUrlOf(servers: readonly (Json | undefined)[], given: string | undefined): string {
+  const server = record(servers.flatMap((some) => list(some))[0]);
   const variables = record(server.variables ?? {});
   const told = typeof server.url === 'string' ? server.url : '';
   const url = given ?? told.replace(/\{([^{}]+)\}/g, (_, name) => String(record(variables[name] ?? {}).default ?? ''));

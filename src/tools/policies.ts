@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, Slug } from '../../machines/index.ts';
 import { messageOf } from '../errors.ts';
+import { timely } from '../timely.ts';
 
 /** A call that a policy is asked about; its input satisfies the tool's schema. */
 export type PolicyCall = { callId: string; name: string; input: JsonObject };
@@ -56,11 +57,14 @@ export function readBeforeWrite({
 /** The policies of one session, with its answered calls. */
 export class Policies {
   private readonly policies: readonly ToolPolicy[];
+  private readonly timeoutMs: number;
   private readonly asked = new Map<string, PolicyCall>();
   private readonly history: PastCall[] = [];
 
-  constructor(policies: readonly ToolPolicy[]) {
+  constructor(policies: readonly ToolPolicy[], timeoutMs: number) {
     this.policies = policies;
+    // It ends before the check of the whole call does, so that the call is denied rather than called invalid.
+    this.timeoutMs = timeoutMs / 2;
   }
 
   /** Why the call is denied; null if it is not. */
@@ -76,14 +80,25 @@ export class Policies {
   }
 
   private async firstDenial(call: PolicyCall): Promise<string | null> {
+    // A copy, so that no policy can change what the others see.
+    const history = Object.freeze([...this.history]);
     for (const policy of this.policies) {
       try {
-        const verdict = await policy(call, this.history);
-        if (verdict.allow !== true) return verdict.reason;
+        const verdict: unknown = await timely(this.timeoutMs, policy(call, history), 'it did not decide in time');
+        const denial = denialOf(verdict);
+        if (denial !== null) return denial;
       } catch (error) {
         return `A policy broke on this call, so it is denied: ${messageOf(error)}`;
       }
     }
     return null;
   }
+}
+
+/** Only a clear yes is one. */
+function denialOf(verdict: unknown): string | null {
+  if (typeof verdict !== 'object' || verdict === null || !('allow' in verdict))
+    return 'A policy gave no verdict on this call.';
+  if (verdict.allow === true) return null;
+  return 'reason' in verdict && typeof verdict.reason === 'string' ? verdict.reason : 'A policy denies this call.';
 }

@@ -43,12 +43,18 @@ export type RestCall = {
  * `invalid_tool` for a URL that cannot be.
  */
 export function restTool(options: RestToolOptions): LocalTool {
-  const { method, url, description = `${method} ${url}`, input, auth, needsApproval = false } = options;
+  const { method, url, description = `${method} ${url.split('?')[0]}`, input, auth, needsApproval = false } = options;
   const probe = url.replace(/\{[^{}]*\}/g, 'x');
   if (!URL.canParse(probe) || !/^https?:$/.test(new URL(probe).protocol)) {
     throw new PawlError(
       'invalid_tool',
       `url is ${shown(url)}: an http or https URL is allowed, with {name} for fields of the input.`,
+    );
+  }
+  if (/^[^:]+:\/\/[^/?#]*[{}]/.test(url) && options.allowedHosts === undefined) {
+    throw new PawlError(
+      'invalid_tool',
+      `url is ${shown(url)}: a model may choose the host only among allowedHosts, and they are not given.`,
     );
   }
   return restLike({
@@ -82,9 +88,9 @@ export function restLike({ method, description, input, auth, policy, needsApprov
     needsApproval,
     execute: async (given: RestInput, { abortSignal }) => {
       const { url, headers, body } = call(given);
-      const credentials = authorize(auth, url, headers);
+      authorize(auth, url, headers);
       const signal = abortSignal ?? new AbortController().signal;
-      const response = await httpRequest({ method, url, headers, credentials, body, signal }, policy);
+      const response = await httpRequest({ method, url, headers, body, signal }, policy);
       const content = contentOf(response, clean);
       if (response.status < 400) return content;
       const { status, statusText } = response;
@@ -144,18 +150,13 @@ export function textOf(value: unknown): string {
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value);
 }
 
-/** Puts the credentials where they belong; the names of headers that hold them. */
-function authorize(auth: RestAuth | undefined, url: URL, headers: Record<string, string>): Set<string> {
-  const credentials = new Set<string>();
-  if (auth === undefined) return credentials;
+/** Puts the credentials where they belong. */
+function authorize(auth: RestAuth | undefined, url: URL, headers: Record<string, string>): void {
+  if (auth === undefined) return;
   if ('bearer' in auth) headers.authorization = `Bearer ${auth.bearer}`;
   else if ('basic' in auth) headers.authorization = `Basic ${basicOf(auth.basic)}`;
   else if (auth.in === 'query') url.searchParams.set(auth.name, auth.key);
-  else {
-    headers[auth.name.toLowerCase()] = auth.key;
-    credentials.add(auth.name.toLowerCase());
-  }
-  return credentials;
+  else headers[auth.name.toLowerCase()] = auth.key;
 }
 
 function basicOf({ username, password }: { username: string; password: string }): string {
@@ -165,8 +166,14 @@ function basicOf({ username, password }: { username: string; password: string })
 /** A service may repeat what it was sent. */
 function secretsOfAuth(auth: RestAuth | undefined): string[] {
   if (auth === undefined) return [];
-  if ('bearer' in auth) return [auth.bearer];
-  return 'basic' in auth ? [basicOf(auth.basic), auth.basic.password] : [auth.key];
+  const secrets =
+    'bearer' in auth
+      ? [auth.bearer]
+      : 'basic' in auth
+        ? [basicOf(auth.basic), auth.basic.username, auth.basic.password]
+        : [auth.key];
+  // Shorter ones would tear other words apart.
+  return secrets.filter((secret) => secret.length >= 6);
 }
 
 function contentOf({ contentType, bytes, cut }: HttpResponse, clean: (text: string) => string): unknown {

@@ -46,7 +46,9 @@ export async function runTool(
     callId,
     signal: limit.signal,
     messages: options.messages,
-    progress: (output) => options.sight({ type: 'tool.progressed', callId, name, output }),
+    progress: (output) => {
+      if (!limit.signal.aborted) options.sight({ type: 'tool.progressed', callId, name, output });
+    },
     account: (more) => {
       spent = spentTogether(spent, more);
     },
@@ -72,7 +74,7 @@ export async function runTool(
 async function invoked(tool: CatalogTool, input: unknown, run: ToolRun, options: ToolEffectOptions): Promise<Rendered> {
   const returned = await tool.execute(input, run);
   const value = isAsyncIterable(returned) ? await lastOf(returned, run, options) : returned;
-  const rendered = renderValue(value, options);
+  const rendered = renderValue(value, tool.toModelOutput === null ? options : { ...options, keep: null });
   if (tool.toModelOutput === null || !rendered.result.success) return rendered;
   return { ...rendered, output: capOutput(await tool.toModelOutput(value, input, run.callId), options) };
 }
@@ -83,7 +85,8 @@ async function lastOf(values: AsyncIterable<unknown>, run: ToolRun, options: Too
   let rested = performance.now();
   for await (const value of values) {
     last = value;
-    run.progress(renderValue(value, options).output);
+    // What comes before the last is shown and not kept.
+    run.progress(renderValue(value, { ...options, keep: null }).output);
     if (performance.now() - rested > 10) {
       await setImmediate();
       rested = performance.now();
@@ -109,16 +112,15 @@ function capOutput(output: ToolOutput, limits: ResultLimits): ToolOutput {
       return { type: output.type === 'json' ? 'text' : 'error-text', value: cap(text, limits) };
     }
     case 'content': {
-      const texts = output.value.filter((part) => part.type === 'text');
-      if (texts.length === output.value.length) {
-        return capOutput({ type: 'text', value: texts.map((part) => part.text).join('\n') }, limits);
-      }
+      const texts = output.value.flatMap((part) => (part.type === 'text' && part.text !== '' ? [part.text] : []));
+      const files = output.value.filter((part) => part.type === 'file');
+      const all = capOutput({ type: 'text', value: texts.join('\n') }, limits);
       // All the texts together keep to what one result may take.
-      const resultBytes = Math.max(256, Math.floor(limits.resultBytes / Math.max(1, texts.length)));
-      const value = output.value.map((part) =>
-        part.type === 'text' ? { ...part, text: cap(part.text, { ...limits, resultBytes }) } : part,
-      );
-      return { type: 'content', value };
+      if (files.length === 0 || all.type !== 'text') return all;
+      return {
+        type: 'content',
+        value: [...(texts.length === 0 ? [] : [{ type: 'text' as const, text: all.value }]), ...files],
+      };
     }
     case 'execution-denied':
       return output;

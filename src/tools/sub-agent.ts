@@ -14,6 +14,12 @@ export type Lineage = {
   maxDepth: number;
 };
 
+/** A session as the one above it sees it. */
+export type SubSession = Session & {
+  waitingFor(callId: string): SubSession[];
+  decide(callId: string, approved: boolean, reason: string | null): boolean;
+};
+
 export type SubAgentsOptions = {
   depth: number;
   maxDepth: number;
@@ -23,19 +29,24 @@ export type SubAgentsOptions = {
   requestsUsed: () => number;
   /** What is left of the session's other budgets. */
   budgetLeft: () => SessionBudget;
-  start: (agent: Agent, name: string, prompt: string, budget: SessionBudget, run: ToolRun) => Session;
+  start: (agent: Agent, name: string, prompt: string, budget: SessionBudget, run: ToolRun) => SubSession;
   ended: (name: string, callId: string, result: SessionResult) => void;
 };
 
 const subAgentInput = z.object({
-  prompt: z.string().min(1).describe('The task, with all that is needed to do it: the sub-agent sees nothing else.'),
-  reason: z.string().min(1).describe('Why the task is given away, in one sentence.'),
+  prompt: z
+    .string()
+    .trim()
+    .min(1)
+    .describe('The task, with all that is needed to do it: the sub-agent sees nothing else.'),
+  reason: z.string().trim().min(1).describe('Why the task is given away, in one sentence.'),
 });
 
 /** The sub-agents of one session as its tools (B-7): each call is a session with a bound of its own. */
 export class SubAgents {
   private readonly options: SubAgentsOptions;
-  private running: Session[] = [];
+  private running: SubSession[] = [];
+  private stopping = false;
   private granted = 0;
 
   constructor(options: SubAgentsOptions) {
@@ -67,12 +78,12 @@ export class SubAgents {
 
   /** Stop travels down: each asks for its report next. Abort does by the signal of the call. */
   stop(): void {
+    this.stopping = true;
     for (const session of this.running) session.stop();
   }
 
-  approve(callId: string, decision: { approved: boolean; reason?: string }): boolean {
-    for (const session of this.running) if (session.approve(callId, decision)) return true;
-    return false;
+  waitingFor(callId: string): SubSession[] {
+    return this.running.flatMap((session) => session.waitingFor(callId));
   }
 
   /** Once every session below has ended, also those whose call was answered before. */
@@ -90,11 +101,16 @@ export class SubAgents {
       });
     }
     this.granted += grant;
-    const session = start(agent, name, prompt, { ...budgetLeft(), requests: grant }, run);
-    this.running.push(session);
-    const result = await session.result;
-    this.running = this.running.filter((one) => one !== session);
-    this.granted -= grant;
+    let result: SessionResult;
+    try {
+      const session = start(agent, name, prompt, { ...budgetLeft(), requests: grant }, run);
+      this.running.push(session);
+      if (this.stopping) session.stop();
+      result = await session.result;
+      this.running = this.running.filter((one) => one !== session);
+    } finally {
+      this.granted -= grant;
+    }
     ended(name, run.callId, result);
     const { requests, tokens, costUsd } = result.counters.tree;
     run.account({ requests, tokens: tokens.input + tokens.output, costUsd: costUsd ?? 0 });

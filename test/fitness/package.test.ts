@@ -69,7 +69,7 @@ describe('the packed package, in a project of its own', () => {
         `import('${entry}').then((all) => console.log(Object.keys(all).sort().join(' ')))`,
       ]).trim();
     expect(names('pawl')).toBe(
-      'PawlError ToolError defineAgent mcpPool openApiTools readBeforeWrite requires restTool runSession serveMcp slice slugs startSession',
+      'PawlError ToolError allow defineAgent deny mcpPool openApiTools readBeforeWrite requires restTool runSession serveMcp slice slugs startSession',
     );
     expect(names('pawl/inspect')).toBe('statelyInspector');
     expect(names('pawl/testing')).toBe('manualClock rehearsalModel startModelServer');

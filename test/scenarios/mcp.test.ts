@@ -270,6 +270,28 @@ describe('servers that do not come up', () => {
   });
 });
 
+describe('what a server lists', () => {
+  it('C-5: a tool that cannot be used is left out and said to be; the others stay', async () => {
+    const run = await runOverWire({
+      script: [{ calls: [call('odd__hollow'), call('odd__wrong'), call('odd__later', { a: 1 })] }, report()],
+      definition: { mcpServers: { odd: { ...odd(), deny: ['nonesuch'] } as McpServerConfig } },
+    });
+    expect(slugsOf(run)).toEqual([null, 'unknown_tool', 'unknown_tool', null]);
+    const said = run.lines.flatMap((line) => (line.level === 30 ? [String(line.line)] : []));
+    expect(said.join('\n')).toMatch(/later is left out/);
+    expect(said.join('\n')).toMatch(/nonesuch is named in the options/);
+  });
+
+  it('a storm of changes is looked at now and then', async () => {
+    const run = await runOverWire({
+      script: [{ calls: [call('odd__storm')] }, { calls: [call('odd__echo')] }, report()],
+      definition: { mcpServers: { odd: odd() } },
+    });
+    expect(slugsOf(run)).toEqual([null, null, null]);
+    expect(run.events.filter((event) => event.type === 'server.toolsChanged')).toHaveLength(0);
+  });
+});
+
 describe('processes', () => {
   afterEach(() => expect(running()).toEqual([]));
 
@@ -282,6 +304,28 @@ describe('processes', () => {
       },
     });
     expect(run.result.success).toBe(true);
+  });
+
+  it('a server that dies by itself leaves nothing behind either', async () => {
+    const run = await runOverWire({
+      script: [{ calls: [call('odd__die')] }, report()],
+      definition: { mcpServers: { odd: odd('--with-child') } },
+    });
+    expect(run.result.success).toBe(true);
+  });
+
+  it('a session that gives up while a shared server comes up takes it from nobody; a closed pool serves nobody', async () => {
+    const pool = mcpPool({ odd: odd('--slow') });
+    const patient = runOverWire({ script: [report()], definition: { mcpServers: pool.servers } });
+    const hasty = runOverWire({
+      script: [report()],
+      definition: { mcpServers: pool.servers, limits: { prepareTimeoutMs: 50 } },
+    });
+    expect((await hasty).result.slugs).toEqual(['tools_unavailable']);
+    expect((await patient).result.success).toBe(true);
+    await pool.close();
+    const late = await runOverWire({ script: [report()], definition: { mcpServers: pool.servers } });
+    expect(late.result.success).toBe(false);
   });
 
   it('a pool serves many sessions with one process, and ends it when it is closed', async () => {

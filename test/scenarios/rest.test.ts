@@ -157,13 +157,16 @@ describe('REST tools', () => {
     });
     const { result } = await runOverWire({
       script: [ask({ id: '1' }), report()],
-      definition: { tools: { user: user(api.url, { auth: { bearer: 'very-secret' } }) } },
+      definition: {
+        tools: { user: user(api.url, { auth: { bearer: 'very-secret' }, headers: { 'x-tenant-key': 'also-secret' } }) },
+      },
     });
     expect(api.received.map(({ headers }) => headers.authorization)).toEqual([
       'Bearer very-secret',
       'Bearer very-secret',
     ]);
     expect(other.received[0]?.headers.authorization).toBeUndefined();
+    expect(other.received[0]?.headers['x-tenant-key']).toBeUndefined();
     expect(callsIn(result)[0]?.slug).toBeNull();
   });
 
@@ -260,6 +263,7 @@ describe('REST tools', () => {
 
   it('a URL that cannot be is refused', () => {
     expect(() => user('file:///etc')).toThrow(PawlError);
+    expect(() => user('http://{host}', { auth: { bearer: 'x' } })).toThrow('only among allowedHosts');
     expect(() => restTool({ method: 'GET', url: 'nowhere', input: z.object({}) })).toThrow('url is "nowhere"');
   });
 });
@@ -318,6 +322,9 @@ describe('OpenAPI tools', () => {
     '3.0/json/schema-circular.json',
     '3.0/json/parameters-style.json',
     '3.0/json/complex-nesting.json',
+    '3.0/json/schema-enums.json',
+    '3.0/json/schema-validation.json',
+    '3.0/json/parameters-common.json',
     '3.1/json/petstore.json',
     '3.1/json/train-travel.json',
   ])('%s becomes tools whose schemas any agent takes', async (path) => {

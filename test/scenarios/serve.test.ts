@@ -106,7 +106,10 @@ describe('an agent as an MCP server', () => {
     expect((await fetch(url, { method: 'POST', headers: { 'mcp-session-id': 'nobody' }, body: '{}' })).status).toBe(
       404,
     );
-    expect((await fetch(url, { method: 'POST', body: 'no JSON' })).status).toBe(500);
+    expect((await fetch(url, { method: 'POST', body: 'no JSON' })).status).toBe(400);
+    const elsewhere = await fetch(url, { method: 'POST', headers: { origin: 'https://example.com' }, body: '{}' });
+    expect(elsewhere.status).toBe(403);
+    expect((await fetch(url, { method: 'POST', body: 'x'.repeat(5_000_000) })).status).toBe(413);
     await client.close();
   });
 
@@ -121,6 +124,9 @@ describe('an agent as an MCP server', () => {
 
   it('a transport that cannot be is refused', async () => {
     await expect(serveMcp(agentOf([report()]), { transport: 'pigeon' as never })).rejects.toThrow(PawlError);
+    await expect(serveMcp({} as never, { transport: 'stdio' })).rejects.toThrow('one made by defineAgent');
+    const spent = { transport: { http: {} }, budget: { requests: 0 } };
+    await expect(serveMcp(agentOf([report()]), spent)).rejects.toThrow('budget.requests is 0');
   });
 });
 

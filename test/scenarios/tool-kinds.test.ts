@@ -163,6 +163,18 @@ describe('policies', () => {
   });
 });
 
+it.each<[string, () => unknown]>([
+  ['gives no verdict', () => false],
+  ['denies without a reason', () => ({ allow: false })],
+  ['hangs', () => new Promise(() => undefined)],
+])('a policy that %s denies', async (_how, policy) => {
+  const { result } = await runOverWire({
+    script: [{ calls: [{ name: 'search', input: { q: 'x' } }] }, report()],
+    definition: { tools: { search }, toolPolicies: [policy as never], limits: { toolTimeoutMs: 200 } },
+  });
+  expect(callsIn(result)[0]).toMatchObject({ executed: false, slug: 'tool_not_permitted' });
+});
+
 describe('large results', () => {
   it('what was left out is read in pages, to the last byte', async () => {
     const text = Array.from({ length: 3_000 }, (_, index) => `line ${index} äöü€😀`).join('\n');
@@ -347,6 +359,65 @@ describe('sub-agents', () => {
       },
     });
     expect(result.counters.subAgents.summarizer?.toolCalls.executed).toBe(1);
+  });
+});
+
+describe('sub-agents side by side', () => {
+  const task = { prompt: 'x', reason: 'y' };
+  const child = (replies: Parameters<typeof rehearsalModel>[0], over: object = {}) =>
+    defineAgent({ name: 'child', models: [rehearsalModel(replies)], ...over });
+
+  it('an approval that two calls of one id could mean reaches none; the session tells them apart', async () => {
+    const guardedChild = () =>
+      child([{ calls: [{ name: 'guarded', input: { path: '/' }, id: '' }] }, report('done')], { tools: { guarded } });
+    const asked: { sessionId: string; path: readonly string[] }[] = [];
+    const { result } = await runOverWire({
+      script: [
+        {
+          calls: [
+            { name: 'harmless', input: task },
+            { name: 'dangerous', input: task },
+          ],
+        },
+        report(),
+      ],
+      definition: { agents: { harmless: guardedChild(), dangerous: guardedChild() } },
+      during: (event, session) => {
+        if (event.type !== 'tool.approvalRequested') return;
+        asked.push(event);
+        if (asked.length < 2) return;
+        expect(session.approve(event.callId, { approved: true })).toBe(false);
+        for (const { sessionId, path } of asked) {
+          expect(session.approve(event.callId, { approved: path[0] === 'harmless', sessionId })).toBe(true);
+        }
+      },
+    });
+    expect(result.counters.subAgents.harmless?.toolCalls.executed).toBe(1);
+    expect(result.counters.subAgents.dangerous?.toolCalls.executed).toBe(0);
+  });
+
+  it('a call that starts no session takes nothing of the budget', async () => {
+    const call = (prompt: string) => ({ calls: [{ name: 'child', input: { prompt, reason: 'y' } }] });
+    const { result } = await runOverWire({
+      script: [call(' '), call('go'), report()],
+      definition: { agents: { child: child([report('in time')]) }, limits: { maxTreeRequests: 10 } },
+    });
+    expect(callsIn(result).map(({ slug }) => slug)).toEqual(['invalid_tool_input', null, null]);
+  });
+
+  it('a stop reaches sub-agents that start after it', async () => {
+    const busy = child([{ calls: [{ name: 'look' }] }, report('stopped early')], {
+      tools: { look: () => 'more' },
+      limits: { maxTurns: 30 },
+    });
+    const { result } = await runOverWire({
+      script: [{ calls: [{ name: 'child', input: task }] }, report()],
+      definition: { agents: { child: busy } },
+      during: (event, session) => {
+        if (event.type === 'attempt.started' && event.path.length === 0 && event.turn === 1) session.stop();
+      },
+    });
+    expect(result.counters.subAgents.child?.requests).toBeLessThanOrEqual(2);
   });
 });
 

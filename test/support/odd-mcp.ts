@@ -12,11 +12,16 @@ type Message = {
 type Way = { send: (message: object) => void; raw: (text: string) => void; die: () => void };
 
 const schema = { type: 'object', properties: { text: { type: 'string' } } };
-const tool = (name: string) => ({ name, description: `It is ${name}.`, inputSchema: schema });
+const oddSchemas: Record<string, unknown> = {
+  hollow: {},
+  wrong: { type: 'string' },
+  later: { $async: true, type: 'object' },
+};
+const tool = (name: string) => ({ name, description: `It is ${name}.`, inputSchema: oddSchemas[name] ?? schema });
 const pages = [
   ['echo', 'hang', 'die', 'flood'],
   ['twice', 'garbage', 'change', 'huge', 'refuse', 'empty', 'odd result'],
-  ['late'],
+  ['late', 'storm', ...Object.keys(oddSchemas)],
 ];
 let changed = false;
 
@@ -56,6 +61,10 @@ function answer({ id, method, params }: Message, { send, raw, die }: Way): unkno
         changed = true;
         send({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
         return text('changed');
+      case 'storm':
+        for (let count = 0; count < 500; count += 1)
+          send({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
+        return text('calm');
       case 'huge':
         return text('x'.repeat(50_000_000));
       case 'refuse':
@@ -115,6 +124,7 @@ if (process.argv.includes('--stdio')) {
     raw: (text) => void process.stdout.write(text),
     die: () => process.exit(1),
   };
-  lines.on('line', (line) => answer(JSON.parse(line), way));
+  const delayMs = process.argv.includes('--slow') ? 600 : 0;
+  lines.on('line', (line) => setTimeout(() => answer(JSON.parse(line), way), delayMs));
   if (process.argv.includes('--stubborn')) setInterval(() => undefined, 1_000);
 }

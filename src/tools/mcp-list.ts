@@ -1,0 +1,39 @@
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { z } from 'zod';
+import { shown } from '../errors.ts';
+
+export type McpTool = { name: string; description: string; inputSchema: object };
+
+const mostPages = 1_000;
+
+/** The list as it comes: one tool that is odd must not take the others with it. */
+const listed = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
+const listedTool = z.looseObject({
+  name: z.string().min(1),
+  description: z.string().optional(),
+  inputSchema: z.looseObject({ type: z.literal('object').default('object') }).default({ type: 'object' }),
+});
+
+/** All pages of the list; a server that pages for ever is given up. */
+export async function listTools(client: Client, timeoutMs: number): Promise<{ tools: McpTool[]; leftOut: string[] }> {
+  const tools: McpTool[] = [];
+  const leftOut: string[] = [];
+  if (client.getServerCapabilities()?.tools === undefined) return { tools, leftOut };
+  let cursor: string | undefined;
+  for (let page = 0; page < mostPages; page += 1) {
+    const params = cursor === undefined ? {} : { cursor };
+    const answer = await client.request({ method: 'tools/list', params }, listed, { timeout: timeoutMs });
+    for (const candidate of answer.tools) {
+      const { data, error } = listedTool.safeParse(candidate);
+      if (data !== undefined)
+        tools.push({ name: data.name, description: data.description ?? '', inputSchema: data.inputSchema });
+      else
+        leftOut.push(
+          `a tool is left out: ${error.issues[0]?.path.join('.')} ${error.issues[0]?.message} in ${shown(candidate)}`,
+        );
+    }
+    cursor = answer.nextCursor;
+    if (cursor === undefined) return { tools, leftOut };
+  }
+  throw new Error(`the list of tools has more than ${mostPages} pages`);
+}
