@@ -4,12 +4,15 @@ import { explore, follow, type Graph, silenced, type Walk } from './explore.ts';
 import { attemptWalk, dispositions, sessionWalk, toolCallWalk, turnWalk, withoutParent } from './levels.ts';
 
 const budget = { requests: null, tokens: 50, costUsd: null, deadlineAt: null };
+/** Up to 4 x 4; small, where every mutant of the machines is walked again. */
+const bounds = process.env.PAWL_WALKS === 'small' ? [1, 2] : [1, 2, 3, 4];
+
 /** How each machine is walked: the limits and the circumstances that its rules tell apart. */
 export const walks: Record<string, { machine: AnyStateMachine; walks: Walk[] }> = {
   session: {
     machine: sessionMachine,
     walks: [
-      ...[1, 2, 3, 4].map((maxTurns) => sessionWalk(maxTurns)),
+      ...bounds.map((maxTurns) => sessionWalk(maxTurns)),
       sessionWalk(3, { budget }),
       sessionWalk(2, { budget: { ...budget, tokens: null, requests: 2 } }),
       sessionWalk(3, { window: { windowTokens: 8_000, reserveTokens: 0 } }),
@@ -18,7 +21,7 @@ export const walks: Record<string, { machine: AnyStateMachine; walks: Walk[] }> 
   turn: {
     machine: turnMachine,
     walks: [
-      ...[1, 2, 3, 4].map((maxAttempts) => turnWalk(maxAttempts, ['one'])),
+      ...bounds.map((maxAttempts) => turnWalk(maxAttempts, ['one'])),
       turnWalk(3, ['one', 'two']),
       turnWalk(3, ['one'], { budget }),
       turnWalk(2, ['one'], { isLastTurn: true }),

@@ -1,0 +1,106 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+/** A rule that is broken on purpose, and what noticed. */
+export type Breakage = { name: string; file: string; from: string; to: string };
+export type Caught = Breakage & { by: string[] };
+
+export const breakages: Breakage[] = [
+  {
+    name: 'B-2: the guard of the bound is off by one',
+    file: 'machines/turn/turn.rules.ts',
+    from: 'return attempt < maxAttempts;',
+    to: 'return attempt <= maxAttempts;',
+  },
+  {
+    name: 'B-4: a collapse grows',
+    file: 'machines/contract/limits.ts',
+    from: 'return Math.min(maxTurns, turn + 1);',
+    to: 'return Math.max(maxTurns, turn + 1);',
+  },
+  {
+    name: 'C-1: an answer is lost',
+    file: 'src/observe/conversation.ts',
+    from: 'if (results.length > 0) this.messages.push',
+    to: 'if (results.length > 1) this.messages.push',
+  },
+  {
+    name: 'S-2: a log line is doubled',
+    file: 'src/observe/log.ts',
+    from: '  logger.warn(\n',
+    to: "  logger.warn('again');\n  logger.warn(\n",
+  },
+  {
+    name: 'T-3: the failure of one attempt leaks into the next',
+    file: 'machines/attempt/attempt.rules.ts',
+    from: "if (reading.complete && answers.some((answer) => answer.executed)) return { outcome: 'succeeded', slugs: [] };",
+    to: "if (reading.complete && answers.some((answer) => answer.executed) && !leaked) return { outcome: 'succeeded', slugs: [] };\n  leaked = true;",
+  },
+];
+
+const parts = [
+  'machines',
+  'src',
+  'test',
+  'scripts',
+  'docs',
+  'visualizations',
+  'bench',
+  'package.json',
+  'package-lock.json',
+  'tsconfig.json',
+  'vitest.config.ts',
+  'README.md',
+];
+const quick = [
+  'test/machines',
+  'test/paths',
+  'test/properties',
+  'test/scenarios/bound.test.ts',
+  'test/scenarios/answers.test.ts',
+  'test/scenarios/observation.test.ts',
+];
+
+/** Breaks each rule in a copy of the project, runs the quick tests there, and says which of them failed. */
+export function breakEach(): Caught[] {
+  return breakages.map((breakage) => {
+    const copy = mkdtempSync(join(tmpdir(), 'pawl-broken-'));
+    try {
+      for (const part of parts) cpSync(part, join(copy, part), { recursive: true });
+      symlinkSync(resolve('node_modules'), join(copy, 'node_modules'));
+      const file = join(copy, breakage.file);
+      const whole = readFileSync(file, 'utf8');
+      if (!whole.includes(breakage.from))
+        throw new Error(`${breakage.file} has changed: ${breakage.name} is nowhere to be broken`);
+      const flag = breakage.to.includes('leaked') ? '\nlet leaked = false;\n' : '';
+      writeFileSync(file, `${whole.replace(breakage.from, breakage.to)}${flag}`);
+      return { ...breakage, by: failing(copy) };
+    } finally {
+      rmSync(copy, { recursive: true });
+    }
+  });
+}
+
+type Report = { testResults: { name: string; assertionResults: { status: string; fullName: string }[] }[] };
+
+function failing(folder: string): string[] {
+  const file = join(folder, 'report.json');
+  const vitest = resolve('node_modules/vitest/vitest.mjs');
+  const env = { ...process.env, PAWL_WALKS: 'small' };
+  spawnSync(process.execPath, [vitest, 'run', ...quick, '--reporter=json', `--outputFile=${file}`], {
+    cwd: folder,
+    env,
+    stdio: 'ignore',
+  });
+  const report: Report = JSON.parse(readFileSync(file, 'utf8'));
+  return report.testResults.flatMap(({ assertionResults }) =>
+    assertionResults.flatMap(({ status, fullName }) => (status === 'failed' ? [fullName] : [])),
+  );
+}
+
+/** The commit that was verified, with a mark where files differ from it. */
+export function revision(): string {
+  return execFileSync('git', ['describe', '--always', '--dirty'], { encoding: 'utf8' }).trim();
+}
