@@ -1,6 +1,9 @@
 /** What a user's own tests of an agent need: models and a model server that behave, and misbehave, as told. */
 
+export { arbitraryFault, arbitraryReply } from './arbitraries.ts';
+export { assertInvariants, brokenPromises, type Witness } from './invariants.ts';
 export { type ManualClock, manualClock } from './manual-clock.ts';
+export { pawlMatchers } from './matchers.ts';
 export {
   type ModelServer,
   type RecordedRequest,
@@ -17,3 +20,4 @@ export {
   type RehearsedReply,
   rehearsalModel,
 } from './rehearsal-model.ts';
+export { type SessionPath, type SessionPathsOptions, type Step, sessionPaths } from './session-paths.ts';

@@ -72,7 +72,9 @@ describe('the packed package, in a project of its own', () => {
       'PawlError ToolError allow defineAgent deny mcpPool openApiTools readBeforeWrite requires restTool runSession serveMcp slice slugs startSession',
     );
     expect(names('pawl/inspect')).toBe('statelyInspector');
-    expect(names('pawl/testing')).toBe('manualClock rehearsalModel startModelServer');
+    expect(names('pawl/testing')).toBe(
+      'arbitraryFault arbitraryReply assertInvariants brokenPromises manualClock pawlMatchers rehearsalModel sessionPaths startModelServer',
+    );
     expect(names('pawl/machines').split(' ')).toEqual(
       expect.arrayContaining(['sessionMachine', 'turnMachine', 'attemptMachine', 'toolCallMachine', 'slugs']),
     );

@@ -1,0 +1,40 @@
+import type fastCheck from 'fast-check';
+import type { Arbitrary } from 'fast-check';
+import type { RehearsedReply } from './rehearsal-model.ts';
+
+type Fc = typeof fastCheck;
+
+/** What a model may send, however badly: for `fc.assert` over an agent of yours. `tools` are names of its tools, with inputs to try. */
+export function arbitraryReply(fc: Fc, tools: Record<string, readonly unknown[]> = {}): Arbitrary<RehearsedReply> {
+  const known = Object.entries(tools).flatMap(([name, inputs]) => inputs.map((input) => ({ name, input })));
+  const call = fc.oneof(...(known.length === 0 ? [] : [{ weight: 3, arbitrary: fc.constantFrom(...known) }]), {
+    weight: 1,
+    arbitrary: fc.record({
+      name: fc.constantFrom(...Object.keys(tools), 'final_report', 'no_such_tool', ''),
+      input: fc.constantFrom<unknown>({}, '', '{', '[]', 'null', { content: 'a report' }, { content: '' }),
+    }),
+  });
+  return fc.record(
+    {
+      text: fc.constantFrom('', 'some text', '   '),
+      reasoning: fc.constantFrom('', 'because'),
+      calls: fc.array(call, { maxLength: 4 }),
+      finishReason: fc.constantFrom('stop', 'length', 'content-filter', 'tool-calls', 'error', 'other'),
+    },
+    { requiredKeys: [] },
+  );
+}
+
+/** How a provider, or the way to it, may fail. */
+export function arbitraryFault(fc: Fc): Arbitrary<RehearsedReply> {
+  const status = (code: number) => Object.assign(new Error(`status ${code}`), { statusCode: code });
+  const thrown = fc.constantFrom(
+    ...[400, 401, 402, 408, 429, 500, 503, 529].map(status),
+    new TypeError('fetch failed'),
+  );
+  return fc.oneof(
+    thrown.map((throws) => ({ throws })),
+    fc.constant({ text: 'cut off', cut: true }),
+    fc.constantFrom({ type: 'overloaded_error', message: 'busy' }, new Error('reset')).map((breaks) => ({ breaks })),
+  );
+}

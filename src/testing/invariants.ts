@@ -1,0 +1,75 @@
+import { emptyCounters, type Message } from '../../machines/index.ts';
+import type { SessionResult } from '../session.ts';
+
+/** What is known of a session beside its result. */
+export type Witness = {
+  /** How many requests were seen, by the model or on the wire. */
+  requests?: number;
+  /** The agent's limits: the bound is their product. */
+  limits?: { maxTurns: number; maxRetries: number };
+};
+
+/** The promises that `result` breaks, in sentences; none where all is well. They hold of every session, however it went. */
+export function brokenPromises(result: SessionResult, { requests, limits }: Witness = {}): string[] {
+  const { counters, status, success, report, slugs, conversation, turns } = result;
+  const { toolCalls } = counters;
+  const refused = Object.values(toolCalls.rejected).reduce((sum, count) => sum + count, 0);
+  const bound = limits === undefined ? Number.POSITIVE_INFINITY : limits.maxTurns * limits.maxRetries;
+  const attempts = turns.flatMap((turn) => turn.attempts);
+  const promises: [boolean, string][] = [
+    [counters.requests === counters.attempts, `requests (${counters.requests}) = attempts (${counters.attempts})`],
+    [counters.requests <= bound, `requests (${counters.requests}) <= maxTurns x maxRetries (${bound})`],
+    [
+      (requests ?? 0) <= counters.requests,
+      `requests that were seen (${requests}) <= requests counted (${counters.requests})`,
+    ],
+    [
+      toolCalls.requested === toolCalls.answered,
+      `calls requested (${toolCalls.requested}) = calls answered (${toolCalls.answered})`,
+    ],
+    [
+      toolCalls.executed + toolCalls.acknowledged + refused === toolCalls.answered,
+      `calls executed (${toolCalls.executed}), acknowledged (${toolCalls.acknowledged}) and refused (${refused}) = calls answered (${toolCalls.answered})`,
+    ],
+    [toolCalls.succeeded + toolCalls.failed === toolCalls.executed, 'calls that succeeded and failed = calls executed'],
+    [
+      attempts.length === counters.attempts,
+      `attempts on record (${attempts.length}) = attempts counted (${counters.attempts})`,
+    ],
+    [
+      attempts.filter((attempt) => attempt.status === 'failed').every((attempt) => attempt.slugs.length > 0),
+      'every failed attempt says why',
+    ],
+    [success === (status === 'succeeded'), `success (${success}) is the status (${status})`],
+    [report.accepted === success, `the report was accepted (${report.accepted}) if and only if the session succeeded`],
+    [report.content !== '' && report.content !== undefined, 'there is a report'],
+    [success === (slugs.length === 0), 'slugs say why it did not succeed, and only then'],
+    [Object.keys(emptyCounters()).every((name) => name in counters), 'the set of counters is full'],
+  ];
+  return [...promises.flatMap(([holds, sentence]) => (holds ? [] : [sentence])), ...malformed(conversation)];
+}
+
+/** Throws with all the promises that `result` breaks, if any. */
+export function assertInvariants(result: SessionResult, witness: Witness | number = {}): void {
+  const broken = brokenPromises(result, typeof witness === 'number' ? { requests: witness } : witness);
+  if (broken.length > 0) throw new Error(`The session ${result.sessionId} broke its promises: ${broken.join('; ')}.`);
+}
+
+/** Answers follow their calls at once, in their order, each once; no message is empty (C-1, C-6). */
+function malformed(messages: readonly Message[]): string[] {
+  const broken: string[] = [];
+  for (const [index, message] of messages.entries()) {
+    if (message.content.length === 0) broken.push(`message ${index} has content`);
+    const next = messages[index + 1];
+    if (message.role === 'tool' && messages[index - 1]?.role !== 'assistant')
+      broken.push(`the answers in message ${index} follow their calls`);
+    if (message.role !== 'assistant') continue;
+    const calls = message.content.flatMap((part) =>
+      part.type === 'tool-call' && part.providerExecuted !== true ? [part.toolCallId] : [],
+    );
+    const answers = next?.role === 'tool' ? next.content.map((part) => part.toolCallId) : [];
+    if (calls.join() !== answers.join())
+      broken.push(`the calls of message ${index} (${calls}) are answered at once and in order (${answers})`);
+  }
+  return broken;
+}

@@ -1,0 +1,166 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { InspectionEvent } from 'xstate';
+import { z } from 'zod';
+import { defineAgent, type SessionResult, type Slug } from '../../src/index.ts';
+import {
+  arbitraryFault,
+  arbitraryReply,
+  assertInvariants,
+  manualClock,
+  pawlMatchers,
+  rehearsalModel,
+  type SessionPath,
+  sessionPaths,
+  startModelServer,
+} from '../../src/testing/index.ts';
+import { run, wireModel } from '../support/session.ts';
+import { search } from '../support/tools.ts';
+
+expect.extend(pawlMatchers as Parameters<typeof expect.extend>[0]);
+/** What the matchers add to `expect`. */
+const expectOf = (result: SessionResult) =>
+  expect(result) as unknown as {
+    toKeepItsPromises(witness: Parameters<typeof assertInvariants>[1]): void;
+    toHaveFailedFor(slugs: readonly (readonly Slug[])[]): void;
+  };
+const call = { name: 'search', input: { q: 'x' } };
+
+/** The states of the session, as its actor really went through them. */
+function statesSeen() {
+  const states: string[] = [];
+  const inspect = (event: InspectionEvent) => {
+    if (event.type !== '@xstate.microstep' || (event.actorRef as { _parent?: unknown })._parent !== undefined) return;
+    const { value } = event.snapshot as { value?: unknown };
+    const state = typeof value === 'string' ? value : Object.values(value ?? {}).join();
+    if (state !== states.at(-1)) states.push(state);
+  };
+  return { states, inspect };
+}
+
+/** The same, as the path says. */
+function statesExpected({ expected: { status, turns } }: SessionPath): string[] {
+  return [...Array.from({ length: turns }, () => ['advancing', 'turning']).flat(), 'closing', 'ending', status];
+}
+
+describe('B-2 B-3 B-4 F-2: the paths of a session, run for real, go as the specification says', () => {
+  it('2 turns of 2 attempts, over the wire: every one of them', async () => {
+    const limits = { maxTurns: 2, maxRetries: 2 };
+    const paths = sessionPaths(limits, { call });
+    expect(paths.length).toBeGreaterThan(100);
+    let path = paths[0];
+    await using server = await startModelServer((_, index) => path?.replies[index - begun] ?? {});
+    let begun = 0;
+    const agent = defineAgent({ name: 'walked', models: [wireModel('openai', server.url)], tools: { search }, limits });
+    for (path of paths) {
+      begun = server.requests.length;
+      const { states, inspect } = statesSeen();
+      const { result } = await run({ agent, options: { inspect } });
+      const { status, counters } = result;
+      const real = {
+        status,
+        turns: counters.turns,
+        requests: server.requests.length - begun,
+        collapses: counters.collapses,
+      };
+      expect([path.steps, real]).toEqual([path.steps, path.expected]);
+      expect([path.steps, states]).toEqual([path.steps, statesExpected(path)]);
+      assertInvariants(result, { requests: real.requests, limits });
+    }
+  }, 60_000);
+
+  it('3 turns of 2 attempts, in process, without the mixed replies: every one of them', async () => {
+    const limits = { maxTurns: 3, maxRetries: 2 };
+    for (const { steps, replies, expected } of sessionPaths(limits, {
+      call,
+      steps: ['tool', 'empty', 'report', 'bad report'],
+    })) {
+      const agent = defineAgent({ name: 'walked', models: [rehearsalModel(replies)], tools: { search }, limits });
+      const { result } = await run({ agent });
+      const { status, counters } = result;
+      const real = { status, turns: counters.turns, requests: counters.requests, collapses: counters.collapses };
+      expect([steps, real]).toEqual([steps, expected]);
+    }
+  }, 60_000);
+});
+
+describe('races', () => {
+  it('C-1 D-2 S-4: tools, aborts, stops and approvals in any order', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.scheduler(),
+        fc.array(fc.constantFrom('stop', 'abort', 'approve', 'deny', 'steer'), { maxLength: 3 }),
+        async (scheduler, acts) => {
+          const slow = {
+            inputSchema: z.object({}),
+            execute: () => scheduler.schedule(Promise.resolve('done'), 'the tool'),
+          };
+          const guarded = { ...slow, needsApproval: true };
+          const calls = [{ name: 'slow' }, { name: 'guarded' }, { name: 'slow' }];
+          const agent = defineAgent({
+            name: 'raced',
+            models: [rehearsalModel([{ calls }, { calls: [{ name: 'final_report', input: { content: 'done' } }] }])],
+            tools: { slow, guarded },
+            limits: { maxTurns: 2, approvalTimeoutMs: 200 },
+          });
+          const waiting: string[] = [];
+          const running = run({
+            agent,
+            clock: manualClock(),
+            during: (event, session) => {
+              if (event.type === 'tool.approvalRequested') waiting.push(event.callId);
+              if (event.type !== 'tool.requested' || event.index !== 0 || event.turn !== 1) return;
+              for (const act of acts) {
+                scheduler.schedule(Promise.resolve(), act).then(() => {
+                  if (act === 'stop') session.stop();
+                  else if (act === 'abort') session.abort();
+                  else if (act === 'steer') session.steer('Hurry.');
+                  else for (const id of waiting) session.approve(id, { approved: act === 'approve' });
+                });
+              }
+            },
+          });
+          await scheduler.waitFor(running);
+          const { result } = await running;
+          assertInvariants(result, { limits: agent.limits });
+          expect(result.turns[0]?.attempts[0]?.calls).toHaveLength(3);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  }, 60_000);
+});
+
+describe('what users test their agents with', () => {
+  it('arbitrary replies and faults break no promise', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.oneof(arbitraryReply(fc, { search: [{ q: 'x' }, {}] }), arbitraryFault(fc)), {
+          minLength: 1,
+          maxLength: 8,
+        }),
+        async (replies) => {
+          const agent = defineAgent({
+            name: 'any',
+            models: [rehearsalModel(replies)],
+            tools: { search },
+            limits: { maxTurns: 2, maxRetries: 2 },
+          });
+          const { result } = await run({ agent });
+          expectOf(result).toKeepItsPromises({ limits: agent.limits });
+        },
+      ),
+      { numRuns: 100 },
+    );
+  });
+
+  it('assertInvariants names what is broken', async () => {
+    const agent = defineAgent({ name: 'broken', models: [rehearsalModel([{}])], limits: { maxRetries: 2 } });
+    const { result } = await run({ agent });
+    expectOf(result).toHaveFailedFor([['empty_response'], ['empty_response']]);
+    const broken = { ...result, counters: { ...result.counters, requests: 9 }, success: true };
+    expect(() => assertInvariants(broken, { requests: 10, limits: agent.limits })).toThrow(
+      /requests \(9\) = attempts \(2\).*success \(true\)/s,
+    );
+  });
+});
