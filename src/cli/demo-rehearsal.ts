@@ -115,7 +115,8 @@ function gist(result: Result | undefined): string {
   const prose =
     lines.find((line) => line.length > 40 && !/^[#|`>{[-]/.test(line)) ?? lines.find((line) => line !== '') ?? '';
   const sentence = /^.*?[.!?](?=\s|$)/.exec(prose)?.[0] ?? prose.slice(0, 160);
-  return title === undefined ? sentence : `**${title}** - ${sentence}`;
+  const plain = sentence.replaceAll('**', '');
+  return title === undefined ? plain : `**${title}** - ${plain}`;
 }
 
 /** Roughly what such a request would cost a real model. */

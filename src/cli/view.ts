@@ -15,6 +15,8 @@ export class TerminalView {
   private readonly agent: Agent;
   private counters: Readonly<Counters> | null = null;
   private statusShown = false;
+  /** What calls under way were given. */
+  private readonly inputs = new Map<string, string>();
 
   constructor(out: NodeJS.WriteStream, agent: Agent) {
     this.out = out;
@@ -76,8 +78,14 @@ export class TerminalView {
         return [
           `│  │  ├─ ${clip(event.name, 64)} ${clip(JSON.stringify(event.input), this.width() - 40)}  ${this.paint('yellow', 'waits for approval')}`,
         ];
+      case 'tool.requested':
+        this.inputs.set(event.callId, clip(JSON.stringify(event.input), 40));
+        return [];
       case 'tool.answered': {
-        const name = event.name === '' ? '(no name)' : clip(event.name, 64);
+        const input = this.inputs.get(event.callId) ?? '';
+        this.inputs.delete(event.callId);
+        const shown = event.name === '' ? '(no name)' : clip(event.name, 64);
+        const name = input === '' || input === '{}' ? shown : `${shown} ${input}`;
         const { slug, result } = event;
         const size =
           event.output.type === 'text' ? counted(Buffer.byteLength(event.output.value), 'byte') : event.output.type;

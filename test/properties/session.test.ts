@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { defineAgent } from '../../src/index.ts';
 import { type RehearsedReply, rehearsalModel } from '../../src/testing/index.ts';
+import { assertOrTell, scenarioOf } from '../support/counterexample.ts';
 import { run } from '../support/session.ts';
 import { guarded, search } from '../support/tools.ts';
 
@@ -81,7 +82,7 @@ const scenario = fc.record({
 
 describe('any session', () => {
   it('B-2 C-1 C-6 S-2 S-3 S-4 F-1: keeps its promises, whatever comes', async () => {
-    await fc.assert(
+    await assertOrTell(
       fc.asyncProperty(scenario, async ({ replies, targets, maxTurns, maxRetries, finish, interruption }) => {
         let next = 0;
         const models = Array.from({ length: targets }, (_, index) =>
@@ -132,7 +133,29 @@ describe('any session', () => {
           }
         }
       }),
-      { numRuns: 300 },
+      {
+        numRuns: 300,
+        scenario: ({ replies, maxTurns, maxRetries, finish }) =>
+          scenarioOf(replies, {
+            finish,
+            limits: { maxTurns, maxRetries, maxToolCallsPerTurn: 2, approvalTimeoutMs: 1 },
+          }),
+      },
+    );
+  });
+});
+
+describe('a counterexample', () => {
+  it('is told as a scenario that can be pasted', async () => {
+    const property = fc.asyncProperty(fc.array(reply, { minLength: 1 }), async (replies) => {
+      if (replies.some(({ text }) => text === 'some text')) throw new Error('found it');
+    });
+    const told = assertOrTell(property, {
+      numRuns: 500,
+      scenario: (replies) => scenarioOf(replies, { limits: { maxTurns: 2 } }),
+    });
+    await expect(told).rejects.toThrow(
+      /found it[\s\S]*it\('counterexample'[\s\S]*const replies = \[\{ text: "some text" \}\];/,
     );
   });
 });
