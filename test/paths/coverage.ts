@@ -5,7 +5,9 @@ import { attemptWalk, dispositions, sessionWalk, toolCallWalk, turnWalk, without
 
 const budget = { requests: null, tokens: 50, costUsd: null, deadlineAt: null };
 /** Up to 4 x 4; small, where every mutant of the machines is walked again. */
-const bounds = process.env.PAWL_WALKS === 'small' ? [1, 2] : [1, 2, 3, 4];
+const isSmall = process.env.PAWL_WALKS === 'small';
+const bounds = isSmall ? [1, 2] : [1, 2, 3, 4];
+const several = isSmall ? 2 : 3;
 
 /** How each machine is walked: the limits and the circumstances that its rules tell apart. */
 export const walks: Record<string, { machine: AnyStateMachine; walks: Walk[] }> = {
@@ -13,17 +15,17 @@ export const walks: Record<string, { machine: AnyStateMachine; walks: Walk[] }> 
     machine: sessionMachine,
     walks: [
       ...bounds.map((maxTurns) => sessionWalk(maxTurns)),
-      sessionWalk(3, { budget }),
+      sessionWalk(several, { budget }),
       sessionWalk(2, { budget: { ...budget, tokens: null, requests: 2 } }),
-      sessionWalk(3, { window: { windowTokens: 8_000, reserveTokens: 0 } }),
+      sessionWalk(several, { window: { windowTokens: 8_000, reserveTokens: 0 } }),
     ],
   },
   turn: {
     machine: turnMachine,
     walks: [
       ...bounds.map((maxAttempts) => turnWalk(maxAttempts, ['one'])),
-      turnWalk(3, ['one', 'two']),
-      turnWalk(3, ['one'], { budget }),
+      turnWalk(several, ['one', 'two']),
+      turnWalk(several, ['one'], { budget }),
       turnWalk(2, ['one'], { isLastTurn: true }),
     ],
   },
