@@ -96,5 +96,6 @@ ${table(
 )}
 `;
 writeFileSync('docs/verification.md', text);
+spawnSync('node_modules/.bin/biome', ['format', '--write', 'docs/verification.md'], { stdio: 'ignore' });
 say(`docs/verification.md is written. ${caught.length - uncaught.length} of ${caught.length} breakages were noticed.`);
 if (uncaught.length > 0) process.exitCode = 1;

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { counters, lastText, report, runOverWire, tokensOf } from '../support/session.ts';
+import { defineAgent } from '../../src/index.ts';
+import { rehearsalModel } from '../../src/testing/index.ts';
+import { counters, lastText, report, run, runOverWire, tokensOf } from '../support/session.ts';
 import { search, searchCall } from '../support/tools.ts';
 
 const call = searchCall;
@@ -25,6 +27,21 @@ describe('the bound', () => {
         slugs: { empty_response: 2 },
       }),
     );
+  });
+
+  it('B-6: an attempt is stated before its request is sent', async () => {
+    const model = rehearsalModel([{}, searchCall, report()]);
+    const sentBefore: number[] = [];
+    const { result } = await run({
+      agent: defineAgent({ name: 'ordered', models: [model], tools: { search } }),
+      during: (event) => {
+        if (event.type === 'attempt.started') sentBefore.push(model.requests.length);
+      },
+    });
+    // The first is stated before anybody listens.
+    expect(sentBefore).toEqual([0, 1, 2].slice(-sentBefore.length));
+    expect(sentBefore.length).toBeGreaterThanOrEqual(2);
+    expect(result.counters.requests).toBe(3);
   });
 
   it('B-3 T-5: text only for ever fails after turn 1 with maxRetries requests', async () => {
