@@ -16,6 +16,7 @@ import {
   type Message,
   parseToolInput,
   repairConversation,
+  requestGrant,
   requestsLeft,
   slugs,
   type TargetState,
@@ -139,6 +140,21 @@ describe('the rules', () => {
     const whole = { requests: null, tokens: null, costUsd: null, deadlineAt: null, ...budget };
     expect(requestsLeft(whole, { requests: 0, tokens: 0, costUsd: 0, ...spent }, 100)).toBe(left);
   });
+
+  it.each([
+    [null, 5, 5, 12, 12],
+    [20, 0, 0, 12, 12],
+    [20, 5, 0, 12, 12],
+    [20, 10, 4, 12, 5],
+    [20, 10, 9, 12, 0],
+    [20, 19, 0, 12, 0],
+    [20, 30, 0, 12, 0],
+  ])(
+    'B-7: of a limit of %s, with %i used and %i granted, a bound of %i is granted %i',
+    (limit, used, granted, bound, grant) => {
+      expect(requestGrant(limit, used, granted, bound)).toBe(grant);
+    },
+  );
 
   it('T-6: the context guard frees what it says, and no more than there is', () => {
     fc.assert(

@@ -46,6 +46,12 @@ describe('the verdict of an attempt', () => {
     ],
     ['a tool was executed', { calls: [call] }, [answer(true, null)], { outcome: 'succeeded', slugs: [] }],
     [
+      'the reply did not come whole, and nobody said why',
+      { complete: false, calls: [call] },
+      [answer(false, 'stream_interrupted')],
+      { outcome: 'failed', slugs: ['stream_interrupted'] },
+    ],
+    [
       'a tool was executed and failed',
       { calls: [call] },
       [answer(true, 'tool_exec_failed')],

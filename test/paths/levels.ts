@@ -18,7 +18,7 @@ import {
   turnMachine,
 } from '../../machines/index.ts';
 import type { Disposition, ToolCallInput, ToolCallOutput } from '../../machines/tool-call/tool-call.types.ts';
-import { afterAttempt, collapseRequests } from '../../machines/turn/turn.rules.ts';
+import { afterAttempt, brokenAttempt, collapseRequests } from '../../machines/turn/turn.rules.ts';
 import type { TurnInput, TurnOutput } from '../../machines/turn/turn.types.ts';
 import type { Walk } from './explore.ts';
 
@@ -138,18 +138,10 @@ export const attemptClassOf = ({ status, fault, reportSlugs }: AttemptOutput): s
   );
 
 const attemptOutput = (over: Partial<AttemptOutput>): AttemptOutput => ({
-  status: 'failed',
+  ...brokenAttempt(),
   slugs: [],
-  fault: null,
-  reportSlugs: [],
   at: 0,
   chance: 0.5,
-  usage: noUsage,
-  costUsd: 0,
-  contextTokens: 0,
-  omittedTokens: 0,
-  answerTokens: 0,
-  subAgentsSpent: nothingSpent,
   ...over,
 });
 

@@ -57,6 +57,7 @@ const promises: Record<string, (trail: Trail, walk: Walk) => void> = {
     expect(end.output.status).toBe(end.value);
     expect(countOf(facts, /^attempt\.failed$/)).toBe(end.value === 'failed' ? 1 : 0);
     if (end.value === 'failed') expect(end.output.slugs.length).toBeGreaterThan(0);
+    if (end.value === 'aborted') expect(end.output.slugs).toEqual(['aborted']);
     expect(end.context.answers.every((answer: unknown) => answer !== null)).toBe(true);
   },
   'tool-call': ({ facts, end }) => {
