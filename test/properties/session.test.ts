@@ -155,7 +155,7 @@ describe('a counterexample', () => {
       scenario: (replies) => scenarioOf(replies, { limits: { maxTurns: 2 } }),
     });
     await expect(told).rejects.toThrow(
-      /found it[\s\S]*it\('counterexample'[\s\S]*const replies = \[\{ text: "some text" \}\];/,
+      /found it[\s\S]*it\('counterexample'[\s\S]*const replies = \[\{.*text: "some text"/,
     );
   });
 });
