@@ -30,7 +30,7 @@ export function shown(value: unknown): string {
   try {
     text = typeof value === 'function' ? 'a function' : hasJson(value) ? JSON.stringify(value) : String(value);
   } catch {
-    text = undefined;
+    text = Object.prototype.toString.call(value);
   }
   text ??= String(value);
   return text.length > 120 ? `${text.slice(0, 117)}...` : text;

@@ -1,6 +1,7 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { defineAgent } from '../define-agent.ts';
+import { messageOf } from '../errors.ts';
 import { rehearsalModel } from '../testing/rehearsal-model.ts';
 import { type McpPool, mcpPool } from '../tools/mcp-pool.ts';
 import { demoRehearsal } from './demo-rehearsal.ts';
@@ -57,8 +58,9 @@ async function fileServer(root: string): Promise<McpPool | null> {
   try {
     await pool.open(serverStartMs);
     return pool;
-  } catch {
+  } catch (error) {
     await pool.close();
+    process.stderr.write(`The demo reads with tools of its own: ${messageOf(error)}\n`);
     return null;
   }
 }

@@ -169,8 +169,7 @@ function clip(text: string, width: number): string {
 
 /** Text from outside must not steer the terminal: control characters, but for line ends and tabs, become visible. */
 export function tame(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
-  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '�');
+  return text.replace(/(?![\t\n])\p{Cc}/gu, '�');
 }
 
 function counterRows(counters: Counters, bound: number): [string, string][] {

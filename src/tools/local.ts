@@ -8,9 +8,11 @@ import { type CatalogTool, later, type ToolContext } from './catalog.ts';
 
 type SdkTool = ToolSet[string];
 
-/** A plain function as a tool: it takes any JSON object. */
-// biome-ignore lint/suspicious/noExplicitAny: a parameter of a user's function; whatever it expects must be assignable.
-export type FunctionTool = (input: any, context: ToolContext) => unknown;
+/**
+ * A plain function as a tool: the model may give it any JSON object, and nothing checks that but the function.
+ * The parameter is a method's, which TypeScript compares both ways: a function that says what it expects can be given too.
+ */
+export type FunctionTool = { call(input: unknown, context: ToolContext): unknown }['call'];
 
 /** A local tool as a user gives it: an AI SDK `tool()` as it is, or a plain function. */
 export type LocalTool = SdkTool | FunctionTool;

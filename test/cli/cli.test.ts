@@ -51,6 +51,7 @@ describe('the command', () => {
       'system notice: ',
       '● succeeded',
       'of at most 32',
+      'files__list_directory',
     ]) {
       expect(stdout).toContain(part);
     }
@@ -113,6 +114,15 @@ describe('the command', () => {
     const { code, stdout } = await pawl(['run', '--agent', agent, '--base-url', server.url, '--model', 'm', 'Hi.']);
     expect(code).toBe(0);
     expect(stdout).toContain('Hi there.');
+  });
+
+  it('run: what a model says cannot steer the terminal', async () => {
+    const said = 'One\ttwo\nthree \u001b[2J\u009b2J\r\u0007four';
+    await using server = await startModelServer([{ text: said }, report(said)]);
+    const { code, stdout } = await pawl(['run', '--base-url', server.url, '--model', 'm', 'Hi.']);
+    expect(code).toBe(0);
+    expect(stdout).toContain('One\ttwo\nthree �[2J�2J��four');
+    expect(stdout.match(/(?![\t\n])\p{Cc}/gu)).toBeNull();
   });
 
   it('exit code 1: the session failed; the report says what to do, without a stack trace', async () => {
