@@ -4,15 +4,18 @@ import type { Slug } from './slugs.ts';
  * What a provider, or the way to it, did wrong (P-1): classified once, at the adapter. A fault is an outcome of the
  * model effect, never a throw.
  */
-export type FaultKind =
-  | 'auth'
-  | 'quota'
-  | 'rate_limited'
-  | 'timeout'
-  | 'network'
-  | 'server'
-  | 'invalid_request'
-  | 'content_filter';
+export const faultKinds = [
+  'auth',
+  'quota',
+  'rate_limited',
+  'timeout',
+  'network',
+  'server',
+  'invalid_request',
+  'content_filter',
+] as const;
+
+export type FaultKind = (typeof faultKinds)[number];
 
 export type Fault = {
   kind: FaultKind;

@@ -17,6 +17,7 @@ it('the lock file names every optional package that it needs, so that npm ci agr
 
 describe('the packed package, in a project of its own', () => {
   const project = mkdtempSync(join(tmpdir(), 'pawl-package-'));
+  const sdkScope = '@modelcontextprotocol';
   const run = (command: string, args: readonly string[]) =>
     execFileSync(command, args, { cwd: project, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 
@@ -27,8 +28,11 @@ describe('the packed package, in a project of its own', () => {
     const [tarball] = readdirSync(project).filter((name) => name.endsWith('.tgz'));
     run('tar', ['xzf', tarball ?? '', '--strip-components=1', '-C', join(modules, 'pawl')]);
     for (const name of readdirSync('node_modules')) {
-      if (!name.startsWith('.')) symlinkSync(resolve('node_modules', name), join(modules, name));
+      if (!name.startsWith('.') && name !== sdkScope) symlinkSync(resolve('node_modules', name), join(modules, name));
     }
+    // As a user has it: with the SDK, and without the file system server, which is for developing.
+    mkdirSync(join(modules, sdkScope));
+    symlinkSync(resolve('node_modules', sdkScope, 'sdk'), join(modules, sdkScope, 'sdk'));
     writeFileSync(join(project, 'package.json'), '{ "type": "module" }');
   }, 60_000);
   afterAll(() => rmSync(project, { recursive: true }));
@@ -38,6 +42,13 @@ describe('the packed package, in a project of its own', () => {
     const said = example.trim().split('\n').at(-1)?.replace('// ', '');
     writeFileSync(join(project, 'example.ts'), example);
     expect(run(process.execPath, ['example.ts']).trim()).toBe(said);
+  });
+
+  it('its demo reads with tools of its own where the file system server is not installed', () => {
+    const said = run(process.execPath, [join('node_modules', 'pawl', 'dist', 'src', 'cli', 'main.js'), 'demo', '.']);
+    expect(said).toContain('list_directory');
+    expect(said).not.toContain('files__');
+    expect(said).toContain('● succeeded');
   });
 
   it('its types hold up in a strict project', () => {

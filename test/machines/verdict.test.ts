@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { brokenReading, judge } from '../../machines/attempt/attempt.rules.ts';
 import type { Reading, Verdict } from '../../machines/attempt/attempt.types.ts';
+import { faultKinds } from '../../machines/contract/faults.ts';
 import { type Fault, faultSlug, nothingSpent, noticeTable, type Slug, slugs } from '../../machines/index.ts';
 import type { AnswerSummary } from '../../machines/tool-call/tool-call.types.ts';
 
@@ -111,17 +112,7 @@ describe('the verdict of an attempt', () => {
 describe('slugs', () => {
   it('S-1: one closed union, each once, and each fault has its own', () => {
     expect(new Set(slugs).size).toBe(slugs.length);
-    const kinds = [
-      'auth',
-      'quota',
-      'rate_limited',
-      'timeout',
-      'network',
-      'server',
-      'invalid_request',
-      'content_filter',
-    ] as const;
-    expect(new Set(kinds.map(faultSlug)).size).toBe(kinds.length);
+    expect(new Set(faultKinds.map(faultSlug)).size).toBe(faultKinds.length);
     const sentences = Object.values(noticeTable).map((row) => row.happened);
     expect(new Set(sentences).size).toBe(sentences.length);
   });

@@ -1,5 +1,6 @@
 import { type AnyMachineSnapshot, type EventObject, enqueueActions } from 'xstate';
 import type { AttemptInput, AttemptOutput } from '../../machines/attempt/attempt.types.ts';
+import { faultKinds } from '../../machines/contract/faults.ts';
 import {
   attemptMachine,
   type CallFacts,
@@ -121,17 +122,6 @@ export const sessionKey = ({ value, status, context }: AnyMachineSnapshot) =>
 
 // ── the turn, over the outcomes of its attempts ──────────────────────────────────────────────────────────────────────
 
-const faults: FaultKind[] = [
-  'auth',
-  'quota',
-  'rate_limited',
-  'timeout',
-  'network',
-  'server',
-  'invalid_request',
-  'content_filter',
-];
-
 export const attemptClassOf = ({ status, fault, reportSlugs }: AttemptOutput): string =>
   [status, ...(fault === null ? [] : [fault.kind]), ...(reportSlugs.length === 0 ? [] : ['report rejected'])].join(
     ', ',
@@ -155,7 +145,7 @@ export const attemptOutputs: AttemptOutput[] = [
   attemptOutput({ status: 'aborted', slugs: ['aborted'], reportSlugs: ['final_report_missing'] }),
   attemptOutput({ slugs: ['empty_response'] }),
   attemptOutput({ slugs: ['final_report_missing'], reportSlugs: ['final_report_missing'] }),
-  ...faults.map((kind) =>
+  ...faultKinds.map((kind) =>
     attemptOutput({ slugs: [faultSlug(kind)], fault: { kind, message: 'no', status: null, retryAfterMs: null } }),
   ),
 ];
@@ -275,7 +265,7 @@ export const modelOutcomes: ModelOutcome[] = [
   outcome({ reply: reply([text('text', 'Hi')], 'length') }),
   outcome({ reply: reply([], 'content-filter') }),
   outcome({ reply: reply([text('text', 'H')], null), fault: fault('network') }),
-  ...faults.map((kind) => outcome({ fault: fault(kind) })),
+  ...faultKinds.map((kind) => outcome({ fault: fault(kind) })),
   outcome({ reply: reply([call('a')], 'tool-calls'), calls: [facts('a', {})] }),
   outcome({
     reply: reply([call('a'), call('b')], 'tool-calls'),
