@@ -60,7 +60,9 @@ async function fileServer(root: string): Promise<McpPool | null> {
     return pool;
   } catch (error) {
     await pool.close();
-    process.stderr.write(`The demo reads with tools of its own: ${messageOf(error)}\n`);
+    process.stderr.write(
+      `The demo reads with tools of its own, as its file system server did not start: ${messageOf(error)}\n`,
+    );
     return null;
   }
 }

@@ -44,6 +44,7 @@ export type McpServerDefinition = McpServerConfig | SharedMcpServer;
 /** A connection that lives longer than a session. */
 export type SharedMcpServer = { readonly name: string; readonly shared: McpServerConfig; readonly pool: McpPool };
 
+const handler = z.custom<unknown>((value) => typeof value === 'function', { error: 'a function is allowed' });
 const common = {
   optional: z.boolean({ error: 'a boolean is allowed' }).optional(),
   allow: z.array(z.string(), { error: 'an array of tool names is allowed' }).optional(),
@@ -51,7 +52,7 @@ const common = {
   needsApproval: z
     .union([z.boolean(), z.array(z.string())], { error: 'a boolean or an array of tool names is allowed' })
     .optional(),
-  handlers: z.strictObject({ elicit: z.unknown(), sample: z.unknown() }).partial().optional(),
+  handlers: z.strictObject({ elicit: handler.optional(), sample: handler.optional() }).optional(),
 };
 const texts = z.record(z.string(), z.string(), { error: 'an object of strings is allowed' });
 const kinds = {

@@ -102,6 +102,32 @@ describe('real servers', () => {
     expect(slugsOf(run)).toEqual([null, 'tool_timeout', null]);
   });
 
+  it('everything: what the server asks back is answered by the handlers', async () => {
+    const asked: string[] = [];
+    const handlers: McpServerConfig['handlers'] = {
+      sample: ({ messages }) => {
+        asked.push(JSON.stringify(messages));
+        return { model: 'm', role: 'assistant', content: { type: 'text', text: 'a sampled answer' } };
+      },
+      elicit: ({ message }) => {
+        asked.push(message);
+        return { action: 'decline' };
+      },
+    };
+    const run = await runOverWire({
+      script: [
+        { calls: [call('every__trigger-sampling-request', { prompt: 'why?', maxTokens: 9 })] },
+        { calls: [call('every__trigger-elicitation-request', {})] },
+        report(),
+      ],
+      definition: { mcpServers: { every: { ...everything, handlers } } },
+    });
+    expect(slugsOf(run)).toEqual([null, null, null]);
+    expect(asked).toEqual([expect.stringContaining('why?'), expect.stringMatching(/./)]);
+    expect(texts(run)[0]).toContain('a sampled answer');
+    expect(texts(run)[1]).toContain('decline');
+  });
+
   it('the file system: lists, reads, and an error is a failed result; some tools are allowed, one has to be approved', async () => {
     const home = realpathSync(mkdtempSync(join(tmpdir(), 'pawl-mcp-')));
     writeFileSync(join(home, 'a.txt'), 'the content');

@@ -55,6 +55,11 @@ describe('a definition that cannot be', () => {
     [{ mcpServers: { a: {} } }, 'invalid_server', 'exactly one of command, url and transport is needed'],
     [{ mcpServers: { 'a b': { url: 'https://x' } } }, 'invalid_server', 'mcpServers.a b has the name'],
     [{ mcpServers: { a: { url: 'ftp://x' } } }, 'invalid_server', 'mcpServers.a.url is "ftp://x"'],
+    [
+      { mcpServers: { a: { command: 'x', handlers: { sample: 'yes' } } } },
+      'invalid_server',
+      'mcpServers.a.handlers.sample is "yes": a function is allowed',
+    ],
     [{ mcpServers: { a: { command: 'x', cmd: 1 } } }, 'invalid_server', 'mcpServers.a.cmd is not known'],
     [{ agents: { a: {} } }, 'invalid_agent', 'agents.a is {}: an agent made by defineAgent is allowed'],
     [
