@@ -10,7 +10,7 @@ export * from './contract/effects.ts';
 export type * from './contract/events.ts';
 export { type Fault, type FaultKind, faultSlug } from './contract/faults.ts';
 export type { Json, JsonObject } from './contract/json.ts';
-export { effectLeaf, type HostEvent, type LeafEvent, type LeafRef, leaves } from './contract/leaf.ts';
+export { effectLeaf, type HostEvent, type LeafEvent, type LeafRef, leaves, workflowLeaves } from './contract/leaf.ts';
 export {
   type Bound,
   type Budget,
@@ -38,9 +38,14 @@ export {
 } from './contract/targets.ts';
 export { historyInput, type ParsedInput, parseToolInput } from './contract/tool-input.ts';
 export { failure, type ToolResult } from './contract/tool-result.ts';
+export * from './contract/work.ts';
 export { sessionMachine } from './session/session.machine.ts';
 export type * from './session/session.types.ts';
 export { toolCallMachine } from './tool-call/tool-call.machine.ts';
 export type * from './tool-call/tool-call.types.ts';
 export { turnMachine } from './turn/turn.machine.ts';
 export type * from './turn/turn.types.ts';
+export { endsRun, reasonOf } from './workflow/incident.rules.ts';
+export { workflowMachine } from './workflow/workflow.machine.ts';
+export { runState } from './workflow/workflow.rules.ts';
+export type * from './workflow/workflow.types.ts';

@@ -11,7 +11,13 @@ export type PawlErrorCode =
   | 'invalid_budget'
   | 'invalid_messages'
   | 'invalid_options'
-  | 'invalid_agent_file';
+  | 'invalid_agent_file'
+  | 'invalid_workflow'
+  | 'invalid_work_item'
+  | 'invalid_config'
+  | 'invalid_backlog'
+  | 'backlog_locked'
+  | 'backlog_failed';
 
 /** A programming error: `code` is closed, and the message names the field, the value and what is allowed. */
 export class PawlError extends Error {

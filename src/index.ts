@@ -54,3 +54,15 @@ export {
 } from './tools/policies.ts';
 export { type RestAuth, type RestToolOptions, restTool } from './tools/rest.ts';
 export { ToolError } from './tools/result.ts';
+export type { NamedAgent, WorkFunction, WorkResult, WorkTask } from './workflow/agents.ts';
+export type { BacklogItem } from './workflow/backlog.ts';
+export {
+  runWorkflow,
+  type WorkflowEvent,
+  type WorkflowOptions,
+  type WorkflowResult,
+} from './workflow/run-workflow.ts';
+export type { WorkItemInput } from './workflow/work-item-input.ts';
+export { workItemTool } from './workflow/work-item-tool.ts';
+export { createWorkItem, type WorkItemResult } from './workflow/work-items.ts';
+export type { ScanFunction, WordsFunction, WorkflowAgents } from './workflow/workflow-effects.ts';

@@ -1,8 +1,9 @@
+import type { SessionEffectKinds } from '../machines/index.ts';
 import type { Agent } from './agent-definition.ts';
 import { estimateMessageTokens } from './context/tokens.ts';
 import { messageOf } from './errors.ts';
 import type { Clock } from './host/clock.ts';
-import type { Effects } from './host/memory.ts';
+import type { Effects, Perform } from './host/memory.ts';
 import { PromptBuilder } from './model/prompt.ts';
 import { requestModel } from './model/request-model.ts';
 import type { Observer } from './observe/observer.ts';
@@ -28,7 +29,7 @@ export type SessionEffectsParts = {
 };
 
 /** How the effects of one session act on the world: what is wired to what, and nothing more. */
-export function sessionEffects(parts: SessionEffectsParts): { effects: Effects; close: () => Promise<void> } {
+export function sessionEffects(parts: SessionEffectsParts): { perform: Perform; close: () => Promise<void> } {
   const { agent, prompt, observer, approvals, subAgents, clock, secrets } = parts;
   const { limits, format, definition } = agent;
   const { settings = {}, pricing = {}, instructions = null, builtIns = {}, toolPolicies = [] } = definition;
@@ -77,7 +78,7 @@ export function sessionEffects(parts: SessionEffectsParts): { effects: Effects; 
     redact: (text: string) => redact(text, secrets),
     messages,
   };
-  const effects: Effects = {
+  const effects: Effects<keyof SessionEffectKinds> = {
     prepare: async (_request, { signal }) => {
       const unprepared = (slug: 'tools_unavailable' | 'internal_error', message: string) => {
         return { ok: false as const, slug, message: redact(message, secrets) };
@@ -105,7 +106,28 @@ export function sessionEffects(parts: SessionEffectsParts): { effects: Effects; 
       return {};
     },
   };
-  return { effects, close: () => tools.close() };
+  return { perform: performer(effects), close: () => tools.close() };
+}
+
+function performer(effects: Effects<keyof SessionEffectKinds>): Perform {
+  return (effect, context) => {
+    switch (effect.kind) {
+      case 'prepare':
+        return effects.prepare(effect.request, context);
+      case 'model':
+        return effects.model(effect.request, context);
+      case 'tool':
+        return effects.tool(effect.request, context);
+      case 'approval':
+        return effects.approval(effect.request, context);
+      case 'wait':
+        return effects.wait(effect.request, context);
+      case 'close':
+        return effects.close(effect.request, context);
+      default:
+        return Promise.reject(new Error(`a session has no effect ${effect.kind}`));
+    }
+  };
 }
 
 async function madeInstructions(

@@ -39,7 +39,7 @@ export function runSession<Report>(agent: Agent<Report>, options: SessionOptions
 }
 
 /** Timeouts belong to the effects: a machine that asks for a timer is a defect (D-1). */
-const noClock = {
+export const noClock = {
   setTimeout: () => {
     throw new Error('machines have no timers: waiting is an effect');
   },
@@ -100,7 +100,7 @@ class RunningSession<Report> implements Session<Report>, DriverOwner {
       agent.definition.agents === undefined
         ? null
         : subSessions(this, input.budget, lineage, (child, parts, below) => new RunningSession(child, parts, below));
-    const { effects, close } = sessionEffects({
+    const { perform, close } = sessionEffects({
       agent,
       prompt: this.prompt,
       observer: this.observer,
@@ -110,7 +110,7 @@ class RunningSession<Report> implements Session<Report>, DriverOwner {
       secrets,
     });
     this.close = close;
-    this.driver = new MemoryDriver(this.host, effects, this);
+    this.driver = new MemoryDriver(this.host, perform, this);
     this.actor = createActor(sessionMachine, {
       input,
       clock: noClock,
@@ -270,9 +270,9 @@ class RunningSession<Report> implements Session<Report>, DriverOwner {
   }
 }
 
-type Emitter = { on(type: '*', listener: (emitted: Fact | HostEvent) => void): unknown };
+type Emitter<Emitted> = { on(type: '*', listener: (emitted: Emitted | HostEvent) => void): unknown };
 
 /** Every actor of the system is one: machines emit facts, and leaves what they ask of the host. */
-function isEmitter(actor: object): actor is Emitter {
+export function isEmitter<Emitted = Fact>(actor: object): actor is Emitter<Emitted> {
   return 'on' in actor && typeof actor.on === 'function';
 }

@@ -6,12 +6,15 @@ import type { Reply, Usage } from './reply.ts';
 import type { ReportVerdict } from './report.ts';
 import type { Slug } from './slugs.ts';
 import type { ToolResult } from './tool-result.ts';
+import type { WorkflowEffectKinds } from './work.ts';
 
 /**
- * The effects: all that a session asks of the world (D-1). A leaf of the actor tree requests one under a unique key
+ * The effects: all that the machines ask of the world (D-1). A leaf of the actor tree requests one under a unique key
  * built from counters; the host answers it with one delivery. Requests and outcomes are plain JSON.
  */
-export type EffectKinds = {
+export type EffectKinds = SessionEffectKinds & WorkflowEffectKinds;
+
+export type SessionEffectKinds = {
   /** Open the tools and look at the conversation handed in. Key `prepare`. */
   prepare: { request: Record<string, never>; outcome: PrepareOutcome };
   /** One LLM request. Key `turn-2/attempt-1/model`. */
@@ -135,12 +138,13 @@ export type SessionStop = { type: 'session.stop' };
 export type SessionAbort = { type: 'session.abort'; reason: string };
 export type SessionSteer = { type: 'session.steer'; text: string };
 export type SessionCommand = SessionStop | SessionAbort | SessionSteer;
+export type WorkflowAbort = { type: 'workflow.abort'; reason: string };
 
 /** The entries of a session's journal, in order: with the same input they bring about the same session (D-3). */
-export type Delivery =
+export type Delivery<Command = SessionCommand> =
   | { at: number; chance: number; key: string; outcome: Json }
   | { at: number; key: string; defect: string }
-  | { at: number; event: SessionCommand };
+  | { at: number; event: Command };
 
 export function attemptKey(turn: number, attempt: number): string {
   return `turn-${turn}/attempt-${attempt}`;

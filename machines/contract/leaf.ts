@@ -67,3 +67,16 @@ export const leaves = {
   wait: effectLeaf('wait'),
   close: effectLeaf('close'),
 };
+
+/** Those of a workflow run. */
+export const workflowLeaves = {
+  restore: effectLeaf('restore'),
+  scan: effectLeaf('scan'),
+  work: effectLeaf('work'),
+  archive: effectLeaf('archive'),
+  setAside: effectLeaf('setAside'),
+  capture: effectLeaf('capture'),
+  review: effectLeaf('review'),
+  summarise: effectLeaf('summarise'),
+  wait: leaves.wait,
+};

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { attemptMachine, sessionMachine, toolCallMachine, turnMachine } from '../../machines/index.ts';
+import { readdirSync, readFileSync } from 'node:fs';
+import { attemptMachine, sessionMachine, toolCallMachine, turnMachine, workflowMachine } from '../../machines/index.ts';
 import { arrowName, guardText } from './names.ts';
 
 /** What the pictures are drawn from: the machines as they run, read into plain nodes and arrows. */
@@ -65,6 +65,7 @@ export const machines = {
   turn: turnMachine,
   attempt: attemptMachine,
   'tool-call': toolCallMachine,
+  workflow: workflowMachine,
 };
 
 export function drawings(): Drawing[] {
@@ -141,7 +142,9 @@ function actionText(action: unknown): string {
 /** Rule ids that the functions behind the names cite in their docstrings. */
 function rulesByName(machine: string): Map<string, string[]> {
   const files = [
-    `machines/${machine}/${machine}.rules.ts`,
+    ...readdirSync(`machines/${machine}`)
+      .filter((name) => name.endsWith('.rules.ts'))
+      .map((name) => `machines/${machine}/${name}`),
     'machines/contract/limits.ts',
     'machines/contract/targets.ts',
   ];

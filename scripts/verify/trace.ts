@@ -43,9 +43,6 @@ export function ruleTraces(): RuleTrace[] {
 
 export type SlugTrace = { slug: string; madeIn: string[]; reachedBy: string[] };
 
-/** Slugs that are planned: nothing makes them yet. */
-export const plannedSlugs: readonly string[] = ['interrupted'];
-
 /** Each slug, what makes it, and the tests that reach it over a wire or on a path. */
 export function slugTraces(): SlugTrace[] {
   const makers = code().filter(({ path }) => !/contract\/(slugs|notice)\.ts$|report\/synthetic\.ts$/.test(path));

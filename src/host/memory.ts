@@ -1,24 +1,26 @@
 import type { Delivery, Effect, EffectKind, EffectKinds, Json, SessionCommand } from '../../machines/index.ts';
 import type { Host, KeyedDelivery } from './host.ts';
 
-/** How each kind of effect acts on the world. A rejection is a defect, never an expected fault (P-1, D-5). */
-export type Effects = {
-  [K in EffectKind]: (
-    request: EffectKinds[K]['request'],
-    context: { readonly key: string; readonly signal: AbortSignal },
-  ) => Promise<EffectKinds[K]['outcome']>;
+export type EffectContext = { readonly key: string; readonly signal: AbortSignal };
+
+/** How effects of some kinds act on the world. A rejection is a defect, never an expected fault (P-1, D-5). */
+export type Effects<K extends EffectKind> = {
+  [Kind in K]: (request: EffectKinds[Kind]['request'], context: EffectContext) => Promise<EffectKinds[Kind]['outcome']>;
 };
 
+/** Does an effect of whatever kind. One of a kind that it does not know is a defect. */
+export type Perform = (effect: Effect, context: EffectContext) => Promise<EffectKinds[EffectKind]['outcome']>;
+
 /** Whose driver it is: what a session is told, and what only it knows. */
-export type DriverOwner = {
+export type DriverOwner<Command = SessionCommand> = {
   /** Epoch ms. */
   now(): number;
   /** In [0, 1). Must not throw. */
   chance(): number;
   /** Where commands go: the root of the actor tree. */
-  command(event: SessionCommand): void;
+  command(event: Command): void;
   /** Before each delivery, in order: what a journal would hold (D-3). Must not throw. */
-  delivering(delivery: Delivery): void;
+  delivering(delivery: Delivery<Command>): void;
   /** What is said of a defect, without secrets. */
   describeDefect(error: unknown): string;
   /** A result came for an effect that was settled, and was dropped (D-2). What comes after a cancel is not a result. */
@@ -48,17 +50,17 @@ class RunningEffect {
 }
 
 /** The memory driver: effects are promises, and deliveries a queue that is worked off one at a time. */
-export class MemoryDriver {
+export class MemoryDriver<Command = SessionCommand> {
   private readonly host: Host;
-  private readonly effects: Effects;
-  private readonly owner: DriverOwner;
+  private readonly perform: Perform;
+  private readonly owner: DriverOwner<Command>;
   private readonly running = new Map<string, RunningEffect>();
-  private readonly queue: Delivery[] = [];
+  private readonly queue: Delivery<Command>[] = [];
   private delivering = false;
 
-  constructor(host: Host, effects: Effects, owner: DriverOwner) {
+  constructor(host: Host, perform: Perform, owner: DriverOwner<Command>) {
     this.host = host;
-    this.effects = effects;
+    this.perform = perform;
     this.owner = owner;
   }
 
@@ -80,7 +82,7 @@ export class MemoryDriver {
     for (const effect of start) this.begin(effect);
   }
 
-  command(event: SessionCommand): void {
+  command(event: Command): void {
     this.enqueue({ at: this.owner.now(), event });
   }
 
@@ -100,28 +102,8 @@ export class MemoryDriver {
     );
   }
 
-  private perform(effect: Effect, context: RunningEffect): Promise<EffectKinds[EffectKind]['outcome']> {
-    const { effects } = this;
-    switch (effect.kind) {
-      case 'prepare':
-        return effects.prepare(effect.request, context);
-      case 'model':
-        return effects.model(effect.request, context);
-      case 'tool':
-        return effects.tool(effect.request, context);
-      case 'approval':
-        return effects.approval(effect.request, context);
-      case 'wait':
-        return effects.wait(effect.request, context);
-      case 'close':
-        return effects.close(effect.request, context);
-      default:
-        return effect satisfies never;
-    }
-  }
-
   /** A delivery that comes while another is at work (a listener that aborts, say) waits its turn. */
-  private enqueue(delivery: Delivery): void {
+  private enqueue(delivery: Delivery<Command>): void {
     this.queue.push(delivery);
     if (this.delivering) return;
     this.delivering = true;
@@ -136,7 +118,7 @@ export class MemoryDriver {
     }
   }
 
-  private deliver(delivery: Delivery): void {
+  private deliver(delivery: Delivery<Command>): void {
     const { host, owner } = this;
     owner.delivering(delivery);
     if ('event' in delivery) owner.command(delivery.event);

@@ -30,7 +30,7 @@ describe('the two rooms', () => {
       undici: /^src\/tools\/http-request\.ts$/,
       '@apidevtools': /^src\/tools\/openapi\.ts$/,
       '@modelcontextprotocol': /^src\/(tools\/mcp|serve\/)/,
-      xstate: /^src\/(start-session\.ts|session\.ts|inspect\/)/,
+      xstate: /^src\/(start-session\.ts|session\.ts|inspect\/|workflow\/run-workflow\.ts)/,
       '@statelyai': /^src\/inspect\/stately\.ts$/,
     };
     for (const { path, text } of sources('src')) {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { attemptMachine, sessionMachine, toolCallMachine, turnMachine } from '../../machines/index.ts';
+import { attemptMachine, sessionMachine, toolCallMachine, turnMachine, workflowMachine } from '../../machines/index.ts';
 
 const rulePattern = /\b([BTCNFSPWD])-(\d)\b/g;
 const specification = readFileSync('docs/specification.md', 'utf8');
@@ -43,7 +43,7 @@ describe('the specification', () => {
   });
 
   it('every state of every machine is described and names its rules', () => {
-    for (const machine of [sessionMachine, turnMachine, attemptMachine, toolCallMachine]) {
+    for (const machine of [sessionMachine, turnMachine, attemptMachine, toolCallMachine, workflowMachine]) {
       for (const state of Object.values(machine.states)) {
         expect([state.id, state.description !== undefined, (state.meta?.rules.length ?? 0) > 0]).toEqual([
           state.id,

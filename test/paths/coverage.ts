@@ -1,7 +1,16 @@
 import type { AnyStateMachine } from 'xstate';
-import { attemptMachine, sessionMachine, toolCallMachine, turnMachine } from '../../machines/index.ts';
+import { attemptMachine, sessionMachine, toolCallMachine, turnMachine, workflowMachine } from '../../machines/index.ts';
 import { explore, follow, type Graph, silenced, type Walk } from './explore.ts';
-import { attemptWalk, dispositions, sessionWalk, toolCallWalk, turnWalk, withoutParent } from './levels.ts';
+import {
+  attemptWalk,
+  dispositions,
+  sessionWalk,
+  toolCallWalk,
+  turnWalk,
+  withoutParent,
+  workflowKey,
+  workflowWalk,
+} from './levels.ts';
 
 const budget = { requests: null, tokens: 50, costUsd: null, deadlineAt: null };
 /** Up to 4 x 4; small, where every mutant of the machines is walked again. */
@@ -43,6 +52,13 @@ export const walks: Record<string, { machine: AnyStateMachine; walks: Walk[] }> 
       ...dispositions.map((disposition) => toolCallWalk(disposition)),
       toolCallWalk({ kind: 'acknowledge', message: '' }, 'progress'),
     ],
+  },
+  workflow: {
+    machine: workflowMachine,
+    walks: [workflowWalk(), workflowWalk({ maxItems: 1, maxConsecutiveFailures: 1 })].map((walk) => ({
+      ...walk,
+      key: workflowKey,
+    })),
   },
 };
 

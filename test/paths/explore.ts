@@ -8,7 +8,7 @@ import {
   type EventObject,
   setup,
 } from 'xstate';
-import type { Fact } from '../../machines/index.ts';
+import type { Fact, WorkflowFact } from '../../machines/index.ts';
 import { arrowName, guardName } from '../../scripts/draw/names.ts';
 
 /** How one machine is walked: from an input, with the events that may come in each state, the level below by its outcomes. */
@@ -66,7 +66,7 @@ export function simplePaths(walk: Walk): EventObject[][] {
 
 /** What really happened on a path. */
 export type Trail = {
-  facts: Fact[];
+  facts: (Fact | WorkflowFact)[];
   snapshots: AnyMachineSnapshot[];
   /** The arrows taken, `always` ones and invokes' too. */
   arrows: Set<string>;
@@ -100,7 +100,7 @@ export function silenced(machine: AnyStateMachine, told: (guard: string, said: b
 
 /** Walks a path in a real actor, under a parent that takes what is sent to it. */
 export function follow(machine: AnyStateMachine, input: unknown, events: readonly EventObject[]): Trail {
-  const facts: Fact[] = [];
+  const facts: Trail['facts'] = [];
   const snapshots: AnyMachineSnapshot[] = [];
   const arrows = new Set<string>();
   const parent = setup({ actors: { walked: machine } }).createMachine({
@@ -112,7 +112,7 @@ export function follow(machine: AnyStateMachine, input: unknown, events: readonl
     inspect: (inspected) => {
       const actorRef = inspected.actorRef as AnyActorRef;
       if (actorRef.id !== 'walked') return;
-      if (inspected.type === '@xstate.actor') actorRef.on('*', (fact) => facts.push(fact as Fact));
+      if (inspected.type === '@xstate.actor') actorRef.on('*', (fact) => facts.push(fact as Trail['facts'][number]));
       if (inspected.type === '@xstate.microstep') {
         for (const transition of inspected._transitions) arrows.add(arrowName(transition as never));
         snapshots.push(inspected.snapshot as AnyMachineSnapshot);

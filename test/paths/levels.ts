@@ -8,15 +8,21 @@ import {
   type FaultKind,
   faultSlug,
   freshTargets,
+  type ItemRef,
   type ModelOutcome,
   nothingSpent,
   noUsage,
   type Reply,
+  type RunState,
   type SessionInput,
   type Slug,
+  type StopMarker,
   sessionMachine,
   toolCallMachine,
   turnMachine,
+  type WorkflowLimits,
+  type WorkOutcome,
+  workflowMachine,
 } from '../../machines/index.ts';
 import type { Disposition, ToolCallInput, ToolCallOutput } from '../../machines/tool-call/tool-call.types.ts';
 import { afterAttempt, brokenAttempt, collapseRequests } from '../../machines/turn/turn.rules.ts';
@@ -360,3 +366,128 @@ export function toolCallWalk(disposition: Disposition, tool: ToolCallInput['tool
   };
   return { machine: toolCallMachine, input, events };
 }
+
+// ── the workflow, over the outcomes of its effects ───────────────────────────────────────────────────────────────────
+
+export const item = (number: number, over: Partial<ItemRef> = {}): ItemRef => ({
+  id: `BUG-00${number}`,
+  kind: 'bug',
+  title: `Bug ${number}`,
+  priority: 'P1',
+  component: null,
+  createdAt: null,
+  blocked: false,
+  folder: `bugs/BUG-00${number}`,
+  ...over,
+});
+
+const marker: StopMarker = { file: 'comments.md', item: null, request: 'Build it.', component: null };
+
+export const worked = (over: Partial<WorkOutcome>): WorkOutcome => ({
+  verdict: 'succeeded',
+  agent: 'worker',
+  slugs: [],
+  message: 'so it went',
+  requests: 1,
+  lookedFor: [],
+  stops: [],
+  ...over,
+});
+
+export const diedIn = (phase: RunState['current_phase'], over: Partial<RunState> = {}): RunState => ({
+  run: 'before',
+  current_phase: phase,
+  current_item: 'BUG-001',
+  iteration_count: 1,
+  failure_count: 0,
+  last_failures: [],
+  early_exit_triggered: false,
+  early_exit_reason: null,
+  succeeded: [],
+  set_aside: [],
+  tried: ['BUG-001'],
+  failures: [],
+  incidents: [],
+  created: [],
+  ...over,
+});
+
+export function workflowWalk(over: Partial<WorkflowLimits> = {}): Walk {
+  const limits: WorkflowLimits = { maxConsecutiveFailures: 2, maxItems: null, maxAgentTries: 2, ...over };
+  const leave = { type: 'workflow.abort', reason: 'enough' };
+  const failures = limits.maxConsecutiveFailures - 1;
+  const known = { id: 'BUG-009', title: 'T', folder: 'bugs/BUG-009', isNew: true, why: 'because' };
+  const filed = [delivered({ ok: true, created: [] }), delivered({ ok: true, created: [known] })];
+  const unfiled = delivered({ ok: false, message: 'disk full' });
+  const ended = [delivered({ created: [known], problems: [] }), delivered({ created: [], problems: ['disk full'] })];
+  const events = (snapshot: AnyMachineSnapshot): EventObject[] => {
+    const all = (actor: string, outcomes: readonly unknown[]) => [
+      ...outcomes.map((outcome) => done(actor, outcome)),
+      broke(actor),
+      leave,
+    ];
+    switch (snapshot.value) {
+      case 'restoring':
+        return all('restore', [
+          delivered({ kind: 'fresh' }),
+          delivered({ kind: 'crashed', state: diedIn('processing'), item: item(1) }),
+          delivered({ kind: 'crashed', state: diedIn('archiving', { failure_count: failures }), item: null }),
+          delivered({ kind: 'crashed', state: diedIn('testing', { failure_count: failures }), item: item(1) }),
+          delivered({ kind: 'corrupt', message: 'not JSON' }),
+          delivered({ kind: 'critical', message: 'no access' }),
+        ]);
+      case 'scanning':
+        return all('scan', [
+          delivered({ ok: true, items: [item(1), item(2)], stops: [] }),
+          delivered({ ok: true, items: [item(1, { blocked: true }), item(3, { kind: 'human-action' })], stops: [] }),
+          delivered({ ok: true, items: [item(1)], stops: [marker] }),
+          delivered({ ok: false, message: 'no access' }),
+        ]);
+      case 'processing':
+      case 'testing':
+        return all('work', [
+          delivered(worked({})),
+          delivered(worked({ stops: [marker] })),
+          delivered(worked({ verdict: 'failed', slugs: ['retries_exhausted'] })),
+          delivered(worked({ verdict: 'failed', slugs: ['retries_exhausted'], stops: [marker] })),
+          delivered(worked({ verdict: 'blocked' })),
+          delivered(worked({ verdict: 'unavailable', lookedFor: ['agents/'] })),
+          delivered(worked({ verdict: 'critical' })),
+          delivered(worked({ verdict: 'aborted' })),
+        ]);
+      case 'backingOff':
+        return all('wait', [delivered({})]);
+      case 'archiving':
+        return all('archive', [...filed, unfiled]);
+      case 'settingAside':
+        return all('setAside', [...filed, unfiled]);
+      case 'capturing':
+        return all('capture', ended);
+      case 'reviewing':
+        return all('review', ended);
+      case 'summarising':
+        return all('summarise', ended);
+      default:
+        return [];
+    }
+  };
+  return { machine: workflowMachine, input: { run: 'now', limits }, events };
+}
+
+/** States of a run as its rules see them, for there are too many otherwise. */
+export const workflowKey = ({ value, status, context }: AnyMachineSnapshot) =>
+  JSON.stringify([
+    value,
+    status,
+    context.item.id,
+    context.tries,
+    context.tried,
+    context.failureCount,
+    context.stops.length,
+    context.work.phase,
+    context.work.outcome.verdict,
+    context.critical?.phase,
+    context.incidents.map(({ kind }: { kind: string }) => kind),
+    context.captured,
+    context.abortReason,
+  ]);

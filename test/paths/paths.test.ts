@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { AnyMachineSnapshot } from 'xstate';
-import { type Fact, sessionMachine } from '../../machines/index.ts';
+import {
+  endsRun,
+  type Fact,
+  sessionMachine,
+  type WorkflowContext,
+  type WorkflowFact,
+  type WorkflowLimits,
+  type WorkflowOutput,
+} from '../../machines/index.ts';
 import { pathsOf, pure, walks } from './coverage.ts';
 import {
   allArrows,
@@ -24,7 +32,8 @@ import {
   turnOutputs,
 } from './levels.ts';
 
-const countOf = (facts: readonly Fact[], type: RegExp) => facts.filter((fact) => type.test(fact.type)).length;
+const countOf = (facts: readonly (Fact | WorkflowFact)[], type: RegExp) =>
+  facts.filter((fact) => type.test(fact.type)).length;
 
 /** What holds at the end of every path, and on the way, by machine. */
 const promises: Record<string, (trail: Trail, walk: Walk) => void> = {
@@ -64,6 +73,31 @@ const promises: Record<string, (trail: Trail, walk: Walk) => void> = {
     expect(countOf(facts, /^tool\.requested$/)).toBe(1);
     expect(countOf(facts, /^tool\.answered$/)).toBe(end.status === 'done' ? 1 : 0);
     if (end.status === 'done') expect(end.context.answer).not.toBeNull();
+  },
+  workflow: ({ facts, snapshots, end }, walk) => {
+    const { limits } = walk.input as { limits: WorkflowLimits };
+    for (const { context } of snapshots) {
+      expect(context.failureCount).toBeLessThanOrEqual(limits.maxConsecutiveFailures);
+      expect(context.tries).toBeLessThanOrEqual(limits.maxAgentTries);
+      expect(new Set(context.tried).size).toBe(context.tried.length);
+    }
+    if (end.status !== 'done') return;
+    const phases = facts.flatMap((fact) => (fact.type === 'phase.started' ? [fact.phase] : []));
+    // W-3: every path passes through the retrospective and the summary, last, and once each.
+    expect(phases.slice(-2)).toEqual(['reviewing', 'summarising']);
+    expect(phases.filter((phase) => phase === 'reviewing')).toHaveLength(1);
+    // W-2: whatever ended the run was captured before.
+    const { incidents, abortReason, status } = end.output as WorkflowOutput;
+    expect(end.context.captured).toBe(incidents.length);
+    expect(countOf(facts, /^workflow\.(completed|exitedEarly)$/)).toBe(1);
+    expect(status).toBe(end.value);
+    expect(status === 'exitedEarly').toBe(incidents.some(endsRun) || abortReason !== null);
+    // W-1: three failures in a row, a STOP, a critical error or an agent that cannot be invoked: nothing else ends it early.
+    const { failureCount, stops, critical } = end.context as WorkflowContext;
+    const kinds = new Set(incidents.map(({ kind }) => kind));
+    expect(kinds.has('consecutive_failures')).toBe(failureCount >= limits.maxConsecutiveFailures);
+    expect(kinds.has('critical_error')).toBe(critical !== null);
+    if (kinds.has('stop')) expect(stops).not.toEqual([]);
   },
 };
 

@@ -1,0 +1,202 @@
+import type { Evidence, Incident, ItemFailure, ItemRef, StopMarker, WorkItemDraft } from '../contract/work.ts';
+
+/** Whether a run ends by it (W-1). A crash that was found is written down, and the run goes on. */
+export function endsRun({ kind }: Incident): boolean {
+  return kind !== 'crash';
+}
+
+/** Why, in a few words: `early_exit_reason`, and the end of a bug's title. */
+export function reasonOf(incident: Incident): string {
+  switch (incident.kind) {
+    case 'consecutive_failures':
+      return `${incident.failures.length} consecutive item processing failures`;
+    case 'stop':
+      return `STOP in ${incident.stop.file}`;
+    case 'critical_error':
+    case 'crash':
+      return `Critical error in ${incident.phase}`;
+    case 'agent_unavailable':
+      return `Unable to invoke ${incident.agent}`;
+    default:
+      return incident satisfies never;
+  }
+}
+
+/**
+ * What tells that an incident has happened before: the same items in the same way. Numbers are left out of messages, since
+ * times and process ids differ each time.
+ */
+export function fingerprintOf(incident: Incident): string {
+  switch (incident.kind) {
+    case 'consecutive_failures':
+      return [
+        incident.kind,
+        ...incident.failures.map(({ id, phase, slugs }) => `${id}/${phase}/${slugs[0] ?? ''}`),
+      ].join(' ');
+    case 'stop':
+      return `${incident.kind} ${incident.stop.file} ${incident.stop.request}`;
+    case 'critical_error':
+      return `${incident.kind} ${incident.phase} ${incident.item ?? ''} ${firstLine(incident.message).replace(/\d+/g, '#')}`;
+    case 'agent_unavailable':
+      return `${incident.kind} ${incident.agent}`;
+    case 'crash':
+      return `${incident.kind} ${incident.phase} ${incident.item ?? ''}`;
+    default:
+      return incident satisfies never;
+  }
+}
+
+/** The work item that an incident becomes: its type, its title, its component (W-2). `run` is the run's folder. */
+export function draftOf(incident: Incident, run: string): WorkItemDraft {
+  switch (incident.kind) {
+    case 'consecutive_failures':
+      return bug(incident, run, {
+        component: incident.failures.at(-1)?.component ?? 'workflow',
+        steps: incident.failures.flatMap(failureSteps),
+        actual: incident.failures.map(({ id, message }) => `${id}: ${message}`).join('\n'),
+        reproducibility: 'always',
+        evidence: incident.failures.flatMap(({ id, folder, phase, message }) => [
+          file(folder, `The item ${id}, which failed in ${phase}`),
+          output(message, `Error output of ${id}`),
+        ]),
+      });
+    case 'critical_error':
+      return bug(incident, run, {
+        component: 'workflow',
+        steps: steps(incident.item, incident.phase, incident.message),
+        actual: told(incident.message),
+        reproducibility: 'always',
+        evidence: [output(incident.message, `The error, in ${incident.phase}`)],
+      });
+    case 'crash':
+      return bug(incident, run, {
+        component: 'workflow',
+        steps: steps(incident.item, incident.phase, 'The process of the run died'),
+        actual: 'The process of the run died, and the next start found it',
+        reproducibility: 'intermittent',
+        evidence: [output('interrupted', `What became of the work in ${incident.phase}`)],
+      });
+    case 'agent_unavailable':
+      return bug(incident, run, {
+        component: 'agents/infrastructure',
+        steps: steps(incident.item, 'processing', `${incident.agent} was invoked ${incident.tries} times`),
+        actual: told(incident.message),
+        reproducibility: 'always',
+        evidence: [
+          output(incident.message, `The last of ${incident.tries} invocations of ${incident.agent}`),
+          ...incident.lookedFor.map((place) => file(place, `Where ${incident.agent} was looked for`)),
+        ],
+      });
+    case 'stop':
+      return stopDraft(incident.stop, run);
+    default:
+      return incident satisfies never;
+  }
+}
+
+/** What a person has to do before an item can go on: a human action (W-2). */
+export function blockedDraft(item: ItemRef, needs: string, run: string): WorkItemDraft {
+  return {
+    item_type: 'human_action',
+    title: `Unblock ${item.id}: ${firstLine(told(needs))}`,
+    component: item.component ?? 'workflow',
+    priority: 'P1',
+    evidence: [file(item.folder, `The item ${item.id}, which is set aside until this is done`), ...common(run)],
+    description: told(needs),
+    metadata: { required_action: told(needs), blocks: [item.id] },
+  };
+}
+
+/** A STOP that names work is a feature; one that names none is for a person to clear up. */
+function stopDraft({ file: comments, item, request, component }: StopMarker, run: string): WorkItemDraft {
+  const evidence = [file(comments, 'The comments with the STOP marker'), ...common(run)];
+  const shared = { component: component ?? 'workflow', priority: 'P1' as const, evidence };
+  const where = item === null ? comments : `${comments} (${item})`;
+  if (request === '') {
+    return {
+      ...shared,
+      item_type: 'human_action',
+      title: `Run stopped without a request: STOP in ${comments}`,
+      description: `A STOP marker in ${where} ended the run and names no work. Runs end at once for as long as it stands there.`,
+      metadata: { required_action: `Say what is wanted, or take the STOP marker out of ${comments}` },
+    };
+  }
+  return {
+    ...shared,
+    item_type: 'feature',
+    title: `User-requested work: ${firstLine(request)}`,
+    description: `A STOP marker in ${where} ended the run and asks for this:\n\n${request}`,
+    metadata: { requested_in: comments, request },
+  };
+}
+
+type BugParts = {
+  component: string;
+  steps: string[];
+  actual: string;
+  reproducibility: 'always' | 'intermittent';
+  evidence: Evidence[];
+};
+
+function bug(
+  incident: Incident,
+  run: string,
+  { component, steps, actual, reproducibility, evidence }: BugParts,
+): WorkItemDraft {
+  const reason = reasonOf(incident);
+  return {
+    item_type: 'bug',
+    title: `Session failure: ${reason}`,
+    component,
+    priority: 'P1',
+    evidence: [...evidence, ...common(run)],
+    description: `The run ${run} exited early: ${reason}. This bug keeps what is known of it, for whoever looks into it.`,
+    metadata: {
+      severity: 'high',
+      reproducibility,
+      steps_to_reproduce: steps,
+      expected_behavior: 'The run takes every item to its end',
+      actual_behavior: actual,
+      impact: 'The autonomous run is blocked',
+    },
+  };
+}
+
+function common(run: string): Evidence[] {
+  return [
+    file('.agent-state.json', 'The state of the run when it failed'),
+    { type: 'log', location: `agent_runs/${run}/`, description: 'The session logs of the run' },
+  ];
+}
+
+function file(location: string, description: string): Evidence {
+  return { type: 'file', location, description };
+}
+
+function output(text: string, description: string): Evidence {
+  return { type: 'output', location: told(text), description };
+}
+
+/** An item needs words where nothing was said. */
+function told(text: string): string {
+  return text.trim() === '' ? '(nothing was said)' : text;
+}
+
+function failureSteps({ id, phase, slugs, message }: ItemFailure): string[] {
+  return steps(id, phase, [slugs.join(', '), firstLine(message)].filter((part) => part !== '').join(': '));
+}
+
+function steps(item: string | null, phase: string, details: string): string[] {
+  return [
+    ...(item === null ? [] : [`Attempted to process item: ${item}`]),
+    `Failure occurred at phase: ${phase}`,
+    firstLine(told(details)),
+  ];
+}
+
+const titleLength = 120;
+
+function firstLine(text: string): string {
+  const line = text.trim().split('\n')[0] ?? '';
+  return line.length > titleLength ? `${line.slice(0, titleLength - 1).trimEnd()}…` : line;
+}

@@ -1,0 +1,107 @@
+import { backoffMs } from '../contract/backoff.ts';
+import type { LeafInput } from '../contract/leaf.ts';
+import type { ItemFailure, ItemRef, ScanOutcome, WorkPhase } from '../contract/work.ts';
+import { blockedDraft } from './incident.rules.ts';
+import { runState, withFailure } from './workflow.rules.ts';
+import type { Work, WorkflowContext, WorkflowFact } from './workflow.types.ts';
+
+/** The first item of the order that may be taken: not blocked, nobody's own to do, and not taken by this run before (W-1). */
+export function nextItem({ tried, limits }: WorkflowContext, items: readonly ItemRef[]): ItemRef | null {
+  if (limits.maxItems !== null && tried.length >= limits.maxItems) return null;
+  return items.find(({ id, kind, blocked }) => kind !== 'human-action' && !blocked && !tried.includes(id)) ?? null;
+}
+
+export function itemRemains(context: WorkflowContext, outcome: ScanOutcome): boolean {
+  return outcome.ok && nextItem(context, outcome.items) !== null;
+}
+
+/** What a scan leaves behind: STOP markers, or a critical error. */
+export function afterScan(outcome: ScanOutcome): Partial<WorkflowContext> {
+  return outcome.ok ? { stops: outcome.stops } : { critical: { phase: 'scanning', message: outcome.message } };
+}
+
+export function scanFact(outcome: ScanOutcome): WorkflowFact {
+  const items = outcome.ok ? outcome.items : [];
+  const blocked = items.filter((item) => item.blocked).length;
+  return { type: 'backlog.scanned', open: items.length, blocked, stops: outcome.ok ? outcome.stops.length : 0 };
+}
+
+export function withItem(context: WorkflowContext, outcome: ScanOutcome): Partial<WorkflowContext> {
+  const item = outcome.ok ? nextItem(context, outcome.items) : null;
+  if (item === null) return {};
+  return { item, iteration: context.iteration + 1, tried: [...context.tried, item.id], tries: 0 };
+}
+
+export function afterWork(work: Work): Partial<WorkflowContext> {
+  const { phase, outcome } = work;
+  const critical = outcome.verdict === 'critical' ? { phase, message: outcome.message } : null;
+  return { work, stops: outcome.stops, critical };
+}
+
+/** One invocation of an agent on the item under way; `tries` makes its key its own. */
+export function workInput(context: WorkflowContext, phase: WorkPhase): LeafInput<'work'> {
+  const { item, iteration, tries } = context;
+  return {
+    key: `item-${iteration}/${phase}/try-${tries}`,
+    request: { state: runState(context, phase), item, phase },
+  };
+}
+
+/** An agent that cannot be invoked is tried anew, a few times (W-1). */
+export function triesRemain({ work, tries, limits }: WorkflowContext): boolean {
+  return work.outcome.verdict === 'unavailable' && tries < limits.maxAgentTries;
+}
+
+export function subAgentUnavailable({ work, tries, limits }: WorkflowContext): boolean {
+  return work.outcome.verdict === 'unavailable' && tries >= limits.maxAgentTries;
+}
+
+/** Epoch ms: full jitter, as for a provider (P-3). */
+export function nextTryAt({ work, tries }: WorkflowContext): number {
+  return work.at + backoffMs(tries, work.chance);
+}
+
+/** An agent's failure, one more in a row (W-1). */
+export function failed(context: WorkflowContext): { change: Partial<WorkflowContext>; facts: WorkflowFact[] } {
+  const { item, work } = context;
+  const { slugs, message, requests } = work.outcome;
+  const { id, folder, component } = item;
+  const failure: ItemFailure = { id, folder, component, phase: work.phase, slugs, message, requests };
+  const change = withFailure(context, failure);
+  return { change, facts: [{ type: 'item.failed', failure, failureCount: change.failureCount }] };
+}
+
+/** A success resets the count (W-1). */
+export function succeeded({ succeeded: before, item }: WorkflowContext): Partial<WorkflowContext> {
+  return { succeeded: [...before, item.id], failureCount: 0 };
+}
+
+/** Neither a success nor a failure: the count stays. */
+export function itemSetAside({ setAside, item }: WorkflowContext): Partial<WorkflowContext> {
+  return { setAside: [...setAside, item.id] };
+}
+
+/** Reads the backlog. */
+export function scanInput(context: WorkflowContext): LeafInput<'scan'> {
+  return { key: `scan-${context.scans}`, request: { state: runState(context, 'scanning') } };
+}
+
+/** Lets time pass before the next invocation. */
+export function waitInput(context: WorkflowContext): LeafInput<'wait'> {
+  const { iteration, work, tries } = context;
+  return { key: `item-${iteration}/${work.phase}/wait-${tries}`, request: { dueAt: nextTryAt(context) } };
+}
+
+/** Puts the item away. */
+export function archiveInput(context: WorkflowContext): LeafInput<'archive'> {
+  const { iteration, item } = context;
+  return { key: `item-${iteration}/archive`, request: { state: runState(context, 'archiving'), item } };
+}
+
+/** What a blocked item waits for, as it is written down. */
+export function setAsideInput(context: WorkflowContext): LeafInput<'setAside'> {
+  const { iteration, item, work, run } = context;
+  const needs = work.outcome.message;
+  const request = { state: runState(context, 'settingAside'), item, needs, draft: blockedDraft(item, needs, run) };
+  return { key: `item-${iteration}/set-aside`, request };
+}

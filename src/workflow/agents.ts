@@ -1,0 +1,213 @@
+import type { Slug, WorkOutcome, WorkPhase } from '../../machines/index.ts';
+import { slugs } from '../../machines/index.ts';
+import type { Agent } from '../agent-definition.ts';
+import { messageOf, shown } from '../errors.ts';
+import type { Logger } from '../observe/log.ts';
+import type { SessionOptions, SessionResult } from '../session.ts';
+import { isAgent } from '../session-input.ts';
+import { startSession } from '../start-session.ts';
+import { headOf } from '../text.ts';
+import type { BacklogItem } from './backlog.ts';
+import { SessionLog } from './session-log.ts';
+
+/** An agent that is looked up when it is needed, so that one that is missing fails the run as it should (W-1). */
+export type NamedAgent = {
+  name: string;
+  /** Where it is looked for, for whoever wonders why it was not found. */
+  lookedFor?: readonly string[];
+  load: () => Agent | Promise<Agent>;
+};
+
+/** What a function is given that stands in the place of an agent. */
+export type WorkTask = {
+  phase: WorkPhase;
+  item: BacklogItem;
+  /** Absolute. */
+  folder: string;
+  /** What an agent in its place would be asked. */
+  prompt: string;
+  /** Aborts when the run is ended from outside. */
+  signal: AbortSignal;
+};
+
+/** What a function says of its work; nothing is taken for a success but `succeeded`. */
+export type WorkResult = {
+  status: 'succeeded' | 'failed' | 'blocked' | 'unavailable';
+  message?: string;
+  slugs?: Slug[];
+  /** Of an agent that is unavailable: where it was looked for. */
+  lookedFor?: string[];
+};
+
+export type WorkFunction = (task: WorkTask) => WorkResult | Promise<WorkResult>;
+
+/** What the sessions of a run have in common. */
+export type Sessions = {
+  /** The folder of the run, absolute. */
+  folder: string;
+  signal: AbortSignal;
+  logger: Logger | undefined;
+  options: Pick<SessionOptions, 'inspect' | 'clock' | 'random'>;
+  onSessionEvent: SessionOptions['onEvent'];
+  /** Told of each session that has ended. */
+  onResult: (result: SessionResult) => void;
+};
+
+/** Slugs of a session whose agent could not work at all: another try may help, another item does not. */
+const unavailableSlugs: readonly Slug[] = ['no_targets', 'tools_unavailable'];
+
+type Done = Omit<WorkOutcome, 'stops'>;
+
+const done = (agent: string, over: Partial<Done>): Done => ({
+  verdict: 'failed',
+  agent,
+  slugs: [],
+  message: '',
+  requests: 0,
+  lookedFor: [],
+  ...over,
+});
+
+/** Has an agent, or the function in its place, work on an item. Never throws: whatever happens is an outcome. */
+export async function work(
+  agent: Agent | NamedAgent | WorkFunction,
+  task: WorkTask,
+  sessions: Sessions,
+): Promise<Done> {
+  if (typeof agent === 'function') return functionWork(agent, task);
+  const ready = await readied(agent);
+  if ('problem' in ready) {
+    return done(ready.name, { verdict: 'unavailable', message: ready.problem, lookedFor: [...ready.lookedFor] });
+  }
+  const ended = await session(ready, task.prompt, { role: task.phase, item: task.item.id }, sessions);
+  return 'problem' in ended ? done(ready.name, ended.problem) : sessionOutcome(ended.result);
+}
+
+type Unready = { name: string; problem: string; lookedFor: readonly string[] };
+
+/** The agent itself, loaded where it has to be. */
+async function readied(agent: Agent | NamedAgent): Promise<Agent | Unready> {
+  if (isAgent(agent)) return agent;
+  const { name, lookedFor = [] } = agent;
+  try {
+    const loaded = await agent.load();
+    if (isAgent(loaded)) return loaded;
+    return { name, problem: `${name} is ${shown(loaded)}, not an agent`, lookedFor };
+  } catch (error) {
+    return { name, problem: messageOf(error), lookedFor };
+  }
+}
+
+/** One session of a run, with its log. A log that cannot be written is a critical error. */
+async function session(
+  agent: Agent,
+  prompt: string,
+  { role, item }: { role: string; item: string | null },
+  { folder, signal, logger, options, onSessionEvent, onResult }: Sessions,
+): Promise<{ result: SessionResult } | { problem: Pick<Done, 'verdict' | 'message'> }> {
+  let log: SessionLog;
+  try {
+    log = new SessionLog(folder, role, item);
+  } catch (error) {
+    return { problem: { verdict: 'critical', message: messageOf(error) } };
+  }
+  try {
+    const running = startSession(agent, {
+      ...options,
+      prompt,
+      signal,
+      ...(logger !== undefined && { logger }),
+      onEvent: (event) => {
+        log.write(event);
+        return onSessionEvent?.(event);
+      },
+    });
+    const result = await running.result;
+    log.end(result);
+    onResult(result);
+    return log.problem === null ? { result } : { problem: { verdict: 'critical', message: log.problem } };
+  } catch (error) {
+    return { problem: { verdict: 'unavailable', message: messageOf(error) } };
+  } finally {
+    log.close();
+  }
+}
+
+/** What an agent reports in a session of its own. Throws where it does not succeed. */
+export async function spoken(
+  agent: Agent | NamedAgent,
+  role: string,
+  prompt: string,
+  sessions: Sessions,
+): Promise<object | string> {
+  const ready = await readied(agent);
+  if ('problem' in ready) throw new Error(`${ready.name} could not be invoked: ${ready.problem}`);
+  const ended = await session(ready, prompt, { role, item: null }, sessions);
+  if ('problem' in ended) throw new Error(ended.problem.message);
+  const { success, slugs: reasons, report } = ended.result;
+  if (!success) throw new Error(reasons.join(', '));
+  return typeof report.content === 'object' && report.content !== null ? report.content : String(report.content);
+}
+
+/** Of the report of a failed session: it goes into the state file and into work items. */
+const messageBytes = 2_000;
+
+function sessionOutcome({ agent, status, success, report, slugs: reasons, failure, counters }: SessionResult): Done {
+  const { requests } = counters.tree;
+  if (status === 'aborted') return done(agent, { verdict: 'aborted', slugs: reasons, requests, message: 'aborted' });
+  if (!success) {
+    const why = [reasons.join(', '), ...(failure?.detail == null ? [] : [failure.detail])].join(': ');
+    const message = `${why}\n\n${headOf(String(report.content), messageBytes)}`;
+    const verdict = reasons.some((slug) => unavailableSlugs.includes(slug)) ? 'unavailable' : 'failed';
+    return done(agent, { verdict, slugs: reasons, requests, message });
+  }
+  return done(agent, { ...reported(report.content), requests });
+}
+
+/**
+ * What an agent's report says of the work: an object with a `status` of `failed` or `blocked`, and a `reason` or a
+ * `message`, is heard. Whether the session itself succeeded is not up to the report (F-6); whether the tests passed is.
+ */
+function reported(content: unknown): Pick<Done, 'verdict' | 'message'> {
+  if (typeof content === 'string') return { verdict: 'succeeded', message: content };
+  const fields: Record<string, unknown> = { ...(typeof content === 'object' ? content : {}) };
+  const message = [fields.reason, fields.message].find((text) => typeof text === 'string') ?? shown(content);
+  const { status } = fields;
+  return { verdict: status === 'failed' || status === 'blocked' ? status : 'succeeded', message: String(message) };
+}
+
+const results: readonly unknown[] = ['succeeded', 'failed', 'blocked', 'unavailable'];
+
+async function functionWork(run: WorkFunction, task: WorkTask): Promise<Done> {
+  const name = run.name || task.phase;
+  const settled = new AbortController();
+  try {
+    const result: unknown = await Promise.race([aborted(task.signal, settled.signal), run(task)]);
+    if (result === wasAborted) return done(name, { verdict: 'aborted', slugs: ['aborted'], message: 'aborted' });
+    const said: Partial<WorkResult> = typeof result === 'object' && result !== null ? result : {};
+    if (!results.includes(said.status)) {
+      const message = `${name} gave ${shown(result)}: { status: 'succeeded', 'failed', 'blocked' or 'unavailable' } is allowed`;
+      return done(name, { slugs: ['internal_error'], message });
+    }
+    return done(name, {
+      verdict: said.status ?? 'failed',
+      slugs: (said.slugs ?? []).filter((slug) => slugs.includes(slug)),
+      message: String(said.message ?? ''),
+      lookedFor: (said.lookedFor ?? []).map(String),
+    });
+  } catch (error) {
+    return done(name, { slugs: ['internal_error'], message: messageOf(error) });
+  } finally {
+    settled.abort();
+  }
+}
+
+const wasAborted = Symbol('aborted');
+
+/** A function that does not listen to its signal is not waited for. */
+function aborted(signal: AbortSignal, settled: AbortSignal): Promise<typeof wasAborted> {
+  if (signal.aborted) return Promise.resolve(wasAborted);
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(wasAborted), { once: true, signal: settled });
+  });
+}

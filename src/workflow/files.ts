@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** Writes a file whole or not at all: beside it first, then by renaming (W-4). */
+export function writeAtomically(path: string, text: string): void {
+  const beside = join(dirname(path), `.${randomBytes(6).toString('hex')}.tmp`);
+  try {
+    writeDurably(beside, text);
+    renameSync(beside, path);
+  } catch (error) {
+    rmSync(beside, { force: true });
+    throw error;
+  }
+}
+
+/** Writes all files of a new folder, or none: into a hidden folder beside it first, then by renaming. */
+export function writeFolder(path: string, files: ReadonlyMap<string, string>): void {
+  const beside = join(dirname(path), `.${randomBytes(6).toString('hex')}.tmp`);
+  try {
+    mkdirSync(beside, { recursive: true });
+    for (const [name, text] of files) writeDurably(join(beside, name), text);
+    renameSync(beside, path);
+  } catch (error) {
+    rmSync(beside, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** On the disk, not only on its way there: a rename may otherwise overtake what it renames. */
+function writeDurably(path: string, text: string): void {
+  writeFileSync(path, text);
+  const file = openSync(path, 'r');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** The text of a file; null where there is none. */
+export function readIfThere(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
+}
+
+/** The names of the folders in `path`, sorted; none where there is no such folder. */
+export function foldersIn(path: string): string[] {
+  if (!existsSync(path)) return [];
+  return readdirSync(path, { withFileTypes: true })
+    .flatMap((entry) => (entry.isDirectory() && !entry.name.startsWith('.') ? [entry.name] : []))
+    .toSorted();
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
+}

@@ -1,0 +1,91 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { messageOf } from '../errors.ts';
+
+const run = promisify(execFile);
+const timeoutMs = 30_000;
+
+/** What git says; its own message is in the error where it fails. Never through a shell. */
+async function git(folder: string, args: readonly string[], env: Record<string, string> = {}): Promise<string> {
+  try {
+    const { stdout } = await run('git', [...args], {
+      cwd: folder,
+      timeout: timeoutMs,
+      maxBuffer: 16 * 1024 * 1024,
+      // No editor, no question, and the words that are looked for below.
+      env: { ...process.env, GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C', ...env },
+    });
+    return stdout.trim();
+  } catch (error) {
+    const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : '';
+    throw new Error(`git ${args[0]} failed: ${said === '' ? messageOf(error) : said}`);
+  }
+}
+
+/** `git status`, short, for a person to read; says so where there is no repository, or no git. */
+export async function gitStatus(folder: string): Promise<string> {
+  try {
+    const status = await git(folder, ['status', '--short', '--branch', '--', '.']);
+    return status === '' ? 'Nothing to commit.' : status;
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+export type Commit = { ok: true; sha: string; branch: string } | { ok: false; message: string };
+
+/**
+ * Commits `paths` (below `folder`), and nothing else. With `branch`, onto that branch, which is made where there is none; the
+ * working tree and the branch that it is on stay as they are.
+ */
+export async function commitPaths(
+  folder: string,
+  paths: readonly string[],
+  message: string,
+  branch: string | null = null,
+): Promise<Commit> {
+  try {
+    const known = await knownPaths(folder, paths);
+    if (branch !== null) return await commitOnto(folder, known, message, branch);
+    await git(folder, ['add', '--all', '--', ...known]);
+    await git(folder, ['commit', '--quiet', `--message=${message}`, '--', ...known]);
+    const sha = await git(folder, ['rev-parse', 'HEAD']);
+    return { ok: true, sha, branch: await git(folder, ['rev-parse', '--abbrev-ref', 'HEAD']) };
+  } catch (error) {
+    return { ok: false, message: messageOf(error) };
+  }
+}
+
+/** Those that are there, or that git knows of: what was moved away before git saw it is neither. */
+async function knownPaths(folder: string, paths: readonly string[]): Promise<string[]> {
+  const known: string[] = [];
+  for (const path of paths) {
+    if (existsSync(join(folder, path)) || (await git(folder, ['ls-files', '--', path])) !== '') known.push(path);
+  }
+  return known;
+}
+
+/** By an index of its own, so that nothing is checked out. */
+async function commitOnto(folder: string, paths: readonly string[], message: string, branch: string): Promise<Commit> {
+  await git(folder, ['check-ref-format', '--branch', branch]);
+  const gitFolder = await git(folder, ['rev-parse', '--absolute-git-dir']);
+  const index = join(gitFolder, `pawl-${randomBytes(6).toString('hex')}.index`);
+  const own = { GIT_INDEX_FILE: index };
+  const ref = `refs/heads/${branch}`;
+  try {
+    const parent = await git(folder, ['rev-parse', '--verify', '--quiet', ref]).catch(() =>
+      git(folder, ['rev-parse', '--verify', 'HEAD']),
+    );
+    await git(folder, ['read-tree', parent], own);
+    await git(folder, ['add', '--all', '--', ...paths], own);
+    const tree = await git(folder, ['write-tree'], own);
+    const sha = await git(folder, ['commit-tree', tree, '-p', parent, '-m', message], own);
+    await git(folder, ['update-ref', ref, sha]);
+    return { ok: true, sha, branch };
+  } finally {
+    rmSync(index, { force: true });
+  }
+}

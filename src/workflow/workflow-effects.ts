@@ -1,0 +1,212 @@
+import { join } from 'node:path';
+import type {
+  ItemStep,
+  RestoreOutcome,
+  RunState,
+  ScanOutcome,
+  SessionEffectKinds,
+  WorkflowEffectKinds,
+} from '../../machines/index.ts';
+import type { Agent } from '../agent-definition.ts';
+import { messageOf, shown } from '../errors.ts';
+import type { Clock } from '../host/clock.ts';
+import type { Perform } from '../host/memory.ts';
+import { type NamedAgent, type Sessions, spoken, type WorkFunction, work } from './agents.ts';
+import { type BacklogItem, readBacklog, refOf, stopMarkers } from './backlog.ts';
+import { EndingEffects } from './ending-effects.ts';
+import { archiveItem, setItemAside } from './filing.ts';
+import { scanPrompt, workPrompt } from './prompts.ts';
+import type { RunSpending } from './report.ts';
+import { RunFolder } from './run-folder.ts';
+import { keepAside, readState } from './state-file.ts';
+
+/** Puts the open items into an order: ids; items that it leaves out come after, in their usual order. */
+export type ScanFunction = (items: readonly BacklogItem[]) => string[] | Promise<string[]>;
+/** Words for the retrospective or for the summary of a run. */
+export type WordsFunction = (ending: { state: RunState; document: string }) => string | Promise<string>;
+
+/** Who does what in a run; where there is nobody, a default that needs no model does it. */
+export type WorkflowAgents = {
+  /** Decides about the order. Default: P0 before P3, bugs before features, the oldest first. */
+  scan?: Agent | NamedAgent | ScanFunction;
+  process: Agent | NamedAgent | WorkFunction;
+  /** Default: nothing is tested. */
+  test?: Agent | NamedAgent | WorkFunction;
+  /** Default: what was counted. Its words are added to that. */
+  retrospective?: Agent | NamedAgent | WordsFunction;
+  /** The same for the report of the run. */
+  summary?: Agent | NamedAgent | WordsFunction;
+};
+
+export type WorkflowParts = {
+  backlog: string;
+  agents: WorkflowAgents;
+  sessions: Omit<Sessions, 'folder'>;
+  clock: Clock;
+  spending: RunSpending;
+};
+
+type Kinds = WorkflowEffectKinds & Pick<SessionEffectKinds, 'wait'>;
+type Outcome<K extends keyof Kinds> = Promise<Kinds[K]['outcome']>;
+
+/** How the effects of one run act on the backlog. Every one writes the state file first (W-4). */
+export class RunEffects {
+  readonly ending: EndingEffects;
+  private readonly parts: WorkflowParts;
+  private readonly folder: RunFolder;
+  /** Problems that ended nothing. */
+  private readonly notes: string[] = [];
+  /** The order that the scan agent gave, and the items that it knew. */
+  private order: string[] = [];
+
+  constructor(parts: WorkflowParts) {
+    this.parts = parts;
+    this.folder = new RunFolder(parts.backlog);
+    this.ending = new EndingEffects(parts, this.folder);
+  }
+
+  readonly perform: Perform = (effect, context) => {
+    switch (effect.kind) {
+      case 'restore':
+        return this.restore();
+      case 'scan':
+        return this.scan(effect.request);
+      case 'work':
+        return this.work(effect.request);
+      case 'archive':
+        return this.archive(effect.request);
+      case 'setAside':
+        return this.setAside(effect.request);
+      case 'capture':
+        return this.ending.capture(effect.request);
+      case 'review':
+        return this.ending.review(effect.request, this.notes);
+      case 'summarise':
+        return this.ending.summarise(effect.request);
+      case 'wait':
+        return this.wait(effect.request, context);
+      default:
+        return Promise.reject(new Error(`a run has no effect ${effect.kind}`));
+    }
+  };
+
+  private async restore(): Promise<RestoreOutcome> {
+    const { backlog } = this.parts;
+    try {
+      const found = readState(backlog);
+      if (found.kind === 'corrupt') {
+        return { kind: 'corrupt', message: `${found.message}. It is kept as ${keepAside(backlog)}.` };
+      }
+      if (found.kind === 'ended') return { kind: 'fresh' };
+      const item = this.itemOf(found.state.current_item);
+      if (found.state.current_phase === 'archiving' && item !== null) await archiveItem(backlog, item);
+      return { kind: 'crashed', state: found.state, item: item === null ? null : refOf(item) };
+    } catch (error) {
+      return { kind: 'critical', message: messageOf(error) };
+    }
+  }
+
+  private async scan({ state }: Kinds['scan']['request']): Promise<ScanOutcome> {
+    const { backlog } = this.parts;
+    try {
+      this.folder.begin(state);
+      const { items } = readBacklog(backlog);
+      const refs = (await this.ordered(items, state)).map(refOf);
+      return { ok: true, items: refs, stops: stopMarkers(backlog, state.run, refs) };
+    } catch (error) {
+      return { ok: false, message: messageOf(error) };
+    }
+  }
+
+  private async work({ state, item, phase }: Kinds['work']['request']): Outcome<'work'> {
+    const { backlog, agents, sessions } = this.parts;
+    const nothing = { agent: phase, slugs: [], requests: 0, lookedFor: [], stops: [] };
+    try {
+      this.folder.begin(state);
+      const found = this.itemOf(item.id);
+      if (found === null) {
+        return { ...nothing, verdict: 'failed', message: `${item.folder} is gone, or cannot be read any more` };
+      }
+      const agent = phase === 'processing' ? agents.process : agents.test;
+      if (agent === undefined) return { ...nothing, verdict: 'succeeded', message: 'nothing was tested' };
+      const prompt = workPrompt(backlog, found, phase);
+      const task = { phase, item: found, folder: join(backlog, found.folder), prompt, signal: sessions.signal };
+      const outcome = await work(agent, task, { ...sessions, folder: this.folder.of(state) });
+      return { ...outcome, stops: stopMarkers(backlog, state.run, readBacklog(backlog).items.map(refOf)) };
+    } catch (error) {
+      return { ...nothing, verdict: 'critical', message: messageOf(error) };
+    }
+  }
+
+  private async archive({ state, item }: ItemStep): Outcome<'archive'> {
+    return this.filed(state, item.id, (found) => archiveItem(this.parts.backlog, found));
+  }
+
+  private async setAside({ state, item, draft, needs }: Kinds['setAside']['request']): Outcome<'setAside'> {
+    return this.filed(state, item.id, (found) =>
+      setItemAside(this.parts.backlog, found, { draft, needs, run: state.run }),
+    );
+  }
+
+  private async wait(
+    { dueAt }: Kinds['wait']['request'],
+    { signal }: { signal: AbortSignal },
+  ): Promise<Record<string, never>> {
+    await this.parts.clock.sleepUntil(dueAt, signal);
+    return {};
+  }
+
+  private itemOf(id: string | null): BacklogItem | null {
+    return readBacklog(this.parts.backlog).items.find((item) => item.id === id) ?? null;
+  }
+
+  private async filed(
+    state: RunState,
+    id: string,
+    file: (item: BacklogItem) => Outcome<'archive'>,
+  ): Outcome<'archive'> {
+    try {
+      this.folder.begin(state);
+      const found = this.itemOf(id);
+      // Somebody else has put it away.
+      return found === null ? { ok: true, created: [] } : await file(found);
+    } catch (error) {
+      return { ok: false, message: messageOf(error) };
+    }
+  }
+
+  /** The scan agent is asked when there is an item that it has not seen. */
+  private async ordered(items: BacklogItem[], state: RunState): Promise<BacklogItem[]> {
+    const { scan } = this.parts.agents;
+    if (scan === undefined) return items;
+    if (items.some(({ id }) => !this.order.includes(id))) {
+      const asked = await this.askedOrder(scan, items, state);
+      this.order = [...asked, ...items.map(({ id }) => id).filter((id) => !asked.includes(id))];
+    }
+    const place = new Map(this.order.map((id, index) => [id, index]));
+    return items.toSorted((one, other) => (place.get(one.id) ?? 0) - (place.get(other.id) ?? 0));
+  }
+
+  private async askedOrder(
+    scan: NonNullable<WorkflowAgents['scan']>,
+    items: BacklogItem[],
+    state: RunState,
+  ): Promise<string[]> {
+    const problem = (message: string) => {
+      this.notes.push(`The scan agent gave no order, so the usual one was kept: ${message}`);
+      return [];
+    };
+    try {
+      const answer =
+        typeof scan === 'function'
+          ? await scan(items)
+          : await spoken(scan, 'scan', scanPrompt(items), { ...this.parts.sessions, folder: this.folder.of(state) });
+      const order: unknown = typeof answer === 'object' && 'order' in answer ? answer.order : answer;
+      if (!Array.isArray(order)) return problem(shown(order));
+      const known = order.filter((id) => items.some((item) => item.id === id));
+      return known.length === 0 && items.length > 0 ? problem(shown(order)) : [...new Set<string>(known)];
+    } catch (error) {
+      return problem(messageOf(error));
+    }
+  }
+}

@@ -1,0 +1,141 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { RunState } from '../../machines/index.ts';
+import { runWorkflow, type WorkflowEvent, type WorkflowOptions, type WorkflowResult } from '../../src/index.ts';
+import { manualClock } from '../../src/testing/index.ts';
+import { keptLog, type LogLine } from './session.ts';
+
+/** The report file of an item. */
+type ReportFile = { evidence: { location: string }[]; [field: string]: unknown };
+
+/** A backlog of its own in a git repository of its own, gone when the test is over. */
+export class TestBacklog {
+  readonly folder = mkdtempSync(join(tmpdir(), 'pawl-backlog-'));
+
+  constructor() {
+    onTestFinished(() => rmSync(this.folder, { recursive: true, force: true }));
+    this.git('init', '--quiet', '--initial-branch=main');
+    this.git('config', 'user.name', 'Somebody');
+    this.git('config', 'user.email', 'somebody@example.com');
+    this.git('commit', '--quiet', '--allow-empty', '--message=Begin');
+  }
+
+  git(...args: string[]): string {
+    return execFileSync('git', args, { cwd: this.folder, encoding: 'utf8' }).trim();
+  }
+
+  write(path: string, text: string): void {
+    mkdirSync(join(this.folder, path, '..'), { recursive: true });
+    writeFileSync(join(this.folder, path), text);
+  }
+
+  read(path: string): string {
+    return readFileSync(join(this.folder, path), 'utf8');
+  }
+
+  has(path: string): boolean {
+    return existsSync(join(this.folder, path));
+  }
+
+  list(path: string): string[] {
+    return this.has(path) ? readdirSync(join(this.folder, path)).toSorted() : [];
+  }
+
+  json(path: string): ReportFile {
+    return JSON.parse(this.read(path));
+  }
+
+  /** A bug as somebody wrote it by hand. */
+  bug(number: number, over: Record<string, unknown> = {}, comments = ''): string {
+    return this.item('bugs', `BUG-${String(number).padStart(3, '0')}-bug-${number}`, 'bug_report.json', over, comments);
+  }
+
+  feature(number: number, over: Record<string, unknown> = {}, comments = ''): string {
+    const name = `FEAT-${String(number).padStart(3, '0')}-feature-${number}`;
+    return this.item('features', name, 'feature_request.json', over, comments);
+  }
+
+  private item(kind: string, name: string, file: string, over: Record<string, unknown>, comments: string): string {
+    const folder = `${kind}/${name}`;
+    const report = {
+      title: name,
+      component: 'core',
+      priority: 'P2',
+      status: 'new',
+      created_date: '2026-01-01',
+      ...over,
+    };
+    this.write(`${folder}/${file}`, JSON.stringify(report));
+    this.write(`${folder}/PROMPT.md`, `# ${name}\n\nDo what the title says.\n`);
+    if (comments !== '') this.write(`${folder}/comments.md`, comments);
+    return folder;
+  }
+
+  get state(): RunState {
+    return JSON.parse(this.read('.agent-state.json'));
+  }
+}
+
+export type TestRun = {
+  result: WorkflowResult;
+  events: WorkflowEvent[];
+  warnings: LogLine[];
+  errors: LogLine[];
+  phases: string[];
+  /** The documents of the run, as they are on the disk. */
+  report: string;
+  retrospective: string;
+};
+
+/** Runs over a backlog, and checks what holds of every run. */
+export async function runOver(
+  backlog: TestBacklog,
+  agents: WorkflowOptions['agents'],
+  over: Partial<WorkflowOptions> = {},
+): Promise<TestRun> {
+  const { lines, logger } = keptLog();
+  const events: WorkflowEvent[] = [];
+  const result = await runWorkflow({
+    backlog: backlog.folder,
+    agents,
+    logger,
+    clock: manualClock(),
+    random: () => 0.5,
+    ...over,
+    onEvent: (event) => {
+      events.push(event);
+      return over.onEvent?.(event);
+    },
+  });
+  const document = (name: string) => {
+    const path = `agent_runs/${result.run}/${name}`;
+    return backlog.has(path) ? backlog.read(path) : '';
+  };
+  const finished = {
+    result,
+    events,
+    warnings: lines.filter((line) => line.level === 40),
+    errors: lines.filter(
+      (line) => line.level === 50 && typeof line.event === 'string' && line.event.startsWith('workflow.'),
+    ),
+    phases: events.flatMap((event) => (event.type === 'phase.started' ? [event.phase] : [])),
+    report: document('session_report.md'),
+    retrospective: document('retrospective.md'),
+  };
+  expectOfEveryRun(finished);
+  return finished;
+}
+
+function expectOfEveryRun({ result, errors, phases }: TestRun): void {
+  const { status, created, report, retrospective } = result;
+  // W-3: the retrospective and the summary run all the same, and name what was created.
+  if (phases.slice(-2).join() !== 'reviewing,summarising') throw new Error(`the phases end with ${phases.slice(-2)}`);
+  for (const { id } of created) {
+    if (!retrospective.includes(id) || !report.includes(id)) throw new Error(`${id} is not named in both documents`);
+  }
+  if (!report.includes('## Issues Created')) throw new Error('the report has no section "Issues Created"');
+  if (errors.length !== (status === 'completed' ? 0 : 1)) throw new Error(`${errors.length} ERROR lines of the run`);
+}
