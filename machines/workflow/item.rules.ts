@@ -5,10 +5,11 @@ import { blockedDraft } from './incident.rules.ts';
 import { runState, withFailure } from './workflow.rules.ts';
 import type { Work, WorkflowContext, WorkflowFact } from './workflow.types.ts';
 
-/** The first item of the order that may be taken: not blocked, nobody's own to do, and not taken by this run before (W-1). */
-export function nextItem({ tried, limits }: WorkflowContext, items: readonly ItemRef[]): ItemRef | null {
+/** The first item of the order that may be taken: not blocked, nobody's own to do, and neither taken nor created by this run (W-1). */
+export function nextItem({ tried, created, limits }: WorkflowContext, items: readonly ItemRef[]): ItemRef | null {
   if (limits.maxItems !== null && tried.length >= limits.maxItems) return null;
-  return items.find(({ id, kind, blocked }) => kind !== 'human-action' && !blocked && !tried.includes(id)) ?? null;
+  const own = new Set([...tried, ...created.map(({ id }) => id)]);
+  return items.find(({ id, kind, blocked }) => kind !== 'human-action' && !blocked && !own.has(id)) ?? null;
 }
 
 export function itemRemains(context: WorkflowContext, outcome: ScanOutcome): boolean {
@@ -45,6 +46,11 @@ export function workInput(context: WorkflowContext, phase: WorkPhase): LeafInput
     key: `item-${iteration}/${phase}/try-${tries}`,
     request: { state: runState(context, phase), item, phase },
   };
+}
+
+/** What an agent has done is tested, where there is somebody who tests. */
+export function isToBeTested({ work, tests }: WorkflowContext): boolean {
+  return tests && work.phase === 'processing';
 }
 
 /** An agent that cannot be invoked is tried anew, a few times (W-1). */

@@ -135,11 +135,7 @@ export const workflowMachine = workflowSetup.createMachine({
         { guard: 'subAgentUnavailable', target: 'capturing', actions: 'announceUnavailable' },
         { guard: { type: 'workWas', params: { status: 'blocked' } }, target: 'settingAside' },
         { guard: { type: 'workWas', params: { status: 'failed' } }, target: 'tallying', actions: 'noteFailure' },
-        {
-          guard: { type: 'workWasOn', params: { status: 'processing' } },
-          target: 'testing',
-          actions: 'resetTries',
-        },
+        { guard: 'isToBeTested', target: 'testing', actions: 'resetTries' },
         { target: 'archiving' },
       ],
     },

@@ -23,10 +23,11 @@ export const noWork: Work = {
 };
 
 /** The run before its first scan. */
-export function freshRun({ run, limits }: WorkflowInput): WorkflowContext {
+export function freshRun({ run, limits, tests }: WorkflowInput): WorkflowContext {
   return {
     run,
     limits,
+    tests,
     scans: 0,
     captures: 0,
     iteration: 0,

@@ -18,6 +18,7 @@ import {
   afterScan,
   afterWork,
   failed,
+  isToBeTested,
   itemRemains,
   itemSetAside,
   nextTryAt,
@@ -137,6 +138,7 @@ export const workflowSetup = setup({
     workWas: ({ context }, { status }: { status: Work['outcome']['verdict'] }) =>
       context.work.outcome.verdict === status,
     workWasOn: ({ context }, { status }: { status: Work['phase'] }) => context.work.phase === status,
+    isToBeTested: ({ context }) => isToBeTested(context),
     triesRemain: ({ context }) => triesRemain(context),
     subAgentUnavailable: ({ context }) => subAgentUnavailable(context),
     consecutiveFailuresReached: ({ context }) => consecutiveFailuresReached(context),

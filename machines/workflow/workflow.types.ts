@@ -23,6 +23,8 @@ export type WorkflowInput = {
   /** The folder of the run below `agent_runs`. */
   run: string;
   limits: WorkflowLimits;
+  /** Whether there is an agent that tests. */
+  tests: boolean;
 };
 
 /** What the work on the item under way came to. */
@@ -31,6 +33,7 @@ export type Work = { phase: WorkPhase; outcome: WorkOutcome; chance: number; at:
 export type WorkflowContext = {
   run: string;
   limits: WorkflowLimits;
+  tests: boolean;
   scans: number;
   captures: number;
   /** Items taken so far. */

@@ -20,6 +20,8 @@ export type Flags = {
   http: number | undefined;
   question: string | undefined;
   rehearsal: boolean;
+  once: boolean;
+  dryRun: boolean;
   maxTurns: number | undefined;
   maxRetries: number | undefined;
   inspect: boolean;

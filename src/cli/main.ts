@@ -7,6 +7,7 @@ import { exitCodes, UsageError } from './exit.ts';
 import { packageFile } from './package-root.ts';
 import { runCommand } from './run.ts';
 import { serveCommand } from './serve.ts';
+import { workCommand } from './work.ts';
 
 const usage = `pawl - LLM agent sessions that are bounded, answered and accounted for
 
@@ -14,6 +15,7 @@ Usage:
   pawl run [options] "prompt"      run an agent on a prompt
   pawl demo [options] [directory]  answer a question about a directory (default: pawl's own docs)
   pawl serve --mcp FILE [options]  an agent as an MCP server, over stdio or HTTP
+  pawl work [options] DIRECTORY    take the work items of a backlog, one by one
 
 Options:
   --agent FILE          an agent: a .ts or .js module, or Markdown with front matter (run)
@@ -22,6 +24,8 @@ Options:
   --mcp FILE            the agent to serve (serve)
   --http PORT           over streamable HTTP on 127.0.0.1, instead of stdio (serve)
   --question TEXT       what to ask about the directory (demo)
+  --once                one item only (work)
+  --dry-run             say what would be done, and do nothing (work)
   --rehearsal           the rule-based model, even where a key is set (demo)
   --max-turns N         the bound: turns
   --max-retries N       the bound: attempts of a turn
@@ -41,6 +45,8 @@ const options = {
   http: { type: 'string' },
   question: { type: 'string' },
   rehearsal: { type: 'boolean', default: false },
+  once: { type: 'boolean', default: false },
+  'dry-run': { type: 'boolean', default: false },
   'max-turns': { type: 'string' },
   'max-retries': { type: 'string' },
   inspect: { type: 'boolean', default: false },
@@ -63,6 +69,8 @@ async function main(argv: readonly string[]): Promise<number> {
     baseUrl: values['base-url'],
     question: values.question,
     rehearsal: values.rehearsal,
+    once: values.once,
+    dryRun: values['dry-run'],
     maxTurns: integer('--max-turns', values['max-turns']),
     maxRetries: integer('--max-retries', values['max-retries']),
     inspect: values.inspect,
@@ -72,6 +80,9 @@ async function main(argv: readonly string[]): Promise<number> {
   if (command === 'run' && (flags.question !== undefined || flags.rehearsal)) {
     throw new UsageError('--question and --rehearsal are for pawl demo.');
   }
+  if (command !== 'work' && (flags.once || flags.dryRun)) {
+    throw new UsageError('--once and --dry-run are for pawl work.');
+  }
   switch (command) {
     case 'run':
       return runCommand(rest, flags);
@@ -79,11 +90,13 @@ async function main(argv: readonly string[]): Promise<number> {
       return demoCommand(rest, flags);
     case 'serve':
       return serveCommand(rest, flags);
+    case 'work':
+      return workCommand(rest, flags);
     default:
       throw new UsageError(
         command === undefined
-          ? 'A command is needed: run, demo or serve.'
-          : `There is no command ${command}: there are run, demo and serve.`,
+          ? 'A command is needed: run, demo, serve or work.'
+          : `There is no command ${command}: there are run, demo, serve and work.`,
       );
   }
 }

@@ -162,7 +162,7 @@ function counted(count: number, noun: string): string {
 }
 
 /** One line of at most `width` characters. */
-function clip(text: string, width: number): string {
+export function clip(text: string, width: number): string {
   const line = tame(text).replace(/\s+/g, ' ').trim();
   return line.length > width ? `${line.slice(0, Math.max(1, width - 1))}…` : line;
 }

@@ -163,7 +163,7 @@ class RunningWorkflow implements DriverOwner<WorkflowAbort> {
     this.driver = new MemoryDriver(this.host, this.effects.perform, this);
     const run = timestamp(new Date());
     this.actor = createActor(workflowMachine, {
-      input: { run, limits },
+      input: { run, limits, tests: agents.test !== undefined },
       clock: noClock,
       inspect: (event) => {
         const { type, actorRef } = event;

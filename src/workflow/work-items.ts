@@ -1,4 +1,4 @@
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { check } from '../check.ts';
 import { messageOf, PawlError } from '../errors.ts';
@@ -71,6 +71,7 @@ export function writeWorkItem(backlog: string, item: WorkItem, { extra, prompt }
       writeFolder(join(backlog, folder), itemFiles(layout, item, facts));
       addToSummary(backlog, layout, { id, title, priority, status: 'new', component, folder });
     } catch (error) {
+      rmSync(join(backlog, folder), { recursive: true, force: true });
       throw new PawlError('backlog_failed', `${folder} could not be written: ${messageOf(error)}`, { cause: error });
     }
     const commit = item.auto_commit

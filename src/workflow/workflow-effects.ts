@@ -128,7 +128,7 @@ export class RunEffects {
         return { ...nothing, verdict: 'failed', message: `${item.folder} is gone, or cannot be read any more` };
       }
       const agent = phase === 'processing' ? agents.process : agents.test;
-      if (agent === undefined) return { ...nothing, verdict: 'succeeded', message: 'nothing was tested' };
+      if (agent === undefined) throw new Error('there is no agent that tests');
       const prompt = workPrompt(backlog, found, phase);
       const task = { phase, item: found, folder: join(backlog, found.folder), prompt, signal: sessions.signal };
       const outcome = await work(agent, task, { ...sessions, folder: this.folder.of(state) });

@@ -80,7 +80,7 @@ describe('the packed package, in a project of its own', () => {
         `import('${entry}').then((all) => console.log(Object.keys(all).sort().join(' ')))`,
       ]).trim();
     expect(names('pawl')).toBe(
-      'PawlError ToolError allow defineAgent deny mcpPool openApiTools readBeforeWrite requires restTool runSession serveMcp slice slugs startSession',
+      'PawlError ToolError allow createWorkItem defineAgent deny mcpPool openApiTools readBeforeWrite requires restTool runSession runWorkflow serveMcp slice slugs startSession workItemTool',
     );
     expect(names('pawl/inspect')).toBe('statelyInspector');
     expect(names('pawl/testing')).toBe(

@@ -55,7 +55,7 @@ export const walks: Record<string, { machine: AnyStateMachine; walks: Walk[] }> 
   },
   workflow: {
     machine: workflowMachine,
-    walks: [workflowWalk(), workflowWalk({ maxItems: 1, maxConsecutiveFailures: 1 })].map((walk) => ({
+    walks: [workflowWalk(), workflowWalk({ maxItems: 1, maxConsecutiveFailures: 1 }, false)].map((walk) => ({
       ...walk,
       key: workflowKey,
     })),

@@ -412,7 +412,7 @@ export const diedIn = (phase: RunState['current_phase'], over: Partial<RunState>
   ...over,
 });
 
-export function workflowWalk(over: Partial<WorkflowLimits> = {}): Walk {
+export function workflowWalk(over: Partial<WorkflowLimits> = {}, tests = true): Walk {
   const limits: WorkflowLimits = { maxConsecutiveFailures: 2, maxItems: null, maxAgentTries: 2, ...over };
   const leave = { type: 'workflow.abort', reason: 'enough' };
   const failures = limits.maxConsecutiveFailures - 1;
@@ -471,7 +471,7 @@ export function workflowWalk(over: Partial<WorkflowLimits> = {}): Walk {
         return [];
     }
   };
-  return { machine: workflowMachine, input: { run: 'now', limits }, events };
+  return { machine: workflowMachine, input: { run: 'now', limits, tests }, events };
 }
 
 /** States of a run as its rules see them, for there are too many otherwise. */

@@ -1,0 +1,145 @@
+import { styleText } from 'node:util';
+import { reasonOf } from '../../machines/index.ts';
+import type { SessionEvent } from '../observe/events.ts';
+import type { WorkflowEvent, WorkflowResult } from '../workflow/run-workflow.ts';
+import { clip, tame } from './view.ts';
+
+type Style = Parameters<typeof styleText>[0];
+
+/** The live view of a run: an item after the other, and on a terminal one line with queue, phase and failures in a row. */
+export class WorkView {
+  private readonly out: NodeJS.WriteStream;
+  /** The line at the bottom, as it is shown. */
+  private statusShown: string | null = null;
+  private phase = '';
+  private item: string | null = null;
+  private open = 0;
+  private blocked = 0;
+  private failuresInARow = 0;
+  private requests = 0;
+
+  constructor(out: NodeJS.WriteStream) {
+    this.out = out;
+  }
+
+  show(event: WorkflowEvent): void {
+    if (event.type === 'phase.started') Object.assign(this, { phase: event.phase, item: event.item });
+    if (event.type === 'backlog.scanned') Object.assign(this, { open: event.open, blocked: event.blocked });
+    if (event.type === 'item.failed') this.failuresInARow = event.failureCount;
+    if (event.type === 'item.succeeded') this.failuresInARow = 0;
+    for (const line of this.lines(event)) this.line(line);
+    this.status();
+  }
+
+  /** Of the sessions of a run only what matters from here: requests, and what went wrong. */
+  showSession(event: SessionEvent): void {
+    if (event.type === 'attempt.started') this.requests += 1;
+    if (event.type === 'attempt.failed') {
+      const where = `${clip(event.agent, 40)} turn ${event.turn}, attempt ${event.attempt}`;
+      this.line(`│  │  ${this.paint('dim', `${where}: ${event.slugs.join(', ')}`)}`);
+    }
+    if (event.type === 'tool.answered' && event.slug !== null) {
+      this.line(`│  │  ${this.paint('dim', `${clip(event.name, 40)}: ${event.slug}`)}`);
+    }
+    this.status();
+  }
+
+  end(result: WorkflowResult, folder: string): void {
+    this.clearStatus();
+    const { status, incidents, succeeded, failures, setAside, created, problems, abortReason } = result;
+    const reasons = [...incidents.map(reasonOf), ...(abortReason === null ? [] : [abortReason])];
+    this.line('');
+    this.line(
+      status === 'completed'
+        ? this.paint('green', '● completed')
+        : this.paint('red', `● exited early: ${clip(reasons.join('; '), this.width())}`),
+    );
+    this.line('');
+    const rows = [
+      ['succeeded', succeeded.join(', ')],
+      ['failed', failures.map(({ id, slugs }) => `${id} (${slugs[0] ?? 'no slug'})`).join(', ')],
+      ['set aside', setAside.join(', ')],
+      ['created', created.map(({ id, title }) => `${id} ${title}`).join('; ')],
+      ['requests', `${result.spending.requests} in ${result.spending.sessions} sessions`],
+      ['report', `${folder}/session_report.md`],
+    ];
+    for (const [name = '', value = ''] of rows) {
+      if (value !== '') this.line(`${this.paint('dim', name.padEnd(12))}${tame(value)}`);
+    }
+    for (const problem of problems) this.line(`\n${this.paint('red', 'problem')}  ${tame(problem)}`);
+  }
+
+  private lines(event: WorkflowEvent): string[] {
+    switch (event.type) {
+      case 'workflow.started':
+        return [this.paint('bold', `run ${event.run}`)];
+      case 'workflow.continued': {
+        const where = event.item === null ? event.phase : `${event.phase} of ${event.item}`;
+        return [`├─ ${this.paint('yellow', `the run ${event.run} died in ${where}, and goes on`)}`];
+      }
+      case 'item.started': {
+        const { id, priority, title } = event.item;
+        return [`├─ ${this.paint('bold', id)}  ${priority}  ${clip(title, this.width() - 24)}`];
+      }
+      case 'phase.started':
+        return event.phase === 'processing' || event.phase === 'testing' ? [`│  ├─ ${event.phase}`] : [];
+      case 'item.succeeded':
+        return [`│  ${this.paint('green', `● ${event.id} succeeded`)}`];
+      case 'item.failed': {
+        const { slugs, message } = event.failure;
+        const said = this.paint('dim', clip(message, this.width() - 50));
+        return [`│  ${this.paint('red', `● failed, ${event.failureCount} in a row: ${slugs[0] ?? ''}`)}  ${said}`];
+      }
+      case 'item.setAside':
+        return [`│  ${this.paint('yellow', '● set aside:')} ${clip(event.needs, this.width() - 16)}`];
+      case 'agent.unavailable':
+        return [
+          `│  ├─ ${this.paint('red', `${event.agent} could not be invoked, time ${event.tries}:`)} ${clip(event.message, this.width() - 48)}`,
+        ];
+      case 'wait.started':
+        return [`│  ├─ ${this.paint('yellow', `waiting ${((event.dueAt - event.at) / 1_000).toFixed(1)} s`)}`];
+      case 'incident.noted':
+        return [`├─ ${this.paint('red', reasonOf(event.incident))}`];
+      case 'workItem.created':
+        return [
+          `├─ ${event.item.isNew ? 'created' : 'known, with new evidence'} ${this.paint('bold', event.item.id)}  ${clip(event.item.title, this.width() - 36)}`,
+        ];
+      case 'problem.noted':
+        return [`├─ ${this.paint('red', `problem in ${event.phase}:`)} ${clip(event.message, this.width() - 28)}`];
+      case 'workflow.aborting':
+        return [`├─ ${this.paint('red', `ending: ${clip(event.reason, 80)}`)}`];
+      default:
+        return [];
+    }
+  }
+
+  private width(): number {
+    return Math.max(60, Math.min(this.out.columns ?? 120, 160));
+  }
+
+  private line(text: string): void {
+    this.clearStatus();
+    this.out.write(`${text}\n`);
+  }
+
+  private status(): void {
+    if (this.out.isTTY !== true) return;
+    const where = this.item === null ? this.phase : `${this.phase} ${this.item}`;
+    const { open, blocked, failuresInARow, requests } = this;
+    const text = `${where} | queue ${open}, ${blocked} blocked | ${failuresInARow} failed in a row | ${requests} requests`;
+    if (this.statusShown === text) return;
+    this.clearStatus();
+    this.out.write(this.paint('inverse', ` ${clip(text, this.width() - 2)} `));
+    this.statusShown = text;
+  }
+
+  private clearStatus(): void {
+    if (this.statusShown === null) return;
+    this.out.write('\r\u001b[K');
+    this.statusShown = null;
+  }
+
+  private paint(style: Style, text: string): string {
+    return styleText(style, text, { stream: this.out });
+  }
+}

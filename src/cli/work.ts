@@ -1,0 +1,143 @@
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
+import { stderrLogger } from '../observe/log.ts';
+import type { NamedAgent } from '../workflow/agents.ts';
+import { backlogFolder, readBacklog, refOf, stopMarkers } from '../workflow/backlog.ts';
+import { type BacklogConfig, readConfig } from '../workflow/config.ts';
+import { runWorkflow, type WorkflowResult } from '../workflow/run-workflow.ts';
+import type { WorkflowAgents } from '../workflow/workflow-effects.ts';
+import { readAgentFile } from './agent-file.ts';
+import { exitCodes, type Flags, UsageError } from './exit.ts';
+import { agentOf } from './run.ts';
+import { tame } from './view.ts';
+import { WorkView } from './work-view.ts';
+
+type Role = keyof BacklogConfig['agents'];
+
+/** `pawl work`: a run over the backlog in a folder; `--dry-run` only says what one would do. */
+export async function workCommand(positionals: readonly string[], flags: Flags): Promise<number> {
+  const [given, ...more] = positionals;
+  if (given === undefined) throw new UsageError('A backlog is needed: pawl work DIRECTORY.');
+  if (more.length > 0) throw new UsageError(`${more.join(' ')} is too much: one directory is allowed.`);
+  const backlog = backlogFolder(given);
+  const agents = agentsOf(backlog, readConfig(backlog), flags);
+  if (flags.dryRun) return plan(backlog, agents, flags);
+  const view = flags.json ? null : new WorkView(process.stdout);
+  const showsView = view !== null && process.stderr.isTTY === true;
+  const ending = new AbortController();
+  // The first Ctrl-C ends the run in order; the second one kills it, and the next run goes on from the state file.
+  const interrupt = () => {
+    if (ending.signal.aborted) process.exit(exitCodes.aborted);
+    ending.abort(new Error('interrupted at the keyboard'));
+  };
+  process.on('SIGINT', interrupt);
+  process.on('SIGTERM', interrupt);
+  const result = await runWorkflow({
+    backlog,
+    agents,
+    limits: flags.once ? { maxItems: 1 } : {},
+    signal: ending.signal,
+    logger: stderrLogger(flags.logLevel ?? (showsView ? 'silent' : 'warn')),
+    onEvent: (event) => view?.show(event),
+    onSessionEvent: (event) => view?.showSession(event),
+  }).finally(() => {
+    process.off('SIGINT', interrupt);
+    process.off('SIGTERM', interrupt);
+  });
+  if (view === null) process.stdout.write(`${JSON.stringify(result)}\n`);
+  else view.end(result, join(backlog, 'agent_runs', result.run));
+  return exitCodeOf(result);
+}
+
+/** An item that failed is a failure of the run too: whoever started it wants to know. */
+function exitCodeOf({ status, failures, abortReason }: WorkflowResult): number {
+  if (abortReason !== null) return exitCodes.aborted;
+  return status === 'completed' && failures.length === 0 ? exitCodes.succeeded : exitCodes.failed;
+}
+
+/** The agents that the configuration names, or that lie where agents do; the one that processes is always asked for. */
+function agentsOf(backlog: string, { agents }: BacklogConfig, flags: Flags): WorkflowAgents {
+  const asked = (role: Role) => named(backlog, agents[role] ?? role, flags);
+  const present = (role: Role) => agents[role] !== undefined || found(backlog, role) !== null;
+  return {
+    process: asked('process'),
+    ...(present('scan') && { scan: asked('scan') }),
+    ...(present('test') && { test: asked('test') }),
+    ...(present('retrospective') && { retrospective: asked('retrospective') }),
+    ...(present('summary') && { summary: asked('summary') }),
+  };
+}
+
+function named(backlog: string, name: string, flags: Flags): NamedAgent {
+  const lookedFor = places(backlog, name);
+  return {
+    name,
+    lookedFor,
+    load: async () => {
+      const file = found(backlog, name);
+      if (file === null) throw new Error(`there is no agent ${name}: it was looked for in ${lookedFor.join(', ')}`);
+      return agentOf(await readAgentFile(file), flags);
+    },
+  };
+}
+
+const extensions = ['.md', '.ts', '.mts', '.js', '.mjs'];
+
+function isPath(name: string): boolean {
+  return extensions.some((extension) => name.endsWith(extension));
+}
+
+function places(backlog: string, name: string): string[] {
+  if (isPath(name)) return [isAbsolute(name) ? name : resolve(backlog, name)];
+  return [join(backlog, 'agents'), join(backlog, '.claude', 'agents'), join(homedir(), '.claude', 'agents')];
+}
+
+function found(backlog: string, name: string): string | null {
+  const files = places(backlog, name).flatMap((place) =>
+    isPath(name) ? [place] : extensions.map((extension) => join(place, `${name}${extension}`)),
+  );
+  return files.find((file) => existsSync(file)) ?? null;
+}
+
+/** What a run would do now, without doing or writing anything. */
+function plan(backlog: string, agents: WorkflowAgents, flags: Flags): number {
+  const { items, unreadable } = readBacklog(backlog);
+  const refs = items.map(refOf);
+  const stops = stopMarkers(backlog, '', refs);
+  const queue = refs.filter(({ blocked, kind }) => !blocked && kind !== 'human-action');
+  const waiting = refs.filter(({ blocked, kind }) => blocked || kind === 'human-action');
+  const roles = Object.entries(agents).map(([role, agent]) => {
+    const { name } = agent as NamedAgent;
+    return { role, name, file: found(backlog, name) };
+  });
+  if (flags.json) {
+    process.stdout.write(`${JSON.stringify({ queue, waiting, stops, unreadable, agents: roles })}\n`);
+    return exitCodes.succeeded;
+  }
+  const row = ({ id, priority, title }: (typeof refs)[number]) => `  ${priority}  ${id.padEnd(10)}  ${title}`;
+  const lines = [
+    ...section(`${queue.length} to take, in this order${flags.once ? ' (the first one only)' : ''}:`, queue.map(row)),
+    ...section(`${waiting.length} left alone (blocked, or for a person to do):`, waiting.map(row)),
+    ...section(
+      'STOP, so no item would be taken:',
+      stops.map(({ file, request }) => `  ${file}: ${request || 'without a request'}`),
+    ),
+    ...section(
+      'Not readable:',
+      unreadable.map(({ folder, problem }) => `  ${folder}: ${problem}`),
+    ),
+    ...section(
+      'Agents:',
+      roles.map(
+        ({ role, name, file }) => `  ${role.padEnd(13)}  ${file ?? `${name} is not there: the run would end by that`}`,
+      ),
+    ),
+  ];
+  process.stdout.write(`${tame(lines.join('\n'))}\nNothing was done.\n`);
+  return exitCodes.succeeded;
+}
+
+function section(title: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : [title, ...lines, ''];
+}

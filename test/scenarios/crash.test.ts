@@ -1,0 +1,141 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chmodSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { runOver, TestBacklog } from '../support/backlog.ts';
+
+const realGit = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
+
+/** Five bugs, committed; what a run does is committed too. */
+function backlogOfFive(): TestBacklog {
+  const backlog = new TestBacklog();
+  for (const number of [1, 2, 3, 4, 5]) backlog.bug(number);
+  backlog.write('.agent-config.json', '{"auto_commit": true}');
+  backlog.git('add', '--all');
+  backlog.git('commit', '--quiet', '--message=All');
+  return backlog;
+}
+
+/** A run that is killed by SIGKILL in `phase`. */
+function die(backlog: TestBacklog, phase: string): void {
+  backlog.write('.git/own/git', `#!/bin/sh\n[ "$1" = "$PAWL_DIE_ON" ] && kill -9 $PPID\nexec ${realGit} "$@"\n`);
+  chmodSync(join(backlog.folder, '.git/own/git'), 0o755);
+  const { signal } = spawnSync(process.execPath, ['test/support/dying-run.ts', backlog.folder, phase], {
+    env: { ...process.env, PATH: `${join(backlog.folder, '.git/own')}${delimiter}${process.env.PATH}` },
+    stdio: 'inherit',
+  });
+  expect(signal).toBe('SIGKILL');
+}
+
+const goOn = (backlog: TestBacklog) => runOver(backlog, { process: () => ({ status: 'succeeded' }) });
+
+const titles = (backlog: TestBacklog) =>
+  backlog
+    .list('bugs')
+    .flatMap((name) => (name.includes('session-failure') ? [backlog.json(`bugs/${name}/bug_report.json`).title] : []));
+
+describe('W-4: a run whose process was killed is continued from its state file', () => {
+  it.each(['processing', 'testing'] as const)(
+    'in %s: the item counts as failed (interrupted), and the run goes on',
+    async (phase) => {
+      const backlog = backlogOfFive();
+      die(backlog, phase);
+      const dead = backlog.state;
+      expect(dead).toMatchObject({ current_phase: phase, current_item: 'BUG-001', iteration_count: 1 });
+      const { result, events, report } = await goOn(backlog);
+      expect(events).toContainEqual(
+        expect.objectContaining({ type: 'workflow.continued', run: dead.run, phase, item: 'BUG-001' }),
+      );
+      expect(result).toMatchObject({ run: dead.run, status: 'completed', iterations: 5, problems: [] });
+      expect(result.failures).toMatchObject([{ id: 'BUG-001', phase, slugs: ['interrupted'] }]);
+      expect(result.succeeded).toEqual(['BUG-002', 'BUG-003', 'BUG-004', 'BUG-005']);
+      expect(result.created).toMatchObject([{ id: 'BUG-006', title: `Session failure: Critical error in ${phase}` }]);
+      expect(backlog.json(`${result.created[0]?.folder}/bug_report.json`)).toMatchObject({
+        priority: 'P1',
+        reproducibility: 'intermittent',
+      });
+      expect(report).toContain('BUG-006');
+      expect(backlog.has('bugs/BUG-001-bug-1')).toBe(true);
+    },
+  );
+
+  it('in scanning: no item was under way, so none failed', async () => {
+    const backlog = backlogOfFive();
+    die(backlog, 'scanning');
+    const { result } = await goOn(backlog);
+    expect(result).toMatchObject({ status: 'completed', iterations: 5, failures: [] });
+    expect(result.created).toMatchObject([{ title: 'Session failure: Critical error in scanning' }]);
+  });
+
+  it('in archiving: the item was done, and is put away', async () => {
+    const backlog = backlogOfFive();
+    die(backlog, 'archiving');
+    expect(backlog.state).toMatchObject({ current_phase: 'archiving', current_item: 'BUG-001' });
+    const { result } = await goOn(backlog);
+    expect(result).toMatchObject({ status: 'completed', iterations: 5, failures: [] });
+    expect(result.succeeded).toEqual(['BUG-001', 'BUG-002', 'BUG-003', 'BUG-004', 'BUG-005']);
+    expect(backlog.list('completed')).toHaveLength(5);
+  });
+
+  it('in setting aside: the human action that was written is not written twice', async () => {
+    const backlog = backlogOfFive();
+    die(backlog, 'settingAside');
+    const { result } = await goOn(backlog);
+    expect(result.failures).toMatchObject([{ id: 'BUG-002', phase: 'settingAside', slugs: ['interrupted'] }]);
+    expect(backlog.list('human-actions').filter((name) => name.startsWith('ACTION'))).toHaveLength(1);
+    // What it had created is found again.
+    expect(result.created.map(({ id }) => id)).toContain('ACTION-001');
+    expect(result.succeeded).toEqual(['BUG-001', 'BUG-003', 'BUG-004', 'BUG-005']);
+  });
+
+  it('in capturing: the bug that was written is found again, and the run ends as it would have', async () => {
+    const backlog = backlogOfFive();
+    die(backlog, 'capturing');
+    expect(titles(backlog)).toEqual(['Session failure: 3 consecutive item processing failures']);
+    const { result, phases } = await goOn(backlog);
+    expect(phases).toEqual(['restoring', 'capturing', 'reviewing', 'summarising']);
+    expect(result).toMatchObject({
+      status: 'exitedEarly',
+      iterations: 5,
+      succeeded: ['BUG-001'],
+      setAside: ['BUG-002'],
+    });
+    expect(titles(backlog)).toEqual([
+      'Session failure: 3 consecutive item processing failures',
+      'Session failure: Critical error in capturing',
+    ]);
+    expect(result.created.map(({ id }) => id)).toEqual(['ACTION-001', 'BUG-006', 'BUG-007']);
+  });
+
+  it.each(['reviewing', 'summarising'] as const)(
+    'in %s: both documents are made, and nothing is created twice',
+    async (phase) => {
+      const backlog = backlogOfFive();
+      die(backlog, phase);
+      expect(backlog.state.current_phase).toBe(phase);
+      const { result, report } = await goOn(backlog);
+      expect(result).toMatchObject({ status: 'exitedEarly', iterations: 5, problems: [] });
+      expect(titles(backlog)).toEqual([
+        'Session failure: 3 consecutive item processing failures',
+        `Session failure: Critical error in ${phase}`,
+      ]);
+      expect(report).toContain('Session failure: 3 consecutive item processing failures');
+    },
+  );
+
+  it('before anything was written: the next run is a fresh one', async () => {
+    const backlog = backlogOfFive();
+    die(backlog, 'restoring');
+    const { result } = await goOn(backlog);
+    expect(result).toMatchObject({ status: 'completed', iterations: 5, created: [], incidents: [] });
+  });
+
+  it('a crash that makes three failures in a row ends the run (W-1)', async () => {
+    const backlog = backlogOfFive();
+    die(backlog, 'processing');
+    backlog.write('.agent-state.json', JSON.stringify({ ...backlog.state, failure_count: 2 }));
+    const { result } = await goOn(backlog);
+    expect(result).toMatchObject({ status: 'exitedEarly', iterations: 1 });
+    expect(result.incidents.map(({ kind }) => kind)).toEqual(['crash', 'consecutive_failures']);
+  });
+});

@@ -1,0 +1,293 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createWorkItem, defineAgent, runSession, type WorkItemInput, workItemTool } from '../../src/index.ts';
+import { startModelServer } from '../../src/testing/index.ts';
+import { similarity } from '../../src/workflow/similarity.ts';
+import { stopRequestIn } from '../../src/workflow/stop-marker.ts';
+import { TestBacklog } from '../support/backlog.ts';
+import { keptLog, report, wireModel } from '../support/session.ts';
+
+const bug = (over: Partial<WorkItemInput> = {}): WorkItemInput =>
+  ({
+    item_type: 'bug',
+    title: 'The export is empty',
+    component: 'export',
+    description: 'Nothing comes out.',
+    ...over,
+  }) as WorkItemInput;
+
+describe('W-2: createWorkItem', () => {
+  it('writes all files of an item, and its line in the summary', async () => {
+    const backlog = new TestBacklog();
+    const created = await createWorkItem(backlog.folder, {
+      item_type: 'bug',
+      title: 'The export is empty: Ä & Ö | "quoted"',
+      component: 'export',
+      priority: 'P0',
+      description: 'Nothing comes out.',
+      evidence: [{ type: 'file', location: 'src/export.ts', description: 'The code' }],
+      metadata: { severity: 'high', steps_to_reproduce: ['Export'], of_my_own: 7 },
+    });
+    expect(created).toEqual({
+      created: true,
+      id: 'BUG-001',
+      title: 'The export is empty: Ä & Ö | "quoted"',
+      folder: 'bugs/BUG-001-the-export-is-empty-a-o-quoted',
+      duplicates: [],
+      commit: null,
+    });
+    const folder = created.folder ?? '';
+    expect(backlog.list(folder)).toEqual(['PLAN.md', 'PROMPT.md', 'TASKS.md', 'bug_report.json', 'comments.md']);
+    expect(backlog.json(`${folder}/bug_report.json`)).toMatchObject({
+      bug_id: 'BUG-001',
+      priority: 'P0',
+      status: 'new',
+      severity: 'high',
+      reproducibility: 'unknown',
+      of_my_own: 7,
+      evidence: [{ location: 'src/export.ts' }],
+    });
+    expect(backlog.read(`${folder}/PROMPT.md`)).toContain('Nothing comes out.');
+    expect(backlog.read('bugs/bugs.md')).toContain(
+      '| BUG-001 | The export is empty: Ä & Ö \\| "quoted" | P0 | new | export |',
+    );
+  });
+
+  it('each type has its folder, its files and its ids', async () => {
+    const backlog = new TestBacklog();
+    const feature = await createWorkItem(backlog.folder, {
+      ...bug(),
+      item_type: 'feature',
+      metadata: { business_value: 'high' },
+    } as WorkItemInput);
+    const action = await createWorkItem(backlog.folder, {
+      ...bug(),
+      item_type: 'human_action',
+      metadata: { required_action: 'Buy it' },
+    } as WorkItemInput);
+    expect([feature.folder, action.folder]).toEqual([
+      'features/FEAT-001-the-export-is-empty',
+      'human-actions/ACTION-001-the-export-is-empty',
+    ]);
+    expect(backlog.list(feature.folder ?? '')).toContain('feature_request.json');
+    expect(backlog.list(action.folder ?? '')).toContain('INSTRUCTIONS.md');
+    expect(backlog.list(action.folder ?? '')).toContain('action_report.json');
+    expect(backlog.has('features/features.md') && backlog.has('human-actions/actions.md')).toBe(true);
+  });
+
+  it('ids go on over active, completed and deprecated items', async () => {
+    const backlog = new TestBacklog();
+    backlog.bug(3);
+    backlog.write('completed/BUG-012-done/bug_report.json', '{}');
+    backlog.write('deprecated/bug-040-old/bug_report.json', '{}');
+    backlog.write('completed/FEAT-099-other/feature_request.json', '{}');
+    expect((await createWorkItem(backlog.folder, bug())).id).toBe('BUG-041');
+  });
+
+  it('two creators at once never take the same id, in one process or in two', async () => {
+    const backlog = new TestBacklog();
+    const script = `import { createWorkItem } from '${process.cwd()}/src/index.ts';
+      for (let n = 0; n < 8; n += 1) await createWorkItem(process.argv[1], { item_type: 'bug', title: 'From ' + process.pid + ' ' + n, component: 'c', description: 'd' });`;
+    const there = new Promise((resolve) => {
+      setImmediate(() =>
+        resolve(
+          spawnSync(process.execPath, ['--input-type=module', '-e', script, backlog.folder], { encoding: 'utf8' }),
+        ),
+      );
+    });
+    const here = Array.from({ length: 8 }, (_, number) =>
+      createWorkItem(backlog.folder, bug({ title: `Here ${number}` })),
+    );
+    const [child] = await Promise.all([there, ...here]);
+    expect(child).toMatchObject({ status: 0, stderr: '' });
+    const folders = backlog.list('bugs').filter((name) => name.startsWith('BUG-'));
+    expect(folders.map((name) => name.slice(0, 7))).toEqual(
+      Array.from({ length: 16 }, (_, index) => `BUG-${String(index + 1).padStart(3, '0')}`),
+    );
+    const rows = backlog
+      .read('bugs/bugs.md')
+      .split('\n')
+      .filter((row) => row.startsWith('| BUG-'));
+    expect(rows).toHaveLength(16);
+  });
+
+  it('a summary that others wrote keeps its columns, its order and its words', async () => {
+    const backlog = new TestBacklog();
+    const before =
+      '# Our bugs\n\nRead this first.\n\n| Status | Bug ID | Title | Who |\n|:---|---|---|---|\n| open | BUG-007 | Old one | Ann |\n\n## Notes\n\nMore words.\n';
+    backlog.write('bugs/bugs.md', before);
+    await createWorkItem(backlog.folder, bug());
+    expect(backlog.read('bugs/bugs.md')).toBe(
+      before.replace('| Ann |\n', '| Ann |\n| new | BUG-001 | The export is empty |  |\n'),
+    );
+  });
+
+  it('similar items are named, in the result and in the item; nothing is dropped', async () => {
+    const backlog = new TestBacklog();
+    await createWorkItem(backlog.folder, bug());
+    const again = await createWorkItem(backlog.folder, bug({ title: 'The export is empty again' }));
+    expect(again).toMatchObject({ created: true, id: 'BUG-002', duplicates: [{ id: 'BUG-001' }] });
+    expect(again.duplicates[0]?.similarity).toBeGreaterThan(0.75);
+    expect(backlog.json(`${again.folder}/bug_report.json`)).toMatchObject({ possible_duplicates: ['BUG-001'] });
+    expect(backlog.read(`${again.folder}/comments.md`)).toContain('BUG-001');
+    const refused = await createWorkItem(backlog.folder, bug({ on_duplicate: 'refuse' }));
+    expect(refused).toMatchObject({
+      created: false,
+      id: null,
+      folder: null,
+      duplicates: [{ id: 'BUG-001' }, { id: 'BUG-002' }],
+    });
+    // The threshold is the backlog's own.
+    backlog.write('.agent-config.json', '{"duplicate_threshold": 1, "of_others": true}');
+    expect((await createWorkItem(backlog.folder, bug({ title: 'The export is quite empty' }))).duplicates).toEqual([]);
+  });
+
+  it.each([
+    [{ item_type: 'task' }, "item_type is \"task\": 'bug', 'feature' or 'human_action' is allowed."],
+    [{ title: ' ' }, 'title is " ": one line of 1 to 200 characters is allowed.'],
+    [{ title: 'two\nlines' }, 'title is "two\\nlines": one line of 1 to 200 characters is allowed.'],
+    [{ priority: 'P9' }, "priority is \"P9\": 'P0', 'P1', 'P2' or 'P3' is allowed."],
+    [{ description: undefined }, 'description is undefined: a text is allowed.'],
+    [
+      { metadata: { severity: 'huge' } },
+      "metadata.severity is \"huge\": 'critical', 'high', 'medium' or 'low' is allowed.",
+    ],
+    [{ item_type: 'human_action', metadata: {} }, 'metadata.required_action is undefined: a text is allowed.'],
+    [
+      { evidence: [{ type: 'file', location: '', description: 'x' }] },
+      'evidence.0.location is "": a text that is not blank is allowed.',
+    ],
+    [{ branch_name: 'b' }, 'branch_name is b and auto_commit is false'],
+    [{ colour: 'red' }, 'colour is not known'],
+  ])('bad input is refused before anything is written: %o', async (over, message) => {
+    const backlog = new TestBacklog();
+    await expect(createWorkItem(backlog.folder, { ...bug(), ...over } as WorkItemInput)).rejects.toThrow(message);
+    expect(backlog.list('.')).toEqual(['.git']);
+  });
+});
+
+describe('W-2: work items in git', () => {
+  it('an item is committed by itself: what others have changed and staged is left alone', async () => {
+    const backlog = new TestBacklog();
+    backlog.write('mine.txt', 'half done');
+    backlog.git('add', 'mine.txt');
+    const created = await createWorkItem(
+      backlog.folder,
+      bug({ auto_commit: true, title: '--help; rm -rf "$HOME" `x`' }),
+    );
+    expect(created.commit).toEqual({ ok: true, sha: backlog.git('rev-parse', 'HEAD'), branch: 'main' });
+    expect(backlog.git('log', '-1', '--format=%s')).toBe('Add BUG-001: --help; rm -rf "$HOME" `x`');
+    const files = backlog.git('show', '--name-only', '--format=', 'HEAD').split('\n');
+    expect(files.every((name) => name.startsWith('bugs/'))).toBe(true);
+    expect(files).toHaveLength(6);
+    expect(backlog.git('status', '--short', '--', 'mine.txt')).toBe('A  mine.txt');
+  });
+
+  it('on a branch of its own: the working tree stays on its branch, and the item is on the disk', async () => {
+    const backlog = new TestBacklog();
+    const created = await createWorkItem(backlog.folder, bug({ auto_commit: true, branch_name: 'triage/today' }));
+    const more = await createWorkItem(
+      backlog.folder,
+      bug({ auto_commit: true, branch_name: 'triage/today', title: 'Another' }),
+    );
+    expect(backlog.git('rev-parse', '--abbrev-ref', 'HEAD')).toBe('main');
+    expect(backlog.git('log', '--format=%s', 'triage/today').split('\n')).toEqual([
+      'Add BUG-002: Another',
+      'Add BUG-001: The export is empty',
+      'Begin',
+    ]);
+    expect(backlog.has(created.folder ?? '') && backlog.has(more.folder ?? '')).toBe(true);
+    expect(backlog.git('diff', '--cached', '--name-only')).toBe('');
+  });
+
+  it('a git that fails is told, and the item is there', async () => {
+    const backlog = new TestBacklog();
+    backlog.write('.git/hooks/pre-commit', '#!/bin/sh\necho not today >&2\nexit 1\n');
+    chmodSync(join(backlog.folder, '.git/hooks/pre-commit'), 0o755);
+    const created = await createWorkItem(backlog.folder, bug({ auto_commit: true }));
+    expect(created).toMatchObject({
+      created: true,
+      id: 'BUG-001',
+      commit: { ok: false, message: 'git commit failed: not today' },
+    });
+    const branch = await createWorkItem(
+      backlog.folder,
+      bug({ auto_commit: true, branch_name: 'not a branch', title: 'B' }),
+    );
+    expect(branch.commit).toMatchObject({ ok: false, message: expect.stringContaining('not a valid branch name') });
+  });
+});
+
+describe('workItemTool', () => {
+  it('a model writes items over a real wire; similar ones are answered with what is there', async () => {
+    const backlog = new TestBacklog();
+    const input = {
+      item_type: 'bug',
+      title: 'The export is empty',
+      component: 'export',
+      description: 'Nothing.',
+      metadata: { severity: 'low' },
+    };
+    await using server = await startModelServer([
+      { calls: [{ name: 'create', input }] },
+      { calls: [{ name: 'create', input }] },
+      { calls: [{ name: 'create', input: { ...input, on_duplicate: 'create' } }] },
+      { calls: [{ name: 'create', input: { ...input, item_type: 'human_action', metadata: {} } }] },
+      report(),
+    ]);
+    const agent = defineAgent({
+      name: 'triage',
+      models: [wireModel('openai', server.url)],
+      tools: { create: workItemTool(backlog.folder) },
+    });
+    const { result } = await runSession(agent, { prompt: 'Write it down.', logger: keptLog().logger }).then(
+      (result) => ({ result }),
+    );
+    expect(result.success).toBe(true);
+    const answers = result.turns.flatMap((turn) => turn.attempts.flatMap((attempt) => attempt.calls));
+    expect(answers.map(({ slug }) => slug)).toEqual([null, 'tool_exec_failed', null, 'tool_exec_failed', null]);
+    expect(answers[1]?.result.message).toContain('similar items are open: BUG-001 "The export is empty"');
+    expect(answers[3]?.result.message).toContain('metadata.required_action');
+    expect(backlog.list('bugs').filter((name) => name.startsWith('BUG'))).toHaveLength(2);
+    // Providers take no union at the top of a tool's schema.
+    expect(server.requests[0]?.body.tools?.[0]).toMatchObject({
+      function: { name: 'create', parameters: { type: 'object' } },
+    });
+  });
+});
+
+describe('reading what people write', () => {
+  it.each([
+    ['STOP', ''],
+    ['  **STOP** ', ''],
+    ['## STOP: do this', 'do this'],
+    ['- STOP - do that', 'do that'],
+    ['STOP\n\nDo this.\nAnd that.\n\n## Later\n\nNot this.', 'Do this.\nAnd that.'],
+    ['Words before.\n\nSTOP! Now', 'Now'],
+  ])('W-1: %j is a STOP', (text, request) => {
+    expect(stopRequestIn(text)?.request).toBe(request);
+  });
+
+  it.each(['', 'Do not STOP here.', 'STOPPED working', 'stop', '> STOP', '```\nSTOP\n```', 'STOPS', 'NONSTOP'])(
+    'W-1: %j is none',
+    (text) => {
+      expect(stopRequestIn(text)).toBeNull();
+    },
+  );
+
+  it('similarity is from 0 to 1, the same both ways, and 1 for the same', () => {
+    const described = fc.record({ title: fc.string(), description: fc.string() });
+    fc.assert(
+      fc.property(described, described, (one, other) => {
+        const value = similarity(one, other);
+        expect(value).toBeGreaterThanOrEqual(0);
+        expect(value).toBeLessThanOrEqual(1);
+        expect(similarity(other, one)).toBeCloseTo(value);
+        expect(similarity(one, one)).toBeCloseTo(1);
+      }),
+    );
+  });
+});

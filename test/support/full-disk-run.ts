@@ -1,0 +1,12 @@
+/** A run of which every item fails with much error output, where files may not grow: `full-disk-run.ts FOLDER`. */
+import pino from 'pino';
+import { runWorkflow } from '../../src/index.ts';
+
+const result = await runWorkflow({
+  backlog: process.argv[2] ?? '',
+  logger: pino({ level: 'silent' }),
+  agents: {
+    process: () => ({ status: 'failed', message: `${'much ado '.repeat(200)}the end of the error output` }),
+  },
+});
+process.stdout.write(JSON.stringify(result));
