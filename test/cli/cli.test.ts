@@ -1,37 +1,13 @@
-import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startModelServer } from '../../src/testing/index.ts';
+import { pawl } from '../support/pawl.ts';
 import { report } from '../support/session.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'pawl-cli-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-
-type Finished = { code: number | null; stdout: string; stderr: string };
-
-/** Runs the command as a process of its own; `during` may send it a signal. */
-function pawl(
-  args: readonly string[],
-  during?: (kill: (signal: NodeJS.Signals) => void, stdout: string) => void,
-): Promise<Finished> {
-  const { ANTHROPIC_API_KEY: _, OPENAI_API_KEY: __, GOOGLE_GENERATIVE_AI_API_KEY: ___, ...env } = process.env;
-  const child = spawn(process.execPath, ['src/cli/main.ts', ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
-  const finished: Finished = { code: null, stdout: '', stderr: '' };
-  let killed = false;
-  const kill = (signal: NodeJS.Signals) => {
-    if (!killed) killed = child.kill(signal);
-  };
-  child.stdout.on('data', (data) => {
-    finished.stdout += data;
-    during?.(kill, finished.stdout);
-  });
-  child.stderr.on('data', (data) => {
-    finished.stderr += data;
-  });
-  return new Promise((resolve) => child.on('close', (code) => resolve({ ...finished, code })));
-}
 
 function file(name: string, text: string): string {
   const path = join(folder, name);

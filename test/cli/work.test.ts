@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest';
+import { startModelServer } from '../../src/testing/index.ts';
+import { TestBacklog } from '../support/backlog.ts';
+import { pawl } from '../support/pawl.ts';
+import { report } from '../support/session.ts';
+
+const agent = (name: string) => `---\nname: ${name}\nlimits:\n  maxTurns: 1\n  maxRetries: 2\n---\nYou work.\n`;
+
+describe('pawl work', () => {
+  it('takes the items one by one with the agents that lie in agents/, and shows queue, phases and report', async () => {
+    await using server = await startModelServer(() => report());
+    const backlog = new TestBacklog();
+    backlog.bug(1, { title: 'The first' });
+    backlog.feature(1, { title: 'The second', priority: 'P0' });
+    backlog.write('agents/process.md', agent('worker'));
+    backlog.write('.claude/agents/test.md', agent('tester'));
+    const { code, stdout, stderr } = await pawl(['work', backlog.folder, '--base-url', server.url, '--model', 'm']);
+    expect([code, stderr]).toEqual([0, '']);
+    const at = [
+      'FEAT-001  P0  The second',
+      '├─ testing',
+      'FEAT-001 succeeded',
+      'BUG-001  P2  The first',
+      '● completed',
+    ].map((part) => stdout.indexOf(part));
+    expect(at.every((index) => index >= 0)).toBe(true);
+    expect(at).toEqual(at.toSorted((one, other) => one - other));
+    expect(stdout).toContain('4 in 4 sessions');
+    expect(server.requests).toHaveLength(4);
+    expect(backlog.list('completed')).toHaveLength(2);
+  });
+
+  it('--once takes one item, and --json prints the result alone; a failed item makes the exit code 1', async () => {
+    await using server = await startModelServer(() => ({ text: '' }));
+    const backlog = new TestBacklog();
+    backlog.bug(1);
+    backlog.bug(2);
+    backlog.write('.agent-config.json', '{"agents": {"process": "my/worker.md"}}');
+    backlog.write('my/worker.md', agent('worker'));
+    const args = [
+      'work',
+      '--once',
+      '--json',
+      '--base-url',
+      server.url,
+      '--model',
+      'm',
+      '--log-level',
+      'silent',
+      backlog.folder,
+    ];
+    const { code, stdout } = await pawl(args);
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({
+      status: 'completed',
+      iterations: 1,
+      failures: [{ id: 'BUG-001', slugs: ['retries_exhausted', 'max_turns_exhausted', 'empty_response'] }],
+    });
+  });
+
+  it('--dry-run says what would be done, and writes nothing', async () => {
+    const backlog = new TestBacklog();
+    backlog.bug(1, { title: 'Take \u001b[2J me', priority: 'P1' });
+    backlog.bug(2, { status: 'blocked' });
+    backlog.feature(1, {}, 'STOP: rest');
+    backlog.write('bugs/BUG-003-x/bug_report.json', '[]');
+    const before = backlog.git('status', '--short', '--untracked-files=all');
+    const { code, stdout } = await pawl(['work', '--dry-run', backlog.folder]);
+    expect(code).toBe(0);
+    for (const part of [
+      '2 to take',
+      'P1  BUG-001     Take �[2J me',
+      '1 left alone',
+      'features/FEAT-001-feature-1/comments.md: rest',
+      'Not readable',
+      'process is not there',
+      'Nothing was done.',
+    ]) {
+      expect(stdout).toContain(part);
+    }
+    expect(backlog.git('status', '--short', '--untracked-files=all')).toBe(before);
+  });
+
+  it('an agent that is missing is a bug that says where it was looked for (W-1)', async () => {
+    const backlog = new TestBacklog();
+    backlog.bug(1);
+    backlog.write('.agent-config.json', '{"agents": {"process": "bug-processor"}}');
+    const { code, stdout, stderr } = await pawl(['work', backlog.folder]);
+    expect(code).toBe(1);
+    expect(stdout).toContain('● exited early: Unable to invoke bug-processor');
+    expect(
+      stderr
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line).level),
+    ).toEqual([40, 40, 40, 50]);
+    const bug = backlog.json('bugs/BUG-002-session-failure-unable-to-invoke-bug/bug_report.json');
+    expect(bug.evidence.map(({ location }) => location)).toContain(`${backlog.folder}/.claude/agents`);
+  });
+
+  it('Ctrl-C ends the run in order: the item stays open, the report is written, the exit code is 130', async () => {
+    await using server = await startModelServer(() => ({ hang: true }));
+    const backlog = new TestBacklog();
+    backlog.bug(1);
+    backlog.write('agents/process.md', agent('worker'));
+    const { code, stdout } = await pawl(
+      ['work', backlog.folder, '--base-url', server.url, '--model', 'm'],
+      (kill, shown) => {
+        if (shown.includes('├─ processing')) kill('SIGINT');
+      },
+    );
+    expect(code).toBe(130);
+    expect(stdout).toContain('interrupted at the keyboard');
+    expect(backlog.state).toMatchObject({ current_phase: 'exitedEarly', failure_count: 0 });
+    expect(backlog.list('bugs')).toEqual(['BUG-001-bug-1']);
+  });
+
+  it.each([
+    [['work'], 'A backlog is needed: pawl work DIRECTORY.'],
+    [['work', '/nowhere'], 'backlog is "/nowhere": the path of a folder is allowed.'],
+    [['work', '.', 'and', 'more'], 'and more is too much: one directory is allowed.'],
+    [['run', '--once', 'x'], '--once and --dry-run are for pawl work.'],
+  ])('a wrong call gets one sentence: %o', async (args, message) => {
+    const { code, stderr } = await pawl(args);
+    expect([code, stderr]).toEqual([2, `pawl: ${message}\nTry pawl --help.\n`]);
+  });
+});
