@@ -12,6 +12,7 @@ import pino from 'pino';
 import { z } from 'zod';
 import { type Agent, defineAgent, runSession, startSession } from '../src/index.ts';
 import { rehearsalModel } from '../src/testing/index.ts';
+import { backlogBench } from './backlog.ts';
 import { bareLoop } from './floor.ts';
 
 const quick = process.argv.includes('--quick');
@@ -113,6 +114,7 @@ async function main(): Promise<void> {
   await overWire();
   await waitingSessions(quick ? 1_000 : 5_000);
   await sideBySide();
+  await backlogBench(500);
 }
 
 async function overWire(): Promise<void> {

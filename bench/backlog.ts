@@ -1,0 +1,52 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pino from 'pino';
+import { runWorkflow } from '../src/index.ts';
+import { readBacklog, refOf, stopMarkers } from '../src/workflow/backlog.ts';
+
+/** A backlog of `count` bugs, scanned beside a bare reading of the same files, and worked off by a function that does nothing. */
+export async function backlogBench(count: number): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'pawl-bench-'));
+  try {
+    const items = Array.from({ length: count }, (_, number) => `bugs/BUG-${String(number + 1).padStart(3, '0')}-bug`);
+    for (const [number, item] of items.entries()) {
+      mkdirSync(join(folder, item), { recursive: true });
+      const report = { title: `Bug ${number}`, priority: `P${number % 4}`, description: 'It is broken. '.repeat(50) };
+      writeFileSync(join(folder, item, 'bug_report.json'), JSON.stringify(report));
+      writeFileSync(join(folder, item, 'comments.md'), '# Comments\n\nNothing yet.\n'.repeat(10));
+    }
+    const bare = median(() => {
+      for (const item of items) {
+        JSON.parse(readFileSync(join(folder, item, 'bug_report.json'), 'utf8'));
+        readFileSync(join(folder, item, 'comments.md'), 'utf8');
+      }
+    });
+    const scan = median(() => stopMarkers(folder, 'none', readBacklog(folder).items.map(refOf)));
+    process.stdout.write(
+      `a backlog of ${count} items is scanned in ${scan.toFixed(0)} ms, ${(scan / bare).toFixed(2)} x a bare reading of its files\n`,
+    );
+    const began = performance.now();
+    const { succeeded } = await runWorkflow({
+      backlog: folder,
+      agents: { process: () => ({ status: 'succeeded' }) },
+      limits: { maxItems: 50 },
+      logger: pino({ level: 'silent' }),
+    });
+    if (succeeded.length !== 50) throw new Error('the bench went wrong');
+    process.stdout.write(
+      `50 of them worked off: ${((performance.now() - began) / 50).toFixed(0)} ms each, the scans between them included\n`,
+    );
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function median(work: () => void): number {
+  const times = Array.from({ length: 9 }, () => {
+    const began = performance.now();
+    work();
+    return performance.now() - began;
+  });
+  return times.toSorted((one, other) => one - other)[4] ?? Number.NaN;
+}
