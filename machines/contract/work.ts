@@ -38,15 +38,19 @@ export type StopMarker = {
 
 export type WorkPhase = 'processing' | 'testing';
 
-export type Phase =
-  | 'restoring'
-  | 'scanning'
-  | WorkPhase
-  | 'archiving'
-  | 'settingAside'
-  | 'capturing'
-  | 'reviewing'
-  | 'summarising';
+/** Of a run, in the order in which an item and then the ending go through them. */
+export const phases = [
+  'restoring',
+  'scanning',
+  'processing',
+  'testing',
+  'archiving',
+  'settingAside',
+  'capturing',
+  'reviewing',
+  'summarising',
+] as const;
+export type Phase = (typeof phases)[number];
 
 /** How an agent's work on an item ended. */
 export type WorkOutcome = {

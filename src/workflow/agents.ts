@@ -180,9 +180,8 @@ const results: readonly unknown[] = ['succeeded', 'failed', 'blocked', 'unavaila
 
 async function functionWork(run: WorkFunction, task: WorkTask): Promise<Done> {
   const name = run.name || task.phase;
-  const settled = new AbortController();
   try {
-    const result: unknown = await Promise.race([aborted(task.signal, settled.signal), run(task)]);
+    const result: unknown = await unlessAborted(task.signal, () => run(task));
     if (result === wasAborted) return done(name, { verdict: 'aborted', slugs: ['aborted'], message: 'aborted' });
     const said: Partial<WorkResult> = typeof result === 'object' && result !== null ? result : {};
     if (!results.includes(said.status)) {
@@ -197,17 +196,20 @@ async function functionWork(run: WorkFunction, task: WorkTask): Promise<Done> {
     });
   } catch (error) {
     return done(name, { slugs: ['internal_error'], message: messageOf(error) });
-  } finally {
-    settled.abort();
   }
 }
 
-const wasAborted = Symbol('aborted');
+export const wasAborted = Symbol('aborted');
 
-/** A function that does not listen to its signal is not waited for. */
-function aborted(signal: AbortSignal, settled: AbortSignal): Promise<typeof wasAborted> {
-  if (signal.aborted) return Promise.resolve(wasAborted);
-  return new Promise((resolve) => {
-    signal.addEventListener('abort', () => resolve(wasAborted), { once: true, signal: settled });
-  });
+/** What `run` gives, or that the run was ended meanwhile: a function that does not listen to its signal is not waited for. */
+export async function unlessAborted<T>(signal: AbortSignal, run: () => T | Promise<T>): Promise<T | typeof wasAborted> {
+  if (signal.aborted) return wasAborted;
+  const { promise, resolve } = Promise.withResolvers<typeof wasAborted>();
+  const end = () => resolve(wasAborted);
+  signal.addEventListener('abort', end, { once: true });
+  try {
+    return await Promise.race([promise, run()]);
+  } finally {
+    signal.removeEventListener('abort', end);
+  }
 }

@@ -1,7 +1,7 @@
 import type { EndingOutcome, RunState, WorkflowEffectKinds } from '../../machines/index.ts';
 import { reasonOf } from '../../machines/index.ts';
 import { messageOf, shown } from '../errors.ts';
-import { spoken } from './agents.ts';
+import { spoken, unlessAborted, wasAborted } from './agents.ts';
 import { readBacklog } from './backlog.ts';
 import { capture, lost } from './capture.ts';
 import { debuggingContext, seenAgain } from './debugging-context.ts';
@@ -91,7 +91,10 @@ export class EndingEffects {
     const agent = this.parts.agents[role];
     if (agent === undefined || this.parts.sessions.signal.aborted) return null;
     try {
-      if (typeof agent === 'function') return textOf(await agent({ state, document }));
+      if (typeof agent === 'function') {
+        const said = await unlessAborted(this.parts.sessions.signal, () => agent({ state, document }));
+        return said === wasAborted ? null : textOf(said);
+      }
       return textOf(
         await spoken(agent, role, endingPrompt(role, state, document), {
           ...this.parts.sessions,

@@ -1,45 +1,73 @@
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { CreatedItem, Incident, ItemFailure, RunState } from '../../machines/index.ts';
+import { phases, type RunState, slugs } from '../../machines/index.ts';
 import { messageOf } from '../errors.ts';
 import { readIfThere, writeAtomically } from './files.ts';
 
 export const stateFile = '.agent-state.json';
 
+const phase = z.enum(phases);
 const texts = z.array(z.string());
 const count = z.int().min(0);
-/** What is nested was written by the same hand: that it is there, and a list, is enough. */
-const listOf = <T>() => z.array(z.custom<T>((value) => typeof value === 'object' && value !== null)).default([]);
 
+const failure = z.object({
+  id: z.string(),
+  folder: z.string(),
+  component: z.string().nullable(),
+  phase,
+  slugs: z.array(z.enum(slugs)),
+  message: z.string(),
+  requests: count,
+});
+const stop = z.object({
+  file: z.string(),
+  item: z.string().nullable(),
+  request: z.string(),
+  component: z.string().nullable(),
+});
+const incident = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('consecutive_failures'), failures: z.array(failure) }),
+  z.object({ kind: z.literal('stop'), stop }),
+  z.object({ kind: z.literal('critical_error'), phase, item: z.string().nullable(), message: z.string() }),
+  z.object({
+    kind: z.literal('agent_unavailable'),
+    agent: z.string(),
+    item: z.string(),
+    tries: count,
+    lookedFor: texts,
+    message: z.string(),
+  }),
+  z.object({ kind: z.literal('crash'), phase, item: z.string().nullable() }),
+]);
+const created = z.object({
+  id: z.string(),
+  title: z.string(),
+  folder: z.string(),
+  isNew: z.boolean(),
+  why: z.string(),
+});
+
+/** What W-4 names has to be there; what Pawl adds may be missing, since other tools keep a file of this name too. */
 const schema = z.looseObject({
   current_phase: z.string(),
   current_item: z.string().nullable(),
   iteration_count: count,
   failure_count: count,
-  last_failures: texts,
+  last_failures: z.array(z.unknown()),
   early_exit_triggered: z.boolean(),
   early_exit_reason: z.string().nullable(),
-  run: z.string().optional(),
+  run: z
+    .string()
+    .regex(/^[\w.-]*\w$/, { error: 'the name of a folder is allowed' })
+    .optional(),
   succeeded: texts.default([]),
   set_aside: texts.default([]),
   tried: texts.default([]),
-  failures: listOf<ItemFailure>(),
-  incidents: listOf<Incident>(),
-  created: listOf<CreatedItem>(),
+  failures: z.array(failure).default([]),
+  incidents: z.array(incident).default([]),
+  created: z.array(created).default([]),
 });
-
-const phases = new Set<string>([
-  'restoring',
-  'scanning',
-  'processing',
-  'testing',
-  'archiving',
-  'settingAside',
-  'capturing',
-  'reviewing',
-  'summarising',
-] satisfies RunState['current_phase'][]);
 
 /** `ended`: the last run came to its end, or there was none, or the file is of another tool that has the same fields. */
 export type FoundState = { kind: 'ended' } | { kind: 'died'; state: RunState } | { kind: 'corrupt'; message: string };
@@ -49,9 +77,11 @@ export function readState(backlog: string): FoundState {
   if (text === null) return { kind: 'ended' };
   const found = parsed(text);
   if (typeof found === 'string') return { kind: 'corrupt', message: `${stateFile} is corrupt: ${found}` };
-  const { run, current_phase } = found;
-  if (run === undefined || !phases.has(current_phase)) return { kind: 'ended' };
-  return { kind: 'died', state: { ...found, run, current_phase: current_phase as RunState['current_phase'] } };
+  const { run } = found;
+  const died = phase.safeParse(found.current_phase);
+  if (run === undefined || !died.success) return { kind: 'ended' };
+  const last_failures = found.failures.map(({ id }) => id);
+  return { kind: 'died', state: { ...found, run, last_failures, current_phase: died.data } };
 }
 
 function parsed(text: string): z.infer<typeof schema> | string {

@@ -11,7 +11,15 @@ import type { Agent } from '../agent-definition.ts';
 import { messageOf, shown } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Perform } from '../host/memory.ts';
-import { type NamedAgent, type Sessions, spoken, type WorkFunction, work } from './agents.ts';
+import {
+  type NamedAgent,
+  type Sessions,
+  spoken,
+  unlessAborted,
+  type WorkFunction,
+  wasAborted,
+  work,
+} from './agents.ts';
 import { type BacklogItem, readBacklog, refOf, stopMarkers } from './backlog.ts';
 import { EndingEffects } from './ending-effects.ts';
 import { archiveItem, setItemAside } from './filing.ts';
@@ -199,8 +207,9 @@ export class RunEffects {
     try {
       const answer =
         typeof scan === 'function'
-          ? await scan(items)
+          ? await unlessAborted(this.parts.sessions.signal, () => scan(items))
           : await spoken(scan, 'scan', scanPrompt(items), { ...this.parts.sessions, folder: this.folder.of(state) });
+      if (answer === wasAborted) return [];
       const order: unknown = typeof answer === 'object' && 'order' in answer ? answer.order : answer;
       if (!Array.isArray(order)) return problem(shown(order));
       const known = order.filter((id) => items.some((item) => item.id === id));
