@@ -54,7 +54,14 @@ export {
 } from './tools/policies.ts';
 export { type RestAuth, type RestToolOptions, restTool } from './tools/rest.ts';
 export { ToolError } from './tools/result.ts';
-export type { NamedAgent, WorkFunction, WorkResult, WorkTask } from './workflow/agents.ts';
+export type {
+  ApprovalDecision,
+  ApprovalQuestion,
+  NamedAgent,
+  WorkFunction,
+  WorkResult,
+  WorkTask,
+} from './workflow/agents.ts';
 export type { BacklogItem } from './workflow/backlog.ts';
 export {
   runWorkflow,

@@ -19,7 +19,6 @@ const serverStartMs = 10_000;
  */
 export async function demoCommand([directory, ...extra]: readonly string[], flags: Flags): Promise<number> {
   if (extra.length > 0) throw new UsageError(`One directory is allowed, and ${extra.join(' ')} is too much.`);
-  if (flags.agent !== undefined) throw new UsageError('--agent is for pawl run: the demo has an agent of its own.');
   const root = directory ?? packageFile('docs');
   if (!existsSync(root) || !statSync(root).isDirectory()) throw new UsageError(`${root} is not a directory.`);
   const model = flags.rehearsal ? null : await chosenModel(flags);

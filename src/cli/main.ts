@@ -77,12 +77,7 @@ async function main(argv: readonly string[]): Promise<number> {
     json: values.json,
     logLevel: level(values['log-level']),
   };
-  if (command === 'run' && (flags.question !== undefined || flags.rehearsal)) {
-    throw new UsageError('--question and --rehearsal are for pawl demo.');
-  }
-  if (command !== 'work' && (flags.once || flags.dryRun)) {
-    throw new UsageError('--once and --dry-run are for pawl work.');
-  }
+  refuseForeignFlags(command, values);
   switch (command) {
     case 'run':
       return runCommand(rest, flags);
@@ -99,6 +94,26 @@ async function main(argv: readonly string[]): Promise<number> {
           : `There is no command ${command}: there are run, demo, serve and work.`,
       );
   }
+}
+
+const models = ['model', 'base-url', 'max-turns', 'max-retries', 'log-level'] as const;
+/** The flags that each command takes: none is accepted and ignored. */
+const flagsOf: Record<string, readonly string[]> = {
+  run: [...models, 'agent', 'inspect', 'json'],
+  demo: [...models, 'question', 'rehearsal', 'inspect', 'json'],
+  serve: [...models, 'mcp', 'http'],
+  work: [...models, 'once', 'dry-run', 'json'],
+};
+
+function refuseForeignFlags(command: string | undefined, values: Record<string, unknown>): void {
+  const own = flagsOf[command ?? ''];
+  const given = Object.entries(values).flatMap(([name, value]) =>
+    value === undefined || value === false ? [] : [name],
+  );
+  const foreign = own === undefined ? undefined : given.find((name) => !own.includes(name));
+  if (foreign === undefined) return;
+  const takers = Object.entries(flagsOf).flatMap(([name, flags]) => (flags.includes(foreign) ? [`pawl ${name}`] : []));
+  throw new UsageError(`--${foreign} is for ${takers.join(' and ')}, not for pawl ${command}.`);
 }
 
 function integer(flag: string, text: string | undefined): number | undefined {

@@ -2,8 +2,9 @@ import type { Slug, WorkOutcome, WorkPhase } from '../../machines/index.ts';
 import { slugs } from '../../machines/index.ts';
 import type { Agent } from '../agent-definition.ts';
 import { messageOf, shown } from '../errors.ts';
+import type { SessionEvent } from '../observe/events.ts';
 import type { Logger } from '../observe/log.ts';
-import type { SessionOptions, SessionResult } from '../session.ts';
+import type { Session, SessionOptions, SessionResult } from '../session.ts';
 import { isAgent } from '../session-input.ts';
 import { startSession } from '../start-session.ts';
 import { headOf } from '../text.ts';
@@ -41,6 +42,10 @@ export type WorkResult = {
 
 export type WorkFunction = (task: WorkTask) => WorkResult | Promise<WorkResult>;
 
+/** A tool call that needs approval, as whoever decides about it sees it. */
+export type ApprovalQuestion = Extract<SessionEvent, { type: 'tool.approvalRequested' }>;
+export type ApprovalDecision = { approved: boolean; reason?: string };
+
 /** What the sessions of a run have in common. */
 export type Sessions = {
   /** The folder of the run, absolute. */
@@ -49,6 +54,7 @@ export type Sessions = {
   logger: Logger | undefined;
   options: Pick<SessionOptions, 'inspect' | 'clock' | 'random'>;
   onSessionEvent: SessionOptions['onEvent'];
+  approve: (question: ApprovalQuestion) => ApprovalDecision | Promise<ApprovalDecision>;
   /** Told of each session that has ended. */
   onResult: (result: SessionResult) => void;
 };
@@ -99,11 +105,21 @@ async function readied(agent: Agent | NamedAgent): Promise<Agent | Unready> {
 }
 
 /** One session of a run, with its log. A log that cannot be written is a critical error. */
+async function asked(approve: Sessions['approve'], question: ApprovalQuestion): Promise<ApprovalDecision> {
+  try {
+    return await approve(question);
+  } catch (error) {
+    return denied(messageOf(error));
+  }
+}
+
+const denied = (reason: string): ApprovalDecision => ({ approved: false, reason });
+
 async function session(
   agent: Agent,
   prompt: string,
   { role, item }: { role: string; item: string | null },
-  { folder, signal, logger, options, onSessionEvent, onResult }: Sessions,
+  { folder, signal, logger, options, onSessionEvent, approve, onResult }: Sessions,
 ): Promise<{ result: SessionResult } | { problem: Pick<Done, 'verdict' | 'message'> }> {
   let log: SessionLog;
   try {
@@ -111,6 +127,18 @@ async function session(
   } catch (error) {
     return { problem: { verdict: 'critical', message: messageOf(error) } };
   }
+  const started = Promise.withResolvers<Session>();
+  const decide = async (question: ApprovalQuestion) => {
+    const { callId, sessionId } = question;
+    // A decision that cannot be had is a no.
+    const decision = await asked(approve, question);
+    const { approved, reason } = decision ?? denied('nobody decided');
+    (await started.promise).approve(callId, {
+      approved: approved === true,
+      sessionId,
+      ...(typeof reason === 'string' && { reason }),
+    });
+  };
   try {
     const running = startSession(agent, {
       ...options,
@@ -119,9 +147,11 @@ async function session(
       ...(logger !== undefined && { logger }),
       onEvent: (event) => {
         log.write(event);
+        if (event.type === 'tool.approvalRequested') void decide(event);
         return onSessionEvent?.(event);
       },
     });
+    started.resolve(running);
     const result = await running.result;
     log.end(result);
     onResult(result);

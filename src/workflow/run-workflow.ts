@@ -19,6 +19,7 @@ import { defaultLogger, type Logger } from '../observe/log.ts';
 import type { SessionResult } from '../session.ts';
 import { isAgent } from '../session-input.ts';
 import { isEmitter, noClock } from '../start-session.ts';
+import type { ApprovalDecision, ApprovalQuestion } from './agents.ts';
 import { backlogFolder } from './backlog.ts';
 import { readConfig } from './config.ts';
 import { lockRun } from './lock.ts';
@@ -43,6 +44,8 @@ export type WorkflowOptions = {
   onEvent?: (event: WorkflowEvent) => unknown;
   /** Sees the events of every session of the run. */
   onSessionEvent?: EventListener;
+  /** Decides about tool calls that need approval. Default: nobody is there, so they are denied. */
+  approve?: (question: ApprovalQuestion) => ApprovalDecision | Promise<ApprovalDecision>;
   /** An inspection observer of XState's, for the run and for its sessions. */
   inspect?: (event: InspectionEvent) => void;
   /** Default the system's. For tests. */
@@ -87,6 +90,7 @@ const optionsSchema = z.strictObject({
   logger: z.unknown().optional(),
   onEvent: aFunction.optional(),
   onSessionEvent: aFunction.optional(),
+  approve: aFunction.optional(),
   inspect: aFunction.optional(),
   clock: z.unknown().optional(),
   random: aFunction.optional(),
@@ -128,6 +132,8 @@ function wrongAgent(role: string, agent: unknown): PawlError {
   );
 }
 
+const nobodyApproves = () => ({ approved: false, reason: 'nobody is there to approve it in this run' });
+
 class RunningWorkflow implements DriverOwner<WorkflowAbort> {
   readonly result: Promise<WorkflowResult>;
   private readonly backlog: string;
@@ -156,6 +162,7 @@ class RunningWorkflow implements DriverOwner<WorkflowAbort> {
         signal,
         logger,
         onSessionEvent: options.onSessionEvent,
+        approve: options.approve ?? nobodyApproves,
         onResult: (result) => this.spend(result),
         options: { clock, ...(random !== undefined && { random }), ...(inspect !== undefined && { inspect }) },
       },

@@ -119,7 +119,9 @@ describe('pawl work', () => {
     [['work'], 'A backlog is needed: pawl work DIRECTORY.'],
     [['work', '/nowhere'], 'backlog is "/nowhere": the path of a folder is allowed.'],
     [['work', '.', 'and', 'more'], 'and more is too much: one directory is allowed.'],
-    [['run', '--once', 'x'], '--once and --dry-run are for pawl work.'],
+    [['run', '--once', 'x'], '--once is for pawl work, not for pawl run.'],
+    [['work', '.', '--inspect'], '--inspect is for pawl run and pawl demo, not for pawl work.'],
+    [['serve', '--json'], '--json is for pawl run and pawl demo and pawl work, not for pawl serve.'],
   ])('a wrong call gets one sentence: %o', async (args, message) => {
     const { code, stderr } = await pawl(args);
     expect([code, stderr]).toEqual([2, `pawl: ${message}\nTry pawl --help.\n`]);

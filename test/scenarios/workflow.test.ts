@@ -1,7 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { tool } from 'ai';
 import { describe, expect, it } from 'vitest';
-import { defineAgent, PawlError, runWorkflow, type WorkFunction } from '../../src/index.ts';
+import { z } from 'zod';
+import { defineAgent, PawlError, runWorkflow, type WorkFunction, type WorkflowOptions } from '../../src/index.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { runOver, TestBacklog } from '../support/backlog.ts';
 import { report } from '../support/session.ts';
@@ -111,6 +113,49 @@ describe('W-1: a run over a backlog', () => {
     backlog.bug(1);
     const { result } = await runOver(backlog, { process: run as WorkFunction });
     expect(result).toMatchObject({ succeeded: [], failures: [{ id: 'BUG-001', slugs: ['internal_error'] }] });
+  });
+
+  it('a tool call that needs approval is denied where nobody decides, and asked about where somebody does', async () => {
+    const bought: unknown[] = [];
+    const buy = tool({
+      inputSchema: z.object({ what: z.string() }),
+      needsApproval: true,
+      execute: ({ what }) => bought.push(what),
+    });
+    const shopper = () => {
+      const models = [rehearsalModel([{ calls: [{ name: 'buy', input: { what: 'a licence' } }] }, report()])];
+      return defineAgent({ name: 'shopper', models, tools: { buy } });
+    };
+    const backlog = new TestBacklog();
+    backlog.bug(1);
+    const log = async (over: Partial<WorkflowOptions>) => {
+      const { result } = await runOver(
+        backlog,
+        { process: shopper() },
+        { ...over, limits: { maxConsecutiveFailures: 9 } },
+      );
+      const [name = ''] = backlog.list(`agent_runs/${result.run}`).filter((file) => file.endsWith('.jsonl'));
+      return backlog.read(`agent_runs/${result.run}/${name}`);
+    };
+    expect(await log({})).toContain('nobody is there to approve it in this run');
+    expect(bought).toEqual([]);
+    backlog.bug(2);
+    const asked: unknown[] = [];
+    await log({
+      approve: async ({ name, input }) => {
+        asked.push([name, input]);
+        return { approved: true };
+      },
+    });
+    expect([asked, bought]).toEqual([[['buy', { what: 'a licence' }]], ['a licence']]);
+    backlog.bug(3);
+    const broken = await log({
+      approve: () => {
+        throw new Error('the pager is off');
+      },
+    });
+    expect(broken).toContain('the pager is off');
+    expect(bought).toHaveLength(1);
   });
 
   it('a scan agent decides about the order; what it leaves out comes after', async () => {
