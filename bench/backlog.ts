@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
 import { runWorkflow } from '../src/index.ts';
-import { readBacklog, refOf, stopMarkers } from '../src/workflow/backlog.ts';
+import { readBacklog, stopMarkers } from '../src/workflow/backlog.ts';
 
 /** A backlog of `count` bugs, scanned beside a bare reading of the same files, and worked off by a function that does nothing. */
 export async function backlogBench(count: number): Promise<void> {
@@ -22,7 +22,7 @@ export async function backlogBench(count: number): Promise<void> {
         readFileSync(join(folder, item, 'comments.md'), 'utf8');
       }
     });
-    const scan = median(() => stopMarkers(folder, 'none', readBacklog(folder).items.map(refOf)));
+    const scan = median(() => stopMarkers(folder, 'none', readBacklog(folder).items));
     process.stdout.write(
       `a backlog of ${count} items is scanned in ${scan.toFixed(0)} ms, ${(scan / bare).toFixed(2)} x a bare reading of its files\n`,
     );

@@ -145,14 +145,15 @@ export type EndingOutcome = { created: CreatedItem[]; problems: string[] };
 export type RestoreOutcome =
   | { kind: 'fresh' }
   /** A run's process died. `item`: the one that it was on, as it is in the backlog now. */
-  | { kind: 'crashed'; state: RunState; item: ItemRef | null }
+  /** `problem`: why an item that was being put away could not be put away to the end. */
+  | { kind: 'crashed'; state: RunState; item: ItemRef | null; problem: string | null }
   /** The state file is corrupt, and kept aside. */
   | { kind: 'corrupt'; message: string }
   | { kind: 'critical'; message: string };
 
 export type ScanOutcome =
-  /** All open items, in the order in which they are to be taken. */
-  { ok: true; items: ItemRef[]; stops: StopMarker[] } | { ok: false; message: string };
+  /** All open items, in the order in which they are to be taken; and those that were created since the run began. */
+  { ok: true; items: ItemRef[]; stops: StopMarker[]; appeared: CreatedItem[] } | { ok: false; message: string };
 
 export type WorkflowEffectKinds = {
   /** Read the state file. Key `restore`. */

@@ -1,8 +1,8 @@
 import type { LeafInput } from '../contract/leaf.ts';
-import type { CreatedItem, EndingOutcome, Incident, Phase } from '../contract/work.ts';
+import type { EndingOutcome, Incident, Phase } from '../contract/work.ts';
 import { draftOf, fingerprintOf } from './incident.rules.ts';
 import { subAgentUnavailable } from './item.rules.ts';
-import { exitReason, idOf, runIsOver, runState } from './workflow.rules.ts';
+import { exitReason, exitsEarly, idOf, runState, together } from './workflow.rules.ts';
 import type { WorkflowContext, WorkflowFact, WorkflowOutput } from './workflow.types.ts';
 
 /** Three by default (W-1). */
@@ -79,12 +79,6 @@ export function afterEnding(
   return { created: together(created, outcome.created), problems: [...problems, ...outcome.problems] };
 }
 
-/** Each item once, as it was named first. */
-export function together(known: readonly CreatedItem[], more: readonly CreatedItem[]): CreatedItem[] {
-  const ids = new Set(known.map(({ id }) => id));
-  return [...known, ...more.filter(({ id }) => !ids.has(id))];
-}
-
 export function endingFacts(phase: Phase, { created, problems }: EndingOutcome): WorkflowFact[] {
   return [
     ...created.map((item) => ({ type: 'workItem.created' as const, item })),
@@ -97,10 +91,6 @@ export function endFact(context: WorkflowContext): WorkflowFact {
   return exitsEarly(context)
     ? { type: 'workflow.exitedEarly', iterations, reason: exitReason(context) }
     : { type: 'workflow.completed', iterations };
-}
-
-export function exitsEarly(context: WorkflowContext): boolean {
-  return runIsOver(context) || context.abortReason !== null;
 }
 
 export function outputOf(context: WorkflowContext): WorkflowOutput {

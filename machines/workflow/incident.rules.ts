@@ -23,8 +23,8 @@ export function reasonOf(incident: Incident): string {
 }
 
 /**
- * What tells that an incident has happened before: the same items in the same way. Numbers are left out of messages, since
- * times and process ids differ each time.
+ * What tells that an incident has happened before: the same items in the same way, or the same error in the same phase.
+ * Numbers are left out of messages, since times and process ids differ each time.
  */
 export function fingerprintOf(incident: Incident): string {
   switch (incident.kind) {
@@ -36,7 +36,7 @@ export function fingerprintOf(incident: Incident): string {
     case 'stop':
       return `${incident.kind} ${incident.stop.file} ${incident.stop.request}`;
     case 'critical_error':
-      return `${incident.kind} ${incident.phase} ${incident.item ?? ''} ${firstLine(incident.message).replace(/\d+/g, '#')}`;
+      return `${incident.kind} ${incident.phase} ${firstLine(incident.message).replace(/\d+/g, '#')}`;
     case 'agent_unavailable':
       return `${incident.kind} ${incident.agent}`;
     case 'crash':
@@ -98,7 +98,7 @@ export function draftOf(incident: Incident, run: string): WorkItemDraft {
 export function blockedDraft(item: ItemRef, needs: string, run: string): WorkItemDraft {
   return {
     item_type: 'human_action',
-    title: `Unblock ${item.id}: ${firstLine(told(needs))}`,
+    title: titled(`Unblock ${item.id}: ${firstLine(told(needs))}`),
     component: item.component ?? 'workflow',
     priority: 'P1',
     evidence: [file(item.folder, `The item ${item.id}, which is set aside until this is done`), ...common(run)],
@@ -116,7 +116,7 @@ function stopDraft({ file: comments, item, request, component }: StopMarker, run
     return {
       ...shared,
       item_type: 'human_action',
-      title: `Run stopped without a request: STOP in ${comments}`,
+      title: titled(`Run stopped without a request: STOP in ${comments}`),
       description: `A STOP marker in ${where} ended the run and names no work. Runs end at once for as long as it stands there.`,
       metadata: { required_action: `Say what is wanted, or take the STOP marker out of ${comments}` },
     };
@@ -124,7 +124,7 @@ function stopDraft({ file: comments, item, request, component }: StopMarker, run
   return {
     ...shared,
     item_type: 'feature',
-    title: `User-requested work: ${firstLine(request)}`,
+    title: titled(`User-requested work: ${firstLine(request)}`),
     description: `A STOP marker in ${where} ended the run and asks for this:\n\n${request}`,
     metadata: { requested_in: comments, request },
   };
@@ -146,17 +146,17 @@ function bug(
   const reason = reasonOf(incident);
   return {
     item_type: 'bug',
-    title: `Session failure: ${reason}`,
+    title: titled(`Session failure: ${reason}`),
     component,
     priority: 'P1',
     evidence: [...evidence, ...common(run)],
-    description: `The run ${run} exited early: ${reason}. This bug keeps what is known of it, for whoever looks into it.`,
+    description: `The run ${run} ${endsRun(incident) ? 'exited early' : 'died and was continued'}: ${reason}. This bug keeps what is known of it, for whoever looks into it.`,
     metadata: {
       severity: 'high',
       reproducibility,
       steps_to_reproduce: steps,
       expected_behavior: 'The run takes every item to its end',
-      actual_behavior: actual,
+      actual_behavior: told(actual),
       impact: 'The autonomous run is blocked',
     },
   };
@@ -194,9 +194,18 @@ function steps(item: string | null, phase: string, details: string): string[] {
   ];
 }
 
-const titleLength = 120;
+const lineLength = 120;
+const titleLength = 200;
 
 function firstLine(text: string): string {
-  const line = text.trim().split('\n')[0] ?? '';
-  return line.length > titleLength ? `${line.slice(0, titleLength - 1).trimEnd()}…` : line;
+  return cut(text.trim().split(/[\r\n\u2028\u2029]/)[0] ?? '', lineLength);
+}
+
+/** One line of at most 200 characters, as titles of work items are. */
+function titled(text: string): string {
+  return cut(text.replace(/\p{Cc}+/gu, ' ').trim(), titleLength);
+}
+
+function cut(line: string, length: number): string {
+  return line.length > length ? `${line.slice(0, length - 1).trimEnd()}…` : line.trimEnd();
 }

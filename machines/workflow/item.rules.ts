@@ -2,10 +2,13 @@ import { backoffMs } from '../contract/backoff.ts';
 import type { LeafInput } from '../contract/leaf.ts';
 import type { ItemFailure, ItemRef, ScanOutcome, WorkPhase } from '../contract/work.ts';
 import { blockedDraft } from './incident.rules.ts';
-import { runState, withFailure } from './workflow.rules.ts';
+import { runState, together, withFailure } from './workflow.rules.ts';
 import type { Work, WorkflowContext, WorkflowFact } from './workflow.types.ts';
 
-/** The first item of the order that may be taken: not blocked, nobody's own to do, and neither taken nor created by this run (W-1). */
+/**
+ * The first item of the order that may be taken: not blocked, not a person's to do, and neither taken nor created while this
+ * run was at work (W-1). So a run takes the items that it began with, and no more.
+ */
 export function nextItem({ tried, created, limits }: WorkflowContext, items: readonly ItemRef[]): ItemRef | null {
   if (limits.maxItems !== null && tried.length >= limits.maxItems) return null;
   const own = new Set([...tried, ...created.map(({ id }) => id)]);
@@ -13,18 +16,27 @@ export function nextItem({ tried, created, limits }: WorkflowContext, items: rea
 }
 
 export function itemRemains(context: WorkflowContext, outcome: ScanOutcome): boolean {
-  return outcome.ok && nextItem(context, outcome.items) !== null;
+  return outcome.ok && nextItem({ ...context, ...afterScan(context, outcome) }, outcome.items) !== null;
 }
 
-/** What a scan leaves behind: STOP markers, or a critical error. */
-export function afterScan(outcome: ScanOutcome): Partial<WorkflowContext> {
-  return outcome.ok ? { stops: outcome.stops } : { critical: { phase: 'scanning', message: outcome.message } };
+/** What a scan leaves behind: STOP markers and items that appeared, or a critical error. */
+export function afterScan({ created }: WorkflowContext, outcome: ScanOutcome): Partial<WorkflowContext> {
+  return outcome.ok
+    ? { stops: outcome.stops, created: together(created, outcome.appeared) }
+    : { critical: { phase: 'scanning', message: outcome.message } };
 }
 
-export function scanFact(outcome: ScanOutcome): WorkflowFact {
-  const items = outcome.ok ? outcome.items : [];
+/** What a scan has found, and each item that is new to the run. */
+export function scanFacts({ created }: WorkflowContext, outcome: ScanOutcome): WorkflowFact[] {
+  if (!outcome.ok) return [{ type: 'backlog.scanned', open: 0, blocked: 0, stops: 0 }];
+  const { items, stops, appeared } = outcome;
   const blocked = items.filter((item) => item.blocked).length;
-  return { type: 'backlog.scanned', open: items.length, blocked, stops: outcome.ok ? outcome.stops.length : 0 };
+  return [
+    { type: 'backlog.scanned', open: items.length, blocked, stops: stops.length },
+    ...together(created, appeared)
+      .slice(created.length)
+      .map((item) => ({ type: 'workItem.created' as const, item })),
+  ];
 }
 
 export function withItem(context: WorkflowContext, outcome: ScanOutcome): Partial<WorkflowContext> {
@@ -78,8 +90,15 @@ export function failed(context: WorkflowContext): { change: Partial<WorkflowCont
 }
 
 /** A success resets the count (W-1). */
-export function succeeded({ succeeded: before, item }: WorkflowContext): Partial<WorkflowContext> {
-  return { succeeded: [...before, item.id], failureCount: 0 };
+export function succeeded({ succeeded: before, item, stops }: WorkflowContext): Partial<WorkflowContext> {
+  return {
+    succeeded: [...before, item.id],
+    failureCount: 0,
+    // Its comments have moved with it.
+    stops: stops.map((stop) =>
+      stop.item === item.id ? { ...stop, file: stop.file.replace(/^[^/]+/, 'completed') } : stop,
+    ),
+  };
 }
 
 /** Neither a success nor a failure: the count stays. */

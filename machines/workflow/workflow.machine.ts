@@ -71,12 +71,12 @@ export const workflowMachine = workflowSetup.createMachine({
         src: 'scan',
         input: ({ context }) => scanInput(context),
         onDone: [
-          { guard: 'abortRequested', target: 'reviewing' },
           {
             guard: { type: 'scanFailed', params: outcome },
             target: 'capturing',
             actions: { type: 'takeScan', params: outcome },
           },
+          { guard: 'abortRequested', target: 'reviewing' },
           {
             guard: { type: 'scanFoundStop', params: outcome },
             target: 'capturing',

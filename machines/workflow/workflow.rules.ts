@@ -1,4 +1,4 @@
-import type { ItemFailure, ItemRef, Phase, RestoreOutcome, RunState } from '../contract/work.ts';
+import type { CreatedItem, ItemFailure, ItemRef, Phase, RestoreOutcome, RunState } from '../contract/work.ts';
 import { endsRun, reasonOf } from './incident.rules.ts';
 import type { Work, WorkflowContext, WorkflowFact, WorkflowInput } from './workflow.types.ts';
 
@@ -59,8 +59,8 @@ export function runState(context: WorkflowContext, phase: RunState['current_phas
     iteration_count: iteration,
     failure_count: failureCount,
     last_failures: failures.map(({ id }) => id),
-    early_exit_triggered: runIsOver(context),
-    early_exit_reason: runIsOver(context) ? exitReason(context) : null,
+    early_exit_triggered: exitsEarly(context),
+    early_exit_reason: exitsEarly(context) ? exitReason(context) : null,
     succeeded,
     set_aside: setAside,
     tried,
@@ -76,7 +76,7 @@ export function runState(context: WorkflowContext, phase: RunState['current_phas
  */
 export function restored(
   context: WorkflowContext,
-  { state, item }: Extract<RestoreOutcome, { kind: 'crashed' }>,
+  { state, item, problem }: Extract<RestoreOutcome, { kind: 'crashed' }>,
 ): { change: Partial<WorkflowContext>; facts: WorkflowFact[] } {
   const { run, current_phase: died, current_item: id } = state;
   const phase = phaseOf(state);
@@ -91,9 +91,10 @@ export function restored(
     tried: state.tried,
     incidents: [...state.incidents, { kind: 'crash', phase, item: id }],
     created: state.created,
+    critical: problem === null ? null : { phase, message: problem },
   };
   const facts: WorkflowFact[] = [{ type: 'workflow.continued', run, phase: died, item: id }];
-  if (phase === 'archiving' && id !== null) {
+  if (phase === 'archiving' && id !== null && problem === null) {
     // The work was done; what was left of putting it away is done by now.
     const change = { ...before, succeeded: [...state.succeeded, id], failureCount: 0 };
     return { change, facts: [...facts, { type: 'item.succeeded', id }] };
@@ -132,6 +133,10 @@ export function runIsOver({ incidents }: WorkflowContext): boolean {
   return incidents.some(endsRun);
 }
 
+export function exitsEarly(context: WorkflowContext): boolean {
+  return runIsOver(context) || context.abortReason !== null;
+}
+
 export function exitReason({ incidents, abortReason }: WorkflowContext): string {
   const reasons = incidents.filter(endsRun).map(reasonOf);
   return [...reasons, ...(abortReason === null ? [] : [abortReason])].join('; ');
@@ -139,4 +144,10 @@ export function exitReason({ incidents, abortReason }: WorkflowContext): string 
 
 export function idOf({ id }: ItemRef): string | null {
   return id === '' ? null : id;
+}
+
+/** Each item once, as it was named first. */
+export function together(known: readonly CreatedItem[], more: readonly CreatedItem[]): CreatedItem[] {
+  const ids = new Set(known.map(({ id }) => id));
+  return [...known, ...more.filter(({ id }) => !ids.has(id))];
 }

@@ -10,7 +10,6 @@ import {
   criticalErrorRaised,
   endFact,
   endingFacts,
-  exitsEarly,
   newIncidents,
   stopRequested,
 } from './ending.rules.ts';
@@ -22,13 +21,13 @@ import {
   itemRemains,
   itemSetAside,
   nextTryAt,
-  scanFact,
+  scanFacts,
   subAgentUnavailable,
   succeeded,
   triesRemain,
   withItem,
 } from './item.rules.ts';
-import { noItem, noWork, restored, runIsOver } from './workflow.rules.ts';
+import { exitsEarly, noItem, noWork, restored, runIsOver } from './workflow.rules.ts';
 import type { Work, WorkflowContext, WorkflowFact, WorkflowInput, WorkflowOutput } from './workflow.types.ts';
 
 export const workflowSetup = setup({
@@ -69,9 +68,9 @@ export const workflowSetup = setup({
     noteCritical: assign((_, { phase, message }: { phase: Phase; message: string }) => ({
       critical: { phase, message },
     })),
-    takeScan: enqueueActions(({ enqueue }, { outcome }: { outcome: ScanOutcome }) => {
-      enqueue.assign(afterScan(outcome));
-      enqueue.emit(scanFact(outcome));
+    takeScan: enqueueActions(({ context, enqueue }, { outcome }: { outcome: ScanOutcome }) => {
+      enqueue.assign(afterScan(context, outcome));
+      for (const fact of scanFacts(context, outcome)) enqueue.emit(fact);
     }),
     countScan: assign(({ context }) => ({ scans: context.scans + 1, item: noItem, work: noWork })),
     takeItem: assign(({ context }, { outcome }: { outcome: ScanOutcome }) => withItem(context, outcome)),

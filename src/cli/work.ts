@@ -104,7 +104,7 @@ function found(backlog: string, name: string): string | null {
 function plan(backlog: string, agents: WorkflowAgents, flags: Flags): number {
   const { items, unreadable } = readBacklog(backlog);
   const refs = items.map(refOf);
-  const stops = stopMarkers(backlog, '', refs);
+  const stops = stopMarkers(backlog, '', items);
   const queue = refs.filter(({ blocked, kind }) => !blocked && kind !== 'human-action');
   const waiting = refs.filter(({ blocked, kind }) => blocked || kind === 'human-action');
   const roles = Object.entries(agents).map(([role, agent]) => {

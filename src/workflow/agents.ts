@@ -4,6 +4,7 @@ import type { Agent } from '../agent-definition.ts';
 import { messageOf, shown } from '../errors.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import type { Logger } from '../observe/log.ts';
+import { redact } from '../observe/redact.ts';
 import type { Session, SessionOptions, SessionResult } from '../session.ts';
 import { isAgent } from '../session-input.ts';
 import { startSession } from '../start-session.ts';
@@ -64,15 +65,19 @@ const unavailableSlugs: readonly Slug[] = ['no_targets', 'tools_unavailable'];
 
 type Done = Omit<WorkOutcome, 'stops'>;
 
-const done = (agent: string, over: Partial<Done>): Done => ({
+/** What is said goes into the state file and into work items: without credentials, and not at any length. */
+const done = (agent: string, { message = '', ...over }: Partial<Done>): Done => ({
   verdict: 'failed',
   agent,
   slugs: [],
-  message: '',
   requests: 0,
   lookedFor: [],
   ...over,
+  message: headOf(redact(message), messageBytes),
 });
+
+const messageBytes = 4_000;
+const abortedWork = { verdict: 'aborted', slugs: ['aborted'], message: 'aborted' } satisfies Partial<Done>;
 
 /** Has an agent, or the function in its place, work on an item. Never throws: whatever happens is an outcome. */
 export async function work(
@@ -81,12 +86,13 @@ export async function work(
   sessions: Sessions,
 ): Promise<Done> {
   if (typeof agent === 'function') return functionWork(agent, task);
-  const ready = await readied(agent);
+  const ready = await unlessAborted(sessions.signal, () => readied(agent));
+  if (ready === wasAborted) return done(agent.name, abortedWork);
   if ('problem' in ready) {
     return done(ready.name, { verdict: 'unavailable', message: ready.problem, lookedFor: [...ready.lookedFor] });
   }
   const ended = await session(ready, task.prompt, { role: task.phase, item: task.item.id }, sessions);
-  return 'problem' in ended ? done(ready.name, ended.problem) : sessionOutcome(ended.result);
+  return 'problem' in ended ? done(ready.name, ended.problem) : sessionOutcome(ended.result, task.phase);
 }
 
 type Unready = { name: string; problem: string; lookedFor: readonly string[] };
@@ -170,7 +176,8 @@ export async function spoken(
   prompt: string,
   sessions: Sessions,
 ): Promise<object | string> {
-  const ready = await readied(agent);
+  const ready = await unlessAborted(sessions.signal, () => readied(agent));
+  if (ready === wasAborted) throw new Error('the run was ended');
   if ('problem' in ready) throw new Error(`${ready.name} could not be invoked: ${ready.problem}`);
   const ended = await session(ready, prompt, { role, item: null }, sessions);
   if ('problem' in ended) throw new Error(ended.problem.message);
@@ -179,31 +186,51 @@ export async function spoken(
   return typeof report.content === 'object' && report.content !== null ? report.content : String(report.content);
 }
 
-/** Of the report of a failed session: it goes into the state file and into work items. */
-const messageBytes = 2_000;
-
-function sessionOutcome({ agent, status, success, report, slugs: reasons, failure, counters }: SessionResult): Done {
+function sessionOutcome(result: SessionResult, phase: WorkPhase): Done {
+  const { agent, status, success, report, slugs: reasons, failure, counters } = result;
   const { requests } = counters.tree;
-  if (status === 'aborted') return done(agent, { verdict: 'aborted', slugs: reasons, requests, message: 'aborted' });
+  if (status === 'aborted') return done(agent, { ...abortedWork, requests });
   if (!success) {
     const why = [reasons.join(', '), ...(failure?.detail == null ? [] : [failure.detail])].join(': ');
-    const message = `${why}\n\n${headOf(String(report.content), messageBytes)}`;
+    const message = `${why}\n\n${report.content}`;
     const verdict = reasons.some((slug) => unavailableSlugs.includes(slug)) ? 'unavailable' : 'failed';
     return done(agent, { verdict, slugs: reasons, requests, message });
   }
-  return done(agent, { ...reported(report.content), requests });
+  return done(agent, { ...reported(report.content, phase), requests });
 }
 
 /**
- * What an agent's report says of the work: an object with a `status` of `failed` or `blocked`, and a `reason` or a
- * `message`, is heard. Whether the session itself succeeded is not up to the report (F-6); whether the tests passed is.
+ * What an agent's report says of the work: a JSON object, or a text that is one, with a `status` that says `failed` or
+ * `blocked`, and a `reason` or a `message`. Whether the session itself succeeded is not up to the report (F-6); whether the
+ * tests passed is, so that of a test a status that is not understood is no success.
  */
-function reported(content: unknown): Pick<Done, 'verdict' | 'message'> {
-  if (typeof content === 'string') return { verdict: 'succeeded', message: content };
-  const fields: Record<string, unknown> = { ...(typeof content === 'object' ? content : {}) };
+function reported(content: unknown, phase: WorkPhase): Pick<Done, 'verdict' | 'message'> {
+  const fields = fieldsOf(content);
+  if (fields === null) return { verdict: 'succeeded', message: typeof content === 'string' ? content : shown(content) };
   const message = [fields.reason, fields.message].find((text) => typeof text === 'string') ?? shown(content);
-  const { status } = fields;
-  return { verdict: status === 'failed' || status === 'blocked' ? status : 'succeeded', message: String(message) };
+  return { verdict: verdictOf(fields.status, phase), message: String(message) };
+}
+
+function verdictOf(status: unknown, phase: WorkPhase): Done['verdict'] {
+  const said = String(status ?? 'succeeded')
+    .trim()
+    .toLowerCase();
+  if (/^block/.test(said)) return 'blocked';
+  if (/^(fail|error)/.test(said)) return 'failed';
+  return phase === 'processing' || /^(succe|pass|ok$|done$|complete)/.test(said) ? 'succeeded' : 'failed';
+}
+
+/** The fields of a JSON object, or of a text that holds one and nothing else, in a fence or not. */
+export function fieldsOf(content: unknown): Record<string, unknown> | null {
+  let value = content;
+  if (typeof content === 'string') {
+    try {
+      value = JSON.parse(content.trim().replace(/^```(?:json)?\s*([\s\S]*?)\s*```$/, '$1'));
+    } catch {
+      return null;
+    }
+  }
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : null;
 }
 
 const results: readonly unknown[] = ['succeeded', 'failed', 'blocked', 'unavailable'];
@@ -212,7 +239,7 @@ async function functionWork(run: WorkFunction, task: WorkTask): Promise<Done> {
   const name = run.name || task.phase;
   try {
     const result: unknown = await unlessAborted(task.signal, () => run(task));
-    if (result === wasAborted) return done(name, { verdict: 'aborted', slugs: ['aborted'], message: 'aborted' });
+    if (result === wasAborted) return done(name, abortedWork);
     const said: Partial<WorkResult> = typeof result === 'object' && result !== null ? result : {};
     if (!results.includes(said.status)) {
       const message = `${name} gave ${shown(result)}: { status: 'succeeded', 'failed', 'blocked' or 'unavailable' } is allowed`;
@@ -220,13 +247,17 @@ async function functionWork(run: WorkFunction, task: WorkTask): Promise<Done> {
     }
     return done(name, {
       verdict: said.status ?? 'failed',
-      slugs: (said.slugs ?? []).filter((slug) => slugs.includes(slug)),
+      slugs: listOf(said.slugs).filter((slug) => slugs.includes(slug)),
       message: String(said.message ?? ''),
-      lookedFor: (said.lookedFor ?? []).map(String),
+      lookedFor: listOf(said.lookedFor).map(String),
     });
   } catch (error) {
     return done(name, { slugs: ['internal_error'], message: messageOf(error) });
   }
+}
+
+function listOf<T>(value: readonly T[] | undefined): readonly T[] {
+  return Array.isArray(value) ? value : [];
 }
 
 export const wasAborted = Symbol('aborted');

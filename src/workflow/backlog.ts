@@ -10,6 +10,8 @@ import { stopRequestIn } from './stop-marker.ts';
 export type BacklogItem = ItemRef & {
   status: string | null;
   description: string;
+  /** What stands in its `comments.md`. */
+  comments: string;
   /** The report file, with all its fields, known or not. */
   report: Record<string, unknown>;
   layout: KindLayout;
@@ -18,6 +20,8 @@ export type BacklogItem = ItemRef & {
 export type Backlog = {
   /** Open items, in the order in which they are to be taken. */
   items: BacklogItem[];
+  /** Items among the open ones whose status says that they are done. */
+  done: BacklogItem[];
   /** What is there and cannot be read as an item; it is left alone. */
   unreadable: { folder: string; problem: string }[];
 };
@@ -36,6 +40,7 @@ const idPattern = /^([A-Z]+)-(\d+)/i;
 /** The open items of a backlog; files and fields that are not known are left alone. */
 export function readBacklog(backlog: string): Backlog {
   const items: BacklogItem[] = [];
+  const done: BacklogItem[] = [];
   const unreadable: Backlog['unreadable'] = [];
   const resting = new Set(restingFolders.flatMap((folder) => foldersIn(join(backlog, folder)).map(idOf)));
   for (const layout of layouts) {
@@ -44,18 +49,18 @@ export function readBacklog(backlog: string): Backlog {
       const folder = `${layout.folder}/${name}`;
       try {
         const item = readItem(backlog, layout, name);
-        if (!isDone(item)) items.push(item);
+        const twin = [...items, ...done].find(({ id }) => id === item.id);
+        if (twin !== undefined) unreadable.push({ folder, problem: `${item.id} is the id of ${twin.folder} too` });
+        else if (isDone(item)) done.push(item);
+        else items.push(item);
       } catch (error) {
         unreadable.push({ folder, problem: messageOf(error) });
       }
     }
   }
-  const open = new Set([
-    ...items.map(({ id }) => id),
-    ...unreadable.map(({ folder }) => idOf(folder.split('/')[1] ?? '')),
-  ]);
-  for (const item of items) item.blocked = isBlocked(item, (id) => open.has(id) && !resting.has(id));
-  return { items: items.toSorted(byUrgency), unreadable };
+  const finished = new Set([...resting, ...done.map(({ id }) => id)].map(plainId));
+  for (const item of items) item.blocked = isBlocked(item, (id) => !finished.has(plainId(id)));
+  return { items: items.toSorted(byUrgency), done, unreadable };
 }
 
 /** `BUG-007-short-slug` -> `BUG-007`. */
@@ -85,6 +90,7 @@ function readItem(backlog: string, layout: KindLayout, name: string): BacklogIte
     folder,
     status: said('status'),
     description: said('description') ?? '',
+    comments: readIfThere(join(backlog, folder, 'comments.md')) ?? '',
     report: fields,
     layout,
   };
@@ -114,11 +120,21 @@ function isDone({ status }: BacklogItem): boolean {
   return /^(completed?|resolved|closed|done|fixed|deprecated|wont_?fix)$/i.test(status ?? '');
 }
 
-/** By the items that it waits for, where it names them; else by its status. */
+/**
+ * By what it waits for, where it says so: another item, until that is put away, or something else in words, until somebody takes
+ * the words out. Else by its status.
+ */
 function isBlocked({ report, status }: BacklogItem, isOpen: (id: string) => boolean): boolean {
-  const waitsFor = [report.blocked_by ?? []].flat().flatMap((id) => (typeof id === 'string' ? [idOf(id.trim())] : []));
-  if (waitsFor.length > 0) return waitsFor.some(isOpen);
+  const waitsFor = [report.blocked_by ?? []].flat().flatMap((names) => String(names).split(','));
+  const named = waitsFor.map((name) => name.trim()).filter((name) => name !== '');
+  if (named.length > 0) return named.some(isOpen);
   return status?.toLowerCase() === 'blocked' || report.blocked === true;
+}
+
+/** `BUG-007`, `bug-7` and `BUG-7` are the same item. */
+function plainId(id: string): string {
+  const [, prefix, number] = idPattern.exec(id) ?? [];
+  return prefix === undefined ? id.toUpperCase() : `${prefix.toUpperCase()}-${Number(number)}`;
 }
 
 /** P0 before P3, bugs before features before what people do, the oldest first. */
@@ -147,11 +163,23 @@ export function refOf({ id, kind, title, priority, component, createdAt, blocked
 }
 
 /** Every STOP in the comments of open items, of the run, and of the backlog itself. */
-export function stopMarkers(backlog: string, run: string, items: readonly ItemRef[]): StopMarker[] {
-  const own = ['comments.md', `agent_runs/${run}/comments.md`].map((file) => ({ file, item: null, component: null }));
-  const ofItems = items.map(({ id, folder, component }) => ({ file: `${folder}/comments.md`, item: id, component }));
-  return [...own, ...ofItems].flatMap(({ file, item, component }) => {
-    const found = stopRequestIn(readIfThere(join(backlog, file)) ?? '');
+export function stopMarkers(backlog: string, run: string, items: readonly BacklogItem[]): StopMarker[] {
+  const own = ['comments.md', `agent_runs/${run}/comments.md`].map((file) => {
+    return { file, item: null, component: null, text: readIfThere(join(backlog, file)) ?? '' };
+  });
+  const ofItems = items.map(({ id, folder, component, comments }) => {
+    return { file: `${folder}/comments.md`, item: id, component, text: comments };
+  });
+  return [...own, ...ofItems].flatMap(({ file, item, component, text }) => {
+    const found = stopRequestIn(text);
     return found === null ? [] : [{ file, item, request: found.request, component: found.component ?? component }];
   });
+}
+
+/** The folder of an item below the backlog, open or put away; null where there is none. */
+export function folderOf(backlog: string, id: string): string | null {
+  const places = [...layouts.map(({ folder }) => folder), ...restingFolders];
+  const folders = places.flatMap((place) => foldersIn(join(backlog, place)).map((name) => ({ place, name })));
+  const found = folders.find(({ name }) => idOf(name) === id);
+  return found === undefined ? null : `${found.place}/${found.name}`;
 }

@@ -3,6 +3,7 @@ import { messageOf } from '../errors.ts';
 import { type BacklogItem, readBacklog } from './backlog.ts';
 import { readConfig } from './config.ts';
 import { type Commit, commitPaths } from './git.ts';
+import { whileLocked } from './lock.ts';
 import { addComment, changeReport, checkedItem, writeWorkItem } from './work-items.ts';
 
 export type Capture = {
@@ -48,11 +49,11 @@ async function addEvidence(
   const isNew = report.runs !== undefined && runs[0] === run;
   if (runs.includes(run)) return { item: { id, title, folder, isNew, why }, problem: null };
   const evidence = [...[report.evidence ?? []].flat(), ...draft.evidence];
-  addComment(backlog, folder, again);
-  changeReport(backlog, known, { evidence, runs: [...runs, run] });
-  const commit = readConfig(backlog).auto_commit
-    ? await commitPaths(backlog, [folder], `${id}: seen again in ${run}`)
-    : null;
+  const commit = await whileLocked(backlog, async () => {
+    addComment(backlog, folder, again);
+    changeReport(backlog, known, { evidence, runs: [...runs, run] });
+    return readConfig(backlog).auto_commit ? commitPaths(backlog, [folder], `${id}: seen again in ${run}`) : null;
+  });
   return { item: { id, title, folder, isNew: false, why }, problem: gitProblem(id, commit) };
 }
 

@@ -55,7 +55,7 @@ export class EndingEffects {
       words,
     });
     const words = await this.words('retrospective', state, retrospectiveText(facts(null)), outcome);
-    this.folder.createdByAgents(state, state.created, outcome);
+    this.folder.nameAppeared(state, outcome);
     this.retrospective = retrospectiveText(facts(words));
     this.folder.write(state, 'retrospective.md', this.retrospective, outcome);
     return outcome;
@@ -75,7 +75,7 @@ export class EndingEffects {
         this.backlogCount(),
       );
     const words = await this.words('summary', state, text(null), outcome);
-    this.folder.createdByAgents(state, state.created, outcome);
+    this.folder.nameAppeared(state, outcome);
     this.report = text(words);
     this.folder.write(state, 'session_report.md', this.report, outcome);
     return outcome;

@@ -9,9 +9,11 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { messageOf } from '../errors.ts';
 
 /** Writes a file whole or not at all: beside it first, then by renaming (W-4). */
 export function writeAtomically(path: string, text: string): void {
@@ -21,7 +23,7 @@ export function writeAtomically(path: string, text: string): void {
     renameSync(beside, path);
   } catch (error) {
     rmSync(beside, { force: true });
-    throw error;
+    throw named(error, beside, path);
   }
 }
 
@@ -34,7 +36,7 @@ export function writeFolder(path: string, files: ReadonlyMap<string, string>): v
     renameSync(beside, path);
   } catch (error) {
     rmSync(beside, { recursive: true, force: true });
-    throw error;
+    throw named(error, beside, path);
   }
 }
 
@@ -49,21 +51,27 @@ function writeDurably(path: string, text: string): void {
   }
 }
 
-/** The text of a file; null where there is none. */
+/** An error that says which file it is about: the one that was to be, not the one beside it. */
+function named(error: unknown, beside: string, path: string): Error {
+  const message = messageOf(error).replaceAll(beside, path);
+  return new Error(message.includes(path) ? message : `${path}: ${message}`, { cause: error });
+}
+
+/** The text of a file, without the mark of its encoding; null where there is none. */
 export function readIfThere(path: string): string | null {
   try {
-    return readFileSync(path, 'utf8');
+    return readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
   } catch (error) {
     if (isMissing(error)) return null;
-    throw error;
+    throw named(error, path, path);
   }
 }
 
 /** The names of the folders in `path`, sorted; none where there is no such folder. */
 export function foldersIn(path: string): string[] {
   if (!existsSync(path)) return [];
-  return readdirSync(path, { withFileTypes: true })
-    .flatMap((entry) => (entry.isDirectory() && !entry.name.startsWith('.') ? [entry.name] : []))
+  return readdirSync(path)
+    .filter((name) => !name.startsWith('.') && statSync(join(path, name), { throwIfNoEntry: false })?.isDirectory())
     .toSorted();
 }
 

@@ -1,38 +1,76 @@
 import { existsSync, mkdirSync, renameSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { CreatedItem, FilingOutcome, WorkItemDraft } from '../../machines/index.ts';
+import { messageOf } from '../errors.ts';
 import { type BacklogItem, idOf, numberOf } from './backlog.ts';
-import { type Captured, capture } from './capture.ts';
+import { capture } from './capture.ts';
 import { readConfig } from './config.ts';
-import { foldersIn } from './files.ts';
+import { foldersIn, readIfThere, writeAtomically } from './files.ts';
 import { commitPaths } from './git.ts';
-import { layouts } from './item-kinds.ts';
+import { type KindLayout, layouts, restingFolders } from './item-kinds.ts';
+import { whileLocked } from './lock.ts';
 import { updateSummary } from './summary-file.ts';
 import { addComment, changeReport, highestNumber } from './work-items.ts';
 
-/** Puts an item that is done away. It is marked first, so that one that was cut short is not taken again. */
-export async function archiveItem(backlog: string, item: BacklogItem): Promise<FilingOutcome> {
-  const { id, title, folder, layout } = item;
-  const target = `completed/${basename(folder)}`;
-  if (existsSync(join(backlog, target))) return { ok: false, message: `${target} is there already, and ${folder} too` };
-  changeReport(backlog, item, { status: 'completed', completed_date: new Date().toISOString() });
-  mkdirSync(join(backlog, 'completed'), { recursive: true });
-  renameSync(join(backlog, folder), join(backlog, target));
-  const listed = updateSummary(backlog, layout, id, { status: 'completed', folder: target });
-  if (!readConfig(backlog).auto_commit) return { ok: true, created: [] };
-  const paths = [folder, target, ...(listed ? [layout.summaryFile] : [])];
-  const commit = await commitPaths(backlog, paths, `Complete ${id}: ${title}`);
-  return commit.ok ? { ok: true, created: [] } : commit;
+/**
+ * Puts the item in `folder` away: moved, marked, noted in the summary, committed. What was cut short is done to its end by
+ * doing it again, also for an item that lies in `completed/` by then.
+ */
+export function archiveItem(backlog: string, folder: string): Promise<FilingOutcome> {
+  return whileLocked(backlog, async () => {
+    const target = `completed/${basename(folder)}`;
+    const isThere = folder !== target && existsSync(join(backlog, folder));
+    const isAway = existsSync(join(backlog, target));
+    if (isThere === isAway) {
+      const message = isThere ? `${target} is there already, and ${folder} too` : `${folder} is gone`;
+      return { ok: false, message };
+    }
+    if (isThere) {
+      mkdirSync(join(backlog, 'completed'), { recursive: true });
+      renameSync(join(backlog, folder), join(backlog, target));
+    }
+    const id = idOf(basename(folder));
+    markCompleted(backlog, target);
+    const layout = layouts.find(({ reportFile }) => existsSync(join(backlog, target, reportFile)));
+    const listed = layout !== undefined && updateSummary(backlog, layout, id, { status: 'completed', folder: target });
+    if (!readConfig(backlog).auto_commit) return { ok: true, created: [] };
+    const before = layout === undefined ? folder : `${layout.folder}/${basename(folder)}`;
+    const paths = [before, target, ...(listed ? [layout.summaryFile] : [])];
+    const commit = await commitPaths(backlog, paths, `Complete ${id}`);
+    return commit.ok ? { ok: true, created: [] } : commit;
+  });
 }
 
-/** Marks an item as waiting for a human action, which is written first (W-2). */
+/** A report file that an agent has broken stays as it is: where the item lies says enough. */
+function markCompleted(backlog: string, folder: string): void {
+  for (const { reportFile } of layouts) {
+    const path = join(backlog, folder, reportFile);
+    const report = parsed(readIfThere(path));
+    if (report === null || 'completed_date' in report) continue;
+    const now = new Date().toISOString();
+    const marked = { ...report, status: 'completed', completed_date: now, updated_date: now };
+    writeAtomically(path, `${JSON.stringify(marked, null, 2)}\n`);
+  }
+}
+
+function parsed(text: string | null): object | null {
+  try {
+    const value: unknown = JSON.parse(text ?? 'null');
+    return typeof value === 'object' && !Array.isArray(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+export type Blocked = { draft: WorkItemDraft; needs: string; run: string; id: string };
+
+/** Writes down what a person has to do (W-2), and marks the item as waiting for it; `item` is null where it cannot be read. */
 export async function setItemAside(
   backlog: string,
-  item: BacklogItem,
-  { draft, needs, run }: { draft: WorkItemDraft; needs: string; run: string },
-): Promise<FilingOutcome> {
-  const { id, layout, report, status, folder } = item;
-  const { item: action, problem }: Captured = await capture(backlog, {
+  item: BacklogItem | null,
+  { draft, needs, run, id }: Blocked,
+): Promise<{ action: CreatedItem; problems: string[] }> {
+  const { item: action, problem } = await capture(backlog, {
     draft,
     fingerprint: `blocked ${id} ${needs}`,
     run,
@@ -40,11 +78,24 @@ export async function setItemAside(
     prompt: null,
     again: `## Still needed by ${id}\n\nFound again in the run ${run}.`,
   });
-  const waitsFor = [report.blocked_by ?? []].flat().filter((other) => other !== action.id);
-  changeReport(backlog, item, { status: 'blocked', blocked_by: [...waitsFor, action.id], status_before: status });
-  updateSummary(backlog, layout, id, { status: 'blocked' });
-  addComment(backlog, folder, `## Set aside\n\nIt waits for ${action.id}, found in the run ${run}.`);
-  return problem === null ? { ok: true, created: [action] } : { ok: false, message: problem };
+  const problems = problem === null ? [] : [problem];
+  if (item === null) {
+    return {
+      action,
+      problems: [...problems, `${id} could not be read, so it is not marked as waiting for ${action.id}`],
+    };
+  }
+  const { layout, report, folder } = item;
+  await whileLocked(backlog, async () => {
+    const waitsFor = [report.blocked_by ?? []].flat().filter((other) => other !== action.id);
+    changeReport(backlog, item, { status: 'blocked', blocked_by: [...waitsFor, action.id] });
+    const listed = updateSummary(backlog, layout, id, { status: 'blocked' });
+    addComment(backlog, folder, `## Set aside\n\nIt waits for ${action.id}, found in the run ${run}.`);
+    if (!readConfig(backlog).auto_commit) return;
+    const commit = await commitPaths(backlog, [folder, ...(listed ? [layout.summaryFile] : [])], `Set ${id} aside`);
+    if (!commit.ok) problems.push(`${id} is set aside and not committed: ${commit.message}`);
+  }).catch((error) => problems.push(`${id} could not be marked as waiting for ${action.id}: ${messageOf(error)}`));
+  return { action, problems };
 }
 
 /** The highest number of each kind: what is above them later was created since. */
@@ -54,15 +105,18 @@ export function marksOf(backlog: string): Marks {
   return Object.fromEntries(layouts.map(({ folder, prefix }) => [prefix, highestNumber(backlog, folder, prefix)]));
 }
 
-/** Items that came into being since `marks`, whoever made them. */
-export function createdSince(backlog: string, marks: Marks, known: readonly CreatedItem[]): CreatedItem[] {
-  const ids = new Set(known.map(({ id }) => id));
-  return layouts.flatMap(({ folder, prefix }) =>
-    foldersIn(join(backlog, folder)).flatMap((name) => {
-      const id = idOf(name);
-      if (!id.startsWith(`${prefix}-`) || numberOf(id) <= (marks[prefix] ?? 0) || ids.has(id)) return [];
-      const title = name.slice(id.length + 1).replaceAll('-', ' ');
-      return [{ id, title, folder: `${folder}/${name}`, isNew: true, why: 'created by an agent of the run' }];
-    }),
+/** Items that came into being since `marks`, whoever made them and wherever they are. */
+export function createdSince(backlog: string, marks: Marks): CreatedItem[] {
+  return layouts.flatMap((layout) =>
+    [layout.folder, ...restingFolders].flatMap((place) =>
+      foldersIn(join(backlog, place)).flatMap((name) => appeared(layout, place, name, marks)),
+    ),
   );
+}
+
+function appeared({ prefix }: KindLayout, place: string, name: string, marks: Marks): CreatedItem[] {
+  const id = idOf(name);
+  if (!id.startsWith(`${prefix}-`) || numberOf(id) <= (marks[prefix] ?? Number.POSITIVE_INFINITY)) return [];
+  const title = name.slice(id.length + 1).replaceAll('-', ' ');
+  return [{ id, title, folder: `${place}/${name}`, isNew: true, why: 'created while the run was at work' }];
 }

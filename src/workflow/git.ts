@@ -20,7 +20,12 @@ async function git(folder: string, args: readonly string[], env: Record<string, 
     });
     return stdout.trim();
   } catch (error) {
-    const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : '';
+    const said =
+      error instanceof Error
+        ? (['stderr', 'stdout']
+            .map((stream) => String(Reflect.get(error, stream) ?? '').trim())
+            .find((text) => text !== '') ?? '')
+        : '';
     throw new Error(`git ${args[0]} failed: ${said === '' ? messageOf(error) : said}`);
   }
 }
@@ -48,10 +53,14 @@ export async function commitPaths(
   branch: string | null = null,
 ): Promise<Commit> {
   try {
+    const current = await git(folder, ['symbolic-ref', '--short', '--quiet', 'HEAD']).catch(() => null);
     const known = await knownPaths(folder, paths);
-    if (branch !== null) return await commitOnto(folder, known, message, branch);
-    await git(folder, ['add', '--all', '--', ...known]);
-    await git(folder, ['commit', '--quiet', `--message=${message}`, '--', ...known]);
+    if (branch !== null && branch !== current) return await commitOnto(folder, known, message, branch);
+    if (known.length > 0) await git(folder, ['add', '--all', '--', ...known]);
+    // What was moved away may be known to the last commit alone.
+    const changed = await filtered(paths, async (path) => (await statusOf(folder, path)) !== '');
+    // Nothing is left to do where a commit that was cut short had come through.
+    if (changed.length > 0) await git(folder, ['commit', '--quiet', `--message=${message}`, '--', ...changed]);
     const sha = await git(folder, ['rev-parse', 'HEAD']);
     return { ok: true, sha, branch: await git(folder, ['rev-parse', '--abbrev-ref', 'HEAD']) };
   } catch (error) {
@@ -59,31 +68,44 @@ export async function commitPaths(
   }
 }
 
-/** Those that are there, or that git knows of: what was moved away before git saw it is neither. */
-async function knownPaths(folder: string, paths: readonly string[]): Promise<string[]> {
-  const known: string[] = [];
-  for (const path of paths) {
-    if (existsSync(join(folder, path)) || (await git(folder, ['ls-files', '--', path])) !== '') known.push(path);
-  }
-  return known;
+/** Those that are there, or that the index knows. */
+function knownPaths(folder: string, paths: readonly string[]): Promise<string[]> {
+  return filtered(
+    paths,
+    async (path) => existsSync(join(folder, path)) || (await git(folder, ['ls-files', '--', path])) !== '',
+  );
+}
+
+function statusOf(folder: string, path: string): Promise<string> {
+  return git(folder, ['status', '--porcelain', '--', path]);
+}
+
+async function filtered(paths: readonly string[], isWanted: (path: string) => Promise<boolean>): Promise<string[]> {
+  const wanted: string[] = [];
+  for (const path of paths) if (await isWanted(path)) wanted.push(path);
+  return wanted;
 }
 
 /** By an index of its own, so that nothing is checked out. */
 async function commitOnto(folder: string, paths: readonly string[], message: string, branch: string): Promise<Commit> {
   await git(folder, ['check-ref-format', '--branch', branch]);
+  const worktrees = await git(folder, ['worktree', 'list', '--porcelain']);
+  if (worktrees.split('\n').includes(`branch refs/heads/${branch}`)) {
+    throw new Error(`the branch ${branch} is checked out in another worktree`);
+  }
   const gitFolder = await git(folder, ['rev-parse', '--absolute-git-dir']);
   const index = join(gitFolder, `pawl-${randomBytes(6).toString('hex')}.index`);
   const own = { GIT_INDEX_FILE: index };
   const ref = `refs/heads/${branch}`;
   try {
-    const parent = await git(folder, ['rev-parse', '--verify', '--quiet', ref]).catch(() =>
-      git(folder, ['rev-parse', '--verify', 'HEAD']),
-    );
+    const before = await git(folder, ['rev-parse', '--verify', '--quiet', ref]).catch(() => null);
+    const parent = before ?? (await git(folder, ['rev-parse', '--verify', 'HEAD']));
     await git(folder, ['read-tree', parent], own);
     await git(folder, ['add', '--all', '--', ...paths], own);
     const tree = await git(folder, ['write-tree'], own);
     const sha = await git(folder, ['commit-tree', tree, '-p', parent, '-m', message], own);
-    await git(folder, ['update-ref', ref, sha]);
+    // Only if nobody has moved it meanwhile.
+    await git(folder, ['update-ref', ref, sha, before ?? '0'.repeat(sha.length)]);
     return { ok: true, sha, branch };
   } finally {
     rmSync(index, { force: true });

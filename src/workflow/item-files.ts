@@ -29,7 +29,7 @@ export function itemFiles(layout: KindLayout, item: WorkItem, facts: ItemFacts):
 
 function reportText(layout: KindLayout, item: WorkItem, { id, createdAt, duplicates, extra }: ItemFacts): string {
   const { title, component, priority, description, evidence, metadata } = item;
-  const report = {
+  const core = {
     [layout.idField]: id,
     title,
     component,
@@ -38,7 +38,12 @@ function reportText(layout: KindLayout, item: WorkItem, { id, createdAt, duplica
     created_date: createdAt,
     updated_date: createdAt,
     description,
+  };
+  // What the creator says of its own never stands in the place of what Pawl says; the core comes first for the reader.
+  const report = {
+    ...core,
     ...metadata,
+    ...core,
     evidence,
     ...(duplicates.length > 0 && { possible_duplicates: duplicates.map((duplicate) => duplicate.id) }),
     ...extra,

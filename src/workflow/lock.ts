@@ -14,6 +14,15 @@ type LockName = 'items' | 'run';
  * lets it go when the process ends, however it ends.
  */
 async function tryLock(backlog: string, name: LockName): Promise<Lock | { holder: string }> {
+  try {
+    return await exclusiveLock(backlog, name);
+  } catch (error) {
+    const message = `backlog is ${backlog}, which cannot be locked: ${messageOf(error)}.`;
+    throw new PawlError('backlog_failed', message, { cause: error });
+  }
+}
+
+async function exclusiveLock(backlog: string, name: LockName): Promise<Lock | { holder: string }> {
   const { DatabaseSync } = await import('node:sqlite');
   const folder = join(backlog, 'agent_runs', '.locks');
   mkdirSync(folder, { recursive: true });
@@ -22,12 +31,12 @@ async function tryLock(backlog: string, name: LockName): Promise<Lock | { holder
   const told = join(folder, `${name}.holder`);
   try {
     database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+    writeFileSync(told, `process ${process.pid}, since ${new Date().toISOString()}\n`);
   } catch (error) {
     database.close();
     if (!messageOf(error).includes('locked')) throw error;
     return { holder: readIfThere(told)?.trim() ?? 'a process that has not said which' };
   }
-  writeFileSync(told, `process ${process.pid}, since ${new Date().toISOString()}\n`);
   return { release: () => database.close() };
 }
 

@@ -60,6 +60,7 @@ export function sessionReportText(
           ({ id, phase, slugs, message }) => `| ${id} | failed in ${phase} | ${cell([...slugs, message])} |`,
         ),
         ...setAside.map((id) => `| ${id} | set aside | waits for a person |`),
+        ...underWay(state).map((id) => `| ${id} | under way when the run ended | |`),
       ].join('\n'),
     ],
     ['## Issues Created', created.length === 0 ? 'None.' : createdList(created)],
@@ -89,6 +90,12 @@ export type BacklogCount = {
 
 function outcome({ early_exit_triggered: early, early_exit_reason: reason, iteration_count: taken }: RunState): string {
   return early ? `The run exited early: ${reason}.` : `The run came to its end after ${counted(taken, 'item')}.`;
+}
+
+/** The item that was neither done nor failed nor set aside when the run ended. */
+function underWay({ current_item: id, succeeded, failures, set_aside: setAside }: RunState): string[] {
+  const settled = [...succeeded, ...setAside, ...failures.map((failure) => failure.id)];
+  return id === null || settled.includes(id) ? [] : [id];
 }
 
 function createdList(created: readonly CreatedItem[]): string {

@@ -40,15 +40,20 @@ export class RunFolder {
     }
   }
 
-  /** Items that agents of the run have created by themselves belong to it too. */
-  createdByAgents(state: RunState, known: readonly CreatedItem[], outcome: EndingOutcome): void {
+  /** Items that were created while the run was at work, by its agents most likely: they belong to it too. */
+  appeared(state: RunState): CreatedItem[] {
+    const text = readIfThere(join(this.of(state), marksFile));
+    const marks: Marks = JSON.parse(text ?? '{}');
+    return createdSince(this.backlog, marks);
+  }
+
+  /** The same, for those that nobody has named yet. */
+  nameAppeared(state: RunState, outcome: EndingOutcome): void {
     try {
-      const text = readIfThere(join(this.of(state), marksFile));
-      if (text === null) return;
-      const marks: Marks = JSON.parse(text);
-      outcome.created.push(...createdSince(this.backlog, marks, known));
+      const known = new Set([...state.created, ...outcome.created].map(({ id }) => id));
+      outcome.created.push(...this.appeared(state).filter(({ id }) => !known.has(id)));
     } catch (error) {
-      outcome.problems.push(`Which items the agents have created could not be found out: ${messageOf(error)}`);
+      outcome.problems.push(`Which items were created meanwhile could not be found out: ${messageOf(error)}`);
     }
   }
 

@@ -16,6 +16,7 @@ import { Host } from '../host/host.ts';
 import { type DriverOwner, MemoryDriver } from '../host/memory.ts';
 import type { EventListener } from '../observe/events.ts';
 import { defaultLogger, type Logger } from '../observe/log.ts';
+import { redact } from '../observe/redact.ts';
 import type { SessionResult } from '../session.ts';
 import { isAgent } from '../session-input.ts';
 import { isEmitter, noClock } from '../start-session.ts';
@@ -73,6 +74,12 @@ const limitsSchema = z.strictObject({
 const aFunction = z.custom<(...args: never[]) => unknown>((value) => typeof value === 'function', {
   error: 'a function is allowed',
 });
+function hasMethods(value: unknown, ...names: string[]): boolean {
+  return (
+    typeof value === 'object' && value !== null && names.every((name) => typeof Reflect.get(value, name) === 'function')
+  );
+}
+
 const optionsSchema = z.strictObject({
   backlog: z.unknown(),
   agents: z.strictObject(
@@ -87,12 +94,14 @@ const optionsSchema = z.strictObject({
   ),
   limits: z.unknown().optional(),
   signal: z.instanceof(AbortSignal, { error: 'an AbortSignal is allowed' }).optional(),
-  logger: z.unknown().optional(),
+  logger: z
+    .custom<Logger>((value) => hasMethods(value, 'info', 'warn', 'error'), { error: 'a pino logger is allowed' })
+    .optional(),
   onEvent: aFunction.optional(),
   onSessionEvent: aFunction.optional(),
   approve: aFunction.optional(),
   inspect: aFunction.optional(),
-  clock: z.unknown().optional(),
+  clock: z.custom<Clock>((value) => hasMethods(value, 'now', 'sleepUntil'), { error: 'a clock is allowed' }).optional(),
   random: aFunction.optional(),
 });
 
@@ -196,7 +205,12 @@ class RunningWorkflow implements DriverOwner<WorkflowAbort> {
   }
 
   chance(): number {
-    return (this.options.random ?? Math.random)();
+    try {
+      return (this.options.random ?? Math.random)();
+    } catch (error) {
+      this.observerBroke('random', error);
+      return 0.5;
+    }
   }
 
   command(event: WorkflowAbort): void {
@@ -206,7 +220,7 @@ class RunningWorkflow implements DriverOwner<WorkflowAbort> {
   delivering(): void {}
 
   describeDefect(error: unknown): string {
-    return messageOf(error);
+    return redact(messageOf(error));
   }
 
   late(): void {}
@@ -223,18 +237,26 @@ class RunningWorkflow implements DriverOwner<WorkflowAbort> {
       return;
     }
     const { run } = this.actor.getSnapshot().context;
-    logFact(this.logger, run, emitted);
+    this.observe('logger', () => logFact(this.logger, run, emitted));
     this.observe('onEvent', () => this.options.onEvent?.({ ...emitted, run, at: this.clock.now() }));
   }
 
   /** An observer that throws is told once, and breaks nothing. */
   private observe(name: string, tell: () => unknown): void {
     try {
-      tell();
+      const told: unknown = tell();
+      if (told instanceof Promise) told.catch((error) => this.observerBroke(name, error));
     } catch (error) {
-      if (!this.observerFailed) this.logger.warn({ event: 'observer.failed', name, message: messageOf(error) });
-      this.observerFailed = true;
+      this.observerBroke(name, error);
     }
+  }
+
+  private observerBroke(name: string, error: unknown): void {
+    if (this.observerFailed) return;
+    this.observerFailed = true;
+    const line = { event: 'observer.failed', name, message: messageOf(error) };
+    if (name === 'logger') defaultLogger().warn(line);
+    else this.observe('logger', () => this.logger.warn(line));
   }
 
   private spend({ counters }: SessionResult): void {

@@ -1,4 +1,4 @@
-import { renameSync } from 'node:fs';
+import { renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { phases, type RunState, slugs } from '../../machines/index.ts';
@@ -69,19 +69,32 @@ const schema = z.looseObject({
   created: z.array(created).default([]),
 });
 
-/** `ended`: the last run came to its end, or there was none, or the file is of another tool that has the same fields. */
-export type FoundState = { kind: 'ended' } | { kind: 'died'; state: RunState } | { kind: 'corrupt'; message: string };
+const ends: readonly string[] = ['completed', 'exitedEarly'] satisfies RunState['current_phase'][];
+
+/** `ended`: the last run came to its end, or there was none. `foreign`: the file is of another tool that has the same fields. */
+export type FoundState =
+  | { kind: 'ended' }
+  | { kind: 'foreign' }
+  | { kind: 'died'; state: RunState }
+  | { kind: 'corrupt'; message: string };
 
 export function readState(backlog: string): FoundState {
-  const text = readIfThere(join(backlog, stateFile));
+  const path = join(backlog, stateFile);
+  const corrupt = (why: string): FoundState => ({ kind: 'corrupt', message: `${stateFile} is corrupt: ${why}` });
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return corrupt('it is a folder');
+  const text = readIfThere(path);
   if (text === null) return { kind: 'ended' };
   const found = parsed(text);
-  if (typeof found === 'string') return { kind: 'corrupt', message: `${stateFile} is corrupt: ${found}` };
+  if (typeof found === 'string') return corrupt(found);
   const { run } = found;
   const died = phase.safeParse(found.current_phase);
-  if (run === undefined || !died.success) return { kind: 'ended' };
+  if (run === undefined) return { kind: 'foreign' };
+  if (ends.includes(found.current_phase)) return { kind: 'ended' };
+  if (!died.success) return corrupt(`current_phase is ${found.current_phase}`);
   const last_failures = found.failures.map(({ id }) => id);
-  return { kind: 'died', state: { ...found, run, last_failures, current_phase: died.data } };
+  // What is counted must be there to be shown.
+  const failure_count = Math.min(found.failure_count, found.failures.length);
+  return { kind: 'died', state: { ...found, run, last_failures, failure_count, current_phase: died.data } };
 }
 
 function parsed(text: string): z.infer<typeof schema> | string {
@@ -100,9 +113,9 @@ export function writeState(backlog: string, state: RunState): void {
   writeAtomically(join(backlog, stateFile), `${JSON.stringify(state, null, 2)}\n`);
 }
 
-/** A corrupt state file is kept, and never overwritten (W-4). Gives its new name. */
+/** A state file that cannot be gone on from is kept, and never overwritten (W-4). Gives its new name. */
 export function keepAside(backlog: string): string {
-  const kept = `${stateFile}.corrupt-${timestamp(new Date())}`;
+  const kept = `${stateFile}.kept-${timestamp(new Date())}`;
   renameSync(join(backlog, stateFile), join(backlog, kept));
   return kept;
 }

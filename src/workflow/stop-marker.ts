@@ -4,7 +4,7 @@ export type StopRequest = { request: string; component: string | null };
 /** A line that starts with STOP in capitals, whatever Markdown is around it. Quoted lines are somebody else's words. */
 const marker = /^[\s#*_-]*STOP(?![A-Za-z0-9_])[*_]*[\s:.,!–—-]*(.*)$/u;
 const heading = /^#{1,6}\s/;
-const component = /^[\s*_-]*component[*_]*\s*:[*_\s]*(.+?)[*_\s]*$/i;
+const component = /^[\s*_-]*component[*_]*\s*:[*_]*(.*?)[*_\s]*$/i;
 
 /**
  * The first STOP in `text`, or null. What follows it on its line is the request; where nothing does, the lines up to the next
@@ -29,5 +29,5 @@ function requestFrom(sameLine: string, after: readonly string[]): StopRequest {
   const named = below.flatMap((line) => component.exec(line)?.[1] ?? []);
   const words = below.filter((line) => !component.test(line));
   const request = [sameLine.trim(), ...words].join('\n').trim();
-  return { request, component: named[0] ?? null };
+  return { request, component: named.map((name) => name.trim()).find((name) => name !== '') ?? null };
 }

@@ -13,7 +13,7 @@ export type SummaryRow = {
 
 const columns = ['ID', 'Title', 'Priority', 'Status', 'Component', 'Folder'];
 
-/** Adds an item to the summary of its kind: below the first table that has ids, or in a table of its own at the end. */
+/** Adds an item to the summary of its kind: below the first table of items, or in a table of its own at the end. */
 export function addToSummary(backlog: string, layout: KindLayout, row: SummaryRow): void {
   const path = join(backlog, layout.summaryFile);
   const lines = (readIfThere(path) ?? `# ${layout.summaryTitle}\n`).split('\n');
@@ -22,7 +22,8 @@ export function addToSummary(backlog: string, layout: KindLayout, row: SummaryRo
     while (lines.at(-1) === '') lines.pop();
     lines.push('', line(columns), line(columns.map(() => '---')), line(columns.map((name) => cellFor(name, row))), '');
   } else {
-    lines.splice(table.end, 0, line(table.columns.map((name) => cellFor(name, row))));
+    const end = lines[table.start - 1]?.endsWith('\r') ? '\r' : '';
+    lines.splice(table.end, 0, `${line(table.columns.map((name) => cellFor(name, row)))}${end}`);
   }
   writeAtomically(path, lines.join('\n'));
 }
@@ -39,7 +40,10 @@ export function updateSummary(backlog: string, layout: KindLayout, id: string, c
   );
   const row = cells(lines[at] ?? '');
   if (at === -1) return false;
-  lines[at] = line(table.columns.map((name, index) => changedCell(name, change) ?? row[index] ?? ''));
+  const end = lines[at]?.endsWith('\r') ? '\r' : '';
+  // What stands beyond the columns is kept too.
+  const changed = row.map((cell, index) => changedCell(table.columns[index] ?? '', change) ?? cell);
+  lines[at] = `${line(changed)}${end}`;
   writeAtomically(path, lines.join('\n'));
   return true;
 }
@@ -50,7 +54,13 @@ function idTable(lines: readonly string[]): Table | null {
   for (const [index, text] of lines.entries()) {
     const head = cells(text);
     const id = head.findIndex((name) => /^(id|bug|feature|action)( ?id)?$/i.test(name));
-    if (id === -1 || !/^\s*\|?[\s:|-]+\|?\s*$/.test(lines[index + 1] ?? '')) continue;
+    // A table of ids and nothing that an item has is about something else.
+    if (
+      id === -1 ||
+      !head.some((name) => /^(title|name|summary|status|priority)$/i.test(name)) ||
+      !/^\s*\|?[\s:|-]+\|?\s*$/.test(lines[index + 1] ?? '')
+    )
+      continue;
     let end = index + 2;
     while (cells(lines[end] ?? '').length > 0) end += 1;
     return { columns: head, id, start: index + 2, end };

@@ -5,7 +5,7 @@ const words = z.string({ error: 'a text is allowed' });
 const blank = 'a text that is not blank is allowed';
 const text = words.refine((value) => value.trim() !== '', { error: blank });
 const titleRule = 'one line of 1 to 200 characters is allowed';
-const title = words.refine((value) => value.trim() !== '' && value.length <= 200 && !/[\r\n]/.test(value), {
+const title = words.refine((value) => value.trim() !== '' && value.length <= 200 && !/\p{Cc}/u.test(value), {
   error: titleRule,
 });
 const listOfTexts = z.array(text, { error: 'a list of texts is allowed' });

@@ -54,31 +54,39 @@ type OwnFacts = {
 };
 
 /** The same for a checked item, with what a run knows of it. */
-export function writeWorkItem(backlog: string, item: WorkItem, { extra, prompt }: OwnFacts): Promise<WorkItemResult> {
+export async function writeWorkItem(backlog: string, item: WorkItem, facts: OwnFacts): Promise<WorkItemResult> {
+  try {
+    return await whileLocked(backlog, () => writeAlone(backlog, item, facts));
+  } catch (error) {
+    if (error instanceof PawlError) throw error;
+    const message = `${item.title} could not be written: ${messageOf(error)}`;
+    throw new PawlError('backlog_failed', message, { cause: error });
+  }
+}
+
+async function writeAlone(backlog: string, item: WorkItem, { extra, prompt }: OwnFacts): Promise<WorkItemResult> {
   const { duplicate_threshold: threshold } = readConfig(backlog);
-  return whileLocked(backlog, async () => {
-    const { title, component, priority } = item;
-    const duplicates = similarItems(readBacklog(backlog).items, item, threshold);
-    if (duplicates.length > 0 && item.on_duplicate === 'refuse') {
-      return { created: false, id: null, title, folder: null, duplicates, commit: null };
-    }
-    const layout = layoutOf(item.item_type);
-    const id = nextId(backlog, layout);
-    const folder = `${layout.folder}/${[id, slugOf(title)].filter((part) => part !== '').join('-')}`;
-    const createdAt = new Date().toISOString();
-    const facts = { id, createdAt, duplicates, extra, prompt: prompt === null ? null : prompt(id) };
-    try {
-      writeFolder(join(backlog, folder), itemFiles(layout, item, facts));
-      addToSummary(backlog, layout, { id, title, priority, status: 'new', component, folder });
-    } catch (error) {
-      rmSync(join(backlog, folder), { recursive: true, force: true });
-      throw new PawlError('backlog_failed', `${folder} could not be written: ${messageOf(error)}`, { cause: error });
-    }
-    const commit = item.auto_commit
-      ? await commitPaths(backlog, [folder, layout.summaryFile], `Add ${id}: ${title}`, item.branch_name ?? null)
-      : null;
-    return { created: true, id, title, folder, duplicates, commit };
-  });
+  const { title, component, priority } = item;
+  const duplicates = similarItems(readBacklog(backlog).items, item, threshold);
+  if (duplicates.length > 0 && item.on_duplicate === 'refuse') {
+    return { created: false, id: null, title, folder: null, duplicates, commit: null };
+  }
+  const layout = layoutOf(item.item_type);
+  const id = nextId(backlog, layout);
+  const folder = `${layout.folder}/${[id, slugOf(title)].filter((part) => part !== '').join('-')}`;
+  const createdAt = new Date().toISOString();
+  const facts = { id, createdAt, duplicates, extra, prompt: prompt === null ? null : prompt(id) };
+  writeFolder(join(backlog, folder), itemFiles(layout, item, facts));
+  try {
+    addToSummary(backlog, layout, { id, title, priority, status: 'new', component, folder });
+  } catch (error) {
+    rmSync(join(backlog, folder), { recursive: true, force: true });
+    throw error;
+  }
+  const commit = item.auto_commit
+    ? await commitPaths(backlog, [folder, layout.summaryFile], `Add ${id}: ${title}`, item.branch_name ?? null)
+    : null;
+  return { created: true, id, title, folder, duplicates, commit };
 }
 
 function similarItems(items: readonly BacklogItem[], item: WorkItem, threshold: number): Duplicate[] {
@@ -102,7 +110,8 @@ function nextId(backlog: string, { folder, prefix }: KindLayout): string {
 export function highestNumber(backlog: string, folder: string, prefix: string): number {
   const names = [folder, ...restingFolders].flatMap((place) => foldersIn(join(backlog, place)));
   const ids = names.map(idOf).filter((id) => id.startsWith(`${prefix}-`));
-  return Math.max(0, ...ids.map(numberOf));
+  // A number that cannot be counted on from is no number of ours.
+  return Math.max(0, ...ids.map(numberOf).filter(Number.isSafeInteger));
 }
 
 const slugLength = 40;

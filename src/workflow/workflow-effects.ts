@@ -5,6 +5,7 @@ import type {
   RunState,
   ScanOutcome,
   SessionEffectKinds,
+  StopMarker,
   WorkflowEffectKinds,
 } from '../../machines/index.ts';
 import type { Agent } from '../agent-definition.ts';
@@ -12,6 +13,7 @@ import { messageOf, shown } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Perform } from '../host/memory.ts';
 import {
+  fieldsOf,
   type NamedAgent,
   type Sessions,
   spoken,
@@ -20,7 +22,7 @@ import {
   wasAborted,
   work,
 } from './agents.ts';
-import { type BacklogItem, readBacklog, refOf, stopMarkers } from './backlog.ts';
+import { type BacklogItem, folderOf, readBacklog, refOf, stopMarkers } from './backlog.ts';
 import { EndingEffects } from './ending-effects.ts';
 import { archiveItem, setItemAside } from './filing.ts';
 import { scanPrompt, workPrompt } from './prompts.ts';
@@ -105,10 +107,13 @@ export class RunEffects {
       if (found.kind === 'corrupt') {
         return { kind: 'corrupt', message: `${found.message}. It is kept as ${keepAside(backlog)}.` };
       }
-      if (found.kind === 'ended') return { kind: 'fresh' };
-      const item = this.itemOf(found.state.current_item);
-      if (found.state.current_phase === 'archiving' && item !== null) await archiveItem(backlog, item);
-      return { kind: 'crashed', state: found.state, item: item === null ? null : refOf(item) };
+      if (found.kind === 'foreign')
+        this.notes.push(`A state file of another tool was there; it is kept as ${keepAside(backlog)}.`);
+      if (found.kind !== 'died') return { kind: 'fresh' };
+      const { state } = found;
+      const item = this.itemOf(state.current_item);
+      const problem = state.current_phase === 'archiving' ? await this.archivedToTheEnd(state.current_item) : null;
+      return { kind: 'crashed', state, item: item === null ? null : refOf(item), problem };
     } catch (error) {
       return { kind: 'critical', message: messageOf(error) };
     }
@@ -119,8 +124,9 @@ export class RunEffects {
     try {
       this.folder.begin(state);
       const { items } = readBacklog(backlog);
-      const refs = (await this.ordered(items, state)).map(refOf);
-      return { ok: true, items: refs, stops: stopMarkers(backlog, state.run, refs) };
+      const stops = stopMarkers(backlog, state.run, items);
+      const appeared = this.folder.appeared(state);
+      return { ok: true, items: (await this.ordered(items, state)).map(refOf), stops, appeared };
     } catch (error) {
       return { ok: false, message: messageOf(error) };
     }
@@ -140,20 +146,45 @@ export class RunEffects {
       const prompt = workPrompt(backlog, found, phase);
       const task = { phase, item: found, folder: join(backlog, found.folder), prompt, signal: sessions.signal };
       const outcome = await work(agent, task, { ...sessions, folder: this.folder.of(state) });
-      return { ...outcome, stops: stopMarkers(backlog, state.run, readBacklog(backlog).items.map(refOf)) };
+      return { ...outcome, stops: this.stops(state) };
     } catch (error) {
       return { ...nothing, verdict: 'critical', message: messageOf(error) };
     }
   }
 
   private async archive({ state, item }: ItemStep): Outcome<'archive'> {
-    return this.filed(state, item.id, (found) => archiveItem(this.parts.backlog, found));
+    try {
+      this.folder.begin(state);
+      return await archiveItem(this.parts.backlog, item.folder);
+    } catch (error) {
+      return { ok: false, message: messageOf(error) };
+    }
   }
 
   private async setAside({ state, item, draft, needs }: Kinds['setAside']['request']): Outcome<'setAside'> {
-    return this.filed(state, item.id, (found) =>
-      setItemAside(this.parts.backlog, found, { draft, needs, run: state.run }),
-    );
+    try {
+      this.folder.begin(state);
+      const blocked = { draft, needs, run: state.run, id: item.id };
+      const { action, problems } = await setItemAside(this.parts.backlog, this.itemOf(item.id), blocked);
+      this.notes.push(...problems);
+      return { ok: true, created: [action] };
+    } catch (error) {
+      // What a person has to do is not lost with the file that it should have stood in.
+      return { ok: false, message: `${messageOf(error)}; ${item.id} is blocked: ${needs}` };
+    }
+  }
+
+  /** What was left of putting an item away when the process died; why it could not be done, or null. */
+  private async archivedToTheEnd(id: string | null): Promise<string | null> {
+    const folder = id === null ? null : folderOf(this.parts.backlog, id);
+    if (folder === null) return `${id} is gone`;
+    const outcome = await archiveItem(this.parts.backlog, folder);
+    return outcome.ok ? null : outcome.message;
+  }
+
+  private stops({ run }: RunState): StopMarker[] {
+    const { items, done } = readBacklog(this.parts.backlog);
+    return stopMarkers(this.parts.backlog, run, [...items, ...done]);
   }
 
   private async wait(
@@ -164,23 +195,10 @@ export class RunEffects {
     return {};
   }
 
+  /** An item of the open folders; agents may have marked it as done by themselves. */
   private itemOf(id: string | null): BacklogItem | null {
-    return readBacklog(this.parts.backlog).items.find((item) => item.id === id) ?? null;
-  }
-
-  private async filed(
-    state: RunState,
-    id: string,
-    file: (item: BacklogItem) => Outcome<'archive'>,
-  ): Outcome<'archive'> {
-    try {
-      this.folder.begin(state);
-      const found = this.itemOf(id);
-      // Somebody else has put it away.
-      return found === null ? { ok: true, created: [] } : await file(found);
-    } catch (error) {
-      return { ok: false, message: messageOf(error) };
-    }
+    const { items, done } = readBacklog(this.parts.backlog);
+    return [...items, ...done].find((item) => item.id === id) ?? null;
   }
 
   /** The scan agent is asked when there is an item that it has not seen. */
@@ -210,7 +228,7 @@ export class RunEffects {
           ? await unlessAborted(this.parts.sessions.signal, () => scan(items))
           : await spoken(scan, 'scan', scanPrompt(items), { ...this.parts.sessions, folder: this.folder.of(state) });
       if (answer === wasAborted) return [];
-      const order: unknown = typeof answer === 'object' && 'order' in answer ? answer.order : answer;
+      const order: unknown = Array.isArray(answer) ? answer : fieldsOf(answer)?.order;
       if (!Array.isArray(order)) return problem(shown(order));
       const known = order.filter((id) => items.some((item) => item.id === id));
       return known.length === 0 && items.length > 0 ? problem(shown(order)) : [...new Set<string>(known)];

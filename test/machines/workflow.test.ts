@@ -97,7 +97,7 @@ describe('W-1: which item is next, and what came of it', () => {
       chance: 0.5,
     });
     const known = { id: 'BUG-003', title: '', folder: '', isNew: true, why: '' };
-    const scan = { ok: true as const, items: all, stops: [stop] };
+    const scan = { ok: true as const, items: all, stops: [stop], appeared: [] };
     const refused = { ok: false as const, message: 'no' };
     const under = { item: item(3), iteration: 2, tries: 2 };
     return expectGolden('items.txt', {
@@ -112,8 +112,11 @@ describe('W-1: which item is next, and what came of it', () => {
         items.itemRemains(context(), { ...scan, items: [] }),
         items.itemRemains(context(), refused),
       ],
-      'after a scan': [items.afterScan(scan), items.afterScan(refused)],
-      'the fact of a scan': [items.scanFact(scan), items.scanFact(refused)],
+      'after a scan': [items.afterScan(context(), { ...scan, appeared: [known] }), items.afterScan(context(), refused)],
+      'the fact of a scan': [
+        items.scanFacts(context({ created: [known] }), { ...scan, appeared: [known, { ...known, id: 'BUG-077' }] }),
+        items.scanFacts(context(), refused),
+      ],
       taken: items.withItem(context({ tried: ['BUG-009'], iteration: 1, tries: 3 }), scan),
       'nothing to take': [items.withItem(context(), { ...scan, items: [] }), items.withItem(context(), refused)],
       inputs: [
@@ -135,6 +138,9 @@ describe('W-1: which item is next, and what came of it', () => {
           failures: [failure(1)],
         }),
       ),
+      'succeeded, with a STOP': items.succeeded(
+        context({ ...under, stops: [stop, { ...stop, item: 'BUG-003', file: 'bugs/BUG-003/comments.md' }] }),
+      ).stops,
       succeeded: items.succeeded(context({ ...under, succeeded: ['BUG-001'], failureCount: 2 })),
       'set aside': items.itemSetAside(context({ ...under, setAside: ['BUG-001'] })),
       'tried again': [1, 2, 3, 4].map((tries) => {
@@ -186,6 +192,7 @@ describe('W-1 W-3 W-4: how a run ends, and is continued', () => {
         kind: 'crashed',
         state: diedIn(phase, { failure_count: 1, incidents: [incidents.stop as Incident] }),
         item: there ? item(1) : null,
+        problem: null,
       });
     return expectGolden('run.txt', {
       fresh: run.freshRun({ run: 'now', limits, tests: false }),
@@ -197,13 +204,19 @@ describe('W-1 W-3 W-4: how a run ends, and is continued', () => {
       ],
       'a crash does not end it': [
         run.runIsOver(context({ incidents: [incidents.crash as Incident] })),
-        ending.exitsEarly(context({ incidents: [incidents.crash as Incident] })),
+        run.exitsEarly(context({ incidents: [incidents.crash as Incident] })),
       ],
       reasons: [run.exitReason(over), run.exitReason({ ...over, abortReason: 'enough' }), run.exitReason(context())],
       'died in processing': crashed('processing'),
       'died in testing, and the item is gone': crashed('testing', false).facts,
       'died in setting aside': crashed('settingAside').facts,
       'died in archiving': crashed('archiving'),
+      'died in archiving, for good': run.restored(context(), {
+        kind: 'crashed',
+        state: diedIn('archiving'),
+        item: null,
+        problem: 'no access',
+      }),
       'died in capturing': crashed('capturing').facts,
       'died at the very end': crashed('completed').change.incidents,
       'died after an early exit': crashed('exitedEarly').change.incidents,
@@ -214,9 +227,9 @@ describe('W-1 W-3 W-4: how a run ends, and is continued', () => {
         ending.stopRequested({ ...busy, stops: [stop] }),
         ending.criticalErrorRaised(busy),
         ending.criticalErrorRaised({ ...busy, critical: { phase: 'scanning', message: 'no' } }),
-        ending.exitsEarly(busy),
-        ending.exitsEarly({ ...busy, abortReason: 'enough' }),
-        ending.exitsEarly(over),
+        run.exitsEarly(busy),
+        run.exitsEarly({ ...busy, abortReason: 'enough' }),
+        run.exitsEarly(over),
       ],
       'nothing new': ending.newIncidents(busy),
       'everything at once': ending.newIncidents({

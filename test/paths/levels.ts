@@ -430,17 +430,34 @@ export function workflowWalk(over: Partial<WorkflowLimits> = {}, tests = true): 
       case 'restoring':
         return all('restore', [
           delivered({ kind: 'fresh' }),
-          delivered({ kind: 'crashed', state: diedIn('processing'), item: item(1) }),
-          delivered({ kind: 'crashed', state: diedIn('archiving', { failure_count: failures }), item: null }),
-          delivered({ kind: 'crashed', state: diedIn('testing', { failure_count: failures }), item: item(1) }),
+          delivered({ kind: 'crashed', state: diedIn('processing'), item: item(1), problem: null }),
+          delivered({
+            kind: 'crashed',
+            state: diedIn('archiving', { failure_count: failures }),
+            item: null,
+            problem: null,
+          }),
+          delivered({ kind: 'crashed', state: diedIn('archiving'), item: null, problem: 'no access' }),
+          delivered({
+            kind: 'crashed',
+            state: diedIn('testing', { failure_count: failures }),
+            item: item(1),
+            problem: null,
+          }),
           delivered({ kind: 'corrupt', message: 'not JSON' }),
           delivered({ kind: 'critical', message: 'no access' }),
         ]);
       case 'scanning':
         return all('scan', [
-          delivered({ ok: true, items: [item(1), item(2)], stops: [] }),
-          delivered({ ok: true, items: [item(1, { blocked: true }), item(3, { kind: 'human-action' })], stops: [] }),
-          delivered({ ok: true, items: [item(1)], stops: [marker] }),
+          delivered({ ok: true, items: [item(1), item(2)], stops: [], appeared: [] }),
+          delivered({ ok: true, items: [item(9), item(1)], stops: [], appeared: [known] }),
+          delivered({
+            ok: true,
+            items: [item(1, { blocked: true }), item(3, { kind: 'human-action' })],
+            stops: [],
+            appeared: [],
+          }),
+          delivered({ ok: true, items: [item(1)], stops: [marker], appeared: [] }),
           delivered({ ok: false, message: 'no access' }),
         ]);
       case 'processing':

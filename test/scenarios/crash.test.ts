@@ -72,6 +72,7 @@ describe('W-4: a run whose process was killed is continued from its state file',
     die(backlog, 'archiving');
     expect(backlog.state).toMatchObject({ current_phase: 'archiving', current_item: 'BUG-001' });
     const { result } = await goOn(backlog);
+    expect(result.incidents).toEqual([{ kind: 'crash', phase: 'archiving', item: 'BUG-001' }]);
     expect(result).toMatchObject({ status: 'completed', iterations: 5, failures: [] });
     expect(result.succeeded).toEqual(['BUG-001', 'BUG-002', 'BUG-003', 'BUG-004', 'BUG-005']);
     expect(backlog.list('completed')).toHaveLength(5);
@@ -133,7 +134,17 @@ describe('W-4: a run whose process was killed is continued from its state file',
   it('a crash that makes three failures in a row ends the run (W-1)', async () => {
     const backlog = backlogOfFive();
     die(backlog, 'processing');
-    backlog.write('.agent-state.json', JSON.stringify({ ...backlog.state, failure_count: 2 }));
+    const failed = (id: string) => ({
+      id,
+      folder: `bugs/${id}`,
+      component: null,
+      phase: 'processing',
+      slugs: [],
+      message: 'no',
+      requests: 1,
+    });
+    const failures = [failed('BUG-008'), failed('BUG-009')];
+    backlog.write('.agent-state.json', JSON.stringify({ ...backlog.state, failure_count: 2, failures }));
     const { result } = await goOn(backlog);
     expect(result).toMatchObject({ status: 'exitedEarly', iterations: 1 });
     expect(result.incidents.map(({ kind }) => kind)).toEqual(['crash', 'consecutive_failures']);

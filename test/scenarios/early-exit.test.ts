@@ -185,7 +185,7 @@ describe('test case 3: a critical error (W-1, W-2, W-4)', () => {
     backlog.write('.agent-state.json', '{"current_phase": "proc');
     const run = await runOver(backlog, { process: () => ({ status: 'succeeded' }) });
     expect(run.result).toMatchObject({ status: 'exitedEarly', iterations: 0, problems: [] });
-    const kept = backlog.list('.').find((name) => name.startsWith('.agent-state.json.corrupt-'));
+    const kept = backlog.list('.').find((name) => name.startsWith('.agent-state.json.kept-'));
     expect(backlog.read(kept ?? '')).toBe('{"current_phase": "proc');
     const [created] = run.result.created;
     const bug = backlog.json(`${created?.folder}/bug_report.json`);
