@@ -42,15 +42,19 @@ export function readBacklog(backlog: string): Backlog {
   const items: BacklogItem[] = [];
   const done: BacklogItem[] = [];
   const unreadable: Backlog['unreadable'] = [];
-  const resting = new Set(restingFolders.flatMap((folder) => foldersIn(join(backlog, folder)).map(idOf)));
+  const resting = new Map(
+    restingFolders.flatMap((place) =>
+      foldersIn(join(backlog, place)).map((name) => [idOf(name), `${place}/${name}`] as const),
+    ),
+  );
   for (const layout of layouts) {
     for (const name of foldersIn(join(backlog, layout.folder))) {
       if (!idPattern.test(name)) continue;
       const folder = `${layout.folder}/${name}`;
       try {
         const item = readItem(backlog, layout, name);
-        const twin = [...items, ...done].find(({ id }) => id === item.id);
-        if (twin !== undefined) unreadable.push({ folder, problem: `${item.id} is the id of ${twin.folder} too` });
+        const twin = [...items, ...done].find(({ id }) => id === item.id)?.folder ?? resting.get(item.id);
+        if (twin !== undefined) unreadable.push({ folder, problem: `${item.id} is the id of ${twin} too` });
         else if (isDone(item)) done.push(item);
         else items.push(item);
       } catch (error) {
@@ -58,7 +62,7 @@ export function readBacklog(backlog: string): Backlog {
       }
     }
   }
-  const finished = new Set([...resting, ...done.map(({ id }) => id)].map(plainId));
+  const finished = new Set([...resting.keys(), ...done.map(({ id }) => id)].map(plainId));
   for (const item of items) item.blocked = isBlocked(item, (id) => !finished.has(plainId(id)));
   return { items: items.toSorted(byUrgency), done, unreadable };
 }

@@ -111,6 +111,16 @@ describe('B-1 B-5 P-2 P-3 T-3: what a turn decides', () => {
     });
   });
 
+  it('P-2: which target is next', () =>
+    expectGolden('next-targets.txt', {
+      'the one that it began with': turn.nextTarget(context({ current: 1 })),
+      'the one after the failed one': turn.nextTarget(context({ last: failed() })),
+      'wrapping round': turn.nextTarget(context({ current: 1, last: failed() })),
+      remain: [turn.targetsRemain(context()), turn.targetsRemain(context({ targets: [out('one')] }))],
+      'remain, after a while': turn.targetsRemain(context({ targets: [limited('one', 61_000)] })),
+      'remain, after too long': turn.targetsRemain(context({ targets: [limited('one', 62_000)] })),
+    }));
+
   it('when it cannot go on', () =>
     expectGolden('turn-ends.txt', {
       'it can': turn.exhaustionOf(context()),
@@ -353,6 +363,8 @@ describe('C-5 F-2 F-4 T-4: what an attempt reads and says', () => {
       'text cut off': read({ reply: reply([said], 'length'), textReport: valid }),
       'text withheld': read({ reply: reply([said], 'content-filter'), textReport: valid }),
       'text broken off': read({ reply: reply([said], null), fault: fault('network'), textReport: valid }),
+      'a whole reply beside a fault': read({ reply: reply([said]), fault: fault('server'), textReport: valid }),
+      'blank reasoning': read({ reply: reply([{ ...thought, text: ' ' }]) }),
       'blank text': read({ reply: reply([{ ...said, text: ' ' }]), textReport: valid }),
       reasoning: read({ reply: reply([thought]) }),
       'a reasoning file': read({
@@ -415,6 +427,19 @@ describe('C-5 F-2 F-4 T-4: what an attempt reads and says', () => {
           answers: [answer({ executed: false, slug: 'unknown_tool' }), answer({ executed: false, slug: 'tool_limit' })],
         }),
       ),
+      'broken off, with calls that were refused': all(
+        context({
+          reading: read({ reply: reply([], null), calls: [called('a'), called('b')] }).reading,
+          answers: [
+            answer({ executed: false, slug: 'unknown_tool' }),
+            answer({ executed: false, slug: 'unknown_tool' }),
+          ],
+        }),
+      ),
+      'a rejected report': all(
+        context({ reading: read({ reply: reply([said]), textReport: invalid }).reading, answers: [] }),
+      ),
+      'no time is known': all(context({ reading: brokenReading(''), answers: [] })),
       'progress alone': all(context({ answers: [answer({ executed: false }), answer({ executed: false })] })),
       'no tokens were counted': all(
         context({ reading: { ...read({ reply: reply([]) }).reading, contextTokens: 0, usage: noUsage } }),

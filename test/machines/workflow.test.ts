@@ -53,6 +53,13 @@ const incidents: Record<string, Incident> = {
   },
   crash: { kind: 'crash', phase: 'testing', item: 'BUG-001' },
   'crash between items': { kind: 'crash', phase: 'scanning', item: null },
+  'as long as a line may be': {
+    kind: 'critical_error',
+    phase: 'scanning',
+    item: null,
+    message: ` ${'y'.repeat(120)} `,
+  },
+  'two reasons': { kind: 'consecutive_failures', failures: [failure(1, { slugs: ['text_only', 'empty_response'] })] },
   long: { kind: 'critical_error', phase: 'scanning', item: null, message: 'x'.repeat(200) },
 };
 
@@ -247,6 +254,14 @@ describe('W-1 W-3 W-4: how a run ends, and is continued', () => {
         incidents: [incidents.stop as Incident],
       }),
       'critical between items': ending.newIncidents(context({ critical: { phase: 'scanning', message: 'no' } })),
+      'the phase of a capture': ending.captureInput(over).request.state.current_phase,
+      'died in testing': crashed('testing').facts,
+      'died in archiving nothing': run.restored(context(), {
+        kind: 'crashed',
+        state: diedIn('archiving', { current_item: null }),
+        item: null,
+        problem: null,
+      }).facts,
       capture: ending
         .captureInput({ ...over, captured: 1, captures: 2 })
         .request.captures.map(({ fingerprint }) => fingerprint),

@@ -12,7 +12,8 @@ export async function expectGolden(file: string, cases: Record<string, unknown>)
   await expect(text).toMatchFileSnapshot(join(process.cwd(), 'test/machines/golden', file));
 }
 
-/** `undefined` is told from what is not there. */
+/** `undefined` is told from what is not there, and numbers that JSON does not have from null. */
 function shown(value: unknown): string {
-  return JSON.stringify(value, (_, inner) => (inner === undefined ? '(undefined)' : inner)) ?? '(undefined)';
+  const told = (inner: unknown) => inner === undefined || (typeof inner === 'number' && !Number.isFinite(inner));
+  return JSON.stringify(value, (_, inner) => (told(inner) ? `(${inner})` : inner)) ?? '(undefined)';
 }
