@@ -1,0 +1,60 @@
+import type { Survivor } from './mutants.ts';
+
+/** Mutants that change nothing that anybody could notice: where, what was changed, and why it makes no difference. */
+type Equivalent = { file?: string; original: RegExp; replacement?: RegExp; why: string };
+
+const equivalents: Equivalent[] = [
+  {
+    original: /^default:/,
+    why: 'a switch over a closed union: `satisfies never` shows that nothing else comes here',
+  },
+  {
+    file: 'attempt.rules.ts',
+    original: /^(disposition === undefined|\[\])$/,
+    why: 'what it stands for is never missing there; the type does not know that',
+  },
+  {
+    file: 'attempt.rules.ts',
+    original: /^reply !== null( && fault === null)?$/,
+    why: 'an outcome without a reply has a fault',
+  },
+  {
+    file: 'attempt.rules.ts',
+    original: /^disposition\.kind === 'refuse'$/,
+    replacement: /^true$/,
+    why: 'only a refusal has a slug to compare',
+  },
+  {
+    file: 'attempt.rules.ts',
+    original: /^''$/,
+    why: 'the words of a reading that stands for none are not read',
+  },
+  {
+    file: 'attempt.rules.ts',
+    original: /^index === null$/,
+    replacement: /^false$/,
+    why: 'no call has the index null, so that looking for it finds nothing either',
+  },
+  {
+    file: 'attempt.rules.ts',
+    original: /^verdict\?\.valid === true$/,
+    replacement: /^true$/,
+    why: 'what was accepted is valid',
+  },
+  {
+    file: 'attempt.rules.ts',
+    original: /^(outcome\.calls\[index\]\?\.\w+|call\?\.report|verdict\?\.valid|context\.reading\?\.\w+)$/,
+    why: 'it is always there; the type does not know that',
+  },
+];
+
+/** Why a mutant that survived is none; null where nobody knows. */
+export function reasonFor({ file, original, replacement }: Survivor): string | null {
+  const found = equivalents.find(
+    (one) =>
+      (one.file === undefined || file.endsWith(one.file)) &&
+      one.original.test(original) &&
+      (one.replacement?.test(replacement) ?? true),
+  );
+  return found?.why ?? null;
+}

@@ -1,0 +1,74 @@
+/** `docs/mutation.md` from Stryker's reports: `node scripts/verify/mutants.ts [report.json …]`; a later report of a file wins. */
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { reasonFor } from './equivalents.ts';
+
+type Position = { line: number; column: number };
+type Mutant = {
+  mutatorName: string;
+  replacement?: string;
+  status: string;
+  location: { start: Position; end: Position };
+};
+type Report = { files: Record<string, { source: string; mutants: Mutant[] }> };
+
+/** A mutant that no test noticed. */
+export type Survivor = { file: string; line: number; mutator: string; original: string; replacement: string };
+
+const given = process.argv.slice(2);
+const files: Report['files'] = {};
+for (const path of given.length === 0 ? ['reports/mutation.json'] : given) {
+  const report: Report = JSON.parse(readFileSync(path, 'utf8'));
+  Object.assign(files, report.files);
+}
+
+const noticed = new Set(['Killed', 'Timeout']);
+const missed = new Set(['Survived', 'NoCoverage']);
+const rows = Object.entries(files)
+  .toSorted(([one], [other]) => one.localeCompare(other))
+  .map(([file, { source, mutants }]) => ({
+    file,
+    killed: mutants.filter(({ status }) => noticed.has(status)).length,
+    survivors: mutants.filter(({ status }) => missed.has(status)).map((mutant) => survivor(file, source, mutant)),
+  }))
+  .filter(({ killed, survivors }) => killed + survivors.length > 0);
+const killed = rows.reduce((sum, row) => sum + row.killed, 0);
+const survivors = rows.flatMap((row) => row.survivors);
+const unexplained = survivors.filter((one) => reasonFor(one) === null);
+const share = (part: number, whole: number) => `${((100 * part) / whole).toFixed(1)} %`;
+const cell = (text: string) =>
+  `\`${text.replace(/\s+/g, ' ').replaceAll('|', '\\|').replaceAll('`', "'").slice(0, 90)}\``;
+
+const text = `# Mutation testing
+
+Written by \`npm run mutants\` (Stryker over \`machines/\`; rules and configurations, every operator). A mutant has to get past the golden tables of the rules and
+the walks over all paths; the scenarios over a wire, which notice more, are left out for their time.
+
+**${killed} of ${killed + survivors.length} mutants were noticed, ${share(killed, killed + survivors.length)}.** Of the others ${survivors.length - unexplained.length} are equivalent, for the reasons below.
+
+| file | noticed | of |  |
+| --- | --- | --- | --- |
+${rows.map(({ file, killed: own, survivors: left }) => `| [${file}](../${file}) | ${own} | ${own + left.length} | ${share(own, own + left.length)} |`).join('\n')}
+
+## Mutants that nothing noticed
+
+| where | what | instead | why |
+| --- | --- | --- | --- |
+${survivors.map((one) => `| ${one.file.replace('machines/', '')}:${one.line} | ${cell(one.original)} | ${cell(one.replacement)} | ${reasonFor(one) ?? '**no reason is known**'} |`).join('\n')}
+`;
+writeFileSync('docs/mutation.md', text);
+spawnSync('node_modules/.bin/biome', ['format', '--write', 'docs/mutation.md'], { stdio: 'ignore' });
+process.stdout.write(
+  `docs/mutation.md is written: ${share(killed, killed + survivors.length)} noticed, ${unexplained.length} survivors without a reason.\n`,
+);
+if (unexplained.length > 0 || killed / (killed + survivors.length) < 0.95) process.exitCode = 1;
+
+function survivor(file: string, source: string, { mutatorName, replacement = '', location }: Mutant): Survivor {
+  const { start, end } = location;
+  const lines = source.split('\n').slice(start.line - 1, end.line);
+  const last = lines.length - 1;
+  const original = lines
+    .map((line, index) => line.slice(index === 0 ? start.column - 1 : 0, index === last ? end.column - 1 : undefined))
+    .join('\n');
+  return { file, line: start.line, mutator: mutatorName, original, replacement };
+}
