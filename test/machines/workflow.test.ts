@@ -83,6 +83,8 @@ describe('W-2: what incidents become', () => {
   it('a blocked item becomes a human action', () =>
     expectGolden('blocked.txt', {
       plain: blockedDraft(item(1, { component: 'core' }), 'Buy it.\nSoon.', 'now'),
+      'with control characters': blockedDraft(item(1), 'Ring\u0007\u0007it\u0007', 'now').title,
+      'with a blank end of its line': blockedDraft(item(1), 'Buy it.  \nSoon.', 'now').title,
       'without words': blockedDraft(item(1), ' ', 'now'),
       long: blockedDraft(item(1), `${'a word '.repeat(30)}`, 'now').title,
     }));
