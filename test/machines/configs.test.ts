@@ -1,10 +1,11 @@
-import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { drawings } from '../../scripts/draw/model.ts';
+import { attemptMachine, sessionMachine, toolCallMachine, turnMachine, workflowMachine } from '../../machines/index.ts';
+import { expectGolden } from '../support/golden.ts';
 
-it.each(drawings())(
-  'the configuration of the $name machine is the one that is drawn (npm run draw)',
-  ({ name, config }) => {
-    expect(config).toEqual(JSON.parse(readFileSync(`visualizations/${name}.json`, 'utf8')));
-  },
-);
+/** States, events, targets, names, rules and descriptions: all of a configuration but its functions. */
+it('the configurations of the machines are these', async () => {
+  const machines = [sessionMachine, turnMachine, attemptMachine, toolCallMachine, workflowMachine];
+  const configs = machines.map(({ id, config }) => [id, config] as const);
+  expect(configs.map(([id]) => id)).toEqual(['session', 'turn', 'attempt', 'toolCall', 'workflow']);
+  await expectGolden('configs.txt', Object.fromEntries(configs));
+});
