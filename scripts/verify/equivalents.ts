@@ -56,6 +56,62 @@ const equivalents: Equivalent[] = [
     original: /^\/\^\[\^\/\]\+\/$/,
     why: 'the first match is at the start in either case',
   },
+  {
+    file: 'batch.ts',
+    original: /^(''|part\.type === 'text')$/,
+    why: 'all parts are texts there; the type does not know that',
+  },
+  {
+    file: 'conversation.ts',
+    original: /^clean\.slice\(0, 63\)$/,
+    why: 'no name that every object has is that long',
+  },
+  {
+    file: 'faults.ts',
+    original: /^'(rate_limited|invalid_request)'$/,
+    why: 'the slug of this fault is its own name, which comes out by the default too',
+  },
+  {
+    file: 'repair.ts',
+    original: /^\[\]$/,
+    why: 'an id that no call has is never looked for',
+  },
+  {
+    file: 'repair.ts',
+    original: /^answer\.position > position$/,
+    replacement: />=/,
+    why: 'a message is not both a call and its answer',
+  },
+  {
+    file: 'repair.ts',
+    original: /^(list\.splice.*|part\.type [!=]== 'tool-call')$/,
+    why: 'only calls have the field that is asked for beside it; what was found is there',
+  },
+  {
+    file: 'reply.ts',
+    original: /^'(file|reasoning-file|custom)'$/,
+    why: 'the part comes out by the default too',
+  },
+  {
+    file: 'targets.ts',
+    original: /^(step < targets\.length|state === undefined)$/,
+    why: 'the first one is looked at twice, with the same answer; each index has a state',
+  },
+  {
+    file: 'tool-input.ts',
+    original: /^'not JSON'$/,
+    why: 'what JSON.parse throws is an Error',
+  },
+  {
+    file: 'tool-input.ts',
+    original: /^(text\.length > 2 \* deepest|2 \* deepest)$/,
+    why: 'a shortcut: a text that is shorter cannot be that deep',
+  },
+  {
+    file: 'tool-input.ts',
+    original: /^index < json\.length$/,
+    why: 'beyond the end there is no character',
+  },
 ];
 
 /** Why a mutant that survived is none; null where nobody knows. */

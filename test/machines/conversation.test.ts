@@ -75,6 +75,7 @@ describe('C-6: messages handed in are put right', () => {
       assistant(asked('q', { providerExecuted: true }), text('or so')),
       assistant(asked('r', { providerExecuted: true })),
     ],
+    'a result beside a call of ours': [assistant(asked('a'), answered('a')), tool(answered('a', 'ours'))],
     'a result of the provider without its call': [assistant(answered('p'), text('so'))],
     'reasoning alone, and beside a call': [assistant(reasoning), assistant(reasoning, asked('a'))],
     'fields of others are kept': [
@@ -131,6 +132,7 @@ describe('C-2 C-6 P-4: what a reply leaves in the conversation', () => {
   const broken = { finishReason: null };
   const replies: Record<string, Reply> = {
     text: reply([said('Hi')]),
+    'several of each': reply([thought('h'), said('a'), thought('m'), said('b')]),
     nothing: reply([]),
     'blank text': reply([said(' ')]),
     'text, reasoning and a call': reply([thought('hm'), said('Hi'), called({ providerOptions: { p: { a: 1 } } })]),
@@ -207,6 +209,9 @@ describe('C-2 C-6 P-4: what a reply leaves in the conversation', () => {
       assistant(text('Three')),
     ]);
     expect(one).toEqual(assistant(text('One')));
+    const first: Message[] = [];
+    appendMerged(first, tool(answered('a')));
+    expect(first).toEqual([tool(answered('a'))]);
   });
 });
 
