@@ -1,4 +1,4 @@
-/** `docs/mutation.md` from Stryker's reports: `node scripts/verify/mutants.ts [report.json …]`; a later report of a file wins. */
+/** `docs/mutation.md` from Stryker's reports: `node scripts/verify/mutants.ts [report.json …]`; of a mutant the last report counts. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { reasonFor } from './equivalents.ts';
@@ -19,7 +19,16 @@ const given = process.argv.slice(2);
 const files: Report['files'] = {};
 for (const path of given.length === 0 ? ['reports/mutation.json'] : given) {
   const report: Report = JSON.parse(readFileSync(path, 'utf8'));
-  Object.assign(files, report.files);
+  for (const [file, found] of Object.entries(report.files)) {
+    const known = files[file];
+    files[file] =
+      known?.source === found.source ? { ...found, mutants: together(known.mutants, found.mutants) } : found;
+  }
+}
+
+function together(known: readonly Mutant[], more: readonly Mutant[]): Mutant[] {
+  const key = ({ location, replacement }: Mutant) => JSON.stringify([location, replacement]);
+  return [...new Map([...known, ...more].map((mutant) => [key(mutant), mutant])).values()];
 }
 
 const noticed = new Set(['Killed', 'Timeout']);
@@ -35,6 +44,7 @@ const rows = Object.entries(files)
 const killed = rows.reduce((sum, row) => sum + row.killed, 0);
 const survivors = rows.flatMap((row) => row.survivors);
 const unexplained = survivors.filter((one) => reasonFor(one) === null);
+const ignored = Object.values(files).flatMap(({ mutants }) => mutants.filter(({ status }) => status === 'Ignored'));
 const share = (part: number, whole: number) => `${((100 * part) / whole).toFixed(1)} %`;
 const cell = (text: string) =>
   `\`${text.replace(/\s+/g, ' ').replaceAll('|', '\\|').replaceAll('`', "'").slice(0, 90)}\``;
@@ -44,7 +54,7 @@ const text = `# Mutation testing
 Written by \`npm run mutants\` (Stryker over \`machines/\`; rules and configurations, every operator). A mutant has to get past the golden tables of the rules and
 the walks over all paths; the scenarios over a wire, which notice more, are left out for their time.
 
-**${killed} of ${killed + survivors.length} mutants were noticed, ${share(killed, killed + survivors.length)}.** Of the others ${survivors.length - unexplained.length} are equivalent, for the reasons below.
+**${killed} of ${killed + survivors.length} mutants were noticed, ${share(killed, killed + survivors.length)}.** Each of the others has its reason below.${ignored.length === 0 ? '' : ` ${ignored.length} in tables that are read once, when a module is loaded, were left out for their time.`}
 
 | file | noticed | of |  |
 | --- | --- | --- | --- |
