@@ -1,4 +1,4 @@
-/** `docs/mutation.md` from Stryker's reports: `node scripts/verify/mutants.ts [report.json …]`; of a mutant the last report counts. */
+/** `docs/verification-mutants.md` from Stryker's reports: `node scripts/verify/mutants.ts [report.json …]`; of a mutant the last report counts. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { reasonFor } from './equivalents.ts';
@@ -66,10 +66,10 @@ ${rows.map(({ file, killed: own, survivors: left }) => `| [${file}](../${file}) 
 | --- | --- | --- | --- |
 ${survivors.map((one) => `| ${one.file.replace('machines/', '')}:${one.line} | ${cell(one.original)} | ${cell(one.replacement)} | ${reasonFor(one) ?? '**no reason is known**'} |`).join('\n')}
 `;
-writeFileSync('docs/mutation.md', text);
-spawnSync('node_modules/.bin/biome', ['format', '--write', 'docs/mutation.md'], { stdio: 'ignore' });
+writeFileSync('docs/verification-mutants.md', text);
+spawnSync('node_modules/.bin/biome', ['format', '--write', 'docs/verification-mutants.md'], { stdio: 'ignore' });
 process.stdout.write(
-  `docs/mutation.md is written: ${share(killed, killed + survivors.length)} noticed, ${unexplained.length} survivors without a reason.\n`,
+  `docs/verification-mutants.md is written: ${share(killed, killed + survivors.length)} noticed, ${unexplained.length} survivors without a reason.\n`,
 );
 if (unexplained.length > 0 || killed / (killed + survivors.length) < 0.95) process.exitCode = 1;
 
