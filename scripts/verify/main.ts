@@ -68,7 +68,7 @@ ${table(
 All simple paths of the session: ${simple.map(([maxTurns, count]) => `${count} with maxTurns ${maxTurns}`).join(', ')}.
 
 The arrows that were taken are green in the pictures: [session](../visualizations/session.coverage.svg), [turn](../visualizations/turn.coverage.svg),
-[attempt](../visualizations/attempt.coverage.svg), [tool call](../visualizations/tool-call.coverage.svg).
+[attempt](../visualizations/attempt.coverage.svg), [tool call](../visualizations/tool-call.coverage.svg), [workflow](../visualizations/workflow.coverage.svg).
 
 ## Rules that were broken on purpose
 
