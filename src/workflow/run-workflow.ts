@@ -227,8 +227,13 @@ class RunningWorkflow implements DriverOwner<WorkflowAbort> {
 
   private listen(signal: AbortSignal): void {
     const abort = () => this.driver.command({ type: 'workflow.abort', reason: messageOf(signal.reason) });
-    if (signal.aborted) abort();
-    else signal.addEventListener('abort', abort, { once: true });
+    if (signal.aborted) {
+      abort();
+      return;
+    }
+    signal.addEventListener('abort', abort, { once: true });
+    const forget = () => signal.removeEventListener('abort', abort);
+    this.result.then(forget, forget);
   }
 
   private take(emitted: WorkflowFact | HostEvent): void {

@@ -10,6 +10,7 @@ import type { SessionResult } from '../session.ts';
  */
 export class SessionLog {
   private readonly file: number;
+  private closed = false;
   /** Why a line could not be written; null while all could. */
   problem: string | null = null;
 
@@ -26,11 +27,13 @@ export class SessionLog {
   }
 
   close(): void {
+    this.closed = true;
     closeSync(this.file);
   }
 
   private line(value: object): void {
-    if (this.problem !== null) return;
+    // What is sighted after the session's end has no place here: the number of the file may be another one's by then.
+    if (this.closed || this.problem !== null) return;
     try {
       writeSync(this.file, `${JSON.stringify(value)}\n`);
     } catch (error) {

@@ -22,7 +22,6 @@ import {
   type ModelOutcome,
   nothingSpent,
   noUsage,
-  type Reply,
   type SessionContext,
   type TurnContext,
   type TurnInput,
@@ -31,6 +30,7 @@ import {
 import * as session from '../../machines/session/session.rules.ts';
 import type { AnswerSummary } from '../../machines/tool-call/tool-call.types.ts';
 import * as turn from '../../machines/turn/turn.rules.ts';
+import { reply } from '../paths/levels.ts';
 import { expectGolden } from '../support/golden.ts';
 
 const noBudget: Budget = { requests: null, tokens: null, costUsd: null, deadlineAt: null };
@@ -310,16 +310,6 @@ describe('C-5 F-2 F-4 T-4: what an attempt reads and says', () => {
     maxToolCalls: 5,
     stopRequested: false,
   };
-  const reply = (content: Reply['content'], unified: string | null = 'stop'): Reply => ({
-    provider: 'p',
-    content,
-    finishReason: unified === null ? null : { unified, raw: unified },
-    openInputs: 0,
-    errors: [],
-    warnings: [],
-    responseId: null,
-    modelId: null,
-  });
   const outcome = (over: Partial<ModelOutcome>): ModelOutcome => ({
     reply: null,
     fault: null,

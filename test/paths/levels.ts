@@ -227,7 +227,8 @@ export const callOutputs = [
   answer(false, 'aborted'),
 ];
 
-const reply = (content: Reply['content'], reason: string | null = 'stop'): Reply => ({
+/** A reply that came whole, for the reason `reason`; null: it did not say. */
+export const reply = (content: Reply['content'], reason: string | null = 'stop'): Reply => ({
   provider: 'p',
   content,
   finishReason: reason === null ? null : { unified: reason, raw: reason },

@@ -173,6 +173,21 @@ describe('W-1: a run over a backlog', () => {
     expect(scans).toBe(1);
   });
 
+  it('inspect sees the actors of the run and of its sessions, and onSessionEvent what happens in them', async () => {
+    const backlog = new TestBacklog();
+    backlog.bug(1);
+    const agent = defineAgent({ name: 'worker', models: [rehearsalModel([report()])] });
+    const actors = new Set<string>();
+    const types: string[] = [];
+    const inspect: WorkflowOptions['inspect'] = ({ actorRef }) => {
+      if ('id' in actorRef) actors.add(String(actorRef.id));
+    };
+    const onSessionEvent = ({ type }: { type: string }) => types.push(type);
+    await runOver(backlog, { process: agent }, { inspect, onSessionEvent });
+    for (const id of ['scan', 'work', 'archive', 'turn', 'attempt', 'model']) expect(actors).toContain(id);
+    expect(types).toEqual(expect.arrayContaining(['session.started', 'report.accepted', 'session.succeeded']));
+  });
+
   it('limits: an item at most, and how many failures end a run', async () => {
     const backlog = new TestBacklog();
     backlog.bug(1);
