@@ -130,7 +130,7 @@ const equivalents: Equivalent[] = [
   {
     file: '.machine.ts',
     original: /./,
-    why: 'no equivalent: what a child or a leaf is started with, or the words of a defect; the walks silence the level below, and only the scenarios over a wire see it',
+    why: '**wants a test**: it got past the scenarios over a wire that were tried on it too',
   },
 ];
 

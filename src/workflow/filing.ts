@@ -1,7 +1,6 @@
 import { existsSync, mkdirSync, renameSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { CreatedItem, FilingOutcome, WorkItemDraft } from '../../machines/index.ts';
-import { messageOf } from '../errors.ts';
 import { type BacklogItem, idOf, numberOf } from './backlog.ts';
 import { capture } from './capture.ts';
 import { readConfig } from './config.ts';
@@ -69,7 +68,7 @@ export async function setItemAside(
   backlog: string,
   item: BacklogItem | null,
   { draft, needs, run, id }: Blocked,
-): Promise<{ action: CreatedItem; problems: string[] }> {
+): Promise<{ action: CreatedItem; note: string | null; failure: string | null }> {
   const { item: action, problem } = await capture(backlog, {
     draft,
     fingerprint: `blocked ${id} ${needs}`,
@@ -78,24 +77,23 @@ export async function setItemAside(
     prompt: null,
     again: `## Still needed by ${id}\n\nFound again in the run ${run}.`,
   });
-  const problems = problem === null ? [] : [problem];
   if (item === null) {
     return {
       action,
-      problems: [...problems, `${id} could not be read, so it is not marked as waiting for ${action.id}`],
+      note: `${id} could not be read, so it is not marked as waiting for ${action.id}`,
+      failure: problem,
     };
   }
   const { layout, report, folder } = item;
-  await whileLocked(backlog, async () => {
+  const commit = await whileLocked(backlog, async () => {
     const waitsFor = [report.blocked_by ?? []].flat().filter((other) => other !== action.id);
     changeReport(backlog, item, { status: 'blocked', blocked_by: [...waitsFor, action.id] });
     const listed = updateSummary(backlog, layout, id, { status: 'blocked' });
     addComment(backlog, folder, `## Set aside\n\nIt waits for ${action.id}, found in the run ${run}.`);
-    if (!readConfig(backlog).auto_commit) return;
-    const commit = await commitPaths(backlog, [folder, ...(listed ? [layout.summaryFile] : [])], `Set ${id} aside`);
-    if (!commit.ok) problems.push(`${id} is set aside and not committed: ${commit.message}`);
-  }).catch((error) => problems.push(`${id} could not be marked as waiting for ${action.id}: ${messageOf(error)}`));
-  return { action, problems };
+    if (!readConfig(backlog).auto_commit) return null;
+    return commitPaths(backlog, [folder, ...(listed ? [layout.summaryFile] : [])], `Set ${id} aside`);
+  });
+  return { action, note: null, failure: commit === null || commit.ok ? problem : (problem ?? commit.message) };
 }
 
 /** The highest number of each kind: what is above them later was created since. */

@@ -165,9 +165,10 @@ export class RunEffects {
     try {
       this.folder.begin(state);
       const blocked = { draft, needs, run: state.run, id: item.id };
-      const { action, problems } = await setItemAside(this.parts.backlog, this.itemOf(item.id), blocked);
-      this.notes.push(...problems);
-      return { ok: true, created: [action] };
+      const { action, note, failure } = await setItemAside(this.parts.backlog, this.itemOf(item.id), blocked);
+      if (note !== null) this.notes.push(note);
+      // A git that fails is a critical error; the action is there, and is named as one that appeared.
+      return failure === null ? { ok: true, created: [action] } : { ok: false, message: failure };
     } catch (error) {
       // What a person has to do is not lost with the file that it should have stood in.
       return { ok: false, message: `${messageOf(error)}; ${item.id} is blocked: ${needs}` };

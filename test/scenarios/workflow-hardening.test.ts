@@ -1,4 +1,4 @@
-import { mkdirSync, symlinkSync } from 'node:fs';
+import { chmodSync, mkdirSync, symlinkSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { createWorkItem, defineAgent, runWorkflow, type WorkFunction, type WorkItemInput } from '../../src/index.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
@@ -82,6 +82,16 @@ describe('W-1 W-2: items that agents change under the run', () => {
     const { result } = await runOver(backlog, { process: writing(backlog, '{"status', 'blocked') });
     expect(result.created).toMatchObject([{ id: 'ACTION-001', title: 'Unblock BUG-001: buy the licence' }]);
     expect(result.problems).toEqual(['BUG-001 could not be read, so it is not marked as waiting for ACTION-001']);
+  });
+
+  it('a git that fails while an item is set aside is a critical error, and the human action is named all the same', async () => {
+    const backlog = withBug();
+    backlog.write('.agent-config.json', '{"auto_commit": true}');
+    backlog.write('.git/hooks/pre-commit', '#!/bin/sh\necho not today >&2\nexit 1\n');
+    chmodSync(`${backlog.folder}/.git/hooks/pre-commit`, 0o755);
+    const { result } = await runOver(backlog, { process: () => ({ status: 'blocked', message: 'buy it' }) });
+    expect(result.incidents).toMatchObject([{ kind: 'critical_error', phase: 'settingAside' }]);
+    expect(result.created.map(({ id }) => id)).toEqual(expect.arrayContaining(['ACTION-001', 'BUG-002']));
   });
 
   it('items that agents create are named and not taken by the same run, so that it ends', async () => {
