@@ -4,7 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** What is quick first: most mutants do not get past the golden tables. */
 class QuickFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isSlow = ({ moduleId }: TestSpecification) => (moduleId.includes('/paths/') ? 1 : 0);
+    const isSlow = ({ moduleId }: TestSpecification) => (/\/paths\/|\/arrows\./.test(moduleId) ? 1 : 0);
     return files.toSorted((one, other) => isSlow(one) - isSlow(other));
   }
 }

@@ -13,60 +13,67 @@ import {
 } from './levels.ts';
 
 const budget = { requests: null, tokens: 50, costUsd: null, deadlineAt: null };
-/** Up to 4 x 4; small, where every mutant of the machines is walked again: what every arrow and guard needs, and no more. */
-const isSmall = process.env.PAWL_WALKS === 'small';
-const bounds = isSmall ? [1, 2] : [1, 2, 3, 4];
-const spentSoon = { ...budget, tokens: null, requests: 2 };
+const spentSoon = { ...budget, tokens: null, requests: 2, deadlineAt: 60_000 };
+const window = { windowTokens: 8_000, reserveTokens: 0 };
 
-/** How each machine is walked: the limits and the circumstances that its rules tell apart. */
-export const walks: Record<string, { machine: AnyStateMachine; walks: Walk[] }> = {
-  session: {
-    machine: sessionMachine,
-    walks: isSmall
-      ? [sessionWalk(2, { budget: spentSoon })]
-      : [
-          ...bounds.map((maxTurns) => sessionWalk(maxTurns)),
-          sessionWalk(3, { budget }),
-          sessionWalk(2, { budget: spentSoon }),
-          sessionWalk(3, { window: { windowTokens: 8_000, reserveTokens: 0 } }),
-        ],
-  },
-  turn: {
-    machine: turnMachine,
-    walks: [
-      ...bounds.map((maxAttempts) => turnWalk(maxAttempts, ['one'])),
-      turnWalk(3, ['one', 'two']),
-      turnWalk(3, ['one'], { budget }),
-      turnWalk(2, ['one'], { isLastTurn: true }),
-    ],
-  },
-  attempt: {
-    machine: attemptMachine,
-    walks: [
-      attemptWalk(),
-      attemptWalk({ permission: 'report', offer: 'report' }),
-      attemptWalk({ stopRequested: true, textMayReport: false }),
-    ],
-  },
-  'tool-call': {
-    machine: toolCallMachine,
-    walks: [
-      ...dispositions.map((disposition) => toolCallWalk(disposition)),
-      toolCallWalk({ kind: 'acknowledge', message: '' }, 'progress'),
-    ],
-  },
-  workflow: {
-    machine: workflowMachine,
-    walks: [
-      ...(isSmall ? [] : [workflowWalk()]),
-      workflowWalk({ maxItems: 1 }),
-      workflowWalk({ maxItems: 1, maxConsecutiveFailures: 1 }, false),
-    ].map((walk) => ({
-      ...walk,
-      key: workflowKey,
-    })),
-  },
-};
+type Walks = Record<string, { machine: AnyStateMachine; walks: Walk[] }>;
+
+/**
+ * How each machine is walked: the limits and the circumstances that its rules tell apart, up to 4 x 4. Small: what every arrow
+ * and guard needs, and no more.
+ */
+export function walksWithin(size: 'small' | 'all'): Walks {
+  const isSmall = size === 'small';
+  const bounds = isSmall ? [1, 2] : [1, 2, 3, 4];
+  return {
+    session: {
+      machine: sessionMachine,
+      walks: isSmall
+        ? [sessionWalk(2, { budget: spentSoon }), sessionWalk(2, { window })]
+        : [
+            ...bounds.map((maxTurns) => sessionWalk(maxTurns)),
+            sessionWalk(3, { budget }),
+            sessionWalk(2, { budget: spentSoon }),
+            sessionWalk(3, { window }),
+          ],
+    },
+    turn: {
+      machine: turnMachine,
+      walks: [
+        ...bounds.map((maxAttempts) => turnWalk(maxAttempts, ['one'])),
+        turnWalk(3, ['one', 'two']),
+        turnWalk(3, ['one'], { budget }),
+        turnWalk(2, ['one'], { isLastTurn: true }),
+      ],
+    },
+    attempt: {
+      machine: attemptMachine,
+      walks: [
+        attemptWalk(),
+        attemptWalk({ permission: 'report', offer: 'report' }),
+        attemptWalk({ stopRequested: true, textMayReport: false }),
+      ],
+    },
+    'tool-call': {
+      machine: toolCallMachine,
+      walks: [
+        ...dispositions.map((disposition) => toolCallWalk(disposition)),
+        toolCallWalk({ kind: 'acknowledge', message: '' }, 'progress'),
+      ],
+    },
+    workflow: {
+      machine: workflowMachine,
+      walks: [
+        ...(isSmall ? [] : [workflowWalk()]),
+        workflowWalk({ maxItems: 1 }),
+        workflowWalk({ maxItems: 1, maxConsecutiveFailures: 1 }, false),
+      ].map((walk) => ({ ...walk, key: workflowKey })),
+    },
+  };
+}
+
+/** Small, where every mutant of the machines is walked again. */
+export const walks = walksWithin(process.env.PAWL_WALKS === 'small' ? 'small' : 'all');
 
 export const pure = (walk: Walk) => (walk.machine === turnMachine ? withoutParent(walk) : walk);
 

@@ -1,7 +1,7 @@
 import { getAdjacencyMap, getShortestPaths, getSimplePaths } from '@xstate/graph';
 import {
+  type AnyActor,
   type AnyActorLogic,
-  type AnyActorRef,
   type AnyMachineSnapshot,
   type AnyStateMachine,
   createActor,
@@ -64,11 +64,22 @@ export function simplePaths(walk: Walk): EventObject[][] {
   );
 }
 
+/** What one event led to; the first step of a trail is the machine's start. */
+export type Step = {
+  event: EventObject | null;
+  /** The arrows taken, `always` ones and invokes' too. */
+  arrows: string[];
+  /** What came out, in its order: facts, events for others, and what the level below was asked for. */
+  out: ({ fact: Fact | WorkflowFact } | { sent: EventObject; to: string } | { asked: string; input: unknown })[];
+  /** What the machine holds after it. */
+  context: Record<string, unknown>;
+};
+
 /** What really happened on a path. */
 export type Trail = {
+  steps: Step[];
   facts: (Fact | WorkflowFact)[];
   snapshots: AnyMachineSnapshot[];
-  /** The arrows taken, `always` ones and invokes' too. */
   arrows: Set<string>;
   end: AnyMachineSnapshot;
 };
@@ -100,9 +111,14 @@ export function silenced(machine: AnyStateMachine, told: (guard: string, said: b
 
 /** Walks a path in a real actor, under a parent that takes what is sent to it. */
 export function follow(machine: AnyStateMachine, input: unknown, events: readonly EventObject[]): Trail {
-  const facts: Trail['facts'] = [];
   const snapshots: AnyMachineSnapshot[] = [];
-  const arrows = new Set<string>();
+  const steps: Step[] = [];
+  const stepOf = (event: EventObject | null): Step => {
+    const step: Step = { event, arrows: [], out: [], context: {} };
+    steps.push(step);
+    return step;
+  };
+  let step = stepOf(null);
   const parent = setup({ actors: { walked: machine } }).createMachine({
     invoke: { id: 'walked', src: 'walked', input: input as never },
     on: { '*': {} },
@@ -110,23 +126,44 @@ export function follow(machine: AnyStateMachine, input: unknown, events: readonl
   const ends: AnyMachineSnapshot[] = [];
   const actor = createActor(parent, {
     inspect: (inspected) => {
-      const actorRef = inspected.actorRef as AnyActorRef;
+      const actorRef = inspected.actorRef as AnyActor;
+      if (
+        inspected.type === '@xstate.event' &&
+        (inspected.sourceRef as AnyActor | undefined)?.id === 'walked' &&
+        !isInternal(inspected.event)
+      ) {
+        step.out.push({ sent: inspected.event, to: actorRef._parent === undefined ? 'parent' : actorRef.id });
+      }
+      if (inspected.type === '@xstate.actor' && actorRef._parent?.id === 'walked') {
+        step.out.push({ asked: `${actorRef.src} as ${actorRef.id}`, input: actorRef.options.input });
+      }
       if (actorRef.id !== 'walked') return;
-      if (inspected.type === '@xstate.actor') actorRef.on('*', (fact) => facts.push(fact as Trail['facts'][number]));
+      if (inspected.type === '@xstate.actor') actorRef.on('*', (fact) => step.out.push({ fact: fact as never }));
       if (inspected.type === '@xstate.microstep') {
-        for (const transition of inspected._transitions) arrows.add(arrowName(transition as never));
+        for (const transition of inspected._transitions) step.arrows.push(arrowName(transition as never));
         snapshots.push(inspected.snapshot as AnyMachineSnapshot);
       }
-      if (inspected.type === '@xstate.snapshot') ends.push(inspected.snapshot as AnyMachineSnapshot);
+      if (inspected.type === '@xstate.snapshot') {
+        const snapshot = inspected.snapshot as AnyMachineSnapshot;
+        step.context = snapshot.context;
+        ends.push(snapshot);
+      }
     },
   });
   actor.start();
   const walked = actor.getSnapshot().children.walked;
-  for (const event of events) if (ends.at(-1)?.status !== 'done') walked?.send(event);
+  for (const event of events) {
+    if (ends.at(-1)?.status === 'done') break;
+    step = stepOf(event);
+    walked?.send(event);
+  }
   const end = ends.at(-1) ?? (walked?.getSnapshot() as AnyMachineSnapshot);
   actor.stop();
-  return { facts, snapshots, arrows, end };
+  const facts = steps.flatMap(({ out }) => out.flatMap((one) => ('fact' in one ? [one.fact] : [])));
+  return { steps, facts, snapshots, arrows: new Set(steps.flatMap(({ arrows }) => arrows)), end };
 }
+
+const isInternal = ({ type }: EventObject) => type.startsWith('xstate.');
 
 /** All arrows that the configuration has. */
 export function allArrows(machine: AnyStateMachine): Set<string> {

@@ -7,10 +7,12 @@ import { expect } from 'vitest';
  */
 export async function expectGolden(file: string, cases: Record<string, unknown>): Promise<void> {
   const text = Object.entries(cases)
-    .map(([name, value]) => `${name}\n  ${shown(value)}\n`)
+    .map(([name, value]) => `${name}\n  ${linesOf(value).map(shown).join('\n  ')}\n`)
     .join('\n');
   await expect(text).toMatchFileSnapshot(join(process.cwd(), 'test/machines/golden', file));
 }
+
+const linesOf = (value: unknown): unknown[] => (Array.isArray(value) && value.length > 0 ? value : [value]);
 
 /** `undefined` is told from what is not there, and numbers that JSON does not have from null. */
 function shown(value: unknown): string {
