@@ -28,7 +28,7 @@ export function afterScan({ created }: WorkflowContext, outcome: ScanOutcome): P
 
 /** What a scan has found, and each item that is new to the run. */
 export function scanFacts({ created }: WorkflowContext, outcome: ScanOutcome): WorkflowFact[] {
-  if (!outcome.ok) return [{ type: 'backlog.scanned', open: 0, blocked: 0, stops: 0 }];
+  if (!outcome.ok) return [];
   const { items, stops, appeared } = outcome;
   const blocked = items.filter((item) => item.blocked).length;
   return [

@@ -75,7 +75,8 @@ export const workflowSetup = setup({
     countScan: assign(({ context }) => ({ scans: context.scans + 1, item: noItem, work: noWork })),
     takeItem: assign(({ context }, { outcome }: { outcome: ScanOutcome }) => withItem(context, outcome)),
     announceItem: emit(({ context: { item, iteration } }) => ({ type: 'item.started', item, iteration })),
-    countTry: assign(({ context }) => ({ tries: context.tries + 1 })),
+    // What an earlier try came to is over.
+    countTry: assign(({ context }) => ({ tries: context.tries + 1, work: noWork })),
     resetTries: assign({ tries: 0 }),
     takeWork: assign((_, work: Work) => afterWork(work)),
     announceUnavailable: emit(({ context: { work, tries } }) => ({

@@ -98,6 +98,8 @@ const promises: Record<string, (trail: Trail, walk: Walk) => void> = {
     expect(kinds.has('consecutive_failures')).toBe(failureCount >= limits.maxConsecutiveFailures);
     expect(kinds.has('critical_error')).toBe(critical !== null);
     if (kinds.has('stop')) expect(stops).not.toEqual([]);
+    const given = facts.some((fact) => fact.type === 'agent.unavailable' && fact.tries === limits.maxAgentTries);
+    expect(kinds.has('agent_unavailable')).toBe(given);
   },
 };
 
