@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { createInterface } from 'node:readline/promises';
 import type { Agent, AgentDefinition } from '../agent-definition.ts';
 import { defineAgent } from '../define-agent.ts';
 import type { SessionEvent } from '../observe/events.ts';
@@ -7,10 +6,11 @@ import { stderrLogger } from '../observe/log.ts';
 import type { Session, SessionResult } from '../session.ts';
 import { startSession } from '../start-session.ts';
 import { readAgentFile } from './agent-file.ts';
+import { Approver } from './approver.ts';
 import { directoryTools } from './directory-tools.ts';
 import { exitCodeOf, type Flags, UsageError } from './exit.ts';
 import { chosenModel } from './models.ts';
-import { TerminalView, tame } from './view.ts';
+import { TerminalView } from './view.ts';
 
 /** `pawl run`: the agent of a file, or one that may look around in this folder. */
 export async function runCommand(positionals: readonly string[], flags: Flags): Promise<number> {
@@ -62,12 +62,10 @@ export async function session(agent: Agent, prompt: string, flags: Flags): Promi
   process.once('SIGINT', interrupt);
   process.once('SIGTERM', interrupt);
   const running: { session: Session | null } = { session: null };
-  const asked: Asked[] = [];
+  const approver = new Approver((callId, decision) => running.session?.approve(callId, decision), interrupt);
   const onEvent = (event: SessionEvent) => {
     view?.show(event);
-    if (event.type !== 'tool.approvalRequested' || running.session === null) return;
-    asked.push(event);
-    if (asked.length === 1) decide(running.session, asked, abort.signal).catch(() => abort.abort());
+    approver.heed(event);
   };
   running.session = startSession(agent, {
     prompt,
@@ -93,22 +91,4 @@ async function keptOpen(address: string | null, signal: AbortSignal): Promise<vo
   if (signal.aborted) return;
   process.stderr.write(`The session has ended. The inspector stays at ${address}: Ctrl-C ends it.\n`);
   await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
-}
-
-type Asked = Extract<SessionEvent, { type: 'tool.approvalRequested' }>;
-
-/** Asks at the keyboard about the calls that wait, one after the other; without a keyboard nobody approves. */
-async function decide(running: Session, asked: Asked[], signal: AbortSignal): Promise<void> {
-  for (let next = asked[0]; next !== undefined; next = asked[0]) {
-    const { callId, name, input } = next;
-    if (process.stdin.isTTY !== true) {
-      running.approve(callId, { approved: false, reason: 'there is nobody at the keyboard to approve it' });
-    } else {
-      const keyboard = createInterface({ input: process.stdin, output: process.stderr });
-      const answer = await keyboard.question(`Run ${tame(`${name} ${JSON.stringify(input)}`)}? [y/N] `, { signal });
-      keyboard.close();
-      running.approve(callId, { approved: /^y(es)?$/i.test(answer.trim()), reason: 'decided at the keyboard' });
-    }
-    asked.shift();
-  }
 }

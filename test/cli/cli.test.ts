@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { startModelServer } from '../../src/testing/index.ts';
-import { pawl } from '../support/pawl.ts';
+import { type ModelServer, startModelServer } from '../../src/testing/index.ts';
+import { pawl, pawlOnTerminal } from '../support/pawl.ts';
 import { report } from '../support/session.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'pawl-cli-'));
@@ -99,6 +99,61 @@ describe('the command', () => {
     expect(code).toBe(0);
     expect(stdout).toContain('One\ttwo\nthree �[2J�2J��four');
     expect(stdout.match(/(?![\t\n])\p{Cc}/gu)).toBeNull();
+  });
+
+  describe('on a terminal', () => {
+    const careful = (approvalTimeoutMs: number | null) =>
+      file(
+        'careful.mjs',
+        `const remove = { inputSchema: { type: 'object' }, needsApproval: true, execute: ({ path }) => path + ' is gone' };
+        export default { name: 'careful', models: [], tools: { remove }, limits: { approvalTimeoutMs: ${approvalTimeoutMs} } };`,
+      );
+    const removal = (path: string) => ({ calls: [{ name: 'remove', input: { path } }] });
+    const run = ({ url }: ModelServer, agent: string) =>
+      `run --agent ${agent} --base-url ${url} --model m Go.`.split(' ');
+    const results = ({ requests }: ModelServer) =>
+      requests.at(-1)?.body.messages.flatMap(({ role, content }) => (role === 'tool' ? [content] : []));
+
+    it('one line at the bottom says how much of the bound is used, and nothing of it stays', async () => {
+      const { code, written, screen } = await pawlOnTerminal(['demo']);
+      expect(code).toBe(0);
+      expect(written).toMatch(/requests 1\/32 tokens .* tools 0 run 0\/0 answered/);
+      expect(screen).not.toContain('requests 1/32');
+      expect(screen).toContain('● succeeded');
+    });
+
+    it('C-1: a call that needs approval is asked about, and runs when the answer is yes', async () => {
+      await using server = await startModelServer([removal('a'), removal('b'), report()]);
+      let [asked, typed] = [0, ''];
+      const { code, screen } = await pawlOnTerminal(run(server, careful(null)), (type, written) => {
+        const questions = written.split('[y/N]').length - 1;
+        if (questions <= asked) return;
+        asked = questions;
+        typed = asked === 1 ? 'y\r' : '\r';
+        type(typed);
+      });
+      expect([code, asked]).toEqual([0, 2]);
+      expect(screen).toContain('3 requested, 3 answered: 1 executed');
+      expect(results(server)).toEqual(['a is gone', expect.stringContaining('decided at the keyboard')]);
+    });
+
+    it('C-1: a question whose call timed out is withdrawn: the next answer is for the next call', async () => {
+      await using server = await startModelServer([removal('a'), removal('b'), report()]);
+      const { code } = await pawlOnTerminal(run(server, careful(1_500)), (type, written) => {
+        if (/b"\}\? \[y\/N\] [^a-z]*$/.test(written)) type('y\r');
+      });
+      expect(code).toBe(0);
+      expect(results(server)).toEqual([expect.stringContaining('Nobody approved this call in time'), 'b is gone']);
+    });
+
+    it('exit code 130: Ctrl-C at the question aborts, and says so', async () => {
+      await using server = await startModelServer([removal('a')]);
+      const { code, screen } = await pawlOnTerminal(run(server, careful(null)), (type, written) => {
+        if (/\[y\/N\] [^a-z]*$/.test(written)) type('\u0003');
+      });
+      expect(code).toBe(130);
+      expect(screen).toContain('interrupted at the keyboard');
+    });
   });
 
   it('exit code 1: the session failed; the report says what to do, without a stack trace', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { startModelServer } from '../../src/testing/index.ts';
 import { TestBacklog } from '../support/backlog.ts';
-import { pawl } from '../support/pawl.ts';
+import { pawl, pawlOnTerminal } from '../support/pawl.ts';
 import { report } from '../support/session.ts';
 
 const agent = (name: string) => `---\nname: ${name}\nlimits:\n  maxTurns: 1\n  maxRetries: 2\n---\nYou work.\n`;
@@ -28,6 +28,37 @@ describe('pawl work', () => {
     expect(stdout).toContain('4 in 4 sessions');
     expect(server.requests).toHaveLength(4);
     expect(backlog.list('completed')).toHaveLength(2);
+  });
+
+  it('keeps one line at the bottom of a terminal that says where the run is, and leaves nothing of it behind', async () => {
+    await using server = await startModelServer(({ body }) =>
+      JSON.stringify(body).includes('BUG-001') ? { text: '' } : report(),
+    );
+    const backlog = new TestBacklog();
+    backlog.bug(1, { priority: 'P0' });
+    backlog.bug(2);
+    backlog.write('agents/process.md', agent('worker'));
+    const { written, screen } = await pawlOnTerminal([
+      'work',
+      backlog.folder,
+      '--base-url',
+      server.url,
+      '--model',
+      'm',
+      '--log-level',
+      'silent',
+    ]);
+    for (const status of [
+      'scanning | queue 0, 0 blocked | 0 failed in a row | 0 requests',
+      'processing BUG-001 | queue 2, 0 blocked | 0 failed in a row | 1 requests',
+      'processing BUG-002 | queue 2, 0 blocked | 1 failed in a row | 3 requests',
+      'summarising | queue',
+    ]) {
+      expect(written).toContain(status);
+    }
+    expect(screen).toContain('● failed, 1 in a row');
+    expect(screen).toContain('● BUG-002 succeeded');
+    expect(screen).not.toContain('queue');
   });
 
   it('--once takes one item, and --json prints the result alone; a failed item makes the exit code 1', async () => {

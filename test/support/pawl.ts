@@ -23,3 +23,26 @@ export function pawl(
   });
   return new Promise((resolve) => child.on('close', (code) => resolve({ ...finished, code })));
 }
+
+/**
+ * Runs the command on a terminal of `columns`, and says what was written to it, and what still stands there at its end.
+ * `during` may type something, by what was written so far.
+ */
+export async function pawlOnTerminal(
+  args: readonly string[],
+  during?: (type: (keys: string) => void, written: string) => void,
+  columns = 100,
+): Promise<{ code: number | null; written: string; screen: string }> {
+  const quoted = [process.execPath, 'src/cli/main.ts', ...args].map((one) => `'${one.replaceAll("'", "'\\''")}'`);
+  const child = spawn('script', ['-qec', `stty cols ${columns}; exec ${quoted.join(' ')}`, '/dev/null'], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  let written = '';
+  child.stdout.setEncoding('utf8').on('data', (data) => {
+    written += data;
+    during?.((keys) => child.stdin.write(keys), written);
+  });
+  const code: number | null = await new Promise((resolve) => child.on('close', resolve));
+  const lines = written.split(/\r*\n/);
+  return { code, written, screen: lines.map((line) => line.slice(line.lastIndexOf('\r') + 1)).join('\n') };
+}

@@ -1,0 +1,58 @@
+import { createInterface } from 'node:readline/promises';
+import type { SessionEvent } from '../observe/events.ts';
+import type { Session } from '../session.ts';
+import { tame } from './view.ts';
+
+type Asked = Extract<SessionEvent, { type: 'tool.approvalRequested' }>;
+type Decision = Parameters<Session['approve']>[1];
+type Waiting = { call: Asked; withdrawn: AbortController };
+
+/** Asks at the keyboard about the calls that wait for approval, one after the other; without a keyboard nobody approves. */
+export class Approver {
+  private readonly approve: (callId: string, decision: Decision) => void;
+  private readonly interrupt: () => void;
+  private readonly waiting: Waiting[] = [];
+
+  /** @param interrupt what Ctrl-C at a question means */
+  constructor(approve: (callId: string, decision: Decision) => void, interrupt: () => void) {
+    this.approve = approve;
+    this.interrupt = interrupt;
+  }
+
+  heed(event: SessionEvent): void {
+    if (event.type === 'tool.approvalRequested') {
+      this.waiting.push({ call: event, withdrawn: new AbortController() });
+      if (this.waiting.length === 1) this.askAll();
+    }
+    // It timed out, or the session was stopped or aborted: there is nothing to decide any more.
+    if (event.type === 'tool.answered') {
+      const answered = ({ call }: Waiting) => call.callId === event.callId && call.sessionId === event.sessionId;
+      this.waiting.find(answered)?.withdrawn.abort();
+    }
+  }
+
+  private async askAll(): Promise<void> {
+    for (let next = this.waiting[0]; next !== undefined; next = this.waiting[0]) {
+      const decision = await this.decided(next);
+      const { callId, sessionId } = next.call;
+      if (decision !== null) this.approve(callId, { ...decision, sessionId });
+      this.waiting.shift();
+    }
+  }
+
+  /** null: it was answered otherwise, or Ctrl-C was pressed. */
+  private async decided({ call, withdrawn: { signal } }: Waiting): Promise<Decision | null> {
+    if (process.stdin.isTTY !== true) {
+      return { approved: false, reason: 'there is nobody at the keyboard to approve it' };
+    }
+    const keyboard = createInterface({ input: process.stdin, output: process.stderr });
+    keyboard.once('SIGINT', () => {
+      keyboard.close();
+      this.interrupt();
+    });
+    const question = `Run ${tame(`${call.name} ${JSON.stringify(call.input)}`)}? [y/N] `;
+    const answer = await keyboard.question(question, { signal }).catch(() => null);
+    keyboard.close();
+    return answer === null ? null : { approved: /^y(es)?$/i.test(answer.trim()), reason: 'decided at the keyboard' };
+  }
+}
