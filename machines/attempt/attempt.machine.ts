@@ -3,7 +3,7 @@
  * It knows nothing of retries, waits or other targets. Rules: attempt.rules.ts. Started by the turn machine.
  */
 import { assign, emit, enqueueActions, setup } from 'xstate';
-import { attemptKey, type Delivered } from '../contract/effects.ts';
+import { attemptKey, type Delivered, type StopBelow } from '../contract/effects.ts';
 import type { Fact } from '../contract/events.ts';
 import { leaves } from '../contract/leaf.ts';
 import { toolCallMachine } from '../tool-call/tool-call.machine.ts';
@@ -16,6 +16,7 @@ import {
   outputOf,
   readOutcome,
   reportFacts,
+  textMayReport,
   unanswered,
   verdictOf,
   withAnswer,
@@ -23,7 +24,7 @@ import {
 import type { AttemptContext, AttemptInput, AttemptOutput, Verdict } from './attempt.types.ts';
 
 type AttemptEvent =
-  | { type: 'session.stop' }
+  | StopBelow
   | { type: 'session.abort' }
   | { type: `xstate.done.actor.tool.${number}`; output: ToolCallOutput }
   | { type: `xstate.error.actor.tool.${number}`; actorId: string };
@@ -48,7 +49,7 @@ export const attemptMachine = setup({
       for (const fact of reportFacts(context, reading, delivered)) enqueue.emit(fact);
     }),
     noteDefect: assign((_, { message }: { message: string }) => ({ reading: brokenReading(message) })),
-    noteStop: assign({ stopRequested: true }),
+    noteStop: assign((_, { slug }: StopBelow) => ({ stopSlug: slug })),
     startCalls: enqueueActions(({ context: { turn, attempt, reading }, enqueue }) => {
       for (const [index, call] of (reading?.calls ?? []).entries()) {
         enqueue.spawnChild('toolCall', { id: `tool.${index}`, input: { turn, attempt, index, ...call } });
@@ -96,7 +97,7 @@ export const attemptMachine = setup({
             target: context.target.index,
             notice: context.notice,
             offer: context.offer,
-            textMayReport: context.textMayReport,
+            textMayReport: textMayReport(context),
             omitTokens: context.omitTokens,
           },
         }),
@@ -114,7 +115,7 @@ export const attemptMachine = setup({
         },
       },
       on: {
-        'session.stop': { actions: 'noteStop' },
+        'session.stop': { actions: { type: 'noteStop', params: ({ event }) => event } },
         'session.abort': 'aborted',
       },
     },

@@ -19,7 +19,7 @@ export function readOutcome({ at, chance, outcome }: Delivered<'model'>, input: 
     replyTruncated: truncated,
     permission: input.permission,
     maxToolCalls: input.maxToolCalls,
-    stopRequested: input.stopRequested,
+    stopSlug: input.stopSlug,
   });
   const calls = outcome.calls.flatMap(({ callId, name, tool, detail }, index) => {
     const disposition = dispositions[index];
@@ -36,7 +36,7 @@ export function readOutcome({ at, chance, outcome }: Delivered<'model'>, input: 
     complete,
     truncated,
     filtered,
-    holds: reply === null ? 'nothing' : contentOf(reply),
+    holds: reply === null ? 'nothing' : contentOf(reply, input),
     calls,
     accepted: null,
     rejected: [],
@@ -67,16 +67,26 @@ export function readOutcome({ at, chance, outcome }: Delivered<'model'>, input: 
 function textIsReport(reading: Reading, input: AttemptInput): boolean {
   const whole = reading.complete && !reading.truncated && !reading.filtered;
   const alone = reading.calls.every((call) => call.tool === 'provider');
-  return input.textMayReport && whole && reading.holds === 'text' && alone;
+  return textMayReport(input) && whole && (reading.holds === 'text' || reading.holds === 'answer') && alone;
 }
 
-function contentOf(reply: Reply): Reading['holds'] {
-  if (replyText(reply).trim() !== '') return 'text';
+/** On the last turn, and wherever the agent finishes by text (F-4). */
+export function textMayReport({ finish, permission }: AttemptInput): boolean {
+  return finish === 'text' || permission === 'report';
+}
+
+function contentOf(reply: Reply, { finish }: AttemptInput): Reading['holds'] {
+  if (replyText(reply).trim() !== '') return finish === 'text' ? 'answer' : 'text';
   if (reply.content.some((part) => part.type === 'file' || part.type === 'source')) {
     return 'other';
   }
   if (replyReasoning(reply).trim() !== '') return 'reasoning';
-  return reply.content.some((part) => part.type === 'reasoning-file') ? 'reasoning' : 'nothing';
+  return reply.content.some(isHiddenReasoning) ? 'reasoning' : 'nothing';
+}
+
+/** Reasoning that has no words to read: a file, or encrypted in what the provider wants back. */
+function isHiddenReasoning(part: Reply['content'][number]): boolean {
+  return part.type === 'reasoning-file' || (part.type === 'reasoning' && part.providerOptions !== undefined);
 }
 
 /** A defect of the effect itself: nothing came, and it was nobody's fault but ours. */
@@ -108,8 +118,13 @@ export function brokenReading(message: string): Reading {
 export function judge(reading: Reading, answers: readonly AnswerSummary[]): Verdict {
   if (reading.accepted !== null) return { outcome: 'finished', slugs: [] };
   if (answers.some((answer) => answer.slug === 'aborted')) return { outcome: 'aborted', slugs: ['aborted'] };
-  if (reading.complete && answers.some((answer) => answer.executed)) return { outcome: 'succeeded', slugs: [] };
+  if (reading.complete && answers.some(isProgress)) return { outcome: 'succeeded', slugs: [] };
   return { outcome: 'failed', slugs: failureSlugs(reading, answers) };
+}
+
+/** A tool was executed (T-2); what the provider executed on the last turn was not permitted (B-5). */
+function isProgress({ executed, slug }: AnswerSummary): boolean {
+  return executed && slug !== 'tool_not_permitted';
 }
 
 function failureSlugs(reading: Reading, answers: readonly AnswerSummary[]): Slug[] {
@@ -130,6 +145,8 @@ function contentSlugs(reading: Reading): Slug[] {
   switch (reading.holds) {
     case 'text':
       return unionOfSlugs(['text_only'], cut, reports);
+    case 'answer':
+      return cut.length + reports.length > 0 ? unionOfSlugs(cut, reports) : ['text_only'];
     case 'reasoning':
       return unionOfSlugs(['reasoning_only'], cut);
     case 'other':

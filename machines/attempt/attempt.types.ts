@@ -1,4 +1,4 @@
-import type { CallFacts, Permission } from '../contract/effects.ts';
+import type { CallFacts, Permission, StopSlug } from '../contract/effects.ts';
 import type { Fault } from '../contract/faults.ts';
 import type { Spent } from '../contract/limits.ts';
 import type { Usage } from '../contract/reply.ts';
@@ -15,10 +15,11 @@ export type AttemptInput = {
   /** Which tools the request offers, and which calls of the reply are permitted: not always the same (B-5). */
   offer: Permission;
   permission: Permission;
-  textMayReport: boolean;
+  /** By text: a reply without a tool call is its report, whatever the turn (F-4). */
+  finish: 'report' | 'text';
   omitTokens: number;
   maxToolCalls: number;
-  stopRequested: boolean;
+  stopSlug: StopSlug | null;
 };
 
 /** One call of the reply, with what happens to it. */
@@ -38,7 +39,8 @@ export type Reading = {
   complete: boolean;
   truncated: boolean;
   filtered: boolean;
-  holds: 'nothing' | 'reasoning' | 'text' | 'other';
+  /** Text of an agent that finishes by text is an `answer`. */
+  holds: 'nothing' | 'reasoning' | 'text' | 'answer' | 'other';
   calls: Call[];
   /** The report that counts (F-2); `index` is null for one by text. */
   accepted: { index: number | null; source: ReportSource } | null;

@@ -135,6 +135,9 @@ export type WaitRequest = { dueAt: number };
 
 /** The events from outside that are no answer to an effect (D-2). */
 export type SessionStop = { type: 'session.stop' };
+/** The stop as it goes down to turn, attempt and tool calls: why, and since when (epoch ms) where the deadline brought it. */
+export type StopBelow = { type: 'session.stop'; slug: StopSlug; at: number | null };
+export type StopSlug = 'stopped' | 'budget_exhausted';
 export type SessionAbort = { type: 'session.abort'; reason: string };
 export type SessionSteer = { type: 'session.steer'; text: string };
 export type SessionCommand = SessionStop | SessionAbort | SessionSteer;

@@ -60,10 +60,18 @@ export function repairConversation(messages: readonly Message[]): { messages: Me
 /** The answers in the messages, by the id of their call, each taken once. */
 class Answers {
   private readonly byId = new Map<string, { position: number; part: ToolResultPart }[]>();
+  /** Where calls of an id stand, in order. */
+  private readonly calls = new Map<string, number[]>();
   private count = 0;
 
   constructor(messages: readonly Message[]) {
     for (const [position, message] of messages.entries()) {
+      if (message.role === 'assistant') {
+        for (const part of message.content) {
+          if (part.type !== 'tool-call') continue;
+          this.calls.set(part.toolCallId, [...(this.calls.get(part.toolCallId) ?? []), position]);
+        }
+      }
       if (message.role !== 'tool') continue;
       for (const part of message.content) {
         const list = this.byId.get(part.toolCallId);
@@ -74,10 +82,11 @@ class Answers {
     }
   }
 
-  /** The first answer to `id` that stands after `position`; those before it are orphans. */
+  /** The first answer to `id` that stands after `position` and before the next call of that id; others are not its own. */
   take(id: string, position: number): ToolResultPart | null {
     const list = this.byId.get(id) ?? [];
-    const index = list.findIndex((answer) => answer.position > position);
+    const next = this.calls.get(id)?.find((other) => other > position) ?? Number.POSITIVE_INFINITY;
+    const index = list.findIndex((answer) => answer.position > position && answer.position < next);
     if (index === -1) return null;
     this.count -= 1;
     return list.splice(index, 1)[0]?.part ?? null;

@@ -99,13 +99,16 @@ export const companions: readonly AssistantPart['type'][] = ['reasoning', 'reaso
 
 /**
  * The message that a reply leaves in the conversation, or null (C-2, C-6). Sources, unfinished parts of an incomplete
- * reply, reasoning alone, and calls of the provider's own tools without a result are left out; of an incomplete reply
- * without a call nothing stays.
+ * reply, reasoning alone, calls of the provider's own tools without a result and results without their call are left out;
+ * of an incomplete reply without a call nothing stays.
  */
 export function assistantMessage(reply: Reply): AssistantMessage | null {
   const complete = isComplete(reply);
   const results = providerResults(reply);
-  const content = reply.content.flatMap((part): AssistantPart[] => lastingPart(part, complete, results));
+  const provided = new Set(replyCalls(reply).flatMap((call) => (call.providerExecuted ? [call.callId] : [])));
+  const content = reply.content
+    .filter((part) => part.type !== 'tool-result' || provided.has(part.callId))
+    .flatMap((part): AssistantPart[] => lastingPart(part, complete, results));
   const meaningful = content.some((part) => !companions.includes(part.type));
   const lasting = complete ? meaningful : content.some((part) => part.type === 'tool-call');
   return lasting ? { role: 'assistant', content, provider: reply.provider } : null;

@@ -4,7 +4,7 @@
  * `startSession`.
  */
 import { assign, emit, enqueueActions, not, setup, stopChild } from 'xstate';
-import type { Delivered, PrepareOutcome, SessionCommand } from '../contract/effects.ts';
+import type { Delivered, PrepareOutcome, SessionCommand, StopBelow } from '../contract/effects.ts';
 import type { Fact } from '../contract/events.ts';
 import { leaves } from '../contract/leaf.ts';
 import type { Slug } from '../contract/slugs.ts';
@@ -40,7 +40,9 @@ import type {
 const collapseForStop = { type: 'collapse', params: { reason: 'stop_requested', slugs: ['stopped'] } } as const;
 const collapseForBudget = { type: 'collapse', params: { reason: 'budget', slugs: ['budget_exhausted'] } } as const;
 
-type DeadlineEvent = { type: 'xstate.done.actor.deadline' } | { type: 'xstate.error.actor.deadline' };
+type DeadlineEvent =
+  | { type: 'xstate.done.actor.deadline'; output: Delivered<'wait'> }
+  | { type: 'xstate.error.actor.deadline' };
 
 export const sessionMachine = setup({
   types: {
@@ -80,17 +82,17 @@ export const sessionMachine = setup({
     }),
     collapse: enqueueActions(({ context, enqueue }, request: CollapseCause) => {
       const { change, facts } = collapse(context, request);
-      if (change !== null) enqueue.assign(change);
+      enqueue.assign(change);
       for (const fact of facts) enqueue.emit(fact);
     }),
     guardContext: enqueueActions(({ context, enqueue }) => {
       const { change, facts } = contextMeasures(context);
-      if (change !== null) enqueue.assign(change);
+      enqueue.assign(change);
       for (const fact of facts) enqueue.emit(fact);
     }),
     guardBudget: enqueueActions(({ context, enqueue }) => {
       const { change, facts } = budgetMeasures(context);
-      if (change !== null) enqueue.assign(change);
+      enqueue.assign(change);
       for (const fact of facts) enqueue.emit(fact);
     }),
     beginTurn: assign(({ context }) => ({ turn: context.turn + 1 })),
@@ -100,7 +102,9 @@ export const sessionMachine = setup({
       isLastTurn: isLastTurn(context),
     })),
     takeTurn: assign(({ context }, { output }: { output: TurnOutput }) => afterTurn(context, output)),
-    stopTurn: enqueueActions(({ enqueue }) => enqueue.sendTo('turn', { type: 'session.stop' })),
+    stopTurn: enqueueActions(({ enqueue }, { slug, at }: Omit<StopBelow, 'type'>) =>
+      enqueue.sendTo('turn', { type: 'session.stop', slug, at }),
+    ),
     abortTurn: enqueueActions(({ enqueue }) => enqueue.sendTo('turn', { type: 'session.abort' })),
     succeed: assign({ ending: { status: 'succeeded' } }),
     fail: assign((_, { slug, detail }: { slug: Slug; detail: string | null }) => ({ ending: failed(slug, detail) })),
@@ -226,10 +230,15 @@ export const sessionMachine = setup({
             },
           },
           on: {
-            'xstate.done.actor.deadline': { actions: [collapseForBudget, 'stopTurn'] },
+            'xstate.done.actor.deadline': {
+              actions: [
+                collapseForBudget,
+                { type: 'stopTurn', params: ({ event }) => ({ slug: 'budget_exhausted', at: event.output.at }) },
+              ],
+            },
             'session.stop': {
               guard: not('stopRequested'),
-              actions: ['noteStop', collapseForStop, 'stopTurn'],
+              actions: ['noteStop', collapseForStop, { type: 'stopTurn', params: { slug: 'stopped', at: null } }],
             },
             'session.abort': {
               guard: not('abortRequested'),

@@ -70,7 +70,7 @@ export function turnInput(context: SessionContext): TurnInput {
     spent,
     at,
     omitTokens: context.omitTokens,
-    stopRequested: context.stopRequested,
+    stopSlug: context.stopRequested ? 'stopped' : null,
   };
 }
 
@@ -96,7 +96,7 @@ export function contextMeasures(context: SessionContext): Measures {
   const verdict = guardContext(window, { totalTokens: contextTokens, omittableTokens });
   switch (verdict.kind) {
     case 'fits':
-      return { change: null, facts: [] };
+      return { change: {}, facts: [] };
     case 'omit':
       return {
         change: { omitTokens: omitTokens + verdict.tokens },
@@ -114,25 +114,25 @@ export function contextMeasures(context: SessionContext): Measures {
 /** What the budget wants before the next turn: with one request left, it is for the report. */
 export function budgetMeasures(context: SessionContext): Measures {
   const left = requestsLeft(context.budget, context.spent, context.at);
-  if (left === 'many') return { change: null, facts: [] };
+  if (left === 'many') return { change: {}, facts: [] };
   return collapse(context, { reason: 'budget', slugs: ['budget_exhausted'] });
 }
 
 /** Why a session fails whose turn was exhausted, the deciding slug first (B-3, P-2, P-3). */
 export function failureOf(context: SessionContext, { exhaustion, slugs, detail }: TurnOutput): Failure {
-  const retryAt = exhaustion?.why === 'limited' ? exhaustion.retryAt : null;
+  const retryAt = exhaustion?.retryAt ?? null;
   const atTheEnd: Slug[] = isLastTurn(context) ? ['max_turns_exhausted'] : [];
-  switch (exhaustion?.why) {
+  const why = exhaustion?.why ?? 'attempts';
+  switch (why) {
     case 'budget':
       return { slugs: unionOfSlugs(['budget_exhausted'], slugs), retryAt, detail };
     case 'targets':
     case 'limited':
       return { slugs: unionOfSlugs(['no_targets'], slugs), retryAt, detail };
     case 'attempts':
-    case undefined:
       return { slugs: unionOfSlugs(['retries_exhausted'], atTheEnd, context.lastTurnSlugs, slugs), retryAt, detail };
     default:
-      return exhaustion satisfies undefined;
+      return why satisfies never;
   }
 }
 

@@ -51,6 +51,6 @@ export type CollapseCause = { reason: CollapseReason; slugs: readonly Slug[] };
 export type CollapseRequest = { type: 'collapse.requested' } & CollapseCause;
 
 /** What a rule does to the session: what it knows then (null: nothing new), and what has happened. */
-export type Measures = { change: Partial<SessionContext> | null; facts: Fact[] };
+export type Measures = { change: Partial<SessionContext>; facts: Fact[] };
 
 export type SessionOutput = Ending;

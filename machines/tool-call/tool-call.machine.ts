@@ -3,7 +3,7 @@
  * Every path ends in `answered`. Rules: tool-call.rules.ts. Started by the attempt machine, one for each call.
  */
 import { emit, enqueueActions, setup } from 'xstate';
-import { type ApprovalOutcome, attemptKey } from '../contract/effects.ts';
+import { type ApprovalOutcome, attemptKey, type StopBelow } from '../contract/effects.ts';
 import type { CallName, Fact } from '../contract/events.ts';
 import { leaves } from '../contract/leaf.ts';
 import { nothingSpent } from '../contract/limits.ts';
@@ -15,7 +15,7 @@ export const toolCallMachine = setup({
     context: {} as ToolCallContext,
     input: {} as ToolCallInput,
     output: {} as ToolCallOutput,
-    events: {} as { type: 'session.stop' } | { type: 'session.abort' },
+    events: {} as StopBelow | { type: 'session.abort' },
     emitted: {} as Fact,
     meta: {} as { rules: string[] },
     tags: {} as 'waitingForPerson',
@@ -123,7 +123,7 @@ export const toolCallMachine = setup({
       on: {
         'session.stop': {
           target: 'answered',
-          actions: { type: 'answer', params: () => cutShort('stopped', null) },
+          actions: { type: 'answer', params: ({ event }) => cutShort(event.slug, event.at) },
         },
         'session.abort': {
           target: 'answered',

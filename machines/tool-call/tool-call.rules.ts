@@ -24,7 +24,7 @@ function dispose(
   circumstances: Circumstances,
   before: { realCalls: number; reportAccepted: boolean },
 ): Disposition {
-  if (call.tool === 'provider') return disposeProvided(call);
+  if (call.tool === 'provider') return disposeProvided(call, circumstances);
   if (!circumstances.replyComplete) {
     return refuse('stream_interrupted', 'Your reply broke off, so this call was not executed. Send it again.');
   }
@@ -57,16 +57,18 @@ function dispose(
     );
   }
   if (!call.needsApproval) return { kind: 'run' };
-  if (circumstances.stopRequested) return refuse('stopped', cutShortTexts.stopped);
+  const { stopSlug } = circumstances;
+  if (stopSlug !== null) return refuse(stopSlug, cutShortTexts[stopSlug]);
   return { kind: 'approve' };
 }
 
 /** A call of the provider's own tool is answered by the provider; without its result the outcome is unknown. */
-function disposeProvided(call: CallFacts): Disposition {
-  if (call.provided === 'missing' || call.provided === null) {
+function disposeProvided({ provided }: CallFacts, { permission }: Circumstances): Disposition {
+  if (provided === 'missing' || provided === null) {
     return refuse('interrupted', 'The provider gave no result for this call.');
   }
-  return { kind: 'provided', success: call.provided === 'success' };
+  if (permission === 'report') return { kind: 'provided', slug: 'tool_not_permitted' };
+  return { kind: 'provided', slug: provided === 'success' ? null : 'tool_exec_failed' };
 }
 
 function disposeReport(call: CallFacts, reportAccepted: boolean): Disposition {
@@ -97,12 +99,13 @@ export function settled(disposition: Disposition): Answer {
       };
     }
     case 'provided': {
+      const { slug } = disposition;
       const message = 'Executed by the provider; its result stands in the reply.';
       return {
         executed: true,
-        slug: disposition.success ? null : 'tool_exec_failed',
-        result: { success: disposition.success, value: null, message },
-        output: { type: disposition.success ? 'text' : 'error-text', value: message },
+        slug,
+        result: { success: slug === null, value: null, message },
+        output: { type: slug === null ? 'text' : 'error-text', value: message },
         tokens: 0,
         spent: nothingSpent,
         at: null,
@@ -118,6 +121,7 @@ export function settled(disposition: Disposition): Answer {
 
 const cutShortTexts = {
   stopped: 'The session is being stopped, so nobody could be asked to approve this call. It was not executed.',
+  budget_exhausted: "The session's time is up, so nobody could be asked to approve this call. It was not executed.",
   aborted: 'The session was aborted. This call was not executed, or its outcome is unknown.',
   approval_timeout: 'Nobody approved this call in time. It was not executed.',
   internal_error: 'The tool could not be run because of an internal error.',

@@ -1,4 +1,4 @@
-import type { CallFacts } from '../contract/effects.ts';
+import type { CallFacts, StopSlug } from '../contract/effects.ts';
 import type { CallAnswer, CallName } from '../contract/events.ts';
 import type { Spent } from '../contract/limits.ts';
 import type { Slug } from '../contract/slugs.ts';
@@ -10,7 +10,7 @@ export type Disposition =
   /** The progress report, or the accepted final report: answered at once. */
   | { kind: 'acknowledge'; message: string }
   /** Executed by the provider, whose result stands in the reply. */
-  | { kind: 'provided'; success: boolean }
+  | { kind: 'provided'; slug: Slug | null }
   /** Somebody has to decide first. */
   | { kind: 'approve' }
   | { kind: 'run' };
@@ -23,8 +23,8 @@ export type Circumstances = {
   permission: 'all' | 'report';
   /** Calls of real tools that a turn may bring. */
   maxToolCalls: number;
-  /** After a stop nobody is asked for an approval any more. */
-  stopRequested: boolean;
+  /** Why nobody is asked for an approval any more; null: somebody is. */
+  stopSlug: StopSlug | null;
 };
 
 export type ToolCallInput = CallName & { tool: CallFacts['tool']; progress: string; disposition: Disposition };

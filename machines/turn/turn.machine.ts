@@ -5,11 +5,13 @@
 import { assign, emit, enqueueActions, not, sendParent, setup } from 'xstate';
 import { attemptMachine } from '../attempt/attempt.machine.ts';
 import type { AttemptOutput } from '../attempt/attempt.types.ts';
-import { attemptKey } from '../contract/effects.ts';
+import { attemptKey, type StopBelow } from '../contract/effects.ts';
 import type { Fact } from '../contract/events.ts';
 import { leaves } from '../contract/leaf.ts';
 import {
   afterAttempt,
+  afterStop,
+  afterWait,
   attemptFact,
   attemptInput,
   attemptsRemain,
@@ -28,7 +30,7 @@ export const turnMachine = setup({
     context: {} as TurnContext,
     input: {} as TurnInput,
     output: {} as TurnOutput,
-    events: {} as { type: 'session.stop' } | { type: 'session.abort' },
+    events: {} as StopBelow | { type: 'session.abort' },
     emitted: {} as Fact,
     children: {} as { attempt: 'attempt'; wait: 'wait' },
     meta: {} as { rules: string[] },
@@ -53,11 +55,7 @@ export const turnMachine = setup({
       dueAt: context.waiting?.dueAt ?? context.at,
     })),
     announceWaited: emit(({ context: { turn, attempt } }) => ({ type: 'wait.ended', turn, attempt: attempt + 1 })),
-    beginWaitedAttempt: assign(({ context }) => ({
-      attempt: context.attempt + 1,
-      current: context.waiting?.target ?? context.current,
-      waiting: null,
-    })),
+    beginWaitedAttempt: assign(({ context }, { at }: { at: number | null }) => afterWait(context, at)),
     takeAttempt: enqueueActions(({ context, enqueue }, { output }: { output: AttemptOutput }) => {
       const change = afterAttempt(context, output);
       enqueue.assign(change);
@@ -77,7 +75,7 @@ export const turnMachine = setup({
       const fact = exclusionFact(context);
       if (fact !== null) enqueue.emit(fact);
     }),
-    noteStop: assign({ stopRequested: true }),
+    noteStop: assign(({ context }, stop: StopBelow) => afterStop(context, stop)),
     passOn: enqueueActions(({ event, enqueue }) => {
       if (event.type === 'session.stop' || event.type === 'session.abort') enqueue.sendTo('attempt', event);
     }),
@@ -107,7 +105,7 @@ export const turnMachine = setup({
   description: 'One step of progress: attempts until one succeeds, or none is left.',
   context: ({ input }) => freshTurn(input),
   initial: 'choosing',
-  on: { 'session.stop': { actions: 'noteStop' } },
+  on: { 'session.stop': { actions: { type: 'noteStop', params: ({ event }) => event } } },
   states: {
     choosing: {
       description: 'May there be another attempt, and where does it go?',
@@ -154,7 +152,7 @@ export const turnMachine = setup({
         },
       },
       on: {
-        'session.stop': { actions: ['noteStop', 'passOn'] },
+        'session.stop': { actions: [{ type: 'noteStop', params: ({ event }) => event }, 'passOn'] },
         'session.abort': { actions: 'passOn' },
       },
     },
@@ -170,8 +168,14 @@ export const turnMachine = setup({
           key: `${attemptKey(context.turn, context.attempt + 1)}/wait`,
           request: { dueAt: context.waiting?.dueAt ?? context.at },
         }),
-        onDone: { target: 'attempting', actions: ['announceWaited', 'beginWaitedAttempt'] },
-        onError: { target: 'attempting', actions: ['announceWaited', 'beginWaitedAttempt'] },
+        onDone: {
+          target: 'attempting',
+          actions: ['announceWaited', { type: 'beginWaitedAttempt', params: ({ event }) => ({ at: event.output.at }) }],
+        },
+        onError: {
+          target: 'attempting',
+          actions: ['announceWaited', { type: 'beginWaitedAttempt', params: { at: null } }],
+        },
       },
       on: { 'session.abort': 'aborted' },
     },

@@ -1,4 +1,5 @@
 import type { AttemptInput, AttemptOutput } from '../attempt/attempt.types.ts';
+import type { StopBelow } from '../contract/effects.ts';
 import type { Fact } from '../contract/events.ts';
 import { faultSlug } from '../contract/faults.ts';
 import { nothingSpent, requestsLeft, type Spent, spentTogether } from '../contract/limits.ts';
@@ -50,10 +51,10 @@ export function attemptInput(context: TurnContext): AttemptInput {
     }),
     offer: reportOnly && attempt > 1 ? 'report' : 'all',
     permission: reportOnly ? 'report' : 'all',
-    textMayReport: reportOnly || finish === 'text',
+    finish,
     omitTokens: context.omitTokens,
     maxToolCalls: context.maxToolCalls,
-    stopRequested: context.stopRequested,
+    stopSlug: context.stopSlug,
   };
 }
 
@@ -68,23 +69,44 @@ export function attemptFact(context: TurnContext): Fact {
  * spent one more attempt is allowed, for the report alone. The attempts of a turn shrink and never grow.
  */
 export function afterAttempt(context: TurnContext, output: AttemptOutput): Partial<TurnContext> {
-  const { budget, current } = context;
-  const at = output.at ?? context.at;
+  const { current } = context;
+  const at = Math.max(context.at, output.at ?? 0);
   const spent = spentWith(context.spent, output);
   const targets =
     output.fault === null
       ? afterReply(context.targets, current)
       : afterFault(context.targets, current, output.fault, at, output.chance);
-  const left = requestsLeft(budget, spent, at);
-  const within = left === 'many' ? context.maxAttempts : left === 'one' ? context.attempt + 1 : context.attempt;
+  return { last: output, spent, targets, ...within(context, spent, at) };
+}
+
+/** The attempt for which the turn waited. It waited for the target, whatever became of the deadline meanwhile (P-3). */
+export function afterWait(context: TurnContext, at: number | null): Partial<TurnContext> {
   return {
-    last: output,
+    ...within(context, context.spent, Math.max(context.at, at ?? 0)),
+    attempt: context.attempt + 1,
+    current: context.waiting?.target ?? context.current,
+    waiting: null,
+  };
+}
+
+/** A stop asks nobody for an approval any more; when it was the deadline's, the budget is spent too (D-2). */
+export function afterStop(context: TurnContext, { slug, at }: StopBelow): Partial<TurnContext> {
+  return { ...within(context, context.spent, Math.max(context.at, at ?? 0)), stopSlug: slug };
+}
+
+/** What the budget leaves at `at`: with it spent, one more attempt for the report. */
+function within(
+  { budget, attempt, maxAttempts, reportOnly, lastTurnSlugs }: TurnContext,
+  spent: Spent,
+  at: number,
+): Pick<TurnContext, 'at' | 'reportOnly' | 'lastTurnSlugs' | 'maxAttempts'> {
+  const left = requestsLeft(budget, spent, at);
+  if (left === 'many') return { at, reportOnly, lastTurnSlugs, maxAttempts };
+  return {
     at,
-    spent,
-    targets,
-    reportOnly: context.reportOnly || left !== 'many',
-    lastTurnSlugs: left === 'many' ? context.lastTurnSlugs : unionOfSlugs(context.lastTurnSlugs, ['budget_exhausted']),
-    maxAttempts: Math.min(context.maxAttempts, within),
+    reportOnly: true,
+    lastTurnSlugs: unionOfSlugs(lastTurnSlugs, ['budget_exhausted']),
+    maxAttempts: Math.min(maxAttempts, left === 'one' ? attempt + 1 : attempt),
   };
 }
 
@@ -115,10 +137,11 @@ export function brokenAttempt(): AttemptOutput {
 export function exhaustionOf(context: TurnContext): Exhaustion | null {
   const left = requestsLeft(context.budget, context.spent, context.at);
   const choice = nextTarget(context);
-  if (left === 'none') return { why: 'budget' };
-  if (choice.kind === 'none') return { why: 'targets' };
-  if (!attemptsRemain(context)) return { why: left === 'many' ? 'attempts' : 'budget' };
-  return choice.kind === 'beyond' ? { why: 'limited', retryAt: choice.dueAt } : null;
+  const retryAt = choice.kind === 'beyond' ? choice.dueAt : null;
+  if (left === 'none') return { why: 'budget', retryAt };
+  if (choice.kind === 'none') return { why: 'targets', retryAt };
+  if (!attemptsRemain(context)) return { why: left === 'many' ? 'attempts' : 'budget', retryAt };
+  return retryAt === null ? null : { why: 'limited', retryAt };
 }
 
 /** The fact that says that the target of the attempt just made takes no more requests. */
@@ -132,7 +155,7 @@ export function outputOf(context: TurnContext, status: TurnOutput['status']): Tu
   const { last, attempt, targets, current, spent, at } = context;
   return {
     status,
-    exhaustion: status === 'exhausted' ? (exhaustionOf(context) ?? { why: 'attempts' }) : null,
+    exhaustion: status === 'exhausted' ? (exhaustionOf(context) ?? { why: 'attempts', retryAt: null }) : null,
     slugs: last?.slugs ?? [],
     detail: last?.fault?.message ?? null,
     attempts: attempt,

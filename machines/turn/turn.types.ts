@@ -1,4 +1,5 @@
 import type { AttemptOutput } from '../attempt/attempt.types.ts';
+import type { StopSlug } from '../contract/effects.ts';
 import type { Budget, Spent } from '../contract/limits.ts';
 import type { Slug } from '../contract/slugs.ts';
 import type { TargetState } from '../contract/targets.ts';
@@ -20,7 +21,8 @@ export type TurnInput = {
   /** Epoch ms of the last delivery before the turn. */
   at: number;
   omitTokens: number;
-  stopRequested: boolean;
+  /** Why nobody is asked for an approval any more; null: somebody is. */
+  stopSlug: StopSlug | null;
 };
 
 export type TurnContext = TurnInput & {
@@ -35,12 +37,12 @@ export type TurnContext = TurnInput & {
 };
 
 /** Why a turn could not go on. */
-export type Exhaustion =
-  | { why: 'attempts' }
-  | { why: 'budget' }
-  | { why: 'targets' }
-  /** All living targets asked to be left alone for longer than a wait may last; `retryAt` is epoch ms. */
-  | { why: 'limited'; retryAt: number };
+export type Exhaustion = {
+  /** `limited`: all living targets asked to be left alone for longer than a wait may last. */
+  why: 'attempts' | 'budget' | 'targets' | 'limited';
+  /** Epoch ms until which they asked for it, where that is longer than a wait may last (P-3); else null. */
+  retryAt: number | null;
+};
 
 export type TurnOutput = {
   status: 'finished' | 'succeeded' | 'exhausted' | 'aborted';

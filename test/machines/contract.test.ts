@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createActor, setup } from 'xstate';
-import { attemptKey } from '../../machines/contract/effects.ts';
+import { attemptKey, type EffectKind } from '../../machines/contract/effects.ts';
+import { type LeafLogic, leaves, workflowLeaves } from '../../machines/contract/leaf.ts';
 import {
   assistantMessage,
   type CallFacts,
@@ -124,6 +125,20 @@ describe('D-1: a leaf', () => {
       broke: [broke.heard, broke.state()],
       left: [left.heard, left.state()],
     });
+  });
+
+  it('asks for the effect that it is named after', () => {
+    const all = Object.entries<LeafLogic<EffectKind>>({ ...leaves, ...workflowLeaves } as never);
+    const asked = all.map(([name, leaf]) => {
+      let kind: string | null = null;
+      const emit = (event: HostEvent) => {
+        if (event.type === 'effect.requested') ({ kind } = event.effect);
+      };
+      leaf.start?.({ key: name, request: {} } as never, { emit, self: null } as never);
+      return [name, kind];
+    });
+    expect(asked).toEqual(all.map(([name]) => [name, name]));
+    expect(asked).toHaveLength(14);
   });
 });
 

@@ -69,6 +69,18 @@ describe('C-6: messages handed in are put right', () => {
       assistant(asked('!')),
       assistant(asked('call_0_1_0_')),
     ],
+    'the answer of a later call of the same id is not for the earlier one': [
+      assistant(asked('a')),
+      user('and?'),
+      assistant(asked('a')),
+      tool(answered('a', 'the later one')),
+    ],
+    'the same id again, each with its answer': [
+      assistant(asked('a')),
+      tool(answered('a', '1')),
+      assistant(asked('a')),
+      tool(answered('a', '2')),
+    ],
     'names that are not for every provider': [assistant(asked('a', { toolName: 'a b' })), tool(answered('a'))],
     'calls of the provider: with a result, and without': [
       assistant(asked('p', { providerExecuted: true }), answered('p'), text('so')),
@@ -146,6 +158,12 @@ describe('C-2 C-6 P-4: what a reply leaves in the conversation', () => {
     'malformed input': reply([called({ input: '[1', name: 'a b' })]),
     'a tool of the provider, with its result': reply([called({ providerExecuted: true }), result()]),
     'with its error': reply([called({ providerExecuted: true }), result({ isError: true })]),
+    'a result without its call, and one of a call of ours': reply([
+      result({ callId: 'z' }),
+      called(),
+      result(),
+      said('Hi'),
+    ]),
     'without its result': reply([called({ providerExecuted: true }), said('Hi')]),
     'broken off, without a call': reply([said('Hi')], broken),
     'broken off, with a call': reply([thought('hm', false), said('Hi', false), said('Whole'), called()], broken),

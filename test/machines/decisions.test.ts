@@ -57,7 +57,7 @@ describe('B-1 B-5 P-2 P-3 T-3: what a turn decides', () => {
     spent: nothingSpent,
     at: 1_000,
     omitTokens: 7,
-    stopRequested: false,
+    stopSlug: null,
   };
   const context = (over: Partial<TurnContext> = {}): TurnContext => ({ ...turn.freshTurn(input), attempt: 1, ...over });
   const failed = (over: Partial<AttemptOutput> = {}): AttemptOutput => ({
@@ -111,6 +111,25 @@ describe('B-1 B-5 P-2 P-3 T-3: what a turn decides', () => {
     });
   });
 
+  it('after a wait, and after a stop', () => {
+    const due = { budget: { ...noBudget, deadlineAt: 3_000 }, waiting: { target: 1, dueAt: 2_500 } };
+    const stop = (slug: 'stopped' | 'budget_exhausted', at: number | null) =>
+      ({ type: 'session.stop', slug, at }) as const;
+    return expectGolden('after-waits-and-stops.txt', {
+      'waited, with time left': turn.afterWait(context(due), 2_500),
+      'waited until the deadline': turn.afterWait(context(due), 3_000),
+      'waited for what is not known': turn.afterWait(context({ ...due, waiting: null }), null),
+      'time does not go back': turn.afterWait(context({ ...due, at: 9_000 }), 2_500).at,
+      stopped: turn.afterStop(context(due), stop('stopped', null)),
+      'the deadline': turn.afterStop(context({ ...due, lastTurnSlugs: [] }), stop('budget_exhausted', 3_000)),
+      'the deadline, in the last attempt': turn.afterStop(
+        context({ ...due, attempt: 3 }),
+        stop('budget_exhausted', 3_001),
+      ),
+      'an attempt that ended before it': turn.afterAttempt(context({ ...due, at: 3_000 }), failed()),
+    });
+  });
+
   it('P-2: which target is next', () =>
     expectGolden('next-targets.txt', {
       'the one that it began with': turn.nextTarget(context({ current: 1 })),
@@ -133,6 +152,16 @@ describe('B-1 B-5 P-2 P-3 T-3: what a turn decides', () => {
       ),
       'no target': turn.exhaustionOf(context({ targets: [out('one')], attempt: 3 })),
       'all limited for long': turn.exhaustionOf(context({ targets: [limited('one', 62_000)] })),
+      'all limited for long, and no attempt': turn.exhaustionOf(
+        context({ targets: [limited('one', 62_000)], attempt: 3 }),
+      ),
+      'all limited for long, and no request': turn.exhaustionOf(
+        context({
+          targets: [limited('one', 62_000)],
+          budget: { ...noBudget, requests: 1 },
+          spent: { requests: 1, tokens: 1, costUsd: 0 },
+        }),
+      ),
       'all limited for a while': turn.exhaustionOf(context({ targets: [limited('one', 61_000)] })),
       'excluded: not': turn.exclusionFact(context({ last: failed({ fault: fault('auth') }) })),
       'excluded: not by this attempt': turn.exclusionFact(context({ targets: [out('one')], last: failed() })),
@@ -210,7 +239,7 @@ describe('B-3 B-4 T-6 F-1 S-3: what a session decides', () => {
   });
   const output = (over: Partial<TurnOutput> = {}): TurnOutput => ({
     status: 'exhausted',
-    exhaustion: { why: 'attempts' },
+    exhaustion: { why: 'attempts', retryAt: null },
     slugs: ['text_only'],
     detail: 'no',
     attempts: 2,
@@ -281,8 +310,8 @@ describe('B-3 B-4 T-6 F-1 S-3: what a session decides', () => {
     expectGolden('session-ends.txt', {
       attempts: session.failureOf(context({ lastTurnSlugs: ['stopped'] }), output()),
       'attempts, on the last turn': session.failureOf(context({ turn: 5 }), output()),
-      budget: session.failureOf(context({ turn: 5 }), output({ exhaustion: { why: 'budget' } })),
-      targets: session.failureOf(context(), output({ exhaustion: { why: 'targets' } })),
+      budget: session.failureOf(context({ turn: 5 }), output({ exhaustion: { why: 'budget', retryAt: null } })),
+      targets: session.failureOf(context(), output({ exhaustion: { why: 'targets', retryAt: null } })),
       limited: session.failureOf(context(), output({ exhaustion: { why: 'limited', retryAt: 7 } })),
       'without a reason': session.failureOf(context(), output({ exhaustion: null })),
       unprepared: session.unprepared({ ok: false, slug: 'tools_unavailable', message: 'no' }),
@@ -305,10 +334,10 @@ describe('C-5 F-2 F-4 T-4: what an attempt reads and says', () => {
     notice: null,
     offer: 'all',
     permission: 'all',
-    textMayReport: true,
+    finish: 'report',
     omitTokens: 0,
     maxToolCalls: 5,
-    stopRequested: false,
+    stopSlug: null,
   };
   const outcome = (over: Partial<ModelOutcome>): ModelOutcome => ({
     reply: null,
@@ -340,10 +369,16 @@ describe('C-5 F-2 F-4 T-4: what an attempt reads and says', () => {
     expectGolden('readings.txt', {
       nothing: read({ reply: reply([]) }),
       fault: read({ fault: fault('server') }),
-      'text that is the report': read({ reply: reply([said]), textReport: valid }),
-      'text that is no report': read({ reply: reply([said]), textReport: invalid }),
+      'text that is the report': read({ reply: reply([said]), textReport: valid }, { finish: 'text' }),
+      'text that is no report': read({ reply: reply([said]), textReport: invalid }, { finish: 'text' }),
       'text that nobody asked about': read({ reply: reply([said]) }),
-      'text that may not report': read({ reply: reply([said]), textReport: valid }, { textMayReport: false }),
+      'text that may not report': read({ reply: reply([said]), textReport: valid }),
+      'text on the last turn': read({ reply: reply([said]), textReport: valid }, { permission: 'report' }),
+      'text on the last turn that is no report': read(
+        { reply: reply([said]), textReport: invalid },
+        { permission: 'report' },
+      ),
+      'hidden reasoning': read({ reply: reply([{ ...thought, text: '', providerOptions: {} }]) }),
       'text beside a call': read({ reply: reply([said]), textReport: valid, calls: [called('a')] }),
       'text beside a call of the provider': read({
         reply: reply([said]),
@@ -426,8 +461,26 @@ describe('C-5 F-2 F-4 T-4: what an attempt reads and says', () => {
           ],
         }),
       ),
-      'a rejected report': all(
-        context({ reading: read({ reply: reply([said]), textReport: invalid }).reading, answers: [] }),
+      'a rejected report, by text on the last turn': all(
+        context({
+          reading: read({ reply: reply([said]), textReport: invalid }, { permission: 'report' }).reading,
+          answers: [],
+        }),
+      ),
+      'a rejected report, where text is the report': all(
+        context({
+          reading: read({ reply: reply([said]), textReport: invalid }, { finish: 'text' }).reading,
+          answers: [],
+        }),
+      ),
+      'text cut off, where text is the report': all(
+        context({ reading: read({ reply: reply([said], 'length') }, { finish: 'text' }).reading, answers: [] }),
+      ),
+      'text that nobody judged, where text is the report': all(
+        context({ reading: read({ reply: reply([said]) }, { finish: 'text' }).reading, answers: [] }),
+      ),
+      'executed by the provider on the last turn': all(
+        context({ answers: [answer({ slug: 'tool_not_permitted' }), answer({ executed: false })] }),
       ),
       'no time is known': all(context({ reading: brokenReading(''), answers: [] })),
       'progress alone': all(context({ answers: [answer({ executed: false }), answer({ executed: false })] })),

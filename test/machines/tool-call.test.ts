@@ -34,7 +34,8 @@ const events = {
   'approval: error': { type: 'xstate.error.actor.approval', error: 'broke' },
   'tool: done': { type: 'xstate.done.actor.tool', output: delivered(output) },
   'tool: error': { type: 'xstate.error.actor.tool', error: 'broke' },
-  stop: { type: 'session.stop' },
+  stop: { type: 'session.stop', slug: 'stopped', at: null },
+  deadline: { type: 'session.stop', slug: 'budget_exhausted', at: 5 },
   abort: { type: 'session.abort' },
 };
 
@@ -67,7 +68,7 @@ function paths(disposition: Disposition): { steps: string[]; answers: number; en
 const dispositions: Disposition[] = [
   { kind: 'refuse', slug: 'unknown_tool', message: 'no' },
   { kind: 'acknowledge', message: 'ok' },
-  { kind: 'provided', success: true },
+  { kind: 'provided', slug: null },
   { kind: 'approve' },
   { kind: 'run' },
 ];
@@ -93,6 +94,7 @@ describe('the tool-call machine', () => {
       'awaitingApproval --approval: timeout--> approval_timeout',
       'awaitingApproval --approval: error--> internal_error',
       'awaitingApproval --stop--> stopped',
+      'awaitingApproval --deadline--> budget_exhausted',
       'awaitingApproval --abort--> aborted',
     ]);
   });

@@ -9,6 +9,7 @@ import {
   nothingSpent,
   noticeTable,
   parseToolInput,
+  type Slug,
   type ToolOutput,
 } from '../../machines/index.ts';
 import { cutShort, denied, disposeAll, executed, settled } from '../../machines/tool-call/tool-call.rules.ts';
@@ -20,7 +21,7 @@ const plain: Circumstances = {
   replyTruncated: false,
   permission: 'all',
   maxToolCalls: 2,
-  stopRequested: false,
+  stopSlug: null,
 };
 const call = (over: Partial<CallFacts> = {}): CallFacts => ({
   ...callFacts('a', 'search', 'real'),
@@ -36,8 +37,9 @@ describe('C-1 C-5 B-5 T-2 F-2: what happens with each call, and the words of its
     'a valid call': [[call()]],
     'three of them, with two allowed': [[call(), call(), call()]],
     'one that needs approval counts as one': [[call({ needsApproval: true }), call(), call()]],
-    'approval, after a stop': [[call({ needsApproval: true })], { stopRequested: true }],
-    'a stop does not touch what needs none': [[call()], { stopRequested: true }],
+    'approval, after a stop': [[call({ needsApproval: true })], { stopSlug: 'stopped' }],
+    'approval, after the deadline': [[call({ needsApproval: true })], { stopSlug: 'budget_exhausted' }],
+    'a stop does not touch what needs none': [[call()], { stopSlug: 'stopped' }],
     'progress, a batch, and a real one': [[call({ tool: 'progress' }), call({ tool: 'batch' }), call(), call()]],
     'progress is no report that was accepted': [[call({ tool: 'progress' }), report(valid)]],
     'an unknown tool': [[call({ tool: 'unknown', name: 'se"arch', detail: 'Offered are: search.' })]],
@@ -66,7 +68,15 @@ describe('C-1 C-5 B-5 T-2 F-2: what happens with each call, and the words of its
         call({ tool: 'provider', provided: 'missing' }),
         call({ tool: 'provider' }),
       ],
-      { replyComplete: false, permission: 'report' },
+      { replyComplete: false },
+    ],
+    'executed by the provider on the last turn': [
+      [
+        call({ tool: 'provider', provided: 'success' }),
+        call({ tool: 'provider', provided: 'failure' }),
+        call({ tool: 'provider', provided: 'missing' }),
+      ],
+      { permission: 'report' },
     ],
   };
 
@@ -83,8 +93,8 @@ describe('C-1 C-5 B-5 T-2 F-2: what happens with each call, and the words of its
     await expectGolden('answers.txt', {
       refused: settled({ kind: 'refuse', slug: 'unknown_tool', message: 'There is none.' }),
       acknowledged: settled({ kind: 'acknowledge', message: 'Noted.' }),
-      'provided, well': settled({ kind: 'provided', success: true }),
-      'provided, badly': settled({ kind: 'provided', success: false }),
+      'provided, well': settled({ kind: 'provided', slug: null }),
+      'provided, badly': settled({ kind: 'provided', slug: 'tool_exec_failed' }),
       'never run': settled({ kind: 'run' }),
       'never approved': settled({ kind: 'approve' }),
       stopped: cutShort('stopped', 7),
@@ -172,6 +182,11 @@ describe('N-1 N-2 N-4: the notice', () => {
 
   it('N-4: the table', async () => {
     await expectGolden('notice-table.txt', noticeTable);
+    const byText = Object.keys(noticeTable).map((slug) => [
+      slug,
+      composeNotice(occasion({ failed: [slug as Slug], finish: 'text' })),
+    ]);
+    await expectGolden('notices-by-text.txt', Object.fromEntries(byText));
   });
 
   it('says what went wrong, why the turn did not progress, and what to do', async () => {

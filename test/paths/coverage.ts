@@ -12,9 +12,9 @@ import {
   workflowWalk,
 } from './levels.ts';
 
-const budget = { requests: null, tokens: 50, costUsd: null, deadlineAt: null };
-const spentSoon = { ...budget, tokens: null, requests: 2, deadlineAt: 60_000 };
-const window = { windowTokens: 8_000, reserveTokens: 0 };
+export const budget = { requests: null, tokens: 50, costUsd: null, deadlineAt: null };
+const spentSoon = { ...budget, tokens: null, requests: 2 };
+export const window = { windowTokens: 8_000, reserveTokens: 0 };
 
 type Walks = Record<string, { machine: AnyStateMachine; walks: Walk[] }>;
 
@@ -29,7 +29,7 @@ export function walksWithin(size: 'small' | 'all'): Walks {
     session: {
       machine: sessionMachine,
       walks: isSmall
-        ? [sessionWalk(2, { budget: spentSoon }), sessionWalk(2, { window })]
+        ? [sessionWalk(2, { budget: spentSoon })]
         : [
             ...bounds.map((maxTurns) => sessionWalk(maxTurns)),
             sessionWalk(3, { budget }),
@@ -44,6 +44,7 @@ export function walksWithin(size: 'small' | 'all'): Walks {
         turnWalk(3, ['one', 'two']),
         turnWalk(3, ['one'], { budget }),
         turnWalk(2, ['one'], { isLastTurn: true }),
+        turnWalk(3, ['one'], { budget: { ...budget, tokens: null, deadlineAt: 60_000 } }),
       ],
     },
     attempt: {
@@ -51,7 +52,7 @@ export function walksWithin(size: 'small' | 'all'): Walks {
       walks: [
         attemptWalk(),
         attemptWalk({ permission: 'report', offer: 'report' }),
-        attemptWalk({ stopRequested: true, textMayReport: false }),
+        attemptWalk({ stopSlug: 'stopped', finish: 'text' }),
       ],
     },
     'tool-call': {
@@ -59,6 +60,7 @@ export function walksWithin(size: 'small' | 'all'): Walks {
       walks: [
         ...dispositions.map((disposition) => toolCallWalk(disposition)),
         toolCallWalk({ kind: 'acknowledge', message: '' }, 'progress'),
+        toolCallWalk({ kind: 'refuse', slug: 'unknown_tool', message: 'no' }, 'progress'),
       ],
     },
     workflow: {

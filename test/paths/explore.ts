@@ -71,8 +71,10 @@ export type Step = {
   arrows: string[];
   /** What came out, in its order: facts, events for others, and what the level below was asked for. */
   out: ({ fact: Fact | WorkflowFact } | { sent: EventObject; to: string } | { asked: string; input: unknown })[];
-  /** What the machine holds after it. */
+  /** How the machine stands after it. */
+  value: string;
   context: Record<string, unknown>;
+  children: string[];
 };
 
 /** What really happened on a path. */
@@ -114,7 +116,7 @@ export function follow(machine: AnyStateMachine, input: unknown, events: readonl
   const snapshots: AnyMachineSnapshot[] = [];
   const steps: Step[] = [];
   const stepOf = (event: EventObject | null): Step => {
-    const step: Step = { event, arrows: [], out: [], context: {} };
+    const step: Step = { event, arrows: [], out: [], value: '', context: {}, children: [] };
     steps.push(step);
     return step;
   };
@@ -145,6 +147,7 @@ export function follow(machine: AnyStateMachine, input: unknown, events: readonl
       }
       if (inspected.type === '@xstate.snapshot') {
         const snapshot = inspected.snapshot as AnyMachineSnapshot;
+        step.value = JSON.stringify(snapshot.value);
         step.context = snapshot.context;
         ends.push(snapshot);
       }
@@ -152,10 +155,13 @@ export function follow(machine: AnyStateMachine, input: unknown, events: readonl
   });
   actor.start();
   const walked = actor.getSnapshot().children.walked;
+  const children = () => Object.keys((walked?.getSnapshot() as AnyMachineSnapshot | undefined)?.children ?? {});
+  step.children = children();
   for (const event of events) {
     if (ends.at(-1)?.status === 'done') break;
     step = stepOf(event);
     walked?.send(event);
+    step.children = children();
   }
   const end = ends.at(-1) ?? (walked?.getSnapshot() as AnyMachineSnapshot);
   actor.stop();

@@ -1,5 +1,6 @@
 import { type AnyMachineSnapshot, type EventObject, enqueueActions } from 'xstate';
 import type { AttemptInput, AttemptOutput } from '../../machines/attempt/attempt.types.ts';
+import type { StopBelow } from '../../machines/contract/effects.ts';
 import { faultKinds } from '../../machines/contract/faults.ts';
 import {
   attemptMachine,
@@ -32,8 +33,13 @@ import type { Walk } from './explore.ts';
 /** The classes of outcomes by which each level is known to the one above it, and what stands for each. */
 
 const stop: EventObject = { type: 'session.stop' };
+/** As it goes down: somebody wants it, or the deadline has come. */
+const stops: StopBelow[] = [
+  { type: 'session.stop', slug: 'stopped', at: null },
+  { type: 'session.stop', slug: 'budget_exhausted', at: 60_000 },
+];
 const abort = { type: 'session.abort', reason: 'enough' };
-const delivered = (outcome: unknown) => ({ at: 0, chance: 0.5, outcome });
+const delivered = (outcome: unknown) => ({ at: 1_000, chance: 0.5, outcome });
 const done = (actor: string, output: unknown) => ({ type: `xstate.done.actor.${actor}`, output, actorId: actor });
 const broke = (actor: string) => ({ type: `xstate.error.actor.${actor}`, error: 'it broke', actorId: actor });
 
@@ -64,9 +70,9 @@ export const turnOutputs: TurnOutput[] = [
   turnOutput({ status: 'finished' }),
   turnOutput({ status: 'succeeded' }),
   turnOutput({ status: 'aborted' }),
-  exhausted({ why: 'attempts' }),
-  exhausted({ why: 'budget' }),
-  exhausted({ why: 'targets' }),
+  exhausted({ why: 'attempts', retryAt: null }),
+  exhausted({ why: 'budget', retryAt: null }),
+  exhausted({ why: 'targets', retryAt: null }),
   exhausted({ why: 'limited', retryAt: 90_000 }),
 ];
 
@@ -90,7 +96,7 @@ export function sessionWalk(maxTurns: number, over: Partial<SessionInput> = {}):
     const deadline = [done('deadline', delivered({})), broke('deadline')];
     if (snapshot.matches({ running: 'preparing' })) {
       return [
-        done('prepare', delivered({ ok: true, contextTokens: 0, answerTokens: 0 })),
+        done('prepare', delivered({ ok: true, contextTokens: 100, answerTokens: 10 })),
         done('prepare', delivered({ ok: false, slug: 'tools_unavailable', message: 'no' })),
         broke('prepare'),
         ...deadline,
@@ -170,7 +176,7 @@ export function turnWalk(maxAttempts: number, targets: readonly string[], over: 
     spent: nothingSpent,
     at: 0,
     omitTokens: 0,
-    stopRequested: false,
+    stopSlug: null,
     ...over,
   };
   const late = attemptOutput({
@@ -181,9 +187,9 @@ export function turnWalk(maxAttempts: number, targets: readonly string[], over: 
   const outputs = [...attemptOutputs, late, ...(over.budget === undefined ? [] : [costly])];
   const events = (snapshot: AnyMachineSnapshot): EventObject[] => {
     if (snapshot.matches('attempting')) {
-      return [...outputs.map((output) => done('attempt', output)), broke('attempt'), stop, abort];
+      return [...outputs.map((output) => done('attempt', output)), broke('attempt'), ...stops, abort];
     }
-    if (snapshot.matches('backingOff')) return [done('wait', delivered({})), broke('wait'), stop, abort];
+    if (snapshot.matches('backingOff')) return [done('wait', delivered({})), broke('wait'), ...stops, abort];
     return [];
   };
   return { machine: turnMachine, input, events };
@@ -224,6 +230,7 @@ export const callOutputs = [
   answer(false, 'approval_timeout'),
   answer(false, 'internal_error'),
   answer(false, 'stopped'),
+  answer(false, 'budget_exhausted'),
   answer(false, 'aborted'),
 ];
 
@@ -300,15 +307,15 @@ export function attemptWalk(over: Partial<AttemptInput> = {}): Walk {
     notice: null,
     offer: 'all',
     permission: 'all',
-    textMayReport: true,
+    finish: 'report',
     omitTokens: 0,
     maxToolCalls: 5,
-    stopRequested: false,
+    stopSlug: null,
     ...over,
   };
   const events = (snapshot: AnyMachineSnapshot): EventObject[] => {
     if (snapshot.matches('requesting')) {
-      return [...modelOutcomes.map((one) => done('model', delivered(one))), broke('model'), stop, abort];
+      return [...modelOutcomes.map((one) => done('model', delivered(one))), broke('model'), ...stops, abort];
     }
     if (!snapshot.matches('answering')) return [];
     const answers: unknown[] = snapshot.context.answers;
@@ -321,7 +328,7 @@ export function attemptWalk(over: Partial<AttemptInput> = {}): Walk {
           disposition?.kind === 'run' || disposition?.kind === 'approve' ? callOutputs : [settledAs(disposition)];
         return [...possible.map((output) => done(`tool.${index}`, { index, ...output })), broke(`tool.${index}`)];
       }),
-      stop,
+      ...stops,
       abort,
     ];
   };
@@ -338,8 +345,9 @@ export const dispositions: Disposition[] = [
   { kind: 'run' },
   { kind: 'approve' },
   { kind: 'acknowledge', message: 'Noted.' },
-  { kind: 'provided', success: true },
-  { kind: 'provided', success: false },
+  { kind: 'provided', slug: null },
+  { kind: 'provided', slug: 'tool_exec_failed' },
+  { kind: 'provided', slug: 'tool_not_permitted' },
   { kind: 'refuse', slug: 'unknown_tool', message: 'no' },
 ];
 
@@ -360,10 +368,18 @@ export function toolCallWalk(disposition: Disposition, tool: ToolCallInput['tool
   const decided = (decision: string) => done('approval', delivered({ decision, reason: null }));
   const events = (snapshot: AnyMachineSnapshot): EventObject[] => {
     if (snapshot.matches('awaitingApproval')) {
-      return [decided('approved'), decided('denied'), decided('timeout'), broke('approval'), stop, abort];
+      return [decided('approved'), decided('denied'), decided('timeout'), broke('approval'), ...stops, abort];
     }
     if (!snapshot.matches('running')) return [];
-    return [ran(null), ran('tool_exec_failed'), ran('tool_timeout'), ran('interrupted'), broke('tool'), stop, abort];
+    return [
+      ran(null),
+      ran('tool_exec_failed'),
+      ran('tool_timeout'),
+      ran('interrupted'),
+      broke('tool'),
+      ...stops,
+      abort,
+    ];
   };
   return { machine: toolCallMachine, input, events };
 }

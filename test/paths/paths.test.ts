@@ -179,7 +179,7 @@ describe('the level below is known by its outcomes, and those are all that it ha
 
   it('calls end as the attempt was told', () => {
     const fed = callOutputs.map((output) => callClassOf({ index: 0, ...output }));
-    const provided = ['executed, well', 'executed, tool_exec_failed'];
+    const provided = ['executed, well', 'executed, tool_exec_failed', 'executed, tool_not_permitted'];
     expect(outputsOf(walks['tool-call']?.walks ?? [], callClassOf)).toEqual(sorted([...fed, ...provided]));
   });
 });

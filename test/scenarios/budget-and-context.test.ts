@@ -81,10 +81,50 @@ describe('budgets', () => {
         if (event.type === 'tool.approvalRequested') ring();
       },
     });
-    expect(result.turns[0]?.attempts[0]?.calls[0]?.slug).toBe('stopped');
+    expect(result.turns[0]?.attempts[0]?.calls[0]?.slug).toBe('budget_exhausted');
     expect(result.success).toBe(true);
     expect(result.counters.collapses).toBe(1);
   });
+
+  it.each([
+    ['a report', report(), true],
+    ['a tool call', searchCall, false],
+  ])(
+    'B-4 P-3: wall-clock time that ends in a wait leaves one request, for the report: %s',
+    async (_, reply, success) => {
+      const clock = manualClock();
+      const start = clock.now();
+      let ring = () => {};
+      const { result, requests } = await runOverWire({
+        script: [{ status: 429, headers: { 'retry-after': '30' } }, reply],
+        definition: { tools: { search } },
+        options: { budget: { wallClockMs: 20_000 } },
+        clock: {
+          ...clock,
+          sleepUntil: (dueAt, signal) =>
+            dueAt === start + 20_000
+              ? new Promise((resolve) => {
+                  ring = () => resolve(clock.sleepUntil(dueAt, signal));
+                })
+              : clock.sleepUntil(dueAt, signal),
+        },
+        during: (event) => {
+          if (event.type === 'wait.started') ring();
+        },
+      });
+      expect(requests).toHaveLength(2);
+      expect(requests[1]?.body.tools?.map((one) => one.function?.name)).toEqual(['final_report']);
+      const [first, notice] = [requests[0], requests[1]].map((request) =>
+        JSON.stringify(request?.body.messages.at(-1)),
+      );
+      expect(first).not.toContain('This is the last turn');
+      expect(notice).toContain('This is the last turn');
+      expect(notice).toContain('budget_exhausted');
+      expect(result.success).toBe(success);
+      expect(result.counters.toolCalls.executed).toBe(0);
+      if (!success) expect(result.slugs.slice(0, 2)).toEqual(['budget_exhausted', 'tool_not_permitted']);
+    },
+  );
 
   it('B-4: wall-clock time that is over while the session is preparing leaves one turn', async () => {
     const { result, requests } = await runOverWire({

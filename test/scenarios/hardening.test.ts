@@ -21,6 +21,18 @@ describe('what a server says', () => {
     },
   );
 
+  it('N-1 F-4: an agent that finishes by text is told what was wrong with its text, and nothing of a tool', async () => {
+    const { result, requests } = await runOverWire({
+      script: [{ text: 'no JSON' }, { text: '{"a":1}' }],
+      definition: { finish: 'text', report: { format: 'json', schema: z.object({ a: z.number() }) } },
+    });
+    expect(result.report.content).toEqual({ a: 1 });
+    expect(result.turns[0]?.attempts[0]?.slugs).toEqual(['final_report_invalid_format']);
+    const notice = requests[1]?.body.messages.at(-1)?.content;
+    expect(notice).toContain('Read the reasons, and reply again in the required format.');
+    expect(notice).not.toMatch(/text alone|tool call/);
+  });
+
   it('P-3: a Retry-After that is no time is none', () => {
     expect(retryAfterMs({ 'retry-after': '-5' }, 0)).toBeNull();
     expect(retryAfterMs({ 'retry-after': 'soon' }, 0)).toBeNull();
