@@ -9,7 +9,11 @@ export function check<T>(schema: z.ZodType<T>, value: unknown, field: string, co
   const path = [field, ...(issue?.path ?? []).map(String)].filter((part) => part !== '');
   if (issue?.code === 'unrecognized_keys') {
     const unknown = [...path, issue.keys[0]].join('.');
-    throw new PawlError(code, `${unknown} is not known: allowed are ${knownKeys(schema, issue.path).join(', ')}.`);
+    const known = knownKeys(schema, issue.path).join(', ');
+    throw new PawlError(
+      code,
+      known === '' ? `${unknown} is not known.` : `${unknown} is not known: allowed are ${known}.`,
+    );
   }
   throw new PawlError(
     code,
@@ -25,13 +29,18 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
 }
 
 function knownKeys(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
-  const inner = path.reduce<unknown>(
-    (current, key) => (current instanceof z.ZodObject ? unwrapped(current.shape[String(key)]) : current),
-    schema,
-  );
+  const inner = path.reduce<unknown>((current, key) => {
+    if (current instanceof z.ZodObject) return unwrapped(current.shape[String(key)]);
+    return current instanceof z.ZodRecord ? unwrapped(current.valueType) : null;
+  }, unwrapped(schema));
   return inner instanceof z.ZodObject ? Object.keys(inner.shape) : [];
 }
 
 function unwrapped(schema: unknown): unknown {
-  return schema instanceof z.ZodOptional ? schema.unwrap() : schema;
+  const wraps =
+    schema instanceof z.ZodOptional ||
+    schema instanceof z.ZodNullable ||
+    schema instanceof z.ZodDefault ||
+    schema instanceof z.ZodPrefault;
+  return wraps ? unwrapped(schema.unwrap()) : schema;
 }

@@ -47,6 +47,11 @@ function hasJson(value: unknown): boolean {
   return typeof value !== 'number' && !(value instanceof Map) && !(value instanceof Set);
 }
 
+/** Looks after what a function of the user's returned, in case that it is a promise that nobody awaits. */
+export function onRejection(returned: unknown, told: (error: unknown) => void): void {
+  if (returned instanceof Promise) returned.catch(told);
+}
+
 /** What was thrown, in words; whatever it is, and never by throwing. */
 export function messageOf(error: unknown): string {
   try {

@@ -11,6 +11,7 @@ import type { Agent } from './agent-definition.ts';
 import { check } from './check.ts';
 import { PawlError, shown } from './errors.ts';
 import { parseMessages } from './model/messages.ts';
+import { aFunction, commonOptions } from './option-schemas.ts';
 import type { SessionBudget, SessionOptions } from './session.ts';
 
 const defaultReserveTokens = 4_096;
@@ -26,19 +27,15 @@ const budgetSchema = z.strictObject({
   wallClockMs: z.number({ error: least }).positive({ error: least }).optional(),
 });
 
-const optionNames = new Set<string>([
-  'prompt',
-  'messages',
-  'signal',
-  'logger',
-  'budget',
-  'onEvent',
-  'inspect',
-  'sessionId',
-  'clock',
-  'random',
-  'onDelivery',
-] satisfies (keyof SessionOptions)[]);
+const sessionId = 'a text that is not blank is allowed';
+const optionsSchema = z.strictObject({
+  prompt: z.unknown().optional(),
+  messages: z.unknown().optional(),
+  budget: z.unknown().optional(),
+  sessionId: z.string({ error: sessionId }).regex(/\S/, { error: sessionId }).optional(),
+  onDelivery: aFunction.optional(),
+  ...commonOptions,
+} satisfies Record<keyof SessionOptions, z.ZodType>);
 
 export function isAgent(agent: unknown): agent is Agent {
   return typeof agent === 'object' && agent !== null && 'targets' in agent && 'definition' in agent;
@@ -55,9 +52,7 @@ export function checkOptions(agent: unknown, options: unknown): void {
       `the options are ${shown(options)}: an object with prompt or messages is needed.`,
     );
   }
-  const unknown = Object.keys(options).find((name) => !optionNames.has(name));
-  if (unknown === undefined) return;
-  throw new PawlError('invalid_options', `${unknown} is not known: allowed are ${[...optionNames].join(', ')}.`);
+  check(optionsSchema, options, '', 'invalid_options');
 }
 
 /** What a budget leaves for a sub-agent, beside its requests: a little of each at least, so that it can report. */

@@ -12,7 +12,7 @@ import {
   userMessage,
 } from '../machines/index.ts';
 import type { Agent } from './agent-definition.ts';
-import { messageOf, PawlError, shown } from './errors.ts';
+import { messageOf, onRejection, PawlError, shown } from './errors.ts';
 import { type Clock, systemClock } from './host/clock.ts';
 import { Host } from './host/host.ts';
 import { type DriverOwner, MemoryDriver } from './host/memory.ts';
@@ -156,7 +156,7 @@ class RunningSession<Report> implements Session<Report>, DriverOwner {
   delivering(delivery: Delivery): void {
     this.deliveredAt = delivery.at;
     try {
-      this.options.onDelivery?.(delivery);
+      onRejection(this.options.onDelivery?.(delivery), (error) => this.userCodeFailed('onDelivery', error));
     } catch (error) {
       this.userCodeFailed('onDelivery', error);
     }
@@ -173,11 +173,15 @@ class RunningSession<Report> implements Session<Report>, DriverOwner {
   /** An inspector that throws is told once, and breaks nothing. */
   private inspected(inspect: NonNullable<SessionOptions['inspect']>, event: InspectionEvent): void {
     try {
-      inspect(event);
+      onRejection(inspect(event), (error) => this.inspectFailed(error));
     } catch (error) {
-      if (!this.inspectorFailed) this.userCodeFailed('inspect', error);
-      this.inspectorFailed = true;
+      this.inspectFailed(error);
     }
+  }
+
+  private inspectFailed(error: unknown): void {
+    if (!this.inspectorFailed) this.userCodeFailed('inspect', error);
+    this.inspectorFailed = true;
   }
 
   private userCodeFailed(observer: string, error: unknown): void {
@@ -205,8 +209,9 @@ class RunningSession<Report> implements Session<Report>, DriverOwner {
     if (!this.ended) this.driver.command({ type: 'session.stop' });
   }
 
-  abort(reason = 'aborted by the caller'): void {
-    if (!this.ended) this.driver.command({ type: 'session.abort', reason });
+  abort(reason: unknown = 'aborted by the caller'): void {
+    if (this.ended) return;
+    this.driver.command({ type: 'session.abort', reason: redact(messageOf(reason), this.secrets) });
   }
 
   approve(callId: string, decision: Parameters<Session['approve']>[1]): boolean {
@@ -240,8 +245,17 @@ class RunningSession<Report> implements Session<Report>, DriverOwner {
     }
     // Before anybody sees the request, who may decide at once.
     if (emitted.type === 'tool.approvalRequested') this.approvals.announce(emitted.callId);
-    this.observer.take(emitted);
+    this.observe(emitted);
     if (emitted.type === 'session.stopping') this.subAgents?.stop();
+  }
+
+  /** The actor tree is in the middle of a step: a defect of ours in looking at it must not reach it. */
+  private observe(fact: Fact): void {
+    try {
+      this.observer.take(fact);
+    } catch (error) {
+      this.userCodeFailed('session', error);
+    }
   }
 
   private listen(signal: AbortSignal): void {
@@ -257,7 +271,7 @@ class RunningSession<Report> implements Session<Report>, DriverOwner {
   /** The machines themselves broke: a defect, which still is a failed session with its one ERROR line (S-3). */
   private broken(error: unknown): SessionOutput {
     const failure: Failure = { slugs: ['internal_error'], retryAt: null, detail: messageOf(error) };
-    this.observer.take({ type: 'session.failed', turns: this.observer.counters.turns, failure });
+    this.observe({ type: 'session.failed', turns: this.observer.counters.turns, failure });
     return { status: 'failed', failure };
   }
 

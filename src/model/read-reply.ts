@@ -30,7 +30,7 @@ export class ReplyReader {
   private readonly content: ReplyPart[] = [];
   /** The last text and reasoning of each id. */
   private readonly texts: { id: string; text: ReplyText }[] = [];
-  private readonly openInputs: { id: string; toolName: string }[] = [];
+  private readonly openInputs: { id: string; toolName: string; providerExecuted: boolean }[] = [];
   private readonly warnings: string[] = [];
   private finishReason: Reply['finishReason'] = null;
   private responseId: string | null = null;
@@ -49,14 +49,14 @@ export class ReplyReader {
       case 'text-delta':
       case 'reasoning-delta': {
         const kind = part.type === 'text-delta' ? 'text' : 'reasoning';
-        const text = this.textOf(kind, part.id) ?? this.openText(kind, part.id, undefined);
+        const text = this.openTextOf(kind, part.id) ?? this.openText(kind, part.id, undefined);
         text.text += part.delta;
         addProviderData(text, part.providerMetadata);
         return { kind, toolName: null, delta: part.delta };
       }
       case 'text-end':
       case 'reasoning-end': {
-        const text = this.textOf(part.type === 'text-end' ? 'text' : 'reasoning', part.id);
+        const text = this.openTextOf(part.type === 'text-end' ? 'text' : 'reasoning', part.id);
         if (text !== undefined) {
           text.ended = true;
           addProviderData(text, part.providerMetadata);
@@ -64,7 +64,11 @@ export class ReplyReader {
         return null;
       }
       case 'tool-input-start':
-        this.openInputs.push({ id: part.id, toolName: part.toolName });
+        this.openInputs.push({
+          id: part.id,
+          toolName: part.toolName,
+          providerExecuted: part.providerExecuted === true,
+        });
         return null;
       case 'tool-input-delta': {
         const toolName = this.openInputs.findLast((input) => input.id === part.id)?.toolName ?? null;
@@ -100,13 +104,14 @@ export class ReplyReader {
         this.content.push({ type: part.type, text: part.text, ended: true, ...providerData(part.providerMetadata) });
         return { kind: part.type, toolName: null, delta: part.text };
       case 'tool-call': {
-        this.closeInput(part.toolCallId);
+        const opened = this.closeInput(part.toolCallId);
         this.content.push({
           type: 'tool-call',
-          callId: part.toolCallId,
-          name: part.toolName,
-          input: part.input,
-          providerExecuted: part.providerExecuted === true,
+          callId: textOf(part.toolCallId),
+          name: textOf(part.toolName),
+          input: typeof part.input === 'string' ? part.input : shownInput(part.input),
+          // Some say it only where the input begins.
+          providerExecuted: part.providerExecuted === true || opened?.providerExecuted === true,
           ...providerData(part.providerMetadata),
         });
         return null;
@@ -115,8 +120,8 @@ export class ReplyReader {
         if (part.preliminary === true) return null;
         this.content.push({
           type: 'tool-result',
-          callId: part.toolCallId,
-          name: part.toolName,
+          callId: textOf(part.toolCallId),
+          name: textOf(part.toolName),
           result: jsonOf(part.result),
           isError: part.isError === true,
           ...providerData(part.providerMetadata),
@@ -147,7 +152,7 @@ export class ReplyReader {
     }
   }
 
-  finish(reason: LanguageModelV4FinishReason, usage: LanguageModelV4Usage): void {
+  finish(reason: LanguageModelV4FinishReason, usage: LanguageModelV4Usage | undefined): void {
     this.finishReason = { unified: reason.unified, raw: reason.raw ?? null };
     this.usage = usageOf(usage);
   }
@@ -178,7 +183,7 @@ export class ReplyReader {
     };
   }
 
-  private textOf(kind: 'text' | 'reasoning', id: string): ReplyText | undefined {
+  private openTextOf(kind: 'text' | 'reasoning', id: string): ReplyText | undefined {
     return this.texts.findLast((one) => one.id === id && one.text.type === kind)?.text;
   }
 
@@ -190,9 +195,9 @@ export class ReplyReader {
   }
 
   /** An input that started has its call. Ids may repeat, so each call closes one input. */
-  private closeInput(id: string): void {
+  private closeInput(id: string): { providerExecuted: boolean } | undefined {
     const index = this.openInputs.findIndex((input) => input.id === id);
-    if (index !== -1) this.openInputs.splice(index, 1);
+    return index === -1 ? undefined : this.openInputs.splice(index, 1)[0];
   }
 }
 
@@ -212,14 +217,29 @@ function withCallIds(content: readonly ReplyPart[], ids: readonly string[]): Rep
   });
 }
 
-function usageOf({ inputTokens, outputTokens }: LanguageModelV4Usage): Usage {
+/** What a provider counted; what is no count counts as none, so that no budget is eluded (S-4). */
+function usageOf(usage: LanguageModelV4Usage | undefined): Usage {
+  const { inputTokens, outputTokens } = usage ?? {};
   return {
-    input: inputTokens.total ?? 0,
-    output: outputTokens.total ?? 0,
-    reasoning: outputTokens.reasoning ?? 0,
-    cacheRead: inputTokens.cacheRead ?? 0,
-    cacheWrite: inputTokens.cacheWrite ?? 0,
+    input: tokensOf(inputTokens?.total),
+    output: tokensOf(outputTokens?.total),
+    reasoning: tokensOf(outputTokens?.reasoning),
+    cacheRead: tokensOf(inputTokens?.cacheRead),
+    cacheWrite: tokensOf(inputTokens?.cacheWrite),
   };
+}
+
+function tokensOf(count: unknown): number {
+  return typeof count === 'number' && Number.isFinite(count) && count > 0 ? count : 0;
+}
+
+/** Models of others are no TypeScript: what should be a text and is none is an empty one, which is answered as such. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function shownInput(input: unknown): string {
+  return JSON.stringify(input) ?? '';
 }
 
 /** What a provider says of a part goes back to it as the part's options (P-5). */

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import {
   type LanguageModelV4,
   type LanguageModelV4CallOptions,
@@ -121,7 +122,10 @@ export async function requestModel(
     fault = classifyFault(reader.errors[0], options.now(), options.secrets);
   const reply = began ? replyOf(reader, provider, options, request) : null;
   for (const warning of reply?.warnings ?? []) options.sight({ type: 'model.warned', target: target.name, warning });
-  if (fault === null && (reply === null || !isComplete(reply))) fault = brokenOff(reply);
+  const whole = reply !== null && isComplete(reply);
+  // Once the reply is whole, what becomes of the connection takes nothing back (C-5).
+  if (whole) fault = null;
+  else fault ??= brokenOff(reply);
   return outcomeOf(options, request, target, reader, reply, fault, signal);
 }
 
@@ -167,6 +171,9 @@ function buildCall(
 /** Ms that a stream has to end after its finish part. */
 const finishGraceMs = 1_000;
 
+/** Ms that a stream may be read without a look at the timers. */
+const restEveryMs = 10;
+
 /** Sends the request and hands on the parts of its reply. */
 async function stream(
   model: LanguageModelV4,
@@ -183,6 +190,7 @@ async function stream(
     throw error;
   }
   const reader = parts.getReader();
+  let rested = performance.now();
   // A cancelled stream ends its pending read, also where the provider ignores the signal.
   const cancel = () => void reader.cancel().catch(() => undefined);
   timers.signal.addEventListener('abort', cancel, { once: true });
@@ -193,6 +201,11 @@ async function stream(
       if (done) return;
       timers.touch();
       onPart(value);
+      // A stream that never waits must not keep its own timeouts from coming.
+      if (performance.now() - rested > restEveryMs) {
+        await setImmediate();
+        rested = performance.now();
+      }
       // The reply is whole: a connection that the server leaves open must not make it a timeout.
       if (value.type === 'finish') grace = setTimeout(cancel, finishGraceMs);
     }
@@ -211,6 +224,7 @@ async function generate(
   timers: RequestTimers,
   onPart: (part: LanguageModelV4StreamPart) => void,
 ): Promise<void> {
+  timers.expectWhole();
   const result = await timers.orAborted(model.doGenerate(callOptions));
   onPart({ type: 'stream-start', warnings: result.warnings });
   if (result.response !== undefined) onPart({ type: 'response-metadata', ...result.response });
@@ -276,7 +290,8 @@ async function inspected(
 /** As the provider counted, or as estimated where it did not. */
 function contextTokens(usage: Usage, reply: Reply, prompts: PromptBuilder): number {
   const counted = usage.input + usage.output;
-  return counted > 0 ? counted : prompts.estimateTokens() + estimateTokens(JSON.stringify(reply.content));
+  if (counted > 0) return counted;
+  return prompts.estimateTokens() - prompts.omittedTokens + estimateTokens(JSON.stringify(reply.content));
 }
 
 function providedFacts({ callId, name }: ReplyCall, provided: CallFacts['provided']): CallFacts {

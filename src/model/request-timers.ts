@@ -6,7 +6,7 @@ export class RequestTimers {
   private readonly controller = new AbortController();
   private timeout: NodeJS.Timeout;
   private readonly timeoutMs: number;
-  private readonly idleTimeoutMs: number;
+  private idleTimeoutMs: number;
   private readonly outer: AbortSignal;
   private readonly startedAt = performance.now();
   private lastPartAt = this.startedAt;
@@ -29,6 +29,11 @@ export class RequestTimers {
   /** A part has come: the idle timeout starts anew, when it next looks. */
   touch(): void {
     this.lastPartAt = performance.now();
+  }
+
+  /** A whole response is awaited: it comes at once, so that it cannot be idle. */
+  expectWhole(): void {
+    this.idleTimeoutMs = Number.POSITIVE_INFINITY;
   }
 
   /** What `promise` brings, or a rejection as soon as the request is aborted, heeded or not. */

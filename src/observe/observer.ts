@@ -7,7 +7,7 @@ import {
   type Message,
   type Slug,
 } from '../../machines/index.ts';
-import { messageOf } from '../errors.ts';
+import { messageOf, onRejection } from '../errors.ts';
 import { headOf } from '../text.ts';
 import { Conversation } from './conversation.ts';
 import { type Envelope, type EventListener, EventStream, type SessionEvent, type Sighting } from './events.ts';
@@ -127,8 +127,7 @@ export class Observer {
     const { onEvent } = this.options;
     if (onEvent === null) return;
     try {
-      const result = onEvent(event);
-      if (result instanceof Promise) result.catch((error) => this.listenerThrew(error));
+      onRejection(onEvent(event), (error) => this.listenerThrew(error));
     } catch (error) {
       this.listenerThrew(error);
     }

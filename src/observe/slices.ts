@@ -1,4 +1,4 @@
-import { messageOf } from '../errors.ts';
+import { messageOf, onRejection } from '../errors.ts';
 import type { SessionEvent } from './events.ts';
 
 /** A piece of state of the user's own, folded over the session's events (C-4: failed tools are among them). */
@@ -24,7 +24,12 @@ export class Slices {
   apply(event: SessionEvent): void {
     for (const { name, reduce } of this.reducers) {
       try {
-        this.states[name] = reduce(this.states[name], event);
+        const state = reduce(this.states[name], event);
+        if (state instanceof Promise) {
+          onRejection(state, () => undefined);
+          throw new TypeError('a reducer returned a promise: it must return the state itself');
+        }
+        this.states[name] = state;
       } catch (error) {
         this.reducers = this.reducers.filter((reducer) => reducer.name !== name);
         this.onFailure(`slice ${name}`, messageOf(error));

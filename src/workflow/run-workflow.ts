@@ -17,6 +17,7 @@ import { type DriverOwner, MemoryDriver } from '../host/memory.ts';
 import type { EventListener } from '../observe/events.ts';
 import { defaultLogger, type Logger } from '../observe/log.ts';
 import { redact } from '../observe/redact.ts';
+import { aFunction, commonOptions } from '../option-schemas.ts';
 import type { SessionResult } from '../session.ts';
 import { isAgent } from '../session-input.ts';
 import { isEmitter, noClock } from '../start-session.ts';
@@ -71,15 +72,6 @@ const limitsSchema = z.strictObject({
   maxItems: count.nullable().default(null),
   maxAgentTries: count.default(3),
 });
-const aFunction = z.custom<(...args: never[]) => unknown>((value) => typeof value === 'function', {
-  error: 'a function is allowed',
-});
-function hasMethods(value: unknown, ...names: string[]): boolean {
-  return (
-    typeof value === 'object' && value !== null && names.every((name) => typeof Reflect.get(value, name) === 'function')
-  );
-}
-
 const optionsSchema = z.strictObject({
   backlog: z.unknown(),
   agents: z.strictObject(
@@ -93,16 +85,9 @@ const optionsSchema = z.strictObject({
     { error: 'an object with process is needed' },
   ),
   limits: z.unknown().optional(),
-  signal: z.instanceof(AbortSignal, { error: 'an AbortSignal is allowed' }).optional(),
-  logger: z
-    .custom<Logger>((value) => hasMethods(value, 'info', 'warn', 'error'), { error: 'a pino logger is allowed' })
-    .optional(),
-  onEvent: aFunction.optional(),
   onSessionEvent: aFunction.optional(),
   approve: aFunction.optional(),
-  inspect: aFunction.optional(),
-  clock: z.custom<Clock>((value) => hasMethods(value, 'now', 'sleepUntil'), { error: 'a clock is allowed' }).optional(),
-  random: aFunction.optional(),
+  ...commonOptions,
 });
 
 /**

@@ -1,0 +1,204 @@
+import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import { tool } from 'ai';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { type AgentDefinition, defineAgent, slice, startSession } from '../../src/index.ts';
+import { rehearsalModel } from '../../src/testing/index.ts';
+import { keptLog, report, run, runOverWire } from '../support/session.ts';
+
+type Part = object;
+type Push = (controller: ReadableStreamDefaultController<LanguageModelV4StreamPart>) => unknown;
+const usage = { inputTokens: { total: 10 }, outputTokens: { total: 5 } };
+const finish = { type: 'finish', finishReason: { unified: 'tool-calls', raw: 'tool_calls' }, usage };
+const call = (toolName: string, over: object = {}) => ({
+  type: 'tool-call',
+  toolCallId: 'a',
+  toolName,
+  input: '{}',
+  ...over,
+});
+const reported = (content: string) => call('final_report', { input: JSON.stringify({ content }) });
+
+/** A model in this process that streams what it is told, whether it is a reply or not. */
+function modelOf(...replies: (Part[] | Push)[]): LanguageModelV4 {
+  const model = rehearsalModel([]);
+  let next = 0;
+  model.doStream = async () => {
+    const reply = replies[Math.min(next, replies.length - 1)] ?? [];
+    next += 1;
+    const parts = [...(typeof reply === 'function' ? [] : reply)];
+    const pushNext: Push = (controller) => {
+      const part = parts.shift();
+      if (part === undefined) controller.close();
+      else controller.enqueue(part as LanguageModelV4StreamPart);
+    };
+    const push = typeof reply === 'function' ? reply : pushNext;
+    return { stream: new ReadableStream({ pull: (controller) => void push(controller) }) };
+  };
+  return model;
+}
+
+const agentOf = (model: LanguageModelV4, over: Partial<AgentDefinition> = {}) =>
+  defineAgent({ name: 'tested', models: [model], ...over });
+const echo = () => 'echoed';
+
+describe('C-5: what comes after the finish part takes nothing back', () => {
+  it('the connection breaks', async () => {
+    const parts: Part[] = [call('echo'), finish];
+    const broken = modelOf(
+      (controller) => {
+        const part = parts.shift();
+        if (part === undefined) controller.error(new TypeError('terminated'));
+        else controller.enqueue(part as LanguageModelV4StreamPart);
+      },
+      [reported('done'), finish],
+    );
+    const { result } = await run({ agent: agentOf(broken, { tools: { echo } }) });
+    expect(result.counters).toMatchObject({ requests: 2, failedAttempts: 0, toolCalls: { executed: 1 } });
+  });
+
+  it.each(['modelTimeoutMs', 'modelIdleTimeoutMs'])('the server leaves it open, and %s passes', async (name) => {
+    const parts: Part[] = [reported('done'), finish];
+    const open = modelOf((controller) => {
+      const part = parts.shift();
+      if (part !== undefined) controller.enqueue(part as LanguageModelV4StreamPart);
+      return part;
+    });
+    const { result } = await run({ agent: agentOf(open, { limits: { [name]: 200 } }) });
+    expect([result.status, result.report.content]).toEqual(['succeeded', 'done']);
+  });
+});
+
+describe('models that are no TypeScript', () => {
+  it.each([
+    ['a call without a name', call(undefined as never), 'unknown_tool'],
+    ['a call without an id', call('echo', { toolCallId: undefined, input: '[]' }), 'malformed_tool_call'],
+    ['an input that is an object', call('strict', { input: { q: 1 } }), 'invalid_tool_input'],
+    ["an object for a tool of the provider's", call('web', { input: { q: 1 }, providerExecuted: true }), 'interrupted'],
+  ])('C-1: %s is answered', async (_, odd, slug) => {
+    const strict = tool({ inputSchema: z.object({ p: z.string() }), execute: echo });
+    const model = modelOf([odd, finish], [reported('done'), finish]);
+    const { result } = await run({ agent: agentOf(model, { tools: { echo, strict } }) });
+    expect(result.turns[0]?.attempts[0]?.calls.map((one) => one.slug)).toEqual([slug]);
+    expect(result.success).toBe(true);
+  });
+
+  it.each([
+    ['negative', { inputTokens: { total: -5 }, outputTokens: { total: -1, reasoning: -3 } }],
+    ['no number', { inputTokens: { total: Number.NaN }, outputTokens: { total: '7' } }],
+    ['missing', undefined],
+  ])('S-4: usage that is %s counts as none', async (_, odd) => {
+    const model = modelOf([reported('done'), { ...finish, usage: odd }]);
+    const { result } = await run({ agent: agentOf(model) });
+    expect(result.success).toBe(true);
+    expect(result.counters.tokens).toEqual({ input: 0, output: 0, reasoning: 0, cacheRead: 0, cacheWrite: 0 });
+  });
+
+  it("C-1: a tool of the provider's own may be said to be one where its input begins", async () => {
+    const model = modelOf(
+      [
+        { type: 'tool-input-start', id: 'a', toolName: 'echo', providerExecuted: true },
+        { type: 'tool-input-end', id: 'a' },
+        call('echo'),
+        { type: 'tool-result', toolCallId: 'a', toolName: 'echo', result: 'theirs' },
+        finish,
+      ],
+      [reported('done'), finish],
+    );
+    let ran = 0;
+    const tools = { echo: () => (ran += 1) };
+    const { result } = await run({ agent: agentOf(model, { tools }) });
+    expect(ran).toBe(0);
+    expect(result.conversation.filter(({ role }) => role === 'tool')).toHaveLength(1);
+  });
+
+  it('B-3 B-5: what the provider executes on the last turn is no progress', async () => {
+    const searched = [
+      call('web', { providerExecuted: true }),
+      { type: 'tool-result', toolCallId: 'a', toolName: 'web', result: 1 },
+      finish,
+    ];
+    const { result, warnings } = await run({
+      agent: agentOf(modelOf(searched), { limits: { maxTurns: 1, maxRetries: 3 } }),
+    });
+    expect(result.counters.requests).toBe(3);
+    expect(warnings).toHaveLength(3);
+    expect(result.slugs).toContain('tool_not_permitted');
+  });
+
+  it('a stream that always has a part ready is ended by its timeout', async () => {
+    const endless = modelOf((controller) => controller.enqueue({ type: 'text-delta', id: '1', delta: 'x' }));
+    const { result } = await run({
+      agent: agentOf(endless, { limits: { maxTurns: 1, maxRetries: 1, modelTimeoutMs: 100 } }),
+    });
+    expect(result.slugs).toContain('provider_timeout');
+  });
+
+  it('a whole response is not idle while it is awaited', async () => {
+    const model = rehearsalModel([report()]);
+    const { doGenerate } = model;
+    model.doGenerate = async (options) => {
+      await new Promise((resolve) => setTimeout(resolve, 250));
+      return doGenerate.call(model, options);
+    };
+    const limits = { modelTimeoutMs: 5_000, modelIdleTimeoutMs: 50 };
+    const { result } = await run({ agent: agentOf(model, { settings: { streaming: false }, limits }) });
+    expect(result.counters.failedAttempts).toBe(0);
+  });
+
+  it('T-6: where no usage is counted, what was left out is not counted either', async () => {
+    const uncounted = { ...finish, usage: { inputTokens: {}, outputTokens: {} } };
+    const replies = [...Array.from({ length: 15 }, () => [call('long'), uncounted]), [reported('done'), uncounted]];
+    const { result, events } = await run({
+      agent: agentOf(modelOf(...replies), {
+        tools: { long: () => 'word '.repeat(400) },
+        limits: { maxTurns: 30, contextWindow: 4_000 },
+      }),
+    });
+    expect(result.counters.turns).toBe(16);
+    expect(events.filter(({ type }) => type === 'session.collapsed')).toEqual([]);
+  });
+});
+
+describe('callers that are no TypeScript', () => {
+  const agent = agentOf(rehearsalModel([report()]));
+  it.each<[object, string]>([
+    [{ signal: null }, 'signal is null: an AbortSignal is allowed'],
+    [{ signal: {} }, 'signal is {}: an AbortSignal is allowed'],
+    [{ clock: {} }, 'clock is {}: a clock is allowed'],
+    [{ logger: 'x' }, 'logger is "x": a pino logger is allowed'],
+    [{ onEvent: 'x' }, 'onEvent is "x": a function is allowed'],
+    [{ inspect: 5 }, 'inspect is 5: a function is allowed'],
+    [{ onDelivery: 5 }, 'onDelivery is 5: a function is allowed'],
+    [{ random: 5 }, 'random is 5: a function is allowed'],
+    [{ sessionId: ' ' }, 'sessionId is " ": a text that is not blank is allowed'],
+  ])('%s is refused before anything runs', (options, message) => {
+    expect(() => startSession(agent, { prompt: 'x', ...options } as never)).toThrow(message);
+  });
+
+  it.each([
+    ['an error', new Error('boom'), 'boom'],
+    ['an object that cannot be shown', Object.create(null), '{}'],
+  ])('S-3: an abort because of %s has its one ERROR line', async (_, reason, said) => {
+    const { lines, logger } = keptLog();
+    const hanging = agentOf(rehearsalModel([{ hangs: true }]));
+    const session = startSession(hanging, { prompt: 'x', logger });
+    session.abort(reason as never);
+    const result = await session.result;
+    expect(result.failure?.detail).toBe(said);
+    expect(lines.filter(({ level }) => level === 50)).toHaveLength(1);
+  });
+
+  it('what rejects beside a session is told, and breaks nothing', async () => {
+    const late = () => Promise.reject(new Error('late'));
+    const { result, events } = await runOverWire({
+      script: [report()],
+      definition: { slices: { folded: slice(0, late as never) } },
+      options: { inspect: late as never, onDelivery: late as never },
+    });
+    expect(result.success).toBe(true);
+    expect(result.slices).toEqual({ folded: 0 });
+    const failed = events.flatMap((event) => (event.type === 'observer.failed' ? [event.observer] : []));
+    expect(new Set(failed)).toEqual(new Set(['slice folded', 'inspect', 'onDelivery']));
+  });
+});
