@@ -20,8 +20,8 @@ const shapes: readonly [RegExp, string][] = [
 ];
 
 const harmlessHeader =
-  /^(accept|content-type|user-agent|openai-(organization|project|beta)|anthropic-(version|beta)|x-title|http-referer|x-request-id)$/i;
-const secretName = /authorization|key|token|secret|password|credential|cookie/i;
+  /^(accept|accept-language|content-type|user-agent|openai-(organization|project|beta)|anthropic-(version|beta)|x-title|http-referer|x-request-id)$/i;
+const secretName = /authorization|key|token|secret|pass|pwd|credential|cookie|dsn|(^|_)pat($|_)/i;
 const shortestSecret = 6;
 
 /** What a definition holds of credentials: to be removed wherever they turn up. */
@@ -32,9 +32,23 @@ export function secretsOf({ settings, mcpServers = {} }: AgentDefinition): strin
     const config = 'shared' in server ? server.shared : server;
     if ('headers' in config) found.push(...secretHeaders(config.headers ?? {}));
     if ('env' in config) collect(config.env ?? {}, found);
+    if ('url' in config) found.push(...secretsOfUrl(String(config.url)));
   }
   // The longest first, so that none is left over by a part of it.
   return [...new Set(found)].filter((secret) => secret.length >= shortestSecret).sort((a, b) => b.length - a.length);
+}
+
+/** Of headers of a service, which say much that is no secret, those whose name says that they are one. */
+export function secretsNamed(headers: Record<string, string>): string[] {
+  return secretHeaders(Object.fromEntries(Object.entries(headers).filter(([name]) => secretName.test(name))));
+}
+
+/** What stands in an address beside where it leads: as it is, and as it is written there. */
+function secretsOfUrl(text: string): string[] {
+  if (!URL.canParse(text)) return [];
+  const { password, search, searchParams } = new URL(text);
+  const written = search.split(/[?&]/).map((pair) => pair.split('=')[1] ?? '');
+  return [...searchParams.values(), ...written, password];
 }
 
 /** A header is taken for a secret unless it is known to be none; of `Bearer x` the x alone is one too. */

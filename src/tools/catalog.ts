@@ -155,7 +155,7 @@ export class Catalog {
       this.validInputs ??= new Map();
       this.validInputs.set(callId, validation.value);
       if (tool.kind === 'batch') return facts;
-      return after(this.options.policies?.judge({ callId, name, input }) ?? null, (denial) => {
+      return after(this.options.policies?.judge({ callId, name, input: validation.value }) ?? null, (denial) => {
         if (denial !== null) return { ...facts, refusal: { slug: 'tool_not_permitted', reason: denial } };
         const context = { callId, signal, messages: this.options.messages };
         return after(needsApproval(tool, validation.value, context), (needed) =>

@@ -173,10 +173,20 @@ let agents: Promise<Agents> | null = null;
 function loadAgents(): Promise<Agents> {
   agents ??= import('undici').then(({ Agent: NewAgent, fetch }) => ({
     fetch,
-    public: new NewAgent({ connect: { lookup: publicLookup } }),
-    open: new NewAgent(),
+    public: new NewAgent({ ...patient, connect: { lookup: publicLookup } }),
+    open: new NewAgent(patient),
   }));
   return agents;
+}
+
+/** A call ends by its own signal: the time-outs of the agent must not come first. */
+const patient = { headersTimeout: 0, bodyTimeout: 0 };
+
+/** `fetch` without time-outs of its own. */
+export async function patientFetch(url: string | URL, init?: RequestInit): Promise<Response> {
+  const { fetch, open } = await loadAgents();
+  // The two fetches are one implementation, and their types are told apart.
+  return (await fetch(url, { ...init, dispatcher: open } as never)) as unknown as Response;
 }
 
 function harmless(headers: Record<string, string>): Record<string, string> {

@@ -7,13 +7,14 @@ import {
   CallToolResultSchema,
   CreateMessageRequestSchema,
   ElicitRequestSchema,
-  ErrorCode,
   McpError,
   type Progress,
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { messageOf } from '../errors.ts';
+import { timely } from '../timely.ts';
 import type { ToolRun } from './catalog.ts';
+import { patientFetch } from './http-request.ts';
 import type { McpServerConfig } from './mcp-definition.ts';
 import { listTools, type McpTool } from './mcp-list.ts';
 import { McpResult } from './mcp-result.ts';
@@ -38,6 +39,8 @@ const noTimeout = { timeout: 2_147_483_647 };
 const pingTimeoutMs = 2_000;
 /** Ms to connect anew, and to list the tools. */
 const restartTimeoutMs = 30_000;
+/** Ms for each step of closing. */
+const closeTimeoutMs = 3_000;
 /** Ms between two looks at a list that changes and changes. */
 const listPauseMs = 100;
 
@@ -91,7 +94,8 @@ export class McpConnection {
       if (error instanceof StreamableHTTPError && error.code !== undefined && error.code >= 400) {
         return await this.refused(client, error, tool, input, run);
       }
-      if (error instanceof McpError && error.code !== ErrorCode.ConnectionClosed) throw new ToolError(error.message);
+      // Servers use the code of a closed connection for errors of their own: it is gone only if its transport is.
+      if (error instanceof McpError && client.transport !== undefined) throw new ToolError(error.message);
       this.lose(client, messageOf(error));
       throw new ToolError(`The server ${this.name} was lost during the call: whether it was executed is unknown.`);
     }
@@ -101,12 +105,12 @@ export class McpConnection {
     this.closed = true;
     this.listeners.clear();
     this.abandon();
-    const client = this.client ?? (await this.connecting?.catch(() => null)) ?? null;
+    const client = this.client ?? (await closing(this.connecting));
     this.client = null;
     if (client === null) return;
     const { transport } = client;
-    if (transport instanceof StreamableHTTPClientTransport) await transport.terminateSession().catch(() => undefined);
-    await client.close().catch(() => undefined);
+    if (transport instanceof StreamableHTTPClientTransport) await closing(transport.terminateSession());
+    await closing(client.close());
   }
 
   private async request(
@@ -244,7 +248,8 @@ export class McpConnection {
       });
     }
     if ('url' in config) {
-      return new StreamableHTTPClientTransport(new URL(config.url), { requestInit: { headers: config.headers ?? {} } });
+      const requestInit = { headers: config.headers ?? {} };
+      return new StreamableHTTPClientTransport(new URL(config.url), { requestInit, fetch: patientFetch });
     }
     return typeof config.transport === 'function' ? config.transport() : config.transport;
   }
@@ -264,6 +269,11 @@ export class McpConnection {
     // What still waits for an answer of it gets an error now.
     client.close().catch(() => undefined);
   }
+}
+
+/** What closing brings, if it comes in time and well: the end of a session does not hang on a server's. */
+async function closing<T>(promise: Promise<T> | null): Promise<T | null> {
+  return await timely(closeTimeoutMs, promise, 'it did not close').catch(() => null);
 }
 
 /** What came, and is not what the protocol says: the server is there. */

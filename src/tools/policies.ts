@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { JsonObject, Slug } from '../../machines/index.ts';
+import type { Slug } from '../../machines/index.ts';
 import { messageOf } from '../errors.ts';
 import { timely } from '../timely.ts';
 
-/** A call that a policy is asked about; its input satisfies the tool's schema. */
-export type PolicyCall = { callId: string; name: string; input: JsonObject };
+/** A call that a policy is asked about; its input is a copy of what the tool gets: checked, and with its defaults filled in. */
+export type PolicyCall = { callId: string; name: string; input: Record<string, unknown> };
 
 /** A call of the session that has its answer; `slug` says why it was no success. */
 export type PastCall = PolicyCall & { executed: boolean; slug: Slug | null };
@@ -47,9 +47,9 @@ export function readBeforeWrite({
 } = {}): ToolPolicy {
   return ({ name, input }, history) => {
     if (name !== write) return allow;
-    const seen = history.some(
-      (past) => past.name === read && past.slug === null && isDeepStrictEqual(past.input[field], input[field]),
-    );
+    const isRead = (past: PastCall) => past.name === read && past.slug === null;
+    const isSame = (past: PastCall) => isDeepStrictEqual(past.input[field], input[field]);
+    const seen = input[field] !== undefined && history.some((past) => isRead(past) && isSame(past));
     return seen ? allow : deny(`${write} is allowed only after ${read} of the same ${field}: read it first.`);
   };
 }
@@ -68,8 +68,9 @@ export class Policies {
   }
 
   /** Why the call is denied; null if it is not. */
-  async judge(call: PolicyCall): Promise<string | null> {
-    this.asked.set(call.callId, call);
+  async judge({ callId, name, input }: { callId: string; name: string; input: unknown }): Promise<string | null> {
+    const call = { callId, name, input: copyOf(input) };
+    this.asked.set(callId, call);
     return await this.firstDenial(call);
   }
 
@@ -93,6 +94,18 @@ export class Policies {
     }
     return null;
   }
+}
+
+/** The tool may change its input, and a schema may make of it what cannot be copied. */
+function copyOf(input: unknown): Record<string, unknown> {
+  const fields: [string, unknown][] = Object.entries(input ?? {}).map(([name, value]) => {
+    try {
+      return [name, structuredClone(value)];
+    } catch {
+      return [name, value];
+    }
+  });
+  return Object.fromEntries(fields);
 }
 
 /** Only a clear yes is one. */

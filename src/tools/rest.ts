@@ -1,10 +1,11 @@
 import type { JSONSchema7 } from '@ai-sdk/provider';
 import { type FlexibleSchema, jsonSchema, tool } from 'ai';
-import { PawlError, shown } from '../errors.ts';
+import { messageOf, PawlError, shown } from '../errors.ts';
 import type { AnySchema } from '../model/schema.ts';
+import { secretsNamed } from '../observe/redact.ts';
 import { type HttpPolicy, type HttpResponse, httpRequest, shownUrl } from './http-request.ts';
 import type { LocalTool } from './local.ts';
-import { ToolError } from './result.ts';
+import { success, ToolError } from './result.ts';
 
 /** Credentials of a service. A key goes into the header or query parameter `name`. */
 export type RestAuth =
@@ -51,6 +52,12 @@ export function restTool(options: RestToolOptions): LocalTool {
       `url is ${shown(url)}: an http or https URL is allowed, with {name} for fields of the input.`,
     );
   }
+  if (new URL(probe).username !== '' || new URL(probe).password !== '') {
+    throw new PawlError(
+      'invalid_tool',
+      'url holds credentials, which would be shown to the model: auth is the place for them.',
+    );
+  }
   if (/^[^:]+:\/\/[^/?#]*[{}]/.test(url) && options.allowedHosts === undefined) {
     throw new PawlError(
       'invalid_tool',
@@ -80,19 +87,22 @@ export type RestLike = {
 
 /** The tool around a call: credentials in, answer out. */
 export function restLike({ method, description, input, auth, policy, needsApproval, call }: RestLike): LocalTool {
-  const secrets = secretsOfAuth(auth);
-  const clean = (text: string) => secrets.reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text);
+  const ownSecrets = secretsOfAuth(auth);
   return tool({
     description,
     inputSchema: asFlexible(input),
     needsApproval,
     execute: async (given: RestInput, { abortSignal }) => {
       const { url, headers, body } = call(given);
+      const secrets = [...ownSecrets, ...secretsNamed(headers).filter(isLong)].flatMap(asWritten);
+      const clean = (text: string) => secrets.reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text);
       authorize(auth, url, headers);
       const signal = abortSignal ?? new AbortController().signal;
-      const response = await httpRequest({ method, url, headers, body, signal }, policy);
+      const response = await httpRequest({ method, url, headers, body, signal }, policy).catch((error) => {
+        throw signal.aborted ? error : new ToolError(clean(messageOf(error)));
+      });
       const content = contentOf(response, clean);
-      if (response.status < 400) return content;
+      if (response.status < 400) return success(content);
       const { status, statusText } = response;
       throw new ToolError(clean(`${method} ${shownUrl(url)} answered ${status} ${statusText}`.trim()), {
         status,
@@ -111,8 +121,9 @@ function callOf({ method, url: template, headers, body }: RestToolOptions, input
   const { text, used } = filled(template, input);
   const url = new URL(text);
   const rest = Object.entries(input).filter(([name, value]) => !used.has(name) && value !== undefined);
-  const own = typeof headers === 'function' ? headers(input) : (headers ?? {});
-  const withHeaders = { accept: 'application/json, text/*;q=0.9, */*;q=0.8', ...own };
+  const own = Object.entries(typeof headers === 'function' ? headers(input) : (headers ?? {}));
+  const named = Object.fromEntries(own.map(([name, value]) => [name.toLowerCase(), value]));
+  const withHeaders = { accept: 'application/json, text/*;q=0.9, */*;q=0.8', ...named };
   if (body === undefined && ['GET', 'HEAD', 'DELETE'].includes(method)) {
     for (const [name, value] of rest) for (const one of [value].flat()) url.searchParams.append(name, textOf(one));
     return { url, headers: withHeaders, body: null };
@@ -167,13 +178,18 @@ function basicOf({ username, password }: { username: string; password: string })
 function secretsOfAuth(auth: RestAuth | undefined): string[] {
   if (auth === undefined) return [];
   const secrets =
-    'bearer' in auth
-      ? [auth.bearer]
-      : 'basic' in auth
-        ? [basicOf(auth.basic), auth.basic.username, auth.basic.password]
-        : [auth.key];
-  // Shorter ones would tear other words apart.
-  return secrets.filter((secret) => secret.length >= 6);
+    'bearer' in auth ? [auth.bearer] : 'basic' in auth ? [basicOf(auth.basic), auth.basic.password] : [auth.key];
+  return secrets.filter(isLong);
+}
+
+/** Shorter ones would tear other words apart. */
+function isLong(secret: string): boolean {
+  return secret.length >= 6;
+}
+
+/** As it is, and as it stands in an address or in JSON. */
+function asWritten(secret: string): string[] {
+  return [...new Set([secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)])];
 }
 
 function contentOf({ contentType, bytes, cut }: HttpResponse, clean: (text: string) => string): unknown {

@@ -166,6 +166,11 @@ function binary(view: ArrayBufferView): string {
   return `[binary, ${view.byteLength} bytes]`;
 }
 
+/** What a service or an agent said is a success, of whatever shape it is. */
+export function success(value: unknown): unknown {
+  return isToolResult(value) ? { success: true, value, message: plainSuccess } : value;
+}
+
 /** A tool may return the one shape itself. */
 function isToolResult(value: unknown): value is ToolResult {
   return (

@@ -4,7 +4,7 @@ import type { Agent } from '../agent-definition.ts';
 import { compileSchema } from '../model/schema.ts';
 import type { Session, SessionBudget, SessionResult } from '../session.ts';
 import { type CatalogTool, functionTool, later, type ToolRun } from './catalog.ts';
-import { ToolError } from './result.ts';
+import { success, ToolError } from './result.ts';
 
 /** What a session gives to the sessions of its sub-agents, and is told by them. */
 export type Lineage = {
@@ -114,7 +114,7 @@ export class SubAgents {
     ended(name, run.callId, result);
     const { requests, tokens, costUsd } = result.counters.tree;
     run.account({ requests, tokens: tokens.input + tokens.output, costUsd: costUsd ?? 0 });
-    if (result.success) return result.report.content;
+    if (result.success) return success(result.report.content);
     throw new ToolError(`The agent ${agent.name} ${result.status}: ${result.slugs.join(', ')}.`, {
       slugs: result.slugs,
       report: String(result.report.content),

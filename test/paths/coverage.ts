@@ -25,6 +25,7 @@ type Walks = Record<string, { machine: AnyStateMachine; walks: Walk[] }>;
 export function walksWithin(size: 'small' | 'all'): Walks {
   const isSmall = size === 'small';
   const bounds = isSmall ? [1, 2] : [1, 2, 3, 4];
+  const attempts = isSmall ? 2 : 3;
   return {
     session: {
       machine: sessionMachine,
@@ -41,10 +42,10 @@ export function walksWithin(size: 'small' | 'all'): Walks {
       machine: turnMachine,
       walks: [
         ...bounds.map((maxAttempts) => turnWalk(maxAttempts, ['one'])),
-        turnWalk(3, ['one', 'two']),
-        turnWalk(3, ['one'], { budget }),
+        turnWalk(attempts, ['one', 'two']),
+        turnWalk(attempts, ['one'], { budget }),
         turnWalk(2, ['one'], { isLastTurn: true }),
-        turnWalk(3, ['one'], { budget: { ...budget, tokens: null, deadlineAt: 60_000 } }),
+        turnWalk(attempts, ['one'], { budget: { ...budget, tokens: null, deadlineAt: 60_000 } }),
       ],
     },
     attempt: {

@@ -5,11 +5,11 @@ import { type CatalogTool, functionTool, later } from '../catalog.ts';
 
 export const batchName = 'batch';
 
-const call = z.object({
+const call = z.strictObject({
   tool: z.string().describe('The name of the tool.'),
   input: z.record(z.string(), z.unknown()).default({}).describe('Its input.'),
 });
-const batchInput = z.object({ calls: z.array(call).min(1).describe('The calls; they run side by side.') });
+const batchInput = z.strictObject({ calls: z.array(call).min(1).describe('The calls; they run side by side.') });
 
 /** The tool that brings several calls of real tools in one call; it is taken apart before anything runs (T-2). */
 export function batchTool(): CatalogTool {
