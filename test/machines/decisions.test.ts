@@ -379,18 +379,30 @@ describe('C-5 F-2 F-4 T-4: what an attempt reads and says', () => {
         { permission: 'report' },
       ),
       'hidden reasoning': read({ reply: reply([{ ...thought, text: '', providerOptions: {} }]) }),
-      'text beside a call': read({ reply: reply([said]), textReport: valid, calls: [called('a')] }),
-      'text beside a call of the provider': read({
-        reply: reply([said]),
-        textReport: valid,
-        calls: [called('a', { tool: 'provider', provided: 'success' })],
-      }),
-      'text cut off': read({ reply: reply([said], 'length'), textReport: valid }),
-      'text withheld': read({ reply: reply([said], 'content-filter'), textReport: valid }),
-      'text broken off': read({ reply: reply([said], null), fault: fault('network'), textReport: valid }),
-      'a whole reply beside a fault': read({ reply: reply([said]), fault: fault('server'), textReport: valid }),
+      'text beside a call': read({ reply: reply([said]), textReport: valid, calls: [called('a')] }, { finish: 'text' }),
+      'text beside a call of the provider': read(
+        {
+          reply: reply([said]),
+          textReport: valid,
+          calls: [called('a', { tool: 'provider', provided: 'success' })],
+        },
+        { finish: 'text' },
+      ),
+      'text cut off': read({ reply: reply([said], 'length'), textReport: valid }, { finish: 'text' }),
+      'text withheld': read({ reply: reply([said], 'content-filter'), textReport: valid }, { finish: 'text' }),
+      'text broken off': read(
+        { reply: reply([said], null), fault: fault('network'), textReport: valid },
+        { finish: 'text' },
+      ),
+      'a whole reply beside a fault': read(
+        { reply: reply([said]), fault: fault('server'), textReport: valid },
+        { finish: 'text' },
+      ),
       'blank reasoning': read({ reply: reply([{ ...thought, text: ' ' }]) }),
-      'blank text': read({ reply: reply([{ ...said, text: ' ' }]), textReport: valid }),
+      'blank text': read({ reply: reply([{ ...said, text: ' ' }]), textReport: valid }, { finish: 'text' }),
+      'blank text with what the provider wants back': read({
+        reply: reply([{ ...said, text: ' ', providerOptions: {} }]),
+      }),
       reasoning: read({ reply: reply([thought]) }),
       'a reasoning file': read({
         reply: reply([{ type: 'reasoning-file', mediaType: 'image/png', data: { type: 'data', data: 'A' } }]),

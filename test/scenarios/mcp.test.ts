@@ -207,6 +207,15 @@ describe.each([['stdio'], ['http']])('a server that misbehaves, over %s', (wire)
     }
   });
 
+  it('C-1 C-3: an error of the server, whatever its code, answers its call and no other', async () => {
+    const run = await withOdd([{ calls: [call('odd__hang'), call('odd__busy')] }, report()], {
+      definition: { limits: { toolTimeoutMs: 300 } },
+    });
+    expect(slugsOf(run)).toEqual(['tool_timeout', 'tool_exec_failed', null]);
+    expect(texts(run)[1]).toContain('Quota exceeded: try again in 60 s');
+    expect(run.events.filter(({ type }) => type === 'server.lost')).toEqual([]);
+  });
+
   it('C-1: a server that dies in mid-call is answered, and the next call works', async () => {
     const run = await withOdd([
       { calls: [call('odd__die')] },
@@ -301,6 +310,22 @@ describe('servers that do not come up', () => {
     expect(running()).toEqual([]);
   });
 });
+
+it('D-2: servers that neither come up nor go away do not keep a session from its end', async () => {
+  await using server = await oddHttpServer({ deaf: true });
+  const never = () => new Promise<never>(() => undefined);
+  const run = await runOverWire({
+    script: [report()],
+    definition: {
+      mcpServers: {
+        deaf: { url: server.url },
+        mute: { transport: () => ({ start: never, send: never, close: never }), optional: true },
+      },
+      limits: { prepareTimeoutMs: 300 },
+    },
+  });
+  expect(run.result.success).toBe(true);
+}, 15_000);
 
 describe('what a server lists', () => {
   it('C-5: a tool that cannot be used is left out and said to be; the others stay', async () => {

@@ -147,6 +147,48 @@ describe('REST tools', () => {
     },
   );
 
+  it('S-5: a secret in a header, in an address or in a broken one is shown by nothing', async () => {
+    await using api = await service((request, response) =>
+      json(response, { echo: [request.url, request.headers['x-tenant-token']] }),
+    );
+    const tools = {
+      user: user(api.url, { headers: { 'X-Tenant-Token': 'tenant-credential-99' } }),
+      asked: user(api.url, { auth: { key: 'q+secret/77==', name: 'key', in: 'query' } }),
+      broken: user(api.url, { auth: { key: 'sec\nret-key-123456', name: 'X-Key' } }),
+    };
+    const { result, events, lines } = await runOverWire({
+      script: [{ calls: Object.keys(tools).map((name) => ({ name, input: { id: '1' } })) }, report()],
+      definition: { tools },
+    });
+    expect(callsIn(result).map(({ slug }) => slug)).toEqual([null, null, 'tool_exec_failed', null]);
+    const everything = JSON.stringify([result, events, lines]);
+    for (const secret of ['tenant-credential-99', 'q+secret', 'q%2Bsecret', 'ret-key-123456'])
+      expect(everything).not.toContain(secret);
+    expect(() => user('http://ann:pass-word-9@127.0.0.1')).toThrow('auth is the place for them');
+  });
+
+  it('own headers stand in the place of the usual ones, whatever their case', async () => {
+    await using api = await service((_, response) => json(response, {}));
+    const saved = restTool({
+      method: 'POST',
+      url: api.url,
+      input: z.object({ a: z.number() }),
+      allowPrivate: true,
+      headers: {
+        'Content-Type': 'application/vnd.api+json',
+        Accept: 'application/vnd.api+json',
+        Authorization: 'Old x',
+      },
+      auth: { bearer: 'very-secret-token' },
+    });
+    await runOverWire({ script: [ask({ a: 1 }), report()], definition: { tools: { user: saved } } });
+    expect(api.received[0]?.headers).toMatchObject({
+      'content-type': 'application/vnd.api+json',
+      accept: 'application/vnd.api+json',
+      authorization: 'Bearer very-secret-token',
+    });
+  });
+
   it('a redirect to another host drops the credentials; one to the same host keeps them', async () => {
     await using other = await service((_, response) => json(response, { here: true }));
     await using api = await service((request, response) => {

@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, readBeforeWrite, requires, type SessionEvent } from '../../src/index.ts';
+import {
+  allow,
+  defineAgent,
+  deny,
+  readBeforeWrite,
+  requires,
+  type SessionEvent,
+  type ToolPolicy,
+} from '../../src/index.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { callsIn, counters, report, run, runOverWire, tokensOf } from '../support/session.ts';
 import { deaf, guarded, search } from '../support/tools.ts';
@@ -77,6 +85,7 @@ describe('batch', () => {
           calls: [
             { name: 'batch', input: { calls: [] } },
             { name: 'batch', input: '{"calls": [' },
+            { name: 'batch', input: { calls: [{ tool: 'search', arguments: { q: 'a' } }] } },
           ],
         },
         report(),
@@ -97,6 +106,7 @@ describe('batch', () => {
       ['search', 'tool_limit'],
       ['batch', 'invalid_tool_input'],
       ['batch', 'malformed_tool_call'],
+      ['batch', 'invalid_tool_input'],
       ['final_report', null],
     ]);
   });
@@ -144,6 +154,47 @@ describe('policies', () => {
     expect(callsIn(result)[0]?.result.message).toContain('only after read_file');
     expect(callsIn(result)[2]?.result.message).toContain('of the same path');
     expect(result.counters.toolCalls.rejected).toEqual({ tool_not_permitted: 2 });
+  });
+
+  it('see what the tool gets: defaults filled in, and as it was when it was asked for', async () => {
+    const open = {
+      inputSchema: z.object({ path: z.string().trim().default('/') }),
+      execute: (input: { path: string }) => {
+        input.path = 'another';
+        return 'done';
+      },
+    };
+    const root: ToolPolicy = ({ input }) => (input.path === '/' ? deny('not the root') : allow);
+    const { result } = await runOverWire({
+      script: [
+        { calls: [{ name: 'read_file', input: {} }] },
+        { calls: [{ name: 'read_file', input: { path: ' / ' } }] },
+        call('read_file', 'a'),
+        call('write_file', 'another'),
+        report(),
+      ],
+      definition: { tools: { read_file: open, write_file: file }, toolPolicies: [root, readBeforeWrite()] },
+    });
+    expect(callsIn(result).map(({ slug }) => slug)).toEqual([
+      'tool_not_permitted',
+      'tool_not_permitted',
+      null,
+      'tool_not_permitted',
+      null,
+    ]);
+  });
+
+  it('a write without the field that tells what was read is denied', async () => {
+    const loose = { inputSchema: z.object({ file: z.string() }), execute: () => 'done' };
+    const { result } = await runOverWire({
+      script: [
+        { calls: [{ name: 'read_file', input: { file: 'a' } }] },
+        { calls: [{ name: 'write_file', input: { file: 'b' } }] },
+        report(),
+      ],
+      definition: { tools: { read_file: loose, write_file: loose }, toolPolicies: [readBeforeWrite()] },
+    });
+    expect(callsIn(result).map(({ slug }) => slug)).toEqual([null, 'tool_not_permitted', null]);
   });
 
   it('one that throws denies, and calls of the same reply are no history yet', async () => {
@@ -263,6 +314,19 @@ describe('sub-agents', () => {
     expect(JSON.stringify(call?.output)).toContain('no report was accepted');
     expect(result.success).toBe(true);
     expect(errors).toHaveLength(1);
+  });
+
+  it.each([
+    ['of the shape of a failed result', { success: false, value: null, message: 'nothing to do' }],
+    ['null', null],
+  ])('F-6: an accepted report is a success, also one that is %s', async (_, content) => {
+    const reported = { calls: [{ name: 'final_report', input: { content } }] };
+    const schema = z.union([z.null(), z.object({ success: z.boolean(), value: z.null(), message: z.string() })]);
+    const { result } = await runOverWire({
+      script: [ask, report()],
+      definition: { agents: { summarizer: child([reported], { report: { format: 'json', schema } }) } },
+    });
+    expect(callsIn(result)[0]).toMatchObject({ executed: true, slug: null, result: { success: true, value: content } });
   });
 
   it('B-7: agents call each other down to maxDepth and no deeper', async () => {

@@ -21,7 +21,7 @@ const tool = (name: string) => ({ name, description: `It is ${name}.`, inputSche
 const pages = [
   ['echo', 'hang', 'die', 'flood'],
   ['twice', 'garbage', 'change', 'huge', 'refuse', 'empty', 'odd result'],
-  ['late', 'storm', ...Object.keys(oddSchemas)],
+  ['late', 'storm', 'busy', ...Object.keys(oddSchemas)],
 ];
 let changed = false;
 
@@ -65,6 +65,8 @@ function answer({ id, method, params }: Message, { send, raw, die }: Way): unkno
         for (let count = 0; count < 500; count += 1)
           send({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
         return text('calm');
+      case 'busy':
+        return send({ jsonrpc: '2.0', id, error: { code: -32_000, message: 'Quota exceeded: try again in 60 s' } });
       case 'huge':
         return text('x'.repeat(50_000_000));
       case 'refuse':
@@ -83,17 +85,19 @@ function answer({ id, method, params }: Message, { send, raw, die }: Way): unkno
   }
 }
 
-/** The same over HTTP, in this process: each answer is the body of its request's response. */
-export async function oddHttpServer() {
+/** The same over HTTP, in this process: each answer is the body of its request's response. Deaf: it does not end its sessions. */
+export async function oddHttpServer({ deaf = false } = {}) {
   let alive = true;
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
     if (!alive) return response.destroy();
+    if (request.method === 'DELETE' && deaf) return;
     if (request.method !== 'POST') return response.writeHead(405).end();
     const message: Message = JSON.parse(Buffer.concat(chunks).toString());
     if (message.id === undefined) return response.writeHead(202).end();
     response.setHeader('content-type', 'application/json');
+    if (deaf) response.setHeader('mcp-session-id', 'one');
     answer(message, {
       send: (sent) => {
         if ('id' in sent && sent.id === message.id && !response.writableEnded) response.end(JSON.stringify(sent));
