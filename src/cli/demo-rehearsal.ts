@@ -74,7 +74,8 @@ type Entry = { name: string; kind: string };
 /** A listing as the tools of this package give it, or as the file system server does: a line each. */
 function entriesIn(listing: string): Entry[] {
   try {
-    return JSON.parse(listing).entries;
+    const { entries } = JSON.parse(listing);
+    return Array.isArray(entries) ? entries : [];
   } catch {
     return [...listing.matchAll(/^\[(FILE|DIR)\] (.+)$/gm)].map(([, kind, name = '']) => ({
       name,

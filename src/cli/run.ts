@@ -58,7 +58,7 @@ export async function session(agent: Agent, prompt: string, flags: Flags): Promi
   const inspector = flags.inspect ? await (await import('../inspect/stately.ts')).statelyInspector() : null;
   if (inspector !== null) process.stderr.write(`The inspector is at ${inspector.address}: open it in a browser.\n`);
   const abort = new AbortController();
-  const interrupt = () => abort.abort(new Error('interrupted at the keyboard'));
+  const interrupt = (signal: NodeJS.Signals = 'SIGINT') => abort.abort(interruption(signal));
   process.once('SIGINT', interrupt);
   process.once('SIGTERM', interrupt);
   const running: { session: Session | null } = { session: null };
@@ -84,6 +84,11 @@ export async function session(agent: Agent, prompt: string, flags: Flags): Promi
   if (view === null) process.stdout.write(`${JSON.stringify(result)}\n`);
   else view.end(result);
   return exitCodeOf(result satisfies SessionResult);
+}
+
+/** Why a signal ends the command. */
+export function interruption(signal: NodeJS.Signals): Error {
+  return new Error(signal === 'SIGINT' ? 'interrupted at the keyboard' : `ended by ${signal}`);
 }
 
 /** On a terminal the inspector stays until somebody has looked. */

@@ -37,7 +37,7 @@ export class TerminalView {
 
   end(result: SessionResult): void {
     this.clearStatus();
-    const { status, report, slugs, counters } = result;
+    const { status, report, slugs } = result;
     const mark = result.success
       ? this.paint('green', `● ${status}`)
       : this.paint('red', `● ${status}: ${slugs.join(', ')}`);
@@ -46,7 +46,7 @@ export class TerminalView {
     this.line('');
     this.line(tame(typeof report.content === 'string' ? report.content : JSON.stringify(report.content, null, 2)));
     this.line('');
-    for (const [name, value] of counterRows(counters, this.bound())) {
+    for (const [name, value] of counterRows(result, this.bound())) {
       this.line(`${this.paint('dim', name.padEnd(16))}${value}`);
     }
   }
@@ -172,15 +172,18 @@ export function tame(text: string): string {
   return text.replace(/(?![\t\n])\p{Cc}/gu, '�');
 }
 
-function counterRows(counters: Counters, bound: number): [string, string][] {
+function counterRows({ counters, turns }: SessionResult, bound: number): [string, string][] {
   const { toolCalls, tokens, costUsd, reports } = counters;
+  const reasons = new Map<string, number>();
+  const failures = turns.flatMap(({ attempts }) => attempts.filter(({ status }) => status === 'failed'));
+  for (const slug of failures.flatMap(({ slugs }) => slugs)) reasons.set(slug, (reasons.get(slug) ?? 0) + 1);
   const rejected = Object.entries(toolCalls.rejected).map(([slug, count]) => `${slug} ${count}`);
-  const failed = Object.entries(counters.slugs).map(([slug, count]) => `${slug} ${count}`);
+  const failed = [...reasons].map(([slug, count]) => `${slug} ${count}`);
   return [
     ['requests', `${counters.requests} of at most ${bound}`],
     [
       'turns',
-      `${counters.turns}, with ${counters.attempts} attempts, ${counters.failedAttempts} failed${failed.length > 0 ? ` (${failed.join(', ')})` : ''}`,
+      `${counters.turns}, with ${counted(counters.attempts, 'attempt')}, ${counters.failedAttempts} failed${failed.length > 0 ? ` (${failed.join(', ')})` : ''}`,
     ],
     [
       'tool calls',

@@ -61,6 +61,7 @@ export class WorkView {
       ['set aside', setAside.join(', ')],
       ['created', created.map(({ id, title }) => `${id} ${title}`).join('; ')],
       ['requests', `${result.spending.requests} in ${result.spending.sessions} sessions`],
+      ['nothing', result.iterations === 0 && status === 'completed' ? 'There was no item to take.' : ''],
       ['report', `${folder}/session_report.md`],
     ];
     for (const [name = '', value = ''] of rows) {
@@ -114,7 +115,11 @@ export class WorkView {
   }
 
   private width(): number {
-    return Math.max(60, Math.min(this.out.columns ?? 120, 160));
+    return Math.max(60, this.columns());
+  }
+
+  private columns(): number {
+    return Math.min(this.out.columns ?? 120, 160);
   }
 
   private line(text: string): void {
@@ -129,7 +134,7 @@ export class WorkView {
     const text = `${where} | queue ${open}, ${blocked} blocked | ${failuresInARow} failed in a row | ${requests} requests`;
     if (this.statusShown === text) return;
     this.clearStatus();
-    this.out.write(this.paint('inverse', ` ${clip(text, this.width() - 2)} `));
+    this.out.write(this.paint('inverse', ` ${clip(text, this.columns() - 2)} `));
     this.statusShown = text;
   }
 

@@ -9,7 +9,7 @@ import { runWorkflow, type WorkflowResult } from '../workflow/run-workflow.ts';
 import type { WorkflowAgents } from '../workflow/workflow-effects.ts';
 import { readAgentFile } from './agent-file.ts';
 import { exitCodes, type Flags, UsageError } from './exit.ts';
-import { agentOf } from './run.ts';
+import { agentOf, interruption } from './run.ts';
 import { tame } from './view.ts';
 import { WorkView } from './work-view.ts';
 
@@ -27,9 +27,9 @@ export async function workCommand(positionals: readonly string[], flags: Flags):
   const showsView = view !== null && process.stderr.isTTY === true;
   const ending = new AbortController();
   // The first Ctrl-C ends the run in order; the second one kills it, and the next run goes on from the state file.
-  const interrupt = () => {
+  const interrupt = (signal: NodeJS.Signals) => {
     if (ending.signal.aborted) process.exit(exitCodes.aborted);
-    ending.abort(new Error('interrupted at the keyboard'));
+    ending.abort(interruption(signal));
   };
   process.on('SIGINT', interrupt);
   process.on('SIGTERM', interrupt);

@@ -60,6 +60,7 @@ async function relaySender(port: number): Promise<Sender> {
   await checkPort(port);
   const relay = createInspectorServer({ port, autoOpen: false });
   const inspector = createWebSocketInspector({ url: `ws://localhost:${port}` });
+  await connected(inspector.adapter);
   return {
     send: (event) => inspector.adapter.send(event),
     stop: () => {
@@ -67,6 +68,15 @@ async function relaySender(port: number): Promise<Sender> {
       relay.stop();
     },
   };
+}
+
+/** One that is stopped before it is connected would try again for ever. */
+async function connected(adapter: object): Promise<void> {
+  const socket: unknown = Reflect.get(adapter, 'ws');
+  if (!(typeof socket === 'object' && socket !== null && 'addEventListener' in socket)) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  for (const type of ['open', 'error']) (socket as EventTarget).addEventListener(type, () => resolve(), { once: true });
+  await promise;
 }
 
 async function loaded<T>(load: () => Promise<T>): Promise<T> {

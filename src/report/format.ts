@@ -1,4 +1,5 @@
 import type { JSONSchema7 } from '@ai-sdk/provider';
+import type { ReportSlug } from '../../machines/contract/report.ts';
 import type { Json, JsonObject, ReportVerdict } from '../../machines/index.ts';
 import { messageOf } from '../errors.ts';
 import { timely } from '../timely.ts';
@@ -53,11 +54,17 @@ export class ReportValidator {
   }
 }
 
+const reportSlugs: readonly unknown[] = [
+  'final_report_missing',
+  'final_report_invalid_format',
+  'final_report_schema_fail',
+] satisfies ReportSlug[];
+
 function isVerdict(verdict: unknown): boolean {
   if (typeof verdict !== 'object' || verdict === null || !('valid' in verdict)) return false;
-  return verdict.valid === true
-    ? 'content' in verdict
-    : verdict.valid === false && 'slug' in verdict && 'reasons' in verdict;
+  if (verdict.valid === true) return 'content' in verdict && verdict.content !== undefined;
+  const isReasoned = 'reasons' in verdict && typeof verdict.reasons === 'string';
+  return verdict.valid === false && isReasoned && 'slug' in verdict && reportSlugs.includes(verdict.slug);
 }
 
 export function accepted(content: Json): ReportVerdict {

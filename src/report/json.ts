@@ -11,6 +11,7 @@ export function jsonFormat(schema: CompiledSchema | null): ReportFormat {
     contentSchema: schema?.jsonSchema ?? {},
     validate: async (content) => {
       if (content === undefined) return missing('content is missing');
+      if (typeof content === 'string' && content.trim() === '') return missing('content is blank');
       if (schema === null) return content === null ? missing('content is null') : accepted(plain(content));
       const validation = await schema.validate(content);
       return validation.valid ? accepted(plain(validation.value)) : schemaFail(validation.reasons);

@@ -5,7 +5,7 @@ import { headOf } from '../text.ts';
 
 /** What a person can do about the reason of a failed session, where there is something. */
 const advice: Partial<Record<Slug, string>> = {
-  provider_auth: "Check the provider's API key: that it is set in the environment, is valid, and may use the model.",
+  provider_auth: "Check that the provider's API key is set in the environment, is valid, and may use the model.",
   provider_quota: "Check the provider's plan and billing, or add another model to the agent.",
   invalid_request: 'Check the name of the model and the settings; the provider refused the request as it was.',
   network_error: 'Check that the provider can be reached: the address, the network, and that the server is running.',

@@ -14,7 +14,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import type { Agent } from '../agent-definition.ts';
-import { messageOf } from '../errors.ts';
+import { messageOf, PawlError, shown } from '../errors.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import { stderrLogger } from '../observe/log.ts';
 import type { SessionResult } from '../session.ts';
@@ -107,8 +107,14 @@ async function serveHttp(
     await (known ?? (await open())).handleRequest(request, response, await bodyOf(request));
   };
   await new Promise<void>((resolve, reject) => {
-    http.once('error', reject);
-    http.listen(port, host, resolve);
+    const refuse = (error: unknown) =>
+      reject(new PawlError('invalid_options', `port is ${shown(port)}: a free port is needed (${messageOf(error)}).`));
+    http.once('error', refuse);
+    try {
+      http.listen(port, host, resolve);
+    } catch (error) {
+      refuse(error);
+    }
   });
   const closed = new Promise<void>((resolve) => http.once('close', resolve));
   const close = async () => {
@@ -118,8 +124,8 @@ async function serveHttp(
   };
   const { port: given, address } = http.address() as AddressInfo;
   isLoopback = ['127.0.0.1', '::1'].includes(address);
-  const shown = host.includes(':') ? `[${host}]` : host;
-  return { url: `http://${shown}:${given}${mcpPath}`, closed, close, [Symbol.asyncDispose]: close };
+  const name = host.includes(':') ? `[${host}]` : host;
+  return { url: `http://${name}:${given}${mcpPath}`, closed, close, [Symbol.asyncDispose]: close };
 }
 
 function isLoopbackHost(host: string | undefined): boolean {

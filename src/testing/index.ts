@@ -3,7 +3,7 @@
 export { arbitraryFault, arbitraryReply } from './arbitraries.ts';
 export { assertInvariants, brokenPromises, type Witness } from './invariants.ts';
 export { type ManualClock, manualClock } from './manual-clock.ts';
-export { pawlMatchers } from './matchers.ts';
+export { type PawlMatchers, pawlMatchers } from './matchers.ts';
 export {
   type ModelServer,
   type RecordedRequest,

@@ -4,6 +4,12 @@ import { brokenPromises, type Witness } from './invariants.ts';
 
 type Verdict = { pass: boolean; message: () => string };
 
+/** What the matchers add to an assertion, to be declared as the guide does: `interface Matchers extends PawlMatchers {}`. */
+export interface PawlMatchers {
+  toKeepItsPromises(witness?: Witness): void;
+  toHaveFailedFor(expected: readonly (readonly Slug[])[]): void;
+}
+
 /** For `expect.extend(pawlMatchers)` of vitest or jest. */
 export const pawlMatchers = {
   /** The result keeps all the promises that hold of every session. */

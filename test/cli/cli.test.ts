@@ -34,6 +34,22 @@ describe('the command', () => {
     expect(stdout).toContain('specification.md');
   });
 
+  it('demo: an empty directory is reported on too', async () => {
+    const empty = mkdtempSync(join(folder, 'empty-'));
+    const { code, stdout } = await pawl(['demo', empty, '--json']);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout).report.content).toContain('0 files');
+  });
+
+  it('serve: a port that is taken is refused with one sentence', async () => {
+    await using server = await startModelServer([]);
+    const agent = file('served.mjs', "export default { name: 'served', models: ['openai:gpt-5'] };");
+    const { code, stderr } = await pawl(['serve', '--mcp', agent, '--http', new URL(server.url).port]);
+    expect(code).toBe(2);
+    expect(stderr).toContain('a free port is needed');
+    expect(stderr).not.toMatch(/^\s+at /m);
+  });
+
   it("demo: reads the user's own directory, and nothing beyond it", async () => {
     file('README.md', '# A small project\n\nIt does one thing, and it does that thing well enough.\n');
     const { code, stdout } = await pawl(['demo', folder, '--json']);

@@ -59,6 +59,13 @@ describe('pawl work', () => {
     expect(screen).toContain('● failed, 1 in a row');
     expect(screen).toContain('● BUG-002 succeeded');
     expect(screen).not.toContain('queue');
+    const narrow = await pawlOnTerminal(
+      ['work', backlog.folder, '--base-url', server.url, '--model', 'm'],
+      undefined,
+      40,
+    );
+    expect(narrow.written).toContain('scanning | queue');
+    expect(narrow.screen).not.toContain('| queue');
   });
 
   it('--once takes one item, and --json prints the result alone; a failed item makes the exit code 1', async () => {

@@ -2,12 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { InspectionEvent } from 'xstate';
 import { z } from 'zod';
-import { defineAgent, type SessionResult, type Slug } from '../../src/index.ts';
+import { defineAgent } from '../../src/index.ts';
 import {
   arbitraryFault,
   arbitraryReply,
   assertInvariants,
   manualClock,
+  type PawlMatchers,
   pawlMatchers,
   rehearsalModel,
   type SessionPath,
@@ -17,13 +18,10 @@ import {
 import { run, wireModel } from '../support/session.ts';
 import { search } from '../support/tools.ts';
 
-expect.extend(pawlMatchers as Parameters<typeof expect.extend>[0]);
-/** What the matchers add to `expect`. */
-const expectOf = (result: SessionResult) =>
-  expect(result) as unknown as {
-    toKeepItsPromises(witness: Parameters<typeof assertInvariants>[1]): void;
-    toHaveFailedFor(slugs: readonly (readonly Slug[])[]): void;
-  };
+expect.extend(pawlMatchers);
+declare module 'vitest' {
+  interface Matchers extends PawlMatchers {}
+}
 const call = { name: 'search', input: { q: 'x' } };
 
 /** The states of the session, as its actor really went through them. */
@@ -147,7 +145,7 @@ describe('what users test their agents with', () => {
             limits: { maxTurns: 2, maxRetries: 2 },
           });
           const { result } = await run({ agent });
-          expectOf(result).toKeepItsPromises({ limits: agent.limits });
+          expect(result).toKeepItsPromises({ limits: agent.limits });
         },
       ),
       { numRuns: 100 },
@@ -157,7 +155,7 @@ describe('what users test their agents with', () => {
   it('assertInvariants names what is broken', async () => {
     const agent = defineAgent({ name: 'broken', models: [rehearsalModel([{}])], limits: { maxRetries: 2 } });
     const { result } = await run({ agent });
-    expectOf(result).toHaveFailedFor([['empty_response'], ['empty_response']]);
+    expect(result).toHaveFailedFor([['empty_response'], ['empty_response']]);
     const broken = { ...result, counters: { ...result.counters, requests: 9 }, success: true };
     expect(() => assertInvariants(broken, { requests: 10, limits: agent.limits })).toThrow(
       /requests \(9\) = attempts \(2\).*success \(true\)/s,

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -134,6 +135,15 @@ describe('the Stately inspector', () => {
     expect(result.success).toBe(true);
     expect(events.filter((one) => one.type === 'observer.failed')).toHaveLength(1);
   });
+
+  it('one that is stopped at once lets its process end', async () => {
+    const script = `
+      import { statelyInspector } from './src/inspect/stately.ts';
+      (await statelyInspector({ port: ${await freePort()} })).stop();`;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'inherit' });
+    const [code] = await once(child, 'exit', { signal: AbortSignal.timeout(10_000) });
+    expect(code).toBe(0);
+  }, 15_000);
 
   it('a port that is taken is refused with one sentence', async () => {
     const server = createServer().listen(0);

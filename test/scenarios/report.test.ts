@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import type { ReportVerdict } from '../../machines/index.ts';
 import { counters, report, runOverWire, tokensOf } from '../support/session.ts';
 import { failing, search, searchCall } from '../support/tools.ts';
 
@@ -153,6 +154,38 @@ describe('the final report', () => {
       'final_report_schema_fail',
     ]);
     expect(result.report.content).toEqual(good);
+  });
+
+  it.each<[string, unknown]>([
+    ['a slug that is none', { valid: false, slug: 'too_short', reasons: 'too short' }],
+    ['no reasons', { valid: false, slug: 'final_report_missing', reasons: 7 }],
+    ['a report that is undefined', { valid: true, content: undefined }],
+  ])('F-1 S-1: a custom format that answers with %s has given no verdict', async (_, verdict) => {
+    const format = {
+      name: 'odd',
+      description: 'Odd.',
+      contentSchema: {},
+      validate: () => verdict as ReportVerdict,
+      parseText: (content: string) => ({ ok: true, content }) as const,
+    };
+    const { result } = await runOverWire({
+      script: [report(), report()],
+      definition: { report: { format }, limits: { maxTurns: 1, maxRetries: 2 } },
+    });
+    expect(result.turns[0]?.attempts.map(({ slugs }) => slugs)).toEqual([
+      ['final_report_schema_fail'],
+      ['final_report_schema_fail'],
+    ]);
+    expect(JSON.stringify(result.conversation)).toContain('the format odd gave no verdict on the report');
+  });
+
+  it('F-2: a JSON report that is blank is none', async () => {
+    const { result } = await runOverWire({
+      script: [report(' '), report('done')],
+      definition: { report: { format: 'json' } },
+    });
+    expect(result.report.content).toBe('done');
+    expect(result.turns[0]?.attempts[0]?.slugs).toEqual(['final_report_missing']);
   });
 
   it('F-1: a custom format validates its own reports', async () => {
