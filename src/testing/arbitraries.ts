@@ -1,11 +1,15 @@
+// biome-ignore lint/suspicious/noTsIgnore: where the package is missing there is an error, and elsewhere there is none
+/** @ts-ignore: an optional peer, whose types are there for whoever has it */
 import type fastCheck from 'fast-check';
-import type { Arbitrary } from 'fast-check';
 import type { RehearsedReply } from './rehearsal-model.ts';
 
 type Fc = typeof fastCheck;
 
 /** What a model may send, however badly: for `fc.assert` over an agent of yours. `tools` are names of its tools, with inputs to try. */
-export function arbitraryReply(fc: Fc, tools: Record<string, readonly unknown[]> = {}): Arbitrary<RehearsedReply> {
+export function arbitraryReply(
+  fc: Fc,
+  tools: Record<string, readonly unknown[]> = {},
+): fastCheck.Arbitrary<RehearsedReply> {
   const known = Object.entries(tools).flatMap(([name, inputs]) => inputs.map((input) => ({ name, input })));
   const call = fc.oneof(...(known.length === 0 ? [] : [{ weight: 3, arbitrary: fc.constantFrom(...known) }]), {
     weight: 1,
@@ -26,7 +30,7 @@ export function arbitraryReply(fc: Fc, tools: Record<string, readonly unknown[]>
 }
 
 /** How a provider, or the way to it, may fail. */
-export function arbitraryFault(fc: Fc): Arbitrary<RehearsedReply> {
+export function arbitraryFault(fc: Fc): fastCheck.Arbitrary<RehearsedReply> {
   const status = (code: number) => Object.assign(new Error(`status ${code}`), { statusCode: code });
   const thrown = fc.constantFrom(
     ...[400, 401, 402, 408, 429, 500, 503, 529].map(status),

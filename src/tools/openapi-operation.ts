@@ -99,7 +99,7 @@ function callOf(
   bodyType: string | null,
   values: Record<string, unknown>,
 ): RestCall {
-  const present = parameters.filter(({ field }) => values[field] !== undefined);
+  const present = parameters.filter(({ field }) => values[field] !== undefined && values[field] !== null);
   const inPath = present.filter((one) => one.in === 'path');
   const { text } = filled(
     template,

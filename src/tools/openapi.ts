@@ -41,9 +41,10 @@ export async function openApiTools(
       if (operation === undefined) continue;
       const own = record(operation);
       const id = typeof own.operationId === 'string' ? own.operationId : '';
-      const names = [id, `${method.toUpperCase()} ${path}`].filter((name) => name !== '');
+      const name = uniqueName(id || `${method}_${path}`, tools);
+      const names = [...new Set([id, name, `${method.toUpperCase()} ${path}`])].filter((one) => one !== '');
       known.push(...names);
-      const isNamed = (list: readonly string[]) => names.some((name) => list.includes(name));
+      const isNamed = (list: readonly string[]) => names.some((one) => list.includes(one));
       if ((include !== undefined && !isNamed(include)) || isNamed(exclude)) continue;
       const { needsApproval = false } = options;
       const made = operationTool({
@@ -58,13 +59,13 @@ export async function openApiTools(
         needsApproval: typeof needsApproval === 'boolean' ? needsApproval : isNamed(needsApproval),
       });
       if (made === null) continue;
-      const name = uniqueName(id || `${method}_${path}`, tools);
       // Refused here, by its name, rather than when an agent is defined with it.
       localTool(name, made);
       tools[name] = made;
     }
   }
-  const unknown = [...(include ?? []), ...exclude].find((name) => !known.includes(name));
+  const approved = Array.isArray(options.needsApproval) ? options.needsApproval : [];
+  const unknown = [...(include ?? []), ...exclude, ...approved].find((name) => !known.includes(name));
   if (unknown === undefined) return tools;
   throw new PawlError('invalid_tool', `${unknown} is no operation of the document: there are ${known.join(', ')}.`);
 }

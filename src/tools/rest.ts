@@ -121,11 +121,12 @@ function callOf({ method, url: template, headers, body }: RestToolOptions, input
   const { text, used } = filled(template, input);
   const url = new URL(text);
   const rest = Object.entries(input).filter(([name, value]) => !used.has(name) && value !== undefined);
+  const given = rest.filter(([, value]) => value !== null);
   const own = Object.entries(typeof headers === 'function' ? headers(input) : (headers ?? {}));
   const named = Object.fromEntries(own.map(([name, value]) => [name.toLowerCase(), value]));
   const withHeaders = { accept: 'application/json, text/*;q=0.9, */*;q=0.8', ...named };
   if (body === undefined && ['GET', 'HEAD', 'DELETE'].includes(method)) {
-    for (const [name, value] of rest) for (const one of [value].flat()) url.searchParams.append(name, textOf(one));
+    for (const [name, value] of given) for (const one of [value].flat()) url.searchParams.append(name, textOf(one));
     return { url, headers: withHeaders, body: null };
   }
   return { url, ...encoded(body === undefined ? Object.fromEntries(rest) : body(input), withHeaders) };

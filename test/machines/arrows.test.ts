@@ -19,10 +19,15 @@ const machines = {
   },
 };
 
-/** A step as it is told apart: its event, its arrows, and what kind of thing came out, for which target. */
+function aboutOf(fact: object): string {
+  if ('target' in fact) return ` of ${fact.target}`;
+  return 'reason' in fact ? ` for ${fact.reason}` : '';
+}
+
+/** A step as it is told apart: its event, its arrows, and what kind of thing came out, for which target or reason. */
 function nameOf({ event, arrows, out, value }: Step): string {
   const kinds = out.map((one) => {
-    if ('fact' in one) return `says ${one.fact.type}${'target' in one.fact ? ` of ${one.fact.target}` : ''}`;
+    if ('fact' in one) return `says ${one.fact.type}${aboutOf(one.fact)}`;
     return 'sent' in one ? `sends ${one.sent.type}` : 'asks';
   });
   return [event?.type ?? 'start', ...(arrows.length === 0 ? [`in ${value}`] : arrows), ...kinds].join('\n  ');

@@ -258,6 +258,7 @@ describe('B-3 B-4 T-6 F-1 S-3: what a session decides', () => {
   it('from turn to turn', () =>
     expectGolden('session-turns.txt', {
       'the input of a turn': session.turnInput(context({ lastTurnSlugs: ['stopped'], omitTokens: 3 })),
+      'after a stop': session.turnInput(context({ stopRequested: true })).stopSlug,
       'of the last turn': session.turnInput(context({ turn: 5 })).isLastTurn,
       'with one request left': session.turnInput(spent({ requests: 4 })).maxAttempts,
       'with two left': session.turnInput(spent({ requests: 5 })).maxAttempts,

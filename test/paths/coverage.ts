@@ -1,5 +1,13 @@
 import type { AnyStateMachine } from 'xstate';
-import { attemptMachine, sessionMachine, toolCallMachine, turnMachine, workflowMachine } from '../../machines/index.ts';
+import type { TargetState } from '../../machines/contract/targets.ts';
+import {
+  attemptMachine,
+  freshTargets,
+  sessionMachine,
+  toolCallMachine,
+  turnMachine,
+  workflowMachine,
+} from '../../machines/index.ts';
 import { explore, follow, type Graph, silenced, type Walk } from './explore.ts';
 import {
   attemptWalk,
@@ -17,6 +25,8 @@ const spentSoon = { ...budget, tokens: null, requests: 2 };
 export const window = { windowTokens: 8_000, reserveTokens: 0 };
 
 type Walks = Record<string, { machine: AnyStateMachine; walks: Walk[] }>;
+
+const out = freshTargets(['one']).map((target): TargetState => ({ ...target, status: 'out' }));
 
 /**
  * How each machine is walked: the limits and the circumstances that its rules tell apart, up to 4 x 4. Small: what every arrow
@@ -43,6 +53,8 @@ export function walksWithin(size: 'small' | 'all'): Walks {
       walks: [
         ...bounds.map((maxAttempts) => turnWalk(maxAttempts, ['one'])),
         turnWalk(attempts, ['one', 'two']),
+        // The second one is waited for.
+        turnWalk(2, [], { targets: [...out, ...freshTargets(['two'])] }),
         turnWalk(attempts, ['one'], { budget }),
         turnWalk(2, ['one'], { isLastTurn: true }),
         turnWalk(attempts, ['one'], { budget: { ...budget, tokens: null, deadlineAt: 60_000 } }),

@@ -413,9 +413,27 @@ describe('OpenAPI tools', () => {
     ['/no/such/file.yaml', {}, 'ENOENT'],
     [example('3.0/json/petstore.json'), { baseUrl: 'nowhere' }, 'baseUrl is "nowhere"'],
     [example('3.0/json/petstore.json'), { include: ['fly'] }, 'fly is no operation of the document'],
+    [example('3.0/json/petstore.json'), { needsApproval: ['fly'] }, 'fly is no operation of the document'],
   ])('what cannot be used is refused', async (document, options, message) => {
     const tools = openApiTools(document as object, options);
     await expect(tools).rejects.toThrow(PawlError);
     await expect(tools).rejects.toThrow(message);
+  });
+
+  it('an operation that needs an approval may be named by its tool', async () => {
+    const operation = { operationId: 'pets.delete', responses: { 200: { description: 'ok' } } };
+    const document = {
+      openapi: '3.0.0',
+      info: { title: 't', version: '1' },
+      paths: { '/pets': { delete: operation } },
+    };
+    for (const name of ['pets.delete', 'pets_delete', 'DELETE /pets']) {
+      const tools = await openApiTools(document, { baseUrl: 'http://127.0.0.1', needsApproval: [name] });
+      const { events } = await runOverWire({
+        script: [{ calls: [{ name: 'pets_delete', input: {} }] }, report()],
+        definition: { tools, limits: { approvalTimeoutMs: 1 } },
+      });
+      expect(events.some(({ type }) => type === 'tool.approvalRequested')).toBe(true);
+    }
   });
 });
