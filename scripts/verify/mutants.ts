@@ -51,10 +51,10 @@ const cell = (text: string) =>
 
 const text = `# Mutation testing
 
-Written by \`npm run mutants\` (Stryker over \`machines/\`; rules and configurations, every operator). A mutant has to get past the golden tables of the rules and
-the walks over all paths; what gets past both in a configuration, past five scenario files over a wire.
+Written by \`npm run mutants\` (Stryker over \`machines/\`; rules, setups and configurations, every operator). A mutant has to get past the golden tables of the rules,
+of what every arrow leads to, and the walks over all paths.
 
-**${killed} of ${killed + survivors.length} mutants were noticed, ${share(killed, killed + survivors.length)}.** Each of the others is below: why it makes no difference, or that it wants a test.${ignored.length === 0 ? '' : ` ${ignored.length} in tables that are read once, when a module is loaded, were left out for their time.`}
+**${killed} of ${killed + survivors.length} mutants were noticed, ${share(killed, killed + survivors.length)}.** Each of the others is below, with the reason why it makes no difference.${ignored.length === 0 ? '' : ` ${ignored.length} in tables that are read once, when a module is loaded, were left out for their time.`}
 
 | file | noticed | of |  |
 | --- | --- | --- | --- |

@@ -21,10 +21,11 @@ const machines = {
 
 function aboutOf(fact: object): string {
   if ('target' in fact) return ` of ${fact.target}`;
-  return 'reason' in fact ? ` for ${fact.reason}` : '';
+  if ('reason' in fact) return ` for ${fact.reason}`;
+  return 'slug' in fact ? ` with ${fact.slug}` : '';
 }
 
-/** A step as it is told apart: its event, its arrows, and what kind of thing came out, for which target or reason. */
+/** A step as it is told apart: its event, its arrows, and what kind of thing came out: for which target, reason or slug. */
 function nameOf({ event, arrows, out, value }: Step): string {
   const kinds = out.map((one) => {
     if ('fact' in one) return `says ${one.fact.type}${aboutOf(one.fact)}`;
