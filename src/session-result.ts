@@ -25,10 +25,11 @@ export function sessionResult<Report>(session: Ended<Report>, ending: SessionOut
     success: ending.status === 'succeeded',
     report: reportOf(session, ending),
     slugs: ending.status === 'succeeded' ? [] : ending.failure.slugs,
-    counters,
+    // What comes later is no part of it.
+    counters: structuredClone(counters),
     conversation: conversation.messages,
     turns: records.turns,
-    slices: sliceStates,
+    slices: { ...sliceStates },
     ...(ending.status !== 'succeeded' && { failure: ending.failure }),
   };
 }

@@ -172,7 +172,9 @@ export function retryAfterMs(headers: Record<string, string>, now: number): numb
   const inMs = Number.parseFloat(lower.get('retry-after-ms') ?? '');
   if (Number.isFinite(inMs)) return atMostAYear(Math.ceil(inMs));
   const text = lower.get('retry-after')?.trim() ?? '';
-  if (/^\d+(\.\d+)?$/.test(text)) return atMostAYear(Math.ceil(Number(text) * 1_000));
+  // Sent twice, it arrives as a list.
+  const [, seconds] = /^(\d+(?:\.\d+)?)\s*(?:,|$)/.exec(text) ?? [];
+  if (seconds !== undefined) return atMostAYear(Math.ceil(Number(seconds) * 1_000));
   const date = /[a-z]/i.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(date) ? null : atMostAYear(date - now);
 }
@@ -184,7 +186,7 @@ function atMostAYear(ms: number): number {
 
 /** One sentence of what went wrong: the provider's own words where it has some. */
 function describe(error: unknown): string {
-  if (error instanceof Error) {
+  if (error instanceof Error && typeof error.message === 'string') {
     const cause = error.cause instanceof Error && error.cause.message !== '' ? error.cause.message : null;
     return cause === null || error.message.includes(cause) ? error.message : `${error.message}: ${cause}`;
   }

@@ -7,10 +7,10 @@ export type McpTool = { name: string; description: string; inputSchema: object }
 const mostPages = 1_000;
 
 /** The list as it comes: one tool that is odd must not take the others with it. */
-const listed = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
+const listed = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().nullish() });
 const listedTool = z.looseObject({
   name: z.string().min(1),
-  description: z.string().optional(),
+  description: z.string().nullish(),
   inputSchema: z.looseObject({ type: z.literal('object').default('object') }).default({ type: 'object' }),
 });
 
@@ -32,8 +32,8 @@ export async function listTools(client: Client, timeoutMs: number): Promise<{ to
           `a tool is left out: ${error.issues[0]?.path.join('.')} ${error.issues[0]?.message} in ${shown(candidate)}`,
         );
     }
-    cursor = answer.nextCursor;
-    if (cursor === undefined) return { tools, leftOut };
+    cursor = answer.nextCursor ?? '';
+    if (cursor === '') return { tools, leftOut };
   }
   throw new Error(`the list of tools has more than ${mostPages} pages`);
 }

@@ -87,6 +87,7 @@ export type RestLike = {
 
 /** The tool around a call: credentials in, answer out. */
 export function restLike({ method, description, input, auth, policy, needsApproval, call }: RestLike): LocalTool {
+  checkAuth(auth);
   const ownSecrets = secretsOfAuth(auth);
   return tool({
     description,
@@ -175,6 +176,16 @@ function basicOf({ username, password }: { username: string; password: string })
   return Buffer.from(`${username}:${password}`).toString('base64');
 }
 
+/** A credential that is not there would be found missing by the service, at the first call. */
+function checkAuth(auth: RestAuth | undefined): void {
+  if (auth === undefined) return;
+  const parts = Object.entries('basic' in auth ? auth.basic : auth);
+  const missing = parts.find(([name, value]) => typeof value !== 'string' || (value === '' && name !== 'password'));
+  if (missing === undefined && parts.length > 0) return;
+  const [name, value] = missing ?? ['bearer, basic or key', undefined];
+  throw new PawlError('invalid_tool', `auth.${name} is ${shown(value)}: a text that is not empty is allowed.`);
+}
+
 /** A service may repeat what it was sent. */
 function secretsOfAuth(auth: RestAuth | undefined): string[] {
   if (auth === undefined) return [];
@@ -193,13 +204,23 @@ function asWritten(secret: string): string[] {
   return [...new Set([secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)])];
 }
 
+/** In the charset that the answer names, if it is one. */
+function decoded(bytes: Buffer, contentType: string): string {
+  const [, charset = 'utf-8'] = /charset="?([^\s;"]+)/i.exec(contentType) ?? [];
+  try {
+    return new TextDecoder(charset).decode(bytes);
+  } catch {
+    return new TextDecoder().decode(bytes);
+  }
+}
+
 function contentOf({ contentType, bytes, cut }: HttpResponse, clean: (text: string) => string): unknown {
   if (bytes.length === 0) return 'The answer has no content.';
   const isText =
     /^$|^text\/|json|xml|javascript|x-www-form-urlencoded|yaml/i.test(contentType) &&
-    !bytes.subarray(0, 8_000).includes(0);
+    (/charset=/i.test(contentType) || !bytes.subarray(0, 8_000).includes(0));
   if (!isText) return `[${contentType || 'binary content'}, ${bytes.length} bytes${cut ? ' or more' : ''}]`;
-  const text = clean(bytes.toString('utf8'));
+  const text = clean(decoded(bytes, contentType));
   if (cut) return `${text}\n[… the answer was longer: ${bytes.length} bytes of it were read …]`;
   if (!/json/i.test(contentType)) return text;
   try {

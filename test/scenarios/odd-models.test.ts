@@ -126,6 +126,35 @@ describe('models that are no TypeScript', () => {
     expect(result.slugs).toContain('tool_not_permitted');
   });
 
+  it('a stream that comes after its timeout is let go of', async () => {
+    const model = modelOf([reported('late'), finish]);
+    const { doStream } = model;
+    const { promise: cancelled, resolve } = Promise.withResolvers<void>();
+    model.doStream = async (options) => {
+      await new Promise((done) => setTimeout(done, 150));
+      const result = await doStream.call(model, options);
+      return { ...result, stream: new ReadableStream({ cancel: () => resolve() }) };
+    };
+    const limits = { maxTurns: 1, maxRetries: 1, modelTimeoutMs: 50 };
+    const { result } = await run({ agent: agentOf(model, { limits }) });
+    expect(result.slugs).toContain('provider_timeout');
+    await cancelled;
+  });
+
+  it('S-4: what comes after the end changes no result', async () => {
+    const { promise: held, resolve: release } = Promise.withResolvers<string>();
+    const slow = () => held;
+    const { result } = await run({
+      agent: agentOf(modelOf([call('slow'), finish]), { tools: { slow } }),
+      during: (event, session) => {
+        if (event.type === 'tool.started') session.abort('enough');
+      },
+    });
+    release('late');
+    await new Promise((done) => setTimeout(done, 20));
+    expect(result.counters.lateResults).toBe(0);
+  });
+
   it('a stream that always has a part ready is ended by its timeout', async () => {
     const endless = modelOf((controller) => controller.enqueue({ type: 'text-delta', id: '1', delta: 'x' }));
     const { result } = await run({

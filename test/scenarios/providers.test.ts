@@ -133,6 +133,7 @@ describe('waiting and targets', () => {
   it.each([
     ['ms', { 'retry-after-ms': '1234' }, 1_234],
     ['seconds', { 'retry-after': '7' }, 7_000],
+    ['seconds, sent twice', { 'retry-after': '30, 30' }, 30_000],
     ['a date', { 'retry-after': new Date(1_700_000_030_000).toUTCString() }, 30_000],
   ])('P-3: Retry-After in %s is honoured', async (_form, headers, expected) => {
     const { clock, events } = await runOverWire({ script: [{ status: 429, headers }, report()] });

@@ -165,6 +165,8 @@ describe('REST tools', () => {
     for (const secret of ['tenant-credential-99', 'q+secret', 'q%2Bsecret', 'ret-key-123456'])
       expect(everything).not.toContain(secret);
     expect(() => user('http://ann:pass-word-9@127.0.0.1')).toThrow('auth is the place for them');
+    const unset = { auth: { bearer: undefined as unknown as string } };
+    expect(() => user(api.url, unset)).toThrow('auth.bearer is undefined: a text that is not empty is allowed');
   });
 
   it('own headers stand in the place of the usual ones, whatever their case', async () => {
@@ -265,6 +267,20 @@ describe('REST tools', () => {
     const texts = callsIn(result).map(({ output }) => (output.type === 'text' ? output.value : ''));
     expect(texts.slice(0, 3)).toEqual(['The answer has no content.', '[image/png, 9 bytes]', '{"a":']);
     expect(texts[3]).toContain('1000 bytes of it were read');
+  });
+
+  it.each([
+    ['text/plain; charset=iso-8859-1', Buffer.from('Grüße', 'latin1'), 'Grüße'],
+    ['text/plain; charset="utf-16le"', Buffer.from('Grüße', 'utf16le'), 'Grüße'],
+    ['application/json', Buffer.from('\uFEFF{"a":1}'), '{"a":1}'],
+    ['text/plain; charset=no-such', Buffer.from('Grüße'), 'Grüße'],
+  ])('an answer in %s is read as it is meant', async (type, bytes, expected) => {
+    await using api = await service((_, response) => response.writeHead(200, { 'content-type': type }).end(bytes));
+    const { result } = await runOverWire({
+      script: [ask({ id: '1' }), report()],
+      definition: { tools: { user: user(api.url) } },
+    });
+    expect(JSON.stringify(callsIn(result)[0]?.output)).toContain(JSON.stringify(expected).slice(1, -1));
   });
 
   it('C-1: a service that hangs, resets or is not there is answered', async () => {
