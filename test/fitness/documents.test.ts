@@ -1,0 +1,60 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const root = join(import.meta.dirname, '../..');
+/** In the project, so that its packages are found. */
+const folder = join(root, 'reports/documents');
+const guides = readdirSync(join(root, 'docs/guides')).map((file) => `docs/guides/${file}`);
+const blocks = ['README.md', ...guides].flatMap((file) =>
+  [...readFileSync(join(root, file), 'utf8').matchAll(/^```ts\n(.*?)^```/gms)].map(([, code = ''], index) => ({
+    name: `${file.replace(/\W/g, '-')}-${index + 1}.ts`,
+    code,
+  })),
+);
+
+/** The agent that the guides import, as the README defines it. */
+const librarian = `${blocks[0]?.code.split('const result')[0]}\nexport { agent };\n`;
+
+beforeAll(() => {
+  mkdirSync(folder, { recursive: true });
+  for (const { name, code } of blocks)
+    writeFileSync(join(folder, name), code.includes('import ') ? code : `${code}export {};`);
+  for (const name of ['librarian', 'summarizer', 'worker', 'tester'])
+    writeFileSync(join(folder, `${name}.ts`), librarian);
+  const entry = (file: string) => [join(root, 'src', file)];
+  const paths = {
+    pawl: entry('index.ts'),
+    'pawl/testing': entry('testing/index.ts'),
+    'pawl/inspect': entry('inspect/stately.ts'),
+  };
+  const compilerOptions = { noUnusedLocals: false, paths };
+  writeFileSync(
+    join(folder, 'tsconfig.json'),
+    JSON.stringify({ extends: join(root, 'tsconfig.json'), compilerOptions, include: ['*.ts'] }),
+  );
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe('the code in README and guides', () => {
+  it('is whole, and passes the type checker', () => {
+    expect(blocks.length).toBeGreaterThan(8);
+    const { stdout } = spawnSync(join(root, 'node_modules/.bin/tsc'), ['-p', folder], { encoding: 'utf8' });
+    expect(stdout).toBe('');
+  }, 60_000);
+
+  it('does what the README says of it', () => {
+    const code = (blocks[0]?.code ?? '')
+      .replace("'pawl'", JSON.stringify(join(root, 'src/index.ts')))
+      .replace("'pawl/testing'", JSON.stringify(join(root, 'src/testing/index.ts')));
+    const file = join(folder, 'readme.mts');
+    writeFileSync(file, code);
+    const said = execFileSync(process.execPath, [file], {
+      cwd: root,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    expect(said.trim()).toBe("succeeded { found: true, shelf: 'J-12' } 3");
+  }, 30_000);
+});
