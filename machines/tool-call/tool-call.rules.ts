@@ -35,7 +35,9 @@ function dispose(
     );
   }
   if (call.tool === 'unknown') {
-    return refuse('unknown_tool', `There is no tool named ${JSON.stringify(call.name)}. ${call.detail}`.trim());
+    // A model may make up a name without end.
+    const name = JSON.stringify(call.name.slice(0, 128));
+    return refuse('unknown_tool', `There is no tool named ${name}. ${call.detail}`.trim());
   }
   if (circumstances.permission === 'report' && call.tool !== 'report') {
     return refuse('tool_not_permitted', 'This is the last turn: only the final report is permitted.');

@@ -43,6 +43,7 @@ describe('C-1 C-5 B-5 T-2 F-2: what happens with each call, and the words of its
     'progress, a batch, and a real one': [[call({ tool: 'progress' }), call({ tool: 'batch' }), call(), call()]],
     'progress is no report that was accepted': [[call({ tool: 'progress' }), report(valid)]],
     'an unknown tool': [[call({ tool: 'unknown', name: 'se"arch', detail: 'Offered are: search.' })]],
+    'an unknown tool, without end': [[call({ tool: 'unknown', name: 'x'.repeat(200) })]],
     'an unknown tool, and none is offered': [[call({ tool: 'unknown', name: 'x' })]],
     'malformed input': [[call({ input: 'malformed', detail: 'it is an array' })]],
     'invalid input': [[call({ input: 'invalid', detail: 'q is missing' })]],
