@@ -63,31 +63,36 @@ function stdio(): Transport {
   return transport;
 }
 
+/** `calls`: requests of it that have no answer yet. */
+type Client = { transport: StreamableHTTPServerTransport; calls: number };
+
 /** Streamable HTTP: each client has a session, and a server of its own, by the id that it was given. */
 async function serveHttp(
   agent: Agent,
   options: ServeMcpOptions,
   { port = 0, host = '127.0.0.1' }: { port?: number; host?: string },
 ): Promise<ServedAgent> {
-  const transports = new Map<string, StreamableHTTPServerTransport>();
+  /** The one that was used longest ago comes first. */
+  const clients = new Map<string, Client>();
   const running = new Set<Promise<unknown>>();
-  const open = async (): Promise<StreamableHTTPServerTransport> => {
+  const open = async (): Promise<Client> => {
     const transport = new StreamableHTTPServerTransport({
       sessionIdGenerator: () => randomUUID(),
       onsessioninitialized: (id) => {
-        transports.set(id, transport);
-        // Clients that go without a word are not kept for ever.
-        const [oldest] = transports;
-        if (transports.size > mostClients && oldest !== undefined) {
-          transports.delete(oldest[0]);
-          void oldest[1].close();
+        clients.set(id, client);
+        // Clients that go without a word are not kept for ever; one that waits for an answer has not gone.
+        const idle = [...clients].find(([, one]) => one !== client && one.calls === 0);
+        if (clients.size > mostClients && idle !== undefined) {
+          clients.delete(idle[0]);
+          void idle[1].transport.close();
         }
       },
-      onsessionclosed: (id) => void transports.delete(id),
+      onsessionclosed: (id) => void clients.delete(id),
     });
+    const client: Client = { transport, calls: 0 };
     // The SDK's own class does not say that its callbacks may be undefined.
     await agentServer(agent, options, running).server.connect(transport as Transport);
-    return transport;
+    return client;
   };
   let isLoopback = true;
   const http = createServer((request, response) => {
@@ -102,9 +107,17 @@ async function serveHttp(
     if (new URL(request.url ?? '/', 'http://x').pathname !== mcpPath)
       return refuse(response, 404, `the server is at ${mcpPath}`);
     const id = request.headers['mcp-session-id'];
-    const known = typeof id === 'string' ? transports.get(id) : undefined;
+    const known = typeof id === 'string' ? clients.get(id) : undefined;
     if (id !== undefined && known === undefined) return refuse(response, 404, 'there is no such session');
-    await (known ?? (await open())).handleRequest(request, response, await bodyOf(request));
+    const client = known ?? (await open());
+    if (typeof id === 'string' && clients.delete(id)) clients.set(id, client);
+    if (request.method === 'POST') {
+      client.calls += 1;
+      response.once('close', () => {
+        client.calls -= 1;
+      });
+    }
+    await client.transport.handleRequest(request, response, await bodyOf(request));
   };
   await new Promise<void>((resolve, reject) => {
     const refuse = (error: unknown) =>
@@ -118,7 +131,7 @@ async function serveHttp(
   });
   const closed = new Promise<void>((resolve) => http.once('close', resolve));
   const close = async () => {
-    await Promise.all([...transports.values()].map((transport) => transport.close()));
+    await Promise.all([...clients.values()].map(({ transport }) => transport.close()));
     await Promise.all(running);
     await closeHttp(http);
   };

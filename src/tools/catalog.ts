@@ -158,7 +158,8 @@ export class Catalog {
       return after(this.options.policies?.judge({ callId, name, input: validation.value }) ?? null, (denial) => {
         if (denial !== null) return { ...facts, refusal: { slug: 'tool_not_permitted', reason: denial } };
         const context = { callId, signal, messages: this.options.messages };
-        return after(needsApproval(tool, validation.value, context), (needed) =>
+        const { checkTimeoutMs } = this.options;
+        return after(needsApproval(tool, validation.value, context, checkTimeoutMs / 4), (needed) =>
           typeof needed === 'boolean'
             ? { ...facts, needsApproval: needed }
             : { ...facts, refusal: { slug: 'tool_not_permitted', reason: needed.reason } },
@@ -183,13 +184,15 @@ function needsApproval(
   tool: CatalogTool,
   input: unknown,
   context: ToolContext,
+  timeoutMs: number,
 ): boolean | { reason: string } | Promise<boolean | { reason: string }> {
   const broken = (error: unknown) => ({
     reason: `Whether the call needs an approval could not be found out: ${messageOf(error)}`,
   });
   try {
     const needed = tool.needsApproval(input, context);
-    return needed instanceof Promise ? needed.catch(broken) : needed;
+    if (!(needed instanceof Promise)) return needed;
+    return timely(timeoutMs, needed, 'it was not said in time', context.signal).catch(broken);
   } catch (error) {
     return broken(error);
   }

@@ -35,7 +35,8 @@ const firstBackoffMs = 100;
 const longestBackoffMs = 5_000;
 const mostFailures = 4;
 /** A call ends by its own signal: the SDK's timeout must not come first. */
-const noTimeout = { timeout: 2_147_483_647 };
+const longestMs = 2_147_483_647;
+const noTimeout = { timeout: longestMs };
 const pingTimeoutMs = 2_000;
 /** Ms to connect anew, and to list the tools. */
 const restartTimeoutMs = 30_000;
@@ -57,6 +58,7 @@ export class McpConnection {
   private stale = false;
   private failures = 0;
   private closed = false;
+  private connectTimeoutMs = restartTimeoutMs;
 
   constructor(name: string, config: McpServerConfig) {
     this.name = name;
@@ -71,11 +73,12 @@ export class McpConnection {
   /** The last line that the server's process wrote to its stderr: often why it ended. */
   private lastWords = '';
 
-  /** Connects and lists the tools, at most for `timeoutMs`; rejects with what went wrong. With `shared`, others may wait too. */
+  /** Connects and lists the tools, at most for `timeoutMs`; rejects with what went wrong. With `shared`, others wait too, for as long as they may. */
   async open(timeoutMs: number, signal: AbortSignal, shared = false): Promise<void> {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     try {
-      await orAborted(this.connected(timeoutMs), limit, `no answer within ${timeoutMs} ms`);
+      this.connectTimeoutMs = shared ? Math.max(timeoutMs, restartTimeoutMs) : timeoutMs;
+      await timely(longestMs, this.connected(this.connectTimeoutMs), `no answer within ${timeoutMs} ms`, limit);
     } catch (error) {
       if (!shared) this.abandon();
       const said = this.lastWords === '' ? '' : ` (it said: ${this.lastWords})`;
@@ -155,7 +158,8 @@ export class McpConnection {
   private async alive(signal: AbortSignal): Promise<Client> {
     for (;;) {
       try {
-        return await orAborted(this.connected(restartTimeoutMs), signal, `${this.name} did not come up in time`);
+        const timeoutMs = Math.max(restartTimeoutMs, this.connectTimeoutMs);
+        return await timely(longestMs, this.connected(timeoutMs), `${this.name} did not come up in time`, signal);
       } catch (error) {
         if (signal.aborted || this.closed || this.failures > mostFailures) {
           throw new ToolError(`The server ${this.name} is not available: ${messageOf(error)}`);
@@ -279,19 +283,4 @@ async function closing<T>(promise: Promise<T> | null): Promise<T | null> {
 /** What came, and is not what the protocol says: the server is there. */
 function isInvalid(error: unknown): boolean {
   return error instanceof Error && 'issues' in error;
-}
-
-async function orAborted<T>(promise: Promise<T>, signal: AbortSignal, message: string): Promise<T> {
-  promise.catch(() => undefined);
-  if (signal.aborted) throw new Error(message);
-  let abort = () => {};
-  const aborted = new Promise<never>((_, reject) => {
-    abort = () => reject(new Error(message));
-    signal.addEventListener('abort', abort, { once: true });
-  });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
 }

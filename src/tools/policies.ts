@@ -83,9 +83,11 @@ export class Policies {
   private async firstDenial(call: PolicyCall): Promise<string | null> {
     // A copy, so that no policy can change what the others see.
     const history = Object.freeze([...this.history]);
+    const until = performance.now() + this.timeoutMs;
     for (const policy of this.policies) {
       try {
-        const verdict: unknown = await timely(this.timeoutMs, policy(call, history), 'it did not decide in time');
+        const left = Math.max(0, until - performance.now());
+        const verdict: unknown = await timely(left, policy(call, history), 'it did not decide in time');
         const denial = denialOf(verdict);
         if (denial !== null) return denial;
       } catch (error) {

@@ -94,6 +94,28 @@ describe('an agent as an MCP server', () => {
     await client.close();
   });
 
+  it('clients that come and say no more take nothing from one that waits for its answer', async () => {
+    const { promise: held, resolve: release } = Promise.withResolvers<string>();
+    const agent = agentOf([{ calls: [{ name: 'slow' }] }, report('Here.')], { tools: { slow: () => held } });
+    const { promise: began, resolve: begin } = Promise.withResolvers<void>();
+    await using served = await serveMcp(agent, {
+      transport: { http: {} },
+      logger,
+      onEvent: (event) => event.type === 'tool.started' && begin(),
+    });
+    const client = await clientOf(served.url);
+    const waiting = client.callTool({ name: 'helper', arguments: { prompt: 'x' } });
+    await began;
+    const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'x', version: '1' } };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params });
+    const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+    const hello = async () => await (await fetch(served.url ?? '', { method: 'POST', headers, body })).text();
+    for (let round = 0; round < 21; round += 1) await Promise.all(Array.from({ length: 50 }, hello));
+    release('found');
+    expect(await waiting).toMatchObject({ content: [{ text: 'Here.' }] });
+    await client.close();
+  }, 30_000);
+
   it('what is not the tool, or not its input, is an error of the protocol; other hosts and paths are refused', async () => {
     await using served = await serveMcp(agentOf([report()]), { transport: { http: {} }, logger });
     const client = await clientOf(served.url);

@@ -197,6 +197,26 @@ describe('policies', () => {
     expect(callsIn(result).map(({ slug }) => slug)).toEqual([null, 'tool_not_permitted', null]);
   });
 
+  it('S-1: what is too slow to permit a call is not put down to its input', async () => {
+    const slow = () => new Promise<never>((_, reject) => setTimeout(reject, 500, new Error('too late')));
+    const slowly: ToolPolicy = () => new Promise((resolve) => setTimeout(resolve, 30, allow));
+    const { result } = await runOverWire({
+      script: [call('read_file', 'a'), call('asked', 'a'), report()],
+      definition: {
+        tools: { ...tools, asked: { ...file, needsApproval: slow } },
+        toolPolicies: [slowly, slowly, slowly].map(
+          (policy): ToolPolicy =>
+            (asked, history) =>
+              asked.name === 'read_file' ? policy(asked, history) : allow,
+        ),
+        limits: { toolTimeoutMs: 100 },
+      },
+    });
+    expect(callsIn(result).map(({ slug }) => slug)).toEqual(['tool_not_permitted', 'tool_not_permitted', null]);
+    expect(callsIn(result)[0]?.result.message).toContain('it did not decide in time');
+    expect(callsIn(result)[1]?.result.message).toContain('it was not said in time');
+  });
+
   it('one that throws denies, and calls of the same reply are no history yet', async () => {
     const broken = () => {
       throw new Error('boom');
