@@ -1,7 +1,8 @@
 import type { Counters, Failure } from '../../machines/index.ts';
-import { noticeTable, replyText, type Slug } from '../../machines/index.ts';
+import { replyText, type Slug } from '../../machines/index.ts';
 import type { TurnRecord } from '../observe/records.ts';
 import { headOf } from '../text.ts';
+import { reasons } from './reasons.ts';
 
 /** What a person can do about the reason of a failed session, where there is something. */
 const advice: Partial<Record<Slug, string>> = {
@@ -35,7 +36,7 @@ export function syntheticReport(
       ? 'The session was aborted before a report was accepted.'
       : 'The session failed: no report was accepted.',
     prompt === null ? '' : `Asked for: ${headOf(prompt, 500)}`,
-    `Reasons: ${slugs.map((slug) => `${slug} (${noticeTable[slug].happened})`).join('; ')}.`,
+    `Reasons: ${slugs.map((slug) => `${slug} (${reasons[slug]})`).join('; ')}.`,
     detail === null ? '' : `The last fault: ${detail}`,
     `Attempted: ${counted(counters.turns, 'turn')}, ${counted(counters.requests, 'request')}, ${counted(counters.failedAttempts, 'failed attempt')}, ${counted(counters.toolCalls.executed, 'executed tool call')}.`,
     failedAttempts(turns),
