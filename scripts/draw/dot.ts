@@ -23,10 +23,10 @@ export function dotOf({ title, description, root, arrows }: Drawing, taken: Read
     `node [fontname="${font}", fontsize=12, fontcolor="${ink}", style="rounded,filled", shape=box, penwidth=1.3, margin="0.28,0.12"];`,
     `edge [fontname="${font}", fontsize=10, fontcolor="${ink}", arrowsize=0.7, penwidth=1.2];`,
     `"__start" [shape=circle, width=0.16, fixedsize=true, label="", style=filled, fillcolor="${ink}"];`,
-    `"__start" -> ${target(root.initial, root)};`,
+    `"__start" -> ${target(root.initial, root)} [${border('lhead', root.initial, root).join('')}];`,
     ...wholeNote(inside(root.id)),
     ...root.children.flatMap((child) => nodeLines(child, inside)),
-    ...arrows.flatMap((arrow) => (arrow.target === null ? [] : [edgeLine(arrow, root, taken)])),
+    ...bundled(arrows).map((bundle) => edgeLine(bundle, root, taken)),
     '}',
   ];
   return lines.join('\n');
@@ -76,17 +76,48 @@ function nodeText(node: Node, inside: Inside): string[] {
   ];
 }
 
-function edgeLine(arrow: Arrow, root: Node, taken: ReadonlySet<string> | null): string {
-  const attributes = [`color="${colorOf(arrow, taken)}"`, `label=${label(edgeText(arrow))}`];
-  const whole = isCompound(arrow.source, root);
-  if (whole) attributes.push(`ltail="cluster_${arrow.source}"`);
-  return `"${whole ? `__in_${arrow.source}` : arrow.source}" -> ${target(arrow.target, root)} [${attributes.join(', ')}];`;
+/** Arrows between the same two states are one line with the text of each: many lines side by side are hard to follow. */
+function bundled(arrows: readonly Arrow[]): [Arrow, ...Arrow[]][] {
+  const bundles = new Map<string, [Arrow, ...Arrow[]]>();
+  for (const arrow of arrows) {
+    if (arrow.target === null) continue;
+    const key = `${arrow.source} ${arrow.target}`;
+    const bundle = bundles.get(key);
+    if (bundle === undefined) bundles.set(key, [arrow]);
+    else bundle.push(arrow);
+  }
+  return [...bundles.values()];
 }
+
+function edgeLine(bundle: [Arrow, ...Arrow[]], root: Node, taken: ReadonlySet<string> | null): string {
+  const [{ source, target: to }] = bundle;
+  const colors = [...new Set(bundle.map((arrow) => colorOf(arrow, taken)))];
+  const [first = ink, ...others] = colors;
+  const color = others.length === 0 ? first : taken === null ? mixed : notTaken;
+  const rows = bundle.flatMap((arrow, index) => [
+    ...(index === 0 ? [] : ['<font point-size="4"> </font>']),
+    ...edgeText(arrow, taken),
+  ]);
+  const attributes = [
+    `color="${color}"`,
+    `label=${label(rows, 9)}`,
+    ...border('ltail', source, root),
+    ...border('lhead', to, root),
+  ];
+  return `${target(source, root)} -> ${target(to, root)} [${attributes.join(', ')}];`;
+}
+
+/** An arrow to or from a compound state ends at its border. */
+function border(end: 'lhead' | 'ltail', id: string | null, root: Node): string[] {
+  return id !== null && isCompound(id, root) ? [`${end}="cluster_${id}"`] : [];
+}
+
+const [atOnce, broken, mixed, wasTaken, notTaken] = ['#f59e0b', '#b91c1c', '#475569', '#16a34a', '#dc2626'];
 
 /** Without walks: what happens at once, what a defect leads to, and the rest. With them: taken or not. */
 function colorOf(arrow: Arrow, taken: ReadonlySet<string> | null): string {
-  if (taken !== null) return taken.has(arrow.name) ? '#16a34a' : '#dc2626';
-  return arrow.event === '' ? '#f59e0b' : arrow.event.startsWith('xstate.error') ? '#b91c1c' : '#475569';
+  if (taken !== null) return taken.has(arrow.name) ? wasTaken : notTaken;
+  return arrow.event === '' ? atOnce : arrow.event.startsWith('xstate.error') ? broken : mixed;
 }
 
 function stayText(arrow: Arrow, taken: ReadonlySet<string> | null): string {
@@ -98,13 +129,15 @@ function stayText(arrow: Arrow, taken: ReadonlySet<string> | null): string {
     actions.length === 0 ? '' : `/ ${actions.join(', ')}`,
   ].filter((text) => text !== '');
   const text = escaped(wrapped(`↺ ${words.join(' ')}`, 46)).replaceAll('\n', '<br/>');
-  const cited = rules.length === 0 ? '' : `<br/><font point-size="9" color="#4338ca">${rules.join(' ')}</font>`;
+  const cited = rules.length === 0 ? '' : ` <font point-size="9" color="#4338ca">${rules.join(' ')}</font>`;
   return `<font point-size="10" color="${color}">${text}</font>${cited}`;
 }
 
-function edgeText({ event, guard, actions, rules }: Arrow): string[] {
+function edgeText(arrow: Arrow, taken: ReadonlySet<string> | null): string[] {
+  const { event, guard, actions, rules } = arrow;
+  const color = colorOf(arrow, taken) === mixed ? ink : colorOf(arrow, taken);
   return [
-    ...(event === '' ? [] : [bold(eventText(event), 10)]),
+    ...(event === '' ? [] : [`<font color="${color}">${bold(eventText(event), 10)}</font>`]),
     ...(guard === '' ? [] : [small(`[${guard}]`, 10, '#b45309')]),
     ...(actions.length === 0 ? [] : [small(`/ ${actions.join('\n/ ')}`, 9)]),
     ...(rules.length === 0 ? [] : [small(rules.join(' '), 9, '#4338ca')]),
@@ -119,9 +152,11 @@ function isCompound(id: string, node: Node): boolean {
   return node.children.some((child) => (child.id === id && child.kind === 'compound') || isCompound(id, child));
 }
 
-function label(rows: readonly string[]): string {
+/** Rows of text, with `margin` points to the left and right of them. */
+function label(rows: readonly string[], margin = 0): string {
   if (rows.length === 0) return '""';
-  return `<<table border="0" cellborder="0" cellspacing="0" cellpadding="1">${rows.map((row) => `<tr><td>${row}</td></tr>`).join('')}</table>>`;
+  const side = margin === 0 ? '' : `<td width="${margin}"></td>`;
+  return `<<table border="0" cellborder="0" cellspacing="0" cellpadding="1">${rows.map((row) => `<tr>${side}<td>${row}</td>${side}</tr>`).join('')}</table>>`;
 }
 
 const bold = (text: string, size: number) => `<font point-size="${size}"><b>${escaped(text)}</b></font>`;
