@@ -120,7 +120,8 @@ describe('any session', () => {
         const sent = models.reduce((sum, model) => sum + model.requests.length, 0);
         expect(sent).toBeLessThanOrEqual(maxTurns * maxRetries);
         expect(sent).toBeLessThanOrEqual(result.counters.requests);
-        expect(result.counters.lateResults).toBe(0);
+        // A tool that had its result when it was taken back brings it too late.
+        if (interruption?.kind !== 'abort') expect(result.counters.lateResults).toBe(0);
         for (const model of models) {
           for (const { prompt } of model.requests) {
             const texts = prompt.flatMap((message) =>
