@@ -2,6 +2,7 @@ import type { ModelMessage } from 'ai';
 import { z } from 'zod';
 import type { FileData, FilePart, Json, Message, ToolOutput } from '../../machines/index.ts';
 import { messageOf, PawlError, shown } from '../errors.ts';
+import { contentPiece, type SdkPiece } from './content-piece.ts';
 
 /** Messages handed in: the conversation of an earlier session, or the AI SDK's model messages (without `system`). */
 export type InputMessage = Message | ModelMessage;
@@ -61,13 +62,23 @@ const toolCall = z.object({
   providerExecuted: z.boolean().optional(),
   ...options,
 });
+/** Pieces of a result that earlier releases of the SDK, and some providers, have beside text and files. */
+const otherPiece = z
+  .union([
+    z.object({ type: z.enum(['image-data', 'file-data']), data: z.string(), mediaType: z.string() }),
+    z.object({ type: z.enum(['image-url', 'file-url']), url: z.string(), mediaType: z.string().optional() }),
+    z.object({ type: z.enum(['custom', 'file-id', 'image-file-id', 'file-reference', 'image-file-reference']) }),
+  ])
+  .transform((piece) => contentPiece(piece as SdkPiece));
+/** What somebody was asked and said: the call is answered by its result, or put right as one that was interrupted. */
+const approval = z.object({ type: z.enum(['tool-approval-request', 'tool-approval-response']) });
 const toolOutput = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text'), value: z.string() }),
   z.object({ type: z.literal('error-text'), value: z.string() }),
   z.object({ type: z.literal('json'), value: data }),
   z.object({ type: z.literal('error-json'), value: data }),
   z.object({ type: z.literal('execution-denied'), reason: z.string().optional() }),
-  z.object({ type: z.literal('content'), value: z.array(z.union([text, file])) }),
+  z.object({ type: z.literal('content'), value: z.array(z.union([text, file, otherPiece])) }),
 ]);
 const toolResult = z.object({
   type: z.literal('tool-result'),
@@ -88,12 +99,24 @@ const message = z.discriminatedUnion('role', [
     role: z.literal('assistant'),
     content: z.union([
       z.string().transform(asParts),
-      z.array(z.union([text, file, reasoning, reasoningFile, custom, toolCall, toolResult])),
+      z
+        .array(z.union([text, file, reasoning, reasoningFile, custom, toolCall, toolResult, approval]))
+        .transform((parts) =>
+          parts.flatMap((part) =>
+            part.type === 'tool-approval-request' || part.type === 'tool-approval-response' ? [] : [part],
+          ),
+        ),
     ]),
     provider: z.string().optional(),
     ...options,
   }),
-  z.object({ role: z.literal('tool'), content: z.array(toolResult), ...options }),
+  z.object({
+    role: z.literal('tool'),
+    content: z
+      .array(z.union([toolResult, approval]))
+      .transform((parts) => parts.flatMap((part) => (part.type === 'tool-result' ? [part] : []))),
+    ...options,
+  }),
 ]);
 
 /** Reads messages handed in; `invalid_messages` names the one that is none, and what is allowed. */

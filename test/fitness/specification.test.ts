@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { attemptMachine, sessionMachine, toolCallMachine, turnMachine, workflowMachine } from '../../machines/index.ts';
+import { breakages } from '../../scripts/verify/breakages.ts';
 
 const rulePattern = /\b([BTCNFSPWD])-(\d)\b/g;
 const specification = readFileSync('docs/specification.md', 'utf8');
@@ -54,4 +55,8 @@ describe('the specification', () => {
       }
     }
   });
+});
+
+it.each(breakages)('what `npm run verify` breaks is there to be broken: $name', ({ file, from }) => {
+  expect(readFileSync(file, 'utf8').split(from)).toHaveLength(2);
 });

@@ -205,6 +205,51 @@ describe('callers that are no TypeScript', () => {
     expect(() => startSession(agent, { prompt: 'x', ...options } as never)).toThrow(message);
   });
 
+  it.each<[object, object]>([
+    [
+      { type: 'image-data', data: 'aGk=', mediaType: 'image/png' },
+      { type: 'file', mediaType: 'image/png', data: { type: 'data', data: 'aGk=' } },
+    ],
+    [
+      { type: 'file-url', url: 'https://example.com/a.pdf' },
+      { type: 'file', mediaType: '*/*', data: { type: 'url', url: 'https://example.com/a.pdf' } },
+    ],
+    [{ type: 'custom' }, { type: 'text', text: '[content of a kind that cannot be passed on: custom]' }],
+  ])('C-6: a result of the SDK with %o is taken in', async (piece, kept) => {
+    const messages = [
+      { role: 'user', content: 'x' },
+      { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'a', toolName: 't', input: {} }] },
+      {
+        role: 'tool',
+        content: [{ type: 'tool-result', toolCallId: 'a', toolName: 't', output: { type: 'content', value: [piece] } }],
+      },
+    ];
+    const { result } = await run({ agent, options: { messages: messages as never } });
+    expect(result.conversation[2]).toMatchObject({ content: [{ output: { type: 'content', value: [kept] } }] });
+  });
+
+  it('C-6: approvals of the SDK are left aside, and their call is put right', async () => {
+    const messages = [
+      { role: 'user', content: 'x' },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'tool-call', toolCallId: 'a', toolName: 't', input: {} },
+          { type: 'tool-approval-request', approvalId: 'p', toolCallId: 'a' },
+        ],
+      },
+      { role: 'tool', content: [{ type: 'tool-approval-response', approvalId: 'p', approved: true }] },
+    ];
+    const { result } = await run({
+      agent: agentOf(rehearsalModel([report()])),
+      options: { messages: messages as never },
+    });
+    expect(result.conversation.slice(1, 3)).toMatchObject([
+      { role: 'assistant', content: [{ type: 'tool-call' }] },
+      { role: 'tool', content: [{ output: { type: 'error-text', value: expect.stringContaining('interrupted') } }] },
+    ]);
+  });
+
   it.each([
     ['an error', new Error('boom'), 'boom'],
     ['an object that cannot be shown', Object.create(null), '{}'],
