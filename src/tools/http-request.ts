@@ -1,6 +1,7 @@
 import { lookup as systemLookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import type { Agent } from 'undici';
+import { z } from 'zod';
 import { ToolError } from './result.ts';
 
 /** Where requests may go, and how much they may bring. */
@@ -12,6 +13,15 @@ export type HttpPolicy = {
   /** Bytes of a response that are read; default 5 MiB. */
   maxBytes?: number;
 };
+
+const atLeastOne = 'an integer of at least 1 is allowed';
+export const flag = z.boolean({ error: 'true or false is allowed' }).optional();
+/** The fields of a policy, for the schemas of options that hold one. */
+export const policyShape = {
+  allowedHosts: z.array(z.string(), { error: 'an array of host names is allowed' }).optional(),
+  allowPrivate: flag,
+  maxBytes: z.int({ error: atLeastOne }).min(1, { error: atLeastOne }).optional(),
+} satisfies Record<keyof HttpPolicy, z.ZodType>;
 
 export type HttpRequest = {
   method: string;

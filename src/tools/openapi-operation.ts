@@ -187,6 +187,11 @@ function jsonSchemaOf(schema: Json): Json {
   for (const [key, value] of Object.entries(kept)) {
     converted[key] = byName.includes(key) ? eachSchema(value) : asItIs.includes(key) ? value : jsonSchemaOf(value);
   }
+  if (Array.isArray(converted.required)) {
+    // A service fills these in; a request does not bring them.
+    const isReadOnly = (name: unknown) => record(record(kept.properties)[String(name)]).readOnly === true;
+    converted.required = converted.required.filter((name) => !isReadOnly(name));
+  }
   Object.assign(converted, limitOf('exclusiveMinimum', 'minimum', exclusiveMinimum, minimum));
   Object.assign(converted, limitOf('exclusiveMaximum', 'maximum', exclusiveMaximum, maximum));
   if (Array.isArray(converted.enum)) {

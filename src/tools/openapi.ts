@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
+import { z } from 'zod';
+import { check } from '../check.ts';
 import { messageOf, PawlError, shown } from '../errors.ts';
-import type { HttpPolicy } from './http-request.ts';
+import { type HttpPolicy, policyShape } from './http-request.ts';
 import { type LocalTool, localTool } from './local.ts';
 import { deref, type Json, type JsonRecord, list, operationTool, record } from './openapi-operation.ts';
 import type { RestAuth } from './rest.ts';
@@ -18,6 +20,18 @@ export type OpenApiOptions = HttpPolicy & {
   needsApproval?: boolean | readonly string[];
 };
 
+const names = z.array(z.string(), { error: 'an array of operations is allowed' }).optional();
+const optionsSchema = z.strictObject({
+  include: names,
+  exclude: names,
+  baseUrl: z.string({ error: 'a URL is allowed' }).optional(),
+  auth: z.unknown().optional(),
+  needsApproval: z
+    .union([z.boolean(), z.array(z.string())], { error: 'true, false or an array of operations is allowed' })
+    .optional(),
+  ...policyShape,
+} satisfies Record<keyof OpenApiOptions, z.ZodType>);
+
 const methods = ['get', 'put', 'post', 'delete', 'patch', 'head'] as const;
 
 /**
@@ -29,6 +43,7 @@ export async function openApiTools(
   document: string | object,
   options: OpenApiOptions = {},
 ): Promise<Record<string, LocalTool>> {
+  check(optionsSchema, options, '', 'invalid_tool');
   const api = await readDocument(document);
   const { include, exclude = [] } = options;
   const auth = authOf(api, options.auth);

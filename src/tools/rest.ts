@@ -1,9 +1,12 @@
 import type { JSONSchema7 } from '@ai-sdk/provider';
 import { type FlexibleSchema, jsonSchema, tool } from 'ai';
+import { z } from 'zod';
+import { check } from '../check.ts';
 import { messageOf, PawlError, shown } from '../errors.ts';
 import type { AnySchema } from '../model/schema.ts';
 import { secretsNamed } from '../observe/redact.ts';
-import { type HttpPolicy, type HttpResponse, httpRequest, shownUrl } from './http-request.ts';
+import { aFunction } from '../option-schemas.ts';
+import { flag, type HttpPolicy, type HttpResponse, httpRequest, policyShape, shownUrl } from './http-request.ts';
 import type { LocalTool } from './local.ts';
 import { success, ToolError } from './result.ts';
 
@@ -39,11 +42,29 @@ export type RestCall = {
   body: string | Uint8Array | FormData | null;
 };
 
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+const optionsSchema = z.strictObject({
+  method: z.enum(methods, { error: `one of ${methods.join(', ')} is allowed` }),
+  url: z.string({ error: 'an http or https URL is allowed, with {name} for fields of the input' }),
+  description: z.string({ error: 'a text is allowed' }).optional(),
+  input: z.unknown().refine((input) => input !== undefined, { error: 'the schema of an object is needed' }),
+  headers: z
+    .union([z.record(z.string(), z.string()), aFunction], {
+      error: 'texts by name, or a function that makes them, are allowed',
+    })
+    .optional(),
+  body: aFunction.optional(),
+  auth: z.unknown().optional(),
+  needsApproval: flag,
+  ...policyShape,
+} satisfies Record<keyof RestToolOptions, z.ZodType>);
+
 /**
  * A tool that asks an HTTP service. An answer of 400 and above is a failed result with status and body. Throws
- * `invalid_tool` for a URL that cannot be.
+ * `invalid_tool` for options that cannot be.
  */
 export function restTool(options: RestToolOptions): LocalTool {
+  check(optionsSchema, options, '', 'invalid_tool');
   const { method, url, description = `${method} ${url.split('?')[0]}`, input, auth, needsApproval = false } = options;
   const probe = url.replace(/\{[^{}]*\}/g, 'x');
   if (!URL.canParse(probe) || !/^https?:$/.test(new URL(probe).protocol)) {
@@ -51,6 +72,9 @@ export function restTool(options: RestToolOptions): LocalTool {
       'invalid_tool',
       `url is ${shown(url)}: an http or https URL is allowed, with {name} for fields of the input.`,
     );
+  }
+  if ((method === 'GET' || method === 'HEAD') && options.body !== undefined) {
+    throw new PawlError('invalid_tool', `body is a function: a ${method} request has none.`);
   }
   if (new URL(probe).username !== '' || new URL(probe).password !== '') {
     throw new PawlError(

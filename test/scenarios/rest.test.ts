@@ -319,6 +319,19 @@ describe('REST tools', () => {
     if (api.received.length > 0) await closed.promise;
   });
 
+  it.each<[object, string]>([
+    [{ method: 'FOO' }, 'method is "FOO": one of GET, HEAD, POST, PUT, PATCH, DELETE is allowed'],
+    [{ input: undefined }, 'input is undefined: the schema of an object is needed'],
+    [{ maxBytes: -1 }, 'maxBytes is -1: an integer of at least 1 is allowed'],
+    [{ allowedHosts: 'e.com' }, 'allowedHosts is "e.com": an array of host names is allowed'],
+    [{ retries: 3 }, 'retries is not known: allowed are method, url'],
+    [{ needsApproval: 'yes' }, 'needsApproval is "yes": true or false is allowed'],
+    [{ body: () => ({}) }, 'body is a function: a GET request has none'],
+  ])('%o is refused', (over, message) => {
+    expect(() => user('http://127.0.0.1', over)).toThrow(PawlError);
+    expect(() => user('http://127.0.0.1', over)).toThrow(message);
+  });
+
   it('a URL that cannot be is refused', () => {
     expect(() => user('file:///etc')).toThrow(PawlError);
     expect(() => user('http://{host}', { auth: { bearer: 'x' } })).toThrow('only among allowedHosts');
@@ -429,11 +442,33 @@ describe('OpenAPI tools', () => {
     ['/no/such/file.yaml', {}, 'ENOENT'],
     [example('3.0/json/petstore.json'), { baseUrl: 'nowhere' }, 'baseUrl is "nowhere"'],
     [example('3.0/json/petstore.json'), { include: ['fly'] }, 'fly is no operation of the document'],
+    [example('3.0/json/petstore.json'), { retries: 3 }, 'retries is not known: allowed are include'],
     [example('3.0/json/petstore.json'), { needsApproval: ['fly'] }, 'fly is no operation of the document'],
   ])('what cannot be used is refused', async (document, options, message) => {
     const tools = openApiTools(document as object, options);
     await expect(tools).rejects.toThrow(PawlError);
     await expect(tools).rejects.toThrow(message);
+  });
+
+  it('what a service fills in is not asked of a request', async () => {
+    await using api = await service((_, response) => json(response, {}));
+    const pet = {
+      type: 'object',
+      required: ['id', 'name'],
+      properties: { id: { type: 'integer', readOnly: true }, name: { type: 'string' } },
+    };
+    const operation = {
+      operationId: 'add',
+      requestBody: { required: true, content: { 'application/json': { schema: pet } } },
+      responses: { 200: { description: 'ok' } },
+    };
+    const document = { openapi: '3.0.0', info: { title: 't', version: '1' }, paths: { '/pets': { post: operation } } };
+    const tools = await openApiTools(document, { baseUrl: api.url, allowPrivate: true });
+    await runOverWire({
+      script: [{ calls: [{ name: 'add', input: { body: { name: 'Rex' } } }] }, report()],
+      definition: { tools },
+    });
+    expect(api.received[0]?.body).toBe('{"name":"Rex"}');
   });
 
   it('an operation that needs an approval may be named by its tool', async () => {

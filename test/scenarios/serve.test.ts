@@ -152,6 +152,18 @@ describe('an agent as an MCP server', () => {
   });
 });
 
+it.each<[object, string]>([
+  [{ transport: { http: { port: 'abc' } } }, 'transport.http.port is "abc": an integer from 0 to 65535 is allowed'],
+  [{ transport: { http: { path: '/x' } } }, 'transport.http.path is not known: allowed are port, host'],
+  [{ transport: { http: {} }, budjet: 3 }, 'budjet is not known: allowed are transport, logger, budget, onEvent'],
+  [{ transport: { http: {} }, logger: 5 }, 'logger is 5: a pino logger is allowed'],
+  [{ transport: { http: {} }, onEvent: 5 }, 'onEvent is 5: a function is allowed'],
+])('options that cannot be are refused: %o', async (options, message) => {
+  const served = serveMcp(agentOf([report()]), options as never);
+  await expect(served).rejects.toThrow(PawlError);
+  await expect(served).rejects.toThrow(message);
+});
+
 describe('pawl serve', () => {
   const cli = resolve('src/cli/main.ts');
   const agentFile = () => {
