@@ -86,7 +86,7 @@ export function sessionEffects(parts: SessionEffectsParts): { perform: Perform; 
       const missing = await tools.open(limits.prepareTimeoutMs, signal);
       if (missing !== null) return unprepared('tools_unavailable', missing);
       try {
-        systemPrompt = await madeInstructions(instructions, prompt, limits.prepareTimeoutMs);
+        systemPrompt = await madeInstructions(instructions, prompt, limits.prepareTimeoutMs, signal);
       } catch (error) {
         return unprepared('internal_error', `the instructions could not be made: ${messageOf(error)}`);
       }
@@ -134,9 +134,10 @@ async function madeInstructions(
   instructions: Agent['definition']['instructions'] | null,
   prompt: string | null,
   timeoutMs: number,
+  signal: AbortSignal,
 ): Promise<string | null> {
   if (typeof instructions !== 'function') return instructions ?? null;
-  const made: unknown = await timely(timeoutMs, instructions({ prompt }), `not made within ${timeoutMs} ms`);
+  const made: unknown = await timely(timeoutMs, instructions({ prompt }), `not made within ${timeoutMs} ms`, signal);
   if (typeof made !== 'string') throw new Error(`a string is allowed, and they are ${typeof made}`);
   return made;
 }

@@ -71,7 +71,7 @@ export type ModelEffectOptions = {
     /** The calls inside a batch; of any other call, none. */
     inside(call: CallFacts): ReplyCall[];
   };
-  validator: { ofText(text: string): Promise<ReportVerdict> };
+  validator: { ofText(text: string, signal: AbortSignal): Promise<ReportVerdict> };
   /** Whether the size of the conversation matters to anybody (T-6). */
   measuresContext: boolean;
   sight: (sighting: Sighting) => void;
@@ -184,7 +184,7 @@ async function outcomeOf(
     reply,
     fault,
     calls,
-    textReport: asksText ? await options.validator.ofText(text) : null,
+    textReport: asksText ? await options.validator.ofText(text, signal) : null,
     usage,
     costUsd: reply === null ? 0 : costOf(usage, options.pricing[target.name]),
     contextTokens: reply === null || !options.measuresContext ? 0 : contextTokens(usage, reply, options.prompts),

@@ -32,21 +32,26 @@ export class ReportValidator {
   }
 
   /** The report in the input of a final_report call. What the model says of its own success is left aside (F-6). */
-  ofCall(input: JsonObject): Promise<ReportVerdict> {
-    return this.guarded(() => this.format.validate(input.content));
+  ofCall(input: JsonObject, signal: AbortSignal): Promise<ReportVerdict> {
+    return this.guarded(() => this.format.validate(input.content), signal);
   }
 
-  ofText(text: string): Promise<ReportVerdict> {
+  ofText(text: string, signal: AbortSignal): Promise<ReportVerdict> {
     return this.guarded(() => {
       const parsed = this.format.parseText(text);
       return parsed.ok ? this.format.validate(parsed.content) : invalidFormat(parsed.reasons);
-    });
+    }, signal);
   }
 
   /** A validator of a user's that throws or hangs rejects the report: it was not accepted, and the reason is told. */
-  private async guarded(validate: () => ContentVerdict): Promise<ReportVerdict> {
+  private async guarded(validate: () => ContentVerdict, signal: AbortSignal): Promise<ReportVerdict> {
     try {
-      const verdict = await timely(this.timeoutMs, validate(), 'the check of the report did not finish in time');
+      const verdict = await timely(
+        this.timeoutMs,
+        validate(),
+        'the check of the report did not finish in time',
+        signal,
+      );
       return isVerdict(verdict) ? verdict : schemaFail(`the format ${this.format.name} gave no verdict on the report`);
     } catch (error) {
       return schemaFail(`the report could not be checked: ${messageOf(error)}`);

@@ -43,7 +43,7 @@ export type CatalogTool = {
   /** What the model reads of a value that the tool returned; null leaves that to the catalog. */
   toModelOutput: ((value: unknown, input: unknown, callId: string) => Promise<ToolOutput>) | null;
   /** For the report tool. */
-  judgeReport: ((input: JsonObject) => Promise<ReportVerdict>) | null;
+  judgeReport: ((input: JsonObject, signal: AbortSignal) => Promise<ReportVerdict>) | null;
   /** Why no call of the tool is executed in this session, whatever its input. */
   refusal?: NonNullable<CallFacts['refusal']>;
   /** A time of its own, in ms; null for a tool that is bounded by itself. Default: the agent's `toolTimeoutMs`. */
@@ -147,7 +147,7 @@ export class Catalog {
     signal: AbortSignal,
   ): CallFacts | Promise<CallFacts> {
     const { callId, name } = facts;
-    if (tool.judgeReport !== null) return tool.judgeReport(input).then((report) => ({ ...facts, report }));
+    if (tool.judgeReport !== null) return tool.judgeReport(input, signal).then((report) => ({ ...facts, report }));
     return after(tool.validate(input), (validation) => {
       if (!validation.valid) return { ...facts, input: 'invalid', detail: validation.reasons };
       if (tool.kind === 'progress') return { ...facts, detail: String(input.message ?? '') };
@@ -155,7 +155,8 @@ export class Catalog {
       this.validInputs ??= new Map();
       this.validInputs.set(callId, validation.value);
       if (tool.kind === 'batch') return facts;
-      return after(this.options.policies?.judge({ callId, name, input: validation.value }) ?? null, (denial) => {
+      const asked = { callId, name, input: validation.value };
+      return after(this.options.policies?.judge(asked, signal) ?? null, (denial) => {
         if (denial !== null) return { ...facts, refusal: { slug: 'tool_not_permitted', reason: denial } };
         const context = { callId, signal, messages: this.options.messages };
         const { checkTimeoutMs } = this.options;

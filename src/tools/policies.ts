@@ -68,10 +68,13 @@ export class Policies {
   }
 
   /** Why the call is denied; null if it is not. */
-  async judge({ callId, name, input }: { callId: string; name: string; input: unknown }): Promise<string | null> {
+  async judge(
+    { callId, name, input }: { callId: string; name: string; input: unknown },
+    signal: AbortSignal,
+  ): Promise<string | null> {
     const call = { callId, name, input: copyOf(input) };
     this.asked.set(callId, call);
-    return await this.firstDenial(call);
+    return await this.firstDenial(call, signal);
   }
 
   /** To be told of each answer. */
@@ -80,14 +83,14 @@ export class Policies {
     if (call !== undefined) this.history.push({ ...call, executed, slug });
   }
 
-  private async firstDenial(call: PolicyCall): Promise<string | null> {
+  private async firstDenial(call: PolicyCall, signal: AbortSignal): Promise<string | null> {
     // A copy, so that no policy can change what the others see.
     const history = Object.freeze([...this.history]);
     const until = performance.now() + this.timeoutMs;
     for (const policy of this.policies) {
       try {
         const left = Math.max(0, until - performance.now());
-        const verdict: unknown = await timely(left, policy(call, history), 'it did not decide in time');
+        const verdict: unknown = await timely(left, policy(call, history), 'it did not decide in time', signal);
         const denial = denialOf(verdict);
         if (denial !== null) return denial;
       } catch (error) {

@@ -263,6 +263,29 @@ describe('callers that are no TypeScript', () => {
     expect(lines.filter(({ level }) => level === 50)).toHaveLength(1);
   });
 
+  const never = () => new Promise<never>(() => undefined);
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+  const odd = {
+    name: 'odd',
+    description: '',
+    contentSchema: {},
+    validate: never,
+    parseText: () => ({ ok: false, reasons: '' }) as const,
+  };
+  it.each<[string, Partial<AgentDefinition>]>([
+    ['a policy', { toolPolicies: [never], tools: { echo } }],
+    ['the instructions', { instructions: never }],
+    ['a check of the report', { report: { format: odd } }],
+  ])('D-2: an abort while %s hangs leaves no timer behind', async (_, over) => {
+    const before = timers();
+    const model = modelOf([over.tools === undefined ? reported('done') : call('echo'), finish]);
+    const session = startSession(agentOf(model, over), { prompt: 'x', logger: keptLog().logger });
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    session.abort();
+    expect((await session.result).status).toBe('aborted');
+    expect(timers()).toBe(before);
+  });
+
   it('what rejects beside a session is told, and breaks nothing', async () => {
     const late = () => Promise.reject(new Error('late'));
     const { result, events } = await runOverWire({

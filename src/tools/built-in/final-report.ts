@@ -16,7 +16,7 @@ export function finalReportTool(format: ReportFormat, timeoutMs: number): Catalo
     needsApproval: () => false,
     execute: () => undefined,
     toModelOutput: null,
-    judgeReport: (input) => validator.ofCall(input),
+    judgeReport: (input, signal) => validator.ofCall(input, signal),
   };
 }
 
