@@ -100,10 +100,13 @@ export class SubAgents {
         slugs: ['budget_exhausted'],
       });
     }
+    // Where its bound alone holds it, the bound is what it ends by, and not a budget.
+    const isBound = grant === requestBound(agent.limits) && agent.definition.agents === undefined;
+    const requests = isBound ? {} : { requests: grant };
     this.granted += grant;
     let result: SessionResult;
     try {
-      const session = start(agent, name, prompt, { ...budgetLeft(), requests: grant }, run);
+      const session = start(agent, name, prompt, { ...budgetLeft(), ...requests }, run);
       this.running.push(session);
       if (this.stopping) session.stop();
       result = await session.result;
@@ -112,8 +115,8 @@ export class SubAgents {
       this.granted -= grant;
     }
     ended(name, run.callId, result);
-    const { requests, tokens, costUsd } = result.counters.tree;
-    run.account({ requests, tokens: tokens.input + tokens.output, costUsd: costUsd ?? 0 });
+    const { requests: sent, tokens, costUsd } = result.counters.tree;
+    run.account({ requests: sent, tokens: tokens.input + tokens.output, costUsd: costUsd ?? 0 });
     if (result.success) return success(result.report.content);
     throw new ToolError(`The agent ${agent.name} ${result.status}: ${result.slugs.join(', ')}.`, {
       slugs: result.slugs,

@@ -349,6 +349,14 @@ describe('sub-agents', () => {
     expect(callsIn(result)[0]).toMatchObject({ executed: true, slug: null, result: { success: true, value: content } });
   });
 
+  it('B-3 S-1: a child that its bound ends is ended by its bound, not by a budget that is as large', async () => {
+    const { result } = await runOverWire({
+      script: [ask, report()],
+      definition: { agents: { summarizer: child([{}], { limits: { maxTurns: 2, maxRetries: 1 } }) } },
+    });
+    expect(callsIn(result)[0]?.result.value).toMatchObject({ slugs: ['retries_exhausted', 'empty_response'] });
+  });
+
   it('B-7: agents call each other down to maxDepth and no deeper', async () => {
     const deepest = child([ask, report('as deep as it goes')], { agents: { summarizer: child([report()]) } });
     const middle = child([ask, report('middle')], { agents: { summarizer: deepest } });
