@@ -21,7 +21,7 @@ export async function readAgentFile(file: string): Promise<AgentDefinition> {
     case '.md':
       return markdownDefinition(path);
     default:
-      throw invalid(file, 'is of no known kind: .ts, .js and .md are allowed');
+      throw invalid(file, 'is of no known kind: .ts, .mts, .js, .mjs and .md are allowed');
   }
 }
 
@@ -34,7 +34,7 @@ async function moduleDefinition(path: string): Promise<AgentDefinition> {
 }
 
 async function markdownDefinition(path: string): Promise<AgentDefinition> {
-  const match = /^\uFEFF?---\r?\n(.*?)(?:^|\r?\n)---[ \t]*(?:\r?\n(.*))?$/s.exec(read(path));
+  const match = /^\uFEFF?---\r?\n(?:(.*?)\r?\n)?---[ \t]*(?:\r?\n(.*))?$/s.exec(read(path));
   if (match === null) throw invalid(path, 'does not start with front matter between two lines of ---');
   const matter = frontMatter(path, match[1] ?? '');
   const { tools, ...rest } = matter;

@@ -30,7 +30,13 @@ export type Backlog = {
 export function backlogFolder(backlog: unknown): string {
   if (typeof backlog === 'string' && backlog.trim() !== '') {
     const path = resolve(backlog);
-    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return path;
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (found?.isDirectory() === true) return path;
+    const problem = found === undefined ? 'there is nothing' : 'it is no folder';
+    throw new PawlError(
+      'invalid_backlog',
+      `backlog is ${shown(backlog)}, and ${problem}: the path of a folder is allowed.`,
+    );
   }
   throw new PawlError('invalid_backlog', `backlog is ${shown(backlog)}: the path of a folder is allowed.`);
 }

@@ -155,7 +155,7 @@ describe('pawl work', () => {
 
   it.each([
     [['work'], 'A backlog is needed: pawl work DIRECTORY.'],
-    [['work', '/nowhere'], 'backlog is "/nowhere": the path of a folder is allowed.'],
+    [['work', '/nowhere'], 'backlog is "/nowhere", and there is nothing: the path of a folder is allowed.'],
     [['work', '.', 'and', 'more'], 'and more is too much: one directory is allowed.'],
     [['run', '--once', 'x'], '--once is for pawl work, not for pawl run.'],
     [['work', '.', '--inspect'], '--inspect is for pawl run and pawl demo, not for pawl work.'],

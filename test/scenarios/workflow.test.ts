@@ -388,7 +388,7 @@ describe('before anything runs', () => {
       { limits: { maxConsecutiveFailures: 0 } },
       'limits.maxConsecutiveFailures is 0: an integer of at least 1 is allowed.',
     ],
-    [{ backlog: '/nowhere' }, 'backlog is "/nowhere": the path of a folder is allowed.'],
+    [{ backlog: '/nowhere' }, 'backlog is "/nowhere", and there is nothing: the path of a folder is allowed.'],
     [{ dryRun: true }, 'dryRun is not known'],
   ])('bad options are refused: %o', async (over, message) => {
     const backlog = new TestBacklog();
