@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import type { FilePart, Json, JsonObject, TextPart, ToolOutput } from '../../machines/index.ts';
 import { ToolError } from './result.ts';
@@ -25,8 +26,8 @@ export class McpResult {
     const given: JsonObject | null =
       structuredContent === undefined ? null : JSON.parse(JSON.stringify(structuredContent));
     this.structured = given;
-    // A server that gives only structured content would leave the model with nothing.
-    if (given !== null && !this.parts.some((part) => part.type === 'text')) {
+    // Servers should give structured content as text too, and not all do: the model reads all of it, once.
+    if (given !== null && !this.parts.some((part) => part.type === 'text' && says(part.text, given))) {
       this.parts.push({ type: 'text', text: JSON.stringify(given) });
     }
   }
@@ -49,6 +50,14 @@ export class McpResult {
   /** `isError` is a failed result: its text is the message (C-3). */
   asError(): ToolError {
     return new ToolError(this.text || 'The tool failed without saying why.', this.structured);
+  }
+}
+
+function says(text: string, given: JsonObject): boolean {
+  try {
+    return isDeepStrictEqual(JSON.parse(text), given);
+  } catch {
+    return false;
   }
 }
 

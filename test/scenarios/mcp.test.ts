@@ -207,6 +207,12 @@ describe.each([['stdio'], ['http']])('a server that misbehaves, over %s', (wire)
     }
   });
 
+  it('structured content beside a text that says something else is read too, and once', async () => {
+    const run = await withOdd([{ calls: [call('odd__summary'), call('odd__same')] }, report()]);
+    expect(texts(run).slice(0, 2)).toEqual(['Found 2 users.\n{"users":["ann","bob"]}', '{ "a": 1 }']);
+    expect(callsIn(run.result)[0]?.result.value).toEqual({ users: ['ann', 'bob'] });
+  });
+
   it('C-1 C-3: an error of the server, whatever its code, answers its call and no other', async () => {
     const run = await withOdd([{ calls: [call('odd__hang'), call('odd__busy')] }, report()], {
       definition: { limits: { toolTimeoutMs: 300 } },

@@ -21,7 +21,7 @@ const tool = (name: string) => ({ name, description: `It is ${name}.`, inputSche
 const pages = [
   ['echo', 'hang', 'die', 'flood'],
   ['twice', 'garbage', 'change', 'huge', 'refuse', 'empty', 'odd result'],
-  ['late', 'storm', 'busy', ...Object.keys(oddSchemas)],
+  ['late', 'storm', 'busy', 'summary', 'same', ...Object.keys(oddSchemas)],
 ];
 let changed = false;
 
@@ -65,6 +65,10 @@ function answer({ id, method, params }: Message, { send, raw, die }: Way): unkno
         for (let count = 0; count < 500; count += 1)
           send({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
         return text('calm');
+      case 'summary':
+        return text('Found 2 users.', { structuredContent: { users: ['ann', 'bob'] } });
+      case 'same':
+        return text('{ "a": 1 }', { structuredContent: { a: 1 } });
       case 'busy':
         return send({ jsonrpc: '2.0', id, error: { code: -32_000, message: 'Quota exceeded: try again in 60 s' } });
       case 'huge':
