@@ -35,11 +35,15 @@ type Parameter = {
 
 const bodyTypes = [/json/, /^application\/x-www-form-urlencoded/, /^multipart\/form-data/, /^text\//, /.*/];
 
+/** Nothing here writes XML: the model does. */
+const xmlBody = { type: 'string', description: 'The XML document.' };
+
 /** One operation as a tool: its parameters and its body are the input. Null: it has a path parameter that nobody declared. */
 export function operationTool(given: Operation): LocalTool | null {
   const { api, path, method, operation, baseUrl, auth, policy, needsApproval } = given;
   const parameters = parametersOf([...list(operation.parameters), ...given.shared].map((one) => deref(api, one)));
-  const requestBody = deref(api, operation.requestBody);
+  // A body of these means nothing, and cannot be sent.
+  const requestBody = method === 'GET' || method === 'HEAD' ? {} : deref(api, operation.requestBody);
   const content = record(requestBody.content);
   const bodyType = bodyTypes.flatMap((pattern) => Object.keys(content).find((type) => pattern.test(type)) ?? [])[0];
   const bodySchema = bodyType === undefined ? null : record(record(content[bodyType]).schema ?? {});
@@ -51,7 +55,7 @@ export function operationTool(given: Operation): LocalTool | null {
   for (const { field, schema, description } of parameters) {
     properties[field] = { ...record(jsonSchemaOf(schema)), ...(description !== '' && { description }) };
   }
-  if (bodySchema !== null) properties.body = jsonSchemaOf(bodySchema);
+  if (bodySchema !== null) properties.body = /xml/.test(bodyType ?? '') ? xmlBody : jsonSchemaOf(bodySchema);
   const required = [
     ...parameters.filter((one) => one.required).map((one) => one.field),
     ...(bodySchema !== null && bodyRequired ? ['body'] : []),
@@ -166,6 +170,7 @@ function bodyOf(
     for (const [name, value] of fields) for (const one of [value].flat()) form.append(name, textOf(one));
     return { headers, body: form };
   }
+  if (type.includes('*')) return encoded(body, headers);
   return encoded(typeof body === 'string' ? body : textOf(body), { ...headers, 'content-type': type });
 }
 

@@ -471,6 +471,27 @@ describe('OpenAPI tools', () => {
     expect(api.received[0]?.body).toBe('{"name":"Rex"}');
   });
 
+  it.each<[string, string, unknown, string | undefined, string]>([
+    ['post', 'application/xml', '<pet/>', 'application/xml', '<pet/>'],
+    ['post', '*/*', { a: 1 }, 'application/json', '{"a":1}'],
+    ['get', 'application/json', undefined, undefined, ''],
+  ])('a body of %s in %s goes out as it can', async (method, type, body, sentAs, sent) => {
+    await using api = await service((_, response) => json(response, {}));
+    const operation = {
+      operationId: 'act',
+      requestBody: { content: { [type]: { schema: { type: 'object' } } } },
+      responses: { 200: { description: 'ok' } },
+    };
+    const document = { openapi: '3.0.0', info: { title: 't', version: '1' }, paths: { '/x': { [method]: operation } } };
+    const tools = await openApiTools(document, { baseUrl: api.url, allowPrivate: true });
+    const { result } = await runOverWire({
+      script: [{ calls: [{ name: 'act', input: body === undefined ? {} : { body } }] }, report()],
+      definition: { tools },
+    });
+    expect(callsIn(result)[0]?.slug).toBeNull();
+    expect([api.received[0]?.headers['content-type'], api.received[0]?.body]).toEqual([sentAs, sent]);
+  });
+
   it('an operation that needs an approval may be named by its tool', async () => {
     const operation = { operationId: 'pets.delete', responses: { 200: { description: 'ok' } } };
     const document = {
