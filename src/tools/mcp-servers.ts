@@ -78,8 +78,9 @@ export class McpServers {
   async close(): Promise<void> {
     await Promise.all(
       this.servers.map(({ connection, own, stopListening }) => {
+        if (own) return connection.close();
         stopListening();
-        return own ? connection.close() : undefined;
+        return undefined;
       }),
     );
   }

@@ -40,7 +40,7 @@ const noTimeout = { timeout: longestMs };
 const pingTimeoutMs = 2_000;
 /** Ms to connect anew, and to list the tools. */
 const restartTimeoutMs = 30_000;
-/** Ms for each step of closing. */
+/** Ms for each step of closing: the end of a session does not hang on a server's. */
 const closeTimeoutMs = 3_000;
 /** Ms between two looks at a list that changes and changes. */
 const listPauseMs = 100;
@@ -106,8 +106,14 @@ export class McpConnection {
 
   async close(): Promise<void> {
     this.closed = true;
+    const told = [...this.listeners];
     this.listeners.clear();
     this.abandon();
+    const closing = <T>(promise: Promise<T> | null): Promise<T | null> =>
+      timely(closeTimeoutMs, promise, `it did not close within ${closeTimeoutMs} ms`).catch((error) => {
+        for (const listener of told) listener.onDebug(messageOf(error));
+        return null;
+      });
     const client = this.client ?? (await closing(this.connecting));
     this.client = null;
     if (client === null) return;
@@ -273,11 +279,6 @@ export class McpConnection {
     // What still waits for an answer of it gets an error now.
     client.close().catch(() => undefined);
   }
-}
-
-/** What closing brings, if it comes in time and well: the end of a session does not hang on a server's. */
-async function closing<T>(promise: Promise<T> | null): Promise<T | null> {
-  return await timely(closeTimeoutMs, promise, 'it did not close').catch(() => null);
 }
 
 /** What came, and is not what the protocol says: the server is there. */

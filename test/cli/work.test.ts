@@ -5,6 +5,8 @@ import { pawl, pawlOnTerminal } from '../support/pawl.ts';
 import { report } from '../support/session.ts';
 
 const agent = (name: string) => `---\nname: ${name}\nlimits:\n  maxTurns: 1\n  maxRetries: 2\n---\nYou work.\n`;
+/** The flags of a run that asks `server` and logs nothing. */
+const quietly = ({ url }: { url: string }) => ['--base-url', url, '--model', 'm', '--log-level', 'silent'];
 
 describe('pawl work', () => {
   it('takes the items one by one with the agents that lie in agents/, and shows queue, phases and report', async () => {
@@ -38,16 +40,7 @@ describe('pawl work', () => {
     backlog.bug(1, { priority: 'P0' });
     backlog.bug(2);
     backlog.write('agents/process.md', agent('worker'));
-    const { written, screen } = await pawlOnTerminal([
-      'work',
-      backlog.folder,
-      '--base-url',
-      server.url,
-      '--model',
-      'm',
-      '--log-level',
-      'silent',
-    ]);
+    const { written, screen } = await pawlOnTerminal(['work', backlog.folder, ...quietly(server)]);
     for (const status of [
       'scanning | queue 0, 0 blocked | 0 failed in a row | 0 requests',
       'processing BUG-001 | queue 2, 0 blocked | 0 failed in a row | 1 requests',
@@ -59,11 +52,7 @@ describe('pawl work', () => {
     expect(screen).toContain('● failed, 1 in a row');
     expect(screen).toContain('● BUG-002 succeeded');
     expect(screen).not.toContain('queue');
-    const narrow = await pawlOnTerminal(
-      ['work', backlog.folder, '--base-url', server.url, '--model', 'm'],
-      undefined,
-      40,
-    );
+    const narrow = await pawlOnTerminal(['work', backlog.folder, ...quietly(server)], undefined, 40);
     expect(narrow.written).toContain('scanning | queue');
     expect(narrow.screen).not.toContain('| queue');
   });
@@ -75,19 +64,7 @@ describe('pawl work', () => {
     backlog.bug(2);
     backlog.write('.agent-config.json', '{"agents": {"process": "my/worker.md"}}');
     backlog.write('my/worker.md', agent('worker'));
-    const args = [
-      'work',
-      '--once',
-      '--json',
-      '--base-url',
-      server.url,
-      '--model',
-      'm',
-      '--log-level',
-      'silent',
-      backlog.folder,
-    ];
-    const { code, stdout } = await pawl(args);
+    const { code, stdout } = await pawl(['work', '--once', '--json', ...quietly(server), backlog.folder]);
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({
       status: 'completed',

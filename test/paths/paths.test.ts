@@ -9,7 +9,7 @@ import {
   type WorkflowLimits,
   type WorkflowOutput,
 } from '../../machines/index.ts';
-import { pathsOf, pure, walks } from './coverage.ts';
+import { pathsOf, pure, walks, walksWithin } from './coverage.ts';
 import {
   allArrows,
   allStates,
@@ -155,6 +155,19 @@ describe('B-2: all simple paths, and requests within the bound', () => {
     },
     180_000,
   );
+});
+
+describe.each(['tool-call', 'attempt', 'turn'])('C-1 S-2 T-4: all simple paths of the %s', (name) => {
+  it('keep its promises', () => {
+    const { machine, walks: ways } = walksWithin('small')[name] ?? { machine: sessionMachine, walks: [] };
+    const silent = silenced(machine, () => undefined);
+    // Of the turn those of one attempt: with each attempt more there are some seventy times as many.
+    for (const walk of name === 'turn' ? ways.slice(0, 1) : ways) {
+      const paths = simplePaths(pure(walk));
+      expect(paths.length).toBeGreaterThan(0);
+      for (const path of paths) promises[name]?.(follow(silent, walk.input, path), walk);
+    }
+  }, 180_000);
 });
 
 describe('the level below is known by its outcomes, and those are all that it has', () => {

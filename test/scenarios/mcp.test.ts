@@ -331,6 +331,7 @@ it('D-2: servers that neither come up nor go away do not keep a session from its
     },
   });
   expect(run.result.success).toBe(true);
+  expect(run.lines.filter(({ line }) => line === 'it did not close within 3000 ms').length).toBeGreaterThan(0);
 }, 15_000);
 
 describe('what a server lists', () => {
