@@ -2,10 +2,13 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
-import { runWorkflow } from '../src/index.ts';
-import { readBacklog, stopMarkers } from '../src/workflow/backlog.ts';
+import { readBacklog, stopMarkers } from '../src/workflow/backlog/backlog.ts';
+import { runWorkflow } from '../src/workflow/index.ts';
 
-/** A backlog of `count` bugs, scanned beside a bare reading of the same files, and worked off by a function that does nothing. */
+/**
+ * Scans a backlog of `count` bugs, compares that with just reading the same files, then works through 50 of them with
+ * a function that does nothing.
+ */
 export async function backlogBench(count: number): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'pawl-bench-'));
   try {
@@ -24,7 +27,7 @@ export async function backlogBench(count: number): Promise<void> {
     });
     const scan = median(() => stopMarkers(folder, 'none', readBacklog(folder).items));
     process.stdout.write(
-      `a backlog of ${count} items is scanned in ${scan.toFixed(0)} ms, ${(scan / bare).toFixed(2)} x a bare reading of its files\n`,
+      `scanning a backlog of ${count} items: ${scan.toFixed(0)} ms, ${(scan / bare).toFixed(2)} x just reading its files\n`,
     );
     const began = performance.now();
     const { succeeded } = await runWorkflow({
@@ -33,9 +36,9 @@ export async function backlogBench(count: number): Promise<void> {
       limits: { maxItems: 50 },
       logger: pino({ level: 'silent' }),
     });
-    if (succeeded.length !== 50) throw new Error('the bench went wrong');
+    if (succeeded.length !== 50) throw new Error('not all items succeeded in the benchmark');
     process.stdout.write(
-      `50 of them worked off: ${((performance.now() - began) / 50).toFixed(0)} ms each, the scans between them included\n`,
+      `working through 50 of them: ${((performance.now() - began) / 50).toFixed(0)} ms each, including the scans in between\n`,
     );
   } finally {
     rmSync(folder, { recursive: true });

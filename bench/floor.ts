@@ -1,8 +1,8 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Message } from '@ai-sdk/provider';
 
 /**
- * The floor: a bare loop over `doStream` that offers the same tools, with no guarantees at all. No bound, no check of inputs, no answer to what it does
- * not know, no retry, no events, no counters. What anything costs beyond this is the price of the guarantees.
+ * The floor: a bare loop over `doStream` that offers the same tools without any guarantees. It has no bound, input
+ * checks, answers to unknown tools, retries, events or counters. Any cost above this is the price of the guarantees.
  */
 export async function bareLoop(
   model: LanguageModelV4,

@@ -1,6 +1,6 @@
 /**
- * What the guarantees cost: CPU per turn beside a bare loop with none, in one run, as ratios, since machines are noisy.
- * `npm run bench`; with `--quick`, less of everything.
+ * `npm run bench`: measures the CPU per turn that the guarantees cost, compared with a bare loop. Both run together and
+ * the result is a ratio, because machines are noisy. `--quick` runs fewer rounds.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,7 +21,7 @@ const logger = pino({ level: 'silent' });
 const run = ({ text }: { text: string }) => text;
 const echo = tool({ description: 'Echoes.', inputSchema: z.object({ text: z.string() }), execute: run });
 
-/** A model in this process that calls a tool until turn `turns`, and then reports; it keeps nothing. */
+/** Returns an in-process model that calls a tool until turn `turns`, then reports. It keeps no requests. */
 function inProcess(turns: number): LanguageModelV4 {
   let turn = 0;
   const model = rehearsalModel(() => {
@@ -55,12 +55,12 @@ const summed = (costs: Cost[]): Cost => ({
   wallMs: median(costs.map((one) => one.wallMs)),
 });
 
-/** The floor and Pawl by turns, so that a noisy spell hits both. */
+/** Alternates between the floor and Pawl, so that a noisy period affects both. */
 async function compare(turns: number, model: () => LanguageModelV4): Promise<{ floor: Cost; pawl: Cost }> {
   const floors: Cost[] = [];
   const pawls: Cost[] = [];
   const repeat = Math.max(1, Math.ceil((quick ? 100 : 300) / turns));
-  // What is measured is the steady state, not the compiler at work.
+  // Warm up first, to measure the steady state and not the JIT compiler.
   const warm = agentWith(model(), turns);
   const offered = await Promise.all([...warm.tools.values()].map((tool) => tool.offered));
   for (let warmed = 0; warmed < (quick ? 500 : 3_000); warmed += turns)
@@ -78,7 +78,7 @@ async function compare(turns: number, model: () => LanguageModelV4): Promise<{ f
         for (let time = 0; time < repeat; time += 1) {
           const result = await runSession(agent, { prompt: 'go', logger });
           if (!result.success || result.counters.turns !== turns)
-            throw new Error(`the bench went wrong: ${result.slugs}`);
+            throw new Error(`a benchmark session failed: ${result.slugs}`);
         }
       }),
     );
@@ -110,7 +110,7 @@ async function main(): Promise<void> {
   }
   const last = [...perTurn.keys()].at(-1) ?? 0;
   const flat = (perTurn.get(last) ?? 0) / (perTurn.get(100) ?? 1);
-  process.stdout.write(`flatness: a turn at ${last} turns costs ${flat.toFixed(2)} x one at 100\n`);
+  process.stdout.write(`flatness: a turn in ${last} costs ${flat.toFixed(2)} x a turn in 100\n`);
   await overWire();
   await waitingSessions(quick ? 1_000 : 5_000);
   await sideBySide();
@@ -125,14 +125,14 @@ async function overWire(): Promise<void> {
     for (const turns of quick ? [50] : [50, 300])
       row(`over the wire, ${turns} turns`, await compare(turns, () => provider(`bare-${turns}`)));
     const turns = quick ? 50 : 300;
-    row(`… with a sentence each`, await compare(turns, () => provider(`spoken-${turns}`)));
+    row(`… with text each turn`, await compare(turns, () => provider(`spoken-${turns}`)));
   } finally {
     server.disconnect();
     await once(server, 'exit');
   }
 }
 
-/** Ten calls of 200 ms in one reply. */
+/** Times ten calls of 200 ms in one reply. */
 async function sideBySide(): Promise<void> {
   const slow = () => new Promise((resolve) => setTimeout(() => resolve('done'), 200));
   const ten = (name: string) => ({ calls: Array.from({ length: 10 }, () => ({ name })) });
@@ -141,11 +141,11 @@ async function sideBySide(): Promise<void> {
   const local = defineAgent({ ...definition, models: [rehearsalModel([ten('slow'), report])] });
   const began = performance.now();
   const result = await runSession(local, { prompt: 'go', logger });
-  if (result.counters.toolCalls.succeeded !== 10) throw new Error('the bench went wrong');
-  process.stdout.write(`ten calls of 200 ms in one reply: ${Math.round(performance.now() - began)} ms in all\n`);
+  if (result.counters.toolCalls.succeeded !== 10) throw new Error('not all calls succeeded in the benchmark');
+  process.stdout.write(`ten calls of 200 ms in one reply: ${Math.round(performance.now() - began)} ms in total\n`);
 }
 
-/** Memory of sessions that all wait for a reply. */
+/** Measures the memory of sessions that are waiting for a reply. */
 async function waitingSessions(count: number): Promise<void> {
   const model = rehearsalModel([{ hangs: true }]);
   model.requests.push = () => 0;
@@ -157,7 +157,7 @@ async function waitingSessions(count: number): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
   for (let tick = 0; tick < 5; tick += 1) await new Promise((resolve) => setImmediate(resolve));
   const each = (heap() - before) / count / 1_024;
-  process.stdout.write(`${count} sessions that wait for a reply: ${each.toFixed(1)} KB each\n`);
+  process.stdout.write(`${count} sessions waiting for a reply: ${each.toFixed(1)} KB each\n`);
   for (const session of sessions) session.abort();
   await Promise.all(sessions.map((session) => session.result));
 }

@@ -1,7 +1,7 @@
-/** The scripted server in a process of its own, so that its work is not counted. Prints its URL; ends with its parent. */
+/** Runs the scripted server in an unmeasured separate process. Prints its URL and exits with its parent. */
 import { startModelServer } from '../src/testing/index.ts';
 
-/** What a model says before it calls a tool; streamed by the token, about four characters each. */
+/** The text before each tool call, streamed in tokens of about four characters. */
 const spoken =
   'I will look at the next document first, to see whether it says what was asked for, and then go on from there.';
 
@@ -13,7 +13,7 @@ const server = await startModelServer(({ body }) => {
   const calls = [{ name: 'echo', input: { text: 'hello' } }];
   return shape === 'spoken' ? { text: spoken, calls, pieceLength: 4 } : { calls };
 });
-// Requests are not kept: a bench makes many.
+// A benchmark makes many requests, so keep none of them.
 server.requests.push = () => 0;
 process.stdout.write(`${server.url}\n`);
 process.on('disconnect', () => process.exit(0));

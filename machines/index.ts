@@ -1,8 +1,9 @@
-/** The machines and their contract: what decides. Nothing here reads a clock, chance, the network or the disk. */
+/** The state machines, which make every decision. They never read the clock, randomness, the network or the disk. */
 export { attemptMachine } from './attempt/attempt.machine.ts';
 export type * from './attempt/attempt.types.ts';
 export { backoffMs, longestWaitMs } from './contract/backoff.ts';
 export { batchOutput, type InnerAnswer } from './contract/batch.ts';
+export * from './contract/calls.ts';
 export { type ContextSize, type ContextVerdict, type ContextWindow, guardContext } from './contract/context.ts';
 export * from './contract/conversation.ts';
 export { type Counters, count, countSubAgent, emptyCounters } from './contract/counters.ts';
@@ -23,11 +24,11 @@ export {
   type Spent,
   spentTogether,
 } from './contract/limits.ts';
-export { composeNotice, type NoticeOccasion, noticePrefix, noticeTable } from './contract/notice.ts';
+export { composeNotice, type NoticeOccasion, noticePrefix } from './contract/notice.ts';
 export { type Repairs, repairConversation } from './contract/repair.ts';
 export * from './contract/reply.ts';
 export type * from './contract/report.ts';
-export { type Slug, slugs, unionOfSlugs } from './contract/slugs.ts';
+export { type Slug, slugs, slugTable, unionOfSlugs } from './contract/slugs.ts';
 export {
   afterFault,
   afterReply,
@@ -37,7 +38,7 @@ export {
   type TargetState,
 } from './contract/targets.ts';
 export { historyInput, type ParsedInput, parseToolInput } from './contract/tool-input.ts';
-export { failure, type ToolResult } from './contract/tool-result.ts';
+export { failure, plainSuccess, resultText, type ToolResult } from './contract/tool-result.ts';
 export * from './contract/work.ts';
 export { sessionMachine } from './session/session.machine.ts';
 export type * from './session/session.types.ts';

@@ -1,4 +1,4 @@
-/** What can be wrong with a definition or a call of the API. Nothing else is ever thrown at a caller. */
+/** The codes of `PawlError`, the only error that the API throws at its callers. */
 export type PawlErrorCode =
   | 'invalid_agent'
   | 'invalid_limit'
@@ -19,18 +19,68 @@ export type PawlErrorCode =
   | 'backlog_locked'
   | 'backlog_failed';
 
-/** A programming error: `code` is closed, and the message names the field, the value and what is allowed. */
+/**
+ * A programming error: `code` is closed; the message names each field, what it must be and what came. `problems` holds one
+ * sentence for each, since all problems of a definition are reported at once.
+ */
 export class PawlError extends Error {
   override readonly name = 'PawlError';
   readonly code: PawlErrorCode;
+  readonly problems: readonly string[];
 
-  constructor(code: PawlErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
+  constructor(code: PawlErrorCode, problems: string | readonly string[], options?: ErrorOptions) {
+    const list = typeof problems === 'string' ? [problems] : problems;
+    super(
+      list.length === 1 ? list[0] : `${list.length} problems:\n${list.map((one) => `- ${one}`).join('\n')}`,
+      options,
+    );
     this.code = code;
+    this.problems = list;
   }
 }
 
-/** A value as an error message shows it: JSON where that is possible, cut at 120 characters. */
+/** The one sentence for bad input: "`limits.maxRetries` must be an integer of at least 1; got 0." */
+export function expected(field: string, value: unknown, what: string): string {
+  const name = `\`${field}\``;
+  return value === undefined ? `${name} is required: ${what}.` : `${name} must be ${what}; got ${shown(value)}.`;
+}
+
+/** A path as code would spell it: `models[0].name`. */
+export function fieldName(root: string, path: readonly PropertyKey[]): string {
+  return path.reduce<string>((name, key) => {
+    if (typeof key === 'number') return `${name}[${key}]`;
+    return name === '' ? String(key) : `${name}.${String(key)}`;
+  }, root);
+}
+
+/** Collects the problems of a definition, so that one error reports them all. */
+export class Problems {
+  private readonly found: PawlError[] = [];
+
+  /** Runs `read`. A `PawlError` it throws is kept, and `undefined` returned. */
+  collect<T>(read: () => T): T | undefined {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof PawlError)) throw error;
+      this.found.push(error);
+      return undefined;
+    }
+  }
+
+  /** Throws one error with all the problems found, under the code of the first. */
+  throwIfAny(): void {
+    const [first, ...more] = this.found;
+    if (first === undefined) return;
+    if (more.length === 0) throw first;
+    throw new PawlError(
+      first.code,
+      this.found.flatMap(({ problems }) => problems),
+    );
+  }
+}
+
+/** Formats a value for an error message: as JSON where possible, cut at 120 characters. */
 export function shown(value: unknown): string {
   let text: string | undefined;
   try {
@@ -42,22 +92,22 @@ export function shown(value: unknown): string {
   return text.length > 120 ? `${text.slice(0, 117)}...` : text;
 }
 
-/** What JSON would show as something else: NaN as null, a Map as {}. */
+/** Returns false for types that JSON may misrepresent: NaN becomes null, a Map becomes {}. */
 function hasJson(value: unknown): boolean {
   return typeof value !== 'number' && !(value instanceof Map) && !(value instanceof Set);
 }
 
-/** Looks after what a function of the user's returned, in case that it is a promise that nobody awaits. */
+/** Catches the rejection of an unawaited promise that a user's function may have returned. */
 export function onRejection(returned: unknown, told: (error: unknown) => void): void {
   if (returned instanceof Promise) returned.catch(told);
 }
 
-/** What was thrown, in words; whatever it is, and never by throwing. */
+/** Returns the message of any thrown value; never throws. */
 export function messageOf(error: unknown): string {
   try {
     const message: unknown = error instanceof Error ? error.message : error;
     return typeof message === 'string' ? message : shown(message);
   } catch {
-    return 'something was thrown that cannot be shown';
+    return 'the thrown value cannot be shown';
   }
 }

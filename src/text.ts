@@ -1,15 +1,15 @@
-/** `text` as valid UTF-8 of at most `maxBytes` bytes: whole characters, from the start. */
+/** Returns the start of `text`: whole characters, at most `maxBytes` bytes of valid UTF-8. */
 export function headOf(text: string, maxBytes: number): string {
   const wellFormed = text.toWellFormed();
   if (Buffer.byteLength(wellFormed) <= maxBytes) return wellFormed;
-  // A character takes at least one byte, so that no more than `maxBytes` of them can fit.
+  // A character takes at least one byte, so at most `maxBytes` of them fit.
   const bytes = Buffer.from(wellFormed.slice(0, maxBytes));
   let end = Math.min(maxBytes, bytes.length);
   while (end > 0 && isContinuation(bytes[end])) end -= 1;
   return bytes.toString('utf8', 0, end);
 }
 
-/** The same from the end. */
+/** Returns the end of `text`, within the same limit. */
 export function tailOf(text: string, maxBytes: number): string {
   const wellFormed = text.toWellFormed();
   if (Buffer.byteLength(wellFormed) <= maxBytes) return wellFormed;

@@ -1,30 +1,36 @@
 /**
  * The attempt machine: exactly one LLM request, and the answers to the tool calls in its reply (T-1, B-2).
- * It knows nothing of retries, waits or other targets. Rules: attempt.rules.ts. Started by the turn machine.
+ * It knows nothing about retries, waits or other targets. Rules: reading.rules.ts, attempt.rules.ts. The turn machine starts it.
  */
 import { assign, emit, enqueueActions, setup } from 'xstate';
-import { attemptKey, type Delivered, type StopBelow } from '../contract/effects.ts';
+import { attemptKey, type Delivered, type TurnStop } from '../contract/effects.ts';
 import type { Fact } from '../contract/events.ts';
 import { leaves } from '../contract/leaf.ts';
+import { record } from '../contract/record.ts';
 import { toolCallMachine } from '../tool-call/tool-call.machine.ts';
-import { cutShort } from '../tool-call/tool-call.rules.ts';
-import type { AnswerSummary, ToolCallOutput } from '../tool-call/tool-call.types.ts';
+import type { ToolCallOutput } from '../tool-call/tool-call.types.ts';
 import {
-  answersLackBeside,
-  brokenReading,
+  answerOfBrokenCall,
   endFact,
+  otherCallsUnanswered,
   outputOf,
-  readOutcome,
-  reportFacts,
-  textMayReport,
   unanswered,
   verdictOf,
   withAnswer,
 } from './attempt.rules.ts';
 import type { AttemptContext, AttemptInput, AttemptOutput, Verdict } from './attempt.types.ts';
+import { brokenReading, readDelivery, textMayReport } from './reading.rules.ts';
+
+/** What the arrows pass on. */
+const ofDelivery = ({ event }: { event: { output: Delivered<'model'> } }) => ({ delivered: event.output });
+const ofDefect = ({ event }: { event: { error: unknown } }) => ({ error: event.error });
+const ofStop = ({ event }: { event: TurnStop }) => ({ slug: event.slug });
+const ofAnswer = ({ event }: { event: { output: ToolCallOutput } }) => ({ answer: event.output });
+const ofAnswered = ({ event }: { event: { output: ToolCallOutput } }) => ({ index: event.output.index });
+const ofBroken = ({ event }: { event: { actorId: string } }) => ({ actorId: event.actorId });
 
 type AttemptEvent =
-  | StopBelow
+  | TurnStop
   | { type: 'session.abort' }
   | { type: `xstate.done.actor.tool.${number}`; output: ToolCallOutput }
   | { type: `xstate.error.actor.tool.${number}`; actorId: string };
@@ -41,50 +47,36 @@ export const attemptMachine = setup({
   },
   actors: { model: leaves.model, toolCall: toolCallMachine },
   actions: {
-    read: enqueueActions(({ context, enqueue }, { delivered }: { delivered: Delivered<'model'> }) => {
-      const reading = readOutcome(delivered, context);
-      const { contextTokens: _, omittedTokens: __, textReport: ___, ...outcome } = delivered.outcome;
-      enqueue.assign({ reading, answers: reading.calls.map(() => null) });
-      enqueue.emit({ type: 'attempt.replied', ...nameOf(context), ...outcome });
-      for (const fact of reportFacts(context, reading, delivered)) enqueue.emit(fact);
-    }),
-    noteDefect: assign((_, { message }: { message: string }) => ({ reading: brokenReading(message) })),
-    noteStop: assign((_, { slug }: StopBelow) => ({ stopSlug: slug })),
+    read: record(readDelivery),
+    noteDefect: assign((_, { error }: { error: unknown }) => ({ reading: brokenReading(String(error)) })),
+    noteStop: assign((_, { slug }: { slug: TurnStop['slug'] }) => ({ stopSlug: slug })),
     startCalls: enqueueActions(({ context: { turn, attempt, reading }, enqueue }) => {
       for (const [index, call] of (reading?.calls ?? []).entries()) {
         enqueue.spawnChild('toolCall', { id: `tool.${index}`, input: { turn, attempt, index, ...call } });
       }
     }),
-    takeAnswer: assign(({ context }, { index, ...answer }: ToolCallOutput) => ({
-      answers: withAnswer(context, index, answer),
-    })),
-    answerBrokenCall: enqueueActions(({ context, enqueue }, { index }: { index: number }) => {
-      const { at, spent, ...answer } = cutShort('internal_error', null);
-      const summary: AnswerSummary = { executed: answer.executed, slug: answer.slug, tokens: answer.tokens, spent, at };
-      const { callId, name } = context.reading?.calls[index] ?? { callId: '', name: '' };
-      const { turn, attempt } = context;
-      enqueue.emit({ type: 'tool.answered', turn, attempt, index, callId, name, ...answer });
-      enqueue.assign({ answers: withAnswer(context, index, summary) });
-    }),
+    takeAnswer: assign(({ context }, { answer }: { answer: ToolCallOutput }) => withAnswer(context, answer)),
+    answerBrokenCall: record(answerOfBrokenCall),
     passOn: enqueueActions(({ context, event, enqueue }) => {
-      if (event.type !== 'session.stop' && event.type !== 'session.abort') return;
+      if (event.type !== 'turn.stop' && event.type !== 'session.abort') return;
       for (const index of unanswered(context)) enqueue.sendTo(`tool.${index}`, event);
     }),
     announceEnd: emit(({ context }) => endFact(context)),
   },
   guards: {
-    bringsCalls: (_, { calls }: { calls: number }) => calls > 0,
-    answersLackBeside: ({ context }, { index }: { index: number }) => answersLackBeside(context, index),
+    replyHasCalls: (_, { delivered }: { delivered: Delivered<'model'> }) => delivered.outcome.calls.length > 0,
+    otherCallsUnanswered: ({ context }, call: { index: number } | { actorId: string }) =>
+      otherCallsUnanswered(context, call),
     verdictIs: ({ context }, { outcome }: { outcome: Verdict['outcome'] }) => verdictOf(context).outcome === outcome,
   },
 }).createMachine({
   id: 'attempt',
-  description: 'One LLM request, and the answers to the tool calls in its reply.',
+  description: 'One LLM request and the answers to its tool calls.',
   context: ({ input }) => ({ ...input, reading: null, answers: [] }),
   initial: 'requesting',
   states: {
     requesting: {
-      description: 'The request is on its way, or its reply is coming in.',
+      description: 'The request is pending, or its reply is arriving.',
       meta: { rules: ['B-2', 'B-6', 'D-1'] },
       invoke: {
         id: 'model',
@@ -103,50 +95,44 @@ export const attemptMachine = setup({
         }),
         onDone: [
           {
-            guard: { type: 'bringsCalls', params: ({ event }) => ({ calls: event.output.outcome.calls.length }) },
+            guard: { type: 'replyHasCalls', params: ofDelivery },
             target: 'answering',
-            actions: { type: 'read', params: ({ event }) => ({ delivered: event.output }) },
+            actions: { type: 'read', params: ofDelivery },
           },
-          { target: 'judging', actions: { type: 'read', params: ({ event }) => ({ delivered: event.output }) } },
+          { target: 'judging', actions: { type: 'read', params: ofDelivery } },
         ],
-        onError: {
-          target: 'judging',
-          actions: { type: 'noteDefect', params: ({ event }) => ({ message: String(event.error) }) },
-        },
+        onError: { target: 'judging', actions: { type: 'noteDefect', params: ofDefect } },
       },
       on: {
-        'session.stop': { actions: { type: 'noteStop', params: ({ event }) => event } },
+        'turn.stop': { actions: { type: 'noteStop', params: ofStop } },
         'session.abort': 'aborted',
       },
     },
     answering: {
-      description: 'Every call of the reply is a machine of its own; all of them are awaited (F-3).',
+      description: 'Each call runs in its own machine; the attempt waits for all of them (F-3).',
       meta: { rules: ['C-1', 'C-5', 'F-3'] },
       entry: 'startCalls',
       on: {
         'xstate.done.actor.tool.*': [
           {
-            guard: { type: 'answersLackBeside', params: ({ event }) => ({ index: event.output.index }) },
-            actions: { type: 'takeAnswer', params: ({ event }) => event.output },
+            guard: { type: 'otherCallsUnanswered', params: ofAnswered },
+            actions: { type: 'takeAnswer', params: ofAnswer },
           },
-          { target: 'judging', actions: { type: 'takeAnswer', params: ({ event }) => event.output } },
+          { target: 'judging', actions: { type: 'takeAnswer', params: ofAnswer } },
         ],
         'xstate.error.actor.tool.*': [
           {
-            guard: { type: 'answersLackBeside', params: ({ event }) => ({ index: indexOf(event.actorId) }) },
-            actions: { type: 'answerBrokenCall', params: ({ event }) => ({ index: indexOf(event.actorId) }) },
+            guard: { type: 'otherCallsUnanswered', params: ofBroken },
+            actions: { type: 'answerBrokenCall', params: ofBroken },
           },
-          {
-            target: 'judging',
-            actions: { type: 'answerBrokenCall', params: ({ event }) => ({ index: indexOf(event.actorId) }) },
-          },
+          { target: 'judging', actions: { type: 'answerBrokenCall', params: ofBroken } },
         ],
-        'session.stop': { actions: 'passOn' },
+        'turn.stop': { actions: 'passOn' },
         'session.abort': { actions: 'passOn' },
       },
     },
     judging: {
-      description: 'What came of the attempt?',
+      description: 'How did the attempt end?',
       meta: { rules: ['T-1', 'T-2', 'T-4'] },
       always: [
         { guard: { type: 'verdictIs', params: { outcome: 'succeeded' } }, target: 'succeeded' },
@@ -168,13 +154,13 @@ export const attemptMachine = setup({
       type: 'final',
     },
     failed: {
-      description: 'Neither; slugs say why.',
+      description: 'No progress; see slugs.',
       meta: { rules: ['S-2', 'T-4'] },
       entry: 'announceEnd',
       type: 'final',
     },
     aborted: {
-      description: 'The session was aborted; every call that had come is answered.',
+      description: 'The session was aborted; every received call is answered.',
       meta: { rules: ['C-1', 'D-2'] },
       entry: 'announceEnd',
       type: 'final',
@@ -182,11 +168,3 @@ export const attemptMachine = setup({
   },
   output: ({ context }) => outputOf(context),
 });
-
-function nameOf({ turn, attempt, target }: AttemptInput): { turn: number; attempt: number; target: string } {
-  return { turn, attempt, target: target.name };
-}
-
-function indexOf(actorId: string): number {
-  return Number(actorId.slice('tool.'.length));
-}

@@ -1,9 +1,9 @@
 import type { FilePart, TextPart, ToolOutput } from './conversation.ts';
 
-/** The answer of one call inside a batch. */
+/** The answer to one call in a batch. */
 export type InnerAnswer = { name: string; success: boolean; output: ToolOutput };
 
-/** What the model reads as the answer of a batch (T-2): the answers of the calls inside, in their order. */
+/** Builds the answer to a batch from the answers to its calls, in order (T-2). */
 export function batchOutput(answers: readonly InnerAnswer[]): ToolOutput {
   const value = answers.flatMap((answer, index): (TextPart | FilePart)[] => {
     const heading = `[${index}] ${answer.name}: ${answer.success ? 'succeeded' : 'failed'}`;

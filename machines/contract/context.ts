@@ -1,13 +1,13 @@
-/** The context guard's rule (T-6): whether the next request fits the model's context window. */
+/** The context guard (T-6): decides whether the next request fits the model's context window. */
 
 export type ContextWindow = {
-  /** Tokens that a request and its reply may take together; null when nobody said. */
+  /** Size of the window, shared by a request and its reply; null if unknown. */
   windowTokens: number | null;
-  /** Tokens kept free for the reply. */
+  /** Tokens reserved for the reply. */
   reserveTokens: number;
 };
 
-/** What is known of the conversation, in tokens: all of it, and the tool results in it that may be left out. */
+/** The conversation's size in tokens: the total, and the tool results that may be omitted. */
 export type ContextSize = { totalTokens: number; omittableTokens: number };
 
 export type ContextVerdict = { kind: 'fits' } | { kind: 'omit'; tokens: number } | { kind: 'final_turn_now' };
@@ -15,8 +15,9 @@ export type ContextVerdict = { kind: 'fits' } | { kind: 'omit'; tokens: number }
 const roomAfterOmission = 0.75;
 
 /**
- * `fits`; or `omit`: leave out so many tokens of the oldest tool results, which frees a quarter of the window so that
- * the next turns leave the cached prefix alone; or `final_turn_now`, when even that does not make room.
+ * Decides whether the next request fits. `omit` drops that many tokens of the oldest tool results, which frees a
+ * quarter of the window so that the next turns keep the cached prefix. `final_turn_now` means that even dropping all
+ * of them would not free enough room.
  */
 export function guardContext(window: ContextWindow, size: ContextSize): ContextVerdict {
   if (window.windowTokens === null) return { kind: 'fits' };

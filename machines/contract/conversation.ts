@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from './json.ts';
 
 /**
- * The conversation as it lasts: plain JSON, in the shapes of the AI SDK's language model prompt, so that a prompt is
- * built from it without translation. Kept outside the machines, as a fold over their facts (D-6).
+ * The lasting conversation: plain JSON in the shapes of the AI SDK's language model prompt, so building a prompt needs
+ * no translation. It is kept outside the machines, as a fold over their facts (D-6).
  */
 export type ProviderData = Record<string, JsonObject>;
 type WithProviderData = { providerOptions?: ProviderData };
@@ -28,7 +28,7 @@ export type ToolResultPart = {
   output: ToolOutput;
 } & WithProviderData;
 
-/** What the model reads as the answer to a tool call. */
+/** The answer to a tool call, in the form that the model reads. */
 export type ToolOutput =
   | { type: 'text'; value: string }
   | { type: 'json'; value: Json }
@@ -46,7 +46,7 @@ export type AssistantPart =
   | CustomPart
   | ToolCallPart
   | ToolResultPart;
-/** `provider` names who made the message: reasoning and what the provider executed itself go back to it alone (P-5). */
+/** `provider` sent the message: reasoning and provider-executed calls are sent back only to it (P-5). */
 export type AssistantMessage = {
   role: 'assistant';
   content: AssistantPart[];
@@ -60,8 +60,8 @@ export function userMessage(text: string): UserMessage {
 }
 
 /**
- * A name that every provider accepts in a conversation (C-2, C-6): 1 to 64 of `A-Z a-z 0-9 _ -`; others become `_`, and
- * so does the end of a name that every object has (`toString`), which adapters may look up in their tables.
+ * Returns a name that every provider accepts in a conversation (C-2, C-6): 1 to 64 of `A-Z a-z 0-9 _ -`. Other
+ * characters become `_`. A name that every object has (`toString`) gets a final `_`, because adapters may look it up.
  */
 export function historyName(name: string): string {
   const clean = name.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 64);
@@ -69,13 +69,13 @@ export function historyName(name: string): string {
   return clean in {} ? `${clean.slice(0, 63)}_` : clean;
 }
 
-/** An id of a call that every provider accepts: they pass from one to the other. */
+/** Matches call ids that every provider accepts, because ids pass between providers. */
 export const callIdPattern = /^[A-Za-z0-9_-]{1,40}$/;
 
 /**
- * The ids of a reply's calls, each one of a kind in the whole conversation (C-2): a missing or repeated one, or one that not every
- * provider accepts, is replaced
- * by one derived from turn, attempt and index. `taken` holds the ids that came before.
+ * Returns ids for a reply's calls that are unique in the whole conversation (C-2). An id that is missing, repeated or
+ * not accepted by every provider is replaced by one derived from turn, attempt and index. `taken` holds all earlier
+ * ids.
  */
 export function uniqueCallIds(
   ids: readonly string[],
@@ -93,7 +93,7 @@ export function uniqueCallIds(
   });
 }
 
-/** Adjacent assistant messages become one, and so do adjacent tool messages (C-6); nothing that came in is changed. */
+/** Appends a message, merging adjacent assistant or tool messages (C-6). It mutates no message that was passed in. */
 export function appendMerged(messages: Message[], message: Message): void {
   const last = messages.at(-1);
   if (last?.role === 'assistant' && message.role === 'assistant') {

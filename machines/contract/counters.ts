@@ -4,24 +4,24 @@ import { type Slug, slugs } from './slugs.ts';
 
 type SlugTally = Partial<Record<Slug, number>>;
 
-/** What a session did, counted (S-4). Public on the result, and live while it runs. */
+/** A session's counters (S-4): public on the result, and live while the session runs. */
 export type Counters = {
-  /** Turns that began. */
+  /** Turns started. */
   turns: number;
-  /** Attempts that began; each is one LLM request. */
+  /** Attempts started; each is one LLM request. */
   attempts: number;
   failedAttempts: number;
   requests: number;
   toolCalls: {
     requested: number;
     answered: number;
-    /** Actually invoked (T-2), by us or by the provider. */
+    /** Actually invoked (T-2), by Pawl or by the provider. */
     executed: number;
     /** Executed, and the tool did not fail. */
     succeeded: number;
     /** Executed, and the tool failed or timed out. */
     failed: number;
-    /** Answered without being invoked and without fault: progress reports and the accepted report. */
+    /** Answered successfully without invoking a tool: progress reports and the accepted report. */
     acknowledged: number;
     /** Not executed, by reason. */
     rejected: SlugTally;
@@ -31,15 +31,15 @@ export type Counters = {
   collapses: number;
   waits: number;
   tokens: Usage;
-  /** US dollars; null once a request was made whose price nobody gave. */
+  /** US dollars; null after any request with an unknown price. */
   costUsd: number | null;
-  /** How often each slug was the reason of a failed attempt or of the session's failure. */
+  /** How often each slug caused a failed attempt or the session's failure. */
   slugs: SlugTally;
-  /** Results that came for an effect that was settled or cancelled, and were dropped (D-2). */
+  /** Results dropped because their effect was already settled or cancelled (D-2). */
   lateResults: number;
-  /** The counters of the sub-agents (B-7), by the name that they are called by; of several sessions, together. */
+  /** Counters of the sub-agents (B-7), by the name they are called by, summed over their sessions. */
   subAgents: Record<string, Counters>;
-  /** This session and all below it, together. */
+  /** Totals of this session and all sessions below it. */
   tree: { sessions: number; requests: number; toolCalls: number; tokens: Usage; costUsd: number | null };
 };
 
@@ -63,7 +63,7 @@ export function emptyCounters(): Counters {
   };
 }
 
-/** Counts one fact into `counters`, in place: a session has thousands of them. */
+/** Counts one fact into `counters`, in place because a session has thousands of facts. */
 export function count(counters: Counters, fact: Fact): void {
   switch (fact.type) {
     case 'turn.started':
@@ -114,7 +114,7 @@ export function count(counters: Counters, fact: Fact): void {
   }
 }
 
-/** Counts a sub-agent's session that has ended (B-7). */
+/** Counts a sub-agent's finished session (B-7). */
 export function countSubAgent(counters: Counters, name: string, child: Counters): void {
   const known = counters.subAgents[name];
   counters.subAgents[name] = known === undefined ? child : together(known, child);

@@ -1,3 +1,4 @@
+import type { CallFacts, CallName } from './calls.ts';
 import type { ToolOutput } from './conversation.ts';
 import type { Fault } from './faults.ts';
 import type { Json } from './json.ts';
@@ -9,21 +10,21 @@ import type { ToolResult } from './tool-result.ts';
 import type { WorkflowEffectKinds } from './work.ts';
 
 /**
- * The effects: all that the machines ask of the world (D-1). A leaf of the actor tree requests one under a unique key
- * built from counters; the host answers it with one delivery. Requests and outcomes are plain JSON.
+ * The effects: everything that the machines ask of the outside world (D-1). A leaf of the actor tree requests an effect
+ * under a unique key built from counters, and the host answers with one delivery. Requests and outcomes are plain JSON.
  */
 export type EffectKinds = SessionEffectKinds & WorkflowEffectKinds;
 
 export type SessionEffectKinds = {
-  /** Open the tools and look at the conversation handed in. Key `prepare`. */
+  /** Open the tools and check the given conversation. Key `prepare`. */
   prepare: { request: Record<string, never>; outcome: PrepareOutcome };
   /** One LLM request. Key `turn-2/attempt-1/model`. */
   model: { request: ModelRequest; outcome: ModelOutcome };
   /** One invocation of a tool. Key `turn-2/attempt-1/tool-0`. */
-  tool: { request: ToolRequest; outcome: ToolOutcome };
-  /** Somebody's decision about a tool call. Key `turn-2/attempt-1/approval-0`. */
-  approval: { request: ToolRequest; outcome: ApprovalOutcome };
-  /** Let time pass. Key `turn-2/attempt-2/wait`, or `deadline`. */
+  tool: { request: CallName; outcome: ToolOutcome };
+  /** An approval decision on a tool call. Key `turn-2/attempt-1/approval-0`. */
+  approval: { request: CallName; outcome: ApprovalOutcome };
+  /** Wait until a given time. Key `turn-2/attempt-2/wait`, or `deadline`. */
   wait: { request: WaitRequest; outcome: Record<string, never> };
   /** Close the tools. Key `close`. */
   close: { request: Record<string, never>; outcome: Record<string, never> };
@@ -33,14 +34,18 @@ export type EffectKind = keyof EffectKinds;
 export type EffectOf<K extends EffectKind> = { kind: K; key: string; request: EffectKinds[K]['request'] };
 export type Effect = { [K in EffectKind]: EffectOf<K> }[EffectKind];
 
-/** What a delivery brings to its leaf: the outcome, when it was delivered (epoch ms), and a number in [0, 1). */
+/** The payload of a delivery: the outcome, the delivery time (epoch ms) and a random number in [0, 1). */
 export type Delivered<K extends EffectKind> = { at: number; chance: number; outcome: EffectKinds[K]['outcome'] };
 
 export type PrepareOutcome =
-  /** `contextTokens`: the size of the first request; `answerTokens`: of the tool results in it. */
-  { ok: true; contextTokens: number; answerTokens: number } | { ok: false; slug: Slug; message: string };
+  /**
+   * `instructions` are the system prompt, as it was made for this session. `contextTokens` is the size of the first
+   * request; `answerTokens` is that of its tool results.
+   */
+  | { ok: true; instructions: string | null; contextTokens: number; answerTokens: number }
+  | { ok: false; slug: Slug; message: string };
 
-/** Which tools a request offers, and which calls of its reply are permitted (B-5). */
+/** The tools that a request offers, or the calls that its reply may make (B-5). */
 export type Permission = 'all' | 'report';
 
 export type ModelRequest = {
@@ -48,80 +53,39 @@ export type ModelRequest = {
   attempt: number;
   /** Index of the target. */
   target: number;
-  /** The one ephemeral user message, or none (N-2). */
+  /** The one ephemeral user message, or null (N-2). */
   notice: string | null;
   offer: Permission;
-  /** Whether the reply's text may be the report, so that its validator is asked (F-4). */
+  /** Whether the reply's text may be the report, and so is validated (F-4). */
   textMayReport: boolean;
   /** Tokens of old tool results to leave out of the prompt (T-6). */
   omitTokens: number;
 };
 
-/** One LLM request's outcome: a reply, or a fault, or both when the stream broke. */
+/** The outcome of one LLM request: a reply, a fault, or both if the stream broke. */
 export type ModelOutcome = {
   reply: Reply | null;
   fault: Fault | null;
-  /** One for each call in the reply, in order; then those inside its batches. */
+  /** The calls in the reply, in order, followed by those inside its batches. */
   calls: CallFacts[];
-  /** What the format's validator says of the reply's text; null where it was not asked. */
+  /** The format validator's verdict on the reply's text; null if it did not run. */
   textReport: ReportVerdict | null;
   usage: Usage;
   /** US dollars; null when the target has no prices. */
   costUsd: number | null;
-  /** Tokens of the conversation with this reply in it, as the provider counted or as estimated. */
+  /** Tokens of the conversation including this reply, counted by the provider or estimated. */
   contextTokens: number;
-  /** Tokens of the tool results that were left out: whole results, so perhaps more than was asked for (T-6). */
+  /** Tokens of the omitted tool results; can exceed the request, because results are omitted whole (T-6). */
   omittedTokens: number;
 };
 
-/** What was found out about one tool call, for the rule that disposes of it. Small: the input stays outside. */
-export type CallFacts = {
-  callId: string;
-  name: string;
-  tool: 'unknown' | 'real' | 'batch' | 'progress' | 'report' | 'provider';
-  /** Whether the input is a JSON object that satisfies the tool's schema; `detail` says why it is not. */
-  input: 'valid' | 'malformed' | 'invalid';
-  /** What the model should know: which tools there are, what is wrong with the input; of a progress report, its text. */
-  detail: string;
-  /** Whether the input is a JSON object that came whole, not nothing. */
-  wholeInput: boolean;
-  needsApproval: boolean;
-  /** Why a valid call is not to be executed all the same: a policy denies it, say, or the tree is too deep. */
-  refusal: { slug: Extract<Slug, 'tool_not_permitted' | 'depth_exceeded'>; reason: string } | null;
-  /** For a call inside a batch: the index of the batch. */
-  within: number | null;
-  /** For the report tool: what the format's validator says. */
-  report: ReportVerdict | null;
-  /** For a tool that the provider executed: whether its result came, and was a success. */
-  provided: 'success' | 'failure' | 'missing' | null;
-};
-
-/** The facts of a call of which nothing else is known yet. */
-export function callFacts(callId: string, name: string, tool: CallFacts['tool']): CallFacts {
-  return {
-    callId,
-    name,
-    tool,
-    input: 'valid',
-    detail: '',
-    wholeInput: false,
-    needsApproval: false,
-    refusal: null,
-    within: null,
-    report: null,
-    provided: null,
-  };
-}
-
-export type ToolRequest = { turn: number; attempt: number; index: number; callId: string; name: string };
-
-/** An invoked tool's outcome. `output` is what the model reads; `tokens` estimates it. */
+/** The outcome of an invoked tool. The model reads `output`; `tokens` estimates its size. */
 export type ToolOutcome = {
   slug: Extract<Slug, 'tool_exec_failed' | 'tool_timeout' | 'interrupted'> | null;
   result: ToolResult;
   output: ToolOutput;
   tokens: number;
-  /** What a sub-agent spent, its own sub-agents included (B-7). */
+  /** Spending of a sub-agent, including its own sub-agents (B-7). */
   spent: Spent;
 };
 
@@ -130,20 +94,20 @@ export type ApprovalOutcome =
   | { decision: 'denied'; reason: string | null }
   | { decision: 'timeout'; reason: null };
 
-/** `dueAt` is epoch ms. */
-export type WaitRequest = { dueAt: number };
+/** `dueAt` is epoch ms. Of the two kinds, only a `deadline` lets other work continue meanwhile. */
+export type WaitRequest = { dueAt: number; kind: 'backoff' | 'deadline' };
 
-/** The events from outside that are no answer to an effect (D-2). */
+/** External events that do not answer an effect (D-2). */
 export type SessionStop = { type: 'session.stop' };
-/** The stop as it goes down to turn, attempt and tool calls: why, and since when (epoch ms) where the deadline brought it. */
-export type StopBelow = { type: 'session.stop'; slug: StopSlug; at: number | null };
+/** A stop passed down to turn, attempt and tool calls. `at` (epoch ms) is set if the deadline caused it. */
+export type TurnStop = { type: 'turn.stop'; slug: StopSlug; at: number | null };
 export type StopSlug = 'stopped' | 'budget_exhausted';
 export type SessionAbort = { type: 'session.abort'; reason: string };
 export type SessionSteer = { type: 'session.steer'; text: string };
 export type SessionCommand = SessionStop | SessionAbort | SessionSteer;
 export type WorkflowAbort = { type: 'workflow.abort'; reason: string };
 
-/** The entries of a session's journal, in order: with the same input they bring about the same session (D-3). */
+/** A journal entry. The same session input and the same entries, in order, reproduce the session (D-3). */
 export type Delivery<Command = SessionCommand> =
   | { at: number; chance: number; key: string; outcome: Json }
   | { at: number; key: string; defect: string }
@@ -151,4 +115,14 @@ export type Delivery<Command = SessionCommand> =
 
 export function attemptKey(turn: number, attempt: number): string {
   return `turn-${turn}/attempt-${attempt}`;
+}
+
+/** The key of the approval effect of a call. */
+export function approvalKey({ turn, attempt, index }: Pick<CallName, 'turn' | 'attempt' | 'index'>): string {
+  return `${attemptKey(turn, attempt)}/approval-${index}`;
+}
+
+/** The key of the tool effect of a call. */
+export function toolKey({ turn, attempt, index }: Pick<CallName, 'turn' | 'attempt' | 'index'>): string {
+  return `${attemptKey(turn, attempt)}/tool-${index}`;
 }

@@ -1,8 +1,8 @@
 import type { Slug } from './slugs.ts';
 
 /**
- * What a provider, or the way to it, did wrong (P-1): classified once, at the adapter. A fault is an outcome of the
- * model effect, never a throw.
+ * The kinds of provider and network failure (P-1). The adapter classifies each failure once. A fault is an outcome of
+ * the model effect; it is never thrown.
  */
 export const faultKinds = [
   'auth',
@@ -19,11 +19,11 @@ export type FaultKind = (typeof faultKinds)[number];
 
 export type Fault = {
   kind: FaultKind;
-  /** One sentence for a person, without secrets. */
+  /** One human-readable sentence, without secrets. */
   message: string;
-  /** HTTP status, where there was one. */
+  /** HTTP status; null if there was none. */
   status: number | null;
-  /** How long the provider asked us to stay away, in ms from the delivery; null where it did not say. */
+  /** The provider's retry delay in ms, counted from the delivery; null if it sent none. */
   retryAfterMs: number | null;
 };
 

@@ -1,3 +1,3 @@
-/** Plain JSON: all that crosses between the two rooms, so that it can be written down and read back (D-3, D-6). */
+/** Plain JSON, the only data between `machines/` and `src/`, so it can be stored and read back (D-3, D-6). */
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 export type JsonObject = { [key: string]: Json };

@@ -2,25 +2,25 @@ import type { ActorLogic, AnyActorRef, Snapshot } from 'xstate';
 import type { Delivered, Effect, EffectKind, EffectKinds, EffectOf } from './effects.ts';
 
 /**
- * The leaves of the actor tree (D-1): inert. A leaf asks the host for one effect when it starts and ends when the host
- * delivers; when it is stopped before, it takes its request back. It speaks to the host by emitted events alone, so
- * that the machines need no host to be read, drawn or walked through.
+ * Events that a leaf, an inert actor of the tree, emits to the host (D-1). A leaf requests one effect when it starts
+ * and ends when the host delivers. If it is stopped first, it cancels its request. It reaches the host only
+ * through emitted events, so the machines can be read, drawn and explored without a host.
  */
 export type HostEvent =
   | { type: 'effect.requested'; effect: Effect; leaf: LeafRef }
   | { type: 'effect.cancelled'; key: string };
 
-/** The two things that a host may send to a leaf. */
+/** The two events that a host may send to a leaf. */
 export type LeafEvent =
   | { type: 'effect.delivered'; delivered: Delivered<EffectKind> }
-  /** A defect of the effect's own code, never an expected fault: the leaf fails, which is its invoker's `onError`. */
+  /** A defect in the effect's code, never an expected fault. The leaf fails, and its invoker takes `onError`. */
   | { type: 'effect.broke'; message: string };
 
 export type LeafRef = { send(event: LeafEvent): void };
 
 export type LeafInput<K extends EffectKind> = { key: string; request: EffectKinds[K]['request'] };
 export type LeafSnapshot<K extends EffectKind> = Snapshot<Delivered<K>> & LeafInput<K>;
-/** An interface, so that the declarations of the machines can name it. */
+/** An interface, so that the machines' declarations can name it. */
 export interface LeafLogic<K extends EffectKind>
   extends ActorLogic<
     LeafSnapshot<K>,
@@ -31,8 +31,8 @@ export interface LeafLogic<K extends EffectKind>
   > {}
 
 /**
- * The logic of a leaf that requests effects of `kind`. The two assertions are the place where a key's kind is trusted:
- * the host delivers to a leaf nothing but the outcome of the effect that the leaf asked for.
+ * Builds the logic of a leaf that requests effects of `kind`. The two type assertions trust the host to deliver to a
+ * leaf only the outcome of the effect that it requested.
  */
 export function effectLeaf<K extends EffectKind>(kind: K): LeafLogic<K> {
   return {
@@ -58,7 +58,7 @@ export function effectLeaf<K extends EffectKind>(kind: K): LeafLogic<K> {
   };
 }
 
-/** The leaves, by the name that the machines invoke them by. */
+/** The leaves, by the names that the machines use to invoke them. */
 export const leaves = {
   prepare: effectLeaf('prepare'),
   model: effectLeaf('model'),
@@ -68,7 +68,7 @@ export const leaves = {
   close: effectLeaf('close'),
 };
 
-/** Those of a workflow run. */
+/** The leaves of a workflow run. */
 export const workflowLeaves = {
   restore: effectLeaf('restore'),
   scan: effectLeaf('scan'),

@@ -1,23 +1,31 @@
-/** The bound and the budget: what a session may spend, and the rules that say when it has. */
+import type { Slug } from './slugs.ts';
 
-/** The two numbers of the bound (B-1): integers >= 1, checked when the agent is defined. */
+/** The bound and the budget: how much a session may spend, and the rules that check it. */
+
+/** The bound's two numbers (B-1): integers >= 1, checked when the agent is defined. */
 export type Bound = { maxTurns: number; maxRetries: number };
 
-/** The most requests that a session sends (B-2). */
+/** Returns the maximum number of requests in a session (B-2). */
 export function requestBound(bound: Bound): number {
   return bound.maxTurns * bound.maxRetries;
 }
 
-/** Turns shrink and never grow (B-4): the new `maxTurns` after a collapse in `turn`. */
+/** Returns the new `maxTurns` after a collapse in `turn`; it never grows (B-4). */
 export function collapsed(maxTurns: number, turn: number): number {
   return Math.min(maxTurns, turn + 1);
 }
 
 export type CollapseReason = 'final_report_rejected' | 'context_guard' | 'stop_requested' | 'budget';
 
+/** Why a session must end soon; the slugs tell the model. */
+export type CollapseCause = { reason: CollapseReason; slugs: readonly Slug[] };
+
+/** Asks the session to collapse, while a turn is under way (B-4). */
+export type CollapseRequest = { type: 'collapse.requested' } & CollapseCause;
+
 /**
- * A budget beside the bound; null means no limit. `requests` is a ceiling: the last one is kept for the report. The
- * others are spent when they are reached, and then one more request is allowed for the report.
+ * Limits in addition to the bound; null means no limit. `requests` is a hard limit, and its last request is reserved
+ * for the report. When any other limit is reached, one more request is allowed, for the report.
  */
 export type Budget = {
   requests: number | null;
@@ -40,15 +48,15 @@ export function spentTogether(one: Spent, other: Spent): Spent {
 }
 
 /**
- * How many requests a sub-agent may send, its own sub-agents included (B-7): its bound, as far as the tree's limit goes
- * beside what is spent and what is granted to others; one is kept for the report of the session that asks.
+ * Returns how many requests a sub-agent may send, including its own sub-agents (B-7): its bound, or fewer if the tree's
+ * limit leaves fewer after `used` and `granted` requests. One request is reserved for the calling session's report.
  */
 export function requestGrant(limit: number | null, used: number, granted: number, childBound: number): number {
   if (limit === null) return childBound;
   return Math.max(0, Math.min(childBound, limit - used - granted - 1));
 }
 
-/** How many more requests the budget lets a session send at `at`: any number, or one for the report, or none. */
+/** Returns how many more requests the budget allows at `at`: many, one (for the report) or none. */
 export function requestsLeft(budget: Budget, spent: Spent, at: number): 'many' | 'one' | 'none' {
   const requests = budget.requests === null ? Number.POSITIVE_INFINITY : budget.requests - spent.requests;
   if (requests <= 0) return 'none';

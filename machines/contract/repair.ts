@@ -8,21 +8,21 @@ import {
 } from './conversation.ts';
 import { companions } from './reply.ts';
 
-/** What was wrong with the messages that a caller handed in, and was put right (C-6). */
+/** Counts of the repairs made to a caller's messages (C-6). */
 export type Repairs = {
-  /** Calls that had no answer and got one (`interrupted`). */
+  /** Calls without an answer that received one (`interrupted`). */
   answered: number;
-  /** Answers without their call, dropped. */
+  /** Dropped answers that belong to no call. */
   orphansDropped: number;
-  /** Messages and parts without content, and calls of the provider's own tools without their result, dropped. */
+  /** Dropped messages and parts without content, and dropped provider-executed calls without a result. */
   emptyDropped: number;
-  /** Calls whose id was missing, used before, or one that not every provider accepts, renamed with their answer. */
+  /** Calls renamed, with their answer, because the id was missing, duplicate or not accepted by every provider. */
   renamed: number;
 };
 
 /**
- * Makes messages well formed (C-6): every call is answered at once after it, in the order of the calls; orphan and
- * second answers and empty messages are dropped; ids of calls are unique. Doing it twice changes nothing.
+ * Makes messages well formed (C-6). Each call is followed by its answer, in call order. Orphan and duplicate answers
+ * and empty messages are dropped. Call ids become unique. A second repair changes nothing.
  */
 export function repairConversation(messages: readonly Message[]): { messages: Message[]; repairs: Repairs } {
   const repairs: Repairs = { answered: 0, orphansDropped: 0, emptyDropped: 0, renamed: 0 };
@@ -57,10 +57,10 @@ export function repairConversation(messages: readonly Message[]): { messages: Me
   return { messages: repaired, repairs };
 }
 
-/** The answers in the messages, by the id of their call, each taken once. */
+/** The answers in the messages by call id; each can be taken once. */
 class Answers {
   private readonly byId = new Map<string, { position: number; part: ToolResultPart }[]>();
-  /** Where calls of an id stand, in order. */
+  /** Positions of the calls with each id, in order. */
   private readonly calls = new Map<string, number[]>();
   private count = 0;
 
@@ -82,7 +82,7 @@ class Answers {
     }
   }
 
-  /** The first answer to `id` that stands after `position` and before the next call of that id; others are not its own. */
+  /** Takes the first answer to `id` after `position` and before the next call with that id, or returns null. */
   take(id: string, position: number): ToolResultPart | null {
     const list = this.byId.get(id) ?? [];
     const next = this.calls.get(id)?.find((other) => other > position) ?? Number.POSITIVE_INFINITY;
@@ -112,7 +112,7 @@ function answerTo(call: ToolCallPart, answer: ToolResultPart | null): ToolResult
   return { type: 'tool-result', toolCallId, toolName, output: { type: 'error-text', value } };
 }
 
-/** The parts that a provider can be sent: no blank text, no unanswered call of a tool of its own, no companion alone. */
+/** Returns the parts to send: no blank text, no provider-executed call without a result, no companion alone. */
 function withContent(message: AssistantMessage): AssistantMessage['content'] {
   const results = new Set(message.content.flatMap((part) => (part.type === 'tool-result' ? [part.toolCallId] : [])));
   const provided = new Set(

@@ -11,14 +11,14 @@ import {
 import type { Json } from './json.ts';
 import { historyInput } from './tool-input.ts';
 
-/** What a model sent in one attempt, as it came: built from the stream's own parts (P-4). */
+/** A model's unmodified reply in one attempt, built from the raw stream parts (P-4). */
 export type Reply = {
-  /** Who made it, as the AI SDK names the provider. */
+  /** The AI SDK's name for the provider that sent it. */
   provider: string;
   content: ReplyPart[];
-  /** null: the stream ended without saying why. */
+  /** null if the stream ended without a finish reason. */
   finishReason: { unified: string; raw: string | null } | null;
-  /** Tool inputs that started and whose call never came. */
+  /** Number of tool inputs that started but never became a call. */
   openInputs: number;
   /** Messages of the error parts. */
   errors: string[];
@@ -28,9 +28,9 @@ export type Reply = {
 };
 
 type WithProviderData = { providerOptions?: ProviderData };
-/** `ended`: the part's end was seen. */
+/** `ended` is true if the end of the part arrived. */
 export type ReplyText = { type: 'text' | 'reasoning'; text: string; ended: boolean } & WithProviderData;
-/** `callId` is unique in the conversation; `input` is the text as it came. */
+/** `callId` is unique in the conversation; `input` is the raw text. */
 export type ReplyCall = {
   type: 'tool-call';
   callId: string;
@@ -38,7 +38,7 @@ export type ReplyCall = {
   input: string;
   providerExecuted: boolean;
 } & WithProviderData;
-/** The result of a tool that the provider executed. */
+/** The result of a provider-executed tool. */
 export type ReplyResult = {
   type: 'tool-result';
   callId: string;
@@ -49,7 +49,7 @@ export type ReplyResult = {
 export type ReplySource = { type: 'source'; source: Json };
 export type ReplyPart = ReplyText | ReplyCall | ReplyResult | ReplySource | FilePart | ReasoningFilePart | CustomPart;
 
-/** Tokens of one request; 0 where the provider did not say. `input` includes what was read from a cache. */
+/** Tokens used by one request; 0 where the provider reported none. `input` includes tokens read from a cache. */
 export type Usage = {
   input: number;
   output: number;
@@ -62,7 +62,10 @@ export const noUsage: Usage = { input: 0, output: 0, reasoning: 0, cacheRead: 0,
 
 const knownFinishReasons: readonly string[] = ['stop', 'length', 'content-filter', 'tool-calls'];
 
-/** Complete (C-5): finished for a known reason, without an error part, and every tool input that started has its call. */
+/**
+ * Returns true if the reply is complete (C-5): it has a known finish reason, no error part, and a call for every tool
+ * input that started.
+ */
 export function isComplete(reply: Reply): boolean {
   return (
     reply.finishReason !== null &&
@@ -72,7 +75,7 @@ export function isComplete(reply: Reply): boolean {
   );
 }
 
-/** Cut off by the output limit. */
+/** Returns true if the output limit cut the reply off. */
 export function isTruncated(reply: Reply): boolean {
   return reply.finishReason?.unified === 'length';
 }
@@ -89,18 +92,18 @@ export function replyReasoning(reply: Reply): string {
   return reply.content.flatMap((part) => (part.type === 'reasoning' ? [part.text] : [])).join('');
 }
 
-/** The results of the tools that the provider executed, by call id. */
+/** Returns the results of provider-executed tools by call id. */
 export function providerResults(reply: Reply): Map<string, ReplyResult> {
   return new Map(reply.content.flatMap((part) => (part.type === 'tool-result' ? [[part.callId, part] as const] : [])));
 }
 
-/** Parts that are sent back beside others, never alone: some providers refuse that, others drop them. */
+/** Parts that are never sent back alone: some providers reject such a message, others drop the parts. */
 export const companions: readonly AssistantPart['type'][] = ['reasoning', 'reasoning-file', 'custom'];
 
 /**
- * The message that a reply leaves in the conversation, or null (C-2, C-6). Sources, unfinished parts of an incomplete
- * reply, reasoning alone, calls of the provider's own tools without a result and results without their call are left out;
- * of an incomplete reply without a call nothing stays.
+ * Returns the message that a reply adds to the conversation, or null (C-2, C-6). It omits sources, unfinished parts of
+ * an incomplete reply, reasoning on its own, provider-executed calls without a result, and results without a call.
+ * An incomplete reply without a call adds nothing.
  */
 export function assistantMessage(reply: Reply): AssistantMessage | null {
   const complete = isComplete(reply);

@@ -1,7 +1,7 @@
 import type { Json } from './json.ts';
 import type { Slug } from './slugs.ts';
 
-/** Where a session's report came from (F-5). Machines know the first two; the entry point alone makes the third. */
+/** The source of a session's report (F-5). Machines use the first two; only the entry point uses `synthetic`. */
 export type ReportSource = 'tool_call' | 'text_fallback' | 'synthetic';
 
 export type ReportSlug = Extract<
@@ -9,5 +9,5 @@ export type ReportSlug = Extract<
   'final_report_missing' | 'final_report_invalid_format' | 'final_report_schema_fail'
 >;
 
-/** What a format's validator says of a report (F-1, F-2). `content` is the report as the format defines it. */
+/** A format validator's verdict on a report (F-1, F-2). `content` has the shape that the format defines. */
 export type ReportVerdict = { valid: true; content: Json } | { valid: false; slug: ReportSlug; reasons: string };

@@ -1,53 +1,282 @@
-/** The typed names of everything that can go wrong (S-1): one closed union, in one file; none means two things. */
-export const slugs = [
-  // What a model did wrong in its reply.
-  'empty_response', // neither text nor reasoning, file or tool call
-  'reasoning_only', // reasoning and nothing else
-  'text_only', // text without a tool call
-  'no_tools', // other content (files, sources) without text or a tool call
-  'progress_only', // tool calls, all of them progress reports
-  'response_truncated', // cut off by the output limit
-  'content_filtered', // the provider withheld the reply
-  // Why a tool call was not executed, or did not succeed.
-  'unknown_tool',
-  'malformed_tool_call', // the input is not a JSON object
-  'invalid_tool_input', // the input breaks the tool's schema
-  'tool_not_permitted', // on the last turn, by a denied approval, or by a policy
-  'tool_limit', // more calls than a turn may bring
-  'tool_exec_failed',
-  'tool_timeout',
-  'approval_timeout', // nobody decided about the call in time
-  // What was wrong with a final report.
-  'final_report_missing',
-  'final_report_invalid_format',
-  'final_report_schema_fail',
-  'final_report_repeated', // a second report beside an accepted one
-  // What a provider or the way to it did.
-  'provider_error',
-  'provider_timeout',
-  'provider_auth',
-  'provider_quota',
-  'invalid_request',
-  'rate_limited',
-  'network_error',
-  'stream_interrupted',
-  // Why a session ended, or had to.
-  'no_targets',
-  'retries_exhausted',
-  'max_turns_exhausted',
-  'budget_exhausted',
-  'context_guard',
-  'depth_exceeded',
-  'stopped',
-  'aborted',
-  'interrupted', // begun, and its outcome is unknown
-  'tools_unavailable',
-  'internal_error',
-] as const;
+/**
+ * The one table of slugs (S-1): the typed name of every reason for a failure, each with one meaning. To add a slug, add a
+ * row and a test that reaches it. The notice (N-4), the synthetic report (F-5), the log and docs/slugs.md read this table.
+ */
+type Row = {
+  /** For the documentation. */
+  means: string;
+  /** What the model reads in a notice: what happened, and what to do now. If the model was not at fault, it says so (N-1). */
+  happened: string;
+  todo: string;
+  /** `todo` for an agent that finishes by text and so has no tool to deliver its report with. */
+  todoByText?: string;
+  /** What a person reads in a report. */
+  person: string;
+  /** What a person can do about it. */
+  advice?: string;
+};
 
-export type Slug = (typeof slugs)[number];
+const rows = {
+  // Problems with a model's reply.
+  empty_response: {
+    means: 'The reply held no text, reasoning, file or tool call.',
+    happened: 'your last reply was empty',
+    todo: 'Reply with a tool call, or with the final report.',
+    todoByText: 'Reply with a tool call, or with your answer as text.',
+    person: 'the model replied with nothing',
+  },
+  reasoning_only: {
+    means: 'The reply held reasoning and nothing else.',
+    happened: 'your last reply held reasoning and nothing else',
+    todo: 'After reasoning, make a tool call or give the final report in the same reply.',
+    todoByText: 'After reasoning, make a tool call or give your answer as text in the same reply.',
+    person: 'the model replied with reasoning and nothing else',
+  },
+  text_only: {
+    means: 'The reply was text without a tool call, where text is not the report.',
+    happened: 'your last reply was text without a tool call; text alone is not delivered to anybody',
+    todo: 'Make a tool call to go on, or deliver your result through the final report.',
+    person: 'the model replied with text and no tool call',
+  },
+  no_tools: {
+    means: 'The reply held files or sources, but no text and no tool call.',
+    happened: 'your last reply held neither text nor a tool call',
+    todo: 'Make a tool call to go on, or deliver your result through the final report.',
+    todoByText: 'Make a tool call to go on, or reply with your answer as text.',
+    person: 'the model replied with neither text nor a tool call',
+  },
+  progress_only: {
+    means: 'All tool calls of the reply were progress reports.',
+    happened: 'your last reply only reported progress, which does not count as a step',
+    todo: 'Call a tool that does the work, or give the final report.',
+    todoByText: 'Call a tool that does the work, or reply with your answer as text.',
+    person: 'the model reported progress and did nothing',
+  },
+  response_truncated: {
+    means: 'The output limit cut the reply off.',
+    happened: 'your last reply was cut off by the output limit before it was whole',
+    todo: 'Reply more briefly: fewer words, smaller inputs, one tool call at a time.',
+    person: 'the reply was cut off by the output limit',
+  },
+  content_filtered: {
+    means: 'A content filter withheld the reply.',
+    happened: 'your last reply was withheld by a content filter',
+    todo: 'Go on in another way that avoids the filtered content.',
+    person: 'a content filter withheld the reply',
+  },
+  // Reasons why a tool call was not executed, or failed.
+  unknown_tool: {
+    means: 'The call names a tool that does not exist.',
+    happened: 'you called a tool that does not exist',
+    todo: 'Use only the tools offered, with their exact names; the answer to your call lists them.',
+    person: 'the model called a tool that does not exist',
+  },
+  malformed_tool_call: {
+    means: 'The input of the call is not a JSON object.',
+    happened: 'the input of your tool call was not a JSON object, so it was not executed',
+    todo: 'Send the call again with one complete, valid JSON object as its input.',
+    person: 'the input of a tool call was not a JSON object',
+  },
+  invalid_tool_input: {
+    means: "The input of the call breaks the tool's schema.",
+    happened: "the input of your tool call did not satisfy the tool's schema, so it was not executed",
+    todo: 'Read the reasons in the answer to your call, correct the input and call the tool again.',
+    person: "the input of a tool call did not satisfy the tool's schema",
+  },
+  tool_not_permitted: {
+    means: 'The call is not permitted: on the last turn, by a denied approval, or by a policy.',
+    happened: 'you called a tool that is not permitted now',
+    todo: 'Do not call it again; use what is permitted, or give the final report.',
+    todoByText: 'Do not call it again; use what is permitted, or reply with your answer as text.',
+    person: 'the model called a tool that was not permitted',
+  },
+  tool_limit: {
+    means: 'The reply brought more calls than `limits.maxToolCallsPerTurn`.',
+    happened: 'you made more tool calls than a turn may hold; those beyond the limit were not executed',
+    todo: 'Make fewer calls in one reply.',
+    person: 'the model made more tool calls than a turn may hold',
+  },
+  tool_exec_failed: {
+    means: 'The tool was invoked and failed.',
+    happened: 'a tool you called failed',
+    todo: 'Read the error in its answer; correct your input or go another way.',
+    person: 'a tool failed',
+  },
+  tool_timeout: {
+    means: 'The tool was invoked and did not finish in time.',
+    happened: 'a tool you called did not finish in time',
+    todo: 'Ask it for less, or go another way.',
+    person: 'a tool did not finish in time',
+  },
+  approval_timeout: {
+    means: 'The call was not approved in time.',
+    happened: 'nobody approved your tool call in time, so it was not executed',
+    todo: 'Go on without it.',
+    person: 'a tool call was not approved in time',
+  },
+  // Problems with a final report.
+  final_report_missing: {
+    means: 'The final report was empty.',
+    happened: 'your final report was empty',
+    todo: 'Give the final report again, with your complete result in it.',
+    todoByText: 'Reply with your complete answer as text.',
+    person: 'the final report was empty',
+  },
+  final_report_invalid_format: {
+    means: 'The final report did not have the required format.',
+    happened: 'your final report did not have the required format',
+    todo: 'Read the reasons, and give the final report again in the required format.',
+    todoByText: 'Read the reasons, and reply again in the required format.',
+    person: 'the final report did not have the required format',
+  },
+  final_report_schema_fail: {
+    means: 'The final report did not satisfy its schema.',
+    happened: 'your final report did not satisfy the required schema',
+    todo: 'Read the reasons, and give the final report again so that it satisfies the schema.',
+    todoByText: 'Read the reasons, and reply again so that it satisfies the schema.',
+    person: 'the final report did not satisfy its schema',
+  },
+  final_report_repeated: {
+    means: 'A report was already accepted; this one was ignored.',
+    happened: 'you gave more than one final report; the first valid one counts',
+    todo: 'Give the final report once.',
+    person: 'the model gave more than one final report',
+  },
+  // Failures of a provider, or of the way to it.
+  provider_error: {
+    means: 'The provider failed.',
+    happened: 'your reply did not arrive, because the provider failed; this was not your fault',
+    todo: 'Reply again.',
+    person: 'the provider failed',
+    advice: 'The provider failed: try again later, or add another model to the agent.',
+  },
+  provider_timeout: {
+    means: 'The reply did not arrive in time.',
+    happened: 'your reply did not arrive in time; this was not your fault',
+    todo: 'Reply again, as briefly as the task allows.',
+    person: 'the reply did not come in time',
+    advice: 'The provider answered too slowly: allow more time, or try another model.',
+  },
+  provider_auth: {
+    means: 'The provider refused the credentials.',
+    happened: 'your reply did not arrive, because the provider refused the credentials; this was not your fault',
+    todo: 'Reply again.',
+    person: 'the provider refused the credentials',
+    advice: "Check that the provider's API key is set in the environment, is valid, and may use the model.",
+  },
+  provider_quota: {
+    means: "The provider's quota is used up.",
+    happened: "your reply did not arrive, because the provider's quota is used up; this was not your fault",
+    todo: 'Reply again.',
+    person: "the provider's quota is used up",
+    advice: "Check the provider's plan and billing, or add another model to the agent.",
+  },
+  invalid_request: {
+    means: 'The provider refused the request as invalid.',
+    happened: 'your reply did not arrive, because the provider refused the request; this was not your fault',
+    todo: 'Reply again.',
+    person: 'the provider refused the request',
+    advice: 'Check the name of the model and the settings; the provider refused the request as it was.',
+  },
+  rate_limited: {
+    means: 'The provider limits the rate of requests.',
+    happened: 'your reply did not arrive, because the provider limits the rate of requests; this was not your fault',
+    todo: 'Reply again.',
+    person: 'the provider limits the rate of requests',
+    advice: 'The provider limits the rate: try again later, or add another model to the agent.',
+  },
+  network_error: {
+    means: 'The connection to the provider failed.',
+    happened: 'your reply did not arrive, because the connection failed; this was not your fault',
+    todo: 'Reply again.',
+    person: 'the connection to the provider failed',
+    advice: 'Check that the provider can be reached: the address, the network, and that the server is running.',
+  },
+  stream_interrupted: {
+    means: 'The stream broke off before the reply was complete.',
+    happened: 'your reply did not arrive whole, because the stream broke off; none of its calls was executed',
+    todo: 'Reply again, with the tool calls that you still want.',
+    person: 'the stream of the reply broke off',
+  },
+  // Reasons why a session ended, or had to end soon.
+  no_targets: {
+    means: 'No usable target is left.',
+    happened: 'no model is left that could be asked',
+    todo: 'Check the credentials, the quota and the names of the models.',
+    person: 'no usable model is left',
+  },
+  retries_exhausted: {
+    means: 'Every attempt of a turn failed.',
+    happened: 'every attempt of a turn failed',
+    todo: 'Look at the reasons of the attempts; another model or a clearer task may help.',
+    person: 'every attempt of a turn failed',
+  },
+  max_turns_exhausted: {
+    means: 'The last turn ended without an accepted report.',
+    happened: 'the last turn ended without an accepted report',
+    todo: 'Allow more turns, or ask for less.',
+    person: 'the last turn ended without an accepted report',
+  },
+  budget_exhausted: {
+    means: 'A budget of the session is spent.',
+    happened: "the session's budget is spent",
+    todo: 'Work with what you have now.',
+    person: "the session's budget is spent",
+  },
+  context_guard: {
+    means: 'The conversation fills the context window.',
+    happened: 'the conversation fills the context window',
+    todo: 'Work with what you have now.',
+    person: 'the conversation fills the context window',
+  },
+  depth_exceeded: {
+    means: 'Sub-agents would nest deeper than `limits.maxDepth`.',
+    happened: 'agents may not call each other any deeper',
+    todo: 'Do this part yourself, or go on without it.',
+    person: 'agents may not call each other any deeper',
+  },
+  stopped: {
+    means: 'The session was stopped.',
+    happened: 'the session is being stopped',
+    todo: 'Work with what you have now.',
+    person: 'the session was stopped',
+  },
+  aborted: {
+    means: 'The session was aborted.',
+    happened: 'the session was aborted',
+    todo: 'Start it again if the result is still wanted.',
+    person: 'the session was aborted',
+  },
+  interrupted: {
+    means: 'Something that had begun was interrupted; its outcome is unknown.',
+    happened: 'what you had begun was interrupted, and its outcome is unknown',
+    todo: 'Look at how things stand before you repeat it.',
+    person: 'something that had begun was interrupted',
+  },
+  tools_unavailable: {
+    means: 'The tools could not be opened.',
+    happened: 'the tools could not be opened',
+    todo: 'Check that the tool servers can be started and reached.',
+    person: 'the tools could not be opened',
+    advice: 'Check that the tool servers can be started and reached.',
+  },
+  internal_error: {
+    means: 'A defect of Pawl, or of code it was given.',
+    happened: 'your reply could not be processed, because of an internal error; this was not your fault',
+    todo: 'Reply again.',
+    person: 'there was an internal error',
+    advice: 'This is a defect: the log holds the details.',
+  },
+} satisfies Record<string, Row>;
 
-/** The slugs of `lists` in order of first appearance, each once. */
+export type Slug = keyof typeof rows;
+
+export const slugTable: Readonly<Record<Slug, Row>> = rows;
+
+/** Every slug, in the order of the table. */
+export const slugs = Object.keys(rows).filter((name): name is Slug => name in rows);
+
+/** Returns the distinct slugs of `lists`, in order of first appearance. */
 export function unionOfSlugs(...lists: readonly (readonly Slug[])[]): Slug[] {
   return [...new Set(lists.flat())];
 }

@@ -1,18 +1,18 @@
 import { backoffMs, longestWaitMs } from './backoff.ts';
 import type { Fault } from './faults.ts';
 
-/** What the session knows of one target: a provider and model, tried in the order given (P-2, P-3). */
+/** A session's state for one target, a provider and model. Targets are tried in the given order (P-2, P-3). */
 export type TargetState = {
   name: string;
-  /** `out`: taken out for the rest of the session. */
+  /** `out`: excluded for the rest of the session. */
   status: 'living' | 'out';
-  /** Epoch ms before which no request goes to it; 0 when it is free. */
+  /** The target gets no request before this time (epoch ms); 0 when it is free. */
   limitedUntil: number;
   /** Consecutive faults that call for backoff. */
   faults: number;
 };
 
-/** Where the next request goes: at once, after a wait, or nowhere. `target` is an index; `dueAt` epoch ms. */
+/** The next request's target, free or after a wait, if there is one. `target` is an index; `dueAt` is epoch ms. */
 export type TargetChoice =
   | { kind: 'free'; target: number }
   | { kind: 'wait'; target: number; dueAt: number }
@@ -24,8 +24,9 @@ export function freshTargets(names: readonly string[]): TargetState[] {
 }
 
 /**
- * The first living target from `from` on, wrapping round, that is free at `at` (P-2). With all of them limited: the
- * earliest to be free, the first in order on a tie (P-3); `beyond` when even that is more than 60 s away.
+ * Returns the first living target that is free at `at`, starting from `from` and wrapping around (P-2). If all are
+ * limited, it returns the one that is free earliest, the first in order on a tie (P-3). `beyond` means that even that
+ * one is more than 60 s away.
  */
 export function chooseTarget(targets: readonly TargetState[], from: number, at: number): TargetChoice {
   let earliest: { target: number; dueAt: number } | null = null;
@@ -41,14 +42,15 @@ export function chooseTarget(targets: readonly TargetState[], from: number, at: 
   return { kind: 'wait', ...earliest };
 }
 
-/** The targets after a reply of `target` that came through: its count of faults starts anew. */
+/** Returns the targets after `target` replied, which resets its fault count. */
 export function afterReply(targets: readonly TargetState[], target: number): TargetState[] {
   return replaced(targets, target, (state) => ({ ...state, limitedUntil: 0, faults: 0 }));
 }
 
 /**
- * The targets after a fault (P-2, P-3): `auth`, `quota` and `invalid_request` take the target out for the session;
- * the faults that pass limit it, for as long as the provider asked or by backoff; a content filter does neither.
+ * Returns the targets after a fault (P-2, P-3). `auth`, `quota` and `invalid_request` exclude the target for the
+ * session. Transient faults limit it for the time that the provider asked for, or by backoff. A content filter does
+ * neither.
  */
 export function afterFault(
   targets: readonly TargetState[],

@@ -1,16 +1,16 @@
 import type { JsonObject } from './json.ts';
 
-/** What the text of a tool call's input holds. */
+/** The parsed text of a tool call's input. */
 export type ParsedInput =
   | { state: 'object'; value: JsonObject }
-  /** Nothing, which stands for `{}`. */
+  /** Blank text, which counts as `{}`. */
   | { state: 'empty'; value: JsonObject }
   | { state: 'malformed'; reason: string };
 
-/** Deeper inputs cannot be written down again by everything that has to. */
+/** Some code that serializes inputs fails on deeper ones. */
 const deepest = 500;
 
-/** Reads a tool call's input (C-5): one whole JSON object or nothing; never guessed, repaired or completed. */
+/** Parses a tool call's input (C-5): one whole JSON object, or blank. It never guesses, repairs or completes. */
 export function parseToolInput(text: string): ParsedInput {
   if (text.trim() === '') return { state: 'empty', value: {} };
   let value: unknown;
@@ -53,7 +53,7 @@ function depthOf(json: string): number {
   return most;
 }
 
-/** How an input is kept in the history, so that every provider accepts the conversation (C-2). */
+/** Returns the input as kept in the history, in a form that every provider accepts (C-2). */
 export function historyInput(text: string): JsonObject {
   const parsed = parseToolInput(text);
   return parsed.state === 'malformed' ? { malformed_input: text } : parsed.value;

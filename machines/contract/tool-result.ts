@@ -1,11 +1,22 @@
 import type { Json } from './json.ts';
 
 /**
- * The one shape of every tool's outcome (C-3). A failure has `value: null` unless the tool itself supplied a
- * structured error. `message` is for people and models; programs look at `success`.
+ * The result of any tool (C-3). A failure has `value: null` unless the tool itself supplied a structured error.
+ * `message` is for people and models; programs check `success`.
  */
 export type ToolResult<T extends Json = Json> = { success: boolean; value: T | null; message: string };
 
 export function failure(message: string, value: Json = null): ToolResult {
   return { success: false, value, message };
+}
+
+/** The message of a success whose tool gave none. */
+export const plainSuccess = 'The tool succeeded.';
+
+/** The whole text of a result, as a model reads it: the message where it adds something, then the value. */
+export function resultText({ success, value, message }: ToolResult): string {
+  if (value === null) return message;
+  const text = typeof value === 'string' && success ? value : JSON.stringify(value);
+  const heading = success && (message === plainSuccess || message === '') ? '' : `${message}\n`;
+  return `${heading}${text}`;
 }

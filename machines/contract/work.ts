@@ -1,6 +1,6 @@
 import type { Slug } from './slugs.ts';
 
-/** The nouns of a workflow run that cross the door: work items, verdicts, incidents, and the effects of a run (W-1 to W-4). */
+/** Types shared by a workflow run and its host: work items, verdicts, incidents and effects (W-1 to W-4). */
 
 export const itemKinds = ['bug', 'feature', 'human-action'] as const;
 export type ItemKind = (typeof itemKinds)[number];
@@ -9,7 +9,7 @@ export type ItemKind = (typeof itemKinds)[number];
 export const priorities = ['P0', 'P1', 'P2', 'P3'] as const;
 export type Priority = (typeof priorities)[number];
 
-/** A work item as the queue knows it. */
+/** A work item in the queue. */
 export type ItemRef = {
   /** Such as `BUG-007`. */
   id: string;
@@ -17,28 +17,28 @@ export type ItemRef = {
   title: string;
   priority: Priority;
   component: string | null;
-  /** ISO 8601; null where the item does not say. */
+  /** ISO 8601; null if the item has no date. */
   createdAt: string | null;
-  /** It waits for something: another item, or a person. */
+  /** True if it waits for another item or a person. */
   blocked: boolean;
-  /** Below the backlog, such as `bugs/BUG-007-short-slug`. */
+  /** Path within the backlog, such as `bugs/BUG-007-short-slug`. */
   folder: string;
 };
 
-/** A STOP in a `comments.md`, and what was asked for with it. */
+/** A STOP marker in a `comments.md`, with its request. */
 export type StopMarker = {
-  /** The file, below the backlog. */
+  /** Path of the file within the backlog. */
   file: string;
-  /** Whose comments they are; null for the run's own. */
+  /** Id of the item with the comments; null for the run's own. */
   item: string | null;
-  /** Empty: to stop is all that was asked. */
+  /** Empty if the marker only asks to stop. */
   request: string;
   component: string | null;
 };
 
 export type WorkPhase = 'processing' | 'testing';
 
-/** Of a run, in the order in which an item and then the ending go through them. */
+/** The phases of a run, in order: those of an item, then those of the ending. */
 export const phases = [
   'restoring',
   'scanning',
@@ -52,28 +52,28 @@ export const phases = [
 ] as const;
 export type Phase = (typeof phases)[number];
 
-/** How an agent's work on an item ended. */
+/** The outcome of an agent's work on an item. */
 export type WorkOutcome = {
   /**
-   * `blocked`: a person has to do something first. `unavailable`: the agent could not be invoked. `critical`: the file system
-   * or git failed. `aborted`: somebody ended the run.
+   * `blocked`: a person has to act first. `unavailable`: the agent could not be invoked. `critical`: the file system
+   * or git failed. `aborted`: the run was aborted.
    */
   verdict: 'succeeded' | 'failed' | 'blocked' | 'unavailable' | 'critical' | 'aborted';
-  /** The name of the agent. */
+  /** The agent's name. */
   agent: string;
-  /** Why it did not succeed, the deciding reason first. */
+  /** Why it did not succeed, the decisive reason first. */
   slugs: Slug[];
-  /** What it said, or the error. */
+  /** The agent's message, or the error. */
   message: string;
-  /** LLM requests that it took. */
+  /** LLM requests sent. */
   requests: number;
-  /** Of an agent that is unavailable: where it was looked for. */
+  /** The places searched for an unavailable agent. */
   lookedFor: string[];
-  /** The STOP markers after the work. */
+  /** STOP markers found after the work. */
   stops: StopMarker[];
 };
 
-/** An item that failed, and how. */
+/** A failed item, with the reason. */
 export type ItemFailure = {
   id: string;
   folder: string;
@@ -84,20 +84,20 @@ export type ItemFailure = {
   requests: number;
 };
 
-/** What must not be lost, and so becomes a work item (W-2). */
+/** An event that must not be lost, so it becomes a work item (W-2). */
 export type Incident =
   | { kind: 'consecutive_failures'; failures: ItemFailure[] }
   | { kind: 'stop'; stop: StopMarker }
   | { kind: 'critical_error'; phase: Phase; item: string | null; message: string }
   | { kind: 'agent_unavailable'; agent: string; item: string; tries: number; lookedFor: string[]; message: string }
-  /** The run's process died, and the next one found it. It alone does not end the run that goes on. */
+  /** The run's process died, and the next one resumed the run. Only this kind does not end the run. */
   | { kind: 'crash'; phase: Phase; item: string | null };
 
 export type ItemType = 'bug' | 'feature' | 'human_action';
 
 export type Evidence = { type: 'file' | 'log' | 'output' | 'link'; location: string; description: string };
 
-/** A work item to be: what an incident is written down as. */
+/** The content of a work item that is to be created. */
 export type WorkItemDraft = {
   item_type: ItemType;
   title: string;
@@ -108,23 +108,23 @@ export type WorkItemDraft = {
   metadata: Record<string, string | string[]>;
 };
 
-/** An item that the run has created, or that was there and got the new evidence. */
+/** An item that the run created, or an existing one that received new evidence. */
 export type CreatedItem = { id: string; title: string; folder: string; isNew: boolean; why: string };
 
-/** What the state file holds (W-4), by the names that it has there. */
+/** The contents of the state file (W-4), with the file's key names. */
 export type RunState = {
-  /** The folder of the run below `agent_runs`. */
+  /** The run's folder in `agent_runs`. */
   run: string;
   current_phase: Phase | 'completed' | 'exitedEarly';
   current_item: string | null;
   iteration_count: number;
-  /** In a row. */
+  /** Consecutive failures. */
   failure_count: number;
   /** Ids, oldest first. */
   last_failures: string[];
   early_exit_triggered: boolean;
   early_exit_reason: string | null;
-  /** Beside what is asked for: what a run that died is continued from. */
+  /** Not required by W-4: these fields resume a run that died. */
   succeeded: string[];
   set_aside: string[];
   tried: string[];
@@ -133,26 +133,26 @@ export type RunState = {
   created: CreatedItem[];
 };
 
-/** Every request of a run carries the state, which is on the disk before the effect begins (W-4). */
+/** The base of a run's requests: the state, which is on disk before the effect begins (W-4). */
 export type Step = { state: RunState };
 export type ItemStep = Step & { item: ItemRef };
 
-/** What was done, or why it could not be: the file system or git failed. */
+/** The items created, or the file system or git error. */
 export type FilingOutcome = { ok: true; created: CreatedItem[] } | { ok: false; message: string };
-/** What was done, and what of it failed; what failed is in the problems, and so not lost (W-3). */
+/** The items created, and the problems, which hold anything that failed so that it is not lost (W-3). */
 export type EndingOutcome = { created: CreatedItem[]; problems: string[] };
 
 export type RestoreOutcome =
   | { kind: 'fresh' }
-  /** A run's process died. `item`: the one that it was on, as it is in the backlog now. */
-  /** `problem`: why an item that was being put away could not be put away to the end. */
+  /** A run's process died. `item` is the item in progress, as it is now in the backlog. */
+  /** `problem` is the reason why an interrupted archiving could not be completed. */
   | { kind: 'crashed'; state: RunState; item: ItemRef | null; problem: string | null }
-  /** The state file is corrupt, and kept aside. */
+  /** The state file is corrupt and was renamed. */
   | { kind: 'corrupt'; message: string }
   | { kind: 'critical'; message: string };
 
 export type ScanOutcome =
-  /** All open items, in the order in which they are to be taken; and those that were created since the run began. */
+  /** `items`: all open items, in processing order. `appeared`: items created since the run began. */
   { ok: true; items: ItemRef[]; stops: StopMarker[]; appeared: CreatedItem[] } | { ok: false; message: string };
 
 export type WorkflowEffectKinds = {
@@ -162,17 +162,17 @@ export type WorkflowEffectKinds = {
   scan: { request: Step; outcome: ScanOutcome };
   /** Have an agent work on an item. Key `item-1/processing/try-1`. */
   work: { request: ItemStep & { phase: WorkPhase }; outcome: WorkOutcome };
-  /** Put an item that is done away. Key `item-1/archive`. */
+  /** Archive a finished item. Key `item-1/archive`. */
   archive: { request: ItemStep; outcome: FilingOutcome };
-  /** Write down what a person has to do, and mark the item. Key `item-1/set-aside`. */
+  /** Record what a person has to do, and mark the item. Key `item-1/set-aside`. */
   setAside: { request: ItemStep & { needs: string; draft: WorkItemDraft }; outcome: FilingOutcome };
-  /** Make work items of incidents. Key `capture-1`. */
+  /** Turn incidents into work items. Key `capture-1`. */
   capture: {
     request: Step & { captures: { incident: Incident; draft: WorkItemDraft; fingerprint: string }[] };
     outcome: EndingOutcome;
   };
-  /** The retrospective. Key `review`. */
+  /** Write the retrospective. Key `review`. */
   review: { request: Step; outcome: EndingOutcome };
-  /** The report. Key `summarise`. */
+  /** Write the report. Key `summarise`. */
   summarise: { request: Step & { problems: string[] }; outcome: EndingOutcome };
 };

@@ -1,17 +1,19 @@
 /**
- * The session machine: one run of an agent on one prompt, turn after turn, until a report was accepted or the bound is
- * reached (B-1 to B-5). It owns the turn number, `maxTurns` and failing exactly once. Rules: session.rules.ts. Started by
- * `startSession`.
+ * The session machine: one run of an agent on one prompt, turn after turn, until a report is accepted or the bound is
+ * reached (B-1 to B-5). It owns the turn number, `maxTurns` and the session's single failure. Rules:
+ * session.rules.ts. `startSession` starts it.
  */
 import { assign, emit, enqueueActions, not, setup, stopChild } from 'xstate';
-import type { Delivered, PrepareOutcome, SessionCommand, StopBelow } from '../contract/effects.ts';
+import type { Delivered, SessionCommand, TurnStop } from '../contract/effects.ts';
 import type { Fact } from '../contract/events.ts';
 import { leaves } from '../contract/leaf.ts';
-import type { Slug } from '../contract/slugs.ts';
+import type { CollapseRequest } from '../contract/limits.ts';
+import { record } from '../contract/record.ts';
 import { turnMachine } from '../turn/turn.machine.ts';
 import type { TurnOutput } from '../turn/turn.types.ts';
 import {
   aborted,
+  aborting,
   afterPreparing,
   afterTurn,
   budgetMeasures,
@@ -24,18 +26,18 @@ import {
   freshSession,
   isLastTurn,
   outOfTurns,
+  stopping,
   turnInput,
   turnsRemain,
   unprepared,
 } from './session.rules.ts';
-import type {
-  CollapseCause,
-  CollapseRequest,
-  Ending,
-  SessionContext,
-  SessionInput,
-  SessionOutput,
-} from './session.types.ts';
+import type { Ending, SessionContext, SessionInput, SessionOutput } from './session.types.ts';
+
+/** What the arrows pass on. */
+const ofOutput = <Output>({ event }: { event: { output: Output } }) => ({ output: event.output });
+const ofDelivery = <D>({ event }: { event: { output: D } }) => ({ delivered: event.output });
+const ofDefect = ({ event }: { event: { error: unknown } }) => ({ error: event.error });
+const ofReason = ({ event }: { event: { reason: string } }) => ({ reason: event.reason });
 
 const collapseForStop = { type: 'collapse', params: { reason: 'stop_requested', slugs: ['stopped'] } } as const;
 const collapseForBudget = { type: 'collapse', params: { reason: 'budget', slugs: ['budget_exhausted'] } } as const;
@@ -66,35 +68,19 @@ export const sessionMachine = setup({
       if (budget.deadlineAt === null) return;
       enqueue.spawnChild('wait', {
         id: 'deadline',
-        input: { key: 'deadline', request: { dueAt: budget.deadlineAt } },
+        input: { key: 'deadline', request: { dueAt: budget.deadlineAt, kind: 'deadline' } },
       });
     }),
     unwatchDeadline: stopChild('deadline'),
     announceSteering: emit((_, { text }: { text: string }) => ({ type: 'session.steered', text })),
-    noteSize: assign((_, { delivered }: { delivered: Delivered<'prepare'> }) => afterPreparing(delivered)),
-    noteStop: enqueueActions(({ enqueue }) => {
-      enqueue.assign({ stopRequested: true });
-      enqueue.emit({ type: 'session.stopping' });
-    }),
-    noteAbort: enqueueActions(({ enqueue }, { reason }: { reason: string }) => {
-      enqueue.assign({ abortReason: reason });
-      enqueue.emit({ type: 'session.aborting', reason });
-    }),
-    collapse: enqueueActions(({ context, enqueue }, request: CollapseCause) => {
-      const { change, facts } = collapse(context, request);
-      enqueue.assign(change);
-      for (const fact of facts) enqueue.emit(fact);
-    }),
-    guardContext: enqueueActions(({ context, enqueue }) => {
-      const { change, facts } = contextMeasures(context);
-      enqueue.assign(change);
-      for (const fact of facts) enqueue.emit(fact);
-    }),
-    guardBudget: enqueueActions(({ context, enqueue }) => {
-      const { change, facts } = budgetMeasures(context);
-      enqueue.assign(change);
-      for (const fact of facts) enqueue.emit(fact);
-    }),
+    takePreparation: record((_: SessionContext, { delivered }: { delivered: Delivered<'prepare'> }) =>
+      afterPreparing(delivered),
+    ),
+    noteStop: record(stopping),
+    noteAbort: record(aborting),
+    collapse: record(collapse),
+    guardContext: record(contextMeasures),
+    guardBudget: record(budgetMeasures),
     beginTurn: assign(({ context }) => ({ turn: context.turn + 1 })),
     announceTurn: emit(({ context }) => ({
       type: 'turn.started',
@@ -102,13 +88,15 @@ export const sessionMachine = setup({
       isLastTurn: isLastTurn(context),
     })),
     takeTurn: assign(({ context }, { output }: { output: TurnOutput }) => afterTurn(context, output)),
-    stopTurn: enqueueActions(({ enqueue }, { slug, at }: Omit<StopBelow, 'type'>) =>
-      enqueue.sendTo('turn', { type: 'session.stop', slug, at }),
+    stopTurn: enqueueActions(({ enqueue }, { slug, at }: Omit<TurnStop, 'type'>) =>
+      enqueue.sendTo('turn', { type: 'turn.stop', slug, at }),
     ),
     abortTurn: enqueueActions(({ enqueue }) => enqueue.sendTo('turn', { type: 'session.abort' })),
     succeed: assign({ ending: { status: 'succeeded' } }),
-    fail: assign((_, { slug, detail }: { slug: Slug; detail: string | null }) => ({ ending: failed(slug, detail) })),
-    failUnprepared: assign((_, { outcome }: { outcome: PrepareOutcome }) => ({ ending: unprepared(outcome) })),
+    failByDefect: assign((_, { error }: { error: unknown }) => ({ ending: failed('internal_error', String(error)) })),
+    failUnprepared: assign((_, { delivered }: { delivered: Delivered<'prepare'> }) => ({
+      ending: unprepared(delivered.outcome),
+    })),
     failOutOfTurns: assign(({ context }) => ({ ending: outOfTurns(context) })),
     failExhausted: assign(({ context }, { output }: { output: TurnOutput }) => ({
       ending: { status: 'failed' as const, failure: failureOf(context, output) },
@@ -121,7 +109,7 @@ export const sessionMachine = setup({
     budgetRemains: ({ context }) => budgetRemains(context),
     stopRequested: ({ context }) => context.stopRequested,
     abortRequested: ({ context }) => context.abortReason !== null,
-    isOpen: (_, { ok }: { ok: boolean }) => ok,
+    isPrepared: (_, { delivered }: { delivered: Delivered<'prepare'> }) => delivered.outcome.ok,
     turnWas: (_, { output, status }: { output: TurnOutput; status: TurnOutput['status'] }) => output.status === status,
     endedAs: ({ context }, { status }: { status: Ending['status'] }) => context.ending?.status === status,
   },
@@ -136,7 +124,7 @@ export const sessionMachine = setup({
   initial: 'running',
   states: {
     running: {
-      description: 'The session is at work.',
+      description: 'The session is running.',
       meta: { rules: ['B-2', 'B-4', 'D-2'] },
       initial: 'preparing',
       entry: 'watchDeadline',
@@ -154,7 +142,7 @@ export const sessionMachine = setup({
       },
       states: {
         preparing: {
-          description: 'The tools are being opened, and the conversation handed in is looked at.',
+          description: 'The tools open, and the given conversation is checked.',
           meta: { rules: ['C-6', 'T-6'] },
           invoke: {
             id: 'prepare',
@@ -162,32 +150,26 @@ export const sessionMachine = setup({
             input: { key: 'prepare', request: {} },
             onDone: [
               {
-                guard: { type: 'isOpen', params: ({ event }) => ({ ok: event.output.outcome.ok }) },
+                guard: { type: 'isPrepared', params: ofDelivery },
                 target: 'advancing',
-                actions: [{ type: 'noteSize', params: ({ event }) => ({ delivered: event.output }) }, 'guardContext'],
+                actions: [{ type: 'takePreparation', params: ofDelivery }, 'guardContext'],
               },
               {
                 target: '#session.closing',
-                actions: { type: 'failUnprepared', params: ({ event }) => ({ outcome: event.output.outcome }) },
+                actions: { type: 'failUnprepared', params: ofDelivery },
               },
             ],
-            onError: {
-              target: '#session.closing',
-              actions: {
-                type: 'fail',
-                params: ({ event }) => ({ slug: 'internal_error', detail: String(event.error) }),
-              },
-            },
+            onError: { target: '#session.closing', actions: { type: 'failByDefect', params: ofDefect } },
           },
           on: {
             'session.abort': {
               target: '#session.closing',
-              actions: [{ type: 'noteAbort', params: ({ event }) => ({ reason: event.reason }) }, 'abort'],
+              actions: [{ type: 'noteAbort', params: ofReason }, 'abort'],
             },
           },
         },
         advancing: {
-          description: 'May there be another turn?',
+          description: 'Is another turn allowed?',
           meta: { rules: ['B-2', 'B-3', 'B-4'] },
           entry: 'guardBudget',
           always: [
@@ -197,7 +179,7 @@ export const sessionMachine = setup({
           ],
         },
         turning: {
-          description: 'A turn is under way.',
+          description: 'A turn is running.',
           meta: { rules: ['B-3', 'B-5'] },
           invoke: {
             id: 'turn',
@@ -205,29 +187,23 @@ export const sessionMachine = setup({
             input: ({ context }) => turnInput(context),
             onDone: [
               {
-                guard: { type: 'turnWas', params: ({ event }) => ({ output: event.output, status: 'finished' }) },
+                guard: { type: 'turnWas', params: ({ event }) => ({ status: 'finished', output: event.output }) },
                 target: '#session.closing',
-                actions: [{ type: 'takeTurn', params: ({ event }) => ({ output: event.output }) }, 'succeed'],
+                actions: [{ type: 'takeTurn', params: ofOutput }, 'succeed'],
               },
               {
-                guard: { type: 'turnWas', params: ({ event }) => ({ output: event.output, status: 'succeeded' }) },
+                guard: { type: 'turnWas', params: ({ event }) => ({ status: 'succeeded', output: event.output }) },
                 target: 'advancing',
-                actions: [{ type: 'takeTurn', params: ({ event }) => ({ output: event.output }) }, 'guardContext'],
+                actions: [{ type: 'takeTurn', params: ofOutput }, 'guardContext'],
               },
               {
-                guard: { type: 'turnWas', params: ({ event }) => ({ output: event.output, status: 'exhausted' }) },
+                guard: { type: 'turnWas', params: ({ event }) => ({ status: 'exhausted', output: event.output }) },
                 target: '#session.closing',
-                actions: { type: 'failExhausted', params: ({ event }) => ({ output: event.output }) },
+                actions: { type: 'failExhausted', params: ofOutput },
               },
               { target: '#session.closing', actions: 'abort' },
             ],
-            onError: {
-              target: '#session.closing',
-              actions: {
-                type: 'fail',
-                params: ({ event }) => ({ slug: 'internal_error', detail: String(event.error) }),
-              },
-            },
+            onError: { target: '#session.closing', actions: { type: 'failByDefect', params: ofDefect } },
           },
           on: {
             'xstate.done.actor.deadline': {
@@ -242,14 +218,14 @@ export const sessionMachine = setup({
             },
             'session.abort': {
               guard: not('abortRequested'),
-              actions: [{ type: 'noteAbort', params: ({ event }) => ({ reason: event.reason }) }, 'abortTurn'],
+              actions: [{ type: 'noteAbort', params: ofReason }, 'abortTurn'],
             },
           },
         },
       },
     },
     closing: {
-      description: 'How the session ends is known; the tools are being closed.',
+      description: 'The outcome is known; the tools are closing.',
       meta: { rules: ['F-1', 'S-3'] },
       invoke: {
         id: 'close',
@@ -271,7 +247,7 @@ export const sessionMachine = setup({
     },
     succeeded: { description: 'A report was accepted.', meta: { rules: ['F-1'] }, type: 'final' },
     failed: { description: 'The bound, a fault or a defect ended it.', meta: { rules: ['B-3', 'S-3'] }, type: 'final' },
-    aborted: { description: 'Somebody aborted it.', meta: { rules: ['D-2', 'S-3'] }, type: 'final' },
+    aborted: { description: 'It was aborted.', meta: { rules: ['D-2', 'S-3'] }, type: 'final' },
   },
   output: ({ context }) => context.ending ?? failed('internal_error', null),
 });

@@ -1,13 +1,13 @@
 import { guardContext } from '../contract/context.ts';
 import type { Delivered, PrepareOutcome } from '../contract/effects.ts';
 import type { Fact, Failure } from '../contract/events.ts';
-import { collapsed, nothingSpent, requestsLeft } from '../contract/limits.ts';
+import { type CollapseCause, collapsed, nothingSpent, requestsLeft } from '../contract/limits.ts';
 import { type Slug, unionOfSlugs } from '../contract/slugs.ts';
 import { freshTargets } from '../contract/targets.ts';
 import type { TurnInput, TurnOutput } from '../turn/turn.types.ts';
-import type { CollapseCause, Ending, Measures, SessionContext, SessionInput } from './session.types.ts';
+import type { Ending, Measures, SessionContext, SessionInput } from './session.types.ts';
 
-/** The session before its first turn. */
+/** Returns the session's state before its first turn. */
 export function freshSession(input: SessionInput): SessionContext {
   return {
     maxTurns: input.bound.maxTurns,
@@ -32,12 +32,12 @@ export function freshSession(input: SessionInput): SessionContext {
   };
 }
 
-/** `turn < maxTurns` (B-2). */
+/** Returns true while `turn < maxTurns` (B-2). */
 export function turnsRemain({ turn, maxTurns }: SessionContext): boolean {
   return turn < maxTurns;
 }
 
-/** `turn = maxTurns` (B-5). */
+/** Returns true once `turn` has reached `maxTurns` (B-5). */
 export function isLastTurn({ turn, maxTurns }: SessionContext): boolean {
   return turn >= maxTurns;
 }
@@ -46,7 +46,7 @@ export function budgetRemains({ budget, spent, at }: SessionContext): boolean {
   return requestsLeft(budget, spent, at) !== 'none';
 }
 
-/** The session after a collapse; the fact is recorded only where `maxTurns` really shrinks (B-4). */
+/** Collapses the session. The fact is emitted only if `maxTurns` actually shrinks (B-4). */
 export function collapse(context: SessionContext, { reason, slugs }: CollapseCause): Measures {
   const { turn, maxTurns: from } = context;
   const to = collapsed(from, turn);
@@ -54,7 +54,7 @@ export function collapse(context: SessionContext, { reason, slugs }: CollapseCau
   return { change, facts: to < from ? [{ type: 'session.collapsed', turn, from, to, reason }] : [] };
 }
 
-/** The input of the turn under way. With the budget all but spent, one attempt is allowed. */
+/** Builds the current turn's input. If the budget is all but spent, it allows one attempt. */
 export function turnInput(context: SessionContext): TurnInput {
   const { turn, lastTurnSlugs, maxToolCalls, finish, targets, current, budget, spent, at } = context;
   return {
@@ -74,7 +74,7 @@ export function turnInput(context: SessionContext): TurnInput {
   };
 }
 
-/** What the session keeps of a turn: how the targets stand, what is spent, and how large the conversation is. */
+/** Returns the changes after a turn: target states, spending and the size of the conversation. */
 export function afterTurn(context: SessionContext, output: TurnOutput): Partial<SessionContext> {
   return {
     targets: output.targets,
@@ -88,10 +88,10 @@ export function afterTurn(context: SessionContext, output: TurnOutput): Partial<
   };
 }
 
-/** What the context guard wants before the next turn (T-6): old results left out, and perhaps a last turn. */
+/** Applies the context guard before the next turn (T-6): omits old results, and may make that turn the last. */
 export function contextMeasures(context: SessionContext): Measures {
   const { window, contextTokens, answerTokens, omitTokens } = context;
-  // What the last turn asked for has not been read yet, so it stays.
+  // The model has not read the last turn's results yet, so they stay.
   const omittableTokens = Math.max(0, answerTokens - omitTokens);
   const verdict = guardContext(window, { totalTokens: contextTokens, omittableTokens });
   switch (verdict.kind) {
@@ -111,14 +111,14 @@ export function contextMeasures(context: SessionContext): Measures {
   }
 }
 
-/** What the budget wants before the next turn: with one request left, it is for the report. */
+/** Applies the budget before the next turn: the last request is for the report. */
 export function budgetMeasures(context: SessionContext): Measures {
   const left = requestsLeft(context.budget, context.spent, context.at);
   if (left === 'many') return { change: {}, facts: [] };
   return collapse(context, { reason: 'budget', slugs: ['budget_exhausted'] });
 }
 
-/** Why a session fails whose turn was exhausted, the deciding slug first (B-3, P-2, P-3). */
+/** Returns the failure of a session whose turn was exhausted, the decisive slug first (B-3, P-2, P-3). */
 export function failureOf(context: SessionContext, { exhaustion, slugs, detail }: TurnOutput): Failure {
   const retryAt = exhaustion?.retryAt ?? null;
   const atTheEnd: Slug[] = isLastTurn(context) ? ['max_turns_exhausted'] : [];
@@ -136,13 +136,19 @@ export function failureOf(context: SessionContext, { exhaustion, slugs, detail }
   }
 }
 
-/** The session once its tools are open and its conversation has been measured. */
-export function afterPreparing({ at, outcome }: Delivered<'prepare'>): Partial<SessionContext> {
-  return {
-    at,
-    contextTokens: outcome.ok ? outcome.contextTokens : 0,
-    answerTokens: outcome.ok ? outcome.answerTokens : 0,
-  };
+/** Returns what a session holds once its tools are open and its conversation is measured. */
+export function afterPreparing({ at, outcome }: Delivered<'prepare'>): Measures {
+  if (!outcome.ok) return { change: { at }, facts: [] };
+  const { contextTokens, answerTokens, instructions } = outcome;
+  return { change: { at, contextTokens, answerTokens }, facts: [{ type: 'session.prepared', instructions }] };
+}
+
+export function stopping(): Measures {
+  return { change: { stopRequested: true }, facts: [{ type: 'session.stopping' }] };
+}
+
+export function aborting(_: SessionContext, { reason }: { reason: string }): Measures {
+  return { change: { abortReason: reason }, facts: [{ type: 'session.aborting', reason }] };
 }
 
 export function unprepared(outcome: PrepareOutcome): Ending {
@@ -157,7 +163,7 @@ export function failed(slug: Slug, detail: string | null): Ending {
   return { status: 'failed', failure: { slugs: [slug], retryAt: null, detail } };
 }
 
-/** A session that has no turn or no request left before it was finished. */
+/** Returns the failure of a session that ran out of turns or requests. */
 export function outOfTurns(context: SessionContext): Ending {
   const slug: Slug = turnsRemain(context) ? 'budget_exhausted' : 'max_turns_exhausted';
   return {
@@ -166,7 +172,7 @@ export function outOfTurns(context: SessionContext): Ending {
   };
 }
 
-/** The last fact of a session (S-3: `session.failed` and `session.aborted` are its one ERROR line). */
+/** Builds a session's last fact. `session.failed` and `session.aborted` become its one ERROR line (S-3). */
 export function endFact({ turn, ending }: SessionContext): Fact {
   const end = ending ?? failed('internal_error', 'the session ended without a reason');
   if (end.status === 'succeeded') return { type: 'session.succeeded', turns: turn };

@@ -1,21 +1,26 @@
 /**
  * The tool-call machine: one call of a reply, from its arrival to its one answer (C-1, C-3, C-4).
- * Every path ends in `answered`. Rules: tool-call.rules.ts. Started by the attempt machine, one for each call.
+ * Every path ends in `answered`. Rules: tool-call.rules.ts. The attempt machine starts one for each call.
  */
-import { emit, enqueueActions, setup } from 'xstate';
-import { type ApprovalOutcome, attemptKey, type StopBelow } from '../contract/effects.ts';
-import type { CallName, Fact } from '../contract/events.ts';
+import { emit, setup } from 'xstate';
+import { approvalKey, type Delivered, type TurnStop, toolKey } from '../contract/effects.ts';
+import type { Fact } from '../contract/events.ts';
 import { leaves } from '../contract/leaf.ts';
-import { nothingSpent } from '../contract/limits.ts';
-import { cutShort, denied, executed, settled } from './tool-call.rules.ts';
-import type { Answer, ToolCallContext, ToolCallInput, ToolCallOutput } from './tool-call.types.ts';
+import { record } from '../contract/record.ts';
+import { answered, cutShort, denied, executed, nameOf, outputOf, settled } from './tool-call.rules.ts';
+import type { ToolCallContext, ToolCallInput, ToolCallOutput } from './tool-call.types.ts';
+
+/** What the arrows pass on. */
+const ofDecision = ({ event }: { event: { output: Delivered<'approval'> } }) => ({ delivered: event.output });
+const ofOutcome = ({ event }: { event: { output: Delivered<'tool'> } }) => ({ delivered: event.output });
+const ofStop = ({ event }: { event: TurnStop }) => ({ slug: event.slug, at: event.at });
 
 export const toolCallMachine = setup({
   types: {
     context: {} as ToolCallContext,
     input: {} as ToolCallInput,
     output: {} as ToolCallOutput,
-    events: {} as StopBelow | { type: 'session.abort' },
+    events: {} as TurnStop | { type: 'session.abort' },
     emitted: {} as Fact,
     meta: {} as { rules: string[] },
     tags: {} as 'waitingForPerson',
@@ -31,38 +36,49 @@ export const toolCallMachine = setup({
       message: progress,
     })),
     announceApprovalRequest: emit(({ context }) => ({ type: 'tool.approvalRequested', ...nameOf(context) })),
-    announceApproval: emit(({ context }, { reason }: { reason: string | null }) => ({
+    announceApproval: emit(({ context }, { delivered }: { delivered: Delivered<'approval'> }) => ({
       type: 'tool.approved',
-      reason,
+      reason: delivered.outcome.reason,
       ...nameOf(context),
     })),
-    announceDenial: emit(({ context }, { reason }: { reason: string | null }) => ({
+    announceDenial: emit(({ context }, { delivered }: { delivered: Delivered<'approval'> }) => ({
       type: 'tool.denied',
-      reason,
+      reason: delivered.outcome.reason,
       ...nameOf(context),
     })),
     announceStart: emit(({ context }) => ({ type: 'tool.started', ...nameOf(context) })),
-    answer: enqueueActions(({ context, enqueue }, { at, spent, ...answer }: Answer) => {
-      enqueue.assign({ answer: { executed: answer.executed, slug: answer.slug, tokens: answer.tokens, spent, at } });
-      enqueue.emit({ type: 'tool.answered', ...nameOf(context), ...answer });
-    }),
+    settle: record((context: ToolCallContext) => answered(context, settled(context.disposition))),
+    answerDenied: record((context: ToolCallContext, { delivered }: { delivered: Delivered<'approval'> }) =>
+      answered(context, denied(delivered)),
+    ),
+    answerTimeout: record((context: ToolCallContext, { delivered }: { delivered: Delivered<'approval'> }) =>
+      answered(context, cutShort('approval_timeout', delivered.at)),
+    ),
+    answerOutcome: record((context: ToolCallContext, { delivered }: { delivered: Delivered<'tool'> }) =>
+      answered(context, executed(delivered)),
+    ),
+    answerStopped: record((context: ToolCallContext, { slug, at }: Pick<TurnStop, 'slug' | 'at'>) =>
+      answered(context, cutShort(slug, at)),
+    ),
+    answerAborted: record((context: ToolCallContext) => answered(context, cutShort('aborted', null))),
+    answerBroken: record((context: ToolCallContext) => answered(context, cutShort('internal_error', null))),
   },
   guards: {
     isProgress: ({ context }) => context.tool === 'progress' && context.disposition.kind === 'acknowledge',
     mayRun: ({ context }) => context.disposition.kind === 'run',
     needsApproval: ({ context }) => context.disposition.kind === 'approve',
-    isApproved: (_, { decision }: { decision: ApprovalOutcome['decision'] }) => decision === 'approved',
-    isDenied: (_, { decision }: { decision: ApprovalOutcome['decision'] }) => decision === 'denied',
+    isApproved: (_, { delivered }: { delivered: Delivered<'approval'> }) => delivered.outcome.decision === 'approved',
+    isDenied: (_, { delivered }: { delivered: Delivered<'approval'> }) => delivered.outcome.decision === 'denied',
   },
 }).createMachine({
   id: 'toolCall',
-  description: 'One tool call of a reply: disposed of, approved where it must be, run, and answered once.',
+  description: 'One tool call of a reply: checked, approved if needed, run, and answered once.',
   context: ({ input }) => ({ ...input, answer: null }),
   entry: 'announceRequest',
   initial: 'disposing',
   states: {
     disposing: {
-      description: 'What is to happen with the call?',
+      description: 'What should happen to the call?',
       meta: { rules: ['C-1', 'C-5', 'B-5', 'T-2'] },
       always: [
         { guard: 'mayRun', target: 'running' },
@@ -70,96 +86,55 @@ export const toolCallMachine = setup({
         {
           guard: 'isProgress',
           target: 'answered',
-          actions: ['announceProgress', { type: 'answer', params: ({ context }) => settled(context.disposition) }],
+          actions: ['announceProgress', 'settle'],
         },
-        { target: 'answered', actions: { type: 'answer', params: ({ context }) => settled(context.disposition) } },
+        { target: 'answered', actions: 'settle' },
       ],
     },
     awaitingApproval: {
-      description: 'Somebody has to decide; the wait can be stopped, aborted, and may time out.',
+      description: 'The call awaits approval; a stop, an abort or a timeout ends the wait.',
       meta: { rules: ['C-1', 'D-2'] },
       tags: 'waitingForPerson',
       entry: 'announceApprovalRequest',
       invoke: {
         id: 'approval',
         src: 'approval',
-        input: ({ context }) => ({ key: keyOf(context, 'approval'), request: nameOf(context) }),
+        input: ({ context }) => ({ key: approvalKey(context), request: nameOf(context) }),
         onDone: [
           {
-            guard: { type: 'isApproved', params: ({ event }) => ({ decision: event.output.outcome.decision }) },
+            guard: { type: 'isApproved', params: ofDecision },
             target: 'running',
-            actions: {
-              type: 'announceApproval',
-              params: ({ event }) => ({ reason: event.output.outcome.reason }),
-            },
+            actions: { type: 'announceApproval', params: ofDecision },
           },
           {
-            guard: { type: 'isDenied', params: ({ event }) => ({ decision: event.output.outcome.decision }) },
+            guard: { type: 'isDenied', params: ofDecision },
             target: 'answered',
             actions: [
-              { type: 'announceDenial', params: ({ event }) => ({ reason: event.output.outcome.reason }) },
-              {
-                type: 'answer',
-                params: ({ event }) => denied(event.output.outcome.reason, event.output.at),
-              },
+              { type: 'announceDenial', params: ofDecision },
+              { type: 'answerDenied', params: ofDecision },
             ],
           },
-          {
-            target: 'answered',
-            actions: {
-              type: 'answer',
-              params: ({ event }) => cutShort('approval_timeout', event.output.at),
-            },
-          },
+          { target: 'answered', actions: { type: 'answerTimeout', params: ofDecision } },
         ],
-        onError: {
-          target: 'answered',
-          actions: {
-            type: 'answer',
-            params: () => cutShort('internal_error', null),
-          },
-        },
+        onError: { target: 'answered', actions: 'answerBroken' },
       },
       on: {
-        'session.stop': {
-          target: 'answered',
-          actions: { type: 'answer', params: ({ event }) => cutShort(event.slug, event.at) },
-        },
-        'session.abort': {
-          target: 'answered',
-          actions: { type: 'answer', params: () => cutShort('aborted', null) },
-        },
+        'turn.stop': { target: 'answered', actions: { type: 'answerStopped', params: ofStop } },
+        'session.abort': { target: 'answered', actions: 'answerAborted' },
       },
     },
     running: {
-      description: 'The tool runs. A stop lets it; an abort takes it back.',
+      description: 'The tool runs on after a stop; an abort cancels it.',
       meta: { rules: ['T-2', 'C-3', 'D-5'] },
       entry: 'announceStart',
       invoke: {
         id: 'tool',
         src: 'tool',
-        input: ({ context }) => ({ key: keyOf(context, 'tool'), request: nameOf(context) }),
-        onDone: {
-          target: 'answered',
-          actions: {
-            type: 'answer',
-            params: ({ event }) => executed(event.output.outcome, event.output.at),
-          },
-        },
-        onError: {
-          target: 'answered',
-          actions: {
-            type: 'answer',
-            params: () => cutShort('internal_error', null),
-          },
-        },
+        input: ({ context }) => ({ key: toolKey(context), request: nameOf(context) }),
+        onDone: { target: 'answered', actions: { type: 'answerOutcome', params: ofOutcome } },
+        onError: { target: 'answered', actions: 'answerBroken' },
       },
-      on: {
-        'session.abort': {
-          target: 'answered',
-          actions: { type: 'answer', params: () => cutShort('aborted', null) },
-        },
-      },
+      on: { 'session.abort': { target: 'answered', actions: 'answerAborted' } },
     },
     answered: {
       description: 'The call has its one answer.',
@@ -167,16 +142,5 @@ export const toolCallMachine = setup({
       type: 'final',
     },
   },
-  output: ({ context }) => ({
-    index: context.index,
-    ...(context.answer ?? { executed: false, slug: 'internal_error', tokens: 0, spent: nothingSpent, at: null }),
-  }),
+  output: ({ context }) => outputOf(context),
 });
-
-function nameOf({ turn, attempt, index, callId, name }: CallName): CallName {
-  return { turn, attempt, index, callId, name };
-}
-
-function keyOf({ turn, attempt, index }: CallName, what: 'tool' | 'approval'): string {
-  return `${attemptKey(turn, attempt)}/${what}-${index}`;
-}

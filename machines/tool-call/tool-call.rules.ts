@@ -1,12 +1,15 @@
-import type { CallFacts, ToolOutcome } from '../contract/effects.ts';
+import type { CallFacts, CallName } from '../contract/calls.ts';
+import type { Delivered } from '../contract/effects.ts';
+import type { Fact } from '../contract/events.ts';
 import { nothingSpent } from '../contract/limits.ts';
+import type { Change } from '../contract/record.ts';
 import type { Slug } from '../contract/slugs.ts';
 import { failure } from '../contract/tool-result.ts';
-import type { Answer, Circumstances, Disposition } from './tool-call.types.ts';
+import type { Answer, Circumstances, Disposition, ToolCallContext, ToolCallOutput } from './tool-call.types.ts';
 
 /**
- * What happens with each call of a reply, in order (C-1, C-5, B-5, T-2). One call's fate depends on those before it
- * twice over: real calls beyond the limit are refused, and of several valid reports the first one counts (F-2).
+ * Decides what happens to each call of a reply, in order (C-1, C-5, B-5, T-2). A call depends on earlier ones in two
+ * ways: real calls over the limit are refused, and the first valid report counts (F-2).
  */
 export function disposeAll(calls: readonly CallFacts[], circumstances: Circumstances): Disposition[] {
   let realCalls = 0;
@@ -35,7 +38,7 @@ function dispose(
     );
   }
   if (call.tool === 'unknown') {
-    // A model may make up a name without end.
+    // A model may invent a name of any length.
     const name = JSON.stringify(call.name.slice(0, 128));
     return refuse('unknown_tool', `There is no tool named ${name}. ${call.detail}`.trim());
   }
@@ -64,7 +67,7 @@ function dispose(
   return { kind: 'approve' };
 }
 
-/** A call of the provider's own tool is answered by the provider; without its result the outcome is unknown. */
+/** Decides a call to the provider's own tool, which the provider answers; without a result, its outcome is unknown. */
 function disposeProvided({ provided }: CallFacts, { permission }: Circumstances): Disposition {
   if (provided === 'missing' || provided === null) {
     return refuse('interrupted', 'The provider gave no result for this call.');
@@ -84,7 +87,7 @@ function refuse(slug: Slug, message: string): Disposition {
   return { kind: 'refuse', slug, message };
 }
 
-/** The answer of a call that was settled without any effect: refused, acknowledged, or executed by the provider. */
+/** Returns the answer to a call that needs no effect: refused, acknowledged or executed by the provider. */
 export function settled(disposition: Disposition): Answer {
   switch (disposition.kind) {
     case 'refuse':
@@ -129,19 +132,19 @@ const cutShortTexts = {
   internal_error: 'The tool could not be run because of an internal error.',
 } as const;
 
-/** The answer of a call that something beyond it cut short. Its outcome does not count as executed (T-2). */
+/** Returns the answer to a call that was cut short from outside, which does not count as executed (T-2). */
 export function cutShort(slug: keyof typeof cutShortTexts, at: number | null): Answer {
   return unexecuted(slug, cutShortTexts[slug], at);
 }
 
-/** A denial is an answer with its reason, so that the model can go another way. */
-export function denied(reason: string | null, at: number): Answer {
+/** Returns the answer to a denied call, with the reason so that the model can try another way. */
+export function denied({ at, outcome: { reason } }: Delivered<'approval'>): Answer {
   const answer = unexecuted('tool_not_permitted', reason === null ? 'Denied.' : `Denied: ${reason}`, at);
   return { ...answer, output: reason === null ? { type: 'execution-denied' } : { type: 'execution-denied', reason } };
 }
 
-/** The answer of a call whose tool was invoked, whatever came of it (T-2). */
-export function executed({ slug, result, output, tokens, spent }: ToolOutcome, at: number): Answer {
+/** Returns the answer to a call whose tool was invoked, successfully or not (T-2). */
+export function executed({ at, outcome: { slug, result, output, tokens, spent } }: Delivered<'tool'>): Answer {
   return { executed: true, slug, result, output, tokens, spent, at };
 }
 
@@ -157,4 +160,24 @@ function unexecuted(slug: Slug, message: string, at: number | null): Answer {
 
 function costing(message: string, at: number | null): Pick<Answer, 'tokens' | 'spent' | 'at'> {
   return { tokens: Math.ceil(message.length / 4), spent: nothingSpent, at };
+}
+
+/** Gives the call its one answer: in full as a fact (C-4), and in short for the attempt. */
+export function answered(context: ToolCallContext, { at, spent, ...answer }: Answer): Change<ToolCallContext, Fact> {
+  const { executed, slug, tokens } = answer;
+  return {
+    change: { answer: { executed, slug, tokens, spent, at } },
+    facts: [{ type: 'tool.answered', ...nameOf(context), ...answer }],
+  };
+}
+
+export function outputOf({ index, answer }: ToolCallContext): ToolCallOutput {
+  return {
+    index,
+    ...(answer ?? { executed: false, slug: 'internal_error', tokens: 0, spent: nothingSpent, at: null }),
+  };
+}
+
+export function nameOf({ turn, attempt, index, callId, name }: CallName): CallName {
+  return { turn, attempt, index, callId, name };
 }

@@ -1,13 +1,14 @@
 /**
- * The turn machine: one step of progress, in at most `maxRetries` attempts (B-1, B-3). It owns retries, waiting and the
- * choice of target (T-3, P-2, P-3). Rules: turn.rules.ts. Started by the session machine, one turn after the other.
+ * The turn machine: one step of progress, in at most `maxRetries` attempts (B-1, B-3). It owns retries, waits and
+ * target selection (T-3, P-2, P-3). Rules: turn.rules.ts. The session machine starts one turn at a time.
  */
 import { assign, emit, enqueueActions, not, sendParent, setup } from 'xstate';
 import { attemptMachine } from '../attempt/attempt.machine.ts';
 import type { AttemptOutput } from '../attempt/attempt.types.ts';
-import { attemptKey, type StopBelow } from '../contract/effects.ts';
+import { attemptKey, type Delivered, type TurnStop } from '../contract/effects.ts';
 import type { Fact } from '../contract/events.ts';
 import { leaves } from '../contract/leaf.ts';
+import { record } from '../contract/record.ts';
 import {
   afterAttempt,
   afterStop,
@@ -17,7 +18,7 @@ import {
   attemptsRemain,
   brokenAttempt,
   collapseRequests,
-  exclusionFact,
+  exclusionFacts,
   freshTurn,
   nextTarget,
   outputOf,
@@ -25,12 +26,18 @@ import {
 } from './turn.rules.ts';
 import type { TurnContext, TurnInput, TurnOutput } from './turn.types.ts';
 
+/** What the arrows pass on. */
+const ofOutput = ({ event }: { event: { output: AttemptOutput } }) => ({ output: event.output });
+const ofDefect = ({ event }: { event: { error: unknown } }) => ({ error: event.error });
+const ofStop = ({ event }: { event: TurnStop }) => ({ slug: event.slug, at: event.at });
+const ofWait = ({ event }: { event: { output: Delivered<'wait'> } }) => ({ at: event.output.at });
+
 export const turnMachine = setup({
   types: {
     context: {} as TurnContext,
     input: {} as TurnInput,
     output: {} as TurnOutput,
-    events: {} as StopBelow | { type: 'session.abort' },
+    events: {} as TurnStop | { type: 'session.abort' },
     emitted: {} as Fact,
     children: {} as { attempt: 'attempt'; wait: 'wait' },
     meta: {} as { rules: string[] },
@@ -56,28 +63,15 @@ export const turnMachine = setup({
     })),
     announceWaited: emit(({ context: { turn, attempt } }) => ({ type: 'wait.ended', turn, attempt: attempt + 1 })),
     beginWaitedAttempt: assign(({ context }, { at }: { at: number | null }) => afterWait(context, at)),
-    takeAttempt: enqueueActions(({ context, enqueue }, { output }: { output: AttemptOutput }) => {
-      const change = afterAttempt(context, output);
-      enqueue.assign(change);
-      for (const request of collapseRequests({ ...context, ...change })) enqueue(sendParent(request));
+    takeAttempt: assign(({ context }, { output }: { output: AttemptOutput }) => afterAttempt(context, output)),
+    requestCollapse: enqueueActions(({ context, enqueue }) => {
+      for (const request of collapseRequests(context)) enqueue(sendParent(request));
     }),
-    announceBrokenAttempt: emit(
-      ({ context: { turn, attempt, targets, current } }, { message }: { message: string }) => ({
-        type: 'attempt.failed',
-        turn,
-        attempt,
-        target: targets[current]?.name ?? '',
-        slugs: ['internal_error'],
-        detail: message,
-      }),
-    ),
-    announceExclusion: enqueueActions(({ context, enqueue }) => {
-      const fact = exclusionFact(context);
-      if (fact !== null) enqueue.emit(fact);
-    }),
-    noteStop: assign(({ context }, stop: StopBelow) => afterStop(context, stop)),
+    takeBrokenAttempt: record(brokenAttempt),
+    announceExclusion: record((context: TurnContext) => ({ change: {}, facts: exclusionFacts(context) })),
+    noteStop: assign(({ context }, stop: Pick<TurnStop, 'slug' | 'at'>) => afterStop(context, stop)),
     passOn: enqueueActions(({ event, enqueue }) => {
-      if (event.type === 'session.stop' || event.type === 'session.abort') enqueue.sendTo('attempt', event);
+      if (event.type === 'turn.stop' || event.type === 'session.abort') enqueue.sendTo('attempt', event);
     }),
     announceEnd: emit(
       ({ context: { turn, attempt } }, { outcome }: { outcome: 'succeeded' | 'finished' | 'aborted' }) => ({
@@ -102,13 +96,13 @@ export const turnMachine = setup({
   },
 }).createMachine({
   id: 'turn',
-  description: 'One step of progress: attempts until one succeeds, or none is left.',
+  description: 'One step of progress: attempts until one succeeds or none are left.',
   context: ({ input }) => freshTurn(input),
   initial: 'choosing',
-  on: { 'session.stop': { actions: { type: 'noteStop', params: ({ event }) => event } } },
+  on: { 'turn.stop': { actions: { type: 'noteStop', params: ofStop } } },
   states: {
     choosing: {
-      description: 'May there be another attempt, and where does it go?',
+      description: 'Is another attempt allowed, and on which target?',
       meta: { rules: ['B-1', 'B-2', 'B-3', 'P-2', 'P-3'] },
       always: [
         { guard: not('attemptsRemain'), target: 'exhausted' },
@@ -118,7 +112,7 @@ export const turnMachine = setup({
       ],
     },
     attempting: {
-      description: 'An attempt is under way.',
+      description: 'An attempt is running.',
       meta: { rules: ['B-3', 'B-4', 'B-6', 'F-2', 'T-1', 'T-3'] },
       entry: 'announceAttempt',
       invoke: {
@@ -127,37 +121,34 @@ export const turnMachine = setup({
         input: ({ context }) => attemptInput(context),
         onDone: [
           {
-            guard: { type: 'attemptWas', params: ({ event }) => ({ output: event.output, status: 'succeeded' }) },
+            guard: { type: 'attemptWas', params: ({ event }) => ({ status: 'succeeded', output: event.output }) },
             target: 'succeeded',
-            actions: { type: 'takeAttempt', params: ({ event }) => ({ output: event.output }) },
+            actions: [{ type: 'takeAttempt', params: ofOutput }, 'requestCollapse'],
           },
           {
-            guard: { type: 'attemptWas', params: ({ event }) => ({ output: event.output, status: 'finished' }) },
+            guard: { type: 'attemptWas', params: ({ event }) => ({ status: 'finished', output: event.output }) },
             target: 'finished',
-            actions: { type: 'takeAttempt', params: ({ event }) => ({ output: event.output }) },
+            actions: { type: 'takeAttempt', params: ofOutput },
           },
           {
-            guard: { type: 'attemptWas', params: ({ event }) => ({ output: event.output, status: 'failed' }) },
+            guard: { type: 'attemptWas', params: ({ event }) => ({ status: 'failed', output: event.output }) },
             target: 'choosing',
-            actions: [{ type: 'takeAttempt', params: ({ event }) => ({ output: event.output }) }, 'announceExclusion'],
+            actions: [{ type: 'takeAttempt', params: ofOutput }, 'requestCollapse', 'announceExclusion'],
           },
-          { target: 'aborted', actions: { type: 'takeAttempt', params: ({ event }) => ({ output: event.output }) } },
+          { target: 'aborted', actions: [{ type: 'takeAttempt', params: ofOutput }, 'requestCollapse'] },
         ],
         onError: {
           target: 'choosing',
-          actions: [
-            { type: 'announceBrokenAttempt', params: ({ event }) => ({ message: String(event.error) }) },
-            { type: 'takeAttempt', params: () => ({ output: brokenAttempt() }) },
-          ],
+          actions: [{ type: 'takeBrokenAttempt', params: ofDefect }, 'requestCollapse'],
         },
       },
       on: {
-        'session.stop': { actions: [{ type: 'noteStop', params: ({ event }) => event }, 'passOn'] },
+        'turn.stop': { actions: [{ type: 'noteStop', params: ofStop }, 'passOn'] },
         'session.abort': { actions: 'passOn' },
       },
     },
     backingOff: {
-      description: 'No living target is free: the next attempt waits until the earliest one is.',
+      description: 'No living target is free, so the next attempt waits for the earliest.',
       meta: { rules: ['P-3'] },
       tags: 'waiting',
       entry: 'announceWait',
@@ -166,11 +157,11 @@ export const turnMachine = setup({
         src: 'wait',
         input: ({ context }) => ({
           key: `${attemptKey(context.turn, context.attempt + 1)}/wait`,
-          request: { dueAt: context.waiting?.dueAt ?? context.at },
+          request: { dueAt: context.waiting?.dueAt ?? context.at, kind: 'backoff' },
         }),
         onDone: {
           target: 'attempting',
-          actions: ['announceWaited', { type: 'beginWaitedAttempt', params: ({ event }) => ({ at: event.output.at }) }],
+          actions: ['announceWaited', { type: 'beginWaitedAttempt', params: ofWait }],
         },
         onError: {
           target: 'attempting',
@@ -187,14 +178,14 @@ export const turnMachine = setup({
       output: 'finished',
     },
     succeeded: {
-      description: 'A tool was executed: the session goes on.',
+      description: 'A tool ran, so the session continues.',
       meta: { rules: ['B-3', 'T-2'] },
       entry: { type: 'announceEnd', params: { outcome: 'succeeded' } },
       type: 'final',
       output: 'succeeded',
     },
     exhausted: {
-      description: 'No attempt, no target or no budget is left.',
+      description: 'No attempts, targets or budget left.',
       meta: { rules: ['B-3', 'P-2', 'P-3'] },
       entry: 'announceExhaustion',
       type: 'final',

@@ -1,38 +1,38 @@
 import type { AttemptInput, AttemptOutput } from '../attempt/attempt.types.ts';
-import type { StopBelow } from '../contract/effects.ts';
+import type { TurnStop } from '../contract/effects.ts';
 import type { Fact } from '../contract/events.ts';
 import { faultSlug } from '../contract/faults.ts';
-import { nothingSpent, requestsLeft, type Spent, spentTogether } from '../contract/limits.ts';
+import { type CollapseRequest, nothingSpent, requestsLeft, type Spent, spentTogether } from '../contract/limits.ts';
 import { composeNotice } from '../contract/notice.ts';
+import type { Change } from '../contract/record.ts';
 import { noUsage } from '../contract/reply.ts';
 import { unionOfSlugs } from '../contract/slugs.ts';
 import { afterFault, afterReply, chooseTarget, type TargetChoice } from '../contract/targets.ts';
-import type { CollapseRequest } from '../session/session.types.ts';
 import type { Exhaustion, TurnContext, TurnInput, TurnOutput } from './turn.types.ts';
 
-/** The turn before its first attempt. */
+/** Returns the turn's state before its first attempt. */
 export function freshTurn(input: TurnInput): TurnContext {
   const reportOnly = input.isLastTurn || requestsLeft(input.budget, input.spent, input.at) === 'one';
   return { ...input, attempt: 0, reportOnly, last: null, waiting: null };
 }
 
-/** `attempt < maxRetries`: all attempts of the turn count, the first included (B-1, B-2). */
+/** Returns true while `attempt < maxRetries`; every attempt of the turn counts, even the first (B-1, B-2). */
 export function attemptsRemain({ attempt, maxAttempts }: TurnContext): boolean {
   return attempt < maxAttempts;
 }
 
-/** Some living target is free, or will be within the longest wait (P-2, P-3). */
+/** Returns true if a living target is free now or within the longest wait (P-2, P-3). */
 export function targetsRemain(context: TurnContext): boolean {
   const { kind } = nextTarget(context);
   return kind === 'free' || kind === 'wait';
 }
 
-/** Where the next attempt goes (P-2): on the turn's first, the target kept from before; after a failure, the next one. */
+/** Chooses the next attempt's target (P-2): the current one on the first attempt, the next one after a failure. */
 export function nextTarget({ targets, current, last, at }: TurnContext): TargetChoice {
   return chooseTarget(targets, last === null ? current : current + 1, at);
 }
 
-/** What the attempt under way is told. On the last turn's first attempt the tool list stays as it was (B-5). */
+/** Builds the current attempt's input. On the last turn's first attempt the tool list is unchanged (B-5). */
 export function attemptInput(context: TurnContext): AttemptInput {
   const { turn, attempt, current, reportOnly, last, finish } = context;
   const failed = last?.slugs ?? [];
@@ -58,15 +58,15 @@ export function attemptInput(context: TurnContext): AttemptInput {
   };
 }
 
-/** The fact of an attempt's beginning: stated before its request is made (B-6). */
+/** Builds the fact that an attempt started, which is emitted before its request (B-6). */
 export function attemptFact(context: TurnContext): Fact {
   const { turn, attempt, target, notice } = attemptInput(context);
   return { type: 'attempt.started', turn, attempt, target: target.name, notice };
 }
 
 /**
- * What a turn knows after an attempt: how its target stands (P-2, P-3), and what the budget leaves: with the budget
- * spent one more attempt is allowed, for the report alone. The attempts of a turn shrink and never grow.
+ * Returns a turn's changes after an attempt: the state of its target (P-2, P-3) and the remaining budget. Once the
+ * budget is spent, one more attempt is allowed, for the report only. `maxAttempts` never grows.
  */
 export function afterAttempt(context: TurnContext, output: AttemptOutput): Partial<TurnContext> {
   const { current } = context;
@@ -79,7 +79,7 @@ export function afterAttempt(context: TurnContext, output: AttemptOutput): Parti
   return { last: output, spent, targets, ...within(context, spent, at) };
 }
 
-/** The attempt for which the turn waited. It waited for the target, whatever became of the deadline meanwhile (P-3). */
+/** Begins the attempt that the turn waited for, on that target, even if the deadline has passed meanwhile (P-3). */
 export function afterWait(context: TurnContext, at: number | null): Partial<TurnContext> {
   return {
     ...within(context, context.spent, Math.max(context.at, at ?? 0)),
@@ -89,12 +89,12 @@ export function afterWait(context: TurnContext, at: number | null): Partial<Turn
   };
 }
 
-/** A stop asks nobody for an approval any more; when it was the deadline's, the budget is spent too (D-2). */
-export function afterStop(context: TurnContext, { slug, at }: StopBelow): Partial<TurnContext> {
+/** Returns the changes after a stop, which ends approvals. If the deadline caused it, the budget is spent too (D-2). */
+export function afterStop(context: TurnContext, { slug, at }: Pick<TurnStop, 'slug' | 'at'>): Partial<TurnContext> {
   return { ...within(context, context.spent, Math.max(context.at, at ?? 0)), stopSlug: slug };
 }
 
-/** What the budget leaves at `at`: with it spent, one more attempt for the report. */
+/** Applies the budget at `at`: once it is spent, one more attempt is left, for the report. */
 function within(
   { budget, attempt, maxAttempts, reportOnly, lastTurnSlugs }: TurnContext,
   spent: Spent,
@@ -115,8 +115,18 @@ function spentWith(spent: Spent, { usage, costUsd, subAgentsSpent }: AttemptOutp
   return spentTogether(spentTogether(spent, own), subAgentsSpent);
 }
 
-/** An attempt machine that broke is a failed attempt all the same (B-2). */
-export function brokenAttempt(): AttemptOutput {
+/** Returns the output for an attempt machine that broke, which counts as a failed attempt (B-2). */
+export function brokenAttempt(context: TurnContext, { error }: { error: unknown }): Change<TurnContext, Fact> {
+  const { turn, attempt, targets, current } = context;
+  const target = targets[current]?.name ?? '';
+  const output = brokenOutput();
+  return {
+    change: afterAttempt(context, output),
+    facts: [{ type: 'attempt.failed', turn, attempt, target, slugs: output.slugs, detail: String(error) }],
+  };
+}
+
+export function brokenOutput(): AttemptOutput {
   return {
     status: 'failed',
     slugs: ['internal_error'],
@@ -133,7 +143,7 @@ export function brokenAttempt(): AttemptOutput {
   };
 }
 
-/** Why the turn cannot go on; null while it can. That no target is left says more than that no attempt is. */
+/** Returns why the turn cannot continue; null while it can. A lack of targets outranks a lack of attempts. */
 export function exhaustionOf(context: TurnContext): Exhaustion | null {
   const left = requestsLeft(context.budget, context.spent, context.at);
   const choice = nextTarget(context);
@@ -144,11 +154,11 @@ export function exhaustionOf(context: TurnContext): Exhaustion | null {
   return retryAt === null ? null : { why: 'limited', retryAt };
 }
 
-/** The fact that says that the target of the attempt just made takes no more requests. */
-export function exclusionFact({ targets, current, last }: TurnContext): Fact | null {
+/** Builds the fact that the last attempt's target is excluded; null if it is not. */
+export function exclusionFacts({ targets, current, last }: TurnContext): Fact[] {
   const target = targets[current];
-  if (target?.status !== 'out' || last?.fault == null) return null;
-  return { type: 'target.excluded', target: target.name, slug: faultSlug(last.fault.kind) };
+  if (target?.status !== 'out' || last?.fault == null) return [];
+  return [{ type: 'target.excluded', target: target.name, slug: faultSlug(last.fault.kind) }];
 }
 
 export function outputOf(context: TurnContext, status: TurnOutput['status']): TurnOutput {
@@ -169,7 +179,7 @@ export function outputOf(context: TurnContext, status: TurnOutput['status']): Tu
   };
 }
 
-/** What the attempt just made asks of the session (B-4): to end soon, because of its report or of the budget. */
+/** Returns the last attempt's requests to end the session soon, because of its report or the budget (B-4). */
 export function collapseRequests({ last, budget, spent, at }: TurnContext): CollapseRequest[] {
   if (last === null || last.status === 'finished') return [];
   const requests: CollapseRequest[] = [];

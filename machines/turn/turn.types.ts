@@ -7,13 +7,13 @@ import type { TargetState } from '../contract/targets.ts';
 export type TurnInput = {
   turn: number;
   isLastTurn: boolean;
-  /** Why it came to the last turn, where it was not the number of turns alone. */
+  /** Causes of the last turn other than the number of turns. */
   lastTurnSlugs: Slug[];
-  /** All attempts of the turn, the first included (B-1). */
+  /** Maximum attempts in the turn, including the first (B-1). */
   maxAttempts: number;
   maxToolCalls: number;
   finish: 'report' | 'text';
-  /** In order of preference; `current` is the index that the turn begins with. */
+  /** In order of preference; the turn starts at index `current`. */
   targets: TargetState[];
   current: number;
   budget: Budget;
@@ -21,35 +21,35 @@ export type TurnInput = {
   /** Epoch ms of the last delivery before the turn. */
   at: number;
   omitTokens: number;
-  /** Why nobody is asked for an approval any more; null: somebody is. */
+  /** Why approvals are no longer requested; null while they are. */
   stopSlug: StopSlug | null;
 };
 
 export type TurnContext = TurnInput & {
-  /** The attempt under way, or the one before while the turn chooses; 0 before the first. */
+  /** The current attempt, or the previous one while the turn chooses; 0 before the first. */
   attempt: number;
-  /** The budget allows one more request, for the report (see `requestsLeft`). */
+  /** Only the report is permitted: on the last turn, or with one request left (see `requestsLeft`). */
   reportOnly: boolean;
-  /** The attempt before; null before the first. */
+  /** The previous attempt; null before the first. */
   last: AttemptOutput | null;
-  /** Where the next attempt goes, and when, while the turn waits for it. */
+  /** The next attempt's target and time while the turn waits for it. */
   waiting: { target: number; dueAt: number } | null;
 };
 
-/** Why a turn could not go on. */
+/** Why a turn could not continue. */
 export type Exhaustion = {
-  /** `limited`: all living targets asked to be left alone for longer than a wait may last. */
+  /** `limited`: every living target is limited for longer than the longest wait. */
   why: 'attempts' | 'budget' | 'targets' | 'limited';
-  /** Epoch ms until which they asked for it, where that is longer than a wait may last (P-3); else null. */
+  /** When the earliest of them is free (epoch ms), if that exceeds the longest wait (P-3); else null. */
   retryAt: number | null;
 };
 
 export type TurnOutput = {
   status: 'finished' | 'succeeded' | 'exhausted' | 'aborted';
   exhaustion: Exhaustion | null;
-  /** Of the last attempt, when it failed. */
+  /** Slugs of the last attempt, if it failed. */
   slugs: Slug[];
-  /** Fault of the last attempt, in a sentence; null when there was none. */
+  /** The last attempt's fault in one sentence; null if there was none. */
   detail: string | null;
   attempts: number;
   targets: TargetState[];
@@ -57,7 +57,7 @@ export type TurnOutput = {
   spent: Spent;
   at: number;
   contextTokens: number;
-  /** Of tool results that the last request left out. */
+  /** Tokens of tool results omitted from the last request. */
   omittedTokens: number;
   answerTokens: number;
 };

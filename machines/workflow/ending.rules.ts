@@ -1,11 +1,11 @@
 import type { LeafInput } from '../contract/leaf.ts';
-import type { EndingOutcome, Incident, Phase } from '../contract/work.ts';
+import type { EndingOutcome, Incident } from '../contract/work.ts';
 import { draftOf, fingerprintOf } from './incident.rules.ts';
 import { subAgentUnavailable } from './item.rules.ts';
-import { exitReason, exitsEarly, idOf, runState, together } from './workflow.rules.ts';
-import type { WorkflowContext, WorkflowFact, WorkflowOutput } from './workflow.types.ts';
+import { afterEnding, exitReason, exitsEarly, idOf, runState } from './workflow.rules.ts';
+import type { WorkflowChange, WorkflowContext, WorkflowFact, WorkflowOutput } from './workflow.types.ts';
 
-/** Three by default (W-1). */
+/** Returns true once too many items, three by default, have failed in a row (W-1). */
 export function consecutiveFailuresReached({ failureCount, limits }: WorkflowContext): boolean {
   return failureCount >= limits.maxConsecutiveFailures;
 }
@@ -18,10 +18,14 @@ export function criticalErrorRaised({ critical }: WorkflowContext): boolean {
   return critical !== null;
 }
 
-/** Everything that holds now, is not noted yet and must not be lost, the deciding reason first (W-1, W-2). */
-export function newIncidents(context: WorkflowContext): Incident[] {
+/** Notes the current incidents that are not yet noted, the decisive one first (W-1, W-2). */
+export function incidentsNoted(context: WorkflowContext): WorkflowChange {
   const noted = new Set(context.incidents.map(fingerprintOf));
-  return allIncidents(context).filter((incident) => !noted.has(fingerprintOf(incident)));
+  const incidents = allIncidents(context).filter((incident) => !noted.has(fingerprintOf(incident)));
+  return {
+    change: { incidents: [...context.incidents, ...incidents], captures: context.captures + 1 },
+    facts: incidents.map((incident) => ({ type: 'incident.noted' as const, incident })),
+  };
 }
 
 function allIncidents(context: WorkflowContext): Incident[] {
@@ -47,7 +51,7 @@ function allIncidents(context: WorkflowContext): Incident[] {
   ];
 }
 
-/** The incidents of which no item was made yet, and what each becomes (W-2). */
+/** Builds the request to create items for incidents that have none yet (W-2). */
 export function captureInput(context: WorkflowContext): LeafInput<'capture'> {
   const captures = context.incidents.slice(context.captured).map((incident) => ({
     incident,
@@ -57,33 +61,24 @@ export function captureInput(context: WorkflowContext): LeafInput<'capture'> {
   return { key: `capture-${context.captures}`, request: { state: runState(context, 'capturing'), captures } };
 }
 
-/** The retrospective. */
+/** Builds the request for the retrospective. */
 export function reviewInput(context: WorkflowContext): LeafInput<'review'> {
   return { key: 'review', request: { state: runState(context, 'reviewing') } };
 }
 
-/** The report, which names what went wrong before it too. */
+/** Builds the request for the report, which also lists the problems so far. */
 export function summariseInput(context: WorkflowContext): LeafInput<'summarise'> {
   return { key: 'summarise', request: { state: runState(context, 'summarising'), problems: context.problems } };
 }
 
-export function afterCapture(context: WorkflowContext, outcome: EndingOutcome): Partial<WorkflowContext> {
-  return { ...afterEnding(context, outcome), captured: context.incidents.length };
+export function afterCapture(context: WorkflowContext, { outcome }: { outcome: EndingOutcome }): WorkflowChange {
+  const { change, facts } = afterEnding(context, { phase: 'capturing', outcome });
+  return { change: { ...change, captured: context.incidents.length }, facts };
 }
 
-/** Whatever a step of the ending could do, and could not: nothing is lost (W-3). */
-export function afterEnding(
-  { created, problems }: WorkflowContext,
-  outcome: EndingOutcome,
-): Pick<WorkflowContext, 'created' | 'problems'> {
-  return { created: together(created, outcome.created), problems: [...problems, ...outcome.problems] };
-}
-
-export function endingFacts(phase: Phase, { created, problems }: EndingOutcome): WorkflowFact[] {
-  return [
-    ...created.map((item) => ({ type: 'workItem.created' as const, item })),
-    ...problems.map((message) => ({ type: 'problem.noted' as const, phase, message })),
-  ];
+/** The outcome of an ending step that broke: its defect is a problem, so that it is reported (W-3). */
+export function lostEnding(error: unknown): EndingOutcome {
+  return { created: [], problems: [String(error)] };
 }
 
 export function endFact(context: WorkflowContext): WorkflowFact {
@@ -95,8 +90,10 @@ export function endFact(context: WorkflowContext): WorkflowFact {
 
 export function outputOf(context: WorkflowContext): WorkflowOutput {
   const { iteration, failures, incidents, created, problems, abortReason } = context;
+  const status = exitsEarly(context) ? 'exitedEarly' : 'completed';
   return {
-    status: exitsEarly(context) ? 'exitedEarly' : 'completed',
+    state: runState(context, status),
+    status,
     iterations: iteration,
     succeeded: context.succeeded,
     setAside: context.setAside,

@@ -1,11 +1,11 @@
 import type { Evidence, Incident, ItemFailure, ItemRef, StopMarker, WorkItemDraft } from '../contract/work.ts';
 
-/** Whether a run ends by it (W-1). A crash that was found is written down, and the run goes on. */
+/** Returns true if the incident ends the run (W-1). A crash is recorded, and the run continues. */
 export function endsRun({ kind }: Incident): boolean {
   return kind !== 'crash';
 }
 
-/** Why, in a few words: `early_exit_reason`, and the end of a bug's title. */
+/** Returns the reason in a few words, for `early_exit_reason` and the end of a bug's title. */
 export function reasonOf(incident: Incident): string {
   switch (incident.kind) {
     case 'consecutive_failures':
@@ -23,8 +23,8 @@ export function reasonOf(incident: Incident): string {
 }
 
 /**
- * What tells that an incident has happened before: the same items in the same way, or the same error in the same phase.
- * Numbers are left out of messages, since times and process ids differ each time.
+ * Returns a key that recognizes a repeated incident: the same items failing in the same way, or the same error in the
+ * same phase. Numbers in messages are ignored, because times and process ids differ each time.
  */
 export function fingerprintOf(incident: Incident): string {
   switch (incident.kind) {
@@ -46,7 +46,7 @@ export function fingerprintOf(incident: Incident): string {
   }
 }
 
-/** The work item that an incident becomes: its type, its title, its component (W-2). `run` is the run's folder. */
+/** Builds the work item for an incident, with type, title and component (W-2). `run` is the run's folder. */
 export function draftOf(incident: Incident, run: string): WorkItemDraft {
   switch (incident.kind) {
     case 'consecutive_failures':
@@ -56,7 +56,7 @@ export function draftOf(incident: Incident, run: string): WorkItemDraft {
         actual: incident.failures.map(({ id, message }) => `${id}: ${message}`).join('\n'),
         reproducibility: 'always',
         evidence: incident.failures.flatMap(({ id, folder, phase, message }) => [
-          file(folder, `The item ${id}, which failed in ${phase}`),
+          file(folder, `Item ${id}, which failed in ${phase}`),
           output(message, `Error output of ${id}`),
         ]),
       });
@@ -66,15 +66,15 @@ export function draftOf(incident: Incident, run: string): WorkItemDraft {
         steps: steps(incident.item, incident.phase, incident.message),
         actual: told(incident.message),
         reproducibility: 'always',
-        evidence: [output(incident.message, `The error, in ${incident.phase}`)],
+        evidence: [output(incident.message, `The error in ${incident.phase}`)],
       });
     case 'crash':
       return bug(incident, run, {
         component: 'workflow',
-        steps: steps(incident.item, incident.phase, 'The process of the run died'),
-        actual: 'The process of the run died, and the next start found it',
+        steps: steps(incident.item, incident.phase, 'The process died during the run'),
+        actual: 'The process died during the run; the next start found it',
         reproducibility: 'intermittent',
-        evidence: [output('interrupted', `What became of the work in ${incident.phase}`)],
+        evidence: [output('interrupted', `The outcome of the work in ${incident.phase}`)],
       });
     case 'agent_unavailable':
       return bug(incident, run, {
@@ -83,8 +83,8 @@ export function draftOf(incident: Incident, run: string): WorkItemDraft {
         actual: told(incident.message),
         reproducibility: 'always',
         evidence: [
-          output(incident.message, `The last of ${incident.tries} invocations of ${incident.agent}`),
-          ...incident.lookedFor.map((place) => file(place, `Where ${incident.agent} was looked for`)),
+          output(incident.message, `The last of ${incident.tries} tries to invoke ${incident.agent}`),
+          ...incident.lookedFor.map((place) => file(place, `A place searched for ${incident.agent}`)),
         ],
       });
     case 'stop':
@@ -94,20 +94,20 @@ export function draftOf(incident: Incident, run: string): WorkItemDraft {
   }
 }
 
-/** What a person has to do before an item can go on: a human action (W-2). */
+/** Builds the human action that unblocks an item (W-2). */
 export function blockedDraft(item: ItemRef, needs: string, run: string): WorkItemDraft {
   return {
     item_type: 'human_action',
     title: titled(`Unblock ${item.id}: ${firstLine(told(needs))}`),
     component: item.component ?? 'workflow',
     priority: 'P1',
-    evidence: [file(item.folder, `The item ${item.id}, which is set aside until this is done`), ...common(run)],
+    evidence: [file(item.folder, `Item ${item.id}, set aside until this is done`), ...common(run)],
     description: told(needs),
     metadata: { required_action: told(needs), blocks: [item.id] },
   };
 }
 
-/** A STOP that names work is a feature; one that names none is for a person to clear up. */
+/** Builds the item for a STOP: a feature if it requests work, else a human action to resolve it. */
 function stopDraft({ file: comments, item, request, component }: StopMarker, run: string): WorkItemDraft {
   const evidence = [file(comments, 'The comments with the STOP marker'), ...common(run)];
   const shared = { component: component ?? 'workflow', priority: 'P1' as const, evidence };
@@ -117,15 +117,15 @@ function stopDraft({ file: comments, item, request, component }: StopMarker, run
       ...shared,
       item_type: 'human_action',
       title: titled(`Run stopped without a request: STOP in ${comments}`),
-      description: `A STOP marker in ${where} ended the run and names no work. Runs end at once for as long as it stands there.`,
-      metadata: { required_action: `Say what is wanted, or take the STOP marker out of ${comments}` },
+      description: `A STOP marker in ${where} ended the run without requesting work. Every run ends at once until the marker is removed.`,
+      metadata: { required_action: `Remove the STOP marker from ${comments}, or add a request to it` },
     };
   }
   return {
     ...shared,
     item_type: 'feature',
     title: titled(`User-requested work: ${firstLine(request)}`),
-    description: `A STOP marker in ${where} ended the run and asks for this:\n\n${request}`,
+    description: `A STOP marker in ${where} ended the run with this request:\n\n${request}`,
     metadata: { requested_in: comments, request },
   };
 }
@@ -150,12 +150,12 @@ function bug(
     component,
     priority: 'P1',
     evidence: [...evidence, ...common(run)],
-    description: `The run ${run} ${endsRun(incident) ? 'exited early' : 'died and was continued'}: ${reason}. This bug keeps what is known of it, for whoever looks into it.`,
+    description: `The run ${run} ${endsRun(incident) ? 'exited early' : 'died and was resumed'}: ${reason}. This bug holds the details for debugging.`,
     metadata: {
       severity: 'high',
       reproducibility,
       steps_to_reproduce: steps,
-      expected_behavior: 'The run takes every item to its end',
+      expected_behavior: 'The run completes every item',
       actual_behavior: told(actual),
       impact: 'The autonomous run is blocked',
     },
@@ -177,9 +177,9 @@ function output(text: string, description: string): Evidence {
   return { type: 'output', location: told(text), description };
 }
 
-/** An item needs words where nothing was said. */
+/** Fills in for an empty message, because an item needs some text. */
 function told(text: string): string {
-  return text.trim() === '' ? '(nothing was said)' : text;
+  return text.trim() === '' ? '(no message)' : text;
 }
 
 function failureSteps({ id, phase, slugs, message }: ItemFailure): string[] {
@@ -201,7 +201,7 @@ function firstLine(text: string): string {
   return cut(text.trim().split(/[\r\n\u2028\u2029]/)[0] ?? '', lineLength);
 }
 
-/** One line of at most 200 characters, as titles of work items are. */
+/** Returns one line of at most 200 characters, as work item titles require. */
 function titled(text: string): string {
   return cut(text.replace(/\p{Cc}+/gu, ' ').trim(), titleLength);
 }

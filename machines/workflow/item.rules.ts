@@ -1,13 +1,13 @@
 import { backoffMs } from '../contract/backoff.ts';
 import type { LeafInput } from '../contract/leaf.ts';
-import type { ItemFailure, ItemRef, ScanOutcome, WorkPhase } from '../contract/work.ts';
+import type { FilingOutcome, ItemFailure, ItemRef, ScanOutcome } from '../contract/work.ts';
 import { blockedDraft } from './incident.rules.ts';
-import { runState, together, withFailure } from './workflow.rules.ts';
-import type { Work, WorkflowContext, WorkflowFact } from './workflow.types.ts';
+import { afterEnding, critical, runState, together, withFailure } from './workflow.rules.ts';
+import type { Work, WorkflowChange, WorkflowContext } from './workflow.types.ts';
 
 /**
- * The first item of the order that may be taken: not blocked, not a person's to do, and neither taken nor created while this
- * run was at work (W-1). So a run takes the items that it began with, and no more.
+ * Returns the first item, in order, that may be taken: not blocked, not a human action, and neither taken nor created
+ * during this run (W-1). A run thus takes only items that existed when it began.
  */
 export function nextItem({ tried, created, limits }: WorkflowContext, items: readonly ItemRef[]): ItemRef | null {
   if (limits.maxItems !== null && tried.length >= limits.maxItems) return null;
@@ -16,56 +16,50 @@ export function nextItem({ tried, created, limits }: WorkflowContext, items: rea
 }
 
 export function itemRemains(context: WorkflowContext, outcome: ScanOutcome): boolean {
-  return outcome.ok && nextItem({ ...context, ...afterScan(context, outcome) }, outcome.items) !== null;
+  return outcome.ok && nextItem({ ...context, ...afterScan(context, { outcome }).change }, outcome.items) !== null;
 }
 
-/** What a scan leaves behind: STOP markers and items that appeared, or a critical error. */
-export function afterScan({ created }: WorkflowContext, outcome: ScanOutcome): Partial<WorkflowContext> {
-  return outcome.ok
-    ? { stops: outcome.stops, created: together(created, outcome.appeared) }
-    : { critical: { phase: 'scanning', message: outcome.message } };
-}
-
-/** What a scan has found, and each item that is new to the run. */
-export function scanFacts({ created }: WorkflowContext, outcome: ScanOutcome): WorkflowFact[] {
-  if (!outcome.ok) return [];
+/** Takes in a scan: its counts, STOP markers and items that are new to the run; or a critical error. */
+export function afterScan({ created }: WorkflowContext, { outcome }: { outcome: ScanOutcome }): WorkflowChange {
+  if (!outcome.ok) return { change: critical('scanning', outcome.message), facts: [] };
   const { items, stops, appeared } = outcome;
+  const all = together(created, appeared);
   const blocked = items.filter((item) => item.blocked).length;
-  return [
-    { type: 'backlog.scanned', open: items.length, blocked, stops: stops.length },
-    ...together(created, appeared)
-      .slice(created.length)
-      .map((item) => ({ type: 'workItem.created' as const, item })),
-  ];
+  return {
+    change: { stops, created: all },
+    facts: [
+      { type: 'backlog.scanned', open: items.length, blocked, stops: stops.length },
+      ...all.slice(created.length).map((item) => ({ type: 'workItem.created' as const, item })),
+    ],
+  };
 }
 
 export function withItem(context: WorkflowContext, outcome: ScanOutcome): Partial<WorkflowContext> {
   const item = outcome.ok ? nextItem(context, outcome.items) : null;
   if (item === null) return {};
-  return { item, iteration: context.iteration + 1, tried: [...context.tried, item.id], tries: 0 };
+  return { item, iteration: context.iteration + 1, tried: [...context.tried, item.id], phase: 'processing', tries: 0 };
 }
 
-export function afterWork(work: Work): Partial<WorkflowContext> {
-  const { phase, outcome } = work;
-  const critical = outcome.verdict === 'critical' ? { phase, message: outcome.message } : null;
-  return { work, stops: outcome.stops, critical };
+export function afterWork({ phase }: WorkflowContext, work: Work): Partial<WorkflowContext> {
+  const { verdict, message, stops } = work.outcome;
+  return { work, stops, ...(verdict === 'critical' ? critical(phase, message) : { critical: null }) };
 }
 
-/** One invocation of an agent on the item under way; `tries` makes its key its own. */
-export function workInput(context: WorkflowContext, phase: WorkPhase): LeafInput<'work'> {
-  const { item, iteration, tries } = context;
+/** Builds the request to invoke an agent on the current item; `tries` makes the key unique. */
+export function workInput(context: WorkflowContext): LeafInput<'work'> {
+  const { item, iteration, phase, tries } = context;
   return {
     key: `item-${iteration}/${phase}/try-${tries}`,
     request: { state: runState(context, phase), item, phase },
   };
 }
 
-/** What an agent has done is tested, where there is somebody who tests. */
-export function isToBeTested({ work, tests }: WorkflowContext): boolean {
-  return tests && work.phase === 'processing';
+/** Returns true if an agent's work is to be tested and a test agent exists. */
+export function isToBeTested({ phase, tests }: WorkflowContext): boolean {
+  return tests && phase === 'processing';
 }
 
-/** An agent that cannot be invoked is tried anew, a few times (W-1). */
+/** Returns true if an unavailable agent may be tried again (W-1). */
 export function triesRemain({ work, tries, limits }: WorkflowContext): boolean {
   return work.outcome.verdict === 'unavailable' && tries < limits.maxAgentTries;
 }
@@ -74,56 +68,63 @@ export function subAgentUnavailable({ work, tries, limits }: WorkflowContext): b
   return work.outcome.verdict === 'unavailable' && tries >= limits.maxAgentTries;
 }
 
-/** Epoch ms: full jitter, as for a provider (P-3). */
+/** Returns the time of the next try (epoch ms), with full jitter as for a provider (P-3). */
 export function nextTryAt({ work, tries }: WorkflowContext): number {
   return work.at + backoffMs(tries, work.chance);
 }
 
-/** An agent's failure, one more in a row (W-1). */
-export function failed(context: WorkflowContext): { change: Partial<WorkflowContext>; facts: WorkflowFact[] } {
-  const { item, work } = context;
+/** Records an agent's failure, which adds to the failure count (W-1). */
+export function failed(context: WorkflowContext): WorkflowChange {
+  const { item, phase, work } = context;
   const { slugs, message, requests } = work.outcome;
   const { id, folder, component } = item;
-  const failure: ItemFailure = { id, folder, component, phase: work.phase, slugs, message, requests };
+  const failure: ItemFailure = { id, folder, component, phase, slugs, message, requests };
   const change = withFailure(context, failure);
   return { change, facts: [{ type: 'item.failed', failure, failureCount: change.failureCount }] };
 }
 
-/** A success resets the count (W-1). */
-export function succeeded({ succeeded: before, item, stops }: WorkflowContext): Partial<WorkflowContext> {
-  return {
+/** Records a success, which resets the failure count (W-1). */
+export function succeeded({ succeeded: before, item, stops }: WorkflowContext): WorkflowChange {
+  const change = {
     succeeded: [...before, item.id],
     failureCount: 0,
-    // Its comments have moved with it.
+    // The item's comments moved with it.
     stops: stops.map((stop) =>
       stop.item === item.id ? { ...stop, file: stop.file.replace(/^[^/]+/, 'completed') } : stop,
     ),
   };
+  return { change, facts: [{ type: 'item.succeeded', id: item.id }] };
 }
 
-/** Neither a success nor a failure: the count stays. */
-export function itemSetAside({ setAside, item }: WorkflowContext): Partial<WorkflowContext> {
-  return { setAside: [...setAside, item.id] };
+/** Records an item as set aside: neither a success nor a failure, so the failure count stays. */
+export function itemSetAside(context: WorkflowContext, { outcome }: { outcome: FilingOutcome }): WorkflowChange {
+  const { item, setAside, work } = context;
+  const ending = { created: outcome.ok ? outcome.created : [], problems: [] };
+  const { change, facts } = afterEnding(context, { phase: 'settingAside', outcome: ending });
+  return {
+    change: { ...change, setAside: [...setAside, item.id] },
+    facts: [{ type: 'item.setAside', id: item.id, needs: work.outcome.message }, ...facts],
+  };
 }
 
-/** Reads the backlog. */
+/** Builds the request to scan the backlog. */
 export function scanInput(context: WorkflowContext): LeafInput<'scan'> {
   return { key: `scan-${context.scans}`, request: { state: runState(context, 'scanning') } };
 }
 
-/** Lets time pass before the next invocation. */
+/** Builds the request to wait before the next invocation. */
 export function waitInput(context: WorkflowContext): LeafInput<'wait'> {
-  const { iteration, work, tries } = context;
-  return { key: `item-${iteration}/${work.phase}/wait-${tries}`, request: { dueAt: nextTryAt(context) } };
+  const { iteration, phase, tries } = context;
+  return { key: `item-${iteration}/${phase}/wait-${tries}`, request: { dueAt: nextTryAt(context), kind: 'backoff' } };
 }
 
-/** Puts the item away. */
+/** Builds the request to archive the item. */
 export function archiveInput(context: WorkflowContext): LeafInput<'archive'> {
   const { iteration, item } = context;
   return { key: `item-${iteration}/archive`, request: { state: runState(context, 'archiving'), item } };
 }
 
-/** What a blocked item waits for, as it is written down. */
+/** Builds the request to record what a blocked item waits for. */
 export function setAsideInput(context: WorkflowContext): LeafInput<'setAside'> {
   const { iteration, item, work, run } = context;
   const needs = work.outcome.message;

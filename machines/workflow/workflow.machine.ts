@@ -1,49 +1,50 @@
 /**
- * The workflow machine: one run over a backlog, item after item, until none is left or an incident ends it (W-1). Whatever
- * ends it becomes a work item first (W-2), and every path passes through the retrospective and the summary (W-3). Rules:
- * workflow.rules.ts, incident.rules.ts. Started by `runWorkflow`.
+ * The workflow machine: one run over a backlog, item by item, until none is left or an incident ends it (W-1). An
+ * incident first becomes a work item (W-2), and every path passes through the retrospective and the summary (W-3).
+ * Rules: workflow.rules.ts, item.rules.ts, incident.rules.ts, ending.rules.ts. `runWorkflow` starts it.
  */
-import type { EndingOutcome, Phase, WorkPhase } from '../contract/work.ts';
+import type { Delivered } from '../contract/effects.ts';
+import type { EndingOutcome, Phase } from '../contract/work.ts';
 import { captureInput, outputOf, reviewInput, summariseInput } from './ending.rules.ts';
 import { archiveInput, scanInput, setAsideInput, waitInput, workInput } from './item.rules.ts';
-import { freshRun, refusal } from './workflow.rules.ts';
+import { freshRun, type Refusal } from './workflow.rules.ts';
 import { workflowSetup } from './workflow.setup.ts';
-import type { Work } from './workflow.types.ts';
 
-/** What the arrows pass on of an outcome, or of a defect. */
-const outcome = <O>({ event }: Done<{ outcome: O }>) => ({ outcome: event.output.outcome });
-const ended =
-  (phase: Phase) =>
-  ({ event }: Done<{ outcome: EndingOutcome }>) => ({ phase, ...event.output });
-const lost =
-  (phase: Phase) =>
-  ({ event }: Broken) => ({ phase, outcome: { created: [], problems: [String(event.error)] } });
-const work =
-  (phase: WorkPhase) =>
-  ({ event }: Done<Omit<Work, 'phase'>>) => ({ phase, ...event.output });
-const breaks = (phase: Phase) => {
-  const params = ({ event }: Broken) => ({ phase, message: String(event.error) });
-  return { target: 'capturing', actions: { type: 'noteCritical', params } } as const;
-};
-const refuses = (phase: Phase) => {
-  const params = ({ event }: Done<{ outcome: object }>) => ({ phase, message: refusal(event.output.outcome) });
-  return { target: 'capturing', actions: { type: 'noteCritical', params } } as const;
-};
+/** What the arrows pass on. */
 type Done<Output> = { event: { output: Output } };
 type Broken = { event: { error: unknown } };
+const ofOutcome = <Outcome>({ event }: Done<{ outcome: Outcome }>) => ({ outcome: event.output.outcome });
+const ofWork = ({ event }: Done<Delivered<'work'>>) => ({ work: event.output });
+const ofDefect = ({ event }: Broken) => ({ error: event.error });
+const ofReason = ({ event }: { event: { reason: string } }) => ({ reason: event.reason });
+
+/** The arrows of an effect that a phase can't do without. */
+const ended =
+  (phase: Phase) =>
+  ({ event }: Done<{ outcome: EndingOutcome }>) => ({ phase, outcome: event.output.outcome });
+const lost =
+  (phase: Phase) =>
+  ({ event }: Broken) => ({ phase, error: event.error });
+const refuses = (phase: Phase) => {
+  const params = ({ event }: Done<{ outcome: Refusal }>) => ({ phase, outcome: event.output.outcome });
+  return { target: 'capturing', actions: { type: 'noteRefusal', params } } as const;
+};
+const breaks = (phase: Phase) => {
+  return { target: 'capturing', actions: { type: 'noteDefect', params: lost(phase) } } as const;
+};
 
 export const workflowMachine = workflowSetup.createMachine({
   id: 'workflow',
-  description: 'One run over a backlog: every failure of it becomes a work item.',
+  description: 'One run over a backlog; every failure becomes a work item.',
   context: ({ input }) => freshRun(input),
   entry: 'announceStart',
   on: {
-    'workflow.abort': { actions: { type: 'noteAbort', params: ({ event }) => ({ reason: event.reason }) } },
+    'workflow.abort': { actions: { type: 'noteAbort', params: ofReason } },
   },
   initial: 'restoring',
   states: {
     restoring: {
-      description: 'Did the last run come to its end?',
+      description: 'Did the last run finish?',
       meta: { rules: ['W-4'] },
       entry: { type: 'announcePhase', params: { phase: 'restoring' } },
       invoke: {
@@ -51,11 +52,11 @@ export const workflowMachine = workflowSetup.createMachine({
         src: 'restore',
         input: { key: 'restore', request: {} },
         onDone: [
-          { guard: { type: 'isFresh', params: outcome }, target: 'scanning' },
+          { guard: { type: 'isFresh', params: ofOutcome }, target: 'scanning' },
           {
-            guard: { type: 'isCrashed', params: outcome },
+            guard: { type: 'isCrashed', params: ofOutcome },
             target: 'capturing',
-            actions: { type: 'takeCrash', params: outcome },
+            actions: { type: 'takeCrash', params: ofOutcome },
           },
           refuses('restoring'),
         ],
@@ -63,7 +64,7 @@ export const workflowMachine = workflowSetup.createMachine({
       },
     },
     scanning: {
-      description: 'The backlog is read: what is open, and does anybody say STOP?',
+      description: 'The backlog is read for open items and STOP markers.',
       meta: { rules: ['W-1'] },
       entry: ['countScan', { type: 'announcePhase', params: { phase: 'scanning' } }],
       invoke: {
@@ -72,61 +73,40 @@ export const workflowMachine = workflowSetup.createMachine({
         input: ({ context }) => scanInput(context),
         onDone: [
           {
-            guard: { type: 'scanFailed', params: outcome },
+            guard: { type: 'scanFailed', params: ofOutcome },
             target: 'capturing',
-            actions: { type: 'takeScan', params: outcome },
+            actions: { type: 'takeScan', params: ofOutcome },
           },
           { guard: 'abortRequested', target: 'reviewing' },
           {
-            guard: { type: 'scanFoundStop', params: outcome },
+            guard: { type: 'scanFoundStop', params: ofOutcome },
             target: 'capturing',
-            actions: { type: 'takeScan', params: outcome },
+            actions: { type: 'takeScan', params: ofOutcome },
           },
           {
-            guard: { type: 'itemRemains', params: outcome },
-            target: 'processing',
-            actions: [{ type: 'takeScan', params: outcome }, { type: 'takeItem', params: outcome }, 'announceItem'],
+            guard: { type: 'itemRemains', params: ofOutcome },
+            target: 'working',
+            actions: [{ type: 'takeScan', params: ofOutcome }, { type: 'takeItem', params: ofOutcome }, 'announceItem'],
           },
-          { target: 'reviewing', actions: { type: 'takeScan', params: outcome } },
+          { target: 'reviewing', actions: { type: 'takeScan', params: ofOutcome } },
         ],
         onError: breaks('scanning'),
       },
     },
-    processing: {
-      description: 'An agent works on the item.',
+    working: {
+      description: 'An agent works on the item, or tests the result.',
       meta: { rules: ['W-1'] },
-      entry: ['countTry', { type: 'announcePhase', params: { phase: 'processing' } }],
+      entry: ['countTry', 'announceWorkPhase'],
       invoke: {
         id: 'work',
         src: 'work',
-        input: ({ context }) => workInput(context, 'processing'),
-        onDone: {
-          target: 'judging',
-          actions: {
-            type: 'takeWork',
-            params: work('processing'),
-          },
-        },
-        onError: breaks('processing'),
-      },
-    },
-    testing: {
-      description: 'An agent tests what was done.',
-      meta: { rules: ['W-1'] },
-      entry: ['countTry', { type: 'announcePhase', params: { phase: 'testing' } }],
-      invoke: {
-        id: 'work',
-        src: 'work',
-        input: ({ context }) => workInput(context, 'testing'),
-        onDone: {
-          target: 'judging',
-          actions: { type: 'takeWork', params: work('testing') },
-        },
-        onError: breaks('testing'),
+        input: ({ context }) => workInput(context),
+        onDone: { target: 'judging', actions: { type: 'takeWork', params: ofWork } },
+        onError: { target: 'capturing', actions: { type: 'noteWorkDefect', params: ofDefect } },
       },
     },
     judging: {
-      description: 'What did the work come to?',
+      description: 'How did the work end?',
       meta: { rules: ['W-1'] },
       always: [
         { guard: 'criticalErrorRaised', target: 'capturing' },
@@ -135,12 +115,12 @@ export const workflowMachine = workflowSetup.createMachine({
         { guard: 'subAgentUnavailable', target: 'capturing', actions: 'announceUnavailable' },
         { guard: { type: 'workWas', params: { status: 'blocked' } }, target: 'settingAside' },
         { guard: { type: 'workWas', params: { status: 'failed' } }, target: 'tallying', actions: 'noteFailure' },
-        { guard: 'isToBeTested', target: 'testing', actions: 'resetTries' },
+        { guard: 'isToBeTested', target: 'working', actions: 'beginTesting' },
         { target: 'archiving' },
       ],
     },
     backingOff: {
-      description: 'The agent could not be invoked: it is left alone for a while.',
+      description: 'The agent was unavailable; the run waits before a retry.',
       meta: { rules: ['W-1'] },
       tags: 'waiting',
       entry: 'announceWait',
@@ -148,26 +128,18 @@ export const workflowMachine = workflowSetup.createMachine({
         id: 'wait',
         src: 'wait',
         input: ({ context }) => waitInput(context),
-        onDone: 'retrying',
-        onError: 'retrying',
+        onDone: 'working',
+        onError: 'working',
       },
       on: {
         'workflow.abort': {
           target: 'reviewing',
-          actions: { type: 'noteAbort', params: ({ event }) => ({ reason: event.reason }) },
+          actions: { type: 'noteAbort', params: ofReason },
         },
       },
     },
-    retrying: {
-      description: 'Which agent is to be invoked again?',
-      meta: { rules: ['W-1'] },
-      always: [
-        { guard: { type: 'workWasOn', params: { status: 'testing' } }, target: 'testing' },
-        { target: 'processing' },
-      ],
-    },
     archiving: {
-      description: 'The item is done, and is put away.',
+      description: 'The finished item is archived.',
       meta: { rules: ['W-1'] },
       entry: { type: 'announcePhase', params: { phase: 'archiving' } },
       invoke: {
@@ -176,7 +148,7 @@ export const workflowMachine = workflowSetup.createMachine({
         input: ({ context }) => archiveInput(context),
         onDone: [
           {
-            guard: { type: 'wasFiled', params: outcome },
+            guard: { type: 'wasFiled', params: ofOutcome },
             target: 'tallying',
             actions: 'noteSuccess',
           },
@@ -186,7 +158,7 @@ export const workflowMachine = workflowSetup.createMachine({
       },
     },
     settingAside: {
-      description: 'The item waits for a person: what they have to do is written down.',
+      description: 'The item waits for a person; the task is recorded.',
       meta: { rules: ['W-2'] },
       entry: { type: 'announcePhase', params: { phase: 'settingAside' } },
       invoke: {
@@ -195,9 +167,9 @@ export const workflowMachine = workflowSetup.createMachine({
         input: ({ context }) => setAsideInput(context),
         onDone: [
           {
-            guard: { type: 'wasFiled', params: outcome },
+            guard: { type: 'wasFiled', params: ofOutcome },
             target: 'tallying',
-            actions: { type: 'noteSetAside', params: outcome },
+            actions: { type: 'noteSetAside', params: ofOutcome },
           },
           refuses('settingAside'),
         ],
@@ -215,7 +187,7 @@ export const workflowMachine = workflowSetup.createMachine({
       ],
     },
     capturing: {
-      description: 'What must not be lost becomes a work item.',
+      description: 'Each incident becomes a work item.',
       meta: { rules: ['W-2'] },
       entry: ['noteIncidents', { type: 'announcePhase', params: { phase: 'capturing' } }],
       invoke: {
@@ -224,16 +196,16 @@ export const workflowMachine = workflowSetup.createMachine({
         input: ({ context }) => captureInput(context),
         onDone: {
           target: 'weighing',
-          actions: { type: 'takeCapture', params: outcome },
+          actions: { type: 'takeCapture', params: ofOutcome },
         },
         onError: {
           target: 'weighing',
-          actions: { type: 'takeCapture', params: lost('capturing') },
+          actions: { type: 'takeLostCapture', params: ofDefect },
         },
       },
     },
     weighing: {
-      description: 'Does what was captured end the run?',
+      description: 'Do the incidents end the run?',
       meta: { rules: ['W-1'] },
       always: [
         { guard: 'runIsOver', target: 'reviewing' },
@@ -255,7 +227,7 @@ export const workflowMachine = workflowSetup.createMachine({
         },
         onError: {
           target: 'summarising',
-          actions: { type: 'takeEnding', params: lost('reviewing') },
+          actions: { type: 'takeLostEnding', params: lost('reviewing') },
         },
       },
     },
@@ -273,7 +245,7 @@ export const workflowMachine = workflowSetup.createMachine({
         },
         onError: {
           target: 'ending',
-          actions: { type: 'takeEnding', params: lost('summarising') },
+          actions: { type: 'takeLostEnding', params: lost('summarising') },
         },
       },
     },
@@ -283,8 +255,8 @@ export const workflowMachine = workflowSetup.createMachine({
       entry: 'announceEnd',
       always: [{ guard: 'exitsEarly', target: 'exitedEarly' }, { target: 'completed' }],
     },
-    completed: { description: 'Every item that could be taken was taken.', meta: { rules: ['W-1'] }, type: 'final' },
-    exitedEarly: { description: 'An incident or somebody ended it.', meta: { rules: ['W-1'] }, type: 'final' },
+    completed: { description: 'No further item may be taken.', meta: { rules: ['W-1'] }, type: 'final' },
+    exitedEarly: { description: 'An incident or an abort ended it.', meta: { rules: ['W-1'] }, type: 'final' },
   },
   output: ({ context }) => outputOf(context),
 });

@@ -1,8 +1,18 @@
-import type { CreatedItem, ItemFailure, ItemRef, Phase, RestoreOutcome, RunState } from '../contract/work.ts';
+import type {
+  CreatedItem,
+  EndingOutcome,
+  FilingOutcome,
+  ItemFailure,
+  ItemRef,
+  Phase,
+  RestoreOutcome,
+  RunState,
+  ScanOutcome,
+} from '../contract/work.ts';
 import { endsRun, reasonOf } from './incident.rules.ts';
-import type { Work, WorkflowContext, WorkflowFact, WorkflowInput } from './workflow.types.ts';
+import type { Work, WorkflowChange, WorkflowContext, WorkflowFact, WorkflowInput } from './workflow.types.ts';
 
-/** No item is under way. */
+/** Placeholder while no item is in progress. */
 export const noItem: ItemRef = {
   id: '',
   kind: 'bug',
@@ -14,15 +24,14 @@ export const noItem: ItemRef = {
   folder: '',
 };
 
-/** Nothing was done yet on the item under way. */
+/** Placeholder before any work on the current item. */
 export const noWork: Work = {
-  phase: 'processing',
   outcome: { verdict: 'succeeded', agent: '', slugs: [], message: '', requests: 0, lookedFor: [], stops: [] },
   at: 0,
   chance: 0,
 };
 
-/** The run before its first scan. */
+/** Returns the run's state before its first scan. */
 export function freshRun({ run, limits, tests }: WorkflowInput): WorkflowContext {
   return {
     run,
@@ -32,6 +41,7 @@ export function freshRun({ run, limits, tests }: WorkflowInput): WorkflowContext
     captures: 0,
     iteration: 0,
     item: noItem,
+    phase: 'processing',
     tries: 0,
     work: noWork,
     failureCount: 0,
@@ -49,7 +59,7 @@ export function freshRun({ run, limits, tests }: WorkflowInput): WorkflowContext
   };
 }
 
-/** What the state file holds in a phase (W-4). */
+/** Builds the contents of the state file for a phase (W-4). */
 export function runState(context: WorkflowContext, phase: RunState['current_phase']): RunState {
   const { run, item, iteration, failureCount, failures, succeeded, setAside, tried, incidents, created } = context;
   return {
@@ -71,13 +81,12 @@ export function runState(context: WorkflowContext, phase: RunState['current_phas
 }
 
 /**
- * A run that died goes on from its state file: what it had done stays done, the item that it was on counts as failed
- * (`interrupted`), and the crash is an incident. In the phases of the ending there is no such item.
+ * Resumes a run that died from its state file. Finished work stays done, the item in progress counts as failed
+ * (`interrupted`), and the crash is an incident. In the ending phases no item is in progress.
  */
-export function restored(
-  context: WorkflowContext,
-  { state, item, problem }: Extract<RestoreOutcome, { kind: 'crashed' }>,
-): { change: Partial<WorkflowContext>; facts: WorkflowFact[] } {
+export function afterCrash(context: WorkflowContext, { outcome }: { outcome: RestoreOutcome }): WorkflowChange {
+  if (outcome.kind !== 'crashed') return { change: {}, facts: [] };
+  const { state, item, problem } = outcome;
   const { run, current_phase: died, current_item: id } = state;
   const phase = phaseOf(state);
   const before: WorkflowContext = {
@@ -95,7 +104,7 @@ export function restored(
   };
   const facts: WorkflowFact[] = [{ type: 'workflow.continued', run, phase: died, item: id }];
   if (phase === 'archiving' && id !== null && problem === null) {
-    // The work was done; what was left of putting it away is done by now.
+    // The work was done, and the restore has finished archiving the item.
     const change = { ...before, succeeded: [...state.succeeded, id], failureCount: 0 };
     return { change, facts: [...facts, { type: 'item.succeeded', id }] };
   }
@@ -106,7 +115,7 @@ export function restored(
   return { change, facts: [...facts, { type: 'item.failed', failure, failureCount }] };
 }
 
-/** In which an item is under way and not done. */
+/** The phases in which an item is in progress but not done. */
 const itemPhases: readonly Phase[] = ['processing', 'testing', 'settingAside'];
 
 function phaseOf({ current_phase: phase }: RunState): Phase {
@@ -114,21 +123,32 @@ function phaseOf({ current_phase: phase }: RunState): Phase {
 }
 
 function interruption({ id, folder, component }: ItemRef, phase: Phase): ItemFailure {
-  const message = 'The process of the run died while this item was under way.';
+  const message = 'The process died while this item was in progress.';
   return { id, folder, component, phase, slugs: ['interrupted'], message, requests: 0 };
 }
 
-/** One more failure in a row (W-1). */
+/** Adds a consecutive failure (W-1). */
 export function withFailure({ failures, failureCount }: WorkflowContext, failure: ItemFailure) {
   return { failures: [...failures, failure], failureCount: failureCount + 1 };
 }
 
-/** Why something could not be done, where its outcome says so. */
-export function refusal(outcome: object): string {
-  return 'message' in outcome ? String(outcome.message) : '';
+/** Outcomes of which some hold why something could not be done. */
+export type Refusal = RestoreOutcome | ScanOutcome | FilingOutcome;
+
+export function refusalOf(outcome: Refusal): string {
+  return 'message' in outcome ? outcome.message : '';
 }
 
-/** Whether one of the incidents ends the run. */
+/** A critical error, which ends the run (W-1). */
+export function critical(phase: Phase, message: string): Pick<WorkflowContext, 'critical'> {
+  return { critical: { phase, message } };
+}
+
+export function aborting(_: WorkflowContext, { reason }: { reason: string }): WorkflowChange {
+  return { change: { abortReason: reason }, facts: [{ type: 'workflow.aborting', reason }] };
+}
+
+/** Returns true if an incident ends the run. */
 export function runIsOver({ incidents }: WorkflowContext): boolean {
   return incidents.some(endsRun);
 }
@@ -146,8 +166,22 @@ export function idOf({ id }: ItemRef): string | null {
   return id === '' ? null : id;
 }
 
-/** Each item once, as it was named first. */
+/** Merges two lists, keeping the first entry for each id. */
 export function together(known: readonly CreatedItem[], more: readonly CreatedItem[]): CreatedItem[] {
   const ids = new Set(known.map(({ id }) => id));
   return [...known, ...more.filter(({ id }) => !ids.has(id))];
+}
+
+/** Adds an ending step's created items and problems, so that nothing is lost (W-3). */
+export function afterEnding(
+  { created, problems }: WorkflowContext,
+  { phase, outcome }: { phase: Phase; outcome: EndingOutcome },
+): WorkflowChange {
+  return {
+    change: { created: together(created, outcome.created), problems: [...problems, ...outcome.problems] },
+    facts: [
+      ...outcome.created.map((item) => ({ type: 'workItem.created' as const, item })),
+      ...outcome.problems.map((message) => ({ type: 'problem.noted' as const, phase, message })),
+    ],
+  };
 }

@@ -1,16 +1,16 @@
-/** What the names of the workflow machine mean: each action and guard is a rule, or the fact that it states. */
-import { assign, emit, enqueueActions, setup } from 'xstate';
+/** The actions and guards of the workflow machine. Each one applies a rule or emits a fact. */
+import { assign, emit, setup } from 'xstate';
 import type { WorkflowAbort } from '../contract/effects.ts';
 import { workflowLeaves } from '../contract/leaf.ts';
-import type { EndingOutcome, FilingOutcome, Phase, RestoreOutcome, ScanOutcome } from '../contract/work.ts';
+import { record } from '../contract/record.ts';
+import type { FilingOutcome, Phase, RestoreOutcome, ScanOutcome } from '../contract/work.ts';
 import {
   afterCapture,
-  afterEnding,
   consecutiveFailuresReached,
   criticalErrorRaised,
   endFact,
-  endingFacts,
-  newIncidents,
+  incidentsNoted,
+  lostEnding,
   stopRequested,
 } from './ending.rules.ts';
 import {
@@ -21,13 +21,23 @@ import {
   itemRemains,
   itemSetAside,
   nextTryAt,
-  scanFacts,
   subAgentUnavailable,
   succeeded,
   triesRemain,
   withItem,
 } from './item.rules.ts';
-import { exitsEarly, noItem, noWork, restored, runIsOver } from './workflow.rules.ts';
+import {
+  aborting,
+  afterCrash,
+  afterEnding,
+  critical,
+  exitsEarly,
+  noItem,
+  noWork,
+  type Refusal,
+  refusalOf,
+  runIsOver,
+} from './workflow.rules.ts';
 import type { Work, WorkflowContext, WorkflowFact, WorkflowInput, WorkflowOutput } from './workflow.types.ts';
 
 export const workflowSetup = setup({
@@ -59,26 +69,21 @@ export const workflowSetup = setup({
       phase,
       item: context.item.id || null,
     })),
-    takeCrash: enqueueActions(({ context, enqueue }, { outcome }: { outcome: RestoreOutcome }) => {
-      if (outcome.kind !== 'crashed') return;
-      const { change, facts } = restored(context, outcome);
-      enqueue.assign(change);
-      for (const fact of facts) enqueue.emit(fact);
-    }),
-    noteCritical: assign((_, { phase, message }: { phase: Phase; message: string }) => ({
-      critical: { phase, message },
-    })),
-    takeScan: enqueueActions(({ context, enqueue }, { outcome }: { outcome: ScanOutcome }) => {
-      enqueue.assign(afterScan(context, outcome));
-      for (const fact of scanFacts(context, outcome)) enqueue.emit(fact);
-    }),
+    announceWorkPhase: emit(({ context: { phase, item } }) => ({ type: 'phase.started', phase, item: item.id })),
+    takeCrash: record(afterCrash),
+    noteRefusal: assign((_, { phase, outcome }: { phase: Phase; outcome: Refusal }) =>
+      critical(phase, refusalOf(outcome)),
+    ),
+    noteDefect: assign((_, { phase, error }: { phase: Phase; error: unknown }) => critical(phase, String(error))),
+    noteWorkDefect: assign(({ context }, { error }: { error: unknown }) => critical(context.phase, String(error))),
+    takeScan: record(afterScan),
     countScan: assign(({ context }) => ({ scans: context.scans + 1, item: noItem, work: noWork })),
     takeItem: assign(({ context }, { outcome }: { outcome: ScanOutcome }) => withItem(context, outcome)),
     announceItem: emit(({ context: { item, iteration } }) => ({ type: 'item.started', item, iteration })),
-    // What an earlier try came to is over.
+    // The outcome of an earlier try no longer counts.
     countTry: assign(({ context }) => ({ tries: context.tries + 1, work: noWork })),
-    resetTries: assign({ tries: 0 }),
-    takeWork: assign((_, work: Work) => afterWork(work)),
+    beginTesting: assign({ phase: 'testing', tries: 0 }),
+    takeWork: assign(({ context }, { work }: { work: Work }) => afterWork(context, work)),
     announceUnavailable: emit(({ context: { work, tries } }) => ({
       type: 'agent.unavailable',
       agent: work.outcome.agent,
@@ -90,42 +95,19 @@ export const workflowSetup = setup({
       agent: context.work.outcome.agent,
       dueAt: nextTryAt(context),
     })),
-    noteFailure: enqueueActions(({ context, enqueue }) => {
-      const { change, facts } = failed(context);
-      enqueue.assign(change);
-      for (const fact of facts) enqueue.emit(fact);
-    }),
-    noteSuccess: enqueueActions(({ context, enqueue }) => {
-      enqueue.assign(succeeded(context));
-      enqueue.emit({ type: 'item.succeeded', id: context.item.id });
-    }),
-    noteSetAside: enqueueActions(({ context, enqueue }, { outcome }: { outcome: FilingOutcome }) => {
-      const created = outcome.ok ? outcome.created : [];
-      enqueue.assign({ ...itemSetAside(context), ...afterEnding(context, { created, problems: [] }) });
-      enqueue.emit({
-        type: 'item.setAside',
-        id: context.item.id,
-        needs: context.work.outcome.message,
-      });
-      for (const fact of endingFacts('settingAside', { created, problems: [] })) enqueue.emit(fact);
-    }),
-    noteIncidents: enqueueActions(({ context, enqueue }) => {
-      const incidents = newIncidents(context);
-      enqueue.assign({ incidents: [...context.incidents, ...incidents], captures: context.captures + 1 });
-      for (const incident of incidents) enqueue.emit({ type: 'incident.noted', incident });
-    }),
-    takeCapture: enqueueActions(({ context, enqueue }, { outcome }: { outcome: EndingOutcome }) => {
-      enqueue.assign(afterCapture(context, outcome));
-      for (const fact of endingFacts('capturing', outcome)) enqueue.emit(fact);
-    }),
-    takeEnding: enqueueActions(({ context, enqueue }, { phase, outcome }: { phase: Phase; outcome: EndingOutcome }) => {
-      enqueue.assign(afterEnding(context, outcome));
-      for (const fact of endingFacts(phase, outcome)) enqueue.emit(fact);
-    }),
-    noteAbort: enqueueActions(({ enqueue }, { reason }: { reason: string }) => {
-      enqueue.assign({ abortReason: reason });
-      enqueue.emit({ type: 'workflow.aborting', reason });
-    }),
+    noteFailure: record(failed),
+    noteSuccess: record(succeeded),
+    noteSetAside: record(itemSetAside),
+    noteIncidents: record(incidentsNoted),
+    takeCapture: record(afterCapture),
+    takeLostCapture: record((context: WorkflowContext, { error }: { error: unknown }) =>
+      afterCapture(context, { outcome: lostEnding(error) }),
+    ),
+    takeEnding: record(afterEnding),
+    takeLostEnding: record((context: WorkflowContext, { phase, error }: { phase: Phase; error: unknown }) =>
+      afterEnding(context, { phase, outcome: lostEnding(error) }),
+    ),
+    noteAbort: record(aborting),
     announceEnd: emit(({ context }) => endFact(context)),
   },
   guards: {
@@ -137,7 +119,6 @@ export const workflowSetup = setup({
     wasFiled: (_, { outcome }: { outcome: FilingOutcome }) => outcome.ok,
     workWas: ({ context }, { status }: { status: Work['outcome']['verdict'] }) =>
       context.work.outcome.verdict === status,
-    workWasOn: ({ context }, { status }: { status: Work['phase'] }) => context.work.phase === status,
     isToBeTested: ({ context }) => isToBeTested(context),
     triesRemain: ({ context }) => triesRemain(context),
     subAgentUnavailable: ({ context }) => subAgentUnavailable(context),

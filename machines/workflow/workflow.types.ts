@@ -1,3 +1,4 @@
+import type { Change } from '../contract/record.ts';
 import type {
   CreatedItem,
   Incident,
@@ -11,24 +12,24 @@ import type {
 } from '../contract/work.ts';
 
 export type WorkflowLimits = {
-  /** Failed items in a row that end a run (W-1). */
+  /** Consecutive failed items that end a run (W-1). */
   maxConsecutiveFailures: number;
-  /** Items that a run takes at most; null: all there are. */
+  /** Maximum number of items per run; null for no limit. */
   maxItems: number | null;
-  /** Times that an agent that cannot be invoked is tried. */
+  /** Maximum tries to invoke an unavailable agent. */
   maxAgentTries: number;
 };
 
 export type WorkflowInput = {
-  /** The folder of the run below `agent_runs`. */
+  /** The run's folder in `agent_runs`. */
   run: string;
   limits: WorkflowLimits;
-  /** Whether there is an agent that tests. */
+  /** Whether a test agent exists. */
   tests: boolean;
 };
 
-/** What the work on the item under way came to. */
-export type Work = { phase: WorkPhase; outcome: WorkOutcome; chance: number; at: number };
+/** The outcome of the work on the current item. */
+export type Work = { outcome: WorkOutcome; chance: number; at: number };
 
 export type WorkflowContext = {
   run: string;
@@ -38,30 +39,36 @@ export type WorkflowContext = {
   captures: number;
   /** Items taken so far. */
   iteration: number;
-  /** The item under way; `noItem` between two of them. */
+  /** The current item; `noItem` between items. */
   item: ItemRef;
-  /** Invocations of the agent under way. */
+  /** Whether the current agent works on the item, or tests the result. */
+  phase: WorkPhase;
+  /** Tries to invoke the current agent. */
   tries: number;
-  /** The work that was done last on the item under way; `noWork` before. */
+  /** The latest work on the current item; `noWork` before that. */
   work: Work;
-  /** In a row (W-1). */
+  /** Consecutive failures (W-1). */
   failureCount: number;
   failures: ItemFailure[];
   succeeded: string[];
   setAside: string[];
-  /** Items that this run has taken: none is taken twice. */
+  /** Items taken by this run, so that none is taken twice. */
   tried: string[];
   stops: StopMarker[];
   critical: { phase: Phase; message: string } | null;
   incidents: Incident[];
-  /** Incidents of which items were made, or tried to be. */
+  /** Number of incidents captured, successfully or not. */
   captured: number;
   created: CreatedItem[];
   problems: string[];
   abortReason: string | null;
 };
 
+export type WorkflowChange = Change<WorkflowContext, WorkflowFact>;
+
 export type WorkflowOutput = {
+  /** For the state file (W-4). */
+  state: RunState;
   status: 'completed' | 'exitedEarly';
   iterations: number;
   succeeded: string[];
@@ -73,10 +80,10 @@ export type WorkflowOutput = {
   abortReason: string | null;
 };
 
-/** What the workflow machine says has happened. */
+/** The facts that the workflow machine emits. */
 export type WorkflowFact =
   | { type: 'workflow.started'; run: string }
-  /** It goes on where the process of a run died. */
+  /** The run resumes where its process died. */
   | { type: 'workflow.continued'; run: string; phase: RunState['current_phase']; item: string | null }
   | { type: 'phase.started'; phase: Phase; item: string | null }
   | { type: 'backlog.scanned'; open: number; blocked: number; stops: number }
@@ -88,7 +95,7 @@ export type WorkflowFact =
   | { type: 'wait.started'; agent: string; dueAt: number }
   | { type: 'incident.noted'; incident: Incident }
   | { type: 'workItem.created'; item: CreatedItem }
-  /** Something of the ending could not be done; its content is in the message. */
+  /** Part of the ending failed; the message holds its full content. */
   | { type: 'problem.noted'; phase: Phase; message: string }
   | { type: 'workflow.aborting'; reason: string }
   | { type: 'workflow.completed'; iterations: number }

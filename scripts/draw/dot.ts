@@ -1,8 +1,8 @@
-import { type Arrow, type Drawing, eventText, type Node } from './model.ts';
+import { type Arrow, type Drawing, eventText, type Node } from '../../test/graph/drawing.ts';
 
 const ink = '#1f2430';
 const quiet = '#6b7280';
-/** One whose widths Graphviz knows; the picture names others beside it. */
+/** A font whose widths Graphviz knows. The picture adds fallback fonts. */
 const font = 'Arial';
 const fills: Record<Node['kind'], [string, string]> = {
   root: ['#ffffff', '#d1d5db'],
@@ -12,9 +12,9 @@ const fills: Record<Node['kind'], [string, string]> = {
   final: ['#ecfdf5', '#10b981'],
 };
 
-/** A machine in Graphviz's language. With `taken`, arrows that no walk took are red and the others green. */
+/** Returns a machine in Graphviz's DOT language. With `taken`, arrows taken by a walk are green and the others red. */
 export function dotOf({ title, description, root, arrows }: Drawing, taken: ReadonlySet<string> | null): string {
-  // What a state does without leaving it stands in it.
+  // Transitions that stay in a state are listed inside it.
   const inside = (id: string) =>
     arrows.filter((arrow) => arrow.source === id && arrow.target === null).map((arrow) => stayText(arrow, taken));
   const lines = [
@@ -53,7 +53,7 @@ function nodeLines(node: Node, inside: Inside): string[] {
   return [
     `subgraph "cluster_${node.id}" {`,
     `style="rounded,filled"; fillcolor="${fill}"; color="${line}"; penwidth=1.3; margin=22; label=${label(nodeText(node, inside))};`,
-    // Arrows to and from the whole are tied to a point inside it.
+    // Arrows to and from a compound state attach to a point inside it.
     `"__in_${node.id}" [shape=point, width=0.08, color="${quiet}", label=""];`,
     ...(node.initial === null ? [] : [`"__in_${node.id}" -> "${node.initial}" [color="${quiet}", arrowsize=0.5];`]),
     ...node.children.flatMap((child) => nodeLines(child, inside)),
@@ -76,7 +76,7 @@ function nodeText(node: Node, inside: Inside): string[] {
   ];
 }
 
-/** Arrows between the same two states are one line with the text of each: many lines side by side are hard to follow. */
+/** Merges arrows between the same two states into one line with all their texts: parallel lines are hard to follow. */
 function bundled(arrows: readonly Arrow[]): [Arrow, ...Arrow[]][] {
   const bundles = new Map<string, [Arrow, ...Arrow[]]>();
   for (const arrow of arrows) {
@@ -107,14 +107,14 @@ function edgeLine(bundle: [Arrow, ...Arrow[]], root: Node, taken: ReadonlySet<st
   return `${target(source, root)} -> ${target(to, root)} [${attributes.join(', ')}];`;
 }
 
-/** An arrow to or from a compound state ends at its border. */
+/** Returns the attribute that ends an arrow at the border of a compound state. */
 function border(end: 'lhead' | 'ltail', id: string | null, root: Node): string[] {
   return id !== null && isCompound(id, root) ? [`${end}="cluster_${id}"`] : [];
 }
 
 const [atOnce, broken, mixed, wasTaken, notTaken] = ['#f59e0b', '#b91c1c', '#475569', '#16a34a', '#dc2626'];
 
-/** Without walks: what happens at once, what a defect leads to, and the rest. With them: taken or not. */
+/** Colors an arrow by whether a walk took it or, without walks, as immediate, a defect, or other. */
 function colorOf(arrow: Arrow, taken: ReadonlySet<string> | null): string {
   if (taken !== null) return taken.has(arrow.name) ? wasTaken : notTaken;
   return arrow.event === '' ? atOnce : arrow.event.startsWith('xstate.error') ? broken : mixed;
@@ -152,7 +152,7 @@ function isCompound(id: string, node: Node): boolean {
   return node.children.some((child) => (child.id === id && child.kind === 'compound') || isCompound(id, child));
 }
 
-/** Rows of text, with `margin` points to the left and right of them. */
+/** Returns rows of text with a margin of `margin` points on the left and right. */
 function label(rows: readonly string[], margin = 0): string {
   if (rows.length === 0) return '""';
   const side = margin === 0 ? '' : `<td width="${margin}"></td>`;

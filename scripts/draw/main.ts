@@ -1,12 +1,13 @@
-/** `npm run draw`: the pictures of the machines, into `visualizations/`. With `--check`, only says which are stale. */
+/** `npm run draw`: draws the machines into `visualizations/`. With `--check`, only lists the stale pictures. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pictures } from './pictures.ts';
+import { slugDocument } from './slugs.ts';
 
 const folder = 'visualizations';
 const check = process.argv.includes('--check');
 const stale: string[] = [];
-for (const [name, text] of await pictures()) {
+for (const [name, text] of [...(await pictures()), ['../docs/slugs.md', slugDocument()] as const]) {
   const file = join(folder, name);
   if (existsSync(file) && readFileSync(file, 'utf8') === text) continue;
   stale.push(name);

@@ -1,10 +1,10 @@
 import { Graphviz } from '@hpcc-js/wasm-graphviz';
-import { takenArrows } from '../../test/paths/coverage.ts';
+import { takenArrows } from '../../test/graph/coverage.ts';
+import { drawings } from '../../test/graph/drawing.ts';
 import { dotOf } from './dot.ts';
-import { drawings } from './model.ts';
 import { mermaidOf, tableOf } from './text.ts';
 
-/** Every file of `visualizations/`, by its name. */
+/** Returns the content of every file in `visualizations/`, by file name. */
 export async function pictures(): Promise<Map<string, string>> {
   const graphviz = await Graphviz.load();
   const svg = (dot: string) =>

@@ -1,6 +1,6 @@
-import { type Arrow, allNodes, type Drawing, eventText, type Node } from './model.ts';
+import { type Arrow, allNodes, type Drawing, eventText, type Node } from '../../test/graph/drawing.ts';
 
-/** A machine as a Mermaid state diagram. */
+/** Returns a machine as a Mermaid state diagram. */
 export function mermaidOf({ title, root, arrows }: Drawing): string {
   const id = (name: string) => name.replaceAll(/[^A-Za-z0-9]/g, '_');
   const lines: string[] = ['---', `title: ${title}`, '---', 'stateDiagram-v2'];
@@ -36,7 +36,7 @@ function edgeText({ event, guard, rules }: Arrow): string {
     .replaceAll(':', ' ');
 }
 
-/** Every state against every event; what is ignored is written down too. */
+/** Returns a table of every state and every event, including ignored events. */
 export function tableOf({ title, description, root, arrows }: Drawing): string {
   const states = allNodes(root).filter((node) => node.children.length === 0);
   const events = [...new Set(arrows.map((arrow) => arrow.event))].toSorted(

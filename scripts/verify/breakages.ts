@@ -3,19 +3,19 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
-/** A rule that is broken on purpose, and what noticed. */
+/** A rule to break on purpose, as a text replacement in one file. */
 export type Breakage = { name: string; file: string; from: string; to: string };
 export type Caught = Breakage & { by: string[] };
 
 export const breakages: Breakage[] = [
   {
-    name: 'B-2: the guard of the bound is off by one',
+    name: 'B-2: the bound check is off by one',
     file: 'machines/turn/turn.rules.ts',
     from: 'return attempt < maxAttempts;',
     to: 'return attempt <= maxAttempts;',
   },
   {
-    name: 'B-4: a collapse grows',
+    name: 'B-4: a collapse grows maxTurns',
     file: 'machines/contract/limits.ts',
     from: 'return Math.min(maxTurns, turn + 1);',
     to: 'return Math.max(maxTurns, turn + 1);',
@@ -27,7 +27,7 @@ export const breakages: Breakage[] = [
     to: 'if (results.length > 1) this.messages.push',
   },
   {
-    name: 'S-2: a log line is doubled',
+    name: 'S-2: a log line is repeated',
     file: 'src/observe/log.ts',
     from: '  logger.warn(\n',
     to: "  logger.warn('again');\n  logger.warn(\n",
@@ -63,7 +63,7 @@ const quick = [
   'test/scenarios/observation.test.ts',
 ];
 
-/** Breaks each rule in a copy of the project, runs the quick tests there, and says which of them failed. */
+/** Breaks each rule in a copy of the project, runs the quick tests there, and returns the tests that failed. */
 export function breakEach(): Caught[] {
   return breakages.map((breakage) => {
     const copy = mkdtempSync(join(tmpdir(), 'pawl-broken-'));
@@ -73,7 +73,7 @@ export function breakEach(): Caught[] {
       const file = join(copy, breakage.file);
       const whole = readFileSync(file, 'utf8');
       if (!whole.includes(breakage.from))
-        throw new Error(`${breakage.file} has changed: ${breakage.name} is nowhere to be broken`);
+        throw new Error(`${breakage.file} has changed; cannot break "${breakage.name}"`);
       const flag = breakage.to.includes('leaked') ? '\nlet leaked = false;\n' : '';
       writeFileSync(file, `${whole.replace(breakage.from, breakage.to)}${flag}`);
       return { ...breakage, by: failing(copy) };
@@ -100,7 +100,7 @@ function failing(folder: string): string[] {
   );
 }
 
-/** The commit that was verified, with a mark where files differ from it. */
+/** Returns the verified commit, with a mark if files differ from it. */
 export function revision(): string {
   return execFileSync('git', ['describe', '--always', '--dirty'], { encoding: 'utf8' }).trim();
 }

@@ -1,17 +1,17 @@
 import type { Survivor } from './mutants.ts';
 
-/** Mutants that got past: where, what was changed, and why it makes no difference, or who else would notice. */
+/** A kind of surviving mutant: its file, the mutated code, and why it is equivalent or caught elsewhere. */
 type Equivalent = { file?: string; original: RegExp; replacement?: RegExp; why: string };
 
 const equivalents: Equivalent[] = [
   {
     original: /^default:/,
-    why: 'a switch over a closed union: `satisfies never` shows that nothing else comes here',
+    why: 'the switch covers a closed union; `satisfies never` proves that this branch is unreachable',
   },
   {
     file: 'attempt.rules.ts',
     original: /^(disposition === undefined|\[\])$/,
-    why: 'what it stands for is never missing there; the type does not know that',
+    why: 'the value is never missing there, but the type allows it',
   },
   {
     file: 'attempt.rules.ts',
@@ -27,29 +27,29 @@ const equivalents: Equivalent[] = [
   {
     file: 'attempt.rules.ts',
     original: /^''$/,
-    why: 'the words of a reading that stands for none are not read',
+    why: 'the text of a placeholder reading is never read',
   },
   {
     file: 'attempt.rules.ts',
     original: /^index === null$/,
     replacement: /^false$/,
-    why: 'no call has the index null, so that looking for it finds nothing either',
+    why: 'no call has the index null, so a search for it finds nothing either',
   },
   {
     file: 'attempt.rules.ts',
     original: /^verdict\?\.valid === true$/,
     replacement: /^true$/,
-    why: 'what was accepted is valid',
+    why: 'an accepted report is valid',
   },
   {
     file: 'attempt.rules.ts',
     original: /^(outcome\.calls\[index\]\?\.\w+|call\?\.report|verdict\?\.valid|context\.reading\?\.\w+)$/,
-    why: 'it is always there; the type does not know that',
+    why: 'the value is always present, but the type allows it to be missing',
   },
   {
     file: 'incident.rules.ts',
     original: /^''$/,
-    why: 'a text always has a first line; the type of an index does not know that',
+    why: 'a text always has a first line, but the index type allows undefined',
   },
   {
     file: 'item.rules.ts',
@@ -59,22 +59,22 @@ const equivalents: Equivalent[] = [
   {
     file: 'batch.ts',
     original: /^(''|part\.type === 'text')$/,
-    why: 'all parts are texts there; the type does not know that',
+    why: 'all parts are text there, but the type allows others',
   },
   {
     file: 'conversation.ts',
     original: /^clean\.slice\(0, 63\)$/,
-    why: 'no name that every object has is that long',
+    why: 'no property that every object inherits has a name that long',
   },
   {
     file: 'faults.ts',
     original: /^'(rate_limited|invalid_request)'$/,
-    why: 'the slug of this fault is its own name, which comes out by the default too',
+    why: 'the slug of this fault equals its name, which is also the default',
   },
   {
     file: 'repair.ts',
     original: /^\[\]$/,
-    why: 'an id that no call has is never looked for',
+    why: 'the code never searches for an id that no call has',
   },
   {
     file: 'repair.ts',
@@ -85,108 +85,108 @@ const equivalents: Equivalent[] = [
   {
     file: 'repair.ts',
     original: /^(message\.role === 'assistant'|this\.calls\.get\(id\)\?\.find)$/,
-    why: 'only assistants have calls, and a call that is looked for is known',
+    why: 'only assistant messages have calls, and every call searched for exists',
   },
   {
     file: 'reply.ts',
     original: /^\[\]$/,
-    why: 'an id that no call has is never looked for',
+    why: 'the code never searches for an id that no call has',
   },
   {
     file: 'repair.ts',
     original: /^(list\.splice.*|part\.type [!=]== 'tool-call')$/,
-    why: 'only calls have the field that is asked for beside it; what was found is there',
+    why: 'only calls have the field checked next to it, and the found item exists',
   },
   {
     file: 'reply.ts',
     original: /^'(file|reasoning-file|custom)'$/,
-    why: 'the part comes out by the default too',
+    why: 'the default returns the same part',
   },
   {
     file: 'targets.ts',
     original: /^(step < targets\.length|state === undefined)$/,
-    why: 'the first one is looked at twice, with the same answer; each index has a state',
+    why: 'the first target is checked twice with the same result, and each index has a state',
   },
   {
     file: 'tool-input.ts',
     original: /^'not JSON'$/,
-    why: 'what JSON.parse throws is an Error',
+    why: 'JSON.parse only throws Error objects',
   },
   {
     file: 'tool-input.ts',
     original: /^(text\.length > 2 \* deepest|2 \* deepest)$/,
-    why: 'a shortcut: a text that is shorter cannot be that deep',
+    why: 'this is a shortcut: a shorter text cannot be that deep',
   },
   {
     file: 'tool-input.ts',
     original: /^index < json\.length$/,
-    why: 'beyond the end there is no character',
+    why: 'there are no characters past the end',
   },
   {
     file: 'repair.ts',
     original: /^(message\.role === 'user'|'user'|\{\s+const content = message\.content\.filter[\s\S]*)$/,
-    why: 'a message of the user comes out the same by the way of the others',
+    why: 'the path for other messages gives the same result for a user message',
   },
   {
     file: 'leaf.ts',
     original: /^\(snapshot\) => snapshot$/,
-    why: 'nothing persists a leaf yet',
+    why: 'leaves are not persisted yet',
   },
   {
     file: 'incident.rules.ts',
     original: /^(text\.replace.*|line\.trimEnd\(\))$/,
-    why: 'a blank end is cut off once more, or shows nowhere',
+    why: 'trailing blanks are trimmed again later, or are never shown',
   },
   {
     original: /^\{\s+context: \{\} as /,
-    why: 'types: they are gone when it runs',
+    why: 'types are erased at run time',
   },
   {
     file: 'attempt.machine.ts',
     original: /^(\[\]|''|\{ callId: '', name: '' \}|reading\?\.calls|context\.reading\?\.calls)$/,
-    why: 'calls come after their reply has been read; the type does not know that',
+    why: 'calls start after their reply has been read, but the type does not guarantee that',
   },
   {
     original: /^event\.type [!=]== 'session\.(stop|abort)' (&&|\|\|) event\.type [!=]== 'session\.(stop|abort)'$/,
-    why: 'no other event leads there; the type of an action does not know that',
+    why: 'no other event leads there, but the action type allows any event',
   },
   {
     file: 'turn.machine.ts',
     original:
       /^(\[\]|''|last\?\.slugs|targets\[current\]\?\.name|context\.targets\[.*\]\?\.name|context\.waiting\?\.\w+)$/,
-    why: 'it is always there; the type does not know that',
+    why: 'the value is always present, but the type allows it to be missing',
   },
   {
     file: 'turn.machine.ts',
     original: /^choice\.kind === '(free|wait)'$/,
     replacement: /^true$/,
-    why: 'the guard of the arrow has seen to that',
+    why: 'the guard on the arrow already ensures that',
   },
   {
     file: 'turn.machine.ts',
     original: /^output === 'finished' \|\| /,
     replacement: /^true$/,
-    why: 'exhausted is the one output left',
+    why: 'exhausted is the only output left',
   },
   {
     file: 'session.machine.ts',
     original: /^('internal_error'|context\.ending\?\.status)$/,
-    why: 'a session that ends has its ending; the type does not know that',
+    why: 'an ended session always has an ending, but the type allows it to be missing',
   },
   {
     file: 'tool-call.machine.ts',
     original: /^(\{ executed: false, .*|false|'internal_error')$/,
-    why: 'a call that ends has its answer; the type does not know that',
+    why: 'an ended call always has an answer, but the type allows it to be missing',
   },
   {
     file: 'workflow.setup.ts',
     original: /^(\[\]|outcome\.kind !== 'crashed')$/,
-    why: 'the guard of the arrow has seen to that',
+    why: 'the guard on the arrow already ensures that',
   },
   {
     file: 'workflow.setup.ts',
     original: /^'settingAside'$/,
-    why: 'the phase is told with problems, and there are none',
+    why: 'the phase is only reported with problems, and there are none',
   },
   {
     file: 'workflow.machine.ts',
@@ -195,7 +195,7 @@ const equivalents: Equivalent[] = [
   },
 ];
 
-/** Why a mutant got past; null where nobody knows. */
+/** Returns why a mutant survived, or null if that is unknown. */
 export function reasonFor({ file, original, replacement }: Survivor): string | null {
   const found = equivalents.find(
     (one) =>

@@ -1,11 +1,11 @@
-/** `npm run verify`: everything that is shown about the machines, and `docs/verification.md` from it. */
+/** `npm run verify`: runs every check on the machines and writes the results to `docs/verification.md`. */
 
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { pathsOf, pure, takenArrows, walks } from '../../test/paths/coverage.ts';
-import { explore, simplePaths } from '../../test/paths/explore.ts';
-import { sessionKey, sessionWalk } from '../../test/paths/levels.ts';
-import { drawings } from '../draw/model.ts';
+import { pathsOf, pure, takenArrows, walks } from '../../test/graph/coverage.ts';
+import { drawings } from '../../test/graph/drawing.ts';
+import { explore, simplePaths } from '../../test/graph/explore.ts';
+import { sessionKey, sessionWalk } from '../../test/graph/levels.ts';
 import { breakEach, type Caught } from './breakages.ts';
 import { ruleTraces, slugTraces } from './trace.ts';
 
@@ -19,13 +19,13 @@ const short = (paths: readonly string[]) =>
     : paths.map(link).join(', ');
 const link = (path: string) => `[${path.split('/').slice(-2).join('/')}](../${path})`;
 
-say('The tests, all of them …');
+say('Running all tests …');
 const tests = spawnSync(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', '--reporter=dot'], {
   stdio: 'inherit',
 });
 if (tests.status !== 0) process.exit(1);
 
-say('The walks over the graphs …');
+say('Walking the graphs …');
 const machines = Object.entries(walks).map(([name, { walks: ways }]) => {
   const graphs = ways.map((walk) => explore(pure(walk)));
   const sum = (of: (graph: (typeof graphs)[number]) => number) => graphs.reduce((total, graph) => total + of(graph), 0);
@@ -44,7 +44,7 @@ const simple = [1, 2, 3].map(
   (maxTurns) => [maxTurns, simplePaths({ ...sessionWalk(maxTurns), key: sessionKey }).length] as const,
 );
 
-say('The rules, broken on purpose …');
+say('Breaking rules on purpose …');
 const caught: Caught[] = breakEach();
 const uncaught = caught.filter(({ by }) => by.length === 0);
 
@@ -52,13 +52,13 @@ const rules = ruleTraces();
 const slugs = slugTraces();
 const text = `# Verification
 
-Written by \`npm run verify\`. What is shown about the machines: over all paths of their graphs, over a real wire, and by breaking them.
+Written by \`npm run verify\`. The machines are checked over all paths of their graphs, over real HTTP, and by breaking rules.
 
 ## The machines, over all paths
 
-The level below is known by its outcomes; that these are all that it has is shown too (\`test/paths/paths.test.ts\`). Limits up to maxTurns 4 and
-maxRetries 4. On every step of every path: \`turn <= maxTurns\`, attempts within their number, \`maxTurns\` never grows, one fact for each end, every
-final state with its full output, a way to an end from everywhere.
+Each walk replaces the level below with its outcomes; \`test/paths/paths.test.ts\` checks that none are missing. Limits go up to maxTurns 4 and
+maxRetries 4. These hold at every step of every path: \`turn <= maxTurns\`, attempts stay within their limit, \`maxTurns\` never grows, each end has one
+fact, every final state has its full output, and an end is reachable from every state.
 
 ${table(
   ['machine', 'inputs', 'states', 'steps', 'paths walked', 'arrows taken'],
@@ -67,20 +67,20 @@ ${table(
 
 All simple paths of the session: ${simple.map(([maxTurns, count]) => `${count} with maxTurns ${maxTurns}`).join(', ')}.
 
-The arrows that were taken are green in the pictures: [session](../visualizations/session.coverage.svg), [turn](../visualizations/turn.coverage.svg),
+The pictures show the taken arrows in green: [session](../visualizations/session.coverage.svg), [turn](../visualizations/turn.coverage.svg),
 [attempt](../visualizations/attempt.coverage.svg), [tool call](../visualizations/tool-call.coverage.svg), [workflow](../visualizations/workflow.coverage.svg).
 
-## Rules that were broken on purpose
+## Rules broken on purpose
 
 ${table(
-  ['what was broken', 'where', 'tests that failed', 'for example'],
-  caught.map(({ name, file, by }) => [name, link(file), by.length, by[0] ?? '**nothing noticed**']),
+  ['breakage', 'where', 'tests that failed', 'example'],
+  caught.map(({ name, file, by }) => [name, link(file), by.length, by[0] ?? '**not caught**']),
 )}
 
-## The rules, and what shows them
+## Rules and their tests
 
 ${table(
-  ['rule', 'where', 'shown by'],
+  ['rule', 'implemented in', 'tested by'],
   rules.map(({ id, planned, where, shownBy }) => [
     id,
     planned ? '_planned_' : short(where),
@@ -88,7 +88,7 @@ ${table(
   ]),
 )}
 
-## The slugs, and what reaches them
+## Slugs and their tests
 
 ${table(
   ['slug', 'made in', 'reached by'],
@@ -97,5 +97,5 @@ ${table(
 `;
 writeFileSync('docs/verification.md', text);
 spawnSync('node_modules/.bin/biome', ['format', '--write', 'docs/verification.md'], { stdio: 'ignore' });
-say(`docs/verification.md is written. ${caught.length - uncaught.length} of ${caught.length} breakages were noticed.`);
+say(`Wrote docs/verification.md. The tests caught ${caught.length - uncaught.length} of ${caught.length} breakages.`);
 if (uncaught.length > 0) process.exitCode = 1;

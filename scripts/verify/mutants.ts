@@ -1,4 +1,7 @@
-/** `docs/verification-mutants.md` from Stryker's reports: `node scripts/verify/mutants.ts [report.json …]`; of a mutant the last report counts. */
+/**
+ * Writes `docs/verification-mutants.md` from Stryker's reports: `node scripts/verify/mutants.ts [report.json …]`. If
+ * several reports contain a mutant, the last one counts.
+ */
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { reasonFor } from './equivalents.ts';
@@ -12,7 +15,7 @@ type Mutant = {
 };
 type Report = { files: Record<string, { source: string; mutants: Mutant[] }> };
 
-/** A mutant that no test noticed. */
+/** A mutant that no test caught. */
 export type Survivor = { file: string; line: number; mutator: string; original: string; replacement: string };
 
 const given = process.argv.slice(2);
@@ -51,25 +54,25 @@ const cell = (text: string) =>
 
 const text = `# Mutation testing
 
-Written by \`npm run mutants\` (Stryker over \`machines/\`; rules, setups and configurations, every operator). A mutant has to get past the golden tables of the rules,
-of what every arrow leads to, and the walks over all paths.
+Written by \`npm run mutants\` (Stryker over \`machines/\`: rules, setups and configurations, with every operator). To survive, a mutant must pass the golden tables of the rules
+and of every arrow's effects, and the walks over all paths.
 
-**${killed} of ${killed + survivors.length} mutants were noticed, ${share(killed, killed + survivors.length)}.** Each of the others is below, with the reason why it makes no difference.${ignored.length === 0 ? '' : ` ${ignored.length} in tables that are read once, when a module is loaded, were left out for their time.`}
+**${killed} of ${killed + survivors.length} mutants were caught, ${share(killed, killed + survivors.length)}.** The table below lists the survivors, and why each one is equivalent.${ignored.length === 0 ? '' : ` To save time, ${ignored.length} mutants in tables that are read once, at module load, were skipped.`}
 
-| file | noticed | of |  |
+| file | caught | of |  |
 | --- | --- | --- | --- |
 ${rows.map(({ file, killed: own, survivors: left }) => `| [${file}](../${file}) | ${own} | ${own + left.length} | ${share(own, own + left.length)} |`).join('\n')}
 
-## Mutants that nothing noticed
+## Survivors
 
-| where | what | instead | why |
+| where | original | mutant | why it is equivalent |
 | --- | --- | --- | --- |
-${survivors.map((one) => `| ${one.file.replace('machines/', '')}:${one.line} | ${cell(one.original)} | ${cell(one.replacement)} | ${reasonFor(one) ?? '**no reason is known**'} |`).join('\n')}
+${survivors.map((one) => `| ${one.file.replace('machines/', '')}:${one.line} | ${cell(one.original)} | ${cell(one.replacement)} | ${reasonFor(one) ?? '**unexplained**'} |`).join('\n')}
 `;
 writeFileSync('docs/verification-mutants.md', text);
 spawnSync('node_modules/.bin/biome', ['format', '--write', 'docs/verification-mutants.md'], { stdio: 'ignore' });
 process.stdout.write(
-  `docs/verification-mutants.md is written: ${share(killed, killed + survivors.length)} noticed, ${unexplained.length} survivors without a reason.\n`,
+  `Wrote docs/verification-mutants.md: ${share(killed, killed + survivors.length)} caught, ${unexplained.length} survivors unexplained.\n`,
 );
 if (unexplained.length > 0 || killed / (killed + survivors.length) < 0.95) process.exitCode = 1;
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { slugs } from '../../machines/index.ts';
 
-/** What cites a rule or a slug, in files under a folder. */
+/** A source file that may cite rules or slugs. */
 type File = { path: string; text: string };
 
 function files(folder: string): File[] {
@@ -17,7 +17,7 @@ const tests = () => files('test');
 
 export type RuleTrace = { id: string; planned: boolean; where: string[]; shownBy: string[] };
 
-/** Each rule of the specification, where it lives, and the tests that show it. */
+/** Returns each rule of the specification with the files that implement it and the tests that cite it. */
 export function ruleTraces(): RuleTrace[] {
   const specification = readFileSync('docs/specification.md', 'utf8');
   const all = code();
@@ -43,7 +43,7 @@ export function ruleTraces(): RuleTrace[] {
 
 export type SlugTrace = { slug: string; madeIn: string[]; reachedBy: string[] };
 
-/** Each slug, what makes it, and the tests that reach it over a wire or on a path. */
+/** Returns each slug with the files that make it and the tests that reach it over HTTP or on a path. */
 export function slugTraces(): SlugTrace[] {
   const makers = code().filter(({ path }) => !/contract\/(slugs|notice)\.ts$|report\/synthetic\.ts$/.test(path));
   const reaching = tests().filter(({ path }) => /test\/(scenarios|paths|properties|machines)\//.test(path));

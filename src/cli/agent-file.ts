@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs';
 import { dirname, extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parse } from 'yaml';
-import type { AgentDefinition } from '../agent-definition.ts';
+import type { AgentDefinition } from '../agent/definition.ts';
 import { messageOf, PawlError, shown } from '../errors.ts';
 import type { LocalTool } from '../tools/local.ts';
 
 /**
- * The definition in an agent file: a module whose default export is an agent or a definition, or Markdown whose front
- * matter is the definition (`tools` names modules of tools, by path) and whose body is the instructions.
+ * Returns the definition in an agent file. The file is a module whose default export is an agent or a definition, or
+ * Markdown with the definition as front matter and the instructions as body. `tools` lists the paths of tool modules.
  */
 export async function readAgentFile(file: string): Promise<AgentDefinition> {
   const path = resolve(file);
@@ -21,21 +21,21 @@ export async function readAgentFile(file: string): Promise<AgentDefinition> {
     case '.md':
       return markdownDefinition(path);
     default:
-      throw invalid(file, 'is of no known kind: .ts, .mts, .js, .mjs and .md are allowed');
+      throw invalid(file, 'must end in .ts, .mts, .js, .mjs or .md');
   }
 }
 
 async function moduleDefinition(path: string): Promise<AgentDefinition> {
   const exported = (await load(path)).default;
   if (typeof exported !== 'object' || exported === null) {
-    throw invalid(path, `has the default export ${shown(exported)}: an agent or a definition is allowed`);
+    throw invalid(path, `must have an agent or a definition as its default export; got ${shown(exported)}`);
   }
   return ('definition' in exported ? exported.definition : exported) as AgentDefinition;
 }
 
 async function markdownDefinition(path: string): Promise<AgentDefinition> {
   const match = /^\uFEFF?---\r?\n(?:(.*?)\r?\n)?---[ \t]*(?:\r?\n(.*))?$/s.exec(read(path));
-  if (match === null) throw invalid(path, 'does not start with front matter between two lines of ---');
+  if (match === null) throw invalid(path, 'must start with front matter between two lines of ---');
   const matter = frontMatter(path, match[1] ?? '');
   const { tools, ...rest } = matter;
   const paths = tools === undefined ? [] : [tools].flat();
@@ -43,7 +43,7 @@ async function markdownDefinition(path: string): Promise<AgentDefinition> {
   for (const tool of paths) Object.assign(loaded, await toolModule(path, tool));
   const instructions = (match[2] ?? '').trim();
   if (instructions !== '' && rest.instructions !== undefined) {
-    throw invalid(path, 'has instructions both in its front matter and as its body: one of them is allowed');
+    throw invalid(path, 'must have its instructions in the front matter or in the body, not in both');
   }
   return { ...rest, ...(instructions !== '' && { instructions }), tools: loaded } as unknown as AgentDefinition;
 }
@@ -53,21 +53,20 @@ function frontMatter(path: string, text: string): Record<string, unknown> {
   try {
     matter = parse(text);
   } catch (error) {
-    throw invalid(path, `has front matter that is not YAML: ${messageOf(error).split('\n')[0]}`);
+    throw invalid(path, `has invalid YAML in its front matter: ${messageOf(error).split('\n')[0]}`);
   }
   if (typeof matter !== 'object' || matter === null || Array.isArray(matter)) {
-    throw invalid(path, 'has front matter that is not a list of fields');
+    throw invalid(path, 'must have a YAML mapping as its front matter');
   }
   return { ...matter };
 }
 
 async function toolModule(agentPath: string, tool: unknown): Promise<Record<string, LocalTool>> {
-  if (typeof tool !== 'string')
-    throw invalid(agentPath, `names the tools ${shown(tool)}: paths of modules are allowed`);
+  if (typeof tool !== 'string') throw invalid(agentPath, `must name its tools by module paths; got ${shown(tool)}`);
   const path = resolve(dirname(agentPath), tool);
   const loaded = await load(path);
   const tools = loaded.default ?? loaded;
-  if (typeof tools !== 'object' || tools === null) throw invalid(path, 'exports no tools');
+  if (typeof tools !== 'object' || tools === null) throw invalid(path, 'does not export any tools');
   return { ...tools } as Record<string, LocalTool>;
 }
 

@@ -1,19 +1,19 @@
 import { createInterface } from 'node:readline/promises';
 import type { SessionEvent } from '../observe/events.ts';
-import type { Session } from '../session.ts';
+import type { Session } from '../session/options.ts';
 import { tame } from './view.ts';
 
 type Asked = Extract<SessionEvent, { type: 'tool.approvalRequested' }>;
 type Decision = Parameters<Session['approve']>[1];
 type Waiting = { call: Asked; withdrawn: AbortController };
 
-/** Asks at the keyboard about the calls that wait for approval, one after the other; without a keyboard nobody approves. */
+/** Asks the user to approve each waiting call, one at a time. Without a terminal, every call is denied. */
 export class Approver {
   private readonly approve: (callId: string, decision: Decision) => void;
   private readonly interrupt: () => void;
   private readonly waiting: Waiting[] = [];
 
-  /** @param interrupt what Ctrl-C at a question means */
+  /** @param interrupt called when the user presses Ctrl-C at a question */
   constructor(approve: (callId: string, decision: Decision) => void, interrupt: () => void) {
     this.approve = approve;
     this.interrupt = interrupt;
@@ -24,7 +24,7 @@ export class Approver {
       this.waiting.push({ call: event, withdrawn: new AbortController() });
       if (this.waiting.length === 1) this.askAll();
     }
-    // It timed out, or the session was stopped or aborted: there is nothing to decide any more.
+    // The call timed out, or the session was stopped or aborted, so no decision is needed.
     if (event.type === 'tool.answered') {
       const answered = ({ call }: Waiting) => call.callId === event.callId && call.sessionId === event.sessionId;
       this.waiting.find(answered)?.withdrawn.abort();
@@ -40,10 +40,10 @@ export class Approver {
     }
   }
 
-  /** null: it was answered otherwise, or Ctrl-C was pressed. */
+  /** Returns null if the call was answered in another way, or if the user pressed Ctrl-C. */
   private async decided({ call, withdrawn: { signal } }: Waiting): Promise<Decision | null> {
     if (process.stdin.isTTY !== true) {
-      return { approved: false, reason: 'there is nobody at the keyboard to approve it' };
+      return { approved: false, reason: 'no terminal is available to ask for approval' };
     }
     const keyboard = createInterface({ input: process.stdin, output: process.stderr });
     keyboard.once('SIGINT', () => {

@@ -4,8 +4,8 @@ import type { RehearsalRequest, RehearsedReply } from '../testing/rehearsal-mode
 const mostFiles = 3;
 
 /**
- * The rules that stand in for a model in the demo. It misbehaves three times, each time in a way that is seen in practice,
- * and heeds the notice each time; what it reports it has really read through the tools.
+ * Returns the rules that stand in for a model in the demo. They misbehave three times, each time in a way seen in
+ * practice, and follow the notice each time. The report contains only text that was read through the tools.
  */
 export function demoRehearsal(): (request: RehearsalRequest) => RehearsedReply {
   return ({ index, prompt, tools }) => {
@@ -19,7 +19,7 @@ export function demoRehearsal(): (request: RehearsalRequest) => RehearsedReply {
 const mistakes = (list: string): RehearsedReply[] => [
   // An empty reply.
   {},
-  // A tool that does not exist, and input that breaks off.
+  // A tool that does not exist, and truncated input.
   {
     calls: [
       { name: 'ls', input: { dir: '.' } },
@@ -34,7 +34,7 @@ function sensibleReply(prompt: LanguageModelV4Prompt, list: string, readFile: st
   if (listing === undefined) {
     return {
       calls: [
-        { name: 'progress_report', input: { message: 'Looking at what is there.' } },
+        { name: 'progress_report', input: { message: 'Listing the directory.' } },
         { name: list, input: { path: '.' } },
       ],
     };
@@ -45,7 +45,7 @@ function sensibleReply(prompt: LanguageModelV4Prompt, list: string, readFile: st
   if (read.length === 0 && wanted.length > 0) {
     return { calls: wanted.map((path) => ({ name: readFile, input: { path } })) };
   }
-  // It talks instead of reporting, once.
+  // Once, it sends text instead of a report.
   if (!prompt.some((message) => message.role === 'assistant' && JSON.stringify(message).includes(chatter)))
     return { text: chatter };
   return {
@@ -53,7 +53,7 @@ function sensibleReply(prompt: LanguageModelV4Prompt, list: string, readFile: st
   };
 }
 
-const chatter = 'I have read the files and know what they are about now.';
+const chatter = 'I have read the files and now know what they are about.';
 
 type Result = { tool: string; text: string; failed: boolean };
 
@@ -71,7 +71,7 @@ function toolResults(prompt: LanguageModelV4Prompt): Result[] {
 
 type Entry = { name: string; kind: string };
 
-/** A listing as the tools of this package give it, or as the file system server does: a line each. */
+/** Parses a listing: JSON from this package's tools, or one line per entry from the file system server. */
 function entriesIn(listing: string): Entry[] {
   try {
     const { entries } = JSON.parse(listing);
@@ -90,7 +90,7 @@ function filesIn(listing: string): string[] {
   );
 }
 
-/** Read-me files first, then Markdown, then by name. */
+/** Sorts README files first, then Markdown, then other files; by name within each group. */
 function byInterest(one: string, other: string): number {
   const rank = (name: string) => (/^readme/i.test(name) ? 0 : name.endsWith('.md') ? 1 : 2);
   return rank(one) - rank(other) || one.localeCompare(other);
@@ -102,13 +102,13 @@ function reportOn(listing: string, wanted: readonly string[], read: readonly Res
   const lines = [
     `The directory holds ${counted(entries.length - folders.length, 'file')} and ${counted(folders.length, 'folder')}.`,
     ...(folders.length === 0 ? [] : ['', `Folders: ${folders.map(({ name }) => `\`${name}/\``).join(', ')}.`]),
-    ...(wanted.length === 0 ? ['', 'None of its files is text that could be read.'] : ['']),
+    ...(wanted.length === 0 ? ['', 'None of its files are readable text.'] : ['']),
     ...wanted.map((name, index) => `- \`${name}\`: ${gist(read[index])}`),
   ];
   return lines.join('\n');
 }
 
-/** The title and the first sentence of a text. */
+/** Returns the title and the first sentence of a text. */
 function gist(result: Result | undefined): string {
   if (result === undefined || result.failed) return 'could not be read.';
   const lines = result.text.split('\n').map((line) => line.trim());
@@ -120,7 +120,7 @@ function gist(result: Result | undefined): string {
   return title === undefined ? plain : `**${title}** - ${plain}`;
 }
 
-/** Roughly what such a request would cost a real model. */
+/** Estimates the tokens that a real model would use for the request. */
 function usageOf(prompt: LanguageModelV4Prompt): NonNullable<RehearsedReply['usage']> {
   return { input: Math.ceil(JSON.stringify(prompt).length / 4), output: 40 };
 }

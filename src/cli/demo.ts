@@ -1,12 +1,13 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { defineAgent } from '../define-agent.ts';
+import { defineAgent } from '../agent/define-agent.ts';
 import { messageOf } from '../errors.ts';
 import { rehearsalModel } from '../testing/rehearsal-model.ts';
-import { type McpPool, mcpPool } from '../tools/mcp-pool.ts';
+import { type McpPool, mcpPool } from '../tools/mcp/pool.ts';
 import { demoRehearsal } from './demo-rehearsal.ts';
 import { directoryTools } from './directory-tools.ts';
-import { type Flags, UsageError } from './exit.ts';
+import { UsageError } from './exit.ts';
+import type { Flags } from './flags.ts';
 import { chosenModel } from './models.ts';
 import { packageFile } from './package-root.ts';
 import { bounded, session } from './run.ts';
@@ -14,11 +15,11 @@ import { bounded, session } from './run.ts';
 const serverStartMs = 10_000;
 
 /**
- * `pawl demo`: answers a question about a real directory with real tools. Without a key a rule-based model rehearses it,
- * and misbehaves on the way, so that one sees the notices, the answers and the bound at work.
+ * `pawl demo`: answers a question about a real directory with real tools. Without a key, a rule-based model stands in
+ * and misbehaves on the way, which shows the notices, the answers and the bound at work.
  */
 export async function demoCommand([directory, ...extra]: readonly string[], flags: Flags): Promise<number> {
-  if (extra.length > 0) throw new UsageError(`One directory is allowed, and ${extra.join(' ')} is too much.`);
+  if (extra.length > 0) throw new UsageError(`Pass one directory; got ${[directory, ...extra].join(' ')}.`);
   const root = directory ?? packageFile('docs');
   if (!existsSync(root) || !statSync(root).isDirectory()) throw new UsageError(`${root} is not a directory.`);
   const model = flags.rehearsal ? null : await chosenModel(flags);
@@ -41,7 +42,10 @@ export async function demoCommand([directory, ...extra]: readonly string[], flag
   return await session(agent, flags.question ?? 'What is in this directory, and what are its files about?', flags);
 }
 
-/** The official file system server as a process of its own, where it is installed and starts; else the demo has tools of its own. */
+/**
+ * Starts the official file system server in a separate process. Returns null if it is not installed or does not start;
+ * the demo then uses its built-in tools.
+ */
 async function fileServer(root: string): Promise<McpPool | null> {
   const directory = realpathSync(root);
   let server: string;
@@ -60,7 +64,7 @@ async function fileServer(root: string): Promise<McpPool | null> {
   } catch (error) {
     await pool.close();
     process.stderr.write(
-      `The demo reads with tools of its own, as its file system server did not start: ${messageOf(error)}\n`,
+      `The file system server did not start, so the demo uses its built-in tools: ${messageOf(error)}\n`,
     );
     return null;
   }

@@ -9,12 +9,12 @@ const largestFile = 5_000_000;
 const mostMatches = 50;
 const skipped = new Set(['node_modules', '.git', 'dist']);
 
-/** Read-only tools over one directory; no path leads out of it, by links neither. */
+/** Returns read-only tools for one directory. No path leads out of it, not even through links. */
 export function directoryTools(root: string) {
   const inside = async (given: string): Promise<string> => {
     const home = await realpath(root);
     const target = await realpath(resolve(home, given)).catch(() => {
-      throw new ToolError(`There is no ${given} in the directory.`);
+      throw new ToolError(`${given} does not exist in the directory.`);
     });
     const way = relative(home, target);
     if (way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way)) {
@@ -24,7 +24,7 @@ export function directoryTools(root: string) {
   };
   return {
     list_directory: {
-      description: 'Lists the files and folders of a folder, with sizes in bytes.',
+      description: 'Lists the files and folders in a folder, with sizes in bytes.',
       inputSchema: z.object({ path }),
       execute: async (input: { path: string }) => {
         const folder = await inside(input.path);
@@ -49,7 +49,7 @@ export function directoryTools(root: string) {
         const about = await stat(file);
         if (!about.isFile()) throw new ToolError(`${input.path} is not a file.`);
         if (about.size > largestFile) {
-          throw new ToolError(`${input.path} has ${about.size} bytes: at most ${largestFile} are read.`);
+          throw new ToolError(`${input.path} has ${about.size} bytes; the limit is ${largestFile}.`);
         }
         const bytes = await readFile(file);
         if (bytes.subarray(0, 8_000).includes(0)) throw new ToolError(`${input.path} is not a text file.`);
@@ -57,7 +57,7 @@ export function directoryTools(root: string) {
       },
     },
     search_text: {
-      description: 'Finds the lines of text files that contain a text, upper and lower case alike.',
+      description: 'Finds the lines in text files that contain a given text, ignoring case.',
       inputSchema: z.object({ text: z.string().min(1) }),
       execute: async ({ text }: { text: string }) => {
         const home = await inside('.');
@@ -76,9 +76,9 @@ export function directoryTools(root: string) {
   };
 }
 
-/** Text files below `folder`, small enough to be read, a bounded number of them. */
+/** Lists the text files below `folder`: at most `mostEntries` files of at most 1,000,000 bytes each. */
 async function textFiles(folder: string, found: string[] = []): Promise<string[]> {
-  // A folder that may not be read holds nothing for us.
+  // An unreadable folder counts as empty.
   for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
     if (found.length >= mostEntries) return found;
     const full = join(folder, entry.name);

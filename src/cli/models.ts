@@ -1,26 +1,28 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
+import { expected } from '../errors.ts';
 import { openaiCompatible } from '../model/compatible.ts';
 import type { ModelReference } from '../model/targets.ts';
-import { type Flags, UsageError } from './exit.ts';
+import { UsageError } from './exit.ts';
+import type { Flags } from './flags.ts';
 
-/** Models to fall back on where a key is set and no model is named. */
+/** The default models, used if their key is set and no model is named. */
 const standardModels = [
   { key: 'ANTHROPIC_API_KEY', model: 'anthropic:claude-sonnet-4-5' },
   { key: 'OPENAI_API_KEY', model: 'openai:gpt-5-mini' },
   { key: 'GOOGLE_GENERATIVE_AI_API_KEY', model: 'google:gemini-2.5-flash' },
 ] as const;
 
-/** The model that the flags and the environment ask for; null when they ask for none. */
+/** Returns the model that the flags or the environment select, or null if they select none. */
 export async function chosenModel({ model, baseUrl }: Flags): Promise<ModelReference | null> {
   if (baseUrl !== undefined) return compatibleModel(baseUrl, model);
   if (model !== undefined) return model;
   return standardModels.find(({ key }) => (process.env[key] ?? '') !== '')?.model ?? null;
 }
 
-/** A model of an OpenAI-compatible server: the one named, or the first that the server lists. */
+/** Returns a model of an OpenAI-compatible server: the named one, or else the first one listed. */
 async function compatibleModel(baseUrl: string, model: string | undefined): Promise<LanguageModelV4> {
   if (!URL.canParse(baseUrl))
-    throw new UsageError(`--base-url is ${baseUrl}: a URL such as http://127.0.0.1:11434/v1 is allowed.`);
+    throw new UsageError(expected('--base-url', baseUrl, 'a URL such as http://127.0.0.1:11434/v1'));
   const id = model ?? (await firstModel(baseUrl));
   return openaiCompatible(baseUrl, id, process.env.OPENAI_API_KEY);
 }
@@ -31,14 +33,14 @@ async function firstModel(baseUrl: string): Promise<string> {
   let body: unknown;
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(5_000) });
-    if (!response.ok) throw new UsageError(`${url} answered with status ${response.status}: ${hint}.`);
+    if (!response.ok) throw new UsageError(`${url} answered with status ${response.status}; ${hint}.`);
     body = await response.json();
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    throw new UsageError(`${url} could not be read, to find a model: check that the server runs, or ${hint}.`);
+    throw new UsageError(`Could not list the models at ${url}. Check that the server is running, or ${hint}.`);
   }
   const list = typeof body === 'object' && body !== null && 'data' in body && Array.isArray(body.data) ? body.data : [];
   const id: unknown = list[0]?.id;
-  if (typeof id !== 'string') throw new UsageError(`${url} lists no model: ${hint}.`);
+  if (typeof id !== 'string') throw new UsageError(`${url} does not list any models; ${hint}.`);
   return id;
 }

@@ -1,34 +1,35 @@
 import { randomUUID } from 'node:crypto';
-import type { Agent, AgentDefinition } from '../agent-definition.ts';
-import { defineAgent } from '../define-agent.ts';
+import { defineAgent } from '../agent/define-agent.ts';
+import type { Agent, AgentDefinition } from '../agent/definition.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import { stderrLogger } from '../observe/log.ts';
-import type { Session, SessionResult } from '../session.ts';
-import { startSession } from '../start-session.ts';
+import type { Session, SessionResult } from '../session/options.ts';
+import { startSession } from '../session/start-session.ts';
 import { readAgentFile } from './agent-file.ts';
 import { Approver } from './approver.ts';
 import { directoryTools } from './directory-tools.ts';
-import { exitCodeOf, type Flags, UsageError } from './exit.ts';
+import { exitCodeOf, UsageError } from './exit.ts';
+import type { Flags } from './flags.ts';
 import { chosenModel } from './models.ts';
 import { TerminalView } from './view.ts';
 
-/** `pawl run`: the agent of a file, or one that may look around in this folder. */
+/** `pawl run`: runs the agent in a file, or else a default agent that can read the current folder. */
 export async function runCommand(positionals: readonly string[], flags: Flags): Promise<number> {
   const prompt = positionals.join(' ').trim();
-  if (prompt === '') throw new UsageError('A prompt is needed: pawl run "prompt".');
+  if (prompt === '') throw new UsageError('Missing prompt: pawl run "prompt".');
   const given = flags.agent === undefined ? lookingAround() : await readAgentFile(flags.agent);
   return session(await agentOf(given, flags), prompt, flags);
 }
 
-/** The agent of a definition, with the model and the bound that the flags ask for. */
+/** Builds an agent from a definition, with the model and the bound from the flags. */
 export async function agentOf(given: AgentDefinition, flags: Flags): Promise<Agent> {
   const model = await chosenModel(flags);
-  // The agent's own models stand, unless a flag names another; a key in the environment alone does not override them.
+  // Only a flag overrides the agent's own models; a key in the environment does not.
   const overrides = flags.model !== undefined || flags.baseUrl !== undefined || (given.models ?? []).length === 0;
   const models = overrides && model !== null ? [model] : (given.models ?? []);
   if (models.length === 0) {
     throw new UsageError(
-      'No model is named: set --model, --base-url, models in the agent file, or a key such as OPENAI_API_KEY.',
+      'No model is set: pass --model or --base-url, add models to the agent file, or set a key such as OPENAI_API_KEY.',
     );
   }
   return defineAgent(bounded({ ...given, models }, flags));
@@ -44,19 +45,19 @@ function lookingAround(): AgentDefinition {
   };
 }
 
-/** The definition with the bound that the flags ask for. */
+/** Returns the definition with the bound from the flags. */
 export function bounded(definition: AgentDefinition, { maxTurns, maxRetries }: Flags): AgentDefinition {
   const limits = { ...(maxTurns !== undefined && { maxTurns }), ...(maxRetries !== undefined && { maxRetries }) };
   return { ...definition, limits: { ...definition.limits, ...limits } };
 }
 
-/** Runs one session in the terminal: the live view or JSON on stdout, the log on stderr, Ctrl-C aborts. */
+/** Runs one session in the terminal, with the live view or JSON on stdout and the log on stderr. Ctrl-C aborts it. */
 export async function session(agent: Agent, prompt: string, flags: Flags): Promise<number> {
   const view = flags.json ? null : new TerminalView(process.stdout, agent);
   const showsView = view !== null && process.stderr.isTTY === true;
   const logger = stderrLogger(flags.logLevel ?? (showsView ? 'silent' : 'warn'));
   const inspector = flags.inspect ? await (await import('../inspect/stately.ts')).statelyInspector() : null;
-  if (inspector !== null) process.stderr.write(`The inspector is at ${inspector.address}: open it in a browser.\n`);
+  if (inspector !== null) process.stderr.write(`Open the inspector in a browser: ${inspector.address}\n`);
   const abort = new AbortController();
   const interrupt = (signal: NodeJS.Signals = 'SIGINT') => abort.abort(interruption(signal));
   process.once('SIGINT', interrupt);
@@ -86,14 +87,14 @@ export async function session(agent: Agent, prompt: string, flags: Flags): Promi
   return exitCodeOf(result satisfies SessionResult);
 }
 
-/** Why a signal ends the command. */
+/** Returns the abort reason for a signal. */
 export function interruption(signal: NodeJS.Signals): Error {
   return new Error(signal === 'SIGINT' ? 'interrupted at the keyboard' : `ended by ${signal}`);
 }
 
-/** On a terminal the inspector stays until somebody has looked. */
+/** Keeps the inspector open until the user presses Ctrl-C. */
 async function keptOpen(address: string | null, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
-  process.stderr.write(`The session has ended. The inspector stays at ${address}: Ctrl-C ends it.\n`);
+  process.stderr.write(`The session has ended. The inspector stays open at ${address}. Press Ctrl-C to close it.\n`);
   await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
 }

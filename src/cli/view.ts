@@ -1,21 +1,21 @@
 import { styleText } from 'node:util';
 import type { Counters } from '../../machines/index.ts';
-import type { Agent } from '../agent-definition.ts';
+import type { Agent } from '../agent/definition.ts';
 import type { SessionEvent } from '../observe/events.ts';
-import type { SessionResult } from '../session.ts';
+import type { SessionResult } from '../session/options.ts';
 
 type Style = Parameters<typeof styleText>[0];
 
 /**
- * The live view of a session in a terminal: session > turn > attempt > tool as a tree that grows as the events come, and
- * below it, on a terminal, one line that says how much of the bound is used.
+ * The live view of a session: a tree of session > turn > attempt > tool that grows with each event. On a terminal, a
+ * status line below it shows how much of the bound is used.
  */
 export class TerminalView {
   private readonly out: NodeJS.WriteStream;
   private readonly agent: Agent;
   private counters: Readonly<Counters> | null = null;
   private statusShown = false;
-  /** What calls under way were given. */
+  /** The inputs of the calls in progress, by call id. */
   private readonly inputs = new Map<string, string>();
 
   constructor(out: NodeJS.WriteStream, agent: Agent) {
@@ -23,13 +23,13 @@ export class TerminalView {
     this.agent = agent;
   }
 
-  /** The live counters, for the line at the bottom. */
+  /** Sets the live counters for the status line. */
   watch(counters: Readonly<Counters>): void {
     this.counters = counters;
   }
 
   show(event: SessionEvent): void {
-    // A sub-agent's session stands below the call that it answers.
+    // A sub-agent's session is indented below the call that it answers.
     const margin = '│  │  '.repeat(event.path.length);
     for (const line of this.lines(event)) this.line(`${margin}${line}`);
     this.status();
@@ -42,7 +42,7 @@ export class TerminalView {
       ? this.paint('green', `● ${status}`)
       : this.paint('red', `● ${status}: ${slugs.join(', ')}`);
     this.line('');
-    this.line(`${mark}  ${this.paint('dim', `report by ${report.source}`)}`);
+    this.line(`${mark}  ${this.paint('dim', `report: ${report.source}`)}`);
     this.line('');
     this.line(tame(typeof report.content === 'string' ? report.content : JSON.stringify(report.content, null, 2)));
     this.line('');
@@ -76,7 +76,7 @@ export class TerminalView {
         return [`│  │  ${this.paint('magenta', `… ${clip(event.message, this.width() - 10)}`)}`];
       case 'tool.approvalRequested':
         return [
-          `│  │  ├─ ${clip(event.name, 64)} ${clip(JSON.stringify(event.input), this.width() - 40)}  ${this.paint('yellow', 'waits for approval')}`,
+          `│  │  ├─ ${clip(event.name, 64)} ${clip(JSON.stringify(event.input), this.width() - 40)}  ${this.paint('yellow', 'waiting for approval')}`,
         ];
       case 'tool.requested':
         this.inputs.set(event.callId, clip(JSON.stringify(event.input), 40));
@@ -103,14 +103,14 @@ export class TerminalView {
           `│  ├─ ${this.paint('yellow', `waiting ${((event.dueAt - event.at) / 1_000).toFixed(1)} s for ${event.target}`)}`,
         ];
       case 'session.collapsed':
-        return [`├─ ${this.paint('yellow', `collapse: ${event.from} turns become ${event.to} (${event.reason})`)}`];
+        return [`├─ ${this.paint('yellow', `collapse: ${event.from} turns cut to ${event.to} (${event.reason})`)}`];
       case 'server.connected':
         return [`├─ ${this.paint('dim', `MCP server ${event.server}: ${counted(event.tools.length, 'tool')}`)}`];
       case 'server.lost':
       case 'server.unavailable':
         return [`├─ ${this.paint('yellow', `MCP server ${event.server}: ${clip(event.message, 80)}`)}`];
       case 'target.excluded':
-        return [`│  ├─ ${this.paint('red', `${event.target} is out: ${event.slug}`)}`];
+        return [`│  ├─ ${this.paint('red', `${event.target} dropped: ${event.slug}`)}`];
       case 'session.stopping':
         return [`├─ ${this.paint('yellow', 'stopping')}`];
       case 'session.aborting':
@@ -161,13 +161,13 @@ function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** One line of at most `width` characters. */
+/** Returns the text as one line of at most `width` characters. */
 export function clip(text: string, width: number): string {
   const line = tame(text).replace(/\s+/g, ' ').trim();
   return line.length > width ? `${line.slice(0, Math.max(1, width - 1))}…` : line;
 }
 
-/** Text from outside must not steer the terminal: control characters, but for line ends and tabs, become visible. */
+/** Makes control characters visible, except newlines and tabs, so that outside text cannot control the terminal. */
 export function tame(text: string): string {
   return text.replace(/(?![\t\n])\p{Cc}/gu, '�');
 }
@@ -187,7 +187,7 @@ function counterRows({ counters, turns }: SessionResult, bound: number): [string
     ],
     [
       'tool calls',
-      `${toolCalls.requested} requested, ${toolCalls.answered} answered: ${toolCalls.executed} executed, ${toolCalls.acknowledged} acknowledged${rejected.length > 0 ? `, rejected: ${rejected.join(', ')}` : ''}`,
+      `${toolCalls.requested} requested, ${toolCalls.answered} answered: ${toolCalls.executed} executed, ${toolCalls.acknowledged} answered without running${rejected.length > 0 ? `, rejected: ${rejected.join(', ')}` : ''}`,
     ],
     ['reports', `${reports.attempted} attempted, ${reports.rejected} rejected`],
     ['notices', String(counters.notices)],
@@ -195,7 +195,7 @@ function counterRows({ counters, turns }: SessionResult, bound: number): [string
     ['waits', String(counters.waits)],
     [
       'tokens',
-      `${tokens.input} in, ${tokens.output} out, ${tokens.cacheRead} read from cache, ${tokens.cacheWrite} written`,
+      `${tokens.input} in, ${tokens.output} out, ${tokens.cacheRead} read from cache, ${tokens.cacheWrite} written to cache`,
     ],
     ...(counters.tree.sessions > 1
       ? [
@@ -205,6 +205,6 @@ function counterRows({ counters, turns }: SessionResult, bound: number): [string
           ] as [string, string],
         ]
       : []),
-    ['cost', costUsd === null ? 'unknown (no prices given)' : `$${costUsd.toFixed(4)}`],
+    ['cost', costUsd === null ? 'unknown (no pricing set)' : `$${costUsd.toFixed(4)}`],
   ];
 }

@@ -1,15 +1,15 @@
 import { styleText } from 'node:util';
 import { reasonOf } from '../../machines/index.ts';
 import type { SessionEvent } from '../observe/events.ts';
-import type { WorkflowEvent, WorkflowResult } from '../workflow/run-workflow.ts';
+import type { WorkflowEvent, WorkflowResult } from '../workflow/run/run-workflow.ts';
 import { clip, tame } from './view.ts';
 
 type Style = Parameters<typeof styleText>[0];
 
-/** The live view of a run: an item after the other, and on a terminal one line with queue, phase and failures in a row. */
+/** The live view of a run. On a terminal, a status line shows the queue, phase and consecutive failures. */
 export class WorkView {
   private readonly out: NodeJS.WriteStream;
-  /** The line at the bottom, as it is shown. */
+  /** The status line on the screen, or null. */
   private statusShown: string | null = null;
   private phase = '';
   private item: string | null = null;
@@ -31,7 +31,7 @@ export class WorkView {
     this.status();
   }
 
-  /** Of the sessions of a run only what matters from here: requests, and what went wrong. */
+  /** Counts the requests of the run's sessions, and shows only their failures. */
   showSession(event: SessionEvent): void {
     if (event.type === 'attempt.started') this.requests += 1;
     if (event.type === 'attempt.failed') {
@@ -61,7 +61,7 @@ export class WorkView {
       ['set aside', setAside.join(', ')],
       ['created', created.map(({ id, title }) => `${id} ${title}`).join('; ')],
       ['requests', `${result.spending.requests} in ${result.spending.sessions} sessions`],
-      ['nothing', result.iterations === 0 && status === 'completed' ? 'There was no item to take.' : ''],
+      ['nothing', result.iterations === 0 && status === 'completed' ? 'No item was ready to work on.' : ''],
       ['report', `${folder}/session_report.md`],
     ];
     for (const [name = '', value = ''] of rows) {
@@ -76,7 +76,7 @@ export class WorkView {
         return [this.paint('bold', `run ${event.run}`)];
       case 'workflow.continued': {
         const where = event.item === null ? event.phase : `${event.phase} of ${event.item}`;
-        return [`├─ ${this.paint('yellow', `the run ${event.run} died in ${where}, and goes on`)}`];
+        return [`├─ ${this.paint('yellow', `resuming run ${event.run}, which died in ${where}`)}`];
       }
       case 'item.started': {
         const { id, priority, title } = event.item;
@@ -95,7 +95,7 @@ export class WorkView {
         return [`│  ${this.paint('yellow', '● set aside:')} ${clip(event.needs, this.width() - 16)}`];
       case 'agent.unavailable':
         return [
-          `│  ├─ ${this.paint('red', `${event.agent} could not be invoked, time ${event.tries}:`)} ${clip(event.message, this.width() - 48)}`,
+          `│  ├─ ${this.paint('red', `could not invoke ${event.agent}, try ${event.tries}:`)} ${clip(event.message, this.width() - 48)}`,
         ];
       case 'wait.started':
         return [`│  ├─ ${this.paint('yellow', `waiting ${((event.dueAt - event.at) / 1_000).toFixed(1)} s`)}`];
@@ -103,7 +103,7 @@ export class WorkView {
         return [`├─ ${this.paint('red', reasonOf(event.incident))}`];
       case 'workItem.created':
         return [
-          `├─ ${event.item.isNew ? 'created' : 'known, with new evidence'} ${this.paint('bold', event.item.id)}  ${clip(event.item.title, this.width() - 36)}`,
+          `├─ ${event.item.isNew ? 'created' : 'added evidence to'} ${this.paint('bold', event.item.id)}  ${clip(event.item.title, this.width() - 36)}`,
         ];
       case 'problem.noted':
         return [`├─ ${this.paint('red', `problem in ${event.phase}:`)} ${clip(event.message, this.width() - 28)}`];

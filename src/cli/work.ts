@@ -2,31 +2,32 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { stderrLogger } from '../observe/log.ts';
-import type { NamedAgent } from '../workflow/agents.ts';
-import { backlogFolder, readBacklog, refOf, stopMarkers } from '../workflow/backlog.ts';
-import { type BacklogConfig, readConfig } from '../workflow/config.ts';
-import { runWorkflow, type WorkflowResult } from '../workflow/run-workflow.ts';
-import type { WorkflowAgents } from '../workflow/workflow-effects.ts';
+import { backlogFolder, readBacklog, refOf, stopMarkers } from '../workflow/backlog/backlog.ts';
+import { type BacklogConfig, readConfig } from '../workflow/backlog/config.ts';
+import type { NamedAgent } from '../workflow/run/agents.ts';
+import type { WorkflowAgents } from '../workflow/run/effects.ts';
+import { runWorkflow, type WorkflowResult } from '../workflow/run/run-workflow.ts';
 import { readAgentFile } from './agent-file.ts';
-import { exitCodes, type Flags, UsageError } from './exit.ts';
+import { exitCodes, UsageError } from './exit.ts';
+import type { Flags } from './flags.ts';
 import { agentOf, interruption } from './run.ts';
 import { tame } from './view.ts';
 import { WorkView } from './work-view.ts';
 
 type Role = keyof BacklogConfig['agents'];
 
-/** `pawl work`: a run over the backlog in a folder; `--dry-run` only says what one would do. */
+/** `pawl work`: works through the backlog in a folder. With `--dry-run`, only shows what a run would do. */
 export async function workCommand(positionals: readonly string[], flags: Flags): Promise<number> {
   const [given, ...more] = positionals;
-  if (given === undefined) throw new UsageError('A backlog is needed: pawl work DIRECTORY.');
-  if (more.length > 0) throw new UsageError(`${more.join(' ')} is too much: one directory is allowed.`);
+  if (given === undefined) throw new UsageError('Missing backlog: pawl work DIRECTORY.');
+  if (more.length > 0) throw new UsageError(`Pass one directory; got ${given} ${more.join(' ')}.`);
   const backlog = backlogFolder(given);
   const agents = agentsOf(backlog, readConfig(backlog), flags);
   if (flags.dryRun) return plan(backlog, agents, flags);
   const view = flags.json ? null : new WorkView(process.stdout);
   const showsView = view !== null && process.stderr.isTTY === true;
   const ending = new AbortController();
-  // The first Ctrl-C ends the run in order; the second one kills it, and the next run goes on from the state file.
+  // The first Ctrl-C ends the run cleanly. The second one kills it, and the next run resumes from the state file.
   const interrupt = (signal: NodeJS.Signals) => {
     if (ending.signal.aborted) process.exit(exitCodes.aborted);
     ending.abort(interruption(signal));
@@ -50,13 +51,13 @@ export async function workCommand(positionals: readonly string[], flags: Flags):
   return exitCodeOf(result);
 }
 
-/** An item that failed is a failure of the run too: whoever started it wants to know. */
+/** Returns the exit code. A failed item fails the run too, so that the caller notices. */
 function exitCodeOf({ status, failures, abortReason }: WorkflowResult): number {
   if (abortReason !== null) return exitCodes.aborted;
   return status === 'completed' && failures.length === 0 ? exitCodes.succeeded : exitCodes.failed;
 }
 
-/** The agents that the configuration names, or that lie where agents do; the one that processes is always asked for. */
+/** Returns the agents that the configuration names or the agent folders contain. `process` is always included. */
 function agentsOf(backlog: string, { agents }: BacklogConfig, flags: Flags): WorkflowAgents {
   const asked = (role: Role) => named(backlog, agents[role] ?? role, flags);
   const present = (role: Role) => agents[role] !== undefined || found(backlog, role) !== null;
@@ -76,7 +77,7 @@ function named(backlog: string, name: string, flags: Flags): NamedAgent {
     lookedFor,
     load: async () => {
       const file = found(backlog, name);
-      if (file === null) throw new Error(`there is no agent ${name}: it was looked for in ${lookedFor.join(', ')}`);
+      if (file === null) throw new Error(`no agent file named ${name}; looked in: ${lookedFor.join(', ')}`);
       return agentOf(await readAgentFile(file), flags);
     },
   };
@@ -100,7 +101,7 @@ function found(backlog: string, name: string): string | null {
   return files.find((file) => existsSync(file)) ?? null;
 }
 
-/** What a run would do now, without doing or writing anything. */
+/** Prints what a run would do now, but runs and writes nothing. */
 function plan(backlog: string, agents: WorkflowAgents, flags: Flags): number {
   const { items, unreadable } = readBacklog(backlog);
   const refs = items.map(refOf);
@@ -117,24 +118,24 @@ function plan(backlog: string, agents: WorkflowAgents, flags: Flags): number {
   }
   const row = ({ id, priority, title }: (typeof refs)[number]) => `  ${priority}  ${id.padEnd(10)}  ${title}`;
   const lines = [
-    ...section(`${queue.length} to take, in this order${flags.once ? ' (the first one only)' : ''}:`, queue.map(row)),
-    ...section(`${waiting.length} left alone (blocked, or for a person to do):`, waiting.map(row)),
+    ...section(`${queue.length} queued, in this order${flags.once ? ' (only the first runs)' : ''}:`, queue.map(row)),
+    ...section(`${waiting.length} not queued (blocked, or human actions):`, waiting.map(row)),
     ...section(
-      'STOP, so no item would be taken:',
-      stops.map(({ file, request }) => `  ${file}: ${request || 'without a request'}`),
+      'STOP markers, so no item would run:',
+      stops.map(({ file, request }) => `  ${file}: ${request || 'no request'}`),
     ),
     ...section(
-      'Not readable:',
+      'Unreadable:',
       unreadable.map(({ folder, problem }) => `  ${folder}: ${problem}`),
     ),
     ...section(
       'Agents:',
       roles.map(
-        ({ role, name, file }) => `  ${role.padEnd(13)}  ${file ?? `${name} is not there: the run would end by that`}`,
+        ({ role, name, file }) => `  ${role.padEnd(13)}  ${file ?? `${name} not found; the run would end early`}`,
       ),
     ),
   ];
-  process.stdout.write(`${tame(lines.join('\n'))}\nNothing was done.\n`);
+  process.stdout.write(`${tame(lines.join('\n'))}\nNothing was run or changed.\n`);
   return exitCodes.succeeded;
 }
 

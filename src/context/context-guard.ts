@@ -1,8 +1,8 @@
 import type { Message } from '../../machines/index.ts';
 
 /**
- * Which tool results to leave out (T-6): the oldest ones, until `omitTokens` are freed. The rule that says how much is
- * in the machines; what it says grows and never shrinks, so that the prompt's prefix changes as seldom as can be.
+ * Returns the tool results to omit (T-6): the oldest ones, until `omitTokens` are freed. The machines set the amount,
+ * which never shrinks, so that the prompt's prefix changes as rarely as possible.
  */
 export function omittedCalls(
   answerTokens: ReadonlyMap<string, number>,
@@ -20,7 +20,7 @@ export function omittedCalls(
 
 const omittedText = '[This result was left out, because the conversation fills the context window.]';
 
-/** The message with the results of `omitted` calls left out; the answers stay, so that every call has one (C-1). */
+/** Replaces the results of `omitted` calls with a placeholder. The answers stay, so that every call has one (C-1). */
 export function withoutResults(message: Message, omitted: ReadonlySet<string>): Message {
   if (message.role !== 'tool' || !message.content.some((part) => omitted.has(part.toolCallId))) return message;
   return {

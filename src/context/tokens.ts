@@ -1,6 +1,6 @@
 import type { Message, ToolOutput } from '../../machines/index.ts';
 
-/** Tokens of a text, estimated at four bytes each: near enough for a guard, and the same each time (T-6). */
+/** Estimates the tokens of a text at four bytes each: close enough for a guard, and deterministic (T-6). */
 export function estimateTokens(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / 4);
 }
@@ -9,7 +9,7 @@ export function estimateMessageTokens(message: Message): number {
   return estimateTokens(JSON.stringify(message.content));
 }
 
-/** Media are not text: a file counts as the few hundred tokens that providers make of an image. */
+/** Estimated tokens of a file, in the range that providers count for an image. */
 const fileTokens = 1_000;
 
 export function estimateOutputTokens(output: ToolOutput): number {

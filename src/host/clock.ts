@@ -1,31 +1,45 @@
-/** The clock as a port: tests bring one of their own and never sleep. */
+/** The clock as a port: tests pass one that they control, and never sleep. */
 export type Clock = {
   /** Epoch ms. */
   now(): number;
-  /** Resolves at `dueAt` (epoch ms) or when `signal` aborts, whichever comes first. */
+  /** Resolves at `dueAt` (epoch ms) or when `signal` aborts: for a wait that a session can't continue without. */
   sleepUntil(dueAt: number, signal: AbortSignal): Promise<void>;
+  /** Calls `ring` once `delayMs` have passed, unless the returned function cancels it: for a limit on other work. */
+  alarm(delayMs: number, ring: () => void): () => void;
 };
 
-/** The longest delay that a timer takes, in ms. */
+/** The longest delay that a timer supports, in ms. */
 const longestTimerMs = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
-  async sleepUntil(dueAt, signal) {
-    for (let left = dueAt - Date.now(); left > 0 && !signal.aborted; left = dueAt - Date.now()) {
-      await timer(Math.min(left, longestTimerMs), signal);
-    }
+  sleepUntil: (dueAt, signal) => sleep(systemClock, dueAt - Date.now(), signal),
+  alarm(delayMs, ring) {
+    let timeout: NodeJS.Timeout;
+    const arm = (leftMs: number) => {
+      timeout = setTimeout(
+        () => (leftMs > longestTimerMs ? arm(leftMs - longestTimerMs) : ring()),
+        Math.min(leftMs, longestTimerMs),
+      );
+    };
+    arm(delayMs);
+    return () => clearTimeout(timeout);
   },
 };
 
-function timer(delayMs: number, signal: AbortSignal): Promise<void> {
+/** Resolves after `delayMs`, or when `signal` aborts. Time passes by itself; a manual clock does not jump for it. */
+export function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
+    if (delayMs <= 0 || signal.aborted) {
+      resolve();
+      return;
+    }
     const end = () => {
-      clearTimeout(timeout);
+      cancel();
       signal.removeEventListener('abort', end);
       resolve();
     };
-    const timeout = setTimeout(end, delayMs);
+    const cancel = clock.alarm(delayMs, end);
     signal.addEventListener('abort', end, { once: true });
   });
 }

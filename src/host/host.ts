@@ -1,25 +1,25 @@
 import type { Delivered, Delivery, Effect, EffectKind, EffectKinds, HostEvent, LeafRef } from '../../machines/index.ts';
 
-/** A result for a key: an outcome of its effect, or a defect of the effect's own code. */
+/** A result for a key: the outcome of its effect, or a defect in the effect's code. */
 export type KeyedDelivery = Extract<Delivery, { key: string }>;
 
 /**
- * The host (D-1, D-2): the one door between the actor tree and the world. Leaves request effects, a driver drains them
- * and starts them, and what comes back is delivered one at a time. Synchronous, and without any I/O of its own.
+ * The host (D-1, D-2): the one door between the actor tree and the world. Leaves request effects, a driver drains and
+ * starts them, and their results are delivered one at a time. The host is synchronous and does no I/O.
  */
 export class Host {
-  /** Every key that was ever requested; null once it is settled or cancelled. */
+  /** Every key ever requested; null once it is settled or cancelled. */
   private readonly requested = new Map<string, { effect: Effect; leaf: LeafRef } | null>();
   private toStart: Effect[] = [];
   private toCancel: string[] = [];
 
-  /** What a leaf says when it starts or is stopped. */
+  /** Handles the event that a leaf emits when it starts or is stopped. */
   take(event: HostEvent): void {
     if (event.type === 'effect.cancelled') this.cancel(event.key);
     else this.request(event.effect, event.leaf);
   }
 
-  /** A key requested twice is a defect (D-2): the second leaf fails at once. */
+  /** Registers an effect. Requesting a key twice is a defect (D-2): the second leaf fails immediately. */
   request(effect: Effect, leaf: LeafRef): void {
     if (this.requested.has(effect.key)) {
       leaf.send({ type: 'effect.broke', message: `the effect ${effect.key} was requested twice` });
@@ -37,7 +37,7 @@ export class Host {
     else this.toStart.splice(waiting, 1);
   }
 
-  /** The effects to start and to cancel since the last time, in the order they were asked for. */
+  /** Returns the effects to start and to cancel since the last call, in the order of their requests. */
   drain(): { start: Effect[]; cancel: string[] } {
     const drained = { start: this.toStart, cancel: this.toCancel };
     this.toStart = [];
@@ -45,7 +45,7 @@ export class Host {
     return drained;
   }
 
-  /** Gives a leaf its outcome. False: the key is unknown or settled, so the result is late and is ignored (D-2). */
+  /** Gives a leaf its outcome. Returns false if the key is unknown or settled: the result is late and ignored (D-2). */
   deliver(delivery: KeyedDelivery): boolean {
     const entry = this.requested.get(delivery.key);
     if (entry == null) return false;
@@ -55,13 +55,13 @@ export class Host {
     return true;
   }
 
-  /** The effects that are under way. */
+  /** Returns the effects in progress. */
   underWay(): Effect[] {
     return [...this.requested.values()].flatMap((entry) => (entry === null ? [] : [entry.effect]));
   }
 }
 
-/** A journaled outcome is JSON; that it has the shape of its key's kind is the driver's promise. */
+/** Casts a journaled outcome from JSON. The driver guarantees that it fits the kind of its key. */
 function deliveredOf({ at, chance, outcome }: Extract<KeyedDelivery, { chance: number }>): Delivered<EffectKind> {
   return { at, chance, outcome: outcome as EffectKinds[EffectKind]['outcome'] };
 }

@@ -1,33 +1,112 @@
-import type { Delivery, Effect, EffectKind, EffectKinds, Json, SessionCommand } from '../../machines/index.ts';
+import type { Delivery, Effect, EffectKind, EffectKinds, Json } from '../../machines/index.ts';
+import type { Driver, DriverOwner, MakeDriver, Perform } from './driver.ts';
 import type { Host, KeyedDelivery } from './host.ts';
 
-export type EffectContext = { readonly key: string; readonly signal: AbortSignal };
+/** Makes the memory driver: effects are promises, and deliveries a queue. */
+export const memoryDriver: MakeDriver = (host, perform, owner) => new MemoryDriver(host, perform, owner);
 
-/** How effects of some kinds act on the world. A rejection is a defect, never an expected fault (P-1, D-5). */
-export type Effects<K extends EffectKind> = {
-  [Kind in K]: (request: EffectKinds[Kind]['request'], context: EffectContext) => Promise<EffectKinds[Kind]['outcome']>;
-};
+class MemoryDriver<Command> implements Driver<Command> {
+  private readonly host: Host;
+  private readonly perform: Perform;
+  private readonly owner: DriverOwner<Command>;
+  private readonly running = new Map<string, RunningEffect>();
+  private readonly queue: Delivery<Command>[] = [];
+  private pending: Effect[] = [];
+  private working = false;
 
-/** Does an effect of whatever kind. One of a kind that it does not know is a defect. */
-export type Perform = (effect: Effect, context: EffectContext) => Promise<EffectKinds[EffectKind]['outcome']>;
+  constructor(host: Host, perform: Perform, owner: DriverOwner<Command>) {
+    this.host = host;
+    this.perform = perform;
+    this.owner = owner;
+  }
 
-/** Whose driver it is: what a session is told, and what only it knows. */
-export type DriverOwner<Command = SessionCommand> = {
-  /** Epoch ms. */
-  now(): number;
-  /** In [0, 1). Must not throw. */
-  chance(): number;
-  /** Where commands go: the root of the actor tree. */
-  command(event: Command): void;
-  /** Before each delivery, in order: what a journal would hold (D-3). Must not throw. */
-  delivering(delivery: Delivery<Command>): void;
-  /** What is said of a defect, without secrets. */
-  describeDefect(error: unknown): string;
-  /** A result came for an effect that was settled, and was dropped (D-2). What comes after a cancel is not a result. */
-  late(key: string): void;
-};
+  start(startTree: () => void): void {
+    this.work(() => {
+      startTree();
+      this.drain();
+    });
+  }
 
-/** An effect under way. Its signal is made only where the effect asks for it: many never do. */
+  command(event: Command): void {
+    this.enqueue({ at: this.owner.now(), event });
+  }
+
+  answer(key: string, outcome: EffectKinds[EffectKind]['outcome']): void {
+    this.enqueue(this.outcomeOf(key, outcome));
+  }
+
+  private outcomeOf(key: string, outcome: EffectKinds[EffectKind]['outcome']): KeyedDelivery {
+    const { owner } = this;
+    return { key, at: owner.now(), chance: owner.chance(), outcome: outcome as Json };
+  }
+
+  /** A delivery that comes while another is under way (from a listener, say) waits its turn. */
+  private enqueue(delivery: Delivery<Command>): void {
+    this.queue.push(delivery);
+    if (!this.working) this.work(() => {});
+  }
+
+  /** Deliveries come before beginnings, so that a command given in a step reaches the effects that the step asked for. */
+  private work(first: () => void): void {
+    this.working = true;
+    try {
+      first();
+      for (;;) {
+        const delivery = this.queue.shift();
+        if (delivery !== undefined) {
+          this.deliver(delivery);
+          continue;
+        }
+        const effect = this.pending.shift();
+        if (effect === undefined) return;
+        this.begin(effect);
+      }
+    } finally {
+      this.working = false;
+    }
+  }
+
+  private deliver(delivery: Delivery<Command>): void {
+    const { host, owner } = this;
+    owner.delivering(delivery);
+    if ('event' in delivery) owner.command(delivery.event);
+    else if (host.deliver(delivery)) this.release(delivery.key);
+    else owner.late(delivery.key);
+    this.drain();
+  }
+
+  /** Takes what the actor tree has asked for. */
+  private drain(): void {
+    const { start, cancel } = this.host.drain();
+    for (const key of cancel) this.release(key);
+    this.pending.push(...start);
+  }
+
+  /** Lets go of an effect that was cancelled, or answered from outside: it doesn't begin, or its signal aborts. */
+  private release(key: string): void {
+    this.pending = this.pending.filter((effect) => effect.key !== key);
+    this.running.get(key)?.cancel();
+    this.running.delete(key);
+  }
+
+  private begin(effect: Effect): void {
+    const { owner } = this;
+    const { key } = effect;
+    const running = new RunningEffect(key);
+    this.running.set(key, running);
+    const settle = (delivery: () => KeyedDelivery) => {
+      if (running.cancelled) return;
+      this.running.delete(key);
+      this.enqueue(delivery());
+    };
+    this.perform(effect, running).then(
+      (outcome) => settle(() => this.outcomeOf(key, outcome)),
+      (error) => settle(() => ({ key, at: owner.now(), defect: owner.describeDefect(error) })),
+    );
+  }
+}
+
+/** An effect under way. Its signal is made only when the effect asks for it, which many never do. */
 class RunningEffect {
   readonly key: string;
   cancelled = false;
@@ -46,83 +125,5 @@ class RunningEffect {
   cancel(): void {
     this.cancelled = true;
     this.controller?.abort();
-  }
-}
-
-/** The memory driver: effects are promises, and deliveries a queue that is worked off one at a time. */
-export class MemoryDriver<Command = SessionCommand> {
-  private readonly host: Host;
-  private readonly perform: Perform;
-  private readonly owner: DriverOwner<Command>;
-  private readonly running = new Map<string, RunningEffect>();
-  private readonly queue: Delivery<Command>[] = [];
-  private delivering = false;
-
-  constructor(host: Host, perform: Perform, owner: DriverOwner<Command>) {
-    this.host = host;
-    this.perform = perform;
-    this.owner = owner;
-  }
-
-  /** Starts the actor tree; what comes in meanwhile (from a listener, say) is delivered after. */
-  start(startTree: () => void): void {
-    this.delivering = true;
-    startTree();
-    this.pump();
-    this.workOff();
-  }
-
-  /** Starts and cancels what the actor tree has asked for. */
-  private pump(): void {
-    const { start, cancel } = this.host.drain();
-    for (const key of cancel) {
-      this.running.get(key)?.cancel();
-      this.running.delete(key);
-    }
-    for (const effect of start) this.begin(effect);
-  }
-
-  command(event: Command): void {
-    this.enqueue({ at: this.owner.now(), event });
-  }
-
-  private begin(effect: Effect): void {
-    const { owner } = this;
-    const { key } = effect;
-    const running = new RunningEffect(key);
-    this.running.set(key, running);
-    const settle = (delivery: KeyedDelivery) => {
-      if (running.cancelled) return;
-      this.running.delete(key);
-      this.enqueue(delivery);
-    };
-    this.perform(effect, running).then(
-      (outcome) => settle({ key, at: owner.now(), chance: owner.chance(), outcome: outcome as Json }),
-      (error) => settle({ key, at: owner.now(), defect: owner.describeDefect(error) }),
-    );
-  }
-
-  /** A delivery that comes while another is at work (a listener that aborts, say) waits its turn. */
-  private enqueue(delivery: Delivery<Command>): void {
-    this.queue.push(delivery);
-    if (this.delivering) return;
-    this.delivering = true;
-    this.workOff();
-  }
-
-  private workOff(): void {
-    try {
-      for (let next = this.queue.shift(); next !== undefined; next = this.queue.shift()) this.deliver(next);
-    } finally {
-      this.delivering = false;
-    }
-  }
-
-  private deliver(delivery: Delivery<Command>): void {
-    const { host, owner } = this;
-    owner.delivering(delivery);
-    if ('event' in delivery) owner.command(delivery.event);
-    else if (!host.deliver(delivery)) owner.late(delivery.key);
-    this.pump();
   }
 }

@@ -1,22 +1,22 @@
 import { createServer } from 'node:net';
 import type { StatelyInspectionEvent } from '@statelyai/inspect';
 import type { AnyActorRef, AnyEventObject, InspectionEvent } from 'xstate';
-import { messageOf, PawlError, shown } from '../errors.ts';
+import { expected, messageOf, PawlError } from '../errors.ts';
 import { redact } from '../observe/redact.ts';
 
 export type StatelyInspectorOptions = {
-  /** Of the relay, in Node; default 8080. */
+  /** Port of the relay, in Node; default 8080. */
   port?: number;
-  /** Secrets to take out of what is sent, beside those that are known by their shape. */
+  /** Secrets to redact from everything sent, in addition to those recognized by pattern. */
   secrets?: readonly string[];
-  /** Characters of a text that are sent; default 200. */
+  /** Maximum characters sent of each text; default 200. */
   textLength?: number;
 };
 
 export type StatelyInspector = {
-  /** To be given to `startSession` as its `inspect`; any number of sessions. */
+  /** Pass it to `startSession` as `inspect`, for any number of sessions. */
   readonly inspect: (event: InspectionEvent) => void;
-  /** Where the inspector is to be opened; null in a browser, which opens it by itself. */
+  /** The URL of the inspector page; null in a browser, where the inspector opens automatically. */
   readonly address: string | null;
   stop(): void;
 };
@@ -27,9 +27,9 @@ const version = '0.7.2';
 const defaultPort = 8_080;
 
 /**
- * The Stately inspector, by `@statelyai/inspect`: in a browser its window, in Node its WebSocket relay on this machine, whose
- * page shows the sessions as hierarchies of actors. Nothing is sent before this is called. Rejects with `invalid_options` for a
- * port that is taken.
+ * Starts the Stately inspector of `@statelyai/inspect`. In a browser it opens a window; in Node it starts a WebSocket
+ * relay on this machine, whose page shows the sessions as hierarchies of actors. Nothing is sent before this call.
+ * Rejects with `invalid_options` if the port is taken.
  */
 export async function statelyInspector(options: StatelyInspectorOptions = {}): Promise<StatelyInspector> {
   const { port = defaultPort, secrets = [], textLength = 200 } = options;
@@ -70,7 +70,7 @@ async function relaySender(port: number): Promise<Sender> {
   };
 }
 
-/** One that is stopped before it is connected would try again for ever. */
+/** Waits for the connection. An inspector stopped before that would retry forever. */
 async function connected(adapter: object): Promise<void> {
   const socket: unknown = Reflect.get(adapter, 'ws');
   if (!(typeof socket === 'object' && socket !== null && 'addEventListener' in socket)) return;
@@ -85,18 +85,18 @@ async function loaded<T>(load: () => Promise<T>): Promise<T> {
   } catch (cause) {
     throw new PawlError(
       'invalid_options',
-      `The package @statelyai/inspect could not be loaded (${messageOf(cause)}): install it.`,
+      `Cannot load @statelyai/inspect (${messageOf(cause)}). Run: npm install @statelyai/inspect`,
       { cause },
     );
   }
 }
 
-/** The relay itself would end the process over a port that is taken. */
+/** Rejects if the port is taken; the relay itself would end the process. */
 async function checkPort(port: number): Promise<void> {
   const probe = createServer();
   await new Promise<void>((resolve, reject) => {
     const refuse = (error: Error) =>
-      reject(new PawlError('invalid_options', `port is ${shown(port)}: a free port is needed (${messageOf(error)}).`));
+      reject(new PawlError('invalid_options', `${expected('port', port, 'a free port')} ${messageOf(error)}`));
     probe.once('error', refuse);
     try {
       probe.listen(port, () => probe.close(() => resolve()));
@@ -107,8 +107,8 @@ async function checkPort(port: number): Promise<void> {
 }
 
 /**
- * Turns inspection events of XState into those of the inspector. Actors get names that read as the hierarchy, and ids that are
- * unique over all sessions; an actor is announced when its first snapshot is there; bodies are cut, and secrets removed (S-5).
+ * Translates XState's inspection events for the inspector. Actors get names that show the hierarchy, and ids that are
+ * unique across sessions. An actor is announced with its first snapshot. Bodies are cut and secrets removed (S-5).
  */
 class Translator {
   private readonly clean: (text: string) => string;
@@ -186,20 +186,20 @@ class Translator {
     return known;
   }
 
-  /** A value as plain JSON whose texts are clean and short, without the machine that a snapshot belongs to. */
+  /** Returns a value as plain JSON with redacted and shortened texts, without the machine of a snapshot. */
   private tame<T>(value: T): T {
     const told = (key: string, inner: unknown) => {
       if (key === 'machine' || key === '_nodes' || key === 'children') return undefined;
       return typeof inner === 'string' ? this.clean(inner) : inner;
     };
-    // Snapshots of XState write themselves down in a way of their own.
+    // XState snapshots have a custom toJSON, which is bypassed here.
     const own = typeof value === 'object' && value !== null ? { ...value, toJSON: undefined } : value;
     const tamed: T = JSON.parse(JSON.stringify(own, told) ?? 'null');
     return tamed;
   }
 }
 
-/** Session > turn 2 > attempt 1 > model, tool.0 echo. */
+/** Names an actor by its level: session > turn 2 > attempt 1 > model, tool.0 echo. */
 function nameOf(actor: AnyActorRef): string {
   const { turn, attempt, name } = inputOf(actor);
   if (parentOf(actor) === null) return 'session';

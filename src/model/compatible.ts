@@ -1,12 +1,12 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { messageOf, PawlError } from '../errors.ts';
 
-/** A model of an OpenAI-compatible server, by the optional peer `@ai-sdk/openai-compatible`. */
+/** Returns a model of an OpenAI-compatible server. Needs the optional peer `@ai-sdk/openai-compatible`. */
 export async function openaiCompatible(baseURL: string, model: string, apiKey?: string): Promise<LanguageModelV4> {
   const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible').catch((cause) => {
     throw new PawlError(
       'invalid_model',
-      `The package @ai-sdk/openai-compatible could not be loaded (${messageOf(cause)}): install it to use ${baseURL}.`,
+      `Cannot load @ai-sdk/openai-compatible (${messageOf(cause)}). Install it to use ${baseURL}.`,
       { cause },
     );
   });

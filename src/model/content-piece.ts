@@ -2,11 +2,11 @@ import type { ToolResultPart } from 'ai';
 import type { FilePart, TextPart } from '../../machines/index.ts';
 import { shown } from '../errors.ts';
 
-/** A result of a tool in the SDK's shapes. */
+/** A tool result in the SDK's shape. */
 export type SdkOutput = ToolResultPart['output'];
 export type SdkPiece = Extract<SdkOutput, { type: 'content' }>['value'][number];
 
-/** A piece of a result as the conversation keeps it: text, or a file as data or a URL. */
+/** Converts one piece of a tool result to what the conversation stores: text, or a file as data or a URL. */
 export function contentPiece(piece: SdkPiece): TextPart | FilePart {
   switch (piece.type) {
     case 'text':
@@ -23,16 +23,16 @@ export function contentPiece(piece: SdkPiece): TextPart | FilePart {
       if (data.type === 'text') return { type: 'text', text: data.text };
       if (data.type === 'url') return urlPiece(mediaType, data.url.toString());
       if (data.type === 'data') return { type: 'file', mediaType, data: { type: 'data', data: base64(data.data) } };
-      return { type: 'text', text: `[a file that only its provider can read: ${shown(data)}]` };
+      return { type: 'text', text: `[file that only its provider can read: ${shown(data)}]` };
     }
     default:
-      return { type: 'text', text: `[content of a kind that cannot be passed on: ${piece.type}]` };
+      return { type: 'text', text: `[unsupported content: ${piece.type}]` };
   }
 }
 
-/** What is no URL would break every prompt from now on. */
+/** Turns an invalid URL into text, because it would break every later prompt. */
 function urlPiece(mediaType: string, url: string): TextPart | FilePart {
-  if (!URL.canParse(url)) return { type: 'text', text: `[${mediaType} at ${url}, which is no URL]` };
+  if (!URL.canParse(url)) return { type: 'text', text: `[${mediaType} at an invalid URL: ${url}]` };
   return { type: 'file', mediaType, data: { type: 'url', url } };
 }
 

@@ -7,13 +7,13 @@ import {
 } from '@ai-sdk/provider';
 import type { RequestTimers } from './request-timers.ts';
 
-/** Ms that a stream has to end after its finish part. */
+/** How long a stream may take to end after its finish part, in ms. */
 const finishGraceMs = 1_000;
 
-/** Ms that a stream may be read without a look at the timers. */
+/** How long a stream may be read without yielding to the timers, in ms. */
 const restEveryMs = 10;
 
-/** Sends the request and hands on the parts of its reply as they come. */
+/** Sends the request and passes each part of the reply to `onPart` as it arrives. */
 export async function stream(
   model: LanguageModelV4,
   callOptions: LanguageModelV4CallOptions,
@@ -22,47 +22,46 @@ export async function stream(
 ): Promise<void> {
   let parts: ReadableStream<LanguageModelV4StreamPart>;
   try {
-    const streaming = Promise.resolve(model.doStream(callOptions));
-    ({ stream: parts } = await timers.orAborted(streaming).catch((error) => {
-      // One that comes too late is wanted by nobody.
-      streaming.then(({ stream: late }) => late.cancel()).catch(() => undefined);
-      throw error;
-    }));
+    // A late stream is cancelled: nobody reads it.
+    const late = {
+      value: ({ stream: unread }: { stream: typeof parts }) => void unread.cancel().catch(() => undefined),
+    };
+    ({ stream: parts } = await timers.orAborted(model.doStream(callOptions), late));
   } catch (error) {
-    // Said before anything was sent: the model cannot stream, so it is asked for a whole response.
+    // Thrown before anything was sent: the model can't stream, so ask for a whole response.
     if (UnsupportedFunctionalityError.isInstance(error)) return generate(model, callOptions, timers, onPart);
     throw error;
   }
   const reader = parts.getReader();
   let rested = performance.now();
-  // A cancelled stream ends its pending read, also where the provider ignores the signal.
+  // Cancelling ends the pending read even if the provider ignores the signal.
   const cancel = () => void reader.cancel().catch(() => undefined);
   timers.signal.addEventListener('abort', cancel, { once: true });
-  let grace: NodeJS.Timeout | undefined;
+  let cancelGrace = () => {};
   try {
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
       timers.touch();
       onPart(value);
-      // A stream that never waits must not keep its own timeouts from coming.
+      // A stream that never waits would keep its own timeouts from firing.
       if (performance.now() - rested > restEveryMs) {
         await setImmediate();
         rested = performance.now();
       }
-      // The reply is whole: a connection that the server leaves open must not make it a timeout.
-      if (value.type === 'finish') grace = setTimeout(cancel, finishGraceMs);
+      // The reply is complete: a connection that the server leaves open must not turn it into a timeout.
+      if (value.type === 'finish') cancelGrace = timers.after(finishGraceMs, cancel);
     }
   } catch (error) {
     cancel();
     throw error;
   } finally {
-    clearTimeout(grace);
+    cancelGrace();
     timers.signal.removeEventListener('abort', cancel);
   }
 }
 
-/** The same for a whole response. */
+/** Requests a whole response and passes it to `onPart` as the parts of a stream. */
 export async function generate(
   model: LanguageModelV4,
   callOptions: LanguageModelV4CallOptions,

@@ -17,8 +17,8 @@ import { headOf } from '../text.ts';
 const messageBytes = 2_000;
 
 /**
- * Classifies once what a provider, or the way to it, threw or streamed as an error (P-1). `now` is epoch ms, for a
- * Retry-After that is a date. By what happened, not by the SDK's word on whether to retry.
+ * Classifies, once, an error that the provider or the connection threw or streamed (P-1). It goes by what happened and
+ * ignores the SDK's advice on retries. `now` (epoch ms) is for a Retry-After date.
  */
 export function classifyFault(error: unknown, now: number, secrets: readonly string[] = []): Fault {
   const status = statusOf(error);
@@ -54,7 +54,7 @@ function kindOf(error: unknown, status: number | null): FaultKind {
   return 'server';
 }
 
-/** A spent quota is told by the error's own code: the words of a passing rate limit speak of quota and billing too. */
+/** Detects a spent quota by the error's own code, because rate-limit messages mention quota and billing too. */
 function kindByStatus(status: number, codes: string, words: string): FaultKind {
   if (status < 500) {
     if (quotaCodes.test(codes) || /credit balance is too low/.test(words)) return 'quota';
@@ -82,7 +82,7 @@ function kindByStatus(status: number, codes: string, words: string): FaultKind {
 const quotaCodes = /insufficient_quota|insufficient_credits|billing_|quota_exceeded|payment_required/;
 const filterCodes = /content_filter|content_policy|responsibleai/;
 
-/** What providers call their errors, in a body or in the middle of a stream, where there is no status. */
+/** Error names that providers send in a body or mid-stream, where there is no status. */
 const names: readonly [RegExp, FaultKind][] = [
   [quotaCodes, 'quota'],
   [filterCodes, 'content_filter'],
@@ -97,7 +97,7 @@ function kindByName(words: string): FaultKind | null {
   return names.find(([pattern]) => pattern.test(words))?.[1] ?? null;
 }
 
-/** The `code`, `type` and `status` that the error's own body gives; empty where it is no such body. */
+/** Returns the `code`, `type` and `status` in the error's body; empty if it has none. */
 function codesOf(error: unknown): string {
   let body: unknown = error;
   if (error instanceof Error) body = APICallError.isInstance(error) ? parsed(error.responseBody ?? '') : error.cause;
@@ -132,7 +132,7 @@ function bodyOf(value: unknown): string {
 const networkCodes =
   /^(ECONN|ENOTFOUND|EAI_AGAIN|EPIPE|EHOST|ENETUNREACH|UND_ERR_(SOCKET|CONNECT|CLOSED|ABORTED|DESTROYED)|ERR_(TLS|SSL)|CERT_|DEPTH_ZERO|UNABLE_TO)/;
 
-/** A failure of the connection, anywhere in the chain of causes: by its code, or by what fetch says of it. */
+/** Finds a connection failure anywhere in the chain of causes, by its code or by fetch's message. */
 function isNetworkError(error: unknown): boolean {
   return causesOf(error).some(
     (cause) =>
@@ -166,25 +166,25 @@ function headersOf(error: unknown): Record<string, string> {
   return APICallError.isInstance(error) ? (error.responseHeaders ?? {}) : {};
 }
 
-/** Retry-After in ms, in seconds, or as a date (P-3); null when the provider did not say, or said nonsense. */
+/** Returns the delay from Retry-After (ms, seconds or a date) in ms (P-3); null if it is missing or invalid. */
 export function retryAfterMs(headers: Record<string, string>, now: number): number | null {
   const lower = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
   const inMs = Number.parseFloat(lower.get('retry-after-ms') ?? '');
   if (Number.isFinite(inMs)) return atMostAYear(Math.ceil(inMs));
   const text = lower.get('retry-after')?.trim() ?? '';
-  // Sent twice, it arrives as a list.
+  // A header sent twice arrives as a list.
   const [, seconds] = /^(\d+(?:\.\d+)?)\s*(?:,|$)/.exec(text) ?? [];
   if (seconds !== undefined) return atMostAYear(Math.ceil(Number(seconds) * 1_000));
   const date = /[a-z]/i.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(date) ? null : atMostAYear(date - now);
 }
 
-/** A date can hold it, whatever a server says. */
+/** Limits a delay to the range from 0 to one year, so that a date can hold it. */
 function atMostAYear(ms: number): number {
   return Math.min(Math.max(0, ms), 365 * 24 * 3_600_000);
 }
 
-/** One sentence of what went wrong: the provider's own words where it has some. */
+/** Describes the error in one sentence, in the provider's own words if it sent any. */
 function describe(error: unknown): string {
   if (error instanceof Error && typeof error.message === 'string') {
     const cause = error.cause instanceof Error && error.cause.message !== '' ? error.cause.message : null;

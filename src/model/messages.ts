@@ -1,10 +1,10 @@
 import type { ModelMessage } from 'ai';
 import { z } from 'zod';
 import type { FileData, FilePart, Json, Message, ToolOutput } from '../../machines/index.ts';
-import { messageOf, PawlError, shown } from '../errors.ts';
+import { expected, fieldName, messageOf, PawlError } from '../errors.ts';
 import { contentPiece, type SdkPiece } from './content-piece.ts';
 
-/** Messages handed in: the conversation of an earlier session, or the AI SDK's model messages (without `system`). */
+/** A message passed in: from the conversation of an earlier session, or an AI SDK model message (without `system`). */
 export type InputMessage = Message | ModelMessage;
 
 const data = z
@@ -24,7 +24,7 @@ const fileData = z
     z.object({ type: z.literal('text'), text: z.string() }),
   ])
   .transform(toFileData)
-  .refine((value) => value.type !== 'url' || URL.canParse(value.url), { error: 'a URL that can be read is allowed' });
+  .refine((value) => value.type !== 'url' || URL.canParse(value.url), { error: 'a valid URL' });
 
 const text = z.object({ type: z.literal('text'), text: z.string(), ...options });
 const file = z.object({
@@ -62,7 +62,7 @@ const toolCall = z.object({
   providerExecuted: z.boolean().optional(),
   ...options,
 });
-/** Pieces of a result that earlier releases of the SDK, and some providers, have beside text and files. */
+/** Result pieces other than text and files, from earlier SDK releases and some providers. */
 const otherPiece = z
   .union([
     z.object({ type: z.enum(['image-data', 'file-data']), data: z.string(), mediaType: z.string() }),
@@ -70,7 +70,7 @@ const otherPiece = z
     z.object({ type: z.enum(['custom', 'file-id', 'image-file-id', 'file-reference', 'image-file-reference']) }),
   ])
   .transform((piece) => contentPiece(piece as SdkPiece));
-/** What somebody was asked and said: the call is answered by its result, or put right as one that was interrupted. */
+/** An approval request or response. It is dropped: the call has its result, or is repaired as interrupted. */
 const approval = z.object({ type: z.enum(['tool-approval-request', 'tool-approval-response']) });
 const toolOutput = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text'), value: z.string() }),
@@ -119,21 +119,23 @@ const message = z.discriminatedUnion('role', [
   }),
 ]);
 
-/** Reads messages handed in; `invalid_messages` names the one that is none, and what is allowed. */
+/** Parses the messages passed in. Throws `invalid_messages`, naming the invalid one and the allowed shapes. */
 export function parseMessages(messages: readonly InputMessage[]): Message[] {
   return messages.map((candidate, index) => {
     const result = parsed(candidate);
     if (result.success) return withoutUndefined(result.data);
     const issue = result.error.issues[0];
-    const path = ['messages', index, ...(issue?.path ?? [])].join('.');
+    const field = fieldName('messages', [index, ...(issue?.path ?? [])]);
+    const shape =
+      "a user, assistant or tool message as the AI SDK has them (what a system message would say belongs in the agent's instructions)";
     throw new PawlError(
       'invalid_messages',
-      `${path} is not valid (${issue?.message ?? 'unknown'}) in ${shown(candidate)}: allowed are user, assistant and tool messages in the shapes of the AI SDK; what a system message would say goes into the agent's instructions.`,
+      `${expected(fieldName('messages', [index]), candidate, shape)} At \`${field}\`: ${issue?.message ?? 'unknown'}.`,
     );
   });
 }
 
-/** What cannot be written as JSON (a BigInt, a cycle) is no message either. */
+/** Parses one message; a value that cannot be written as JSON (a BigInt, a cycle) is invalid too. */
 function parsed(candidate: unknown) {
   try {
     return message.safeParse(candidate);
@@ -142,7 +144,7 @@ function parsed(candidate: unknown) {
   }
 }
 
-/** JSON has no undefined: optional fields that are not there are left out. */
+/** Removes undefined fields, since JSON has no undefined. */
 function withoutUndefined(value: z.infer<typeof message>): Message {
   const plain: Message = JSON.parse(JSON.stringify(value));
   return plain;
@@ -172,13 +174,13 @@ function base64(value: Uint8Array | ArrayBuffer): string {
   return Buffer.from(value instanceof ArrayBuffer ? new Uint8Array(value) : value).toString('base64');
 }
 
-/** Input that is not an object is kept as text, so that every provider accepts the conversation (C-2). */
+/** Keeps input that is not an object as text, so that every provider accepts the conversation (C-2). */
 function toInput(input: unknown): Record<string, Json> {
   if (typeof input === 'object' && input !== null && !Array.isArray(input)) return JSON.parse(JSON.stringify(input));
   return { malformed_input: typeof input === 'string' ? input : (JSON.stringify(input) ?? '') };
 }
 
-/** The conversation in the AI SDK's shapes, for tools that look at it. */
+/** Converts the conversation to the AI SDK's shapes, for tools that read it. */
 export function toModelMessages(messages: readonly Message[]): ModelMessage[] {
   return messages.map((one): ModelMessage => {
     switch (one.role) {

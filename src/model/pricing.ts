@@ -1,9 +1,7 @@
 import type { Usage } from '../../machines/index.ts';
+import type { Price } from '../agent/definition.ts';
 
-/** US dollars for a million tokens. What is not given costs as much as `input` (for the cache) or is free. */
-export type Price = { input: number; output: number; cacheRead?: number; cacheWrite?: number };
-
-/** What a request cost, in US dollars; null when the target has no price. */
+/** Returns the cost of a request in US dollars; null if the target has no price. */
 export function costOf(usage: Usage, price: Price | undefined): number | null {
   if (price === undefined) return null;
   const fresh = Math.max(0, usage.input - usage.cacheRead - usage.cacheWrite);

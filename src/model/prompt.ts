@@ -18,24 +18,24 @@ import { estimateMessageTokens } from '../context/tokens.ts';
 
 export type PromptRequest = {
   provider: string;
-  instructions: string | null;
   notice: string | null;
   omitTokens: number;
-  /** Mark what the provider may cache (see `cacheMark`). */
+  /** `auto` marks what the provider may cache (see `cacheMark`). */
   promptCaching: 'auto' | 'off';
 };
 
 const goOn = 'Go on.';
 
-/** What a prompt is built from: the conversation as it lasts, which only ever grows at its end. */
+/** The source of a prompt: the lasting conversation, which only grows at its end. */
 export type PromptSource = {
+  readonly instructions: string | null;
   readonly messages: readonly Message[];
   readonly answerTokens: ReadonlyMap<string, number>;
 };
 
 /**
- * Builds the prompt of each request from the conversation (C-6, N-1, P-5). What was built for a provider before is
- * kept and only added to, so that a turn costs the same however long the session is.
+ * Builds the prompt of each request from the conversation (C-6, N-1, P-5). It keeps what it has built for each provider
+ * and only appends to it, so a turn costs the same however long the session is.
  */
 export class PromptBuilder {
   private readonly source: PromptSource;
@@ -47,24 +47,25 @@ export class PromptBuilder {
     this.source = source;
   }
 
-  build({ provider, instructions, notice, omitTokens, promptCaching }: PromptRequest): LanguageModelV4Prompt {
+  build({ provider, notice, omitTokens, promptCaching }: PromptRequest): LanguageModelV4Prompt {
     const lasting = this.lasting(provider, omitTokens);
+    const { instructions } = this.source;
     const mark = promptCaching === 'auto' ? cacheMark(provider) : null;
     const prompt: LanguageModelV4Prompt = lasting.slice();
     const last = prompt.at(-1);
-    // The mark stays on the last lasting message; the notice comes after it and carries none (N-3).
+    // The mark goes on the last lasting message; the notice that follows carries no mark (N-3).
     if (mark !== null && last !== undefined) prompt[prompt.length - 1] = marked(last, mark);
     if (instructions !== null && instructions !== '') {
       const system: LanguageModelV4Message = { role: 'system', content: instructions };
       prompt.unshift(mark === null ? system : marked(system, mark));
     }
     if (notice !== null) prompt.push(promptMessage(userMessage(notice)));
-    // After a turn of the provider's own tools alone nobody has answered: models refuse to go on from their own words.
+    // After a turn of provider-executed tools alone, the model spoke last, and models refuse to continue from that.
     else if (last?.role === 'assistant') prompt.push(promptMessage(userMessage(goOn)));
     return prompt;
   }
 
-  /** Estimated tokens of the conversation, for providers that do not count. */
+  /** Estimates the tokens of the conversation, for providers that report no usage. */
   estimateTokens(): number {
     const { messages } = this.source;
     for (; this.estimated.taken < messages.length; this.estimated.taken += 1) {
@@ -74,7 +75,7 @@ export class PromptBuilder {
     return this.estimated.tokens;
   }
 
-  /** Tokens of the results that the last prompt left out. */
+  /** Tokens of the tool results that the last prompt omitted. */
   get omittedTokens(): number {
     return this.freed;
   }
@@ -100,7 +101,7 @@ export class PromptBuilder {
       }
       return built.prompt;
     } catch (error) {
-      // Half a prompt must not be taken for a whole one the next time.
+      // A partial prompt must not be reused as a complete one.
       this.built.delete(provider);
       throw error;
     }
@@ -111,15 +112,15 @@ type Built = {
   omitTokens: number;
   omitted: ReadonlySet<string>;
   freed: number;
-  /** How many messages of the conversation are in it. */
+  /** How many of the conversation's messages it covers. */
   taken: number;
   merged: Message[];
   prompt: LanguageModelV4Message[];
 };
 
 /**
- * Reasoning, what a provider executed itself, and what it noted of its own parts (signatures) go back to the provider
- * that made them and to no other (P-5).
+ * Removes what belongs to another provider: reasoning, provider-executed calls and metadata such as signatures go back
+ * only to the provider that made them (P-5). Returns null if nothing is left.
  */
 function ownedBy(message: Message, provider: string): Message | null {
   if (message.role !== 'assistant' || message.provider === undefined || message.provider === provider) return message;
@@ -151,7 +152,7 @@ function isPortable(part: AssistantPart, foreign: ReadonlySet<string>): boolean 
   }
 }
 
-/** The conversation's shapes are the SDK's own but for URLs, which are text here, and for who made a message. */
+/** Converts a message to the SDK's shape: URL strings become URL objects, and `provider` is dropped. */
 function promptMessage(message: Message): LanguageModelV4Message {
   switch (message.role) {
     case 'user':
@@ -199,7 +200,7 @@ function promptFile(part: FilePart): LanguageModelV4FilePart {
 
 type Mark = Record<string, { [key: string]: { type: string } }>;
 
-/** The option by which a provider is told what to cache; null where it needs none. */
+/** Returns the provider option that marks what to cache; null if the provider needs no marks. */
 function cacheMark(provider: string): Mark | null {
   if (/anthropic/.test(provider)) return { anthropic: { cacheControl: { type: 'ephemeral' } } };
   if (/bedrock/.test(provider)) return { bedrock: { cachePoint: { type: 'default' } } };

@@ -23,12 +23,12 @@ import { shown } from '../errors.ts';
 export type Delta = { kind: 'text' | 'reasoning' | 'tool-input'; toolName: string | null; delta: string };
 
 /**
- * Builds one reply from the parts of a stream, or of a whole response, in the order they came (P-4). It keeps what
- * came and judges nothing: unknown parts and reasons are data.
+ * Builds one reply from the parts of a stream or of a whole response, in order of arrival (P-4). It judges nothing:
+ * unknown parts and finish reasons are recorded as data.
  */
 export class ReplyReader {
   private readonly content: ReplyPart[] = [];
-  /** The last text and reasoning of each id. */
+  /** Text and reasoning parts by id; the last one with an id is the current one. */
   private readonly texts: { id: string; text: ReplyText }[] = [];
   private readonly openInputs: { id: string; toolName: string; providerExecuted: boolean }[] = [];
   private readonly warnings: string[] = [];
@@ -36,10 +36,10 @@ export class ReplyReader {
   private responseId: string | null = null;
   private modelId: string | null = null;
   usage: Usage = noUsage;
-  /** The errors that came in the stream, as they came. */
+  /** The raw errors from the stream, in order. */
   readonly errors: unknown[] = [];
 
-  /** Takes a part in; what it adds to the reply as it comes in, if anything. */
+  /** Adds a part to the reply. Returns the delta that it contributes, if any. */
   take(part: LanguageModelV4StreamPart): Delta | null {
     switch (part.type) {
       case 'text-start':
@@ -96,7 +96,7 @@ export class ReplyReader {
     }
   }
 
-  /** Takes in a part that a stream and a whole response have in common. */
+  /** Adds a part of a kind that streams and whole responses share. */
   takeContent(part: LanguageModelV4Content): Delta | null {
     switch (part.type) {
       case 'text':
@@ -110,7 +110,7 @@ export class ReplyReader {
           callId: textOf(part.toolCallId),
           name: textOf(part.toolName),
           input: typeof part.input === 'string' ? part.input : shownInput(part.input),
-          // Some say it only where the input begins.
+          // Some providers set it only on the part that starts the input.
           providerExecuted: part.providerExecuted === true || opened?.providerExecuted === true,
           ...providerData(part.providerMetadata),
         });
@@ -143,11 +143,11 @@ export class ReplyReader {
         this.content.push({ type: 'custom', kind: part.kind, ...providerData(part.providerMetadata) });
         return null;
       case 'tool-approval-request':
-        this.warnings.push(`the provider asked for an approval of call ${part.toolCallId}, which is not supported`);
+        this.warnings.push(`the provider requested approval of call ${part.toolCallId}, which is not supported`);
         return null;
       default:
         part satisfies never;
-        this.warnings.push(`an unknown part was left out: ${shown(part)}`);
+        this.warnings.push(`skipped an unknown part: ${shown(part)}`);
         return null;
     }
   }
@@ -161,7 +161,7 @@ export class ReplyReader {
     for (const warning of warnings) this.warnings.push(shown(warning));
   }
 
-  /** The reply so far; the ids of its calls are unique in the conversation (C-2). */
+  /** Returns the reply so far, with call ids that are unique in the conversation (C-2). */
   reply(provider: string, errors: string[], ids: { taken: ReadonlySet<string>; turn: number; attempt: number }): Reply {
     const { finishReason, warnings, responseId, modelId } = this;
     const calls = this.content.filter((part) => part.type === 'tool-call');
@@ -194,14 +194,14 @@ export class ReplyReader {
     return text;
   }
 
-  /** An input that started has its call. Ids may repeat, so each call closes one input. */
+  /** Closes the open input that belongs to a call. Ids may repeat, so each call closes only one. */
   private closeInput(id: string): { providerExecuted: boolean } | undefined {
     const index = this.openInputs.findIndex((input) => input.id === id);
     return index === -1 ? undefined : this.openInputs.splice(index, 1)[0];
   }
 }
 
-/** Gives the calls their ids; a result of the provider's own tool follows the call that came before it. */
+/** Assigns the ids to the calls; the result of a provider-executed tool gets the id of the call before it. */
 function withCallIds(content: readonly ReplyPart[], ids: readonly string[]): ReplyPart[] {
   const renamed = new Map<string, string>();
   let calls = 0;
@@ -217,7 +217,7 @@ function withCallIds(content: readonly ReplyPart[], ids: readonly string[]): Rep
   });
 }
 
-/** What a provider counted; what is no count counts as none, so that no budget is eluded (S-4). */
+/** Reads the provider's token counts. An invalid count becomes 0, so that no budget is evaded (S-4). */
 function usageOf(usage: LanguageModelV4Usage | undefined): Usage {
   const { inputTokens, outputTokens } = usage ?? {};
   return {
@@ -233,7 +233,7 @@ function tokensOf(count: unknown): number {
   return typeof count === 'number' && Number.isFinite(count) && count > 0 ? count : 0;
 }
 
-/** Models of others are no TypeScript: what should be a text and is none is an empty one, which is answered as such. */
+/** Turns a non-string from a badly typed third-party model into an empty string, which is answered as such. */
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
@@ -242,7 +242,7 @@ function shownInput(input: unknown): string {
   return JSON.stringify(input) ?? '';
 }
 
-/** What a provider says of a part goes back to it as the part's options (P-5). */
+/** Returns the provider's metadata as the part's options, which go back to the provider (P-5). */
 function providerData(metadata: SharedV4ProviderMetadata | undefined): { providerOptions?: ProviderData } {
   return metadata === undefined ? {} : { providerOptions: plain(metadata) };
 }

@@ -20,36 +20,17 @@ import {
   replyText,
   type Usage,
 } from '../../machines/index.ts';
+import type { ModelSettings, Price } from '../agent/definition.ts';
 import { estimateTokens } from '../context/tokens.ts';
+import type { Clock } from '../host/clock.ts';
 import type { Sighting } from '../observe/events.ts';
 import { generate, stream } from './exchange.ts';
 import { classifyFault } from './faults.ts';
-import { costOf, type Price } from './pricing.ts';
+import { costOf } from './pricing.ts';
 import type { PromptBuilder } from './prompt.ts';
 import { ReplyReader } from './read-reply.ts';
 import { RequestTimers } from './request-timers.ts';
 import type { Target } from './targets.ts';
-
-/** What is passed to every request as it is; `promptCaching` and `streaming` are ours. */
-export type ModelSettings = Pick<
-  LanguageModelV4CallOptions,
-  | 'temperature'
-  | 'maxOutputTokens'
-  | 'topP'
-  | 'topK'
-  | 'presencePenalty'
-  | 'frequencyPenalty'
-  | 'stopSequences'
-  | 'seed'
-  | 'reasoning'
-  | 'providerOptions'
-  | 'headers'
-> & {
-  /** `auto` marks what a provider should cache where it needs marks (N-3); default `auto`. */
-  promptCaching?: 'auto' | 'off';
-  /** false asks for whole responses, for models and gateways that cannot stream; default true. */
-  streaming?: boolean;
-};
 
 export type OfferedTool = LanguageModelV4FunctionTool | LanguageModelV4ProviderTool;
 
@@ -58,31 +39,31 @@ export type ModelEffectOptions = {
   /** Prices by target name. */
   pricing: Record<string, Price>;
   settings: ModelSettings;
-  /** For the whole request, and between two parts of its stream; in ms. */
+  /** Timeouts in ms: for the whole request, and between two parts of its stream. */
   timeoutMs: number;
   idleTimeoutMs: number;
   prompts: PromptBuilder;
-  instructions: () => string | null;
   callIds: ReadonlySet<string>;
   catalog: {
     offered(offer: ModelRequest['offer']): readonly OfferedTool[];
-    /** What is to be known of a call before it is disposed of; `within` is the index of the batch around it. */
+    /** Collects the facts that decide a call's disposition; `within` is the index of the enclosing batch. */
     inspect(call: ReplyCall, within: number | null, signal: AbortSignal): Promise<CallFacts>;
-    /** The calls inside a batch; of any other call, none. */
-    inside(call: CallFacts): ReplyCall[];
+    /** Returns the calls inside a batch; empty for any other call. */
+    inside(call: CallFacts, sent: string): ReplyCall[];
   };
-  validator: { ofText(text: string, signal: AbortSignal): Promise<ReportVerdict> };
-  /** Whether the size of the conversation matters to anybody (T-6). */
+  /** Judges a text as the report. */
+  judgeText: (text: string, signal: AbortSignal) => Promise<ReportVerdict>;
+  /** Whether to measure the size of the conversation (T-6). */
   measuresContext: boolean;
   sight: (sighting: Sighting) => void;
   wantsDeltas: () => boolean;
-  now: () => number;
+  clock: Clock;
   secrets: readonly string[];
 };
 
 /**
- * The model effect (B-2): one LLM request, without any retry below it, and what came of it. Faults of the provider are
- * outcomes (P-1); what this function throws is a defect. A stream that breaks keeps what had arrived (C-5).
+ * Runs the model effect (B-2): sends one LLM request, with no retries underneath, and returns its outcome. Provider
+ * faults are outcomes (P-1); an exception from this function is a defect. A broken stream keeps what had arrived (C-5).
  */
 export async function requestModel(
   options: ModelEffectOptions,
@@ -90,7 +71,7 @@ export async function requestModel(
   signal: AbortSignal,
 ): Promise<ModelOutcome> {
   const target = options.targets[request.target];
-  if (target === undefined) throw new Error(`there is no target ${request.target}`);
+  if (target === undefined) throw new Error(`no target at index ${request.target}`);
   const timers = new RequestTimers(options, signal);
   const reader = new ReplyReader();
   let provider = '';
@@ -98,7 +79,7 @@ export async function requestModel(
   let fault: Fault | null = null;
   try {
     const model = await target.model().catch((error) => {
-      fault = classifyFault(error, options.now(), options.secrets);
+      fault = classifyFault(error, options.clock.now(), options.secrets);
       return null;
     });
     if (model !== null) {
@@ -110,18 +91,18 @@ export async function requestModel(
         take(reader, part, options, request);
       }).then(
         () => timers.expired,
-        (error) => timers.expired ?? classifyFault(error, options.now(), options.secrets),
+        (error) => timers.expired ?? classifyFault(error, options.clock.now(), options.secrets),
       );
     }
   } finally {
     timers.clear();
   }
   if (fault === null && reader.errors.length > 0)
-    fault = classifyFault(reader.errors[0], options.now(), options.secrets);
+    fault = classifyFault(reader.errors[0], options.clock.now(), options.secrets);
   const reply = began ? replyOf(reader, provider, options, request) : null;
   for (const warning of reply?.warnings ?? []) options.sight({ type: 'model.warned', target: target.name, warning });
   const whole = reply !== null && isComplete(reply);
-  // Once the reply is whole, what becomes of the connection takes nothing back (C-5).
+  // Once the reply is complete, a failing connection cannot invalidate it (C-5).
   if (whole) fault = null;
   else fault ??= brokenOff(reply);
   return outcomeOf(options, request, target, reader, reply, fault, signal);
@@ -138,28 +119,29 @@ function take(
 }
 
 function replyOf(reader: ReplyReader, provider: string, options: ModelEffectOptions, request: ModelRequest): Reply {
-  const errors = reader.errors.map((error) => classifyFault(error, options.now(), options.secrets).message);
+  const errors = reader.errors.map((error) => classifyFault(error, options.clock.now(), options.secrets).message);
   return reader.reply(provider, errors, { taken: options.callIds, turn: request.turn, attempt: request.attempt });
 }
 
-/** A stream that ended cleanly without saying that its reply is whole: the way to the provider failed. */
+/** Returns the fault for a stream that ended cleanly but left its reply incomplete: the connection failed. */
 function brokenOff(reply: Reply | null): Fault {
   const reason =
-    reply?.finishReason == null ? 'without a finish' : `with the finish reason ${reply.finishReason.unified}`;
+    reply?.finishReason == null ? 'without a finish reason' : `with the finish reason ${reply.finishReason.unified}`;
   return { kind: 'network', message: `The stream ended ${reason}.`, status: null, retryAfterMs: null };
 }
 
 function buildCall(
-  { settings, prompts, instructions, catalog }: ModelEffectOptions,
+  { settings, prompts, catalog }: ModelEffectOptions,
   { offer, notice, omitTokens }: ModelRequest,
   provider: string,
   abortSignal: AbortSignal,
 ): LanguageModelV4CallOptions {
   const { promptCaching = 'auto', streaming: _, ...passed } = settings;
+  const given = Object.fromEntries(Object.entries(passed).filter(([, value]) => value !== undefined));
   const offered = catalog.offered(offer);
-  const prompt = prompts.build({ provider, instructions: instructions(), notice, omitTokens, promptCaching });
+  const prompt = prompts.build({ provider, notice, omitTokens, promptCaching });
   return {
-    ...passed,
+    ...given,
     ...(offered.length > 0 && { tools: [...offered], toolChoice: { type: 'auto' } }),
     prompt,
     abortSignal,
@@ -184,7 +166,7 @@ async function outcomeOf(
     reply,
     fault,
     calls,
-    textReport: asksText ? await options.validator.ofText(text, signal) : null,
+    textReport: asksText ? await options.judgeText(text, signal) : null,
     usage,
     costUsd: reply === null ? 0 : costOf(usage, options.pricing[target.name]),
     contextTokens: reply === null || !options.measuresContext ? 0 : contextTokens(usage, reply, options.prompts),
@@ -198,20 +180,21 @@ async function inspected(
   signal: AbortSignal,
 ): Promise<CallFacts[]> {
   const results = providerResults(reply);
+  const sent = replyCalls(reply);
   const calls = await Promise.all(
-    replyCalls(reply).map(async (call): Promise<CallFacts> => {
+    sent.map(async (call): Promise<CallFacts> => {
       if (!call.providerExecuted) return catalog.inspect(call, null, signal);
       const result = results.get(call.callId);
       return providedFacts(call, result === undefined ? 'missing' : result.isError ? 'failure' : 'success');
     }),
   );
   const inside = calls.flatMap((call, index) =>
-    catalog.inside(call).map((inner) => catalog.inspect(inner, index, signal)),
+    catalog.inside(call, sent[index]?.input ?? '').map((inner) => catalog.inspect(inner, index, signal)),
   );
   return inside.length === 0 ? calls : [...calls, ...(await Promise.all(inside))];
 }
 
-/** As the provider counted, or as estimated where it did not. */
+/** Returns the provider's token count, or an estimate if it sent none. */
 function contextTokens(usage: Usage, reply: Reply, prompts: PromptBuilder): number {
   const counted = usage.input + usage.output;
   if (counted > 0) return counted;

@@ -1,23 +1,29 @@
 import type { Fault } from '../../machines/index.ts';
+import type { Clock } from '../host/clock.ts';
+import { type Late, within } from '../host/deadline.ts';
 import { timeoutFault } from './faults.ts';
 
-/** The two timeouts of a request, and one signal for them and for the effect's own abort. */
+/** A request's two timeouts, combined with the effect's abort in one signal. */
 export class RequestTimers {
   private readonly controller = new AbortController();
-  private timeout: NodeJS.Timeout;
-  private readonly timeoutMs: number;
-  private idleTimeoutMs: number;
+  private readonly clock: Clock;
   private readonly outer: AbortSignal;
-  private readonly startedAt = performance.now();
-  private lastPartAt = this.startedAt;
+  private readonly idleTimeoutMs: number;
+  private readonly cancelTotal: () => void;
+  private cancelIdle: () => void;
+  private whole = false;
   /** The timeout that ended the request. */
   expired: Fault | null = null;
 
-  constructor({ timeoutMs, idleTimeoutMs }: { timeoutMs: number; idleTimeoutMs: number }, outer: AbortSignal) {
+  constructor(
+    { clock, timeoutMs, idleTimeoutMs }: { clock: Clock; timeoutMs: number; idleTimeoutMs: number },
+    outer: AbortSignal,
+  ) {
+    this.clock = clock;
     this.outer = outer;
-    this.timeoutMs = timeoutMs;
     this.idleTimeoutMs = idleTimeoutMs;
-    this.timeout = setTimeout(this.check, Math.min(timeoutMs, idleTimeoutMs));
+    this.cancelTotal = clock.alarm(timeoutMs, () => this.expire(`No complete reply arrived within ${timeoutMs} ms.`));
+    this.cancelIdle = clock.alarm(idleTimeoutMs, this.idle);
     if (outer.aborted) this.abort();
     else outer.addEventListener('abort', this.abort, { once: true });
   }
@@ -26,50 +32,40 @@ export class RequestTimers {
     return this.controller.signal;
   }
 
-  /** A part has come: the idle timeout starts anew, when it next looks. */
+  /** A part arrived: the idle timeout starts over. */
   touch(): void {
-    this.lastPartAt = performance.now();
+    if (this.whole) return;
+    this.cancelIdle();
+    this.cancelIdle = this.clock.alarm(this.idleTimeoutMs, this.idle);
   }
 
-  /** A whole response is awaited: it comes at once, so that it cannot be idle. */
+  /** Turns the idle timeout off, because a whole response arrives in one piece. */
   expectWhole(): void {
-    this.idleTimeoutMs = Number.POSITIVE_INFINITY;
+    this.whole = true;
+    this.cancelIdle();
   }
 
-  /** What `promise` brings, or a rejection as soon as the request is aborted, heeded or not. */
-  async orAborted<T>(promise: PromiseLike<T>): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      const abort = () => reject(this.signal.reason);
-      if (this.signal.aborted) abort();
-      this.signal.addEventListener('abort', abort, { once: true });
-      promise.then(
-        (value) => {
-          this.signal.removeEventListener('abort', abort);
-          resolve(value);
-        },
-        (error) => {
-          this.signal.removeEventListener('abort', abort);
-          reject(error);
-        },
-      );
-    });
+  /** Settles like `promise`, but rejects as soon as the request is aborted, even if the provider ignores that. */
+  async orAborted<T>(promise: T | PromiseLike<T>, late?: Late<T>): Promise<T> {
+    const ending = await within({ clock: this.clock, timeoutMs: null, signal: this.signal }, () => promise, late);
+    if (ending.kind === 'done') return ending.value;
+    throw this.signal.reason;
+  }
+
+  /** Calls `end` after `delayMs`, unless the request is cleared before. */
+  after(delayMs: number, end: () => void): () => void {
+    return this.clock.alarm(delayMs, end);
   }
 
   clear(): void {
-    clearTimeout(this.timeout);
+    this.cancelTotal();
+    this.cancelIdle();
     this.outer.removeEventListener('abort', this.abort);
   }
 
   private readonly abort = (): void => this.controller.abort(this.outer.reason);
 
-  private readonly check = (): void => {
-    const now = performance.now();
-    const totalLeft = this.timeoutMs - (now - this.startedAt);
-    const idleLeft = this.idleTimeoutMs - (now - this.lastPartAt);
-    if (totalLeft <= 0) this.expire(`No whole reply came within ${this.timeoutMs} ms.`);
-    else if (idleLeft <= 0) this.expire(`No part of the reply came for ${this.idleTimeoutMs} ms.`);
-    else this.timeout = setTimeout(this.check, Math.min(totalLeft, idleLeft));
-  };
+  private readonly idle = (): void => this.expire(`No part of the reply arrived for ${this.idleTimeoutMs} ms.`);
 
   private expire(message: string): void {
     this.expired ??= timeoutFault(message);

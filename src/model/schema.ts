@@ -2,23 +2,23 @@ import type { JSONSchema7 } from '@ai-sdk/provider';
 import { asSchema, type FlexibleSchema } from 'ai';
 import { Ajv, type ErrorObject } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { messageOf, PawlError, shown } from '../errors.ts';
+import { expected, messageOf, PawlError } from '../errors.ts';
 
-/** A schema as a user gives it: zod, Standard Schema, an AI SDK schema, or a plain JSON Schema object. */
+/** A schema from the user: zod, Standard Schema, an AI SDK schema, or a plain JSON Schema object. */
 export type AnySchema = FlexibleSchema<unknown> | JSONSchema7;
 
-/** What a value is that satisfies the schema, where its type can tell: a plain JSON Schema's cannot. */
+/** The type of the values that satisfy a schema; `unknown` for a plain JSON Schema. */
 export type SchemaOutput<S> = S extends FlexibleSchema<infer T> ? T : unknown;
 
 export type Validation = { valid: true; value: unknown } | { valid: false; reasons: string };
 
-/** One schema, ready to be shown to a model and to check a value against. */
+/** A schema that is ready to be sent to a model and to validate values. */
 export type CompiledSchema = {
   jsonSchema: JSONSchema7 | PromiseLike<JSONSchema7>;
   validate(value: unknown): Validation | Promise<Validation>;
 };
 
-/** Compiles a schema; `field` names where it stands, for the error (`invalid_schema`) when it is none. */
+/** Compiles a schema. Throws `invalid_schema`, naming `field`, if the schema cannot be used. */
 export function compileSchema(schema: AnySchema, field: string): CompiledSchema {
   try {
     if (isPlainJsonSchema(schema)) return fromJsonSchema(schema);
@@ -38,7 +38,7 @@ export function compileSchema(schema: AnySchema, field: string): CompiledSchema 
   } catch (error) {
     throw new PawlError(
       'invalid_schema',
-      `${field} is ${shown(schema)}, which is no schema that can be used: allowed are zod, Standard Schema (with JSON Schema), AI SDK schemas and JSON Schema objects (${messageOf(error)}).`,
+      `${expected(field, schema, 'a zod schema, a Standard Schema with JSON Schema, an AI SDK schema or a JSON Schema object')} ${messageOf(error)}`,
       { cause: error },
     );
   }
@@ -63,12 +63,12 @@ function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
 
 const ajvOptions = { allErrors: true, strict: false, validateFormats: false, unicodeRegExp: false } as const;
 
-/** Draft 2020-12 where the schema says so, else draft-07. */
+/** Compiles as draft 2020-12 if `$schema` names it, otherwise as draft-07. */
 function fromJsonSchema(jsonSchema: JSONSchema7): CompiledSchema {
   const ajv = /2020-12/.test(String(jsonSchema.$schema)) ? new Ajv2020(ajvOptions) : new Ajv(ajvOptions);
   const schema: Record<string, unknown> = { ...jsonSchema };
   const check = ajv.compile(schema);
-  if ('$async' in check) throw new Error('schemas that are checked asynchronously cannot be used');
+  if ('$async' in check) throw new Error('asynchronous schemas ($async) are not supported');
   return {
     jsonSchema,
     validate: (value) =>
@@ -95,7 +95,7 @@ function ajvReasons(errors: readonly ErrorObject[]): string {
   );
 }
 
-/** The issues of a validator, each with its path; zod's, Standard Schema's, or the message of whatever was thrown. */
+/** Returns the issues of zod or a Standard Schema, each with its path, or else the error's message. */
 function reasonsOf(error: Error): string {
   const carrier: unknown = 'issues' in error ? error.issues : error.cause;
   const issues = Array.isArray(carrier)

@@ -2,28 +2,28 @@ import { type LanguageModelV4, NoSuchModelError, type ProviderV4 } from '@ai-sdk
 import { createProviderRegistry, type LanguageModel, wrapLanguageModel } from 'ai';
 import { messageOf } from '../errors.ts';
 
-/** A model as a user names it: an AI SDK language model, or `provider:model`. */
+/** The user's reference to a model: an AI SDK language model, or `provider:model`. */
 export type ModelReference = LanguageModel;
 
 /**
- * Providers of the AI SDK that a `provider:model` string may name without more ado: optional peers, loaded at need. Each
- * package exports its provider under the provider's name.
+ * AI SDK providers that a `provider:model` string may name without further setup: optional peers, loaded on demand.
+ * Each package exports its provider under the provider's name.
  */
 export const knownProviders: readonly string[] = ['anthropic', 'google', 'groq', 'mistral', 'openai', 'xai'];
 
-/** `provider:model`, taken apart; null when it is not of that form. */
+/** Splits `provider:model` into its two parts; null if the text has another form. */
 export function parseModelString(text: string): { provider: string; model: string } | null {
   const match = /^([^:\s]+):(\S+)$/.exec(text);
   return match?.[1] !== undefined && match[2] !== undefined ? { provider: match[1], model: match[2] } : null;
 }
 
-/** The name that a target goes by in events and logs: `provider:model`. */
+/** Returns a target's name in events and logs: `provider:model`. */
 export function targetName(model: ModelReference): string {
   if (typeof model === 'string') return model;
   return `${model.provider.split('.')[0]}:${model.modelId}`;
 }
 
-/** One target of an agent: its model is looked up at the first request, so that a fault of it is a fault. */
+/** One target of an agent. It loads its model at the first request, so that a failure to load is a fault. */
 export class Target {
   readonly name: string;
   private readonly reference: ModelReference;
@@ -36,7 +36,7 @@ export class Target {
     this.providers = providers;
   }
 
-  /** The model behind the target. Throws what the provider's package throws: a missing key, an unknown model. */
+  /** Returns the target's model. Throws the errors of the provider's package: a missing key, an unknown model. */
   async model(): Promise<LanguageModelV4> {
     this.resolved ??= await this.resolve();
     return this.resolved;
@@ -54,7 +54,7 @@ export class Target {
 
 async function loadProvider(name: string, reference: string): Promise<ProviderV4> {
   if (!knownProviders.includes(name)) {
-    const message = `No provider is named ${name}; known are ${knownProviders.join(', ')}, and those in the agent's providers.`;
+    const message = `Unknown provider ${name}. Known: ${knownProviders.join(', ')} and the agent's providers.`;
     throw new NoSuchModelError({ modelId: reference, modelType: 'languageModel', message });
   }
   const packageName = `@ai-sdk/${name}`;
@@ -62,12 +62,12 @@ async function loadProvider(name: string, reference: string): Promise<ProviderV4
   try {
     loaded = await import(packageName);
   } catch (cause) {
-    const message = `The package ${packageName} could not be loaded (${messageOf(cause)}); install it to use ${reference}.`;
+    const message = `Cannot load ${packageName} (${messageOf(cause)}). Install it to use ${reference}.`;
     throw new NoSuchModelError({ modelId: reference, modelType: 'languageModel', message });
   }
   const provider = loaded[name];
   if (isProvider(provider)) return provider;
-  const message = `The package ${packageName} has no provider named ${name} of a version that is known here.`;
+  const message = `The package ${packageName} exports no provider ${name} of a supported version.`;
   throw new NoSuchModelError({ modelId: reference, modelType: 'languageModel', message });
 }
 
@@ -75,7 +75,7 @@ function isProvider(value: unknown): value is ProviderV4 {
   return (typeof value === 'function' || typeof value === 'object') && value !== null && 'languageModel' in value;
 }
 
-/** Models of the SDK's older generations are adapted to the one that is called here. */
+/** Adapts models of older specification versions to v4. */
 function adapted(model: Exclude<LanguageModel, string>): LanguageModelV4 {
   return model.specificationVersion === 'v4' ? model : wrapLanguageModel({ model, middleware: {} });
 }

@@ -13,13 +13,16 @@ import {
   userMessage,
 } from '../../machines/index.ts';
 import { estimateOutputTokens } from '../context/tokens.ts';
+import type { Fold } from './fold.ts';
 
-/** The conversation as it lasts, as a fold over the facts (D-6): always well formed between two attempts (C-6). */
-export class Conversation {
+/** The lasting conversation, folded over the facts (D-6). It is well formed between any two attempts (C-6). */
+export class Conversation implements Fold {
   readonly messages: Message[];
-  /** Ids of the tool calls in it: a reply's own are made unique against them (C-2). */
+  /** The system prompt; null until the session is prepared, or if the agent has none. */
+  instructions: string | null = null;
+  /** Ids of all tool calls so far. The ids in a new reply are made unique against them (C-2). */
   readonly callIds: Set<string>;
-  /** Estimated tokens of each answer that may be left out, in order (T-6). */
+  /** Estimated tokens of each answer that the context guard may omit, in order (T-6). */
   readonly answerTokens = new Map<string, number>();
   private steering: string[] = [];
   private reply: Reply | null = null;
@@ -41,7 +44,7 @@ export class Conversation {
     }
   }
 
-  /** The input of a call of the reply under way, as the history keeps it; of one inside a batch too. */
+  /** Returns the input of a call in the current reply as the history keeps it, also for a call inside a batch. */
   inputOf(index: number): JsonObject {
     const calls = this.reply === null ? [] : replyCalls(this.reply);
     const { within = null } = this.calls[index] ?? {};
@@ -53,15 +56,18 @@ export class Conversation {
     return historyInput(JSON.stringify(input ?? {}));
   }
 
-  apply(fact: Fact): void {
+  fact(fact: Fact): void {
     switch (fact.type) {
+      case 'session.prepared':
+        this.instructions = fact.instructions;
+        return;
       case 'session.steered':
         this.steering.push(fact.text);
         return;
       case 'attempt.started':
         this.takeSteering();
         return;
-      // What came too late for a request stays in the conversation, so that nothing is lost.
+      // Steering that missed the last request stays in the conversation, so that it is not lost.
       case 'session.succeeded':
       case 'session.failed':
       case 'session.aborted':
@@ -97,7 +103,7 @@ export class Conversation {
     this.steering = [];
   }
 
-  /** The reply and the answers to its calls become part of the conversation, in the order of the calls (C-1). */
+  /** Adds the reply to the conversation, with the answers to its calls in the order of the calls (C-1). */
   private close(): void {
     const { reply, answers } = this;
     this.reply = null;

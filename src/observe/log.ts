@@ -1,36 +1,89 @@
 import pino, { type Logger } from 'pino';
 import { type Counters, type Fact, type Reply, replyCalls, replyReasoning, replyText } from '../../machines/index.ts';
+import { messageOf } from '../errors.ts';
 import { headOf } from '../text.ts';
+import type { SessionCounters } from './counters.ts';
+import type { Fold } from './fold.ts';
+import type { Records } from './records.ts';
 import { redact } from './redact.ts';
 
 export type { Logger } from 'pino';
 
 let standardLogger: Logger | null = null;
 
-/** pino at level warn on stderr. */
+/** Returns the default logger: pino at level warn on stderr. */
 export function defaultLogger(): Logger {
   standardLogger ??= stderrLogger('warn');
   return standardLogger;
 }
 
-/** pino at `level` on stderr; `silent` turns it off. */
+/** Returns a pino logger at `level` on stderr; `silent` turns it off. */
 export function stderrLogger(level: string): Logger {
   return pino({ level }, pino.destination({ dest: 2, sync: true }));
 }
 
-/** A reply in a log line is cut to so many bytes of valid UTF-8 (S-2). */
+/** Maximum bytes of a reply in a log line, as valid UTF-8 (S-2). */
 const replyBytes = 131_072;
+
+const noteBytes = 2_000;
 
 export type LogContext = {
   sessionId: string;
   agent: string;
-  /** Of the session whose sub-agent this is. */
+  /** The parent session's id, if this is a sub-agent. */
   parentSessionId: string | null;
   secrets: readonly string[];
 };
 
-/** The one WARN line of a failed attempt (S-2): where it was, why it failed, and the complete reply. */
-export function logFailedAttempt(
+/** The log lines of a session: one WARN for each failed attempt (S-2), one ERROR if the session failed (S-3). */
+export class SessionLog implements Fold {
+  private readonly options: LogContext & { logger: Logger; onFailure: (observer: string, error: unknown) => void };
+  private readonly records: Records;
+  private readonly counters: SessionCounters;
+
+  constructor(options: SessionLog['options'], records: Records, counters: SessionCounters) {
+    this.options = options;
+    this.records = records;
+    this.counters = counters;
+  }
+
+  fact(fact: Fact): void {
+    const { options } = this;
+    if (fact.type === 'attempt.failed') {
+      const reply = this.records.attempt()?.reply ?? null;
+      this.guarded((logger) => logFailedAttempt(logger, options, fact, reply));
+    } else if (fact.type === 'session.failed' || fact.type === 'session.aborted') {
+      this.guarded((logger) => logFailedSession(logger, options, fact, this.counters.all));
+    }
+  }
+
+  /** Logs a line about a server, at DEBUG or INFO. */
+  note(level: 'debug' | 'info', event: string, server: string, text: string): void {
+    const { sessionId, agent, secrets } = this.options;
+    const line = redact(headOf(text, noteBytes), secrets);
+    this.guarded((logger) => logger[level]({ event, sessionId, agent, server, line }, line));
+  }
+
+  /** Logs exactly what a tool threw (C-3). It appears nowhere else. */
+  toolError(name: string, callId: string, error: unknown): void {
+    const { sessionId, agent, secrets } = this.options;
+    const text = error instanceof Error ? (error.stack ?? error.message) : messageOf(error);
+    const line = { event: 'tool.threw', sessionId, agent, name, callId, error: redact(text, secrets) };
+    this.guarded((logger) => logger.debug(line, `${name} threw`));
+  }
+
+  /** A logger that throws breaks nothing: an event reports it. */
+  private guarded(write: (logger: Logger) => void): void {
+    try {
+      write(this.options.logger);
+    } catch (error) {
+      this.options.onFailure('logger', error);
+    }
+  }
+}
+
+/** Writes the one WARN line of a failed attempt (S-2), with its turn, its slugs and the complete reply. */
+function logFailedAttempt(
   logger: Logger,
   { sessionId, agent, parentSessionId, secrets }: LogContext,
   { turn, attempt, target, slugs, detail }: Extract<Fact, { type: 'attempt.failed' }>,
@@ -58,8 +111,8 @@ function parentOf(parentSessionId: string | null): { parentSessionId?: string } 
   return parentSessionId === null ? {} : { parentSessionId };
 }
 
-/** The one ERROR line of a session that did not succeed (S-3). */
-export function logFailedSession(
+/** Writes the one ERROR line of a session that did not succeed (S-3). */
+function logFailedSession(
   logger: Logger,
   { sessionId, agent, parentSessionId, secrets }: LogContext,
   fact: Extract<Fact, { type: 'session.failed' | 'session.aborted' }>,
@@ -97,10 +150,10 @@ type LoggedReply = {
   truncated?: true;
 };
 
-/** What a call takes in the line beside its texts. */
+/** Bytes of a call in the line, in addition to its texts. */
 const bytesOfEntry = 40;
 
-/** The text first, then the calls, then the reasoning, for as long as there is room. */
+/** Keeps the text first, then the calls, then the reasoning, as far as they fit. */
 function loggedReply(reply: Reply, clean: (text: string) => string): LoggedReply {
   let room = replyBytes;
   let truncated = false;

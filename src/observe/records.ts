@@ -10,8 +10,9 @@ import type {
   ToolResult,
   Usage,
 } from '../../machines/index.ts';
+import type { Fold } from './fold.ts';
 
-/** What one turn did, for the result: everything that an operator would ask of it. Times are epoch ms. */
+/** The record of one turn in the result, with everything an operator may need. Times are epoch ms. */
 export type TurnRecord = {
   turn: number;
   isLastTurn: boolean;
@@ -46,13 +47,13 @@ export type CallRecord = {
 
 export type AcceptedReport = { source: ReportSource; content: Json };
 
-/** The turn records, the accepted report and the failure of a session, as a fold over its facts. */
-export class Records {
+/** The turn records, the accepted report and the failure of a session, folded over its facts. */
+export class Records implements Fold {
   readonly turns: TurnRecord[] = [];
   accepted: AcceptedReport | null = null;
   failure: Failure | null = null;
 
-  apply(fact: Fact, at: number): void {
+  fact(fact: Fact, at: number): void {
     switch (fact.type) {
       case 'turn.started':
         this.turns.push({ turn: fact.turn, isLastTurn: fact.isLastTurn, status: 'running', attempts: [] });

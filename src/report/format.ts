@@ -2,18 +2,18 @@ import type { JSONSchema7 } from '@ai-sdk/provider';
 import type { ReportSlug } from '../../machines/contract/report.ts';
 import type { Json, JsonObject, ReportVerdict } from '../../machines/index.ts';
 import { messageOf } from '../errors.ts';
-import { timely } from '../timely.ts';
+import { inTime, type Limits } from '../host/deadline.ts';
 
-/** What a format says of a report's content: the content as it counts, or why it does not. */
+/** A format's verdict on a report: the accepted content, or the reasons for rejecting it. */
 export type ContentVerdict = ReportVerdict | Promise<ReportVerdict>;
 
 /**
- * A report format (F-1). `validate` gets what the model put into `content` of its final_report call, `undefined` where it
- * put nothing; `parseText` turns a plain-text reply into such content (F-4). Neither may throw for a bad report.
+ * A report format (F-1). `validate` gets the `content` of the model's final_report call, `undefined` if missing.
+ * `parseText` turns a plain-text reply into such content (F-4). Neither may throw for a bad report.
  */
 export type ReportFormat = {
   name: string;
-  /** One or two sentences for the model: what a report in this format is. */
+  /** One or two sentences that describe a report in this format to the model. */
   description: string;
   /** JSON Schema of `content`. */
   contentSchema: JSONSchema7 | PromiseLike<JSONSchema7>;
@@ -21,41 +21,27 @@ export type ReportFormat = {
   parseText(text: string): { ok: true; content: unknown } | { ok: false; reasons: string };
 };
 
-/** What the entry point and the model effect ask of a format. */
-export class ReportValidator {
-  private readonly format: ReportFormat;
-  private readonly timeoutMs: number;
+/** Judges the report in the input of a final_report call. The model's own verdict on its success is ignored (F-6). */
+export function judgeCall(format: ReportFormat, input: JsonObject, limits: Limits): Promise<ReportVerdict> {
+  return judged(format, () => format.validate(input.content), limits);
+}
 
-  constructor(format: ReportFormat, timeoutMs: number) {
-    this.format = format;
-    this.timeoutMs = timeoutMs;
-  }
+/** Judges a plain-text reply as a report (F-4). */
+export function judgeText(format: ReportFormat, text: string, limits: Limits): Promise<ReportVerdict> {
+  const judge = () => {
+    const parsed = format.parseText(text);
+    return parsed.ok ? format.validate(parsed.content) : invalidFormat(parsed.reasons);
+  };
+  return judged(format, judge, limits);
+}
 
-  /** The report in the input of a final_report call. What the model says of its own success is left aside (F-6). */
-  ofCall(input: JsonObject, signal: AbortSignal): Promise<ReportVerdict> {
-    return this.guarded(() => this.format.validate(input.content), signal);
-  }
-
-  ofText(text: string, signal: AbortSignal): Promise<ReportVerdict> {
-    return this.guarded(() => {
-      const parsed = this.format.parseText(text);
-      return parsed.ok ? this.format.validate(parsed.content) : invalidFormat(parsed.reasons);
-    }, signal);
-  }
-
-  /** A validator of a user's that throws or hangs rejects the report: it was not accepted, and the reason is told. */
-  private async guarded(validate: () => ContentVerdict, signal: AbortSignal): Promise<ReportVerdict> {
-    try {
-      const verdict = await timely(
-        this.timeoutMs,
-        validate(),
-        'the check of the report did not finish in time',
-        signal,
-      );
-      return isVerdict(verdict) ? verdict : schemaFail(`the format ${this.format.name} gave no verdict on the report`);
-    } catch (error) {
-      return schemaFail(`the report could not be checked: ${messageOf(error)}`);
-    }
+/** A user's validator that throws or hangs rejects the report, with the reason. */
+async function judged({ name }: ReportFormat, validate: () => ContentVerdict, limits: Limits): Promise<ReportVerdict> {
+  try {
+    const verdict = await inTime(limits, 'the check of the report did not finish in time', validate);
+    return isVerdict(verdict) ? verdict : schemaFail(`the format ${name} returned no verdict on the report`);
+  } catch (error) {
+    return schemaFail(`the report could not be checked: ${messageOf(error)}`);
   }
 }
 

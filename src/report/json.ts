@@ -3,7 +3,7 @@ import { messageOf } from '../errors.ts';
 import type { CompiledSchema } from '../model/schema.ts';
 import { accepted, missing, type ReportFormat, schemaFail } from './format.ts';
 
-/** JSON that satisfies the schema, or any JSON but null where there is none. A text must be JSON from end to end. */
+/** JSON that satisfies the schema, or any JSON except null without one. A text reply must be JSON as a whole. */
 export function jsonFormat(schema: CompiledSchema | null): ReportFormat {
   return {
     name: 'json',
@@ -20,7 +20,7 @@ export function jsonFormat(schema: CompiledSchema | null): ReportFormat {
       try {
         return { ok: true, content: JSON.parse(text) };
       } catch (error) {
-        return { ok: false, reasons: `the text is not JSON from end to end: ${messageOf(error)}` };
+        return { ok: false, reasons: `the whole text must be JSON: ${messageOf(error)}` };
       }
     },
   };

@@ -1,17 +1,17 @@
-import { PawlError, shown } from '../errors.ts';
+import { expected, PawlError, shown } from '../errors.ts';
 import { type AnySchema, compileSchema, type SchemaOutput } from '../model/schema.ts';
 import type { ReportFormat } from './format.ts';
 import { jsonFormat } from './json.ts';
 import { slackFormat } from './slack.ts';
 import { markdownFormat, textFormat } from './text.ts';
 
-/** How an agent's report is to look: one of the formats here, or one of the user's own. `schema` belongs to `json`. */
+/** The format of an agent's report, built-in or user-defined. `schema` applies to `json` only. */
 export type ReportDefinition = {
   format: 'text' | 'markdown' | 'json' | 'slack' | ReportFormat;
   schema?: AnySchema;
 };
 
-/** The content of an accepted report. */
+/** The type of an accepted report's content. */
 export type ReportOf<R extends ReportDefinition> = R extends { format: 'text' | 'markdown' }
   ? string
   : R extends { format: 'json'; schema: infer S }
@@ -20,13 +20,13 @@ export type ReportOf<R extends ReportDefinition> = R extends { format: 'text' | 
 
 const formatNames = ['text', 'markdown', 'json', 'slack'] as const;
 
-/** The format of a definition; `invalid_format` and `invalid_schema` where there is none. */
+/** Returns the format of a definition. Throws `invalid_format` or `invalid_schema` if it is invalid. */
 export function reportFormat(definition: ReportDefinition): ReportFormat {
   const { format, schema } = definition;
   if (schema !== undefined && format !== 'json') {
     throw new PawlError(
       'invalid_format',
-      `report.schema is given with the format ${shown(typeof format === 'string' ? format : format.name)}: it is allowed with json alone.`,
+      `\`report.schema\` needs the format "json"; got ${shown(typeof format === 'string' ? format : format.name)}.`,
     );
   }
   switch (format) {
@@ -42,7 +42,11 @@ export function reportFormat(definition: ReportDefinition): ReportFormat {
       if (isFormat(format)) return format;
       throw new PawlError(
         'invalid_format',
-        `report.format is ${shown(format)}: allowed are ${formatNames.join(', ')}, or an object with name, description, contentSchema, validate and parseText.`,
+        expected(
+          'report.format',
+          format,
+          `one of ${formatNames.join(', ')}, or an object with name, description, contentSchema, validate and parseText`,
+        ),
       );
   }
 }

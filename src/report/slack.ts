@@ -4,7 +4,7 @@ import type { Json } from '../../machines/index.ts';
 import { messageOf } from '../errors.ts';
 import { accepted, invalidFormat, missing, type ReportFormat, schemaFail } from './format.ts';
 
-/** Slack's Block Kit, as far as a message needs it: which blocks there are, and what each must have. */
+/** The part of Slack's Block Kit that messages need: the block types and their required fields. */
 const plainText = z.object({ type: z.literal('plain_text'), text: z.string().min(1).max(3_000) });
 const markdownText = z.object({ type: z.literal('mrkdwn'), text: z.string().min(1).max(3_000) });
 const anyText = z.discriminatedUnion('type', [plainText, markdownText]);
@@ -64,7 +64,7 @@ const schema: JSONSchema7 = {
       items: {
         type: 'object',
         properties: {
-          text: { type: 'string', description: 'What a notification shows.' },
+          text: { type: 'string', description: 'The text shown in a notification.' },
           blocks: {
             type: 'array',
             minItems: 1,

@@ -1,21 +1,7 @@
 import type { Counters, Failure } from '../../machines/index.ts';
-import { replyText, type Slug } from '../../machines/index.ts';
+import { replyText, type Slug, slugTable } from '../../machines/index.ts';
 import type { TurnRecord } from '../observe/records.ts';
 import { headOf } from '../text.ts';
-import { reasons } from './reasons.ts';
-
-/** What a person can do about the reason of a failed session, where there is something. */
-const advice: Partial<Record<Slug, string>> = {
-  provider_auth: "Check that the provider's API key is set in the environment, is valid, and may use the model.",
-  provider_quota: "Check the provider's plan and billing, or add another model to the agent.",
-  invalid_request: 'Check the name of the model and the settings; the provider refused the request as it was.',
-  network_error: 'Check that the provider can be reached: the address, the network, and that the server is running.',
-  provider_timeout: 'The provider answered too slowly: allow more time, or try another model.',
-  provider_error: 'The provider failed: try again later, or add another model to the agent.',
-  rate_limited: 'The provider limits the rate: try again later, or add another model to the agent.',
-  tools_unavailable: 'Check that the tool servers can be started and reached.',
-  internal_error: 'This is a defect: the log holds the details.',
-};
 
 const quotedBytes = 4_000;
 
@@ -36,12 +22,12 @@ export function syntheticReport(
       ? 'The session was aborted before a report was accepted.'
       : 'The session failed: no report was accepted.',
     prompt === null ? '' : `Asked for: ${headOf(prompt, 500)}`,
-    `Reasons: ${slugs.map((slug) => `${slug} (${reasons[slug]})`).join('; ')}.`,
+    `Reasons: ${slugs.map((slug) => `${slug} (${slugTable[slug].person})`).join('; ')}.`,
     detail === null ? '' : `The last fault: ${detail}`,
     `Attempted: ${counted(counters.turns, 'turn')}, ${counted(counters.requests, 'request')}, ${counted(counters.failedAttempts, 'failed attempt')}, ${counted(counters.toolCalls.executed, 'executed tool call')}.`,
     failedAttempts(turns),
     retryAt === null ? '' : `The provider takes requests again from ${new Date(retryAt).toISOString()}.`,
-    ...slugs.flatMap((slug) => advice[slug] ?? []),
+    ...slugs.flatMap((slug) => slugTable[slug].advice ?? []),
     lastText(turns),
   ];
   return sections.filter((section) => section !== '').join('\n\n');

@@ -3,7 +3,7 @@ import { accepted, invalidFormat, missing, type ReportFormat } from './format.ts
 /** Plain text, not blank. */
 export const textFormat = proseFormat('text', 'Your complete result as plain text.');
 
-/** Markdown, not blank: any text is Markdown. */
+/** Markdown: any text that is not blank. */
 export const markdownFormat = proseFormat('markdown', 'Your complete result as Markdown.');
 
 function proseFormat(name: string, description: string): ReportFormat {
@@ -13,7 +13,7 @@ function proseFormat(name: string, description: string): ReportFormat {
     contentSchema: { type: 'string', minLength: 1, description },
     validate: (content) => {
       if (content === undefined || content === null) return missing('content is missing');
-      if (typeof content !== 'string') return invalidFormat(`content must be a string of ${name}`);
+      if (typeof content !== 'string') return invalidFormat(`content must be a ${name} string`);
       return content.trim() === '' ? missing('content is empty') : accepted(content);
     },
     parseText: (text) => ({ ok: true, content: text }),

@@ -13,12 +13,12 @@ import {
   McpError,
 } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
-import type { Agent } from '../agent-definition.ts';
-import { messageOf, PawlError, shown } from '../errors.ts';
+import type { Agent } from '../agent/definition.ts';
+import { expected, messageOf, PawlError } from '../errors.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import { stderrLogger } from '../observe/log.ts';
-import type { SessionResult } from '../session.ts';
-import { startSession } from '../start-session.ts';
+import type { SessionResult } from '../session/options.ts';
+import { startSession } from '../session/start-session.ts';
 import type { ServedAgent, ServeMcpOptions } from './serve-mcp.ts';
 
 const mcpPath = '/mcp';
@@ -27,12 +27,12 @@ const mostBytes = 4 * 1_024 * 1_024;
 const input = z.strictObject({ prompt: z.string().min(1) });
 const inputSchema = {
   type: 'object' as const,
-  properties: { prompt: { type: 'string', description: 'The task, with all that is needed to do it.' } },
+  properties: { prompt: { type: 'string', description: 'The task, with everything needed to do it.' } },
   required: ['prompt'],
   additionalProperties: false,
 };
 
-/** Serves the agent over a transport, until it is closed or its peer is gone. */
+/** Serves the agent over a transport until the server is closed or the client disconnects. */
 export async function serve(agent: Agent, options: ServeMcpOptions): Promise<ServedAgent> {
   const { transport } = options;
   if (transport === 'stdio') return serveTransport(agent, options, stdio());
@@ -56,23 +56,23 @@ async function serveTransport(agent: Agent, options: ServeMcpOptions, transport:
   };
 }
 
-/** When the client closes our input it is gone: what runs is aborted. */
+/** Creates a stdio transport that closes when the client closes stdin, which aborts all running sessions. */
 function stdio(): Transport {
   const transport = new StdioServerTransport();
   process.stdin.once('end', () => void transport.close());
   return transport;
 }
 
-/** `calls`: requests of it that have no answer yet. */
+/** A connected client; `calls` counts its unanswered requests. */
 type Client = { transport: StreamableHTTPServerTransport; calls: number };
 
-/** Streamable HTTP: each client has a session, and a server of its own, by the id that it was given. */
+/** Serves over streamable HTTP. Each client gets an MCP session with its own id and server. */
 async function serveHttp(
   agent: Agent,
   options: ServeMcpOptions,
   { port = 0, host = '127.0.0.1' }: { port?: number; host?: string },
 ): Promise<ServedAgent> {
-  /** The one that was used longest ago comes first. */
+  /** Clients by session id, the least recently used first. */
   const clients = new Map<string, Client>();
   const running = new Set<Promise<unknown>>();
   const open = async (): Promise<Client> => {
@@ -80,7 +80,7 @@ async function serveHttp(
       sessionIdGenerator: () => randomUUID(),
       onsessioninitialized: (id) => {
         clients.set(id, client);
-        // Clients that go without a word are not kept for ever; one that waits for an answer has not gone.
+        // Clients may leave without notice, so the oldest idle one is dropped. Clients with open calls are kept.
         const idle = [...clients].find(([, one]) => one !== client && one.calls === 0);
         if (clients.size > mostClients && idle !== undefined) {
           clients.delete(idle[0]);
@@ -90,7 +90,7 @@ async function serveHttp(
       onsessionclosed: (id) => void clients.delete(id),
     });
     const client: Client = { transport, calls: 0 };
-    // The SDK's own class does not say that its callbacks may be undefined.
+    // The types of the SDK's class do not allow for undefined callbacks.
     await agentServer(agent, options, running).server.connect(transport as Transport);
     return client;
   };
@@ -101,14 +101,14 @@ async function serveHttp(
     );
   });
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
-    // A page in a browser must not reach a server on this machine under another name.
+    // A web page must not reach a server on this machine under another host name.
     if (isLoopback && !(isLoopbackHost(request.headers.host) && isLoopbackOrigin(request.headers.origin)))
-      return refuse(response, 403, 'this host is not served');
+      return refuse(response, 403, 'host not allowed');
     if (new URL(request.url ?? '/', 'http://x').pathname !== mcpPath)
       return refuse(response, 404, `the server is at ${mcpPath}`);
     const id = request.headers['mcp-session-id'];
     const known = typeof id === 'string' ? clients.get(id) : undefined;
-    if (id !== undefined && known === undefined) return refuse(response, 404, 'there is no such session');
+    if (id !== undefined && known === undefined) return refuse(response, 404, 'unknown session');
     const client = known ?? (await open());
     if (typeof id === 'string' && clients.delete(id)) clients.set(id, client);
     if (request.method === 'POST') {
@@ -121,7 +121,7 @@ async function serveHttp(
   };
   await new Promise<void>((resolve, reject) => {
     const refuse = (error: unknown) =>
-      reject(new PawlError('invalid_options', `port is ${shown(port)}: a free port is needed (${messageOf(error)}).`));
+      reject(new PawlError('invalid_options', `${expected('port', port, 'a free port')} ${messageOf(error)}`));
     http.once('error', refuse);
     try {
       http.listen(port, host, resolve);
@@ -145,7 +145,7 @@ function isLoopbackHost(host: string | undefined): boolean {
   return /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/.test(host ?? '');
 }
 
-/** Pages say where they come from; other clients say nothing. */
+/** Whether the request comes from a local page, or from a client that is not a browser and sends no origin. */
 function isLoopbackOrigin(origin: string | undefined): boolean {
   return origin === undefined || (URL.canParse(origin) && isLoopbackHost(new URL(origin).host));
 }
@@ -163,7 +163,7 @@ function refuse(response: ServerResponse, status: number, message: string): void
   if (response.headersSent) response.end();
   else {
     const error = { jsonrpc: '2.0', error: { code: -32_000, message }, id: null };
-    // What is left of the request is not read.
+    // The rest of the request is not read.
     response.writeHead(status, { 'content-type': 'application/json', connection: 'close' }).end(JSON.stringify(error));
   }
 }
@@ -175,7 +175,7 @@ async function bodyOf(request: IncomingMessage): Promise<unknown> {
   for await (const chunk of request) {
     chunks.push(chunk);
     length += chunk.length;
-    if (length > mostBytes) throw new BadRequest(413, `the request has more than ${mostBytes} bytes`);
+    if (length > mostBytes) throw new BadRequest(413, `the request is larger than ${mostBytes} bytes`);
   }
   try {
     return JSON.parse(Buffer.concat(chunks).toString('utf8'));
@@ -191,23 +191,22 @@ function closeHttp(http: HttpServer): Promise<void> {
   });
 }
 
-/** One client's server: the agent is its one tool. */
+/** Creates the server for one client, with the agent as its only tool. */
 function agentServer(
   agent: Agent,
   { logger = stderrLogger('warn'), budget, onEvent }: ServeMcpOptions,
-  /** The sessions that have not ended yet. */
+  /** The sessions in progress. */
   running: Set<Promise<unknown>>,
 ): { server: Server; closed: Promise<void> } {
   const server = new Server({ name: agent.name, version: '1.0.0' }, { capabilities: { tools: {} } });
   const gone = new AbortController();
-  const description =
-    agent.definition.description ?? `Gives a task to the agent ${agent.name}, and gives its report back.`;
+  const description = agent.definition.description ?? `Gives a task to the agent ${agent.name} and returns its report.`;
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [{ name: agent.name, description, inputSchema }] }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal, sendNotification }) => {
-    if (params.name !== agent.name) throw new McpError(ErrorCode.InvalidParams, `there is no tool ${params.name}`);
+    if (params.name !== agent.name) throw new McpError(ErrorCode.InvalidParams, `unknown tool ${params.name}`);
     const parsed = input.safeParse(params.arguments);
     if (!parsed.success)
-      throw new McpError(ErrorCode.InvalidParams, `the input is not { prompt }: ${parsed.error.issues[0]?.message}`);
+      throw new McpError(ErrorCode.InvalidParams, `the input must be { prompt }: ${parsed.error.issues[0]?.message}`);
     const progressToken = params._meta?.progressToken;
     let progress = 0;
     const session = startSession(agent, {
@@ -220,7 +219,7 @@ function agentServer(
         if (message !== null && progressToken !== undefined) {
           progress += 1;
           const notice = { method: 'notifications/progress' as const, params: { progressToken, progress, message } };
-          // A client that is gone is told nothing more.
+          // The client may have disconnected.
           sendNotification(notice).catch(() => undefined);
         }
         return onEvent?.(event);
@@ -233,14 +232,14 @@ function agentServer(
   });
   const closed = new Promise<void>((resolve) => {
     server.onclose = () => {
-      gone.abort(new Error('the client is gone'));
+      gone.abort(new Error('the client disconnected'));
       resolve();
     };
   });
   return { server, closed };
 }
 
-/** What a client is told of a session that runs. */
+/** Returns the progress message for an event, or null if the event is not forwarded. */
 function progressOf(event: SessionEvent): string | null {
   const where = event.path.length === 0 ? '' : `${event.path.join(' > ')}: `;
   switch (event.type) {

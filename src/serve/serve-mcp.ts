@@ -1,42 +1,42 @@
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { z } from 'zod';
-import type { Agent } from '../agent-definition.ts';
-import { check } from '../check.ts';
-import { PawlError, shown } from '../errors.ts';
+import { check } from '../agent/check.ts';
+import { type Agent, isAgent } from '../agent/definition.ts';
+import { expected, PawlError } from '../errors.ts';
 import type { EventListener } from '../observe/events.ts';
 import type { Logger } from '../observe/log.ts';
-import { commonOptions } from '../option-schemas.ts';
-import type { SessionBudget } from '../session.ts';
-import { isAgent, sessionInput } from '../session-input.ts';
+import { commonOptions } from '../session/common-options.ts';
+import { sessionInput } from '../session/input.ts';
+import type { SessionBudget } from '../session/options.ts';
 
 export type ServeMcpOptions = {
   /**
-   * `stdio`: this process's own streams, for a client that starts it. `http`: streamable HTTP at `/mcp`; default a free port
-   * of 127.0.0.1. Or a transport that is ready.
+   * `stdio`: this process's streams, for a client that starts it. `http`: streamable HTTP at `/mcp`, by default on a
+   * free port of 127.0.0.1. Or a ready-made transport.
    */
   transport: 'stdio' | { http: { port?: number; host?: string } } | Transport;
   /** Default pino at level warn on stderr. */
   logger?: Logger;
-  /** Of each call. */
+  /** The budget of each call. */
   budget?: SessionBudget;
-  /** Sees the events of all sessions. */
+  /** Called with the events of all sessions. */
   onEvent?: EventListener;
 };
 
 export type ServedAgent = {
-  /** Where it is, over HTTP; null over other transports. */
+  /** The server's URL over HTTP; null over other transports. */
   readonly url: string | null;
-  /** Resolves when it is closed, by whomever. */
+  /** Resolves when either side has closed the server. */
   readonly closed: Promise<void>;
-  /** Aborts what runs, and closes. */
+  /** Aborts all running sessions and closes the server. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 };
 
-const aPort = 'an integer from 0 to 65535 is allowed';
+const aPort = 'an integer from 0 to 65535';
 const httpSchema = z.strictObject({
   port: z.int({ error: aPort }).min(0, { error: aPort }).max(65_535, { error: aPort }).optional(),
-  host: z.string({ error: 'a host is allowed' }).optional(),
+  host: z.string({ error: 'a host name or address' }).optional(),
 });
 const optionsSchema = z.strictObject({
   transport: z.unknown(),
@@ -46,12 +46,11 @@ const optionsSchema = z.strictObject({
 } satisfies Record<keyof ServeMcpOptions, z.ZodType>);
 
 /**
- * Exposes an agent as an MCP server with one tool, by the agent's name, whose input is `{ prompt }`: each call is a session, its
- * progress is told, and a cancelled call is an aborted session. A session that does not succeed is a result with `isError`.
+ * Exposes an agent as an MCP server with one tool, named after the agent, whose input is `{ prompt }`. Each call runs a
+ * session and forwards its progress. Cancelling a call aborts its session. A failed session returns `isError`.
  */
 export async function serveMcp(agent: Agent, options: ServeMcpOptions): Promise<ServedAgent> {
-  if (!isAgent(agent))
-    throw new PawlError('invalid_options', `the agent is ${shown(agent)}: one made by defineAgent is allowed.`);
+  if (!isAgent(agent)) throw new PawlError('invalid_options', expected('agent', agent, 'an agent made by defineAgent'));
   sessionInput(agent, options?.budget ?? {}, 0);
   const transport: unknown = options?.transport;
   const isKnown =
@@ -62,7 +61,7 @@ export async function serveMcp(agent: Agent, options: ServeMcpOptions): Promise<
   if (!isKnown) {
     throw new PawlError(
       'invalid_options',
-      `transport is ${shown(transport)}: 'stdio', { http: { port, host } } or a transport is allowed.`,
+      expected('transport', transport, "'stdio', { http: { port, host } } or an MCP transport"),
     );
   }
   check(optionsSchema, options, '', 'invalid_options');

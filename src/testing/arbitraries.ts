@@ -1,11 +1,14 @@
-// biome-ignore lint/suspicious/noTsIgnore: where the package is missing there is an error, and elsewhere there is none
-/** @ts-ignore: an optional peer, whose types are there for whoever has it */
+// biome-ignore lint/suspicious/noTsIgnore: an error occurs only where the package is missing
+/** @ts-ignore: an optional peer dependency, whose types exist only where it is installed */
 import type fastCheck from 'fast-check';
 import type { RehearsedReply } from './rehearsal-model.ts';
 
 type Fc = typeof fastCheck;
 
-/** What a model may send, however badly: for `fc.assert` over an agent of yours. `tools` are names of its tools, with inputs to try. */
+/**
+ * Generates replies that a model may send, including malformed ones, for `fc.assert` over your agent. `tools` maps the
+ * names of its tools to inputs to try.
+ */
 export function arbitraryReply(
   fc: Fc,
   tools: Record<string, readonly unknown[]> = {},
@@ -29,7 +32,7 @@ export function arbitraryReply(
   );
 }
 
-/** How a provider, or the way to it, may fail. */
+/** Generates failures of a provider or of the connection to it. */
 export function arbitraryFault(fc: Fc): fastCheck.Arbitrary<RehearsedReply> {
   const status = (code: number) => Object.assign(new Error(`status ${code}`), { statusCode: code });
   const thrown = fc.constantFrom(

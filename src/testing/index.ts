@@ -1,4 +1,4 @@
-/** What a user's own tests of an agent need: models and a model server that behave, and misbehave, as told. */
+/** Helpers for testing an agent, such as models and a model server that misbehave on command. */
 
 export { arbitraryFault, arbitraryReply } from './arbitraries.ts';
 export { assertInvariants, brokenPromises, type Witness } from './invariants.ts';

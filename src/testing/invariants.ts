@@ -1,15 +1,15 @@
 import { emptyCounters, type Message } from '../../machines/index.ts';
-import type { SessionResult } from '../session.ts';
+import type { SessionResult } from '../session/options.ts';
 
-/** What is known of a session beside its result. */
+/** Facts about a session that are not in its result. */
 export type Witness = {
-  /** How many requests were seen, by the model or on the wire. */
+  /** Requests received by the model or counted on the wire. */
   requests?: number;
   /** The agent's limits: the bound is their product. */
   limits?: { maxTurns: number; maxRetries: number };
 };
 
-/** The promises that `result` breaks, in sentences; none where all is well. They hold of every session, however it went. */
+/** Returns the promises that `result` breaks, as sentences; empty if it keeps all. They apply to every session. */
 export function brokenPromises(result: SessionResult, { requests, limits }: Witness = {}): string[] {
   const { counters, status, success, report, slugs, conversation, turns } = result;
   const { toolCalls } = counters;
@@ -21,7 +21,7 @@ export function brokenPromises(result: SessionResult, { requests, limits }: Witn
     [counters.requests <= bound, `requests (${counters.requests}) <= maxTurns x maxRetries (${bound})`],
     [
       (requests ?? 0) <= counters.requests,
-      `requests that were seen (${requests}) <= requests counted (${counters.requests})`,
+      `requests received (${requests}) <= requests counted (${counters.requests})`,
     ],
     [
       toolCalls.requested === toolCalls.answered,
@@ -29,33 +29,33 @@ export function brokenPromises(result: SessionResult, { requests, limits }: Witn
     ],
     [
       toolCalls.executed + toolCalls.acknowledged + refused === toolCalls.answered,
-      `calls executed (${toolCalls.executed}), acknowledged (${toolCalls.acknowledged}) and refused (${refused}) = calls answered (${toolCalls.answered})`,
+      `calls executed (${toolCalls.executed}) + acknowledged (${toolCalls.acknowledged}) + refused (${refused}) = calls answered (${toolCalls.answered})`,
     ],
-    [toolCalls.succeeded + toolCalls.failed === toolCalls.executed, 'calls that succeeded and failed = calls executed'],
+    [toolCalls.succeeded + toolCalls.failed === toolCalls.executed, 'calls succeeded + calls failed = calls executed'],
     [
       attempts.length === counters.attempts,
-      `attempts on record (${attempts.length}) = attempts counted (${counters.attempts})`,
+      `attempts recorded (${attempts.length}) = attempts counted (${counters.attempts})`,
     ],
     [
       attempts.filter((attempt) => attempt.status === 'failed').every((attempt) => attempt.slugs.length > 0),
-      'every failed attempt says why',
+      'every failed attempt has a slug',
     ],
-    [success === (status === 'succeeded'), `success (${success}) is the status (${status})`],
+    [success === (status === 'succeeded'), `success (${success}) matches the status (${status})`],
     [report.accepted === success, `the report was accepted (${report.accepted}) if and only if the session succeeded`],
-    [report.content !== '' && report.content !== undefined, 'there is a report'],
-    [success === (slugs.length === 0), 'slugs say why it did not succeed, and only then'],
-    [Object.keys(emptyCounters()).every((name) => name in counters), 'the set of counters is full'],
+    [report.content !== '' && report.content !== undefined, 'the report has content'],
+    [success === (slugs.length === 0), 'there are slugs if and only if the session did not succeed'],
+    [Object.keys(emptyCounters()).every((name) => name in counters), 'every counter is present'],
   ];
   return [...promises.flatMap(([holds, sentence]) => (holds ? [] : [sentence])), ...malformed(conversation)];
 }
 
-/** Throws with all the promises that `result` breaks, if any. */
+/** Throws an error that lists all promises that `result` breaks, if any. */
 export function assertInvariants(result: SessionResult, witness: Witness | number = {}): void {
   const broken = brokenPromises(result, typeof witness === 'number' ? { requests: witness } : witness);
   if (broken.length > 0) throw new Error(`The session ${result.sessionId} broke its promises: ${broken.join('; ')}.`);
 }
 
-/** Answers follow their calls at once, in their order, each once; no message is empty (C-1, C-6). */
+/** Checks that answers directly follow their calls, in order and once each, and that no message is empty (C-1, C-6). */
 function malformed(messages: readonly Message[]): string[] {
   const broken: string[] = [];
   for (const [index, message] of messages.entries()) {

@@ -1,26 +1,55 @@
 import type { Clock } from '../host/clock.ts';
 
-/** A clock that stands still but for waiting: whoever waits finds the time passed at once, and it is written down. */
+/**
+ * A clock that moves only for waits: a wait that the session can't continue without (a backoff, say) passes at once and is
+ * recorded. Everything else, such as a tool's timeout or the deadline of a budget, needs `advance`, or a wait that
+ * lasts longer.
+ */
 export type ManualClock = Clock & {
   /** Ms of each wait so far, in order. */
   readonly waits: number[];
+  /** Lets time pass: alarms that are due ring, in order, and held waits end. */
   advance(ms: number): void;
 };
 
-/** `start` is epoch ms. With `hold`, nobody's wait ends by itself, so that a test can abort one. */
+type Alarm = { dueAt: number; ring: () => void };
+
+/** `start` is epoch ms. With `hold`, waits last until the test ends them, so that it can stop or abort a waiting session. */
 export function manualClock({ start = 1_700_000_000_000, hold = false } = {}): ManualClock {
   let now = start;
+  let alarms: Alarm[] = [];
   const waits: number[] = [];
+  const set = (alarm: Alarm) => {
+    alarms.push(alarm);
+    return () => {
+      alarms = alarms.filter((one) => one !== alarm);
+    };
+  };
+  const passUntil = (then: number) => {
+    for (;;) {
+      const [next] = alarms.filter(({ dueAt }) => dueAt <= then).sort((one, other) => one.dueAt - other.dueAt);
+      if (next === undefined) break;
+      alarms = alarms.filter((one) => one !== next);
+      now = Math.max(now, next.dueAt);
+      next.ring();
+    }
+    now = Math.max(now, then);
+  };
   return {
     waits,
     now: () => now,
-    advance(ms) {
-      now += ms;
-    },
+    advance: (ms) => passUntil(now + ms),
+    alarm: (delayMs, ring) => set({ dueAt: now + delayMs, ring }),
     async sleepUntil(dueAt, signal) {
       waits.push(dueAt - now);
-      if (hold) await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-      else now = Math.max(now, dueAt);
+      if (hold) {
+        await new Promise<void>((resolve) => {
+          set({ dueAt, ring: resolve });
+          signal.addEventListener('abort', () => resolve(), { once: true });
+        });
+      } else {
+        passUntil(dueAt);
+      }
     },
   };
 }

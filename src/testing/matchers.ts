@@ -1,28 +1,31 @@
 import type { Slug } from '../../machines/index.ts';
-import type { SessionResult } from '../session.ts';
+import type { SessionResult } from '../session/options.ts';
 import { brokenPromises, type Witness } from './invariants.ts';
 
 type Verdict = { pass: boolean; message: () => string };
 
-/** What the matchers add to an assertion, to be declared as the guide does: `interface Matchers extends PawlMatchers {}`. */
+/** The types of the matchers. Declare them as in the guide: `interface Matchers extends PawlMatchers {}`. */
 export interface PawlMatchers {
   toKeepItsPromises(witness?: Witness): void;
   toHaveFailedFor(expected: readonly (readonly Slug[])[]): void;
 }
 
-/** For `expect.extend(pawlMatchers)` of vitest or jest. */
+/** Matchers for `expect.extend(pawlMatchers)` in vitest or jest. */
 export const pawlMatchers = {
-  /** The result keeps all the promises that hold of every session. */
+  /** Passes if the result keeps the promises that apply to every session. */
   toKeepItsPromises(result: SessionResult, witness: Witness = {}): Verdict {
     const broken = brokenPromises(result, witness);
     return { pass: broken.length === 0, message: () => `broken promises: ${broken.join('; ') || 'none'}` };
   },
-  /** The reasons of the failed attempts, in order, attempt by attempt. */
+  /** Passes if the failed attempts have the expected slugs, in order. */
   toHaveFailedFor(result: SessionResult, expected: readonly (readonly Slug[])[]): Verdict {
     const found = result.turns.flatMap((turn) =>
       turn.attempts.flatMap(({ status, slugs }) => (status === 'failed' ? [slugs] : [])),
     );
     const pass = JSON.stringify(found) === JSON.stringify(expected);
-    return { pass, message: () => `failed attempts: ${JSON.stringify(found)}, and not ${JSON.stringify(expected)}` };
+    return {
+      pass,
+      message: () => `failed attempts: got ${JSON.stringify(found)}; expected ${JSON.stringify(expected)}`,
+    };
   },
 };

@@ -6,25 +6,25 @@ import { openaiBody, openaiStream } from './wire-openai.ts';
 
 export type Wire = 'openai' | 'anthropic';
 
-/** What the server does with one request: a reply in the wire's own form, and how it misbehaves. */
+/** The server's response to one request: a reply in the wire's format, and how it misbehaves. */
 export type ScriptedResponse = Omit<RehearsedReply, 'throws' | 'breaks' | 'cut' | 'hangs'> & {
-  /** HTTP status; default 200. Of 400 and above, `error` is the body, in the wire's form. */
+  /** HTTP status; default 200. From 400 up, `error` becomes the body, in the wire's format. */
   status?: number;
   headers?: Record<string, string>;
   error?: { type?: string; code?: string; message?: string };
-  /** Sent as the body, to the letter, instead of a reply. */
+  /** Sent verbatim as the body instead of a reply. */
   body?: string;
-  /** An error event after so many events of the stream. */
+  /** An error event sent after `afterEvents` events of the stream. */
   errorEvent?: { afterEvents: number; type: string; message: string };
-  /** Bytes to put into the stream after so many events. */
+  /** Text inserted into the stream after `afterEvents` events. */
   garbage?: { afterEvents: number; text: string };
-  /** After so many bytes of the body: end it cleanly, as if that were all, or reset the connection. */
+  /** After `afterBytes` bytes, ends the body cleanly as if complete, or resets the connection. */
   cut?: { afterBytes: number; how: 'end' | 'reset' };
-  /** Characters of text and input that one event of the stream carries; default: half of each. */
+  /** Characters of a text or input per stream event; default: half of it. */
   pieceLength?: number;
-  /** Reset the connection before any answer. */
+  /** Resets the connection before any response. */
   reset?: boolean;
-  /** Never answer; or, with `afterBytes`, never finish. */
+  /** Never responds; with `afterBytes`, never finishes. */
   hang?: boolean | { afterBytes: number };
 };
 
@@ -33,11 +33,11 @@ export type RecordedRequest = {
   method: string;
   path: string;
   headers: Record<string, string>;
-  /** The parsed JSON body; without messages where there was none. */
+  /** The parsed JSON body; has empty `messages` if there was no body. */
   body: RequestBody;
 };
 
-/** The parts of a request that both wires have, loosely. */
+/** The fields of a request body that both wires share, loosely typed. */
 export type RequestBody = {
   model?: string;
   stream?: boolean;
@@ -62,9 +62,9 @@ export type ModelServer = {
 };
 
 /**
- * A model server on the loopback address that speaks OpenAI chat completions (`/chat/completions`) and Anthropic messages
- * (`/messages`), streaming and not. It answers by a script (after its end, by its last response again) or by a function,
- * misbehaves as told, and records every request.
+ * Starts a model server on the loopback address for OpenAI chat completions (`/chat/completions`) and Anthropic
+ * messages (`/messages`), streaming or not. It responds from a script, whose last response repeats, or from a function.
+ * It misbehaves on command and records every request.
  */
 export async function startModelServer(script: ServerScript): Promise<ModelServer> {
   const requests: RecordedRequest[] = [];
@@ -161,7 +161,7 @@ function replyBody({ wire, body }: RecordedRequest, response: ScriptedResponse, 
 }
 
 function errorBody(wire: Wire, { error = {} }: ScriptedResponse): string {
-  const { type = 'scripted_error', code = type, message = 'the script says so' } = error;
+  const { type = 'scripted_error', code = type, message = 'scripted error' } = error;
   if (wire === 'openai') return JSON.stringify({ error: { message, type, code, param: null } });
   return JSON.stringify({ type: 'error', error: { type, message } });
 }

@@ -8,35 +8,35 @@ import type {
   LanguageModelV4Usage,
 } from '@ai-sdk/provider';
 
-/** A reply as a script writes it down. Everything is optional: `{}` is an empty reply. */
+/** A scripted reply. Every field is optional; `{}` is an empty reply. */
 export type RehearsedReply = {
   text?: string;
   reasoning?: string;
-  /** Tool calls; an `input` that is a string goes out as it is, however broken. */
+  /** Tool calls. A string `input` is sent verbatim, even if malformed. */
   calls?: readonly { name: string; input?: unknown; id?: string }[];
-  /** Default `tool-calls` with calls, else `stop`. */
+  /** Default: `tool-calls` with calls, otherwise `stop`. */
   finishReason?: LanguageModelV4FinishReason['unified'];
   usage?: { input?: number; output?: number; reasoning?: number; cacheRead?: number; cacheWrite?: number };
-  /** Thrown instead of a reply, before anything came. */
+  /** Thrown instead of a reply, before anything is sent. */
   throws?: unknown;
-  /** Sent as an error part after the content, and the finish part is left out. */
+  /** Sent as an error part after the content, in place of the finish part. */
   breaks?: unknown;
-  /** The stream ends without its finish part. */
+  /** Ends the stream without its finish part. */
   cut?: boolean;
   /** Ms before the reply begins. */
   delayMs?: number;
-  /** The request is never answered; it ends when it is aborted. */
+  /** Leaves the request unanswered until it is aborted. */
   hangs?: boolean;
 };
 
-/** What a rehearsal may look at to make up its reply. */
+/** The request passed to a script function. */
 export type RehearsalRequest = {
-  /** How many requests came before. */
+  /** The number of earlier requests. */
   index: number;
   prompt: LanguageModelV4Prompt;
-  /** Names of the tools that are offered. */
+  /** Names of the offered tools. */
   tools: string[];
-  /** The system notice that the request carries, if any. */
+  /** The system notice in the request, if any. */
   notice: string | null;
   options: LanguageModelV4CallOptions;
 };
@@ -49,8 +49,8 @@ export type RehearsalModel = LanguageModelV4 & {
 };
 
 /**
- * A language model that replies by a script (after its end, by its last reply again) or by a function of the request. It
- * keeps what it was asked, and misbehaves as told.
+ * Creates a language model that replies from a script, whose last reply repeats, or from a function of the request. It
+ * records its requests and misbehaves on command.
  */
 export function rehearsalModel(
   script: RehearsalScript,
@@ -101,7 +101,7 @@ async function begun(rehearsed: RehearsedReply, signal: AbortSignal | undefined)
   return rehearsed;
 }
 
-/** Waits for `delayMs`, or for ever; rejects when `signal` aborts. */
+/** Waits for `delayMs`, or forever without it; rejects when `signal` aborts. */
 function pause(delayMs: number | undefined, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const timeout = delayMs === undefined ? undefined : setTimeout(resolve, delayMs);

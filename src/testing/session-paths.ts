@@ -1,30 +1,30 @@
 import type { RehearsedReply } from './rehearsal-model.ts';
 
-/** What a model may do in one attempt, as far as the bound can tell. */
+/** The kinds of attempt that make a difference to the bound. */
 export type Step = 'tool' | 'empty' | 'report' | 'bad report' | 'tool and bad report';
 
 export type SessionPath = {
-  /** What the model does, attempt by attempt. */
+  /** The model's steps, one per attempt. */
   steps: Step[];
-  /** The same as a script for `rehearsalModel` or `startModelServer`. */
+  /** The same steps as a script for `rehearsalModel` or `startModelServer`. */
   replies: Pick<RehearsedReply, 'calls'>[];
-  /** What has to come of it. */
+  /** The required outcome. */
   expected: { status: 'succeeded' | 'failed'; turns: number; requests: number; collapses: number };
 };
 
 export type SessionPathsOptions = {
-  /** A call that the agent's tools take; without one, no path calls a tool. */
+  /** A call that the agent's tools accept. Without one, no path calls a tool. */
   call?: { name: string; input?: unknown };
-  /** A report that the agent's format accepts; default a text. */
+  /** A report that the agent's format accepts; default: a text. */
   report?: unknown;
-  /** What the model may do; default all of it. */
+  /** The steps that the model may take; default: all. */
   steps?: readonly Step[];
 };
 
 /**
- * All the ways that a session can take within its limits, by what the model does in each attempt, with what has to come of
- * each: worked out here from the specification alone, without the rules that the machines run by. Their number grows with
- * the power of the bound: about 600 for 2 x 2, 15,000 for 3 x 2.
+ * Returns every path that a session can take within its limits, as the model's step in each attempt and the required
+ * outcome. Outcomes are derived from the specification alone, without the machines' rules. The number of paths grows
+ * exponentially with the bound: about 600 for 2 x 2, 15,000 for 3 x 2.
  */
 export function sessionPaths(
   limits: { maxTurns: number; maxRetries: number },
@@ -53,7 +53,7 @@ export function sessionPaths(
       const next = [...steps, step];
       const shrunk = step.endsWith('bad report') ? Math.min(maxTurns, turn + 1) : maxTurns;
       const collapsed = collapses + (shrunk < maxTurns ? 1 : 0);
-      // On the last turn a tool is not executed, so that nothing but the report ends it well.
+      // Tools are not executed on the last turn, so only a report ends it successfully.
       const progresses = step.startsWith('tool') && turn < maxTurns;
       if (step === 'report') end(next, 'succeeded', turn, collapses);
       else if (progresses) walk(next, turn + 1, 1, shrunk, collapsed);

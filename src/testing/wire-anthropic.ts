@@ -8,7 +8,7 @@ const stopReasons: Record<string, string> = {
   'content-filter': 'refusal',
 };
 
-/** The events of a streamed message, ready to be sent. */
+/** Returns the events of a streamed message, ready to send. */
 export function anthropicStream(response: ScriptedResponse, model: string, index: number): string[] {
   const { text, reasoning, calls = [], pieceLength } = response;
   const start = {
@@ -54,7 +54,7 @@ export function anthropicStream(response: ScriptedResponse, model: string, index
   return events;
 }
 
-/** A message that is not streamed. */
+/** Returns a message for a request without streaming. */
 export function anthropicBody(response: ScriptedResponse, model: string, index: number): object {
   const { text, reasoning, calls = [] } = response;
   const content = [

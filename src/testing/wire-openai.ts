@@ -7,7 +7,7 @@ const finishReasons: Record<string, string> = {
   'content-filter': 'content_filter',
 };
 
-/** The events of a streamed chat completion, ready to be sent. */
+/** Returns the events of a streamed chat completion, ready to send. */
 export function openaiStream(response: ScriptedResponse, model: string, index: number): string[] {
   const base = { id: `chatcmpl-${index}`, object: 'chat.completion.chunk', created: 1_700_000_000, model };
   const chunk = (delta: object, finish: string | null = null) =>
@@ -28,7 +28,7 @@ export function openaiStream(response: ScriptedResponse, model: string, index: n
   return events;
 }
 
-/** A chat completion that is not streamed. */
+/** Returns a chat completion for a request without streaming. */
 export function openaiBody(response: ScriptedResponse, model: string, index: number): object {
   const { text = null, calls = [] } = response;
   const toolCalls = calls.map(({ name, input, id }, position) => ({
@@ -66,12 +66,12 @@ function event(data: object): string {
   return `data: ${JSON.stringify(data)}\n\n`;
 }
 
-/** The input of a call as it goes over the wire: strings to the letter. */
+/** Returns the input of a call as sent over the wire; strings are sent verbatim. */
 export function inputText(input: unknown): string {
   return typeof input === 'string' ? input : JSON.stringify(input ?? {});
 }
 
-/** A text in pieces, so that it really streams. */
+/** Splits a text into pieces, so that it really streams. */
 export function pieces(text: string | undefined, length = Math.ceil((text?.length ?? 0) / 2)): string[] {
   const found: string[] = [];
   for (let start = 0; start < (text?.length ?? 0); start += Math.max(1, length)) {

@@ -2,6 +2,7 @@ import type { JSONSchema7 } from '@ai-sdk/provider';
 import {
   type CallFacts,
   callFacts,
+  historyInput,
   type JsonObject,
   type Message,
   type Permission,
@@ -12,59 +13,66 @@ import {
   type ToolOutput,
 } from '../../machines/index.ts';
 import { messageOf } from '../errors.ts';
+import type { Clock } from '../host/clock.ts';
+import { inTime, type Limits } from '../host/deadline.ts';
 import type { OfferedTool } from '../model/request-model.ts';
 import type { Validation } from '../model/schema.ts';
-import { timely } from '../timely.ts';
+import type { AnsweredCall } from '../observe/past-calls.ts';
 import { callsInside } from './built-in/batch.ts';
 import type { Policies } from './policies.ts';
 
-/** What a tool is told when it runs, beside its input. */
+/** The context that a tool gets along with its input. */
 export type ToolContext = {
   callId: string;
-  /** Aborted at the tool's timeout, and when the session is aborted. */
+  /** Aborts at the tool's timeout, and when the session is aborted. */
   signal: AbortSignal;
   /** The conversation so far. */
   messages: () => readonly Message[];
 };
 
-/** The same, for the tools of this library: what they say while they run, and what they spent. */
-export type ToolRun = ToolContext & { progress(output: ToolOutput): void; account(spent: Spent): void };
+/** The context of Pawl's own tools, which also report progress and what they spent. */
+export type ToolRun = ToolContext & {
+  progress(output: ToolOutput): void;
+  account(spent: Spent): void;
+  /** A page, from 1, of a large result of this session. */
+  resultPage(id: string, page: number): { text: string; of: number } | null;
+};
 
-/** A tool as the catalog knows it, wherever it comes from: it is shown to the model, and run under its name. */
+/** A tool in the catalog, from any source. It is offered to the model and run under its name. */
 export type CatalogTool = {
   name: string;
   kind: 'real' | 'batch' | 'progress' | 'report';
   offered: Promise<OfferedTool> | OfferedTool;
   validate(input: JsonObject): Validation | Promise<Validation>;
-  /** Whether somebody has to approve a call with this (valid) input first. */
+  /** Whether a call with this (valid) input needs approval first. */
   needsApproval(input: unknown, context: ToolContext): boolean | Promise<boolean>;
-  /** Values of an async iterable are preliminary but for the last. */
+  /** Runs the tool. Every value of an async iterable but the last is preliminary. */
   execute(input: unknown, run: ToolRun): unknown;
-  /** What the model reads of a value that the tool returned; null leaves that to the catalog. */
+  /** Converts a value that the tool returned to what the model reads; null leaves that to the catalog. */
   toModelOutput: ((value: unknown, input: unknown, callId: string) => Promise<ToolOutput>) | null;
-  /** For the report tool. */
-  judgeReport: ((input: JsonObject, signal: AbortSignal) => Promise<ReportVerdict>) | null;
-  /** Why no call of the tool is executed in this session, whatever its input. */
+  /** Judges the report; null for all tools but the report tool. */
+  judgeReport: ((input: JsonObject, limits: Limits) => Promise<ReportVerdict>) | null;
+  /** Why this session refuses every call of the tool, regardless of the input. */
   refusal?: NonNullable<CallFacts['refusal']>;
-  /** A time of its own, in ms; null for a tool that is bounded by itself. Default: the agent's `toolTimeoutMs`. */
+  /** The tool's own timeout in ms; null for a tool that limits itself. Default: the agent's `toolTimeoutMs`. */
   timeoutMs?: number | null;
 };
 
 export type CatalogOptions = {
+  clock: Clock;
   checkTimeoutMs: number;
   messages: () => readonly Message[];
   policies: Policies | null;
 };
 
-const validationTimeoutText = 'the check of the input did not finish in time';
+const validationTimeoutText = 'the input check did not finish in time';
 
 /**
- * The tools of a session under their names, in one order, since that order is part of the prefix that providers cache.
- * It looks at each call and says what it found (C-5); what happens with the call is decided in the machines.
+ * The tools of a session by name, in a fixed order, because the order is part of the prefix that providers cache.
+ * The catalog inspects each call and returns facts (C-5); the machines decide what happens to the call.
  */
 export class Catalog {
   private readonly options: CatalogOptions;
-  private validInputs: Map<string, unknown> | null = null;
   private tools: ReadonlyMap<string, CatalogTool> = new Map();
   private offeredAll: OfferedTool[] = [];
   private offeredReport: OfferedTool[] = [];
@@ -73,14 +81,14 @@ export class Catalog {
     this.options = options;
   }
 
-  /** Sets the tools; to be awaited once before the first request, and again when a server's list has changed. */
+  /** Sets the tools. Await it before the first request, and again whenever a server's list changes. */
   async show(tools: ReadonlyMap<string, CatalogTool>): Promise<void> {
-    const { checkTimeoutMs } = this.options;
+    const { clock, checkTimeoutMs } = this.options;
     const offered = await Promise.all(
       [...tools.values()].map(async (tool) => {
         try {
-          const late = `its schema was not made within ${checkTimeoutMs} ms`;
-          return { tool, offered: await timely(checkTimeoutMs, tool.offered, late) };
+          const late = `its schema was not ready within ${checkTimeoutMs} ms`;
+          return { tool, offered: await inTime({ clock, timeoutMs: checkTimeoutMs }, late, () => tool.offered) };
         } catch (error) {
           throw new Error(`tools.${tool.name} cannot be offered: ${messageOf(error)}`, { cause: error });
         }
@@ -91,7 +99,10 @@ export class Catalog {
     this.offeredReport = offered.flatMap((one) => (one.tool.kind === 'report' ? [one.offered] : []));
   }
 
-  /** The tools of a request (B-5). Without a report tool the list stays as it is: providers want it beside old calls. */
+  /**
+   * Returns the tools to offer in a request (B-5). Without a report tool it returns all of them, because providers
+   * require the tool list if the conversation has tool calls.
+   */
   offered(offer: Permission): readonly OfferedTool[] {
     return offer === 'report' && this.offeredReport.length > 0 ? this.offeredReport : this.offeredAll;
   }
@@ -100,21 +111,14 @@ export class Catalog {
     return this.tools.get(name);
   }
 
-  /** The input of a call as its schema made it; kept from the check until the call is run. */
-  takeInput(callId: string): unknown {
-    const input = this.validInputs?.get(callId);
-    this.validInputs?.delete(callId);
-    return input;
-  }
-
-  /** The calls inside a batch, as if the model had sent them one by one (T-2). */
-  inside({ callId, tool, input }: CallFacts): ReplyCall[] {
-    return tool === 'batch' && input === 'valid' ? callsInside(callId, this.takeInput(callId)) : [];
+  /** Returns the calls inside a batch, as if the model had sent them one by one (T-2). */
+  inside({ callId, tool, input }: CallFacts, sent: string): ReplyCall[] {
+    return tool === 'batch' && input === 'valid' ? callsInside(callId, historyInput(sent)) : [];
   }
 
   /**
-   * What is to be known of a call before it is disposed of (C-1, C-5); `within` is the index of the batch around it. User
-   * code that hangs or throws is bounded here.
+   * Collects the facts that decide a call's disposition (C-1, C-5); `within` is the index of the enclosing batch.
+   * User code that hangs or throws is contained here.
    */
   async inspect(call: ReplyCall, within: number | null, signal: AbortSignal): Promise<CallFacts> {
     const { callId, name } = call;
@@ -131,15 +135,15 @@ export class Catalog {
     if (parsed.state === 'malformed') return { ...facts, input: 'malformed', detail: parsed.reason };
     try {
       const checked = this.check(tool, parsed.value, facts, signal);
-      return checked instanceof Promise
-        ? await timely(this.options.checkTimeoutMs, checked, validationTimeoutText, signal)
-        : checked;
+      if (!(checked instanceof Promise)) return checked;
+      const { clock, checkTimeoutMs: timeoutMs } = this.options;
+      return await inTime({ clock, timeoutMs, signal }, validationTimeoutText, () => checked);
     } catch (error) {
       return { ...facts, input: 'invalid', detail: messageOf(error) };
     }
   }
 
-  /** At once where nobody has to be waited for. */
+  /** Checks a call, synchronously unless user code returns a promise. */
   private check(
     tool: CatalogTool,
     input: JsonObject,
@@ -147,20 +151,23 @@ export class Catalog {
     signal: AbortSignal,
   ): CallFacts | Promise<CallFacts> {
     const { callId, name } = facts;
-    if (tool.judgeReport !== null) return tool.judgeReport(input, signal).then((report) => ({ ...facts, report }));
+    const { clock, checkTimeoutMs } = this.options;
+    if (tool.judgeReport !== null) {
+      const limits = { clock, timeoutMs: checkTimeoutMs / 2, signal };
+      return tool.judgeReport(input, limits).then((report) => ({ ...facts, report }));
+    }
     return after(tool.validate(input), (validation) => {
       if (!validation.valid) return { ...facts, input: 'invalid', detail: validation.reasons };
       if (tool.kind === 'progress') return { ...facts, detail: String(input.message ?? '') };
       if (tool.refusal !== undefined) return { ...facts, refusal: tool.refusal };
-      this.validInputs ??= new Map();
-      this.validInputs.set(callId, validation.value);
       if (tool.kind === 'batch') return facts;
       const asked = { callId, name, input: validation.value };
-      return after(this.options.policies?.judge(asked, signal) ?? null, (denial) => {
+      const valid = (past: AnsweredCall) => this.tools.get(past.name)?.validate(past.input);
+      return after(this.options.policies?.judge(asked, valid, signal) ?? null, (denial) => {
         if (denial !== null) return { ...facts, refusal: { slug: 'tool_not_permitted', reason: denial } };
         const context = { callId, signal, messages: this.options.messages };
-        const { checkTimeoutMs } = this.options;
-        return after(needsApproval(tool, validation.value, context, checkTimeoutMs / 4), (needed) =>
+        const limits = { clock, timeoutMs: checkTimeoutMs / 4, signal };
+        return after(needsApproval(tool, validation.value, context, limits), (needed) =>
           typeof needed === 'boolean'
             ? { ...facts, needsApproval: needed }
             : { ...facts, refusal: { slug: 'tool_not_permitted', reason: needed.reason } },
@@ -170,7 +177,7 @@ export class Catalog {
   }
 }
 
-/** A promise that somebody will await later: until then its rejection is nobody's to handle. */
+/** Marks a promise as awaited later, so that a rejection before then is not reported as unhandled. */
 export function later<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;
@@ -180,20 +187,20 @@ function notInside(name: string): NonNullable<CallFacts['refusal']> {
   return { slug: 'tool_not_permitted', reason: `${name} is not permitted inside a batch: call it by itself.` };
 }
 
-/** Where it cannot be found out, the call is not executed: that is not the model's fault, and not its to mend. */
+/** Tells whether a call needs approval. If the check fails, the call is refused; the model cannot fix that. */
 function needsApproval(
   tool: CatalogTool,
   input: unknown,
   context: ToolContext,
-  timeoutMs: number,
+  limits: Limits,
 ): boolean | { reason: string } | Promise<boolean | { reason: string }> {
   const broken = (error: unknown) => ({
-    reason: `Whether the call needs an approval could not be found out: ${messageOf(error)}`,
+    reason: `Cannot tell whether the call needs approval: ${messageOf(error)}`,
   });
   try {
     const needed = tool.needsApproval(input, context);
     if (!(needed instanceof Promise)) return needed;
-    return timely(timeoutMs, needed, 'it was not said in time', context.signal).catch(broken);
+    return inTime(limits, 'the check did not finish in time', () => needed).catch(broken);
   } catch (error) {
     return broken(error);
   }
@@ -203,7 +210,7 @@ function after<A, B>(value: A | Promise<A>, then: (value: A) => B | Promise<B>):
   return value instanceof Promise ? value.then(then) : then(value);
 }
 
-/** A name that every provider accepts. */
+/** Matches the tool names that every provider accepts. */
 export const toolNamePattern = /^[A-Za-z0-9_-]{1,64}$/;
 
 export function functionTool(name: string, description: string, inputSchema: JSONSchema7): OfferedTool {

@@ -1,6 +1,6 @@
 import type { ModelMessage, ToolSet } from 'ai';
 import type { ToolOutput } from '../../machines/index.ts';
-import { PawlError, shown } from '../errors.ts';
+import { expected, PawlError, shown } from '../errors.ts';
 import { contentPiece, type SdkOutput } from '../model/content-piece.ts';
 import { toModelMessages } from '../model/messages.ts';
 import type { OfferedTool } from '../model/request-model.ts';
@@ -10,39 +10,33 @@ import { type CatalogTool, later, type ToolContext } from './catalog.ts';
 type SdkTool = ToolSet[string];
 
 /**
- * A plain function as a tool: the model may give it any JSON object, and nothing checks that but the function.
- * The parameter is a method's, which TypeScript compares both ways: a function that says what it expects can be given too.
+ * A plain function as a tool. The model may pass it any JSON object, and only the function itself checks that object.
+ * The type is declared as a method so that its parameter is bivariant: functions with a narrower input type fit too.
  */
 export type FunctionTool = { call(input: unknown, context: ToolContext): unknown }['call'];
 
-/** A local tool as a user gives it: an AI SDK `tool()` as it is, or a plain function. */
+/** A local tool from the user: an unmodified AI SDK `tool()`, or a plain function. */
 export type LocalTool = SdkTool | FunctionTool;
 
-/** Adapts a local tool; `invalid_tool` and `invalid_schema` name what cannot be used. */
+/** Adapts a local tool. Throws `invalid_tool` or `invalid_schema`, naming the part that cannot be used. */
 export function localTool(name: string, definition: LocalTool): CatalogTool {
   if (typeof definition === 'function') return functionAsTool(name, definition);
   if (typeof definition !== 'object' || definition === null) {
-    throw new PawlError(
-      'invalid_tool',
-      `tools.${name} is ${shown(definition)}: allowed are AI SDK tools and functions.`,
-    );
+    throw new PawlError('invalid_tool', expected(`tools.${name}`, definition, 'an AI SDK tool or a function'));
   }
   for (const field of ['contextSchema', 'onInputStart', 'onInputDelta'] as const) {
     if (definition[field] === undefined) continue;
-    throw new PawlError('invalid_tool', `tools.${name}.${field} is set, which is not supported: leave it out.`);
+    throw new PawlError('invalid_tool', `\`tools.${name}.${field}\` is not supported; remove it.`);
   }
   const { execute, needsApproval, toModelOutput, onInputAvailable } = definition;
   if (!['undefined', 'boolean', 'function'].includes(typeof needsApproval)) {
     throw new PawlError(
       'invalid_tool',
-      `tools.${name}.needsApproval is ${shown(needsApproval)}: a boolean or a function is allowed.`,
+      expected(`tools.${name}.needsApproval`, needsApproval, 'a boolean or a function'),
     );
   }
   if (typeof execute !== 'function' && !(definition.type === 'provider' && definition.isProviderExecuted)) {
-    throw new PawlError(
-      'invalid_tool',
-      `tools.${name}.execute is ${shown(execute)}: a function is needed to run the tool.`,
-    );
+    throw new PawlError('invalid_tool', expected(`tools.${name}.execute`, execute, 'a function that runs the tool'));
   }
   const schema = compileSchema(definition.inputSchema, `tools.${name}.inputSchema`);
   return {
@@ -64,7 +58,7 @@ export function localTool(name: string, definition: LocalTool): CatalogTool {
   };
 }
 
-/** A promise of a kind of its own is made one of ours. */
+/** Tells whether a call needs approval. A thenable becomes a native promise. */
 function approvalNeeded(
   needsApproval: SdkTool['needsApproval'],
   input: unknown,
@@ -72,12 +66,12 @@ function approvalNeeded(
 ): boolean | Promise<boolean> {
   if (typeof needsApproval !== 'function') return needsApproval === true;
   const needed: unknown = needsApproval(input, sdkOptions(context));
-  // Only a clear no lets a call pass unasked.
+  // Only false or undefined lets a call skip approval.
   const asked = (value: unknown) => value !== false && value !== undefined;
   return needed instanceof Object && 'then' in needed ? Promise.resolve(needed).then(asked) : asked(needed);
 }
 
-/** What the SDK tells a tool; the messages are translated only for a tool that looks at them. */
+/** Builds the options that the SDK passes to a tool; messages are converted only if the tool reads them. */
 function sdkOptions({ callId, signal, messages }: ToolContext) {
   return {
     toolCallId: callId,
@@ -117,7 +111,7 @@ async function offeredTool(name: string, definition: SdkTool, schema: CompiledSc
   };
 }
 
-/** The SDK's shapes of a result, as the conversation keeps them: as JSON, files as data or URLs. */
+/** Converts an SDK output to what the conversation stores: JSON, with files as data or URLs. */
 function modelOutput(output: SdkOutput): ToolOutput {
   switch (output.type) {
     case 'text':
@@ -131,6 +125,6 @@ function modelOutput(output: SdkOutput): ToolOutput {
     case 'content':
       return { type: 'content', value: output.value.map(contentPiece) };
     default:
-      throw new TypeError(`toModelOutput gave ${shown(output satisfies never)}, which is no output`);
+      throw new TypeError(`toModelOutput returned an unknown output: ${shown(output satisfies never)}`);
   }
 }

@@ -1,19 +1,22 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Slug } from '../../machines/index.ts';
 import { messageOf } from '../errors.ts';
-import { timely } from '../timely.ts';
+import type { Clock } from '../host/clock.ts';
+import { inTime, type Limits } from '../host/deadline.ts';
+import type { Validation } from '../model/schema.ts';
+import type { AnsweredCall } from '../observe/past-calls.ts';
 
-/** A call that a policy is asked about; its input is a copy of what the tool gets: checked, and with its defaults filled in. */
+/** A call for a policy to judge. Its input is a copy of the tool's input, validated and with defaults filled in. */
 export type PolicyCall = { callId: string; name: string; input: Record<string, unknown> };
 
-/** A call of the session that has its answer; `slug` says why it was no success. */
+/** An answered call of the session; `slug` is the reason why it failed, or null. */
 export type PastCall = PolicyCall & { executed: boolean; slug: Slug | null };
 
 export type PolicyVerdict = { allow: true } | { allow: false; reason: string };
 
 /**
- * Says whether a call may be executed, from the call and the answered calls before it, in order. All policies of an agent
- * must allow; one that throws denies. A denied call is answered with the reason (`tool_not_permitted`).
+ * Decides whether a call may be executed, given the call and the answered calls before it, in order. All policies of an
+ * agent must allow it; one that throws denies it. A denied call is answered with the reason (`tool_not_permitted`).
  */
 export type ToolPolicy = (call: PolicyCall, history: readonly PastCall[]) => PolicyVerdict | Promise<PolicyVerdict>;
 
@@ -23,7 +26,7 @@ export function deny(reason: string): PolicyVerdict {
   return { allow: false, reason };
 }
 
-/** `tool` may be called only after each of `after` has succeeded in the session. */
+/** Returns a policy that allows `tool` only after each tool in `after` has succeeded in the session. */
 export function requires(tool: string, { after }: { after: readonly string[] }): ToolPolicy {
   return ({ name }, history) => {
     if (name !== tool) return allow;
@@ -33,8 +36,8 @@ export function requires(tool: string, { after }: { after: readonly string[] }):
 }
 
 /**
- * A call of `write` is allowed only if a call of `read` with the same `field` of its input has succeeded before. Defaults:
- * `read_file`, `write_file`, `path`.
+ * Returns a policy that allows a call of `write` only after a call of `read` with the same input `field` has succeeded.
+ * Defaults: `read_file`, `write_file`, `path`.
  */
 export function readBeforeWrite({
   read = 'read_file',
@@ -54,54 +57,64 @@ export function readBeforeWrite({
   };
 }
 
-/** The policies of one session, with its answered calls. */
+/** Checks the input of an earlier call once more, since facts hold it as the model sent it. */
+type Revalidate = (past: AnsweredCall) => Validation | Promise<Validation> | undefined;
+
+/** A session's policies. They look back on the answered calls, which a fold holds. */
 export class Policies {
   private readonly policies: readonly ToolPolicy[];
-  private readonly timeoutMs: number;
-  private readonly asked = new Map<string, PolicyCall>();
-  private readonly history: PastCall[] = [];
+  private readonly past: { readonly all: readonly AnsweredCall[] };
+  private readonly limits: Limits;
+  /** The past calls as policies see them: they never change. */
+  private readonly seen: Promise<PastCall>[] = [];
 
-  constructor(policies: readonly ToolPolicy[], timeoutMs: number) {
+  constructor(
+    policies: readonly ToolPolicy[],
+    past: Policies['past'],
+    { clock, timeoutMs }: { clock: Clock; timeoutMs: number },
+  ) {
     this.policies = policies;
-    // It ends before the check of the whole call does, so that the call is denied rather than called invalid.
-    this.timeoutMs = timeoutMs / 2;
+    this.past = past;
+    // Shorter than the check of the whole call, so that a slow policy denies the call and does not invalidate it.
+    this.limits = { clock, timeoutMs: timeoutMs / 2 };
   }
 
-  /** Why the call is denied; null if it is not. */
+  /** Returns the reason to deny the call; null if it is allowed. */
   async judge(
     { callId, name, input }: { callId: string; name: string; input: unknown },
+    revalidate: Revalidate,
     signal: AbortSignal,
   ): Promise<string | null> {
     const call = { callId, name, input: copyOf(input) };
-    this.asked.set(callId, call);
-    return await this.firstDenial(call, signal);
+    try {
+      const late = 'it did not decide in time';
+      return await inTime({ ...this.limits, signal }, late, () => this.firstDenial(call, revalidate));
+    } catch (error) {
+      return `A policy failed on this call, so the call is denied: ${messageOf(error)}`;
+    }
   }
 
-  /** To be told of each answer. */
-  answered(callId: string, executed: boolean, slug: Slug | null): void {
-    const call = this.asked.get(callId);
-    if (call !== undefined) this.history.push({ ...call, executed, slug });
-  }
-
-  private async firstDenial(call: PolicyCall, signal: AbortSignal): Promise<string | null> {
-    // A copy, so that no policy can change what the others see.
-    const history = Object.freeze([...this.history]);
-    const until = performance.now() + this.timeoutMs;
+  private async firstDenial(call: PolicyCall, revalidate: Revalidate): Promise<string | null> {
+    // A frozen copy, so that no policy can change it for the others.
+    const history = Object.freeze(await this.history(revalidate));
     for (const policy of this.policies) {
-      try {
-        const left = Math.max(0, until - performance.now());
-        const verdict: unknown = await timely(left, policy(call, history), 'it did not decide in time', signal);
-        const denial = denialOf(verdict);
-        if (denial !== null) return denial;
-      } catch (error) {
-        return `A policy broke on this call, so it is denied: ${messageOf(error)}`;
-      }
+      const denial = denialOf(await policy(call, history));
+      if (denial !== null) return denial;
     }
     return null;
   }
+
+  private history(revalidate: Revalidate): Promise<PastCall[]> {
+    const seenAs = async (past: AnsweredCall): Promise<PastCall> => {
+      const validation = await revalidate(past);
+      return { ...past, input: copyOf(validation?.valid ? validation.value : past.input) };
+    };
+    this.seen.push(...this.past.all.slice(this.seen.length).map(seenAs));
+    return Promise.all(this.seen);
+  }
 }
 
-/** The tool may change its input, and a schema may make of it what cannot be copied. */
+/** Copies the input, since the tool may change its own. Values that cannot be cloned are shared. */
 function copyOf(input: unknown): Record<string, unknown> {
   const fields: [string, unknown][] = Object.entries(input ?? {}).map(([name, value]) => {
     try {
@@ -113,10 +126,10 @@ function copyOf(input: unknown): Record<string, unknown> {
   return Object.fromEntries(fields);
 }
 
-/** Only a clear yes is one. */
+/** Returns the reason for a denial; only an explicit `allow: true` allows the call. */
 function denialOf(verdict: unknown): string | null {
   if (typeof verdict !== 'object' || verdict === null || !('allow' in verdict))
-    return 'A policy gave no verdict on this call.';
+    return 'A policy returned no verdict on this call.';
   if (verdict.allow === true) return null;
   return 'reason' in verdict && typeof verdict.reason === 'string' ? verdict.reason : 'A policy denies this call.';
 }

@@ -1,8 +1,15 @@
-import type { Json, JsonObject, ToolOutput, ToolResult } from '../../machines/index.ts';
+import {
+  type Json,
+  type JsonObject,
+  plainSuccess,
+  resultText,
+  type ToolOutput,
+  type ToolResult,
+} from '../../machines/index.ts';
 import { messageOf } from '../errors.ts';
 import { headOf, tailOf } from '../text.ts';
 
-/** An error that a tool throws to give the model a structured value beside the message (C-3). */
+/** An error that a tool throws to give the model a structured value with the message (C-3). */
 export class ToolError extends Error {
   override readonly name = 'ToolError';
   readonly value: Json;
@@ -13,20 +20,20 @@ export class ToolError extends Error {
   }
 }
 
-/** A tool's outcome in the one shape (C-3), and as the model reads it. */
+/** A tool's outcome as a `ToolResult` (C-3), and as the output that the model reads. */
 export type Rendered = { result: ToolResult; output: ToolOutput };
 
-/** What holds of every result of a session. */
+/** Rules for every result of a session. */
 export type ResultLimits = {
-  /** What a result may take of the conversation, in bytes. */
+  /** The most that a result may take in the conversation, in bytes. */
   resultBytes: number;
-  /** Takes secrets out of what a failure says (S-5). */
+  /** Removes secrets from the text of a failure (S-5). */
   redact: (text: string) => string;
-  /** Keeps a result that is too large, and gives the id to read it by; null where that is not wanted. */
-  keep: ((text: string) => string) | null;
+  /** The id to read the whole of a large result by; null if the model can't. */
+  keptId: string | null;
 };
 
-/** What a tool returned, as a result that is not too large (C-1): whatever it is, it comes out as a clear answer. */
+/** Renders any value that a tool returned as a clear answer of limited size (C-1). */
 export function renderValue(value: unknown, limits: ResultLimits): Rendered {
   if (value instanceof Error) return renderError(value, limits);
   if (isToolResult(value)) {
@@ -40,7 +47,7 @@ export function renderValue(value: unknown, limits: ResultLimits): Rendered {
   }
   if (value instanceof Blob || value instanceof Response) {
     return renderFailure(
-      `The tool returned a ${value.constructor.name}, unread: it has to return its content.`,
+      `The tool returned an unread ${value.constructor.name}; it must return the content.`,
       null,
       limits,
     );
@@ -48,67 +55,61 @@ export function renderValue(value: unknown, limits: ResultLimits): Rendered {
   return renderSuccess(value, plainSuccess, limits);
 }
 
-/** What a tool threw, as a failure (C-3). */
+/** Renders an error that a tool threw as a failure (C-3). */
 export function renderError(error: unknown, limits: ResultLimits): Rendered {
-  const message = messageOf(error) || 'The tool failed without saying why.';
+  const message = messageOf(error) || 'The tool failed without a message.';
   return renderFailure(message, error instanceof ToolError ? error.value : null, limits);
 }
 
-const plainSuccess = 'The tool succeeded.';
-
 function renderMessage(said: string, limits: ResultLimits): Rendered {
-  const message = cap(said, limits) || 'The tool succeeded without saying anything.';
-  return { result: { success: true, value: null, message }, output: { type: 'text', value: message } };
+  const message = said.toWellFormed() || 'The tool succeeded without a message.';
+  return rendered({ success: true, value: null, message }, limits);
 }
 
-/** The model reads the value; and the message before it, where the tool gave one of its own. */
-function renderSuccess(value: unknown, said: string, limits: ResultLimits): Rendered {
-  let json: Json;
-  let text: string;
+function renderSuccess(value: unknown, message: string, limits: ResultLimits): Rendered {
   try {
-    json = plain(value, [], { left: mostNodes });
-    text = typeof json === 'string' ? json : JSON.stringify(json);
+    const json = plain(value, [], { left: mostNodes });
+    return rendered({ success: true, value: json, message: message.toWellFormed() }, limits);
   } catch (error) {
-    return renderFailure(`The tool's result could not be turned into JSON: ${messageOf(error)}`, null, limits);
+    return renderFailure(`The tool's result cannot be converted to JSON: ${messageOf(error)}`, null, limits);
   }
-  const capped = cap(text, limits);
-  const message = cap(said, limits);
-  const heading = said === plainSuccess || said === '' ? '' : `${message}\n`;
-  const result = { success: true, value: capped === text ? json : capped, message };
-  return { result, output: { type: 'text', value: `${heading}${capped}` || 'The tool returned an empty text.' } };
 }
 
-function renderFailure(message: string, value: unknown, limits: ResultLimits): Rendered {
-  const text = cap(limits.redact(message), limits) || 'The tool failed without saying why.';
-  let detail: Json = null;
+function renderFailure(said: string, value: unknown, limits: ResultLimits): Rendered {
+  const message = limits.redact(said).toWellFormed() || 'The tool failed without a message.';
+  return rendered({ success: false, value: detailOf(value, limits), message }, limits);
+}
+
+function detailOf(value: unknown, { redact }: ResultLimits): Json {
   try {
-    detail = plain(value, [], { left: mostNodes });
+    const detail: Json = JSON.parse(redact(JSON.stringify(plain(value, [], { left: mostNodes }))));
+    return detail;
   } catch {
-    detail = 'The details of the failure could not be turned into JSON.';
+    return 'The details of the failure cannot be converted to JSON.';
   }
-  const detailText = detail === null ? '' : cap(limits.redact(JSON.stringify(detail)), limits);
-  const kept = detailText === '' || detailText === JSON.stringify(detail) ? detail : detailText;
-  return {
-    result: { success: false, value: kept, message: text },
-    output: { type: 'error-text', value: detailText === '' ? text : `${text}\n${detailText}` },
-  };
 }
 
-/** At most `resultBytes` of valid UTF-8: head and tail are kept, and what is left out is said between them. */
-export function cap(text: string, { resultBytes, keep }: Pick<ResultLimits, 'resultBytes' | 'keep'>): string {
+/** The result stays whole for events, records and slices; only what the model reads is cut. */
+function rendered(result: ToolResult, limits: ResultLimits): Rendered {
+  const text = cap(resultText(result), limits) || 'The tool returned an empty text.';
+  return { result, output: { type: result.success ? 'text' : 'error-text', value: text } };
+}
+
+/** Cuts a text to `resultBytes` of valid UTF-8: keeps its head and tail, with a note on the gap between them. */
+export function cap(text: string, { resultBytes, keptId }: Pick<ResultLimits, 'resultBytes' | 'keptId'>): string {
   const bytes = Buffer.byteLength(text);
   if (bytes <= resultBytes) return text.isWellFormed() ? text : text.toWellFormed();
-  const how = keep === null ? 'the result was too large' : `read the whole of it with read_result, id ${keep(text)}`;
+  const how = keptId === null ? 'the result was too large' : `read the whole of it with read_result, id ${keptId}`;
   const half = Math.max(0, Math.floor((resultBytes - 140) / 2));
   const note = `\n[… ${bytes - 2 * half} of ${bytes} bytes left out here: ${how} …]\n`;
   return `${headOf(text, half)}${note}${tailOf(text, half)}`;
 }
 
-/** Values in a result beyond which the rest is left out, so that no result can keep the process from everything else. */
+/** The most values that are read from a result, so that a huge result cannot block the process. */
 const mostNodes = 200_000;
 type Room = { left: number };
 
-/** A value as JSON: what JSON does not have is written so that nothing is silently lost. */
+/** Converts a value to JSON. Types that JSON lacks get a substitute, so that nothing is lost silently. */
 function plain(value: unknown, ancestors: readonly object[], room: Room): Json {
   room.left -= 1;
   if (room.left < 0) return '[left out: the result is too large]';
@@ -166,12 +167,12 @@ function binary(view: ArrayBufferView): string {
   return `[binary, ${view.byteLength} bytes]`;
 }
 
-/** What a service or an agent said is a success, of whatever shape it is. */
+/** Marks the value of a service or an agent as a success, even if it has the shape of a `ToolResult`. */
 export function success(value: unknown): unknown {
   return isToolResult(value) ? { success: true, value, message: plainSuccess } : value;
 }
 
-/** A tool may return the one shape itself. */
+/** Tells whether a tool returned a `ToolResult` itself. */
 function isToolResult(value: unknown): value is ToolResult {
   return (
     typeof value === 'object' &&

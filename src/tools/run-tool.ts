@@ -1,92 +1,105 @@
 import { setImmediate } from 'node:timers/promises';
 import {
+  type CallName,
   failure,
-  type Message,
+  type JsonObject,
+  keptResultId,
   nothingSpent,
   type Spent,
   spentTogether,
   type ToolOutcome,
   type ToolOutput,
-  type ToolRequest,
 } from '../../machines/index.ts';
 import { estimateOutputTokens } from '../context/tokens.ts';
+import type { Clock } from '../host/clock.ts';
+import { within } from '../host/deadline.ts';
+import type { Conversation } from '../observe/conversation.ts';
 import type { Sighting } from '../observe/events.ts';
+import type { KeptResults } from '../observe/kept-results.ts';
+import { readResultName } from './built-in/read-result.ts';
 import type { Catalog, CatalogTool, ToolRun } from './catalog.ts';
 import { cap, type Rendered, type ResultLimits, renderError, renderValue, ToolError } from './result.ts';
+import type { Slots } from './slots.ts';
 
-export type ToolEffectOptions = ResultLimits & {
+export type ToolEffectOptions = Omit<ResultLimits, 'keptId'> & {
   catalog: Catalog;
+  clock: Clock;
   timeoutMs: number;
   slots: Slots;
   sight: (sighting: Sighting) => void;
-  /** Where the original error of a tool goes (C-3). */
+  /** Receives the original error of a tool (C-3). */
   onError: (name: string, callId: string, error: unknown) => void;
-  /** The conversation so far, for tools that want it. */
-  messages: () => readonly Message[];
+  /** The folds: the conversation so far, and the results that the model has read in part. */
+  conversation: Pick<Conversation, 'messages' | 'inputOf'>;
+  keptResults: Pick<KeptResults, 'page'>;
 };
 
 /**
- * The tool effect: invokes one tool, once, and turns whatever comes of it into one outcome (C-1, C-3). A tool that heeds
- * neither its timeout nor an abort is answered all the same; its late result is counted and dropped.
+ * Runs the tool effect: invokes one tool, once, and returns one outcome (C-1, C-3). The input comes from the conversation's
+ * fold, through the tool's schema (D-1). A tool that ignores its timeout or an abort is cut off and answered; its late
+ * result is counted and dropped.
  */
-export async function runTool(
-  options: ToolEffectOptions,
-  { callId, name }: ToolRequest,
-  signal: AbortSignal,
-): Promise<ToolOutcome> {
-  const { catalog, slots } = options;
+export async function runTool(options: ToolEffectOptions, call: CallName, signal: AbortSignal): Promise<ToolOutcome> {
+  const { catalog, slots, clock, conversation, keptResults } = options;
+  const { callId, name } = call;
   const tool = catalog.get(name);
-  const input = catalog.takeInput(callId);
   const timeoutMs = tool?.timeoutMs === undefined ? options.timeoutMs : tool.timeoutMs;
-  // A tool that is bounded by itself takes no slot: what it runs takes slots of its own.
+  // A tool that limits itself takes no slot: the tools that it runs take their own.
   const release = timeoutMs === null ? () => undefined : await slots.take(signal);
-  const limit = new Limit(timeoutMs, signal);
+  const limits: ResultLimits = {
+    ...options,
+    keptId: catalog.get(readResultName) === undefined ? null : keptResultId(call),
+  };
   let spent = nothingSpent;
-  const run: ToolRun = {
+  const run = (ownSignal: AbortSignal): ToolRun => ({
     callId,
-    signal: limit.signal,
-    messages: options.messages,
+    signal: ownSignal,
+    messages: () => conversation.messages,
+    resultPage: (id, page) => keptResults.page(id, page),
     progress: (output) => {
-      if (!limit.signal.aborted) options.sight({ type: 'tool.progressed', callId, name, output });
+      if (!ownSignal.aborted) options.sight({ type: 'tool.progressed', callId, name, output });
     },
     account: (more) => {
       spent = spentTogether(spent, more);
     },
-  };
+  });
   try {
-    if (tool === undefined) throw new ToolError(`${name} is not available any more.`);
-    const rendered = await limit.race(invoked(tool, input, run, options), {
-      onValue: () => options.sight({ type: 'effect.late', key: `tool call ${callId}` }),
-      onError: (error) => options.onError(name, callId, error),
+    if (tool === undefined) throw new ToolError(`${name} is no longer available.`);
+    const input = conversation.inputOf(call.index);
+    const ending = await within({ clock, timeoutMs, signal }, (own) => invoked(tool, input, run(own), limits), {
+      value: () => options.sight({ type: 'effect.late', key: `tool call ${callId}` }),
+      error: (error) => options.onError(name, callId, error),
     });
-    if (rendered === expired) return outcome(timedOut(name, timeoutMs), 'tool_timeout', spent);
-    return outcome(rendered, rendered.result.success ? null : 'tool_exec_failed', spent);
+    if (ending.kind !== 'done') return outcome(timedOut(name, timeoutMs), 'tool_timeout', spent);
+    return outcome(ending.value, ending.value.result.success ? null : 'tool_exec_failed', spent);
   } catch (error) {
     options.onError(name, callId, error);
-    return outcome(renderError(error, options), 'tool_exec_failed', spent);
+    return outcome(renderError(error, limits), 'tool_exec_failed', spent);
   } finally {
-    limit.clear();
     release();
   }
 }
 
-/** What the tool returned, as a result; of an async iterable the last value, the others are preliminary. */
-async function invoked(tool: CatalogTool, input: unknown, run: ToolRun, options: ToolEffectOptions): Promise<Rendered> {
+/** Returns a tool's value as a result. An async iterable gives its last value; the others are preliminary. */
+async function invoked(tool: CatalogTool, sent: JsonObject, run: ToolRun, limits: ResultLimits): Promise<Rendered> {
+  const validation = await tool.validate(sent);
+  if (!validation.valid) throw new ToolError(`The input no longer satisfies the schema: ${validation.reasons}`);
+  const input = validation.value;
   const returned = await tool.execute(input, run);
-  const value = isAsyncIterable(returned) ? await lastOf(returned, run, options) : returned;
-  const rendered = renderValue(value, tool.toModelOutput === null ? options : { ...options, keep: null });
+  const value = isAsyncIterable(returned) ? await lastOf(returned, run, limits) : returned;
+  const rendered = renderValue(value, tool.toModelOutput === null ? limits : { ...limits, keptId: null });
   if (tool.toModelOutput === null || !rendered.result.success) return rendered;
-  return { ...rendered, output: capOutput(await tool.toModelOutput(value, input, run.callId), options) };
+  return { ...rendered, output: capOutput(await tool.toModelOutput(value, input, run.callId), limits) };
 }
 
-/** Yields to the timers now and then, so that an iterable that never waits cannot keep its own timeout from coming. */
-async function lastOf(values: AsyncIterable<unknown>, run: ToolRun, options: ToolEffectOptions): Promise<unknown> {
+/** Returns the last value. Yields to the timers regularly, so that an iterable that never waits still times out. */
+async function lastOf(values: AsyncIterable<unknown>, run: ToolRun, limits: ResultLimits): Promise<unknown> {
   let last: unknown;
   let rested = performance.now();
   for await (const value of values) {
     last = value;
-    // What comes before the last is shown and not kept.
-    run.progress(renderValue(value, { ...options, keep: null }).output);
+    // Preliminary values are shown but not stored.
+    run.progress(renderValue(value, { ...limits, keptId: null }).output);
     if (performance.now() - rested > 10) {
       await setImmediate();
       rested = performance.now();
@@ -115,7 +128,7 @@ function capOutput(output: ToolOutput, limits: ResultLimits): ToolOutput {
       const texts = output.value.flatMap((part) => (part.type === 'text' && part.text !== '' ? [part.text] : []));
       const files = output.value.filter((part) => part.type === 'file');
       const all = capOutput({ type: 'text', value: texts.join('\n') }, limits);
-      // All the texts together keep to what one result may take.
+      // The size limit of one result applies to all texts together.
       if (files.length === 0 || all.type !== 'text') return all;
       return {
         type: 'content',
@@ -134,91 +147,6 @@ function outcome({ result, output }: Rendered, slug: ToolOutcome['slug'], spent:
 }
 
 function timedOut(name: string, timeoutMs: number | null): Rendered {
-  const message = `${name} did not finish within ${timeoutMs} ms and was given up.`;
+  const message = `${name} did not finish within ${timeoutMs} ms and was cut off.`;
   return { result: failure(message), output: { type: 'error-text', value: message } };
-}
-
-const expired: unique symbol = Symbol('expired');
-
-/** The time that a tool has, and a signal that aborts when it is over or the session is aborted. */
-class Limit {
-  private readonly controller = new AbortController();
-  private readonly timeout: NodeJS.Timeout | undefined;
-  private readonly outer: AbortSignal;
-  private readonly abort = () => this.controller.abort(this.outer.reason);
-
-  constructor(timeoutMs: number | null, outer: AbortSignal) {
-    this.outer = outer;
-    const expire = () => this.controller.abort(new Error(`not finished within ${timeoutMs} ms`));
-    this.timeout = timeoutMs === null ? undefined : setTimeout(expire, timeoutMs);
-    outer.addEventListener('abort', this.abort, { once: true });
-  }
-
-  get signal(): AbortSignal {
-    return this.controller.signal;
-  }
-
-  /** What `promise` brings, or `expired` once the time is over; `late` is told when it settles after that. */
-  race<T>(
-    promise: Promise<T>,
-    late: { onValue: () => void; onError: (error: unknown) => void },
-  ): Promise<T | typeof expired> {
-    return new Promise((resolve, reject) => {
-      let over = false;
-      const end = () => {
-        over = true;
-        resolve(expired);
-      };
-      if (this.signal.aborted) end();
-      this.signal.addEventListener('abort', end, { once: true });
-      promise.then(
-        (value) => (over ? late.onValue() : resolve(value)),
-        (error) => (over ? late.onError(error) : reject(error)),
-      );
-    });
-  }
-
-  clear(): void {
-    clearTimeout(this.timeout);
-    this.outer.removeEventListener('abort', this.abort);
-  }
-}
-
-/** How many tools of a session run side by side; the others wait their turn, in order. */
-export class Slots {
-  private free: number;
-  private readonly waiting: (() => void)[] = [];
-
-  constructor(count: number) {
-    this.free = count;
-  }
-
-  /** Takes a slot, and gives the function that gives it back. Rejects when `signal` aborts before one is free. */
-  async take(signal: AbortSignal): Promise<() => void> {
-    signal.throwIfAborted();
-    if (this.free > 0) this.free -= 1;
-    else await this.turn(signal);
-    return () => this.giveBack();
-  }
-
-  private turn(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const go = () => {
-        signal.removeEventListener('abort', leave);
-        resolve();
-      };
-      const leave = () => {
-        this.waiting.splice(this.waiting.indexOf(go), 1);
-        reject(signal.reason);
-      };
-      this.waiting.push(go);
-      signal.addEventListener('abort', leave, { once: true });
-    });
-  }
-
-  private giveBack(): void {
-    const next = this.waiting.shift();
-    if (next === undefined) this.free += 1;
-    else next();
-  }
 }

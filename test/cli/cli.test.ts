@@ -16,7 +16,7 @@ function file(name: string, text: string): string {
 }
 
 describe('the command', () => {
-  it('demo: with no key, shows the misbehaviour, the notices and the report, and succeeds', async () => {
+  it('demo: succeeds without a key, and shows the misbehaviour, the notices and the report', async () => {
     const { code, stdout } = await pawl(['demo']);
     expect(code).toBe(0);
     for (const part of [
@@ -31,26 +31,26 @@ describe('the command', () => {
     ]) {
       expect(stdout).toContain(part);
     }
-    expect(stdout).toContain('specification.md');
+    expect(stdout).toContain('slugs.md');
   });
 
-  it('demo: an empty directory is reported on too', async () => {
+  it('demo: reports on an empty directory too', async () => {
     const empty = mkdtempSync(join(folder, 'empty-'));
     const { code, stdout } = await pawl(['demo', empty, '--json']);
     expect(code).toBe(0);
     expect(JSON.parse(stdout).report.content).toContain('0 files');
   });
 
-  it('serve: a port that is taken is refused with one sentence', async () => {
+  it('serve: a port in use gives an error of one sentence', async () => {
     await using server = await startModelServer([]);
     const agent = file('served.mjs', "export default { name: 'served', models: ['openai:gpt-5'] };");
     const { code, stderr } = await pawl(['serve', '--mcp', agent, '--http', new URL(server.url).port]);
     expect(code).toBe(2);
-    expect(stderr).toContain('a free port is needed');
+    expect(stderr).toContain('`port` must be a free port; got ');
     expect(stderr).not.toMatch(/^\s+at /m);
   });
 
-  it("demo: reads the user's own directory, and nothing beyond it", async () => {
+  it('demo: reads the given directory and nothing outside it', async () => {
     file('README.md', '# A small project\n\nIt does one thing, and it does that thing well enough.\n');
     const { code, stdout } = await pawl(['demo', folder, '--json']);
     expect(code).toBe(0);
@@ -60,7 +60,7 @@ describe('the command', () => {
     });
   });
 
-  it('run: with --base-url finds the model by itself, and --json prints the result alone', async () => {
+  it('run: --base-url finds the model automatically, and --json prints only the result', async () => {
     await using server = await startModelServer(({ method }) =>
       method === 'GET' ? { body: '{"data":[{"id":"local-model"}]}' } : report('# Done'),
     );
@@ -70,7 +70,7 @@ describe('the command', () => {
     expect(server.requests.at(-1)?.body.model).toBe('local-model');
   });
 
-  it('run: an agent in Markdown has front matter and instructions as its body', async () => {
+  it('run: a Markdown agent has settings in its front matter and instructions in its body', async () => {
     await using server = await startModelServer([
       { calls: [{ name: 'add', input: { a: 1, b: 2 } }] },
       report({ sum: 3 }),
@@ -100,7 +100,7 @@ describe('the command', () => {
     expect(server.requests[0]?.body.messages[0]).toEqual({ role: 'system', content: 'You add numbers.' });
   });
 
-  it('run: an agent in a module', async () => {
+  it('run: loads an agent from a module', async () => {
     await using server = await startModelServer([{ text: 'Hi there.' }]);
     const agent = file('chat.mjs', "export default { name: 'chat', models: [], finish: 'text' };");
     const { code, stdout } = await pawl(['run', '--agent', agent, '--base-url', server.url, '--model', 'm', 'Hi.']);
@@ -108,7 +108,7 @@ describe('the command', () => {
     expect(stdout).toContain('Hi there.');
   });
 
-  it('run: what a model says cannot steer the terminal', async () => {
+  it('run: control characters from the model never reach the terminal', async () => {
     const said = 'One\ttwo\nthree \u001b[2J\u009b2J\r\u0007four';
     await using server = await startModelServer([{ text: said }, report(said)]);
     const { code, stdout } = await pawl(['run', '--base-url', server.url, '--model', 'm', 'Hi.']);
@@ -130,7 +130,7 @@ describe('the command', () => {
     const results = ({ requests }: ModelServer) =>
       requests.at(-1)?.body.messages.flatMap(({ role, content }) => (role === 'tool' ? [content] : []));
 
-    it('one line at the bottom says how much of the bound is used, and nothing of it stays', async () => {
+    it('a status line at the bottom shows how much of the bound is used, and is cleared at the end', async () => {
       const { code, written, screen } = await pawlOnTerminal(['demo']);
       expect(code).toBe(0);
       expect(written).toMatch(/requests 1\/32 tokens .* tools 0 run 0\/0 answered/);
@@ -138,7 +138,7 @@ describe('the command', () => {
       expect(screen).toContain('● succeeded');
     });
 
-    it('C-1: a call that needs approval is asked about, and runs when the answer is yes', async () => {
+    it('C-1: a call that needs approval prompts the user, and runs only on yes', async () => {
       await using server = await startModelServer([removal('a'), removal('b'), report()]);
       let [asked, typed] = [0, ''];
       const { code, screen } = await pawlOnTerminal(run(server, careful(null)), (type, written) => {
@@ -153,7 +153,7 @@ describe('the command', () => {
       expect(results(server)).toEqual(['a is gone', expect.stringContaining('decided at the keyboard')]);
     });
 
-    it('C-1: a question whose call timed out is withdrawn: the next answer is for the next call', async () => {
+    it('C-1: the prompt for a timed-out call is withdrawn, so the next answer applies to the next call', async () => {
       await using server = await startModelServer([removal('a'), removal('b'), report()]);
       const { code } = await pawlOnTerminal(run(server, careful(1_500)), (type, written) => {
         if (/b"\}\? \[y\/N\] [^a-z]*$/.test(written)) type('y\r');
@@ -162,7 +162,7 @@ describe('the command', () => {
       expect(results(server)).toEqual([expect.stringContaining('Nobody approved this call in time'), 'b is gone']);
     });
 
-    it('exit code 130: Ctrl-C at the question aborts, and says so', async () => {
+    it('exit code 130: Ctrl-C at the approval prompt aborts the session and says so', async () => {
       await using server = await startModelServer([removal('a')]);
       const { code, screen } = await pawlOnTerminal(run(server, careful(null)), (type, written) => {
         if (/\[y\/N\] [^a-z]*$/.test(written)) type('\u0003');
@@ -172,7 +172,7 @@ describe('the command', () => {
     });
   });
 
-  it('exit code 1: the session failed; the report says what to do, without a stack trace', async () => {
+  it('exit code 1: a failed session reports what to do, without a stack trace', async () => {
     const { code, stdout, stderr } = await pawl([
       'run',
       '--base-url',
@@ -189,23 +189,23 @@ describe('the command', () => {
     expect(stderr.split('\n').filter((line) => line.includes('"level":50'))).toHaveLength(1);
   });
 
-  it('exit code 1: a missing key names the variable', async () => {
+  it('exit code 1: a missing key is reported with the name of its variable', async () => {
     const { code, stdout } = await pawl(['run', '--model', 'openai:gpt-5', 'Hi.']);
     expect(code).toBe(1);
     expect(stdout).toContain('OPENAI_API_KEY');
   });
 
   it.each([
-    [[], 'A command is needed'],
-    [['fly'], 'There is no command fly'],
-    [['run'], 'A prompt is needed'],
-    [['run', 'Hi.'], 'No model is named'],
-    [['run', '--model', 'gpt', 'Hi.'], 'models.0 is "gpt"'],
-    [['run', '--max-turns', 'many', 'Hi.'], '--max-turns is many: an integer of at least 1 is allowed.'],
-    [['run', '--base-url', 'nowhere', 'Hi.'], '--base-url is nowhere'],
+    [[], 'Missing command: run, demo, serve'],
+    [['fly'], 'Unknown command "fly". Commands: run, demo'],
+    [['run'], 'Missing prompt'],
+    [['run', 'Hi.'], 'No model is set'],
+    [['run', '--model', 'gpt', 'Hi.'], '`models[0]` must be `provider:model`'],
+    [['run', '--max-turns', 'many', 'Hi.'], '`--max-turns` must be an integer of at least 1; got "many".'],
+    [['run', '--base-url', 'nowhere', 'Hi.'], '`--base-url` must be a URL such as'],
     [['run', '--agent', 'absent.md', '--model', 'openai:x', 'Hi.'], 'The agent file'],
     [['demo', '/no/such/folder'], '/no/such/folder is not a directory'],
-    [['demo', '--max-retries', '0'], 'limits.maxRetries is 0: an integer of at least 1 is allowed.'],
+    [['demo', '--max-retries', '0'], '`limits.maxRetries` must be an integer of at least 1; got 0.'],
     [['run', '--fast', 'Hi.'], '--fast'],
   ])('exit code 2: %j', async (args, message) => {
     const { code, stdout, stderr } = await pawl(args);
@@ -214,7 +214,7 @@ describe('the command', () => {
     expect(stderr).not.toMatch(/^\s+at /m);
   });
 
-  it('exit code 130: Ctrl-C aborts, and there is a report all the same', async () => {
+  it('exit code 130: Ctrl-C aborts the session, which still prints a report', async () => {
     await using server = await startModelServer([{ hang: true }]);
     const { code, stdout } = await pawl(['run', '--base-url', server.url, '--model', 'm', 'Hi.'], (kill, seen) => {
       if (seen.includes('attempt 1')) kill('SIGINT');
@@ -223,7 +223,7 @@ describe('the command', () => {
     expect(stdout).toContain('aborted');
   });
 
-  it('help and version', async () => {
+  it('--help and --version print to stdout with exit code 0', async () => {
     expect(await pawl(['--help'])).toMatchObject({ code: 0, stdout: expect.stringContaining('Exit codes') });
     expect(await pawl(['--version'])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
   });

@@ -5,11 +5,11 @@ import { pawl, pawlOnTerminal } from '../support/pawl.ts';
 import { report } from '../support/session.ts';
 
 const agent = (name: string) => `---\nname: ${name}\nlimits:\n  maxTurns: 1\n  maxRetries: 2\n---\nYou work.\n`;
-/** The flags of a run that asks `server` and logs nothing. */
+/** Returns the flags for a silent run against `server`. */
 const quietly = ({ url }: { url: string }) => ['--base-url', url, '--model', 'm', '--log-level', 'silent'];
 
 describe('pawl work', () => {
-  it('takes the items one by one with the agents that lie in agents/, and shows queue, phases and report', async () => {
+  it('works through the items with the agents of the backlog, showing the queue, phases and report', async () => {
     await using server = await startModelServer(() => report());
     const backlog = new TestBacklog();
     backlog.bug(1, { title: 'The first' });
@@ -32,7 +32,7 @@ describe('pawl work', () => {
     expect(backlog.list('completed')).toHaveLength(2);
   });
 
-  it('keeps one line at the bottom of a terminal that says where the run is, and leaves nothing of it behind', async () => {
+  it('shows its status in one line at the bottom of a terminal, and clears the line at the end', async () => {
     await using server = await startModelServer(({ body }) =>
       JSON.stringify(body).includes('BUG-001') ? { text: '' } : report(),
     );
@@ -57,7 +57,7 @@ describe('pawl work', () => {
     expect(narrow.screen).not.toContain('| queue');
   });
 
-  it('--once takes one item, and --json prints the result alone; a failed item makes the exit code 1', async () => {
+  it('--once works on one item, --json prints only the result, and a failed item sets exit code 1', async () => {
     await using server = await startModelServer(() => ({ text: '' }));
     const backlog = new TestBacklog();
     backlog.bug(1);
@@ -73,7 +73,7 @@ describe('pawl work', () => {
     });
   });
 
-  it('--dry-run says what would be done, and writes nothing', async () => {
+  it('--dry-run shows what would run and writes nothing', async () => {
     const backlog = new TestBacklog();
     backlog.bug(1, { title: 'Take \u001b[2J me', priority: 'P1' });
     backlog.bug(2, { status: 'blocked' });
@@ -83,20 +83,20 @@ describe('pawl work', () => {
     const { code, stdout } = await pawl(['work', '--dry-run', backlog.folder]);
     expect(code).toBe(0);
     for (const part of [
-      '2 to take',
+      '2 queued',
       'P1  BUG-001     Take �[2J me',
-      '1 left alone',
+      '1 not queued',
       'features/FEAT-001-feature-1/comments.md: rest',
-      'Not readable',
-      'process is not there',
-      'Nothing was done.',
+      'Unreadable',
+      'process not found',
+      'Nothing was run or changed.',
     ]) {
       expect(stdout).toContain(part);
     }
     expect(backlog.git('status', '--short', '--untracked-files=all')).toBe(before);
   });
 
-  it('an agent that is missing is a bug that says where it was looked for (W-1)', async () => {
+  it('W-1: a missing agent is filed as a bug that lists the searched paths', async () => {
     const backlog = new TestBacklog();
     backlog.bug(1);
     backlog.write('.agent-config.json', '{"agents": {"process": "bug-processor"}}');
@@ -113,7 +113,7 @@ describe('pawl work', () => {
     expect(bug.evidence.map(({ location }) => location)).toContain(`${backlog.folder}/.claude/agents`);
   });
 
-  it('Ctrl-C ends the run in order: the item stays open, the report is written, the exit code is 130', async () => {
+  it('Ctrl-C ends the run cleanly: the item stays open, the report is written and the exit code is 130', async () => {
     await using server = await startModelServer(() => ({ hang: true }));
     const backlog = new TestBacklog();
     backlog.bug(1);
@@ -131,13 +131,13 @@ describe('pawl work', () => {
   });
 
   it.each([
-    [['work'], 'A backlog is needed: pawl work DIRECTORY.'],
-    [['work', '/nowhere'], 'backlog is "/nowhere", and there is nothing: the path of a folder is allowed.'],
-    [['work', '.', 'and', 'more'], 'and more is too much: one directory is allowed.'],
-    [['run', '--once', 'x'], '--once is for pawl work, not for pawl run.'],
-    [['work', '.', '--inspect'], '--inspect is for pawl run and pawl demo, not for pawl work.'],
-    [['serve', '--json'], '--json is for pawl run and pawl demo and pawl work, not for pawl serve.'],
-  ])('a wrong call gets one sentence: %o', async (args, message) => {
+    [['work'], 'Missing backlog: pawl work DIRECTORY.'],
+    [['work', '/nowhere'], 'Backlog folder not found: "/nowhere" (it does not exist).'],
+    [['work', '.', 'and', 'more'], 'Pass one directory; got . and more.'],
+    [['run', '--once', 'x'], '--once works with pawl work, not with pawl run.'],
+    [['work', '.', '--inspect'], '--inspect works with pawl run and pawl demo, not with pawl work.'],
+    [['serve', '--json'], '--json works with pawl run, pawl demo and pawl work, not with pawl serve.'],
+  ])('a usage error prints one sentence: %o', async (args, message) => {
     const { code, stderr } = await pawl(args);
     expect([code, stderr]).toEqual([2, `pawl: ${message}\nTry pawl --help.\n`]);
   });

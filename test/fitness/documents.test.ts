@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const root = join(import.meta.dirname, '../..');
-/** In the project, so that its packages are found. */
+/** Inside the project, so that its packages resolve. */
 const folder = join(root, 'reports/documents');
 const guides = readdirSync(join(root, 'docs/guides')).map((file) => `docs/guides/${file}`);
 const blocks = ['README.md', ...guides].flatMap((file) =>
@@ -14,7 +14,7 @@ const blocks = ['README.md', ...guides].flatMap((file) =>
   })),
 );
 
-/** The agent that the guides import, as the README defines it. */
+/** The agent from the README, which the guides import. */
 const librarian = `${blocks[0]?.code.split('const result')[0]}\nexport { agent };\n`;
 
 beforeAll(() => {
@@ -28,6 +28,7 @@ beforeAll(() => {
     pawl: entry('index.ts'),
     'pawl/testing': entry('testing/index.ts'),
     'pawl/inspect': entry('inspect/stately.ts'),
+    'pawl/workflow': entry('workflow/index.ts'),
   };
   const compilerOptions = { noUnusedLocals: false, paths };
   writeFileSync(
@@ -37,14 +38,14 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-describe('the code in README and guides', () => {
-  it('is whole, and passes the type checker', () => {
+describe('the code in the README and the guides', () => {
+  it('is complete and passes the type checker', () => {
     expect(blocks.length).toBeGreaterThan(8);
     const { stdout } = spawnSync(join(root, 'node_modules/.bin/tsc'), ['-p', folder], { encoding: 'utf8' });
     expect(stdout).toBe('');
   }, 60_000);
 
-  it('does what the README says of it', () => {
+  it('prints the result that the README shows', () => {
     const code = (blocks[0]?.code ?? '')
       .replace("'pawl'", JSON.stringify(join(root, 'src/index.ts')))
       .replace("'pawl/testing'", JSON.stringify(join(root, 'src/testing/index.ts')));

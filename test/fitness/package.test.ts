@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 type Lock = { packages: Record<string, { optionalDependencies?: Record<string, string> }> };
 
-it('the lock file names every optional package that it needs, so that npm ci agrees with it on any registry', () => {
+it('the lock file names every optional package it needs, so that npm ci works with any registry', () => {
   const { packages }: Lock = JSON.parse(readFileSync('package-lock.json', 'utf8'));
   const missing = Object.values(packages).flatMap(({ optionalDependencies = {} }) =>
     Object.keys(optionalDependencies).filter((name) => packages[`node_modules/${name}`] === undefined),
@@ -15,7 +15,7 @@ it('the lock file names every optional package that it needs, so that npm ci agr
   expect(readFileSync('package-lock.json', 'utf8')).not.toContain('"resolved"');
 });
 
-describe('the packed package, in a project of its own', () => {
+describe('the packed package, installed in a separate project', () => {
   const project = mkdtempSync(join(tmpdir(), 'pawl-package-'));
   const sdkScope = '@modelcontextprotocol';
   const run = (command: string, args: readonly string[]) =>
@@ -28,32 +28,32 @@ describe('the packed package, in a project of its own', () => {
     const [tarball] = readdirSync(project).filter((name) => name.endsWith('.tgz'));
     run('tar', ['xzf', tarball ?? '', '--strip-components=1', '-C', join(modules, 'pawl')]);
     for (const name of readdirSync('node_modules')) {
-      // fast-check is an optional peer: the types must do without it.
+      // fast-check is an optional peer, so the types must work without it.
       if (!name.startsWith('.') && name !== sdkScope && name !== 'fast-check')
         symlinkSync(resolve('node_modules', name), join(modules, name));
     }
-    // As a user has it: with the SDK, and without the file system server, which is for developing.
+    // Users have the SDK but not the file system server, which is a development dependency.
     mkdirSync(join(modules, sdkScope));
     symlinkSync(resolve('node_modules', sdkScope, 'sdk'), join(modules, sdkScope, 'sdk'));
     writeFileSync(join(project, 'package.json'), '{ "type": "module" }');
   }, 60_000);
   afterAll(() => rmSync(project, { recursive: true }));
 
-  it("the README's example runs, and prints what the README says", () => {
+  it("the README's example runs and prints the output that the README shows", () => {
     const [, example = ''] = /```ts\n(.*?)```/s.exec(readFileSync('README.md', 'utf8')) ?? [];
     const said = example.trim().split('\n').at(-1)?.replace('// ', '');
     writeFileSync(join(project, 'example.ts'), example);
     expect(run(process.execPath, ['example.ts']).trim()).toBe(said);
   });
 
-  it('its demo reads with tools of its own where the file system server is not installed', () => {
+  it('its demo uses its own tools if the file system server is not installed', () => {
     const said = run(process.execPath, [join('node_modules', 'pawl', 'dist', 'src', 'cli', 'main.js'), 'demo', '.']);
     expect(said).toContain('list_directory');
     expect(said).not.toContain('files__');
     expect(said).toContain('● succeeded');
   });
 
-  it('its types hold up in a strict project', () => {
+  it('its types compile in a strict project', () => {
     const [, example = ''] = /```ts\n(.*?)```/s.exec(readFileSync('README.md', 'utf8')) ?? [];
     writeFileSync(
       join(project, 'example.ts'),
@@ -75,15 +75,16 @@ describe('the packed package, in a project of its own', () => {
     expect(stdout).toBe('');
   });
 
-  it('exports these names, and no more', () => {
+  it('exports exactly these names', () => {
     const names = (entry: string) =>
       run(process.execPath, [
         '-e',
         `import('${entry}').then((all) => console.log(Object.keys(all).sort().join(' ')))`,
       ]).trim();
     expect(names('pawl')).toBe(
-      'PawlError ToolError allow createWorkItem defineAgent deny mcpPool openApiTools readBeforeWrite requires restTool runSession runWorkflow serveMcp slice slugs startSession workItemTool',
+      'PawlError ToolError allow defineAgent deny mcpPool openApiTools readBeforeWrite requires restTool runSession serveMcp slice slugs startSession',
     );
+    expect(names('pawl/workflow')).toBe('createWorkItem runWorkflow workItemTool');
     expect(names('pawl/inspect')).toBe('statelyInspector');
     expect(names('pawl/testing')).toBe(
       'arbitraryFault arbitraryReply assertInvariants brokenPromises manualClock pawlMatchers rehearsalModel sessionPaths startModelServer',

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { pictures } from '../../scripts/draw/pictures.ts';
 
-it('the pictures of the machines are up to date (npm run draw), and every arrow in them was walked', async () => {
+it('the machine diagrams are up to date (npm run draw), and tests cover every arrow in them', async () => {
   const drawn = await pictures();
   expect(readdirSync('visualizations').toSorted()).toEqual([...drawn.keys()].toSorted());
   const stale = [...drawn].filter(([name, text]) => readFileSync(join('visualizations', name), 'utf8') !== text);

@@ -25,12 +25,12 @@ function cited(folders: readonly string[]): Set<string> {
 }
 
 describe('the specification', () => {
-  it('has every rule once', () => {
+  it('defines every rule once', () => {
     expect(rules.size).toBe([...specification.matchAll(/^- \*\*[A-Z]-\d\*\*/gm)].length);
     expect(rules.size).toBeGreaterThan(45);
   });
 
-  it('every rule that is not planned is cited where it lives, and by a test', () => {
+  it('every rule that is not planned is cited in the code and in a test', () => {
     const built = [...rules].flatMap(([id, planned]) => (planned ? [] : [id]));
     const code = cited(['machines', 'src']);
     const tests = cited(['test']);
@@ -57,6 +57,6 @@ describe('the specification', () => {
   });
 });
 
-it.each(breakages)('what `npm run verify` breaks is there to be broken: $name', ({ file, from }) => {
+it.each(breakages)('the code that `npm run verify` breaks exists: $name', ({ file, from }) => {
   expect(readFileSync(file, 'utf8').split(from)).toHaveLength(2);
 });

@@ -23,7 +23,7 @@ import {
 } from '../../machines/index.ts';
 import { expectGolden } from '../support/golden.ts';
 
-describe('S-4: the counters, fact by fact', () => {
+describe('S-4: the counters after each fact', () => {
   const where = { turn: 1, attempt: 1, target: 'one' };
   const call = { turn: 1, attempt: 1, index: 0, callId: 'a', name: 't' };
   const result = { success: true, value: null, message: '' };
@@ -64,7 +64,7 @@ describe('S-4: the counters, fact by fact', () => {
     { type: 'attempt.succeeded', ...where },
   ];
 
-  it('as the golden file says', () => {
+  it('match the golden file', () => {
     const counters = emptyCounters();
     const after = facts.map((fact, index) => {
       count(counters, fact);
@@ -75,7 +75,7 @@ describe('S-4: the counters, fact by fact', () => {
 });
 
 describe('D-1: a leaf', () => {
-  /** A leaf under a parent, and what is heard of both. */
+  /** Starts a leaf under a parent and records what both emit. */
   function started() {
     const heard: unknown[] = [];
     const leaf = effectLeaf('wait');
@@ -86,7 +86,7 @@ describe('D-1: a leaf', () => {
           invoke: {
             id: 'leaf',
             src: 'leaf',
-            input: { key: 'k', request: { dueAt: 7 } },
+            input: { key: 'k', request: { dueAt: 7, kind: 'backoff' } },
             onDone: 'done',
             onError: 'broken',
           },
@@ -111,7 +111,7 @@ describe('D-1: a leaf', () => {
     return { actor, child, heard, state: () => [actor.getSnapshot().value, child?.getSnapshot()] };
   }
 
-  it('asks once, and ends as it is told or is stopped', () => {
+  it('requests its effect once, and ends on delivery, on failure or when its state is left', () => {
     const delivered = started();
     delivered.child?.send({ type: 'effect.delivered', delivered: { at: 5, chance: 0.5, outcome: {} } });
     const broke = started();
@@ -127,7 +127,7 @@ describe('D-1: a leaf', () => {
     });
   });
 
-  it('asks for the effect that it is named after', () => {
+  it('requests the effect it is named after', () => {
     const all = Object.entries<LeafLogic<EffectKind>>({ ...leaves, ...workflowLeaves } as never);
     const asked = all.map(([name, leaf]) => {
       let kind: string | null = null;
@@ -143,7 +143,7 @@ describe('D-1: a leaf', () => {
 });
 
 describe('small rules', () => {
-  it('keys, facts and messages', () => {
+  it('keys, call facts and messages have the expected shape', () => {
     expect(attemptKey(2, 3)).toBe('turn-2/attempt-3');
     expect(callFacts('a', 't', 'real')).toEqual({
       callId: 'a',
@@ -170,11 +170,11 @@ describe('small rules', () => {
     } as unknown as Reply;
     expect(replyCalls(reply)).toEqual([asked]);
     expect(assistantMessage({ ...reply, content: [] })).toBeNull();
-    // A name that every object has, as long as a name may be.
+    // Every object has a property of this name, so it gets a suffix.
     expect(historyName('constructor')).toBe('constructor_');
   });
 
-  it('B-2: the bound, and what a budget leaves', () => {
+  it('B-2: the bound is maxTurns x maxRetries, and a budget limits the requests left', () => {
     expect(requestBound({ maxTurns: 4, maxRetries: 3 })).toBe(12);
     const none = { requests: null, tokens: null, costUsd: null, deadlineAt: null };
     const spent = { requests: 1, tokens: 10, costUsd: 2 };
@@ -196,7 +196,7 @@ describe('small rules', () => {
     expect([left({ deadlineAt: 6 }), left({ deadlineAt: 5 }), left({ deadlineAt: 4 })]).toEqual(['many', 'one', 'one']);
   });
 
-  it('T-6: the context guard at its limits', () => {
+  it('T-6: the context guard is exact at its limits', () => {
     const guard = (windowTokens: number | null, totalTokens: number, omittableTokens: number) =>
       guardContext({ windowTokens, reserveTokens: 100 }, { totalTokens, omittableTokens });
     expect(guard(null, 10_000, 0)).toEqual({ kind: 'fits' });
@@ -205,7 +205,7 @@ describe('small rules', () => {
     expect(guard(1_000, 1_000, 99)).toEqual({ kind: 'final_turn_now' });
   });
 
-  it('C-6: a message of the user between others stays where it was', () => {
+  it('C-6: a user message between others keeps its place', () => {
     const messages = [
       userMessage('One'),
       { role: 'assistant' as const, content: [{ type: 'text' as const, text: 'Two' }] },

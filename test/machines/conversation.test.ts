@@ -37,7 +37,7 @@ const image = {
 } as const;
 const reasoning = { type: 'reasoning', text: 'hm', providerOptions: { p: { signature: 's' } } } as const;
 
-describe('C-6: messages handed in are put right', () => {
+describe('C-6: repairs of the messages passed in', () => {
   const cases: Record<string, Message[]> = {
     'nothing is wrong': [user('Hi'), assistant(text('So'), asked('a')), tool(answered('a')), assistant(text('Done'))],
     'a blank part, a blank message, an empty one': [
@@ -95,7 +95,7 @@ describe('C-6: messages handed in are put right', () => {
     ],
   };
 
-  it('as the golden file says', async () => {
+  it('match the golden file', async () => {
     await expectGolden(
       'repairs.txt',
       Object.fromEntries(Object.entries(cases).map(([name, messages]) => [name, repairConversation(messages)])),
@@ -103,7 +103,7 @@ describe('C-6: messages handed in are put right', () => {
   });
 });
 
-describe('C-2 C-6 P-4: what a reply leaves in the conversation', () => {
+describe('C-2 C-6 P-4: the messages built from replies', () => {
   const reply = (content: ReplyPart[], over: Partial<Reply> = {}): Reply => ({
     provider: 'p',
     content,
@@ -173,7 +173,7 @@ describe('C-2 C-6 P-4: what a reply leaves in the conversation', () => {
     'complete, though a part has no end': reply([said('Hi', false)]),
   };
 
-  it('as the golden file says', async () => {
+  it('match the golden file', async () => {
     const left = Object.entries(replies).map(([name, one]) => [
       name,
       {
@@ -187,7 +187,7 @@ describe('C-2 C-6 P-4: what a reply leaves in the conversation', () => {
     expect(companions).toEqual(['reasoning', 'reasoning-file', 'custom']);
   });
 
-  it('C-2: ids are unique, in the reply and in the conversation', () => {
+  it('C-2: call ids are unique in the reply and in the conversation', () => {
     const taken = new Set(['old', 'call_1_2_1', 'call_1_2_1_']);
     expect(uniqueCallIds(['a', 'old', 'a', '', 'b c', 'ok-1_2'], taken, 1, 2)).toEqual([
       'a',
@@ -200,7 +200,7 @@ describe('C-2 C-6 P-4: what a reply leaves in the conversation', () => {
     expect(uniqueCallIds(['x'.repeat(40), 'x'.repeat(41)], new Set(), 1, 1)).toEqual(['x'.repeat(40), 'call_1_1_1']);
   });
 
-  it('C-2: names are 1 to 64 characters, and none that every object has', () => {
+  it('C-2: tool names have 1 to 64 characters and never match a property that every object has', () => {
     expect(['', 'a b/c', 'toString', 'x'.repeat(70), '__proto__'].map(historyName)).toEqual([
       'unnamed_tool',
       'a_b_c',
@@ -210,7 +210,7 @@ describe('C-2 C-6 P-4: what a reply leaves in the conversation', () => {
     ]);
   });
 
-  it('C-6: adjacent messages of the assistant and of tools become one, and nothing that came in is changed', () => {
+  it('C-6: adjacent assistant messages and adjacent tool messages are merged, without changing the originals', () => {
     const one = assistant(text('One'));
     const messages: Message[] = [one];
     appendMerged(messages, assistant(text('Two')));
@@ -233,8 +233,8 @@ describe('C-2 C-6 P-4: what a reply leaves in the conversation', () => {
   });
 });
 
-describe('S-4 B-7: counters of sub-agents', () => {
-  /** Counters in which every number is another one. */
+describe('S-4 B-7: sub-agent counters', () => {
+  /** Returns counters whose numbers are all different. */
   function numbered(start: number): Counters {
     let next = start;
     const fill = (value: unknown): unknown => {
@@ -248,7 +248,7 @@ describe('S-4 B-7: counters of sub-agents', () => {
     return filled;
   }
 
-  it('are added up by name, with all that stands below them', async () => {
+  it('are summed by name, including all nested sub-agents', async () => {
     const counters = emptyCounters();
     const first = numbered(1);
     const second = numbered(100);
@@ -268,7 +268,7 @@ describe('S-4 B-7: counters of sub-agents', () => {
     expect([first, second]).toEqual(before);
   });
 
-  it('tokens of every kind are counted', () => {
+  it('include tokens of every kind', () => {
     const counters = emptyCounters();
     const usage = { input: 1, output: 2, reasoning: 3, cacheRead: 4, cacheWrite: 5 };
     for (const costUsd of [0.5, 0.25]) {

@@ -1,13 +1,7 @@
 import { describe, it } from 'vitest';
-import {
-  endFact as attemptEnd,
-  outputOf as attemptOutput,
-  brokenReading,
-  readOutcome,
-  reportFacts,
-  unanswered,
-} from '../../machines/attempt/attempt.rules.ts';
+import { endFact as attemptEnd, outputOf as attemptOutput, unanswered } from '../../machines/attempt/attempt.rules.ts';
 import type { AttemptContext, AttemptInput, AttemptOutput } from '../../machines/attempt/attempt.types.ts';
+import { brokenReading, readDelivery, readOutcome } from '../../machines/attempt/reading.rules.ts';
 import { faultKinds } from '../../machines/contract/faults.ts';
 import {
   afterFault,
@@ -30,7 +24,7 @@ import {
 import * as session from '../../machines/session/session.rules.ts';
 import type { AnswerSummary } from '../../machines/tool-call/tool-call.types.ts';
 import * as turn from '../../machines/turn/turn.rules.ts';
-import { reply } from '../paths/levels.ts';
+import { reply } from '../graph/levels.ts';
 import { expectGolden } from '../support/golden.ts';
 
 const noBudget: Budget = { requests: null, tokens: null, costUsd: null, deadlineAt: null };
@@ -43,7 +37,7 @@ const fault = (kind: FaultKind, over: Partial<Fault> = {}): Fault => ({
 });
 const usage = { input: 10, output: 5, reasoning: 1, cacheRead: 2, cacheWrite: 3 };
 
-describe('B-1 B-5 P-2 P-3 T-3: what a turn decides', () => {
+describe('B-1 B-5 P-2 P-3 T-3: the decisions of a turn', () => {
   const input: TurnInput = {
     turn: 2,
     isLastTurn: false,
@@ -61,7 +55,7 @@ describe('B-1 B-5 P-2 P-3 T-3: what a turn decides', () => {
   };
   const context = (over: Partial<TurnContext> = {}): TurnContext => ({ ...turn.freshTurn(input), attempt: 1, ...over });
   const failed = (over: Partial<AttemptOutput> = {}): AttemptOutput => ({
-    ...turn.brokenAttempt(),
+    ...turn.brokenOutput(),
     slugs: ['text_only'],
     at: 2_000,
     ...over,
@@ -70,7 +64,7 @@ describe('B-1 B-5 P-2 P-3 T-3: what a turn decides', () => {
   const limited = (name: string, limitedUntil: number) =>
     ({ ...freshTargets([name])[0], limitedUntil }) as TurnContext['targets'][number];
 
-  it('at its beginning', () =>
+  it('at its start match the golden file', () =>
     expectGolden('turn-beginnings.txt', {
       plain: turn.freshTurn(input),
       'the last turn': turn.freshTurn({ ...input, isLastTurn: true }).reportOnly,
@@ -78,7 +72,7 @@ describe('B-1 B-5 P-2 P-3 T-3: what a turn decides', () => {
       'two requests left': turn.freshTurn({ ...input, budget: { ...noBudget, requests: 2 } }).reportOnly,
     }));
 
-  it('for an attempt', () =>
+  it('before an attempt match the golden file', () =>
     expectGolden('attempt-inputs.txt', {
       first: turn.attemptInput(context()),
       'second, after a failure': turn.attemptInput(context({ attempt: 2, last: failed(), current: 1 })),
@@ -89,7 +83,7 @@ describe('B-1 B-5 P-2 P-3 T-3: what a turn decides', () => {
       'its fact': turn.attemptFact(context({ attempt: 2, last: failed() })),
     }));
 
-  it('after an attempt', () => {
+  it('after an attempt match the golden file', () => {
     const left = (budget: Partial<Budget>, over: Partial<AttemptOutput> = {}, at: Partial<TurnContext> = {}) =>
       turn.afterAttempt(
         context({ budget: { ...noBudget, ...budget }, ...at }),
@@ -107,14 +101,14 @@ describe('B-1 B-5 P-2 P-3 T-3: what a turn decides', () => {
       'a sub-agent spent it': left({ tokens: 100 }, { subAgentsSpent: { requests: 3, tokens: 90, costUsd: 1 } }),
       'after a fault': left({}, { fault: fault('server'), chance: 0.5 }),
       'report only stays': left({}, {}, { reportOnly: true }),
-      broken: turn.brokenAttempt(),
+      broken: turn.brokenAttempt(context(), { error: new Error('oops') }),
     });
   });
 
-  it('after a wait, and after a stop', () => {
+  it('after a wait or a stop match the golden file', () => {
     const due = { budget: { ...noBudget, deadlineAt: 3_000 }, waiting: { target: 1, dueAt: 2_500 } };
     const stop = (slug: 'stopped' | 'budget_exhausted', at: number | null) =>
-      ({ type: 'session.stop', slug, at }) as const;
+      ({ type: 'turn.stop', slug, at }) as const;
     return expectGolden('after-waits-and-stops.txt', {
       'waited, with time left': turn.afterWait(context(due), 2_500),
       'waited until the deadline': turn.afterWait(context(due), 3_000),
@@ -130,7 +124,7 @@ describe('B-1 B-5 P-2 P-3 T-3: what a turn decides', () => {
     });
   });
 
-  it('P-2: which target is next', () =>
+  it('P-2: on the next target match the golden file', () =>
     expectGolden('next-targets.txt', {
       'the one that it began with': turn.nextTarget(context({ current: 1 })),
       'the one after the failed one': turn.nextTarget(context({ last: failed() })),
@@ -140,7 +134,7 @@ describe('B-1 B-5 P-2 P-3 T-3: what a turn decides', () => {
       'remain, after too long': turn.targetsRemain(context({ targets: [limited('one', 62_000)] })),
     }));
 
-  it('when it cannot go on', () =>
+  it('at its end match the golden file', () =>
     expectGolden('turn-ends.txt', {
       'it can': turn.exhaustionOf(context()),
       'no attempt': turn.exhaustionOf(context({ attempt: 3 })),
@@ -163,11 +157,11 @@ describe('B-1 B-5 P-2 P-3 T-3: what a turn decides', () => {
         }),
       ),
       'all limited for a while': turn.exhaustionOf(context({ targets: [limited('one', 61_000)] })),
-      'excluded: not': turn.exclusionFact(context({ last: failed({ fault: fault('auth') }) })),
-      'excluded: not by this attempt': turn.exclusionFact(context({ targets: [out('one')], last: failed() })),
-      'excluded: before the first': turn.exclusionFact(context({ targets: [out('one')], last: null })),
-      excluded: turn.exclusionFact(context({ targets: [out('one')], last: failed({ fault: fault('auth') }) })),
-      'excluded: no such target': turn.exclusionFact(context({ current: 9, last: failed({ fault: fault('auth') }) })),
+      'excluded: not': turn.exclusionFacts(context({ last: failed({ fault: fault('auth') }) })),
+      'excluded: not by this attempt': turn.exclusionFacts(context({ targets: [out('one')], last: failed() })),
+      'excluded: before the first': turn.exclusionFacts(context({ targets: [out('one')], last: null })),
+      excluded: turn.exclusionFacts(context({ targets: [out('one')], last: failed({ fault: fault('auth') }) })),
+      'excluded: no such target': turn.exclusionFacts(context({ current: 9, last: failed({ fault: fault('auth') }) })),
       'output: nothing happened': turn.outputOf(context({ attempt: 0 }), 'aborted'),
       'output: succeeded': turn.outputOf(
         context({ last: failed({ slugs: [], contextTokens: 4, omittedTokens: 5, answerTokens: 6 }) }),
@@ -180,7 +174,7 @@ describe('B-1 B-5 P-2 P-3 T-3: what a turn decides', () => {
       'output: exhausted for no reason': turn.outputOf(context(), 'exhausted'),
     }));
 
-  it('B-4: what it asks of the session', () => {
+  it('B-4: on collapse requests match the golden file', () => {
     const spent = { budget: { ...noBudget, tokens: 1 }, spent: { requests: 1, tokens: 1, costUsd: 0 } };
     const rejected = failed({ reportSlugs: ['final_report_missing', 'final_report_missing'] });
     return expectGolden('collapse-requests.txt', {
@@ -193,7 +187,7 @@ describe('B-1 B-5 P-2 P-3 T-3: what a turn decides', () => {
     });
   });
 
-  it('P-2 P-3: the targets', () => {
+  it('P-2 P-3: on the state and choice of targets match the golden file', () => {
     const three = freshTargets(['one', 'two', 'three']);
     return expectGolden('targets.txt', {
       ...Object.fromEntries(
@@ -223,7 +217,7 @@ describe('B-1 B-5 P-2 P-3 T-3: what a turn decides', () => {
   });
 });
 
-describe('B-3 B-4 T-6 F-1 S-3: what a session decides', () => {
+describe('B-3 B-4 T-6 F-1 S-3: the decisions of a session', () => {
   const context = (over: Partial<SessionContext> = {}): SessionContext => ({
     ...session.freshSession({
       bound: { maxTurns: 5, maxRetries: 2 },
@@ -255,7 +249,7 @@ describe('B-3 B-4 T-6 F-1 S-3: what a session decides', () => {
   const spent = (over: Partial<Budget>) =>
     context({ budget: { ...noBudget, ...over }, spent: { requests: 3, tokens: 30, costUsd: 1 } });
 
-  it('from turn to turn', () =>
+  it('between turns match the golden file', () =>
     expectGolden('session-turns.txt', {
       'the input of a turn': session.turnInput(context({ lastTurnSlugs: ['stopped'], omitTokens: 3 })),
       'after a stop': session.turnInput(context({ stopRequested: true })).stopSlug,
@@ -270,7 +264,7 @@ describe('B-3 B-4 T-6 F-1 S-3: what a session decides', () => {
       'after preparing': session.afterPreparing({
         at: 5,
         chance: 0,
-        outcome: { ok: true, contextTokens: 7, answerTokens: 8 },
+        outcome: { ok: true, instructions: 'Be brief.', contextTokens: 7, answerTokens: 8 },
       }),
       'after preparing in vain': session.afterPreparing({
         at: 5,
@@ -279,7 +273,7 @@ describe('B-3 B-4 T-6 F-1 S-3: what a session decides', () => {
       }),
     }));
 
-  it('B-4 T-6: when it is to end soon', () =>
+  it('B-4 T-6: on collapse, context and budget match the golden file', () =>
     expectGolden('session-measures.txt', {
       'a collapse': session.collapse(context({ lastTurnSlugs: ['stopped'] }), {
         reason: 'budget',
@@ -307,7 +301,7 @@ describe('B-3 B-4 T-6 F-1 S-3: what a session decides', () => {
       'budget: none': session.budgetMeasures(spent({ requests: 3 })),
     }));
 
-  it('S-3: how it ends', () =>
+  it('S-3: at its end match the golden file', () =>
     expectGolden('session-ends.txt', {
       attempts: session.failureOf(context({ lastTurnSlugs: ['stopped'] }), output()),
       'attempts, on the last turn': session.failureOf(context({ turn: 5 }), output()),
@@ -316,7 +310,12 @@ describe('B-3 B-4 T-6 F-1 S-3: what a session decides', () => {
       limited: session.failureOf(context(), output({ exhaustion: { why: 'limited', retryAt: 7 } })),
       'without a reason': session.failureOf(context(), output({ exhaustion: null })),
       unprepared: session.unprepared({ ok: false, slug: 'tools_unavailable', message: 'no' }),
-      'prepared, and ended all the same': session.unprepared({ ok: true, contextTokens: 0, answerTokens: 0 }),
+      'prepared, and ended all the same': session.unprepared({
+        ok: true,
+        instructions: null,
+        contextTokens: 0,
+        answerTokens: 0,
+      }),
       aborted: session.aborted(context({ abortReason: 'enough' })),
       'out of turns': session.outOfTurns(context({ turn: 5, lastTurnSlugs: ['context_guard'] })),
       'out of requests': session.outOfTurns(context()),
@@ -327,7 +326,7 @@ describe('B-3 B-4 T-6 F-1 S-3: what a session decides', () => {
     }));
 });
 
-describe('C-5 F-2 F-4 T-4: what an attempt reads and says', () => {
+describe('C-5 F-2 F-4 T-4: the decisions of an attempt', () => {
   const input: AttemptInput = {
     turn: 2,
     attempt: 1,
@@ -354,7 +353,8 @@ describe('C-5 F-2 F-4 T-4: what an attempt reads and says', () => {
   const read = (over: Partial<ModelOutcome>, at: Partial<AttemptInput> = {}) => {
     const delivered = { at: 5, chance: 0.5, outcome: outcome(over) };
     const reading = readOutcome(delivered, { ...input, ...at });
-    return { reading, facts: reportFacts({ ...input, ...at }, reading, delivered) };
+    const { facts } = readDelivery({ ...input, ...at, reading: null, answers: [] }, { delivered });
+    return { reading, facts: facts.slice(1) };
   };
   const said = { type: 'text', text: 'Hi', ended: true } as const;
   const thought = { type: 'reasoning', text: 'hm', ended: true } as const;
@@ -366,7 +366,7 @@ describe('C-5 F-2 F-4 T-4: what an attempt reads and says', () => {
     ...over,
   });
 
-  it('in its reply', () =>
+  it('on a reply match the golden file', () =>
     expectGolden('readings.txt', {
       nothing: read({ reply: reply([]) }),
       fault: read({ fault: fault('server') }),
@@ -431,7 +431,7 @@ describe('C-5 F-2 F-4 T-4: what an attempt reads and says', () => {
       defect: brokenReading('it broke'),
     }));
 
-  it('at its end', () => {
+  it('at its end match the golden file', () => {
     const answer = (over: Partial<AnswerSummary> = {}): AnswerSummary => ({
       executed: true,
       slug: null,

@@ -23,7 +23,7 @@ import {
 } from '../../machines/index.ts';
 
 describe('the rules', () => {
-  it('B-4: a collapse never grows maxTurns, and never below the turn under way', () => {
+  it('B-4: a collapse sets maxTurns to min(maxTurns, turn + 1), and repeating it changes nothing', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 0, max: 50 }), (maxTurns, turn) => {
         const to = collapsed(maxTurns, turn);
@@ -34,7 +34,7 @@ describe('the rules', () => {
     );
   });
 
-  it('P-3: backoff has full jitter, grows, and stays within 0 to 60 s', () => {
+  it('P-3: backoff has full jitter, grows with each fault and stays between 0 and 60 s', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 100 }),
@@ -59,33 +59,33 @@ describe('the rules', () => {
   });
 
   it.each([
-    ['the first from where one starts', [target({}), target({}), target({})], 1, { kind: 'free', target: 1 }],
+    ['takes the starting target if it is free', [target({}), target({}), target({})], 1, { kind: 'free', target: 1 }],
     [
-      'wrapping round',
+      'wraps around past the end',
       [target({}), target({ status: 'out' }), target({ limitedUntil: 50 })],
       1,
       { kind: 'free', target: 0 },
     ],
     [
-      'a wait for the earliest when all are limited',
+      'waits for the earliest if all are limited',
       [target({ limitedUntil: 50 }), target({ limitedUntil: 30 })],
       0,
       { kind: 'wait', target: 1, dueAt: 30 },
     ],
     [
-      'the first in order on a tie',
+      'waits for the first in order on a tie',
       [target({ limitedUntil: 30 }), target({ limitedUntil: 30 })],
       1,
       { kind: 'wait', target: 1, dueAt: 30 },
     ],
     [
-      'beyond, when even the earliest is too far',
+      'finds none in time if even the earliest is too far off',
       [target({ limitedUntil: 70_000 })],
       0,
       { kind: 'beyond', dueAt: 70_000 },
     ],
-    ['none, when all are out', [target({ status: 'out' })], 0, { kind: 'none' }],
-  ])('P-2 P-3: target choice: %s', (_what, targets, from, expected) => {
+    ['finds none if all are out', [target({ status: 'out' })], 0, { kind: 'none' }],
+  ])('P-2 P-3: chooseTarget %s', (_what, targets, from, expected) => {
     expect(chooseTarget(targets, from, 10)).toEqual(expected);
   });
 
@@ -98,7 +98,7 @@ describe('the rules', () => {
     ['network', { limitedUntil: 1_250, faults: 1 }],
     ['timeout', { limitedUntil: 1_250, faults: 1 }],
     ['content_filter', {}],
-  ])('P-2 P-3: after a fault of kind %s', (kind, expected) => {
+  ])('P-2 P-3: a %s fault changes the target state as expected', (kind, expected) => {
     const fault: Fault = { kind, message: '', status: null, retryAfterMs: null };
     const [state] = afterFault(freshTargets(['t']), 0, fault, 1_000, 0.5);
     expect(state).toEqual(target(expected));
@@ -117,11 +117,11 @@ describe('the rules', () => {
     ['{"a":1}{"b":2}', 'malformed'],
     ['{"a":{"__proto__":1}}', 'malformed'],
     ['{"\\u005f_proto__":1}', 'malformed'],
-  ])('C-5: the input %j is %s', (text, state) => {
+  ])('C-5: input %j is classified as %s', (text, state) => {
     expect(parseToolInput(text).state).toBe(state);
   });
 
-  it('C-2 C-6: any name becomes one that providers accept', () => {
+  it('C-2 C-6: every tool name becomes one that providers accept', () => {
     fc.assert(
       fc.property(fc.string(), (name) => {
         expect(historyName(name)).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
@@ -136,7 +136,7 @@ describe('the rules', () => {
     [{ tokens: 10 }, { tokens: 10 }, 'one'],
     [{ costUsd: 1 }, { costUsd: 0.99 }, 'many'],
     [{ deadlineAt: 100 }, {}, 'one'],
-  ] as const)('B-4: of the budget %j, with %j spent, there is left: %s', (budget, spent, left) => {
+  ] as const)('B-4: with budget %j and %j spent, requests left: %s', (budget, spent, left) => {
     const whole = { requests: null, tokens: null, costUsd: null, deadlineAt: null, ...budget };
     expect(requestsLeft(whole, { requests: 0, tokens: 0, costUsd: 0, ...spent }, 100)).toBe(left);
   });
@@ -150,13 +150,13 @@ describe('the rules', () => {
     [20, 19, 0, 12, 0],
     [20, 30, 0, 12, 0],
   ])(
-    'B-7: of a limit of %s, with %i used and %i granted, a bound of %i is granted %i',
+    'B-7: with a limit of %s, %i used and %i granted, a bound of %i gets a grant of %i',
     (limit, used, granted, bound, grant) => {
       expect(requestGrant(limit, used, granted, bound)).toBe(grant);
     },
   );
 
-  it('T-6: the context guard frees what it says, and no more than there is', () => {
+  it('T-6: the context guard omits enough to fit, and never more than can be omitted', () => {
     fc.assert(
       fc.property(
         fc.nat(10_000),
@@ -177,7 +177,7 @@ describe('the rules', () => {
     );
   });
 
-  it('N-1 N-2: there is a notice exactly after a failure or on the last turn', () => {
+  it('N-1 N-2: a notice is composed only after a failure or on the last turn', () => {
     const occasion = { lastTurnSlugs: [], finish: 'report', turn: 1, attempt: 2, maxAttempts: 3 } as const;
     expect(composeNotice({ ...occasion, failed: [], reportOnly: false })).toBeNull();
     for (const slug of slugs) {
@@ -190,7 +190,7 @@ describe('the rules', () => {
     );
   });
 
-  it('S-4: the counters start at zero and count what is stated', () => {
+  it('S-4: counters start at zero and count each fact', () => {
     const counters = emptyCounters();
     count(counters, { type: 'attempt.started', turn: 1, attempt: 1, target: 't', notice: 'n' });
     const { tree } = emptyCounters();
@@ -199,7 +199,7 @@ describe('the rules', () => {
   });
 });
 
-describe('the repair of a conversation', () => {
+describe('conversation repair', () => {
   const id = fc.constantFrom('a', 'b', 'c', '');
   const part = fc.oneof(
     fc.record({ type: fc.constant('text' as const), text: fc.constantFrom('', ' ', 'hello') }),
@@ -227,7 +227,7 @@ describe('the repair of a conversation', () => {
     fc.record({ role: fc.constant('tool' as const), content: fc.array(result, { maxLength: 4 }) }),
   );
 
-  it('C-6: any messages become well formed, and a second repair changes nothing', async () => {
+  it('C-6: arbitrary messages become well formed, and a second repair changes nothing', async () => {
     const { expectWellFormed } = await import('../support/session.ts');
     fc.assert(
       fc.property(fc.array(message, { maxLength: 8 }), (messages) => {

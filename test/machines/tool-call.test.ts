@@ -34,8 +34,8 @@ const events = {
   'approval: error': { type: 'xstate.error.actor.approval', error: 'broke' },
   'tool: done': { type: 'xstate.done.actor.tool', output: delivered(output) },
   'tool: error': { type: 'xstate.error.actor.tool', error: 'broke' },
-  stop: { type: 'session.stop', slug: 'stopped', at: null },
-  deadline: { type: 'session.stop', slug: 'budget_exhausted', at: 5 },
+  stop: { type: 'turn.stop', slug: 'stopped', at: null },
+  deadline: { type: 'turn.stop', slug: 'budget_exhausted', at: 5 },
   abort: { type: 'session.abort' },
 };
 
@@ -43,7 +43,7 @@ const answersIn = (actions: readonly { type: string; params: unknown }[]) =>
   actions.filter((action) => action.type === 'xstate.emit' && JSON.stringify(action.params).includes('"tool.answered"'))
     .length;
 
-/** Every path through the machine, with the answers given on it. */
+/** Returns every path through the machine, with its number of answers. */
 function paths(disposition: Disposition): { steps: string[]; answers: number; end: Snapshot }[] {
   const [first, actions] = initialTransition(toolCallMachine, input(disposition));
   const walk = (
@@ -75,7 +75,7 @@ const dispositions: Disposition[] = [
 
 describe('the tool-call machine', () => {
   it.each(dispositions)(
-    'C-1: disposed of as $kind, every path ends in answered with exactly one answer',
+    'C-1: with disposition $kind, every path ends in answered with exactly one answer',
     (disposition) => {
       for (const { steps, answers, end } of paths(disposition)) {
         expect([steps, end.value, answers]).toEqual([steps, 'answered', 1]);
@@ -84,7 +84,7 @@ describe('the tool-call machine', () => {
     },
   );
 
-  it('C-1: the paths of a call that needs approval are these', () => {
+  it('C-1: a call that needs approval has exactly these paths', () => {
     const seen = paths({ kind: 'approve' }).map(({ steps, end }) => `${steps.join(' ')} ${end.output?.slug}`);
     expect(seen).toEqual([
       'awaitingApproval --approval: approved--> running --tool: done--> null',

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { brokenReading, judge } from '../../machines/attempt/attempt.rules.ts';
+import { judge } from '../../machines/attempt/attempt.rules.ts';
 import type { Reading, Verdict } from '../../machines/attempt/attempt.types.ts';
+import { brokenReading } from '../../machines/attempt/reading.rules.ts';
 import { faultKinds } from '../../machines/contract/faults.ts';
-import { type Fault, faultSlug, nothingSpent, noticeTable, type Slug, slugs } from '../../machines/index.ts';
+import { type Fault, faultSlug, nothingSpent, type Slug, slugs, slugTable } from '../../machines/index.ts';
 import type { AnswerSummary } from '../../machines/tool-call/tool-call.types.ts';
 
 const reading = (over: Partial<Reading>): Reading => ({
@@ -34,7 +35,7 @@ describe('the verdict of an attempt', () => {
   it.each<[string, Partial<Reading>, AnswerSummary[], Verdict]>([
     ['a report was accepted', { accepted }, [answer(false, null)], { outcome: 'finished', slugs: [] }],
     [
-      'a report was accepted, and another call aborted',
+      'a report was accepted and another call was aborted',
       { accepted, calls: [call] },
       [answer(false, 'aborted')],
       { outcome: 'finished', slugs: [] },
@@ -47,7 +48,7 @@ describe('the verdict of an attempt', () => {
     ],
     ['a tool was executed', { calls: [call] }, [answer(true, null)], { outcome: 'succeeded', slugs: [] }],
     [
-      'the reply did not come whole, and nobody said why',
+      'the reply is incomplete, without a fault',
       { complete: false, calls: [call] },
       [answer(false, 'stream_interrupted')],
       { outcome: 'failed', slugs: ['stream_interrupted'] },
@@ -59,13 +60,13 @@ describe('the verdict of an attempt', () => {
       { outcome: 'succeeded', slugs: [] },
     ],
     [
-      'one of two was executed',
+      'one of two calls was executed',
       { calls: [call, call] },
       [answer(false, 'unknown_tool'), answer(true, null)],
       { outcome: 'succeeded', slugs: [] },
     ],
     [
-      'none was executed',
+      'no call was executed',
       { calls: [call, call] },
       [answer(false, 'unknown_tool'), answer(false, 'tool_limit')],
       failed('unknown_tool', 'tool_limit'),
@@ -76,13 +77,13 @@ describe('the verdict of an attempt', () => {
       [answer(false, 'unknown_tool'), answer(false, 'unknown_tool')],
       failed('unknown_tool'),
     ],
-    ['progress alone', { calls: [call] }, [answer(false, null)], failed('progress_only')],
+    ['progress only', { calls: [call] }, [answer(false, null)], failed('progress_only')],
     ['nothing', { holds: 'nothing' }, [], failed('empty_response')],
     ['reasoning', { holds: 'reasoning' }, [], failed('reasoning_only')],
     ['text', { holds: 'text' }, [], failed('text_only')],
     ['other content', { holds: 'other' }, [], failed('no_tools')],
-    ['text, cut off', { holds: 'text', truncated: true }, [], failed('text_only', 'response_truncated')],
-    ['nothing, cut off', { holds: 'nothing', truncated: true }, [], failed('response_truncated')],
+    ['truncated text', { holds: 'text', truncated: true }, [], failed('text_only', 'response_truncated')],
+    ['nothing, truncated', { holds: 'nothing', truncated: true }, [], failed('response_truncated')],
     ['nothing, filtered', { holds: 'nothing', filtered: true }, [], failed('content_filtered')],
     [
       'a rejected text',
@@ -98,7 +99,7 @@ describe('the verdict of an attempt', () => {
       failed('stream_interrupted', 'provider_error'),
     ],
     [
-      'an executed tool of an incomplete reply',
+      'a tool was executed and the reply is incomplete',
       { complete: false, fault: fault('network'), calls: [call] },
       [answer(true, null)],
       failed('stream_interrupted', 'network_error'),
@@ -110,10 +111,10 @@ describe('the verdict of an attempt', () => {
 });
 
 describe('slugs', () => {
-  it('S-1: one closed union, each once, and each fault has its own', () => {
+  it('S-1: slugs are unique, each fault kind has its own, and no two notices share a sentence', () => {
     expect(new Set(slugs).size).toBe(slugs.length);
     expect(new Set(faultKinds.map(faultSlug)).size).toBe(faultKinds.length);
-    const sentences = Object.values(noticeTable).map((row) => row.happened);
+    const sentences = Object.values(slugTable).map((row) => row.happened);
     expect(new Set(sentences).size).toBe(sentences.length);
   });
 });

@@ -1,4 +1,5 @@
-import { describe, it } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
 import type { NoticeOccasion } from '../../machines/contract/notice.ts';
 import {
   batchOutput,
@@ -7,13 +8,14 @@ import {
   composeNotice,
   historyInput,
   nothingSpent,
-  noticeTable,
   parseToolInput,
-  type Slug,
+  slugs,
+  slugTable,
   type ToolOutput,
 } from '../../machines/index.ts';
 import { cutShort, denied, disposeAll, executed, settled } from '../../machines/tool-call/tool-call.rules.ts';
 import type { Circumstances } from '../../machines/tool-call/tool-call.types.ts';
+import { slugDocument } from '../../scripts/draw/slugs.ts';
 import { expectGolden } from '../support/golden.ts';
 
 const plain: Circumstances = {
@@ -32,7 +34,7 @@ const valid = { valid: true, content: 'x' } as const;
 const invalid = { valid: false, slug: 'final_report_schema_fail', reasons: 'answer is missing' } as const;
 const report = (verdict: CallFacts['report']) => call({ tool: 'report', name: 'final_report', report: verdict });
 
-describe('C-1 C-5 B-5 T-2 F-2: what happens with each call, and the words of its answer', () => {
+describe('C-1 C-5 B-5 T-2 F-2: tool calls', () => {
   const cases: Record<string, [CallFacts[], Partial<Circumstances>?]> = {
     'a valid call': [[call()]],
     'three of them, with two allowed': [[call(), call(), call()]],
@@ -81,7 +83,7 @@ describe('C-1 C-5 B-5 T-2 F-2: what happens with each call, and the words of its
     ],
   };
 
-  it('dispositions', async () => {
+  it('get the dispositions in the golden file', async () => {
     const disposed = Object.entries(cases).map(([name, [calls, over]]) => [
       name,
       disposeAll(calls, { ...plain, ...over }),
@@ -89,7 +91,7 @@ describe('C-1 C-5 B-5 T-2 F-2: what happens with each call, and the words of its
     await expectGolden('dispositions.txt', Object.fromEntries(disposed));
   });
 
-  it('answers', async () => {
+  it('get the answers in the golden file', async () => {
     const result = { success: true, value: 1, message: '' };
     await expectGolden('answers.txt', {
       refused: settled({ kind: 'refuse', slug: 'unknown_tool', message: 'There is none.' }),
@@ -102,13 +104,17 @@ describe('C-1 C-5 B-5 T-2 F-2: what happens with each call, and the words of its
       aborted: cutShort('aborted', null),
       'not approved in time': cutShort('approval_timeout', 7),
       broken: cutShort('internal_error', 7),
-      denied: denied(null, 7),
-      'denied, with a reason': denied('too dear', 7),
-      executed: executed({ slug: null, result, output: { type: 'json', value: 1 }, tokens: 3, spent: nothingSpent }, 7),
+      denied: denied({ at: 7, chance: 0, outcome: { decision: 'denied', reason: null } }),
+      'denied, with a reason': denied({ at: 7, chance: 0, outcome: { decision: 'denied', reason: 'too dear' } }),
+      executed: executed({
+        at: 7,
+        chance: 0,
+        outcome: { slug: null, result, output: { type: 'json', value: 1 }, tokens: 3, spent: nothingSpent },
+      }),
     });
   });
 
-  it('T-2: the answer of a batch', async () => {
+  it('T-2: in a batch get the answers in the golden file', async () => {
     const answer = (success: boolean, output: ToolOutput) => ({ name: 'search', success, output });
     const image = { type: 'file', mediaType: 'image/png', data: { type: 'data', data: 'AAAA' } } as const;
     await expectGolden('batches.txt', {
@@ -132,7 +138,7 @@ describe('C-1 C-5 B-5 T-2 F-2: what happens with each call, and the words of its
   });
 });
 
-describe('C-2 C-5: the input of a call', () => {
+describe('C-2 C-5: tool call input', () => {
   const deep = (levels: number) => `${'[{"a":'.repeat(levels / 2)}1${'}]'.repeat(levels / 2)}`;
   const inputs: Record<string, string> = {
     nothing: '',
@@ -156,7 +162,7 @@ describe('C-2 C-5: the input of a call', () => {
     'wide, not deep': `{"a":[${'{"b":[]},'.repeat(600)}1]}`,
   };
 
-  it('is read, never guessed', async () => {
+  it('is parsed strictly, never guessed', async () => {
     const short = (value: unknown) => {
       const text = JSON.stringify(value);
       return text.length > 200 ? `${text.slice(0, 40)}… ${text.length} characters` : value;
@@ -181,16 +187,17 @@ describe('N-1 N-2 N-4: the notice', () => {
     ...over,
   });
 
-  it('N-4: the table', async () => {
-    await expectGolden('notice-table.txt', noticeTable);
-    const byText = Object.keys(noticeTable).map((slug) => [
-      slug,
-      composeNotice(occasion({ failed: [slug as Slug], finish: 'text' })),
-    ]);
-    await expectGolden('notices-by-text.txt', Object.fromEntries(byText));
+  it('N-4: comes from the slug table, which docs/slugs.md shows', () => {
+    expect(readFileSync('docs/slugs.md', 'utf8')).toBe(slugDocument());
+    for (const slug of slugs) {
+      const { happened, todo, todoByText = todo } = slugTable[slug];
+      expect(composeNotice(occasion({ failed: [slug] }))).toContain(`${happened} (${slug}).`);
+      expect(composeNotice(occasion({ failed: [slug] }))).toContain(` ${todo}`);
+      expect(composeNotice(occasion({ failed: [slug], finish: 'text' }))).toContain(` ${todoByText}`);
+    }
   });
 
-  it('says what went wrong, why the turn did not progress, and what to do', async () => {
+  it('states what went wrong, why the turn made no progress and what to do', async () => {
     await expectGolden('notices.txt', {
       'nothing is wrong': composeNotice(occasion({})),
       'a second attempt alone is no reason': composeNotice(occasion({ attempt: 2 })),

@@ -5,7 +5,7 @@ import { blockedDraft, draftOf, endsRun, fingerprintOf, reasonOf } from '../../m
 import * as items from '../../machines/workflow/item.rules.ts';
 import * as run from '../../machines/workflow/workflow.rules.ts';
 import type { WorkflowContext } from '../../machines/workflow/workflow.types.ts';
-import { diedIn, item, worked } from '../paths/levels.ts';
+import { diedIn, item, worked } from '../graph/levels.ts';
 import { expectGolden } from '../support/golden.ts';
 
 const limits = { maxConsecutiveFailures: 3, maxItems: null, maxAgentTries: 3 };
@@ -63,8 +63,8 @@ const incidents: Record<string, Incident> = {
   long: { kind: 'critical_error', phase: 'scanning', item: null, message: 'x'.repeat(200) },
 };
 
-describe('W-2: what incidents become', () => {
-  it('as the golden file says', () =>
+describe('W-2: work items drafted from incidents', () => {
+  it('match the golden file', () =>
     expectGolden(
       'incidents.txt',
       Object.fromEntries(
@@ -89,15 +89,15 @@ describe('W-2: what incidents become', () => {
       long: blockedDraft(item(1), `${'a word '.repeat(30)}`, 'now').title,
     }));
 
-  it('numbers do not tell incidents apart, and the way of failing does', () => {
+  it('fingerprints differ by message but ignore numbers', () => {
     const at = (message: string) => fingerprintOf({ kind: 'critical_error', phase: 'scanning', item: null, message });
     expect(at('took 17 ms')).toBe(at('took 4 ms'));
     expect(at('took long')).not.toBe(at('took 4 ms'));
   });
 });
 
-describe('W-1: which item is next, and what came of it', () => {
-  it('as the golden file says', () => {
+describe('W-1: the choice of the next item and its outcome', () => {
+  it('match the golden file', () => {
     const all = [item(1, { kind: 'human-action' }), item(2, { blocked: true }), item(3), item(4)];
     const work = (over: Parameters<typeof worked>[0]) => ({
       phase: 'processing' as const,
@@ -121,23 +121,27 @@ describe('W-1: which item is next, and what came of it', () => {
         items.itemRemains(context(), { ...scan, items: [] }),
         items.itemRemains(context(), refused),
       ],
-      'after a scan': [items.afterScan(context(), { ...scan, appeared: [known] }), items.afterScan(context(), refused)],
+      'after a scan': [
+        items.afterScan(context(), { outcome: { ...scan, appeared: [known] } }),
+        items.afterScan(context(), { outcome: refused }),
+      ],
       'the fact of a scan': [
-        items.scanFacts(context({ created: [known] }), { ...scan, appeared: [known, { ...known, id: 'BUG-077' }] }),
-        items.scanFacts(context(), refused),
+        items.afterScan(context({ created: [known] }), {
+          outcome: { ...scan, appeared: [known, { ...known, id: 'BUG-077' }] },
+        }).facts,
       ],
       taken: items.withItem(context({ tried: ['BUG-009'], iteration: 1, tries: 3 }), scan),
       'nothing to take': [items.withItem(context(), { ...scan, items: [] }), items.withItem(context(), refused)],
       inputs: [
         items.scanInput(context({ scans: 2 })),
-        items.workInput(context(under), 'testing'),
+        items.workInput(context({ ...under, phase: 'testing' })),
         items.waitInput(context({ ...under, work: work({}) })),
         items.archiveInput(context(under)),
         items.setAsideInput(context({ ...under, work: work({ message: 'Buy it.' }) })),
       ],
       'after work': [
-        items.afterWork(work({ stops: [stop] })),
-        items.afterWork(work({ verdict: 'critical', message: 'disk' })),
+        items.afterWork(context(), work({ stops: [stop] })),
+        items.afterWork(context({ phase: 'testing' }), work({ verdict: 'critical', message: 'disk' })),
       ],
       failed: items.failed(
         context({
@@ -149,9 +153,11 @@ describe('W-1: which item is next, and what came of it', () => {
       ),
       'succeeded, with a STOP': items.succeeded(
         context({ ...under, stops: [stop, { ...stop, item: 'BUG-003', file: 'bugs/BUG-003/comments.md' }] }),
-      ).stops,
+      ).change.stops,
       succeeded: items.succeeded(context({ ...under, succeeded: ['BUG-001'], failureCount: 2 })),
-      'set aside': items.itemSetAside(context({ ...under, setAside: ['BUG-001'] })),
+      'set aside': items.itemSetAside(context({ ...under, setAside: ['BUG-001'] }), {
+        outcome: { ok: true, created: [known] },
+      }),
       'tried again': [1, 2, 3, 4].map((tries) => {
         const one = context({ tries, work: work({ verdict: 'unavailable' }) });
         return [items.triesRemain(one), items.subAgentUnavailable(one), items.nextTryAt(one)];
@@ -162,15 +168,15 @@ describe('W-1: which item is next, and what came of it', () => {
       ],
       tested: [
         items.isToBeTested(context({ work: work({}) })),
-        items.isToBeTested(context({ work: { ...work({}), phase: 'testing' } })),
+        items.isToBeTested(context({ phase: 'testing', work: work({}) })),
         items.isToBeTested(context({ tests: false, work: work({}) })),
       ],
     });
   });
 });
 
-describe('W-1 W-3 W-4: how a run ends, and is continued', () => {
-  it('as the golden file says', () => {
+describe('W-1 W-3 W-4: the end of a run and its recovery', () => {
+  it('match the golden file', () => {
     const busy = context({
       item: item(3),
       iteration: 4,
@@ -184,7 +190,6 @@ describe('W-1 W-3 W-4: how a run ends, and is continued', () => {
     });
     const over = { ...busy, incidents: [incidents.crash, incidents.failures, incidents.stop] as Incident[] };
     const unavailable = {
-      phase: 'processing' as const,
       outcome: worked({ verdict: 'unavailable', lookedFor: ['agents/'] }),
       at: 0,
       chance: 0,
@@ -197,11 +202,13 @@ describe('W-1 W-3 W-4: how a run ends, and is continued', () => {
       problems: ['two'],
     };
     const crashed = (phase: Parameters<typeof diedIn>[0], there = true) =>
-      run.restored(context(), {
-        kind: 'crashed',
-        state: diedIn(phase, { failure_count: 1, incidents: [incidents.stop as Incident] }),
-        item: there ? item(1) : null,
-        problem: null,
+      run.afterCrash(context(), {
+        outcome: {
+          kind: 'crashed',
+          state: diedIn(phase, { failure_count: 1, incidents: [incidents.stop as Incident] }),
+          item: there ? item(1) : null,
+          problem: null,
+        },
       });
     return expectGolden('run.txt', {
       fresh: run.freshRun({ run: 'now', limits, tests: false }),
@@ -220,11 +227,8 @@ describe('W-1 W-3 W-4: how a run ends, and is continued', () => {
       'died in testing, and the item is gone': crashed('testing', false).facts,
       'died in setting aside': crashed('settingAside').facts,
       'died in archiving': crashed('archiving'),
-      'died in archiving, for good': run.restored(context(), {
-        kind: 'crashed',
-        state: diedIn('archiving'),
-        item: null,
-        problem: 'no access',
+      'died in archiving, for good': run.afterCrash(context(), {
+        outcome: { kind: 'crashed', state: diedIn('archiving'), item: null, problem: 'no access' },
       }),
       'died in capturing': crashed('capturing').facts,
       'died at the very end': crashed('completed').change.incidents,
@@ -240,8 +244,8 @@ describe('W-1 W-3 W-4: how a run ends, and is continued', () => {
         run.exitsEarly({ ...busy, abortReason: 'enough' }),
         run.exitsEarly(over),
       ],
-      'nothing new': ending.newIncidents(busy),
-      'everything at once': ending.newIncidents({
+      'nothing new': ending.incidentsNoted(busy),
+      'everything at once': ending.incidentsNoted({
         ...busy,
         failureCount: 3,
         failures: [failure(0), failure(1), failure(2), failure(3)],
@@ -250,19 +254,16 @@ describe('W-1 W-3 W-4: how a run ends, and is continued', () => {
         tries: 3,
         work: unavailable,
       }),
-      'what is noted is not new': ending.newIncidents({
+      'what is noted is not new': ending.incidentsNoted({
         ...busy,
         stops: [stop],
         incidents: [incidents.stop as Incident],
       }),
-      'critical between items': ending.newIncidents(context({ critical: { phase: 'scanning', message: 'no' } })),
+      'critical between items': ending.incidentsNoted(context({ critical: { phase: 'scanning', message: 'no' } })),
       'the phase of a capture': ending.captureInput(over).request.state.current_phase,
       'died in testing': crashed('testing').facts,
-      'died in archiving nothing': run.restored(context(), {
-        kind: 'crashed',
-        state: diedIn('archiving', { current_item: null }),
-        item: null,
-        problem: null,
+      'died in archiving nothing': run.afterCrash(context(), {
+        outcome: { kind: 'crashed', state: diedIn('archiving', { current_item: null }), item: null, problem: null },
       }).facts,
       capture: ending
         .captureInput({ ...over, captured: 1, captures: 2 })
@@ -270,16 +271,16 @@ describe('W-1 W-3 W-4: how a run ends, and is continued', () => {
       'its key': ending.captureInput({ ...over, captures: 2 }).key,
       review: ending.reviewInput(busy),
       summarise: ending.summariseInput(busy),
-      'after a capture': ending.afterCapture(over, outcome),
-      'after the ending': ending.afterEnding(busy, outcome),
-      facts: ending.endingFacts('reviewing', outcome),
+      'after a capture': ending.afterCapture(over, { outcome }),
+      'after the ending': run.afterEnding(busy, { phase: 'reviewing', outcome }),
+      'after a lost ending': ending.lostEnding(new Error('oops')),
       'the fact of the end': [
         ending.endFact(busy),
         ending.endFact(over),
         ending.endFact({ ...busy, abortReason: 'enough' }),
       ],
       output: [ending.outputOf(busy), ending.outputOf(over).status],
-      refusals: [run.refusal({ message: 'no' }), run.refusal({})],
+      refusals: [run.refusalOf({ ok: false, message: 'no' }), run.refusalOf({ kind: 'fresh' })],
     });
   });
 });

@@ -24,7 +24,7 @@ declare module 'vitest' {
 }
 const call = { name: 'search', input: { q: 'x' } };
 
-/** The states of the session, as its actor really went through them. */
+/** Records the states that the session's actor passes through. */
 function statesSeen() {
   const states: string[] = [];
   const inspect = (event: InspectionEvent) => {
@@ -36,13 +36,13 @@ function statesSeen() {
   return { states, inspect };
 }
 
-/** The same, as the path says. */
+/** Returns the states that the path predicts. */
 function statesExpected({ expected: { status, turns } }: SessionPath): string[] {
   return [...Array.from({ length: turns }, () => ['advancing', 'turning']).flat(), 'closing', 'ending', status];
 }
 
-describe('B-2 B-3 B-4 F-2: the paths of a session, run for real, go as the specification says', () => {
-  it('2 turns of 2 attempts, over the wire: every one of them', async () => {
+describe('B-2 B-3 B-4 F-2: real sessions follow every path of the specification', () => {
+  it('over the wire, with 2 turns of 2 attempts', async () => {
     const limits = { maxTurns: 2, maxRetries: 2 };
     const paths = sessionPaths(limits, { call });
     expect(paths.length).toBeGreaterThan(100);
@@ -67,7 +67,7 @@ describe('B-2 B-3 B-4 F-2: the paths of a session, run for real, go as the speci
     }
   }, 60_000);
 
-  it('3 turns of 2 attempts, in process, without the mixed replies: every one of them', async () => {
+  it('in process, with 3 turns of 2 attempts and no mixed replies', async () => {
     const limits = { maxTurns: 3, maxRetries: 2 };
     for (const { steps, replies, expected } of sessionPaths(limits, {
       call,
@@ -83,7 +83,7 @@ describe('B-2 B-3 B-4 F-2: the paths of a session, run for real, go as the speci
 });
 
 describe('races', () => {
-  it('C-1 D-2 S-4: tools, aborts, stops and approvals in any order', async () => {
+  it('C-1 D-2 S-4: tools, aborts, stops and approvals may come in any order', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.scheduler(),
@@ -129,8 +129,8 @@ describe('races', () => {
   }, 60_000);
 });
 
-describe('what users test their agents with', () => {
-  it('arbitrary replies and faults break no promise', async () => {
+describe('the test tools for users', () => {
+  it('arbitrary replies and faults never break an invariant', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.oneof(arbitraryReply(fc, { search: [{ q: 'x' }, {}] }), arbitraryFault(fc)), {
@@ -152,7 +152,7 @@ describe('what users test their agents with', () => {
     );
   });
 
-  it('assertInvariants names what is broken', async () => {
+  it('assertInvariants names each broken invariant', async () => {
     const agent = defineAgent({ name: 'broken', models: [rehearsalModel([{}])], limits: { maxRetries: 2 } });
     const { result } = await run({ agent });
     expect(result).toHaveFailedFor([['empty_response'], ['empty_response']]);

@@ -9,7 +9,7 @@ import {
   type WorkflowLimits,
   type WorkflowOutput,
 } from '../../machines/index.ts';
-import { pathsOf, pure, walks, walksWithin } from './coverage.ts';
+import { pathsOf, pure, walks, walksWithin } from '../graph/coverage.ts';
 import {
   allArrows,
   allStates,
@@ -20,7 +20,7 @@ import {
   simplePaths,
   type Trail,
   type Walk,
-} from './explore.ts';
+} from '../graph/explore.ts';
 import {
   attemptClassOf,
   attemptOutputs,
@@ -30,12 +30,12 @@ import {
   sessionWalk,
   turnClassOf,
   turnOutputs,
-} from './levels.ts';
+} from '../graph/levels.ts';
 
 const countOf = (facts: readonly (Fact | WorkflowFact)[], type: RegExp) =>
   facts.filter((fact) => type.test(fact.type)).length;
 
-/** What holds at the end of every path, and on the way, by machine. */
+/** The invariants of each machine, checked along every path and at its end. */
 const promises: Record<string, (trail: Trail, walk: Walk) => void> = {
   session: ({ facts, snapshots, end }) => {
     let maxTurns = Number.POSITIVE_INFINITY;
@@ -83,16 +83,16 @@ const promises: Record<string, (trail: Trail, walk: Walk) => void> = {
     }
     if (end.status !== 'done') return;
     const phases = facts.flatMap((fact) => (fact.type === 'phase.started' ? [fact.phase] : []));
-    // W-3: every path passes through the retrospective and the summary, last, and once each.
+    // W-3: every path ends with the retrospective and the summary, once each.
     expect(phases.slice(-2)).toEqual(['reviewing', 'summarising']);
     expect(phases.filter((phase) => phase === 'reviewing')).toHaveLength(1);
-    // W-2: whatever ended the run was captured before.
+    // W-2: every incident is captured before the run ends.
     const { incidents, abortReason, status } = end.output as WorkflowOutput;
     expect(end.context.captured).toBe(incidents.length);
     expect(countOf(facts, /^workflow\.(completed|exitedEarly)$/)).toBe(1);
     expect(status).toBe(end.value);
     expect(status === 'exitedEarly').toBe(incidents.some(endsRun) || abortReason !== null);
-    // W-1: three failures in a row, a STOP, a critical error or an agent that cannot be invoked: nothing else ends it early.
+    // W-1: only three failures in a row, a STOP, a critical error or an agent that cannot be invoked ends it early.
     const { failureCount, stops, critical } = end.context as WorkflowContext;
     const kinds = new Set(incidents.map(({ kind }) => kind));
     expect(kinds.has('consecutive_failures')).toBe(failureCount >= limits.maxConsecutiveFailures);
@@ -106,7 +106,7 @@ const promises: Record<string, (trail: Trail, walk: Walk) => void> = {
 describe.each(Object.entries(walks))('B-1 B-2 B-4 C-1 S-2: all paths of the %s', (name, { machine, walks: ways }) => {
   const graphs = ways.map((walk) => ({ walk, graph: explore(pure(walk)) }));
 
-  it('has no dead end: a final state can be reached from everywhere, and only final states have no way out', () => {
+  it('have no dead end: every state can reach a final state, and only final states have no exits', () => {
     for (const { graph } of graphs) {
       expect(deadEnds(graph)).toEqual([]);
       const leaving = new Set(graph.edges.map((edge) => edge.from));
@@ -115,7 +115,7 @@ describe.each(Object.entries(walks))('B-1 B-2 B-4 C-1 S-2: all paths of the %s',
     }
   });
 
-  it('keeps its promises on every arrow, takes every arrow, and hears both answers of every guard', () => {
+  it('keep the invariants, take every arrow and get both results from every guard', () => {
     const said = new Map<string, Set<boolean>>();
     const heard = silenced(machine, (guard, answer) => said.set(guard, (said.get(guard) ?? new Set()).add(answer)));
     const taken = new Set<string>();
@@ -126,7 +126,7 @@ describe.each(Object.entries(walks))('B-1 B-2 B-4 C-1 S-2: all paths of the %s',
         promises[name]?.(trail, walk);
         for (const arrow of trail.arrows) {
           taken.add(arrow);
-          // States that are left at once appear in no snapshot.
+          // A state that is left immediately appears in no snapshot.
           seen.add(arrow.split(' --')[0] ?? '');
         }
         for (const snapshot of [...trail.snapshots, trail.end]) for (const node of nodesOf(snapshot)) seen.add(node);
@@ -140,9 +140,9 @@ describe.each(Object.entries(walks))('B-1 B-2 B-4 C-1 S-2: all paths of the %s',
 
 const nodesOf = (snapshot: AnyMachineSnapshot) => snapshot._nodes.map((node: { id: string }) => node.id);
 
-describe('B-2: all simple paths, and requests within the bound', () => {
+describe('B-2: all simple paths stay within the bound', () => {
   it.each([1, 2])(
-    'the session of %i turns: turns begun are within maxTurns on every one of them',
+    'a session with maxTurns %i never starts more turns',
     (maxTurns) => {
       const walk = { ...sessionWalk(maxTurns), key: sessionKey };
       const silent = silenced(sessionMachine, () => undefined);
@@ -158,10 +158,10 @@ describe('B-2: all simple paths, and requests within the bound', () => {
 });
 
 describe.each(['tool-call', 'attempt', 'turn'])('C-1 S-2 T-4: all simple paths of the %s', (name) => {
-  it('keep its promises', () => {
+  it('keep the invariants', () => {
     const { machine, walks: ways } = walksWithin('small')[name] ?? { machine: sessionMachine, walks: [] };
     const silent = silenced(machine, () => undefined);
-    // Of the turn those of one attempt: with each attempt more there are some seventy times as many.
+    // Only one attempt for the turn, because each further attempt multiplies the paths by about seventy.
     for (const walk of name === 'turn' ? ways.slice(0, 1) : ways) {
       const paths = simplePaths(pure(walk));
       expect(paths.length).toBeGreaterThan(0);
@@ -170,7 +170,7 @@ describe.each(['tool-call', 'attempt', 'turn'])('C-1 S-2 T-4: all simple paths o
   }, 180_000);
 });
 
-describe('the level below is known by its outcomes, and those are all that it has', () => {
+describe('the outcomes of a level are exactly those that the level above is walked with', () => {
   const outputsOf = (ways: readonly Walk[], classOf: (output: never) => string) => {
     const classes = new Set<string>();
     for (const walk of ways) {
@@ -182,15 +182,15 @@ describe('the level below is known by its outcomes, and those are all that it ha
   };
   const sorted = (classes: readonly string[]) => [...new Set(classes)].toSorted();
 
-  it('turns end as the session was told', () => {
+  it('turn outcomes match the session walks', () => {
     expect(outputsOf(walks.turn?.walks ?? [], turnClassOf)).toEqual(sorted(turnOutputs.map(turnClassOf)));
   });
 
-  it('attempts end as the turn was told', () => {
+  it('attempt outcomes match the turn walks', () => {
     expect(outputsOf(walks.attempt?.walks ?? [], attemptClassOf)).toEqual(sorted(attemptOutputs.map(attemptClassOf)));
   });
 
-  it('calls end as the attempt was told', () => {
+  it('call outcomes match the attempt walks', () => {
     const fed = callOutputs.map((output) => callClassOf({ index: 0, ...output }));
     const provided = ['executed, well', 'executed, tool_exec_failed', 'executed, tool_not_permitted'];
     expect(outputsOf(walks['tool-call']?.walks ?? [], callClassOf)).toEqual(sorted([...fed, ...provided]));

@@ -20,7 +20,7 @@ const replies: Record<string, RehearsedReply> = {
 };
 type Step = { reply: string; act: 'nothing' | 'stop' | 'abort' | 'steer' };
 
-/** What the specification says of a session in which each attempt brings a step: on a page, and by none of the rules' code. */
+/** Predicts a session's outcome by the specification, one step per attempt, without any code of the rules. */
 function predicted(steps: readonly Step[], maxTurns: number, maxRetries: number) {
   let [last, requests, isStopped] = [maxTurns, 0, false];
   for (let turn = 1; turn <= last; turn += 1) {
@@ -54,7 +54,7 @@ const scenario = fc.record({
   maxRetries: fc.integer({ min: 1, max: 4 }),
 });
 
-it('B-1 B-2 B-3 B-4 D-2 F-4 T-2: a session goes as a model of the specification says, whatever is said and done', async () => {
+it('B-1 B-2 B-3 B-4 D-2 F-4 T-2: every session ends as a model of the specification predicts', async () => {
   await assertOrTell(
     fc.asyncProperty(scenario, async ({ steps, maxTurns, maxRetries }) => {
       let attempts = 0;
@@ -90,7 +90,7 @@ it('B-1 B-2 B-3 B-4 D-2 F-4 T-2: a session goes as a model of the specification 
         `${scenarioOf(
           steps.map(({ reply }) => replies[reply]),
           { limits: { maxTurns, maxRetries } },
-        )}\n// Done as the attempts begin: ${steps.map(({ act }) => act).join(', ')}`,
+        )}\n// Acts at the start of each attempt: ${steps.map(({ act }) => act).join(', ')}`,
     },
   );
 }, 60_000);

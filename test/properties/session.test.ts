@@ -60,7 +60,7 @@ const reply: fc.Arbitrary<RehearsedReply> = fc.record(
   },
   { requiredKeys: [] },
 );
-// Most replies are not faults, so that sessions get somewhere.
+// Most replies are not faults, so that sessions make progress.
 const mostlyReplies = fc.oneof(
   { weight: 3, arbitrary: reply.map(({ throws: _, breaks: __, cut: ___, ...rest }) => rest) },
   { weight: 1, arbitrary: reply },
@@ -81,7 +81,7 @@ const scenario = fc.record({
 });
 
 describe('any session', () => {
-  it('B-2 C-1 C-6 S-2 S-3 S-4 F-1: keeps its promises, whatever comes', async () => {
+  it('B-2 C-1 C-6 S-2 S-3 S-4 F-1: keeps the invariants under arbitrary replies and interruptions', async () => {
     await assertOrTell(
       fc.asyncProperty(scenario, async ({ replies, targets, maxTurns, maxRetries, finish, interruption }) => {
         let next = 0;
@@ -120,7 +120,7 @@ describe('any session', () => {
         const sent = models.reduce((sum, model) => sum + model.requests.length, 0);
         expect(sent).toBeLessThanOrEqual(maxTurns * maxRetries);
         expect(sent).toBeLessThanOrEqual(result.counters.requests);
-        // A tool that had its result when it was taken back brings it too late.
+        // A tool that already had its result when the session was aborted delivers it late.
         if (interruption?.kind !== 'abort') expect(result.counters.lateResults).toBe(0);
         for (const model of models) {
           for (const { prompt } of model.requests) {
@@ -147,7 +147,7 @@ describe('any session', () => {
 });
 
 describe('a counterexample', () => {
-  it('is told as a scenario that can be pasted', async () => {
+  it('is reported as a scenario ready to paste', async () => {
     const property = fc.asyncProperty(fc.array(reply, { minLength: 1 }), async (replies) => {
       if (replies.some(({ text }) => text === 'some text')) throw new Error('found it');
     });

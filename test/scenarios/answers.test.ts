@@ -22,7 +22,7 @@ const callsOf = ({ result }: Run) => result.turns[0]?.attempts[0]?.calls ?? [];
 const slugsOf = (run: Run) => callsOf(run).map((call) => call.slug);
 
 describe('every tool call is answered', () => {
-  it('C-1 T-2: one good, one unknown and one malformed call in one reply: one executed, three answers', async () => {
+  it('C-1 T-2: a reply with a valid, an unknown and a malformed call executes one call and answers all three', async () => {
     const run = await oneReply([
       { name: 'search', input: { q: 'x' } },
       { name: 'nope' },
@@ -57,7 +57,7 @@ describe('every tool call is answered', () => {
     expect(assistant?.content).toContainEqual(expect.objectContaining({ input: { malformed_input: '[1, 2' } }));
   });
 
-  it('C-2: missing and repeated ids are replaced, in the call and in the answer alike', async () => {
+  it('C-2: missing and repeated ids are replaced in both the call and its answer', async () => {
     const run = await runOverWire({
       wire: 'anthropic',
       script: [
@@ -80,7 +80,7 @@ describe('every tool call is answered', () => {
   });
 
   it.each(['null', '[]', '"text"', '{"q":"a"}{"q":"b"}', '{"q":"a",}', '{"q":"a","__proto__":{}}', '{"q":"a"'])(
-    'C-5: the input %s is not executed',
+    'C-5: a call with the input %s is not executed',
     async (input) => {
       const run = await oneReply([{ name: 'search', input }]);
       expect(slugsOf(run)).toEqual(['malformed_tool_call']);
@@ -89,7 +89,7 @@ describe('every tool call is answered', () => {
     },
   );
 
-  it('C-5: empty arguments stand for an empty object', async () => {
+  it('C-5: empty arguments count as an empty object', async () => {
     const ping = tool({ description: 'Pings.', inputSchema: z.object({}), execute: () => 'pong' });
     const run = await oneReply(
       [
@@ -101,7 +101,7 @@ describe('every tool call is answered', () => {
     expect(callsOf(run).map((call) => call.result.value)).toEqual(['pong', 'pong']);
   });
 
-  it('C-5: input that breaks the schema is answered with the reasons', async () => {
+  it('C-5: a call whose input violates the schema is answered with the reasons', async () => {
     const run = await oneReply([{ name: 'search', input: { q: 7 } }]);
     expect(slugsOf(run)).toEqual(['invalid_tool_input']);
     expect(callsOf(run)[0]?.result.message).toContain('q: ');
@@ -120,7 +120,7 @@ describe('every tool call is answered', () => {
     );
   });
 
-  it('C-1: names that are empty, of the prototype, or odd are unknown tools, and the conversation stays valid', async () => {
+  it('C-1: empty, prototype and malformed names are unknown tools, and the conversation stays valid', async () => {
     const run = await oneReply(['', 'toString', '__proto__', 'rm -rf /'].map((name) => ({ name })));
     expect(new Set(slugsOf(run))).toEqual(new Set(['unknown_tool']));
     const names = run.result.conversation.flatMap((message) =>
@@ -129,13 +129,13 @@ describe('every tool call is answered', () => {
     expect(names).toEqual(['unnamed_tool', 'toString_', '__proto___', 'rm_-rf__', 'final_report']);
   });
 
-  it('C-1: calls beyond the limit are answered with tool_limit', async () => {
+  it('C-1: calls over the limit are answered with tool_limit', async () => {
     const calls = Array.from({ length: 4 }, (_, index) => ({ name: 'search', input: { q: String(index) } }));
     const run = await oneReply(calls, { limits: { maxToolCallsPerTurn: 2 } });
     expect(slugsOf(run)).toEqual([null, null, 'tool_limit', 'tool_limit']);
   });
 
-  it('C-3 C-4 T-2: a tool that throws is a failed answer, counted, published and logged at debug alone', async () => {
+  it('C-3 C-4 T-2: a tool that throws gives a failed answer, which is counted, published and logged only at debug', async () => {
     const run = await oneReply([{ name: 'failing' }]);
     expect(callsOf(run)[0]).toMatchObject({
       executed: true,
@@ -147,7 +147,7 @@ describe('every tool call is answered', () => {
     expect(run.lines.filter((line) => line.event === 'tool.threw').map((line) => line.level)).toEqual([20]);
   });
 
-  it('C-3: a structured error that the tool supplies is kept', async () => {
+  it('C-3: a structured error from the tool is kept', async () => {
     const strict = tool({
       description: 'Fails with details.',
       inputSchema: z.object({}),
@@ -160,7 +160,7 @@ describe('every tool call is answered', () => {
     expect(JSON.stringify(run.requests[1]?.body)).toContain('404');
   });
 
-  it('C-1 T-2 D-2: a tool that heeds nothing is answered at its timeout; its late result is counted and dropped', async () => {
+  it('C-1 T-2 D-2: a tool that ignores its signal is answered at its timeout, and its late result is counted and dropped', async () => {
     let finish: (value: string) => void = () => undefined;
     const slow = () => new Promise<string>((resolve) => (finish = resolve));
     const run = await runOverWire({
@@ -176,7 +176,7 @@ describe('every tool call is answered', () => {
     expect(run.result.counters).toMatchObject({ lateResults: 1, toolCalls: { executed: 1, failed: 2 - 1 } });
   });
 
-  it('C-1: results of every odd kind come out as a clear answer', async () => {
+  it('C-1: every unusual kind of result becomes a clear answer', async () => {
     const cycle: Record<string, unknown> = { name: 'ring' };
     cycle.self = cycle;
     const odd: Record<string, unknown> = {
@@ -209,7 +209,7 @@ describe('every tool call is answered', () => {
     });
   });
 
-  it('C-1: 50 MB are cut to valid UTF-8 of the cap, head and tail kept, and the cut is said', async () => {
+  it('C-1: a 50 MB result is cut to valid UTF-8 within the cap, keeps its head and tail, and marks the cut', async () => {
     const huge = () => `${'ä€😀'.repeat(6_000_000)}the end`;
     const run = await oneReply([{ name: 'huge' }], { tools: { huge }, limits: { toolResultBytes: 4_096 } });
     const output = callsOf(run)[0]?.output;
@@ -221,7 +221,7 @@ describe('every tool call is answered', () => {
     expect(text).not.toContain('\uFFFD');
   });
 
-  it('C-5 P-4: of a reply cut off by length, only a call with a whole object is executed', async () => {
+  it('C-5 P-4: in a reply cut off by length, only calls with a complete object are executed', async () => {
     const run = await runOverWire({
       script: [
         {
@@ -240,7 +240,7 @@ describe('every tool call is answered', () => {
   });
 
   it.each(['openai', 'anthropic'] as const)(
-    'C-1 C-5: on the %s wire a call that arrived before the stream broke is answered stream_interrupted',
+    'C-1 C-5: on the %s wire a call that arrives before the stream breaks is answered with stream_interrupted',
     async (wire) => {
       const run = await runOverWire({
         wire,
@@ -261,10 +261,10 @@ describe('every tool call is answered', () => {
     },
   );
 
-  it('C-1: answers keep the order of the calls, whatever order the tools end in', async () => {
+  it('C-1: answers keep the order of the calls, not the order in which the tools finish', async () => {
     const gates: (() => void)[] = [];
     const gate = tool({
-      description: 'Ends when told.',
+      description: 'Ends when released.',
       inputSchema: z.object({ n: z.number() }),
       execute: ({ n }) =>
         new Promise<string>((resolve) => {
@@ -282,7 +282,7 @@ describe('every tool call is answered', () => {
     ]);
   });
 
-  it('C-1: no more tools run side by side than the limit says', async () => {
+  it('C-1: at most maxConcurrentTools tools run at once', async () => {
     let running = 0;
     let most = 0;
     const counted = async () => {
@@ -298,7 +298,7 @@ describe('every tool call is answered', () => {
     expect(run.result.counters.toolCalls.succeeded).toBe(9);
   });
 
-  it('C-3: a check of the input that hangs or throws is an invalid input, in bounded time', async () => {
+  it('C-3: validation that hangs or throws makes the input invalid, in bounded time', async () => {
     const hanging = tool({
       description: 'Hangs while its input is checked.',
       inputSchema: z.object({}).refine(() => new Promise<boolean>(() => undefined)),
@@ -318,7 +318,7 @@ describe('every tool call is answered', () => {
     expect(slugsOf(run)).toEqual(['invalid_tool_input', 'invalid_tool_input']);
   });
 
-  it('C-5: AI SDK, JSON Schema and plain function tools are all checked and run', async () => {
+  it('C-5: AI SDK, JSON Schema and plain function tools are all validated and run', async () => {
     const { jsonSchema } = await import('ai');
     const schema: JSONSchema7 = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] };
     const wrapped = tool({

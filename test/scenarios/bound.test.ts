@@ -7,7 +7,7 @@ import { search, searchCall } from '../support/tools.ts';
 const call = searchCall;
 
 describe('the bound', () => {
-  it('B-2 T-3: two empty replies, then a tool call, then a report: no false exhaustion', async () => {
+  it('B-2 T-3: two empty replies, a tool call and a report do not exhaust the retries', async () => {
     const { result, requests } = await runOverWire({
       script: [{}, {}, call, report()],
       definition: { tools: { search } },
@@ -29,7 +29,7 @@ describe('the bound', () => {
     );
   });
 
-  it('B-6: an attempt is stated before its request is sent', async () => {
+  it('B-6: an attempt is announced before its request is sent', async () => {
     const model = rehearsalModel([{}, searchCall, report()]);
     const sentBefore: number[] = [];
     const { result } = await run({
@@ -38,13 +38,13 @@ describe('the bound', () => {
         if (event.type === 'attempt.started') sentBefore.push(model.requests.length);
       },
     });
-    // The first is stated before anybody listens.
+    // The first attempt is announced before the listener is attached.
     expect(sentBefore).toEqual([0, 1, 2].slice(-sentBefore.length));
     expect(sentBefore.length).toBeGreaterThanOrEqual(2);
     expect(result.counters.requests).toBe(3);
   });
 
-  it('B-3 T-5: text only for ever fails after turn 1 with maxRetries requests', async () => {
+  it('B-3 T-5: a model that only sends text fails in turn 1 after maxRetries requests', async () => {
     const { result, requests } = await runOverWire({
       script: [{ text: 'I think that it is done.' }],
       definition: { tools: { search }, limits: { maxTurns: 5, maxRetries: 4 } },
@@ -67,7 +67,7 @@ describe('the bound', () => {
     );
   });
 
-  it('B-2 B-5: a tool call for ever is refused on the last turn, within the bound', async () => {
+  it('B-2 B-5: endless tool calls are refused on the last turn, within the bound', async () => {
     const { result, requests } = await runOverWire({
       script: [call],
       definition: { tools: { search }, limits: { maxTurns: 3, maxRetries: 2 } },
@@ -96,7 +96,7 @@ describe('the bound', () => {
     );
   });
 
-  it('B-2: with one attempt a turn, a tool call for ever sends exactly maxTurns requests', async () => {
+  it('B-2: with one attempt per turn, endless tool calls send exactly maxTurns requests', async () => {
     const { result, requests } = await runOverWire({
       script: [call],
       definition: { tools: { search }, limits: { maxTurns: 3, maxRetries: 1 } },
@@ -116,7 +116,7 @@ describe('the bound', () => {
     );
   });
 
-  it('N-2 B-5: the first attempt of the last turn carries a notice and the tools as before', async () => {
+  it('N-2 B-5: the first attempt of the last turn carries a notice and the same tools', async () => {
     const { result, requests } = await runOverWire({
       script: [call, report()],
       definition: { tools: { search }, limits: { maxTurns: 2, maxRetries: 2 } },
@@ -127,7 +127,7 @@ describe('the bound', () => {
   });
 
   it.each([0, -1, 1.5, Number.NaN, '3', null])(
-    'B-1: maxRetries %s is refused with field, value and rule',
+    'B-1: maxRetries %s is refused with an error that names the field, the value and the rule',
     async (maxRetries) => {
       const { defineAgent, PawlError } = await import('../../src/index.ts');
       const { rehearsalModel } = await import('../../src/testing/index.ts');
@@ -135,7 +135,7 @@ describe('the bound', () => {
         defineAgent({ name: 'a', models: [rehearsalModel([])], limits: { maxRetries: maxRetries as number } });
       expect(define).toThrow(PawlError);
       expect(define).toThrow(
-        `limits.maxRetries is ${Number.isNaN(maxRetries) ? 'NaN' : JSON.stringify(maxRetries)}: an integer of at least 1 is allowed.`,
+        `\`limits.maxRetries\` must be an integer of at least 1; got ${Number.isNaN(maxRetries) ? 'NaN' : JSON.stringify(maxRetries)}.`,
       );
     },
   );

@@ -11,7 +11,7 @@ describe('budgets', () => {
     ['requests', { requests: 3 }, 3],
     ['tokens', { tokens: 30 }, 3],
     ['costUsd', { costUsd: 0.04 }, 3],
-  ])('B-4: %s spent, one more request is made, for the report', async (_name, budget, expected) => {
+  ])('B-4: when the %s budget is spent, one more request asks for the report', async (_name, budget, expected) => {
     const { result, requests, events } = await runOverWire({
       script: [searchCall, searchCall, report('what I have')],
       definition: { tools: { search }, pricing: price },
@@ -40,18 +40,21 @@ describe('budgets', () => {
   it.each<[string, SessionBudget, number]>([
     ['requests', { requests: 2 }, 2],
     ['tokens', { tokens: 15 }, 2],
-  ])('B-4: %s spent, and no report on the one request more: budget_exhausted', async (_name, budget, expected) => {
-    const { result, requests } = await runOverWire({
-      script: [searchCall, {}],
-      definition: { tools: { search } },
-      options: { budget },
-    });
-    expect(requests).toHaveLength(expected);
-    expect(result.slugs).toEqual(['budget_exhausted', 'empty_response']);
-    expect(result.counters).toMatchObject({ turns: 2, attempts: 2, collapses: 1 });
-  });
+  ])(
+    'B-4: when the %s budget is spent and the extra request brings no report, the session fails with budget_exhausted',
+    async (_name, budget, expected) => {
+      const { result, requests } = await runOverWire({
+        script: [searchCall, {}],
+        definition: { tools: { search } },
+        options: { budget },
+      });
+      expect(requests).toHaveLength(expected);
+      expect(result.slugs).toEqual(['budget_exhausted', 'empty_response']);
+      expect(result.counters).toMatchObject({ turns: 2, attempts: 2, collapses: 1 });
+    },
+  );
 
-  it('B-4: spent in the middle of a turn, the next attempt is the last and for the report alone', async () => {
+  it('B-4: a budget spent in mid-turn makes the next attempt the last, for the report only', async () => {
     const { result, requests } = await runOverWire({
       script: [{ text: 'thinking' }, searchCall],
       definition: { tools: { search }, limits: { maxRetries: 5 } },
@@ -63,22 +66,16 @@ describe('budgets', () => {
     expect(result.slugs[0]).toBe('budget_exhausted');
   });
 
-  it('B-4 C-1: wall-clock time ends an approval that nobody gives, and asks for the report', async () => {
+  it('B-4 C-1: when wall-clock time runs out, a pending approval ends and the report is requested', async () => {
     const clock = manualClock();
-    let ring = () => {};
     const { result } = await runOverWire({
       script: [{ calls: [{ name: 'guarded', input: { path: '/' } }] }, report()],
       definition: { tools: { guarded } },
       options: { budget: { wallClockMs: 60_000 } },
-      clock: {
-        ...clock,
-        sleepUntil: (dueAt, signal) =>
-          new Promise((resolve) => {
-            ring = () => resolve(clock.sleepUntil(dueAt, signal));
-          }),
-      },
+      clock,
+      alarms: 'manual',
       during: (event) => {
-        if (event.type === 'tool.approvalRequested') ring();
+        if (event.type === 'tool.approvalRequested') clock.advance(60_000);
       },
     });
     expect(result.turns[0]?.attempts[0]?.calls[0]?.slug).toBe('budget_exhausted');
@@ -90,27 +87,13 @@ describe('budgets', () => {
     ['a report', report(), true],
     ['a tool call', searchCall, false],
   ])(
-    'B-4 P-3: wall-clock time that ends in a wait leaves one request, for the report: %s',
+    'B-4 P-3: wall-clock time that runs out during a wait leaves one request, for the report: %s',
     async (_, reply, success) => {
-      const clock = manualClock();
-      const start = clock.now();
-      let ring = () => {};
       const { result, requests } = await runOverWire({
         script: [{ status: 429, headers: { 'retry-after': '30' } }, reply],
         definition: { tools: { search } },
         options: { budget: { wallClockMs: 20_000 } },
-        clock: {
-          ...clock,
-          sleepUntil: (dueAt, signal) =>
-            dueAt === start + 20_000
-              ? new Promise((resolve) => {
-                  ring = () => resolve(clock.sleepUntil(dueAt, signal));
-                })
-              : clock.sleepUntil(dueAt, signal),
-        },
-        during: (event) => {
-          if (event.type === 'wait.started') ring();
-        },
+        alarms: 'manual',
       });
       expect(requests).toHaveLength(2);
       expect(requests[1]?.body.tools?.map((one) => one.function?.name)).toEqual(['final_report']);
@@ -126,10 +109,20 @@ describe('budgets', () => {
     },
   );
 
-  it('B-4: wall-clock time that is over while the session is preparing leaves one turn', async () => {
+  it('B-4: wall-clock time that runs out while the session prepares leaves one turn', async () => {
+    const clock = manualClock();
     const { result, requests } = await runOverWire({
       script: [report('nothing yet')],
+      definition: {
+        instructions: () => {
+          clock.advance(60_000);
+          return 'Be brief.';
+        },
+        limits: { prepareTimeoutMs: 120_000 },
+      },
       options: { budget: { wallClockMs: 60_000 } },
+      clock,
+      alarms: 'manual',
     });
     expect(requests).toHaveLength(1);
     expect(result.turns.map(({ isLastTurn }) => isLastTurn)).toEqual([true]);
@@ -148,9 +141,12 @@ describe('budgets', () => {
   });
 
   it.each([
-    [{ costUsd: 1 }, 'budget.costUsd is 1, and scripted:scripted has no price'],
-    [{ requests: 0 }, 'budget.requests is 0: an integer of at least 1 is allowed'],
-    [{ dollars: 1 }, 'budget.dollars is not known: allowed are requests, tokens, costUsd, wallClockMs'],
+    [
+      { costUsd: 1 },
+      '`budget.costUsd` needs a price for every model of the agent; `pricing` has none for "scripted:scripted".',
+    ],
+    [{ requests: 0 }, '`budget.requests` must be an integer of at least 1; got 0.'],
+    [{ dollars: 1 }, 'Unknown option `budget.dollars`. Options: requests, tokens, costUsd, wallClockMs.'],
   ])('a budget of %j is refused before anything runs', async (budget, message) => {
     await expect(runOverWire({ script: [report()], options: { budget: budget as SessionBudget } })).rejects.toThrow(
       message,
@@ -162,7 +158,7 @@ describe('the context guard', () => {
   const large = () => 'x'.repeat(4_000);
   const call = { calls: [{ name: 'large' }] };
 
-  it('T-6: the oldest tool results are left out, every call keeps its answer, and the prefix changes seldom', async () => {
+  it('T-6: the oldest tool results are dropped, every call keeps its answer, and the prefix rarely changes', async () => {
     const script = Array.from({ length: 6 }, (_, index) => ({
       ...call,
       usage: { input: 600 + 1_000 * Math.min(index, 3), output: 5 },
@@ -181,7 +177,7 @@ describe('the context guard', () => {
     expect(JSON.stringify(result.conversation)).not.toContain('This result was left out');
   });
 
-  it('T-6 B-4: when leaving out is not enough, the next turn is the last', async () => {
+  it('T-6 B-4: if dropping results is not enough, the next turn is the last', async () => {
     const { result, events } = await runOverWire({
       script: [{ ...searchCall, usage: { input: 3_900, output: 5 } }, report()],
       definition: { tools: { search }, limits: { contextWindow: 4_000 } },
@@ -192,7 +188,7 @@ describe('the context guard', () => {
     expect(result.turns[1]?.attempts[0]?.notice).toContain('the conversation fills the context window');
   });
 
-  it('T-6: messages handed in that fill the window leave one turn', async () => {
+  it('T-6: initial messages that fill the window leave one turn', async () => {
     const { result } = await runOverWire({
       script: [report()],
       definition: { limits: { contextWindow: 1_000 } },

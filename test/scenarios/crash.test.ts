@@ -6,7 +6,7 @@ import { runOver, TestBacklog } from '../support/backlog.ts';
 
 const realGit = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
 
-/** Five bugs, committed; what a run does is committed too. */
+/** Creates a backlog of five committed bugs in which runs commit their changes. */
 function backlogOfFive(): TestBacklog {
   const backlog = new TestBacklog();
   for (const number of [1, 2, 3, 4, 5]) backlog.bug(number);
@@ -16,7 +16,7 @@ function backlogOfFive(): TestBacklog {
   return backlog;
 }
 
-/** A run that is killed by SIGKILL in `phase`. */
+/** Starts a run and kills it with SIGKILL in `phase`. */
 function die(backlog: TestBacklog, phase: string): void {
   backlog.write('.git/own/git', `#!/bin/sh\n[ "$1" = "$PAWL_DIE_ON" ] && kill -9 $PPID\nexec ${realGit} "$@"\n`);
   chmodSync(join(backlog.folder, '.git/own/git'), 0o755);
@@ -34,9 +34,9 @@ const titles = (backlog: TestBacklog) =>
     .list('bugs')
     .flatMap((name) => (name.includes('session-failure') ? [backlog.json(`bugs/${name}/bug_report.json`).title] : []));
 
-describe('W-4: a run whose process was killed is continued from its state file', () => {
+describe('W-4: a killed run resumes from its state file', () => {
   it.each(['processing', 'testing'] as const)(
-    'in %s: the item counts as failed (interrupted), and the run goes on',
+    'in %s: the item counts as failed (interrupted), and the run continues',
     async (phase) => {
       const backlog = backlogOfFive();
       die(backlog, phase);
@@ -59,7 +59,7 @@ describe('W-4: a run whose process was killed is continued from its state file',
     },
   );
 
-  it('in scanning: no item was under way, so none failed', async () => {
+  it('in scanning: no item was in progress, so none counts as failed', async () => {
     const backlog = backlogOfFive();
     die(backlog, 'scanning');
     const { result } = await goOn(backlog);
@@ -67,7 +67,7 @@ describe('W-4: a run whose process was killed is continued from its state file',
     expect(result.created).toMatchObject([{ title: 'Session failure: Critical error in scanning' }]);
   });
 
-  it('in archiving: the item was done, and is put away', async () => {
+  it('in archiving: the item was done, so it is archived', async () => {
     const backlog = backlogOfFive();
     die(backlog, 'archiving');
     expect(backlog.state).toMatchObject({ current_phase: 'archiving', current_item: 'BUG-001' });
@@ -78,18 +78,18 @@ describe('W-4: a run whose process was killed is continued from its state file',
     expect(backlog.list('completed')).toHaveLength(5);
   });
 
-  it('in setting aside: the human action that was written is not written twice', async () => {
+  it('in setting aside: the human action is not written a second time', async () => {
     const backlog = backlogOfFive();
     die(backlog, 'settingAside');
     const { result } = await goOn(backlog);
     expect(result.failures).toMatchObject([{ id: 'BUG-002', phase: 'settingAside', slugs: ['interrupted'] }]);
     expect(backlog.list('human-actions').filter((name) => name.startsWith('ACTION'))).toHaveLength(1);
-    // What it had created is found again.
+    // The items created before the crash are found again.
     expect(result.created.map(({ id }) => id)).toContain('ACTION-001');
     expect(result.succeeded).toEqual(['BUG-001', 'BUG-003', 'BUG-004', 'BUG-005']);
   });
 
-  it('in capturing: the bug that was written is found again, and the run ends as it would have', async () => {
+  it('in capturing: the bug that was written is found again, and the run ends the same way', async () => {
     const backlog = backlogOfFive();
     die(backlog, 'capturing');
     expect(titles(backlog)).toEqual(['Session failure: 3 consecutive item processing failures']);
@@ -109,7 +109,7 @@ describe('W-4: a run whose process was killed is continued from its state file',
   });
 
   it.each(['reviewing', 'summarising'] as const)(
-    'in %s: both documents are made, and nothing is created twice',
+    'in %s: both documents are written, and nothing is created twice',
     async (phase) => {
       const backlog = backlogOfFive();
       die(backlog, phase);
@@ -124,14 +124,14 @@ describe('W-4: a run whose process was killed is continued from its state file',
     },
   );
 
-  it('before anything was written: the next run is a fresh one', async () => {
+  it('before anything is written: the next run starts fresh', async () => {
     const backlog = backlogOfFive();
     die(backlog, 'restoring');
     const { result } = await goOn(backlog);
     expect(result).toMatchObject({ status: 'completed', iterations: 5, created: [], incidents: [] });
   });
 
-  it('a crash that makes three failures in a row ends the run (W-1)', async () => {
+  it('a crash that counts as the third failure in a row ends the run (W-1)', async () => {
     const backlog = backlogOfFive();
     die(backlog, 'processing');
     const failed = (id: string) => ({

@@ -7,7 +7,7 @@ import { manualClock, rehearsalModel } from '../../src/testing/index.ts';
 import { keptLog, report } from '../support/session.ts';
 import { failing, guarded, search, searchCall } from '../support/tools.ts';
 
-/** Runs the machines over a list of deliveries and nothing else: no model, no tool, no clock. */
+/** Replays deliveries through the machines alone, without a model, tools or a clock. */
 function replay(input: SessionInput, deliveries: readonly Delivery[]) {
   const host = new Host();
   const facts: Fact[] = [];
@@ -82,7 +82,7 @@ async function recorded(): Promise<Delivery[]> {
 }
 
 describe('determinism', () => {
-  it('D-1 D-3: the same deliveries twice give the same facts and the same effects, byte for byte', async () => {
+  it('D-1 D-3: replaying the same deliveries gives the same facts and effects, byte for byte', async () => {
     const deliveries = await recorded();
     expect(deliveries.length).toBeGreaterThan(10);
     const [first, second] = [replay(input(), deliveries), replay(input(), deliveries)];
@@ -102,19 +102,24 @@ describe('determinism', () => {
     expect(story(replay(input(), [unknown, ...doubled]))).toBe(story(replay(input(), deliveries)));
   });
 
-  it('D-2: a key requested twice is a defect of the second leaf', () => {
+  it('D-2: requesting a key twice is a defect in the second leaf', () => {
     const host = new Host();
     const heard: string[] = [];
     const leaf = { send: (event: { type: string }) => void heard.push(event.type) };
-    const effect = { kind: 'wait', key: 'turn-1/attempt-2/wait', request: { dueAt: 1 } } as const;
+    const effect = { kind: 'wait', key: 'turn-1/attempt-2/wait', request: { dueAt: 1, kind: 'backoff' } } as const;
     host.request(effect, leaf);
     host.request(effect, leaf);
     expect(heard).toEqual(['effect.broke']);
     expect(host.drain().start).toEqual([effect]);
   });
 
-  it('D-5 P-1: a defect of an effect is a failed attempt, and still consumes it', () => {
-    const prepared: Delivery = { key: 'prepare', at: 1, chance: 0, outcome: { ok: true, contextTokens: 0 } };
+  it('D-5 P-1: a defect in an effect fails the attempt and still consumes it', () => {
+    const prepared: Delivery = {
+      key: 'prepare',
+      at: 1,
+      chance: 0,
+      outcome: { ok: true, instructions: null, contextTokens: 0, answerTokens: 0 },
+    };
     const broken = [1, 2, 3].map(
       (attempt): Delivery => ({ key: `turn-1/attempt-${attempt}/model`, at: 2, defect: 'oops' }),
     );
@@ -130,7 +135,7 @@ describe('determinism', () => {
     });
   });
 
-  it('D-6: contexts are small plain JSON, however large the replies and results', async () => {
+  it('D-6: contexts stay small and plain JSON, no matter how large the replies and results are', async () => {
     const deliveries = await recorded();
     const large = 'x'.repeat(1_000_000);
     const inflated = deliveries.map((delivery): Delivery => {

@@ -4,7 +4,7 @@ import { type ServerScript, startModelServer } from '../../src/testing/index.ts'
 import { runOver, TestBacklog, type TestRun } from '../support/backlog.ts';
 import { report, wireModel } from '../support/session.ts';
 
-/** An agent over a real wire that answers as scripted. */
+/** Starts a model server with `script` and defines an agent that uses it. */
 async function agentOver(script: ServerScript, over: Partial<AgentDefinition> = {}) {
   const server = await startModelServer(script);
   const models = [wireModel('openai', server.url)];
@@ -31,7 +31,7 @@ describe('test case 1: three consecutive failures (W-1, W-2)', () => {
       ['BUG-002', 'processing', 'retries_exhausted'],
       ['BUG-003', 'processing', 'retries_exhausted'],
     ]);
-    // Three sessions of two attempts each, and not one more.
+    // Exactly three sessions of two attempts each.
     expect(requests).toBe(6);
     expect(run.result.spending).toMatchObject({ sessions: 3, requests: 6 });
     expect(run.errors).toMatchObject([{ reason: '3 consecutive item processing failures' }]);
@@ -53,7 +53,7 @@ describe('test case 1: three consecutive failures (W-1, W-2)', () => {
     });
   });
 
-  it('the bug has the title, P1, the component of the last item, and the evidence', async () => {
+  it('the bug has the title, priority P1, the component of the last item and the evidence', async () => {
     const { backlog, run } = await threeFailures();
     const [created] = run.result.created;
     expect(run.result.created).toHaveLength(1);
@@ -76,12 +76,12 @@ describe('test case 1: three consecutive failures (W-1, W-2)', () => {
     );
   });
 
-  it('PROMPT.md holds the debugging context: what was attempted, why, how often, the state with git, the next steps', async () => {
+  it('PROMPT.md holds the debugging context: attempts, reasons, counts, the state with git, and the next steps', async () => {
     const { backlog, run } = await threeFailures();
     const prompt = backlog.read(`${run.result.created[0]?.folder}/PROMPT.md`);
     for (const part of [
       '## What was attempted',
-      'BUG-003, as far as processing',
+      'BUG-003, up to processing',
       '## Why it failed',
       '`retries_exhausted`, `max_turns_exhausted`, `empty_response`',
       'Failed attempts by reason: empty_response x 2',
@@ -97,7 +97,7 @@ describe('test case 1: three consecutive failures (W-1, W-2)', () => {
     }
   });
 
-  it('the session logs are in the folder of the run, one JSON line each', async () => {
+  it('the run folder holds the session logs, with one JSON object per line', async () => {
     const { backlog, run } = await threeFailures();
     const lines = backlog.read(`agent_runs/${run.result.run}/BUG-002-processing.jsonl`).trim().split('\n');
     const types = lines.map((line) => JSON.parse(line).type);
@@ -105,12 +105,12 @@ describe('test case 1: three consecutive failures (W-1, W-2)', () => {
     expect(types.at(-1)).toBe('session.result');
   });
 
-  it('retrospective and summary run all the same, and name the bug', async () => {
+  it('the retrospective and the summary still run and name the bug', async () => {
     const { run } = await threeFailures();
     expect(run.phases.slice(-3)).toEqual(['capturing', 'reviewing', 'summarising']);
     expect(run.report).toContain('The run exited early: 3 consecutive item processing failures.');
     expect(run.report).toMatch(/## Issues Created\n\n- BUG-005/);
-    expect(run.retrospective).toContain('failed by retries_exhausted: 3');
+    expect(run.retrospective).toContain('failed with retries_exhausted: 3');
   });
 
   it('a success resets the count (W-1)', async () => {
@@ -128,7 +128,7 @@ describe('test case 2: an explicit STOP (W-1, W-2)', () => {
   const comments =
     '# Comments\n\n## Today\n\n**STOP**: build an export to CSV first\n\nWith a header line.\nComponent: export\n';
 
-  it('a STOP in the comments of an item ends the run before any item is taken, and its request becomes a feature', async () => {
+  it('a STOP in the comments of an item ends the run before any item starts, and its request becomes a feature', async () => {
     const backlog = new TestBacklog();
     backlog.bug(1);
     backlog.bug(2, {}, comments);
@@ -151,7 +151,7 @@ describe('test case 2: an explicit STOP (W-1, W-2)', () => {
     expect(run.report).toContain('FEAT-005');
   });
 
-  it('one in the comments of the backlog, without a request, becomes a human action', async () => {
+  it('a STOP without a request in the comments of the backlog becomes a human action', async () => {
     const backlog = new TestBacklog();
     backlog.bug(1);
     backlog.write('comments.md', 'STOP\n');
@@ -163,7 +163,7 @@ describe('test case 2: an explicit STOP (W-1, W-2)', () => {
     expect(backlog.read('human-actions/actions.md')).toContain('ACTION-001');
   });
 
-  it('one that comes while an item is under way ends the run after that item', async () => {
+  it('a STOP added while an item is in progress ends the run after that item', async () => {
     const backlog = new TestBacklog();
     backlog.bug(1);
     backlog.bug(2);
@@ -179,7 +179,7 @@ describe('test case 2: an explicit STOP (W-1, W-2)', () => {
 });
 
 describe('test case 3: a critical error (W-1, W-2, W-4)', () => {
-  it('a corrupt state file is kept aside, becomes a bug, and the run shuts down gracefully', async () => {
+  it('a corrupt state file is kept and filed as a bug, and the run shuts down gracefully', async () => {
     const backlog = new TestBacklog();
     backlog.bug(1);
     backlog.write('.agent-state.json', '{"current_phase": "proc');
@@ -198,7 +198,7 @@ describe('test case 3: a critical error (W-1, W-2, W-4)', () => {
     expect(backlog.state).toMatchObject({ current_phase: 'exitedEarly', early_exit_triggered: true });
   });
 
-  it('a git failure is one', async () => {
+  it('a git failure is a critical error', async () => {
     const backlog = new TestBacklog();
     backlog.bug(1);
     backlog.write('.agent-config.json', '{"auto_commit": true}');
@@ -212,13 +212,13 @@ describe('test case 3: a critical error (W-1, W-2, W-4)', () => {
       { kind: 'critical_error', phase: 'archiving', item: 'BUG-001', message: 'git commit failed: the hook says no' },
     ]);
     expect(run.result.created).toMatchObject([{ title: 'Session failure: Critical error in archiving' }]);
-    // The item is written; that it could not be committed is said too.
-    expect(run.result.problems).toEqual(['BUG-002 is written and not committed: git commit failed: the hook says no']);
+    // The item is written, and the failed commit is reported too.
+    expect(run.result.problems).toEqual(['BUG-002 was written but not committed: git commit failed: the hook says no']);
   });
 });
 
 describe('test case 4: a sub-agent that cannot be invoked (W-1, W-2)', () => {
-  it('is tried three times, and then becomes a bug that lists where it was looked for', async () => {
+  it('is tried three times, then filed as a bug that lists the places searched', async () => {
     const backlog = new TestBacklog();
     backlog.bug(1);
     let loads = 0;
@@ -248,7 +248,7 @@ describe('test case 4: a sub-agent that cannot be invoked (W-1, W-2)', () => {
     expect(run.result).toMatchObject({ status: 'exitedEarly', failures: [], problems: [] });
   });
 
-  it('a session whose provider refuses the key is one too', async () => {
+  it('a session whose provider rejects the key counts as one', async () => {
     const backlog = new TestBacklog();
     backlog.bug(1);
     await using worker = await agentOver(() => ({ status: 401 }));

@@ -11,7 +11,7 @@ const call = (name: string, input: unknown = {}) => ({ calls: [{ name, input }] 
 const rehearsed = (replies: Parameters<typeof rehearsalModel>[0], over: object = {}) =>
   defineAgent({ name: 'hard', models: [rehearsalModel(replies)], ...over });
 
-describe('what a server says', () => {
+describe('server responses', () => {
   it.each(['99999999999999999999', '9'.repeat(400)])(
     'P-3 F-5: Retry-After %s ends the session with a report',
     async (after) => {
@@ -21,7 +21,7 @@ describe('what a server says', () => {
     },
   );
 
-  it('N-1 F-4: an agent that finishes by text is told what was wrong with its text, and nothing of a tool', async () => {
+  it('N-1 F-4: an agent that finishes by text gets a notice about its text that mentions no tool', async () => {
     const { result, requests } = await runOverWire({
       script: [{ text: 'no JSON' }, { text: '{"a":1}' }],
       definition: { finish: 'text', report: { format: 'json', schema: z.object({ a: z.number() }) } },
@@ -33,7 +33,7 @@ describe('what a server says', () => {
     expect(notice).not.toMatch(/text alone|tool call/);
   });
 
-  it('P-3: a Retry-After that is no time is none', () => {
+  it('P-3: an invalid Retry-After is ignored', () => {
     expect(retryAfterMs({ 'retry-after': '-5' }, 0)).toBeNull();
     expect(retryAfterMs({ 'retry-after': 'soon' }, 0)).toBeNull();
   });
@@ -47,12 +47,12 @@ describe('what a server says', () => {
     [429, { code: 'insufficient_quota', message: 'You exceeded your current quota.' }, 'provider_quota'],
     [503, { message: 'upstream billing-service unavailable' }, 'provider_error'],
     [400, { type: 'invalid_request_error', message: 'Your credit balance is too low.' }, 'provider_quota'],
-  ])('P-1: %i with %j is %s', async (status, error, slug) => {
+  ])('P-1: %i with %j is classified as %s', async (status, error, slug) => {
     const { result } = await runOverWire({ script: [{ status, error }, report()] });
     expect(result.turns[0]?.attempts[0]?.slugs).toEqual([slug]);
   });
 
-  it('C-5: a connection that stays open after the finish is no broken reply', async () => {
+  it('C-5: a connection that stays open after the finish does not break the reply', async () => {
     const { result } = await runOverWire({
       wire: 'anthropic',
       script: [{ ...report(), hang: { afterBytes: 100_000 } }],
@@ -63,8 +63,8 @@ describe('what a server says', () => {
   });
 });
 
-describe('what code of the user does', () => {
-  it('C-1: toModelOutput that hangs is answered at the timeout', async () => {
+describe('user code', () => {
+  it('C-1: a call whose toModelOutput hangs is answered at the timeout', async () => {
     const hanging = { inputSchema: z.object({}), execute: () => 'x', toModelOutput: () => never };
     const { result } = await run({
       agent: rehearsed([call('hanging'), report()], { tools: { hanging }, limits: { toolTimeoutMs: 50 } }),
@@ -72,7 +72,7 @@ describe('what code of the user does', () => {
     expect(callsIn(result)[0]?.slug).toBe('tool_timeout');
   });
 
-  it('C-1: an iterable that never waits cannot keep its timeout from coming', async () => {
+  it('C-1: an iterable that never waits still times out', async () => {
     const busy = {
       inputSchema: z.object({}),
       execute: async function* () {
@@ -85,7 +85,7 @@ describe('what code of the user does', () => {
     expect(callsIn(result)[0]?.slug).toBe('tool_timeout');
   });
 
-  it('C-1: a result that would take for ever to write down is cut', async () => {
+  it('C-1: a result that would take too long to serialize is cut', async () => {
     const wide = () => {
       let value: object = { a: 1 };
       for (let depth = 0; depth < 30; depth += 1) value = { left: value, right: value };
@@ -95,13 +95,13 @@ describe('what code of the user does', () => {
     expect(JSON.stringify(callsIn(result)[0]?.result)).toContain('left out');
   });
 
-  it('C-3: what a tool says beside its value reaches the model', async () => {
+  it('C-3: the message that a tool returns with its value reaches the model', async () => {
     const saved = () => ({ success: true, value: null, message: 'Saved 3 files.' });
     const { result } = await run({ agent: rehearsed([call('saved'), report()], { tools: { saved } }) });
     expect(callsIn(result)[0]?.output).toEqual({ type: 'text', value: 'Saved 3 files.' });
   });
 
-  it('S-5: neither a returned failure nor the value of an error shows a key', async () => {
+  it('S-5: keys are redacted in returned failures and in error values', async () => {
     const leaky = () => ({
       success: false,
       value: { key: 'sk-abcdefghijklmnop1' },
@@ -111,7 +111,7 @@ describe('what code of the user does', () => {
     expect(JSON.stringify([result, events])).not.toContain('sk-abcdefghijklmnop1');
   });
 
-  it('S-5: a header of any name is a secret, and so is what follows its scheme', async () => {
+  it('S-5: every configured header value is a secret, and so is the part after its scheme', async () => {
     const { result, events, lines } = await runOverWire({
       script: [{ status: 401, error: { message: 'hunter2hunter2 and opensesame1 are refused' } }],
       definition: { settings: { headers: { authorization: 'Bearer hunter2hunter2', 'x-auth': 'opensesame1' } } },
@@ -121,7 +121,7 @@ describe('what code of the user does', () => {
     expect(everything).not.toContain('opensesame1');
   });
 
-  it('D-2: an approval at the very moment that it is asked for counts', async () => {
+  it('D-2: an approval given the moment it is requested counts', async () => {
     const guarded = { inputSchema: z.object({ path: z.string() }), needsApproval: true, execute: () => 'done' };
     const { result, events } = await run({
       agent: rehearsed([call('guarded', { path: '/' }), report()], { tools: { guarded } }),
@@ -138,10 +138,10 @@ describe('what code of the user does', () => {
     ['needsApproval', 1],
   ])('approval fails closed: %s %j is refused when the agent is defined', (field, value) => {
     const tool = { inputSchema: z.object({}), execute: () => 'x', [field]: value };
-    expect(() => rehearsed([report()], { tools: { tool } })).toThrow(`tools.tool.${field} is ${JSON.stringify(value)}`);
+    expect(() => rehearsed([report()], { tools: { tool } })).toThrow(`\`tools.tool.${field}\` must be `);
   });
 
-  it('C-1: needsApproval that throws answers the call without running it, and blames nobody', async () => {
+  it('C-1: if needsApproval throws, the call does not run and is answered with tool_not_permitted', async () => {
     const odd = {
       inputSchema: z.object({}),
       execute: () => 'x',
@@ -153,7 +153,7 @@ describe('what code of the user does', () => {
     expect(callsIn(result)[0]).toMatchObject({ executed: false, slug: 'tool_not_permitted' });
   });
 
-  it('B-2: onDelivery and random that throw are told once each, and lose nothing', async () => {
+  it('B-2: if onDelivery and random throw, each is reported once and nothing is lost', async () => {
     const fails = () => {
       throw new Error('disk full');
     };
@@ -169,13 +169,13 @@ describe('what code of the user does', () => {
   it.each([
     ['hang', () => never],
     ['throw', () => Promise.reject(new Error('no sk-abcdefghijklmnop1'))],
-    ['be none', () => undefined],
+    ['return undefined', () => undefined],
   ])('instructions that %s end the session with a report', async (_how, instructions) => {
     const { result } = await run({
       agent: rehearsed([report()], { instructions, limits: { prepareTimeoutMs: 50 } }),
     });
     expect(result.slugs).toEqual(['internal_error']);
-    expect(result.failure?.detail).toContain('the instructions could not be made');
+    expect(result.failure?.detail).toContain('instructions() failed');
     expect(JSON.stringify(result)).not.toContain('sk-abcdefghijklmnop1');
     expect(result.counters).toEqual(counters({ slugs: { internal_error: 1 } }));
   });
@@ -192,14 +192,14 @@ describe('what code of the user does', () => {
     ['hangs', { validate: () => never }],
     ['gives no verdict', { validate: (() => true) as never }],
     [
-      'cannot read',
+      'throws while parsing',
       {
         parseText: () => {
           throw new Error('no');
         },
       },
     ],
-  ])('F-2: a report format that %s rejects the report, by call and by text', async (_how, broken) => {
+  ])('F-2: a report format that %s rejects the report, whether sent by call or as text', async (_how, broken) => {
     const format: ReportFormat = {
       name: 'odd',
       description: 'Anything.',
@@ -219,8 +219,8 @@ describe('what code of the user does', () => {
   });
 });
 
-describe('what goes over the wire', () => {
-  it('C-2: an id that not every provider accepts is replaced, in the call and in its answer', async () => {
+describe('requests on the wire', () => {
+  it('C-2: a call id that some providers reject is replaced in the call and in its answer', async () => {
     const { requests } = await runOverWire({
       script: [{ calls: [{ name: 'search', input: { q: 'x' }, id: 'functions.search:0' }] }, report()],
       definition: { tools: { search } },
@@ -229,7 +229,7 @@ describe('what goes over the wire', () => {
     expect(requests[1]?.body.messages.at(-1)?.tool_call_id).toMatch(/^[A-Za-z0-9_-]+$/);
   });
 
-  it('C-6: references in the schema of a report lead somewhere in the tool that carries it', async () => {
+  it('C-6: references in a report schema resolve within the tool that carries it', async () => {
     type Tree = { name: string; children: Tree[] };
     const tree: z.ZodType<Tree> = z.object({
       name: z.string(),
@@ -251,12 +251,12 @@ describe('what goes over the wire', () => {
     expect(tools).toContain('$ref');
   });
 
-  it("N-1: an agent that finishes by text is not told of a report tool that it doesn't have", async () => {
+  it('N-1: the notice to an agent that finishes by text does not mention the final report', async () => {
     const { requests } = await runOverWire({ script: [{}, { text: 'Hello.' }], definition: { finish: 'text' } });
     expect(JSON.stringify(requests[1]?.body.messages.at(-1))).not.toContain('final report');
   });
 
-  it('steering that comes too late for a request is in the conversation all the same', async () => {
+  it('steering that arrives too late for a request is still added to the conversation', async () => {
     const { result } = await runOverWire({
       script: [report()],
       during: (event, session) => {
@@ -266,7 +266,7 @@ describe('what goes over the wire', () => {
     expect(JSON.stringify(result.conversation.at(-1))).toContain('And be brief.');
   });
 
-  it('T-6: what the last turn asked for is not left out before the model has read it', async () => {
+  it('T-6: tool results are not dropped before the model has read them', async () => {
     const large = () => 'x'.repeat(8_000);
     const { requests } = await runOverWire({
       script: [
@@ -279,7 +279,7 @@ describe('what goes over the wire', () => {
     expect(JSON.stringify(requests[2]?.body.messages.at(-2))).toContain('xxxx');
   });
 
-  it('an abort says its reason', async () => {
+  it('an aborted session reports the reason for the abort', async () => {
     const { result, errors } = await runOverWire({
       script: [{ hang: true }],
       during: (event, session) => {
@@ -292,19 +292,19 @@ describe('what goes over the wire', () => {
   });
 });
 
-describe('options that cannot be', () => {
+describe('invalid options', () => {
   const agent = rehearsed([report()]);
   it.each<[unknown, string]>([
-    [{ prompt: 'x', maxTurns: 1 }, 'maxTurns is not known: allowed are prompt, messages'],
-    [undefined, 'the options are undefined'],
-    [{ messages: 'abc' }, 'messages is "abc": an array of messages is allowed'],
+    [{ prompt: 'x', maxTurns: 1 }, 'Unknown option `maxTurns`.'],
+    [undefined, '`options` is required: an object with `prompt` or `messages`.'],
+    [{ messages: 'abc' }, '`messages` must be an array of messages; got "abc".'],
     [
       {
         messages: [
           { role: 'user', content: [{ type: 'file', mediaType: 'image/png', data: { type: 'url', url: 'cat.png' } }] },
         ],
       },
-      'a URL that can be read is allowed',
+      '`messages[0]` must be a user, assistant or tool message as the AI SDK has them (what a system message would sa',
     ],
     [
       {
@@ -317,18 +317,22 @@ describe('options that cannot be', () => {
       },
       'BigInt',
     ],
-  ])('%s', (options, message) => {
+  ])('%s is refused', (options, message) => {
     expect(() => startSession(agent, options as never)).toThrow(PawlError);
     expect(() => startSession(agent, options as never)).toThrow(message);
   });
 
-  it('what is no agent', () => {
-    expect(() => startSession({} as never, { prompt: 'x' })).toThrow('one made by defineAgent is allowed');
+  it('a value that is not an agent is refused', () => {
+    expect(() => startSession({} as never, { prompt: 'x' })).toThrow(
+      '`agent` must be an agent made by defineAgent; got {}.',
+    );
   });
 
-  it('a decision that is none', async () => {
+  it('an invalid approval decision is refused', async () => {
     const session = startSession(agent, { prompt: 'x', clock: manualClock() });
-    expect(() => session.approve('a', { approved: 'false' as never })).toThrow('approve was given');
+    expect(() => session.approve('a', { approved: 'false' as never })).toThrow(
+      '`decision` must be { approved: boolean, reason?: string, sessionId?: string }; got {"approved":"false"}.',
+    );
     await session.result;
   });
 });

@@ -26,7 +26,7 @@ const text = z.string();
 const base = { sessionId: text, rootId: text, createdAt: text, _version: text };
 const snapshot = z.looseObject({ status: z.enum(['active', 'done', 'error', 'stopped']) });
 const event = z.looseObject({ type: text });
-/** The package's own types, as a schema. */
+/** A schema for the package's own types. */
 const schema = z.discriminatedUnion('type', [
   z.looseObject({
     type: z.literal('@xstate.actor'),
@@ -41,7 +41,7 @@ const schema = z.discriminatedUnion('type', [
 ]) satisfies z.ZodType<unknown>;
 
 describe('the Stately inspector', () => {
-  it('S-5: its relay gets every state that the session went through, as a hierarchy, without bodies and secrets', async () => {
+  it('S-5: its relay receives every session state and the actor hierarchy, without bodies or secrets', async () => {
     const port = await freePort();
     const inspector = await statelyInspector({ port, secrets: ['open-sesame'] });
     const client = new WebSocket(`ws://localhost:${port}`);
@@ -107,7 +107,7 @@ describe('the Stately inspector', () => {
     inspector.stop();
   });
 
-  it('sessions and sub-agents are told apart', async () => {
+  it('sessions and sub-agents have separate roots', async () => {
     const port = await freePort();
     const inspector = await statelyInspector({ port });
     const client = new WebSocket(`ws://localhost:${port}`);
@@ -123,7 +123,7 @@ describe('the Stately inspector', () => {
     inspector.stop();
   });
 
-  it('an inspector that throws is told once, and breaks nothing', async () => {
+  it('an inspector that throws is reported once and breaks nothing', async () => {
     const { result, events } = await runOverWire({
       script: [report()],
       options: {
@@ -136,7 +136,7 @@ describe('the Stately inspector', () => {
     expect(events.filter((one) => one.type === 'observer.failed')).toHaveLength(1);
   });
 
-  it('one that is stopped at once lets its process end', async () => {
+  it('an inspector that is stopped immediately lets its process exit', async () => {
     const script = `
       import { statelyInspector } from './src/inspect/stately.ts';
       (await statelyInspector({ port: ${await freePort()} })).stop();`;
@@ -145,7 +145,7 @@ describe('the Stately inspector', () => {
     expect(code).toBe(0);
   }, 15_000);
 
-  it('a port that is taken is refused with one sentence', async () => {
+  it('a port in use is refused with a PawlError', async () => {
     const server = createServer().listen(0);
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;

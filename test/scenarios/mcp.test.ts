@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type McpServerConfig, mcpPool } from '../../src/index.ts';
-import { toolName } from '../../src/tools/mcp-servers.ts';
+import { toolName } from '../../src/tools/mcp/servers.ts';
 import { oddHttpServer } from '../support/odd-mcp.ts';
 import { callsIn, counters, type Run, report, runOverWire, tokensOf } from '../support/session.ts';
 
@@ -15,7 +15,7 @@ const everything = {
   args: [packageFile('@modelcontextprotocol/server-everything/dist/index.js')],
 };
 const oddFile = join(import.meta.dirname, '../support/odd-mcp.ts');
-/** What this file's servers are known by in the list of processes. */
+/** Identifies this file's servers in the process list. */
 const mark = `pawl-test-${process.pid}`;
 const odd = (...flags: string[]): McpServerConfig => ({
   command: process.execPath,
@@ -23,7 +23,7 @@ const odd = (...flags: string[]): McpServerConfig => ({
 });
 const call = (name: string, input: unknown = {}) => ({ name, input });
 
-/** Processes of this file's servers, and of their groups. */
+/** Lists the processes of this file's servers and their process groups. */
 function running(): string[] {
   const lines = execFileSync('ps', ['-eo', 'pid,pgid,args'], { encoding: 'utf8' }).split('\n');
   const leaders = lines.filter((line) => line.includes(mark) && !line.includes('vitest'));
@@ -38,7 +38,7 @@ const texts = (run: Run) =>
 const slugsOf = (run: Run) => callsIn(run.result).map(({ slug }) => slug);
 
 describe('real servers', () => {
-  it('everything: text, numbers, structured content, images, resources and links become results that a model reads', async () => {
+  it('everything: text, numbers, structured content, images, resources and links become results for the model', async () => {
     const run = await runOverWire({
       script: [
         {
@@ -102,7 +102,7 @@ describe('real servers', () => {
     expect(slugsOf(run)).toEqual([null, 'tool_timeout', null]);
   });
 
-  it('everything: what the server asks back is answered by the handlers', async () => {
+  it('everything: the handlers answer requests from the server', async () => {
     const asked: string[] = [];
     const handlers: McpServerConfig['handlers'] = {
       sample: ({ messages }) => {
@@ -128,7 +128,7 @@ describe('real servers', () => {
     expect(texts(run)[1]).toContain('decline');
   });
 
-  it('the file system: lists, reads, and an error is a failed result; some tools are allowed, one has to be approved', async () => {
+  it('filesystem: listing and reading work, an error is a failed result, and allow, deny and needsApproval apply', async () => {
     const home = realpathSync(mkdtempSync(join(tmpdir(), 'pawl-mcp-')));
     writeFileSync(join(home, 'a.txt'), 'the content');
     const files: McpServerConfig = {
@@ -164,7 +164,7 @@ describe('real servers', () => {
   });
 });
 
-describe.each([['stdio'], ['http']])('a server that misbehaves, over %s', (wire) => {
+describe.each([['stdio'], ['http']])('a misbehaving server over %s', (wire) => {
   async function withOdd(
     script: Parameters<typeof runOverWire>[0]['script'],
     more: Partial<Parameters<typeof runOverWire>[0]> = {},
@@ -174,7 +174,7 @@ describe.each([['stdio'], ['http']])('a server that misbehaves, over %s', (wire)
     return await runOverWire({ script, ...more, definition: { mcpServers: { odd: config }, ...more.definition } });
   }
 
-  it('C-1: each call has its one answer, whatever the server does', async () => {
+  it('C-1: each call gets exactly one answer, whatever the server does', async () => {
     const names = [
       'echo',
       'twice',
@@ -207,13 +207,13 @@ describe.each([['stdio'], ['http']])('a server that misbehaves, over %s', (wire)
     }
   });
 
-  it('structured content beside a text that says something else is read too, and once', async () => {
+  it('structured content is added to a text that differs from it and omitted if the text repeats it', async () => {
     const run = await withOdd([{ calls: [call('odd__summary'), call('odd__same')] }, report()]);
     expect(texts(run).slice(0, 2)).toEqual(['Found 2 users.\n{"users":["ann","bob"]}', '{ "a": 1 }']);
     expect(callsIn(run.result)[0]?.result.value).toEqual({ users: ['ann', 'bob'] });
   });
 
-  it('C-1 C-3: an error of the server, whatever its code, answers its call and no other', async () => {
+  it('C-1 C-3: a server error with any code answers its own call and no other', async () => {
     const run = await withOdd([{ calls: [call('odd__hang'), call('odd__busy')] }, report()], {
       definition: { limits: { toolTimeoutMs: 300 } },
     });
@@ -222,26 +222,26 @@ describe.each([['stdio'], ['http']])('a server that misbehaves, over %s', (wire)
     expect(run.events.filter(({ type }) => type === 'server.lost')).toEqual([]);
   });
 
-  it('C-1: a server that dies in mid-call is answered, and the next call works', async () => {
+  it('C-1: if the server dies during a call, the call is answered and the next one works', async () => {
     const run = await withOdd([
       { calls: [call('odd__die')] },
       { calls: [call('odd__echo', { text: 'again' })] },
       report(),
     ]);
     expect(slugsOf(run)).toEqual(['tool_exec_failed', null, null]);
-    expect(texts(run)[0]).toContain('was lost during the call');
+    expect(texts(run)[0]).toContain('Lost the server odd during the call');
     expect(texts(run)[1]).toBe('echo: {"text":"again"}');
     expect(run.events.some((event) => event.type === 'server.lost')).toBe(true);
   });
 
-  it('C-1: a call that hangs is answered at its timeout, one beside it is not held up', async () => {
+  it('C-1: a hung call is answered at its timeout and does not delay the others', async () => {
     const run = await withOdd([{ calls: [call('odd__hang'), call('odd__echo')] }, report()], {
       definition: { limits: { toolTimeoutMs: 300 } },
     });
     expect(slugsOf(run)).toEqual(['tool_timeout', null, null]);
   });
 
-  it('C-1: an abort in flight answers the call and ends the server', async () => {
+  it('C-1: an abort during a call answers it and ends the server', async () => {
     const run = await withOdd([{ calls: [call('odd__hang')] }], {
       during: (event, session) => {
         if (event.type === 'tool.started') setImmediate(() => session.abort());
@@ -251,21 +251,21 @@ describe.each([['stdio'], ['http']])('a server that misbehaves, over %s', (wire)
     expect(running()).toEqual([]);
   });
 
-  it('50 MB come out as a result that fits', async () => {
+  it('a 50 MB result is cut to fit', async () => {
     const run = await withOdd([{ calls: [call('odd__huge')] }, report()]);
     expect(slugsOf(run)).toEqual([null, null]);
     expect(texts(run)[0]?.length).toBeLessThanOrEqual(65_536);
     expect(texts(run)[0]).toContain('of 50000000 bytes left out');
   });
 
-  it('a list that changes is offered with the next request', async () => {
-    if (wire === 'http') return; // This server of ours has no stream to say it on.
+  it('a changed tool list is offered with the next request', async () => {
+    if (wire === 'http') return; // The HTTP test server has no stream for notifications.
     const run = await withOdd(
       ({ body }, index) => {
         const answers = JSON.stringify(body.messages);
         if (answers.includes('added: ')) return report();
         if (index === 0) return { calls: [call('odd__change')] };
-        // The new list comes when it comes: until it does, something else is done.
+        // The new list arrives asynchronously. Until then the model calls another tool.
         const isOffered = body.tools?.some((tool) => tool.function?.name === 'odd__added') === true;
         return { calls: [call(isOffered ? 'odd__added' : 'odd__echo')] };
       },
@@ -276,7 +276,7 @@ describe.each([['stdio'], ['http']])('a server that misbehaves, over %s', (wire)
     expect(run.result.success).toBe(true);
   });
 
-  it('C-1: calls beyond the limit are refused', async () => {
+  it('C-1: calls over the limit are refused', async () => {
     const run = await withOdd([{ calls: [call('odd__echo'), call('odd__echo')] }, report()], {
       definition: { limits: { maxToolCallsPerTurn: 1 } },
     });
@@ -284,28 +284,31 @@ describe.each([['stdio'], ['http']])('a server that misbehaves, over %s', (wire)
   });
 });
 
-describe('servers that do not come up', () => {
+describe('servers that do not start', () => {
   it.each<[string, McpServerConfig]>([
     ['no such command', { command: '/no/such/command' }],
-    ['one that ends at once', { command: process.execPath, args: ['-e', ''] }],
-    ['one that says nothing', { ...odd(), env: { ODD_MUTE: '1' } } as McpServerConfig],
+    ['a command that exits immediately', { command: process.execPath, args: ['-e', ''] }],
+    ['a server that never replies', { ...odd(), env: { ODD_MUTE: '1' } } as McpServerConfig],
     ['no such address', { url: 'http://127.0.0.1:49151/mcp' }],
-  ])('%s: the session fails with tools_unavailable and names it, or goes on without it', async (_name, config) => {
-    const definition = { mcpServers: { missing: config }, limits: { prepareTimeoutMs: 800 } };
-    const failed = await runOverWire({ script: [report()], definition });
-    expect(failed.requests).toHaveLength(0);
-    expect(failed.result.slugs).toEqual(['tools_unavailable']);
-    expect(failed.result.failure?.detail).toContain('the MCP server missing did not come up');
-    expect(failed.result.counters).toEqual(counters({ slugs: { tools_unavailable: 1 } }));
-    const optional = { ...definition, mcpServers: { missing: { ...config, optional: true } } };
-    const gone = await runOverWire({ script: [report()], definition: optional });
-    expect(gone.result.success).toBe(true);
-    expect(gone.events.some((event) => event.type === 'server.unavailable')).toBe(true);
-    expect(gone.lines.filter((line) => line.level === 30)).toHaveLength(1);
-    expect(running()).toEqual([]);
-  });
+  ])(
+    '%s: the session fails with tools_unavailable and names the server, or continues without it if it is optional',
+    async (_name, config) => {
+      const definition = { mcpServers: { missing: config }, limits: { prepareTimeoutMs: 800 } };
+      const failed = await runOverWire({ script: [report()], definition });
+      expect(failed.requests).toHaveLength(0);
+      expect(failed.result.slugs).toEqual(['tools_unavailable']);
+      expect(failed.result.failure?.detail).toContain('the MCP server missing is unavailable');
+      expect(failed.result.counters).toEqual(counters({ slugs: { tools_unavailable: 1 } }));
+      const optional = { ...definition, mcpServers: { missing: { ...config, optional: true } } };
+      const gone = await runOverWire({ script: [report()], definition: optional });
+      expect(gone.result.success).toBe(true);
+      expect(gone.events.some((event) => event.type === 'server.unavailable')).toBe(true);
+      expect(gone.lines.filter((line) => line.level === 30)).toHaveLength(1);
+      expect(running()).toEqual([]);
+    },
+  );
 
-  it('D-2: an abort while a server comes up ends both', async () => {
+  it('D-2: an abort while a server starts ends both', async () => {
     const { result } = await runOverWire({
       script: [report()],
       definition: { mcpServers: { mute: { ...odd(), env: { ODD_MUTE: '1' } } as McpServerConfig } },
@@ -317,7 +320,7 @@ describe('servers that do not come up', () => {
   });
 });
 
-it('D-2: servers that neither come up nor go away do not keep a session from its end', async () => {
+it('D-2: servers that neither start nor stop do not keep a session from ending', async () => {
   await using server = await oddHttpServer({ deaf: true });
   const never = () => new Promise<never>(() => undefined);
   const run = await runOverWire({
@@ -331,22 +334,22 @@ it('D-2: servers that neither come up nor go away do not keep a session from its
     },
   });
   expect(run.result.success).toBe(true);
-  expect(run.lines.filter(({ line }) => line === 'it did not close within 3000 ms').length).toBeGreaterThan(0);
+  expect(run.lines.filter(({ line }) => line === 'closing took more than 3000 ms').length).toBeGreaterThan(0);
 }, 15_000);
 
-describe('what a server lists', () => {
-  it('C-5: a tool that cannot be used is left out and said to be; the others stay', async () => {
+describe('tool lists', () => {
+  it('C-5: an unusable tool is left out and reported, and the others stay', async () => {
     const run = await runOverWire({
       script: [{ calls: [call('odd__hollow'), call('odd__wrong'), call('odd__later', { a: 1 })] }, report()],
       definition: { mcpServers: { odd: { ...odd(), deny: ['nonesuch'] } as McpServerConfig } },
     });
     expect(slugsOf(run)).toEqual([null, 'unknown_tool', 'unknown_tool', null]);
     const said = run.lines.flatMap((line) => (line.level === 30 ? [String(line.line)] : []));
-    expect(said.join('\n')).toMatch(/later is left out/);
-    expect(said.join('\n')).toMatch(/nonesuch is named in the options/);
+    expect(said.join('\n')).toMatch(/skipped later/);
+    expect(said.join('\n')).toMatch(/name nonesuch, but it has no such tool/);
   });
 
-  it('a storm of changes is looked at now and then', async () => {
+  it('a storm of list changes is coalesced', async () => {
     const run = await runOverWire({
       script: [{ calls: [call('odd__storm')] }, { calls: [call('odd__echo')] }, report()],
       definition: { mcpServers: { odd: odd() } },
@@ -359,7 +362,7 @@ describe('what a server lists', () => {
 describe('processes', () => {
   afterEach(() => expect(running()).toEqual([]));
 
-  it('a server goes with all that it started, also one that does not want to', async () => {
+  it('a server ends with all its child processes, even if it ignores SIGTERM', async () => {
     const run = await runOverWire({
       script: [{ calls: [call('odd__echo')] }, report()],
       definition: { mcpServers: { odd: odd('--with-child', '--stubborn') } },
@@ -370,7 +373,7 @@ describe('processes', () => {
     expect(run.result.success).toBe(true);
   });
 
-  it('a server that dies by itself leaves nothing behind either', async () => {
+  it('a server that dies by itself leaves no processes behind', async () => {
     const run = await runOverWire({
       script: [{ calls: [call('odd__die')] }, report()],
       definition: { mcpServers: { odd: odd('--with-child') } },
@@ -378,7 +381,7 @@ describe('processes', () => {
     expect(run.result.success).toBe(true);
   });
 
-  it('a session that gives up while a shared server comes up takes it from nobody; a closed pool serves nobody', async () => {
+  it('a session that gives up on a starting shared server does not affect others, and a closed pool serves no session', async () => {
     const pool = mcpPool({ odd: odd('--slow') });
     const patient = runOverWire({ script: [report()], definition: { mcpServers: pool.servers } });
     const hasty = runOverWire({
@@ -392,7 +395,7 @@ describe('processes', () => {
     expect(late.result.success).toBe(false);
   });
 
-  it('a pool serves many sessions with one process, and ends it when it is closed', async () => {
+  it('a pool serves many sessions with one process and ends it on close', async () => {
     const pool = mcpPool({ odd: odd() });
     const one = () =>
       runOverWire({ script: [{ calls: [call('odd__echo')] }, report()], definition: { mcpServers: pool.servers } });
@@ -411,14 +414,14 @@ describe('names', () => {
     ['files', 'read file', /^files__read_file_[0-9a-f]{8}$/],
     ['files', 'x'.repeat(100), /^files__x{48}_[0-9a-f]{8}$/],
     ['files', 'über', /^files___ber_[0-9a-f]{8}$/],
-  ])('%s and %s become a name that every provider takes', (server, name, expected) => {
+  ])('%s and %s become a name that every provider accepts', (server, name, expected) => {
     const clean = toolName(server, name, new Set());
     expect(clean).toMatch(expected);
     expect(clean).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
     expect(toolName(server, name, new Set())).toBe(clean);
   });
 
-  it('two tools of one name get two, the same each time', () => {
+  it('two tools with the same name get distinct, stable names', () => {
     const first = toolName('a', 'b__c', new Set());
     const second = toolName('a__b', 'c', new Set([first]));
     expect(first).toBe('a__b__c');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { noticeTable, slugs } from '../../machines/index.ts';
+import { slugs, slugTable } from '../../machines/index.ts';
 import { lastText, report, runOverWire } from '../support/session.ts';
 import { search, searchCall } from '../support/tools.ts';
 
@@ -8,7 +8,7 @@ const blocksOf = (message: { content?: unknown } | undefined): Block[] =>
   Array.isArray(message?.content) ? message.content : [];
 
 describe('the notice', () => {
-  it('N-1 N-3: on the Anthropic wire it is last, unmarked, sent once, and the mark sits on the last lasting message', async () => {
+  it('N-1 N-3: on the Anthropic wire it is last, sent once and unmarked; the cache mark is on the last permanent message', async () => {
     const { requests, result } = await runOverWire({
       wire: 'anthropic',
       script: [searchCall, { text: 'thinking aloud' }, searchCall, report()],
@@ -28,7 +28,7 @@ describe('the notice', () => {
     expect(JSON.stringify(result.conversation)).not.toContain('system notice: ');
   });
 
-  it('N-3: a cache mark of the user on the whole call is taken off, since it would mark the notice', async () => {
+  it('N-3: a user cache mark on the whole call is removed, because it would mark the notice', async () => {
     const { requests } = await runOverWire({
       wire: 'anthropic',
       script: [{}, report()],
@@ -40,24 +40,24 @@ describe('the notice', () => {
     expect(requests[1]?.body.cache_control).toBeUndefined();
   });
 
-  it('N-1: it says what went wrong, why the turn did not progress, and what to do', async () => {
+  it('N-1: it states what went wrong, why the turn did not progress, and what to do', async () => {
     const { requests } = await runOverWire({
       script: [{ calls: [{ name: 'nope' }] }, report()],
       definition: { tools: { search } },
     });
     const text = lastText(requests[1] ?? expect.fail());
-    expect(text).toContain(noticeTable.unknown_tool.happened);
+    expect(text).toContain(slugTable.unknown_tool.happened);
     expect(text).toContain('Turn 1 did not progress');
-    expect(text).toContain(noticeTable.unknown_tool.todo);
+    expect(text).toContain(slugTable.unknown_tool.todo);
     expect(text).toContain('unknown_tool');
   });
 
-  it("N-1: a provider's fault is said to be one", async () => {
+  it('N-1: after a provider fault it states that the reply did not arrive', async () => {
     const { requests } = await runOverWire({ script: [{ status: 500 }, report()] });
     expect(lastText(requests[1] ?? expect.fail())).toContain('your reply did not arrive');
   });
 
-  it('N-2: on the last turn the advice is folded into the one notice', async () => {
+  it('N-2: on the last turn the single notice includes the advice', async () => {
     const { requests } = await runOverWire({ script: [{}, report()], definition: { limits: { maxTurns: 1 } } });
     const notices = requests.map(({ body }) => JSON.stringify(body.messages).split('system notice: ').length - 1);
     expect(notices).toEqual([1, 1]);
@@ -65,8 +65,8 @@ describe('the notice', () => {
   });
 
   it('N-4: the table has a row with both sentences for every slug', () => {
-    expect(Object.keys(noticeTable).toSorted()).toEqual([...slugs].toSorted());
-    for (const { happened, todo } of Object.values(noticeTable))
+    expect(Object.keys(slugTable).toSorted()).toEqual([...slugs].toSorted());
+    for (const { happened, todo } of Object.values(slugTable))
       expect([happened, todo].every((text) => text.length > 5)).toBe(true);
   });
 });

@@ -6,7 +6,7 @@ import { keptLog, report, run, runOverWire } from '../support/session.ts';
 import { failing, search, searchCall } from '../support/tools.ts';
 
 describe('the log', () => {
-  it('S-2: one WARN line a failed attempt, before the next starts, with the complete reply', async () => {
+  it('S-2: each failed attempt logs one WARN line with the complete reply before the next one starts', async () => {
     const { warnings, lines } = await runOverWire({
       script: [{ text: 'only text', reasoning: 'because' }, { calls: [{ name: 'nope', input: { a: 1 } }] }, report()],
       definition: { tools: { search } },
@@ -24,7 +24,7 @@ describe('the log', () => {
     expect(lines.filter((line) => line.level > 20)).toHaveLength(2);
   });
 
-  it('S-2: a reply beyond 131,072 bytes is cut to valid UTF-8 and says so', async () => {
+  it('S-2: a reply over 131,072 bytes is cut to valid UTF-8 and marked as truncated', async () => {
     const { warnings } = await runOverWire({ script: [{ text: '€'.repeat(100_000) }, report()] });
     const text =
       Object.entries(warnings[0]?.reply ?? {}).flatMap(([name, value]) =>
@@ -36,7 +36,7 @@ describe('the log', () => {
     expect(warnings[0]?.truncated).toBe(true);
   });
 
-  it('S-3: one ERROR line for a session that does not succeed', async () => {
+  it('S-3: a session that does not succeed logs one ERROR line', async () => {
     const { errors } = await runOverWire({ script: [{}], definition: { limits: { maxRetries: 1 } } });
     expect(errors).toHaveLength(1);
     expect(errors[0]).toMatchObject({
@@ -67,12 +67,13 @@ describe('the event stream', () => {
   const agent = () =>
     defineAgent({ name: 'a', models: [rehearsalModel([{ text: 'Hm.', ...searchCall }, report()])], tools: { search } });
 
-  it('D-6: tells the story in order, deltas included, and ends with the session', async () => {
+  it('D-6: delivers all events in order, deltas included, and ends with the session', async () => {
     const session = startSession(agent(), { prompt: 'p', clock: manualClock() });
     const types: string[] = [];
     for await (const event of session.events) types.push(event.type);
     expect(types.filter((type) => type !== 'model.delta')).toEqual([
       'session.started',
+      'session.prepared',
       'turn.started',
       'attempt.started',
       'attempt.replied',
@@ -103,7 +104,7 @@ describe('the event stream', () => {
     expect(seen.at(-1)).toBe(2);
   });
 
-  it('D-6: nobody reading costs bounded memory, and a late reader learns what was dropped', async () => {
+  it('D-6: an unread stream uses bounded memory, and a late reader learns what was dropped', async () => {
     const model = rehearsalModel(({ index }) => (index < 199 ? searchCall : report()));
     const session = startSession(
       defineAgent({ name: 'long', models: [model], tools: { search }, limits: { maxTurns: 200 } }),
@@ -117,7 +118,7 @@ describe('the event stream', () => {
     expect(events.at(-1)?.type).toBe('session.succeeded');
   });
 
-  it('B-2: a listener that throws, or rejects, is reported once and breaks nothing', async () => {
+  it('B-2: a listener that throws or rejects is reported once and breaks nothing', async () => {
     const events: SessionEvent[] = [];
     const session = startSession(agent(), {
       prompt: 'p',
@@ -132,7 +133,7 @@ describe('the event stream', () => {
     expect((await rejecting.result).success).toBe(true);
   });
 
-  it('D-2: a listener may abort from within an event', async () => {
+  it('D-2: a listener can abort the session while it handles an event', async () => {
     const controller = new AbortController();
     const session = startSession(agent(), {
       prompt: 'p',
@@ -147,7 +148,7 @@ describe('the event stream', () => {
 });
 
 describe('slices and records', () => {
-  it('C-4: a slice sees failed tools; one that throws is isolated and reported once', async () => {
+  it('C-4: slices receive failed tool calls, and a slice that throws is isolated and reported once', async () => {
     const { result, events } = await runOverWire({
       script: [{ calls: [{ name: 'failing' }, ...searchCall.calls] }, report()],
       definition: {
@@ -168,7 +169,7 @@ describe('slices and records', () => {
     expect(result.success).toBe(true);
   });
 
-  it('T-2: progress counts for nothing, and is published', async () => {
+  it('T-2: a progress report is published but does not count as progress', async () => {
     const { result, events } = await runOverWire({
       script: [
         { calls: [{ name: 'progress_report', input: { message: 'Half way.' } }] },
@@ -185,7 +186,7 @@ describe('slices and records', () => {
     expect(result.counters.toolCalls).toMatchObject({ requested: 4, executed: 1, acknowledged: 3 });
   });
 
-  it('C-6: messages handed in are put right, and an event says so', async () => {
+  it('C-6: invalid initial messages are repaired, and an event reports it', async () => {
     const { requests, events, result } = await runOverWire({
       script: [report()],
       options: {
@@ -214,7 +215,7 @@ describe('slices and records', () => {
     expect(again.events.some((event) => event.type === 'conversation.repaired')).toBe(false);
   });
 
-  it('P-4: what a provider executed itself is answered by the provider and counts as executed', async () => {
+  it('P-4: a tool that the provider executes is answered by the provider and counts as executed', async () => {
     const provided = rehearsalModel([{ text: 'x' }, report()]);
     const stream = provided.doStream.bind(provided);
     let first = true;

@@ -19,7 +19,7 @@ const call = (toolName: string, over: object = {}) => ({
 });
 const reported = (content: string) => call('final_report', { input: JSON.stringify({ content }) });
 
-/** A model in this process that streams what it is told, whether it is a reply or not. */
+/** An in-process model that streams the given parts, even if they don't form a valid reply. */
 function modelOf(...replies: (Part[] | Push)[]): LanguageModelV4 {
   const model = rehearsalModel([]);
   let next = 0;
@@ -42,7 +42,7 @@ const agentOf = (model: LanguageModelV4, over: Partial<AgentDefinition> = {}) =>
   defineAgent({ name: 'tested', models: [model], ...over });
 const echo = () => 'echoed';
 
-describe('C-5: what comes after the finish part takes nothing back', () => {
+describe('C-5: a problem after the finish part does not undo the reply', () => {
   it('the connection breaks', async () => {
     const parts: Part[] = [call('echo'), finish];
     const broken = modelOf(
@@ -57,24 +57,27 @@ describe('C-5: what comes after the finish part takes nothing back', () => {
     expect(result.counters).toMatchObject({ requests: 2, failedAttempts: 0, toolCalls: { executed: 1 } });
   });
 
-  it.each(['modelTimeoutMs', 'modelIdleTimeoutMs'])('the server leaves it open, and %s passes', async (name) => {
-    const parts: Part[] = [reported('done'), finish];
-    const open = modelOf((controller) => {
-      const part = parts.shift();
-      if (part !== undefined) controller.enqueue(part as LanguageModelV4StreamPart);
-      return part;
-    });
-    const { result } = await run({ agent: agentOf(open, { limits: { [name]: 200 } }) });
-    expect([result.status, result.report.content]).toEqual(['succeeded', 'done']);
-  });
+  it.each(['modelTimeoutMs', 'modelIdleTimeoutMs'])(
+    'the server leaves the connection open and %s passes',
+    async (name) => {
+      const parts: Part[] = [reported('done'), finish];
+      const open = modelOf((controller) => {
+        const part = parts.shift();
+        if (part !== undefined) controller.enqueue(part as LanguageModelV4StreamPart);
+        return part;
+      });
+      const { result } = await run({ agent: agentOf(open, { limits: { [name]: 200 } }) });
+      expect([result.status, result.report.content]).toEqual(['succeeded', 'done']);
+    },
+  );
 });
 
-describe('models that are no TypeScript', () => {
+describe('models that violate their types', () => {
   it.each([
     ['a call without a name', call(undefined as never), 'unknown_tool'],
     ['a call without an id', call('echo', { toolCallId: undefined, input: '[]' }), 'malformed_tool_call'],
     ['an input that is an object', call('strict', { input: { q: 1 } }), 'invalid_tool_input'],
-    ["an object for a tool of the provider's", call('web', { input: { q: 1 }, providerExecuted: true }), 'interrupted'],
+    ['an object as input for a provider tool', call('web', { input: { q: 1 }, providerExecuted: true }), 'interrupted'],
   ])('C-1: %s is answered', async (_, odd, slug) => {
     const strict = tool({ inputSchema: z.object({ p: z.string() }), execute: echo });
     const model = modelOf([odd, finish], [reported('done'), finish]);
@@ -85,16 +88,16 @@ describe('models that are no TypeScript', () => {
 
   it.each([
     ['negative', { inputTokens: { total: -5 }, outputTokens: { total: -1, reasoning: -3 } }],
-    ['no number', { inputTokens: { total: Number.NaN }, outputTokens: { total: '7' } }],
+    ['not a number', { inputTokens: { total: Number.NaN }, outputTokens: { total: '7' } }],
     ['missing', undefined],
-  ])('S-4: usage that is %s counts as none', async (_, odd) => {
+  ])('S-4: usage that is %s counts as zero', async (_, odd) => {
     const model = modelOf([reported('done'), { ...finish, usage: odd }]);
     const { result } = await run({ agent: agentOf(model) });
     expect(result.success).toBe(true);
     expect(result.counters.tokens).toEqual({ input: 0, output: 0, reasoning: 0, cacheRead: 0, cacheWrite: 0 });
   });
 
-  it("C-1: a tool of the provider's own may be said to be one where its input begins", async () => {
+  it('C-1: a tool-input-start part is enough to mark a call as provider-executed', async () => {
     const model = modelOf(
       [
         { type: 'tool-input-start', id: 'a', toolName: 'echo', providerExecuted: true },
@@ -112,7 +115,7 @@ describe('models that are no TypeScript', () => {
     expect(result.conversation.filter(({ role }) => role === 'tool')).toHaveLength(1);
   });
 
-  it('B-3 B-5: what the provider executes on the last turn is no progress', async () => {
+  it('B-3 B-5: provider-executed tools on the last turn do not count as progress', async () => {
     const searched = [
       call('web', { providerExecuted: true }),
       { type: 'tool-result', toolCallId: 'a', toolName: 'web', result: 1 },
@@ -126,7 +129,7 @@ describe('models that are no TypeScript', () => {
     expect(result.slugs).toContain('tool_not_permitted');
   });
 
-  it('a stream that comes after its timeout is let go of', async () => {
+  it('a stream that arrives after its timeout is cancelled', async () => {
     const model = modelOf([reported('late'), finish]);
     const { doStream } = model;
     const { promise: cancelled, resolve } = Promise.withResolvers<void>();
@@ -141,7 +144,7 @@ describe('models that are no TypeScript', () => {
     await cancelled;
   });
 
-  it('S-4: what comes after the end changes no result', async () => {
+  it('S-4: a tool result that arrives after the session ends does not change its counters', async () => {
     const { promise: held, resolve: release } = Promise.withResolvers<string>();
     const slow = () => held;
     const { result } = await run({
@@ -155,7 +158,7 @@ describe('models that are no TypeScript', () => {
     expect(result.counters.lateResults).toBe(0);
   });
 
-  it('a stream that always has a part ready is ended by its timeout', async () => {
+  it('a stream that always has a part ready still times out', async () => {
     const endless = modelOf((controller) => controller.enqueue({ type: 'text-delta', id: '1', delta: 'x' }));
     const { result } = await run({
       agent: agentOf(endless, { limits: { maxTurns: 1, maxRetries: 1, modelTimeoutMs: 100 } }),
@@ -163,7 +166,7 @@ describe('models that are no TypeScript', () => {
     expect(result.slugs).toContain('provider_timeout');
   });
 
-  it('a whole response is not idle while it is awaited', async () => {
+  it('the idle timeout does not apply to a response that is not streamed', async () => {
     const model = rehearsalModel([report()]);
     const { doGenerate } = model;
     model.doGenerate = async (options) => {
@@ -175,7 +178,7 @@ describe('models that are no TypeScript', () => {
     expect(result.counters.failedAttempts).toBe(0);
   });
 
-  it('T-6: where no usage is counted, what was left out is not counted either', async () => {
+  it('T-6: if the model reports no usage, dropped results are not counted either', async () => {
     const uncounted = { ...finish, usage: { inputTokens: {}, outputTokens: {} } };
     const replies = [...Array.from({ length: 15 }, () => [call('long'), uncounted]), [reported('done'), uncounted]];
     const { result, events } = await run({
@@ -189,18 +192,18 @@ describe('models that are no TypeScript', () => {
   });
 });
 
-describe('callers that are no TypeScript', () => {
+describe('callers that violate the types', () => {
   const agent = agentOf(rehearsalModel([report()]));
   it.each<[object, string]>([
-    [{ signal: null }, 'signal is null: an AbortSignal is allowed'],
-    [{ signal: {} }, 'signal is {}: an AbortSignal is allowed'],
-    [{ clock: {} }, 'clock is {}: a clock is allowed'],
-    [{ logger: 'x' }, 'logger is "x": a pino logger is allowed'],
-    [{ onEvent: 'x' }, 'onEvent is "x": a function is allowed'],
-    [{ inspect: 5 }, 'inspect is 5: a function is allowed'],
-    [{ onDelivery: 5 }, 'onDelivery is 5: a function is allowed'],
-    [{ random: 5 }, 'random is 5: a function is allowed'],
-    [{ sessionId: ' ' }, 'sessionId is " ": a text that is not blank is allowed'],
+    [{ signal: null }, '`signal` must be an AbortSignal; got null.'],
+    [{ signal: {} }, '`signal` must be an AbortSignal; got {}.'],
+    [{ clock: {} }, '`clock` must be a clock: { now, sleepUntil, alarm }; got {}.'],
+    [{ logger: 'x' }, '`logger` must be a pino logger; got "x".'],
+    [{ onEvent: 'x' }, '`onEvent` must be a function; got "x".'],
+    [{ inspect: 5 }, '`inspect` must be a function; got 5.'],
+    [{ onDelivery: 5 }, '`onDelivery` must be a function; got 5.'],
+    [{ random: 5 }, '`random` must be a function; got 5.'],
+    [{ sessionId: ' ' }, '`sessionId` must be a string that is not blank; got " ".'],
   ])('%s is refused before anything runs', (options, message) => {
     expect(() => startSession(agent, { prompt: 'x', ...options } as never)).toThrow(message);
   });
@@ -214,8 +217,8 @@ describe('callers that are no TypeScript', () => {
       { type: 'file-url', url: 'https://example.com/a.pdf' },
       { type: 'file', mediaType: '*/*', data: { type: 'url', url: 'https://example.com/a.pdf' } },
     ],
-    [{ type: 'custom' }, { type: 'text', text: '[content of a kind that cannot be passed on: custom]' }],
-  ])('C-6: a result of the SDK with %o is taken in', async (piece, kept) => {
+    [{ type: 'custom' }, { type: 'text', text: '[unsupported content: custom]' }],
+  ])('C-6: an SDK tool result with %o is accepted', async (piece, kept) => {
     const messages = [
       { role: 'user', content: 'x' },
       { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'a', toolName: 't', input: {} }] },
@@ -228,7 +231,7 @@ describe('callers that are no TypeScript', () => {
     expect(result.conversation[2]).toMatchObject({ content: [{ output: { type: 'content', value: [kept] } }] });
   });
 
-  it('C-6: approvals of the SDK are left aside, and their call is put right', async () => {
+  it('C-6: SDK approval parts are dropped, and their call is answered', async () => {
     const messages = [
       { role: 'user', content: 'x' },
       {
@@ -252,8 +255,8 @@ describe('callers that are no TypeScript', () => {
 
   it.each([
     ['an error', new Error('boom'), 'boom'],
-    ['an object that cannot be shown', Object.create(null), '{}'],
-  ])('S-3: an abort because of %s has its one ERROR line', async (_, reason, said) => {
+    ['an object without a string form', Object.create(null), '{}'],
+  ])('S-3: an abort with %s as its reason logs one ERROR line', async (_, reason, said) => {
     const { lines, logger } = keptLog();
     const hanging = agentOf(rehearsalModel([{ hangs: true }]));
     const session = startSession(hanging, { prompt: 'x', logger });
@@ -274,8 +277,8 @@ describe('callers that are no TypeScript', () => {
   };
   it.each<[string, Partial<AgentDefinition>]>([
     ['a policy', { toolPolicies: [never], tools: { echo } }],
-    ['the instructions', { instructions: never }],
-    ['a check of the report', { report: { format: odd } }],
+    ['the instructions function', { instructions: never }],
+    ['a report validator', { report: { format: odd } }],
   ])('D-2: an abort while %s hangs leaves no timer behind', async (_, over) => {
     const before = timers();
     const model = modelOf([over.tools === undefined ? reported('done') : call('echo'), finish]);
@@ -286,7 +289,7 @@ describe('callers that are no TypeScript', () => {
     expect(timers()).toBeLessThanOrEqual(before);
   });
 
-  it('what rejects beside a session is told, and breaks nothing', async () => {
+  it('rejections in slices and observers are reported and break nothing', async () => {
     const late = () => Promise.reject(new Error('late'));
     const { result, events } = await runOverWire({
       script: [report()],

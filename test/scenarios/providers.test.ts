@@ -21,11 +21,11 @@ const faults: [string, ScriptedResponse, string, 'passing' | 'final'][] = [
   ['429 quota', { status: 429, error: { type: 'insufficient_quota' } }, 'provider_quota', 'final'],
 ];
 
-describe.each(['openai', 'anthropic'] as const)('faults of a provider on the %s wire', (wire) => {
+describe.each(['openai', 'anthropic'] as const)('provider faults on the %s wire', (wire) => {
   const passing = faults.filter(([, , , kind]) => kind === 'passing');
   const final = faults.filter(([, , , kind]) => kind === 'final');
 
-  it.each(passing)('P-1 P-3: %s once is waited out and the session succeeds', async (_name, response, slug) => {
+  it.each(passing)('P-1 P-3: after a single %s the session waits and succeeds', async (_name, response, slug) => {
     const { result, requests, clock } = await runOverWire({
       wire,
       script: [response, report()],
@@ -51,7 +51,7 @@ describe.each(['openai', 'anthropic'] as const)('faults of a provider on the %s 
   });
 
   it.each(passing)(
-    'B-2 B-3 P-1: %s for ever exhausts the retries, one request an attempt',
+    'B-2 B-3 P-1: a persistent %s exhausts the retries with one request per attempt',
     async (_name, response, slug) => {
       const { result, requests } = await runOverWire({ wire, script: [response], definition: { tools: { search } } });
       expect(requests).toHaveLength(3);
@@ -67,7 +67,7 @@ describe.each(['openai', 'anthropic'] as const)('faults of a provider on the %s 
     },
   );
 
-  it.each(final)('P-2: %s takes the only target out, and the session fails at once', async (_name, response, slug) => {
+  it.each(final)('P-2: %s excludes the only target, and the session fails at once', async (_name, response, slug) => {
     const { result, requests } = await runOverWire({ wire, script: [response] });
     expect(requests).toHaveLength(1);
     expect(result.slugs).toEqual(['no_targets', slug]);
@@ -77,7 +77,7 @@ describe.each(['openai', 'anthropic'] as const)('faults of a provider on the %s 
     );
   });
 
-  it('C-5 P-1: garbage in the stream is a failed attempt, not an executed call', async () => {
+  it('C-5 P-1: garbage in the stream fails the attempt and executes no call', async () => {
     const garbage = {
       afterEvents: 3,
       text: wire === 'openai' ? 'data: {not json\n\n' : 'event: x\ndata: {not json\n\n',
@@ -92,7 +92,7 @@ describe.each(['openai', 'anthropic'] as const)('faults of a provider on the %s 
     expect(result.success).toBe(true);
   });
 
-  it('P-1: a request that is never answered, and one that never ends, time out', async () => {
+  it('P-1: a request that is never answered and a response that never ends both time out', async () => {
     const { result } = await runOverWire({
       wire,
       script: [{ hang: true }, { ...searchCall, hang: { afterBytes: 150 } }, report()],
@@ -106,7 +106,7 @@ describe.each(['openai', 'anthropic'] as const)('faults of a provider on the %s 
     expect(result.success).toBe(true);
   });
 
-  it('P-4: calls that stream side by side, and whole responses, both arrive', async () => {
+  it('P-4: parallel calls arrive both from a stream and from a whole response', async () => {
     const calls = [searchCall.calls[0] ?? expect.fail(), { name: 'search', input: { q: 'y' } }];
     for (const streaming of [true, false]) {
       const { result, requests } = await runOverWire({
@@ -144,12 +144,12 @@ describe('waiting and targets', () => {
     ]);
   });
 
-  it('P-3: without one, backoff is exponential with full jitter', async () => {
+  it('P-3: without Retry-After, backoff is exponential with full jitter', async () => {
     const { clock } = await runOverWire({ script: [{ status: 429 }], definition: { limits: { maxRetries: 5 } } });
     expect(clock.waits).toEqual([250, 500, 1_000, 2_000]);
   });
 
-  it('P-3: beyond 60 s the session fails at once and names the time', async () => {
+  it('P-3: if Retry-After exceeds 60 s, the session fails at once and reports the retry time', async () => {
     const { result, requests, clock, errors } = await runOverWire({
       script: [{ status: 429, headers: { 'retry-after': '3600' } }],
     });
@@ -161,13 +161,13 @@ describe('waiting and targets', () => {
     expect(errors[0]?.retryAt).toBe(new Date(1_700_003_600_000).toISOString());
   });
 
-  it('P-3: model faults never wait', async () => {
+  it('P-3: model faults cause no wait', async () => {
     const { clock, result } = await runOverWire({ script: [{}, { text: 'hm' }, report()] });
     expect(clock.waits).toEqual([]);
     expect(result.counters.waits).toBe(0);
   });
 
-  it('P-2 P-3: three targets with different faults: the next living one, in order, wrapping round; nobody waits meanwhile', async () => {
+  it('P-2 P-3: with three failing targets, each attempt takes the next living one in order and waits only if none is ready', async () => {
     await using limited = await startModelServer([{ status: 429, headers: { 'retry-after': '20' } }, report()]);
     await using locked = await startModelServer([{ status: 401 }]);
     await using broken = await startModelServer([{ status: 500 }]);
@@ -199,7 +199,7 @@ describe('waiting and targets', () => {
     expect(result.counters.failedAttempts).toBe(1);
   });
 
-  it('P-5: reasoning and its signature go back to the provider that made it, and to no other', async () => {
+  it('P-5: reasoning and its signature are sent back only to the provider that produced them', async () => {
     await using first = await startModelServer([{ reasoning: 'secret thoughts', ...searchCall }, { status: 401 }]);
     await using second = await startModelServer([report()]);
     const models = [wireModel('anthropic', first.url), wireModel('openai', second.url)];
@@ -212,7 +212,7 @@ describe('waiting and targets', () => {
     expect(JSON.stringify(second.requests[0]?.body)).toContain('search');
   });
 
-  it('S-5: a key that a provider repeats in its error reaches neither log, event nor report', async () => {
+  it('S-5: a key that a provider echoes in an error does not reach logs, events or reports', async () => {
     const key = 'sk-live-1234567890abcdef';
     const { result, events, lines } = await runOverWire({
       script: [{ status: 401, error: { message: `Incorrect API key provided: ${key}. Bearer abcdefghijklmnop` } }],
@@ -224,7 +224,7 @@ describe('waiting and targets', () => {
       expect(everything).not.toContain(secret);
   });
 
-  it('P-1: what a model throws, and exceptions of our own, are failed attempts within the bound', async () => {
+  it('P-1: exceptions from a model or from Pawl are failed attempts within the bound', async () => {
     const throwing = rehearsalModel([{ throws: new TypeError('undefined is not a function') }, report()]);
     const { result } = await run({ agent: defineAgent({ name: 'thrown', models: [throwing] }) });
     expect(result.turns[0]?.attempts[0]?.slugs).toEqual(['provider_error']);
@@ -243,7 +243,7 @@ describe('waiting and targets', () => {
     expect(filtered.clock.waits).toEqual([]);
   });
 
-  it('P-2: a missing key, an unknown provider package and an unreachable server end the session with what to do', async () => {
+  it('P-2: a missing key, an unknown provider package and an unreachable server end the session with advice on what to do', async () => {
     const agent = (model: string) => defineAgent({ name: 'strings', models: [model], limits: { maxRetries: 1 } });
     const { OPENAI_API_KEY: kept } = process.env;
     delete process.env.OPENAI_API_KEY;

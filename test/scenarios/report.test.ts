@@ -9,7 +9,7 @@ const json = { format: 'json', schema } as const;
 const rejection = (slug: string) => ({ [slug]: 1 });
 
 describe('the final report', () => {
-  it('F-2 B-4: a report that is invalid three ways, then valid: reasons, one collapse, success', async () => {
+  it('F-2 B-4: three invalid reports followed by a valid one cause one collapse and end in success', async () => {
     const { result } = await runOverWire({
       script: [
         { calls: [{ name: 'final_report', input: {} }] },
@@ -52,7 +52,7 @@ describe('the final report', () => {
     );
   });
 
-  it('B-4 F-2: a rejected report beside an executed tool makes the next turn the last', async () => {
+  it('B-4 F-2: a rejected report in a reply with an executed tool makes the next turn the last', async () => {
     const { result, events } = await runOverWire({
       script: [{ calls: [...searchCall.calls, { name: 'final_report', input: { content: ' ' } }] }, report()],
       definition: { tools: { search }, limits: { maxTurns: 8 } },
@@ -64,7 +64,7 @@ describe('the final report', () => {
     expect(result.turns[1]?.attempts[0]?.notice).toContain('final_report_missing');
   });
 
-  it('F-3: other calls beside a valid report are executed first', async () => {
+  it('F-3: other calls in the same reply as a valid report are executed first', async () => {
     const { result } = await runOverWire({
       script: [
         { calls: [{ name: 'final_report', input: { content: 'done' } }, ...searchCall.calls, { name: 'failing' }] },
@@ -84,7 +84,7 @@ describe('the final report', () => {
     );
   });
 
-  it('F-2: of two reports in a reply the first valid one counts', async () => {
+  it('F-2: if a reply holds several reports, the first valid one counts', async () => {
     const { result } = await runOverWire({
       script: [{ calls: ['', 'first', 'second'].map((content) => ({ name: 'final_report', input: { content } })) }],
     });
@@ -93,7 +93,7 @@ describe('the final report', () => {
     expect(result.counters.collapses).toBe(0);
   });
 
-  it('F-4 T-5: on the last turn, and there alone, plain text that is valid is the report', async () => {
+  it('F-4 T-5: only on the last turn, valid plain text is the report', async () => {
     const { result } = await runOverWire({
       script: [{ text: 'The answer is 42.' }, searchCall, { text: 'The answer is 42.' }],
       definition: { tools: { search }, limits: { maxTurns: 2 } },
@@ -102,7 +102,7 @@ describe('the final report', () => {
     expect(result.counters).toMatchObject({ attempts: 3, failedAttempts: 1, reports: { attempted: 1, rejected: 0 } });
   });
 
-  it('F-4: text that the validator refuses is not the report', async () => {
+  it('F-4: text that the validator rejects is not the report', async () => {
     const { result } = await runOverWire({
       script: [{ text: 'forty-two' }, { text: '{"answer":"42"}' }],
       definition: { report: json, limits: { maxTurns: 1 } },
@@ -111,7 +111,7 @@ describe('the final report', () => {
     expect(result.report).toMatchObject({ source: 'text_fallback', content: { answer: '42' } });
   });
 
-  it('F-4: text that was cut off by length is never the report', async () => {
+  it('F-4: text cut off by length is never the report', async () => {
     const { result } = await runOverWire({
       script: [{ text: 'The answer is', finishReason: 'length' }],
       definition: { limits: { maxTurns: 1, maxRetries: 1 } },
@@ -128,7 +128,7 @@ describe('the final report', () => {
     expect(requests[0]?.body.tools?.map((one) => one.function?.name)).toEqual(['search']);
   });
 
-  it('F-6: what the model says of its own success changes nothing', async () => {
+  it('F-6: a status that the model adds to its report changes nothing', async () => {
     const { result } = await runOverWire({
       script: [{ calls: [{ name: 'final_report', input: { status: 'failure', content: 'I could not.' } }] }],
     });
@@ -157,10 +157,10 @@ describe('the final report', () => {
   });
 
   it.each<[string, unknown]>([
-    ['a slug that is none', { valid: false, slug: 'too_short', reasons: 'too short' }],
+    ['an unknown slug', { valid: false, slug: 'too_short', reasons: 'too short' }],
     ['no reasons', { valid: false, slug: 'final_report_missing', reasons: 7 }],
-    ['a report that is undefined', { valid: true, content: undefined }],
-  ])('F-1 S-1: a custom format that answers with %s has given no verdict', async (_, verdict) => {
+    ['an undefined report', { valid: true, content: undefined }],
+  ])('F-1 S-1: a custom format that returns %s gives no verdict', async (_, verdict) => {
     const format = {
       name: 'odd',
       description: 'Odd.',
@@ -176,10 +176,10 @@ describe('the final report', () => {
       ['final_report_schema_fail'],
       ['final_report_schema_fail'],
     ]);
-    expect(JSON.stringify(result.conversation)).toContain('the format odd gave no verdict on the report');
+    expect(JSON.stringify(result.conversation)).toContain('the format odd returned no verdict on the report');
   });
 
-  it('F-2: a JSON report that is blank is none', async () => {
+  it('F-2: a blank JSON report counts as missing', async () => {
     const { result } = await runOverWire({
       script: [report(' '), report('done')],
       definition: { report: { format: 'json' } },
@@ -209,7 +209,7 @@ describe('the final report', () => {
     expect(result.report).toMatchObject({ format: 'csv', content: 'a,b' });
   });
 
-  it('F-5: without a report of its own a failed session says what was attempted, why, and how often', async () => {
+  it('F-5: the synthetic report of a failed session states what was attempted, why it failed, and how often', async () => {
     const { result } = await runOverWire({
       script: [{ text: 'My last words.' }],
       definition: { limits: { maxRetries: 2 } },

@@ -9,7 +9,7 @@ import { callsIn, counters, report, runOverWire, tokensOf } from '../support/ses
 
 type Received = { method: string; url: string; headers: IncomingMessage['headers']; body: string };
 
-/** A service on loopback that keeps what it was asked. */
+/** Starts a service on loopback that records the requests it receives. */
 async function service(answer: (request: Received, response: ServerResponse) => void) {
   const received: Received[] = [];
   const server = createServer(async (request, response) => {
@@ -45,7 +45,7 @@ const user = (url: string, over: Partial<RestToolOptions> = {}) =>
 const ask = (input: unknown, name = 'user') => ({ calls: [{ name, input }] });
 
 describe('REST tools', () => {
-  it('fill the URL from the input, and put the rest into the query', async () => {
+  it('fill the URL from the input and put the rest in the query', async () => {
     await using api = await service((_, response) => json(response, { name: 'Ann' }));
     const { result } = await runOverWire({
       script: [ask({ id: 'a/b ?c', fields: ['x', 'y&z'] }), report()],
@@ -65,7 +65,7 @@ describe('REST tools', () => {
     );
   });
 
-  it.each([404, 500])('C-3: %i is a failed result with status and body', async (status) => {
+  it.each([404, 500])('C-3: HTTP %i is a failed result with the status and the body', async (status) => {
     await using api = await service((_, response) => json(response, { error: 'no such user' }, status));
     const { result } = await runOverWire({
       script: [ask({ id: '1' }), report()],
@@ -77,7 +77,7 @@ describe('REST tools', () => {
     });
   });
 
-  it('a body is JSON, unless the tool makes its own', async () => {
+  it('a body is JSON unless the tool builds its own', async () => {
     await using api = await service((_, response) => json(response, {}));
     const input = z.object({ id: z.string(), name: z.string() });
     await runOverWire({
@@ -126,28 +126,25 @@ describe('REST tools', () => {
       (request) => request?.url,
       '/users/1?key=very-secret-key',
     ],
-  ])(
-    'S-5: auth by %s is sent, and nothing shows it, even if the service repeats it',
-    async (_name, auth, seen, expected) => {
-      await using api = await service((request, response) =>
-        json(
-          response,
-          { error: `refused: ${request.headers.authorization ?? request.headers['x-key'] ?? request.url}` },
-          401,
-        ),
-      );
-      const { result, events, lines } = await runOverWire({
-        script: [ask({ id: '1' }), report()],
-        definition: { tools: { user: user(api.url, auth === undefined ? {} : { auth }) } },
-      });
-      expect(seen(api.received[0])).toBe(expected);
-      const everything = JSON.stringify([result, events, lines]);
-      for (const secret of ['very-secret', 'secret-word', btoa('ann:secret-word')])
-        expect(everything).not.toContain(secret);
-    },
-  );
+  ])('S-5: %s auth is sent but never shown, even if the service echoes it', async (_name, auth, seen, expected) => {
+    await using api = await service((request, response) =>
+      json(
+        response,
+        { error: `refused: ${request.headers.authorization ?? request.headers['x-key'] ?? request.url}` },
+        401,
+      ),
+    );
+    const { result, events, lines } = await runOverWire({
+      script: [ask({ id: '1' }), report()],
+      definition: { tools: { user: user(api.url, auth === undefined ? {} : { auth }) } },
+    });
+    expect(seen(api.received[0])).toBe(expected);
+    const everything = JSON.stringify([result, events, lines]);
+    for (const secret of ['very-secret', 'secret-word', btoa('ann:secret-word')])
+      expect(everything).not.toContain(secret);
+  });
 
-  it('S-5: a secret in a header, in an address or in a broken one is shown by nothing', async () => {
+  it('S-5: a secret in a header, a URL or an invalid header is never shown', async () => {
     await using api = await service((request, response) =>
       json(response, { echo: [request.url, request.headers['x-tenant-token']] }),
     );
@@ -164,12 +161,14 @@ describe('REST tools', () => {
     const everything = JSON.stringify([result, events, lines]);
     for (const secret of ['tenant-credential-99', 'q+secret', 'q%2Bsecret', 'ret-key-123456'])
       expect(everything).not.toContain(secret);
-    expect(() => user('http://ann:pass-word-9@127.0.0.1')).toThrow('auth is the place for them');
+    expect(() => user('http://ann:pass-word-9@127.0.0.1')).toThrow(
+      'url must not contain credentials, which would be shown to the model; pass them in auth.',
+    );
     const unset = { auth: { bearer: undefined as unknown as string } };
-    expect(() => user(api.url, unset)).toThrow('auth.bearer is undefined: a text that is not empty is allowed');
+    expect(() => user(api.url, unset)).toThrow('`auth.bearer` is required: a string that is not empty.');
   });
 
-  it('own headers stand in the place of the usual ones, whatever their case', async () => {
+  it('custom headers replace the default ones, whatever their case', async () => {
     await using api = await service((_, response) => json(response, {}));
     const saved = restTool({
       method: 'POST',
@@ -191,7 +190,7 @@ describe('REST tools', () => {
     });
   });
 
-  it('a redirect to another host drops the credentials; one to the same host keeps them', async () => {
+  it('a redirect keeps credentials on the same host and drops them on another', async () => {
     await using other = await service((_, response) => json(response, { here: true }));
     await using api = await service((request, response) => {
       const location = request.url.startsWith('/users')
@@ -216,9 +215,13 @@ describe('REST tools', () => {
 
   it.each<[string, Partial<RestToolOptions>, RegExp]>([
     ['a private address', { allowPrivate: false }, /127\.0\.0\.1 is not public/],
-    ['a name of one', { allowPrivate: false, url: 'http://localhost:49151/users/{id}' }, /is not public/],
+    [
+      'a name for a private address',
+      { allowPrivate: false, url: 'http://localhost:49151/users/{id}' },
+      /is not public/,
+    ],
     ['a host that is not allowed', { allowedHosts: ['api.example.com', '*.example.org'] }, /is not allowed/],
-    ['another port', { allowedHosts: ['127.0.0.1:1'] }, /is not allowed/],
+    ['a port that is not allowed', { allowedHosts: ['127.0.0.1:1'] }, /is not allowed/],
   ])('%s is refused before anything is sent', async (_name, policy, message) => {
     await using api = await service((_, response) => json(response, {}));
     const { result } = await runOverWire({
@@ -232,7 +235,7 @@ describe('REST tools', () => {
     expect(api.received).toHaveLength(0);
   });
 
-  it('a redirect is held to the same policy', async () => {
+  it('redirects obey the same policy', async () => {
     await using api = await service((_, response) => response.writeHead(302, { location: 'ftp://x/' }).end());
     const { result } = await runOverWire({
       script: [ask({ id: '1' }), report()],
@@ -241,7 +244,7 @@ describe('REST tools', () => {
     expect(callsIn(result)[0]?.result.message).toContain('ftp: is not allowed');
   });
 
-  it.each([['..'], ['.'], ['']])('an id of %j does not lead to another address', async (id) => {
+  it.each([['..'], ['.'], ['']])('an id of %j cannot change the path of the request', async (id) => {
     await using api = await service((_, response) => json(response, {}));
     const { result } = await runOverWire({
       script: [ask({ id }), report()],
@@ -251,7 +254,7 @@ describe('REST tools', () => {
     expect(api.received).toHaveLength(0);
   });
 
-  it('C-1: answers without end, without content and of any kind come out as clear results', async () => {
+  it('C-1: long, empty, binary and malformed responses become clear results', async () => {
     await using api = await service((request, response) => {
       if (request.url === '/users/empty') response.writeHead(204).end();
       else if (request.url === '/users/picture')
@@ -265,8 +268,8 @@ describe('REST tools', () => {
       definition: { tools: { user: user(api.url, { maxBytes: 1_000 }) } },
     });
     const texts = callsIn(result).map(({ output }) => (output.type === 'text' ? output.value : ''));
-    expect(texts.slice(0, 3)).toEqual(['The answer has no content.', '[image/png, 9 bytes]', '{"a":']);
-    expect(texts[3]).toContain('1000 bytes of it were read');
+    expect(texts.slice(0, 3)).toEqual(['The response has no content.', '[image/png, 9 bytes]', '{"a":']);
+    expect(texts[3]).toContain('truncated after 1000 bytes');
   });
 
   it.each([
@@ -274,7 +277,7 @@ describe('REST tools', () => {
     ['text/plain; charset="utf-16le"', Buffer.from('Grüße', 'utf16le'), 'Grüße'],
     ['application/json', Buffer.from('\uFEFF{"a":1}'), '{"a":1}'],
     ['text/plain; charset=no-such', Buffer.from('Grüße'), 'Grüße'],
-  ])('an answer in %s is read as it is meant', async (type, bytes, expected) => {
+  ])('a response in %s is decoded correctly', async (type, bytes, expected) => {
     await using api = await service((_, response) => response.writeHead(200, { 'content-type': type }).end(bytes));
     const { result } = await runOverWire({
       script: [ask({ id: '1' }), report()],
@@ -283,7 +286,7 @@ describe('REST tools', () => {
     expect(JSON.stringify(callsIn(result)[0]?.output)).toContain(JSON.stringify(expected).slice(1, -1));
   });
 
-  it('C-1: a service that hangs, resets or is not there is answered', async () => {
+  it('C-1: calls to a service that hangs, resets or is unreachable are answered', async () => {
     await using api = await service((request, response) => {
       if (request.url === '/users/reset') response.destroy();
     });
@@ -305,7 +308,7 @@ describe('REST tools', () => {
     ]);
   });
 
-  it('C-1: an abort reaches the request', async () => {
+  it('C-1: an abort cancels the request', async () => {
     const closed = Promise.withResolvers<void>();
     await using api = await service((_, response) => response.on('close', () => closed.resolve()));
     const { result } = await runOverWire({
@@ -320,29 +323,33 @@ describe('REST tools', () => {
   });
 
   it.each<[object, string]>([
-    [{ method: 'FOO' }, 'method is "FOO": one of GET, HEAD, POST, PUT, PATCH, DELETE is allowed'],
-    [{ input: undefined }, 'input is undefined: the schema of an object is needed'],
-    [{ maxBytes: -1 }, 'maxBytes is -1: an integer of at least 1 is allowed'],
-    [{ allowedHosts: 'e.com' }, 'allowedHosts is "e.com": an array of host names is allowed'],
-    [{ retries: 3 }, 'retries is not known: allowed are method, url'],
-    [{ needsApproval: 'yes' }, 'needsApproval is "yes": true or false is allowed'],
-    [{ body: () => ({}) }, 'body is a function: a GET request has none'],
+    [{ method: 'FOO' }, '`method` must be one of GET, HEAD, POST, PUT, PATCH, DELETE; got "FOO".'],
+    [{ input: undefined }, '`input` is required: the schema of an object.'],
+    [{ maxBytes: -1 }, '`maxBytes` must be an integer of at least 1; got -1.'],
+    [{ allowedHosts: 'e.com' }, '`allowedHosts` must be an array of host names; got "e.com".'],
+    [{ retries: 3 }, 'Unknown option `retries`.'],
+    [{ needsApproval: 'yes' }, '`needsApproval` must be a boolean; got "yes".'],
+    [{ body: () => ({}) }, 'body cannot be used: a GET request has no body.'],
   ])('%o is refused', (over, message) => {
     expect(() => user('http://127.0.0.1', over)).toThrow(PawlError);
     expect(() => user('http://127.0.0.1', over)).toThrow(message);
   });
 
-  it('a URL that cannot be is refused', () => {
+  it('an invalid URL is refused', () => {
     expect(() => user('file:///etc')).toThrow(PawlError);
-    expect(() => user('http://{host}', { auth: { bearer: 'x' } })).toThrow('only among allowedHosts');
-    expect(() => restTool({ method: 'GET', url: 'nowhere', input: z.object({}) })).toThrow('url is "nowhere"');
+    expect(() => user('http://{host}', { auth: { bearer: 'x' } })).toThrow(
+      'allowedHosts is required, since the input chooses the host in url; got url "http://{host}/users/{id}".',
+    );
+    expect(() => restTool({ method: 'GET', url: 'nowhere', input: z.object({}) })).toThrow(
+      '`url` must be an http or https URL, with {name} for fields of the input; got "nowhere".',
+    );
   });
 });
 
 const example = (path: string) => createRequire(import.meta.url)(`@readme/oas-examples/${path}`);
 
 describe('OpenAPI tools', () => {
-  it('the pet store: path, query and body, its key scheme, and a call that answers', async () => {
+  it('the pet store: calls fill the path, the query and the body, send the API key and return answers', async () => {
     await using api = await service((request, response) =>
       json(response, { method: request.method, url: request.url }),
     );
@@ -398,14 +405,14 @@ describe('OpenAPI tools', () => {
     '3.0/json/parameters-common.json',
     '3.1/json/petstore.json',
     '3.1/json/train-travel.json',
-  ])('%s becomes tools whose schemas any agent takes', async (path) => {
+  ])('%s becomes tools whose schemas any agent accepts', async (path) => {
     const tools = await openApiTools(example(path), { baseUrl: 'https://api.example.com' });
     expect(Object.keys(tools).length).toBeGreaterThan(0);
     const { result } = await runOverWire({ script: [report()], definition: { tools } });
     expect(result.success).toBe(true);
   });
 
-  it('the styles of a query', async () => {
+  it('parameters are serialized in their declared style', async () => {
     await using api = await service((_, response) => json(response, {}));
     const query = (name: string, more: object) => ({ name, in: 'query', schema: {}, ...more });
     const document = {
@@ -438,19 +445,35 @@ describe('OpenAPI tools', () => {
   });
 
   it.each<[unknown, object, string]>([
-    [{ openapi: '2.0' }, {}, 'openapi is "2.0", and 3.0 and 3.1 are allowed'],
+    [
+      { openapi: '2.0' },
+      {},
+      'The OpenAPI document cannot be used (the given object): `openapi` must be version 3.0 or 3.1; got "2.0"..',
+    ],
     ['/no/such/file.yaml', {}, 'ENOENT'],
-    [example('3.0/json/petstore.json'), { baseUrl: 'nowhere' }, 'baseUrl is "nowhere"'],
-    [example('3.0/json/petstore.json'), { include: ['fly'] }, 'fly is no operation of the document'],
-    [example('3.0/json/petstore.json'), { retries: 3 }, 'retries is not known: allowed are include'],
-    [example('3.0/json/petstore.json'), { needsApproval: ['fly'] }, 'fly is no operation of the document'],
-  ])('what cannot be used is refused', async (document, options, message) => {
+    [
+      example('3.0/json/petstore.json'),
+      { baseUrl: 'nowhere' },
+      '`baseUrl` must be an http or https URL; got "nowhere". The document names no server.',
+    ],
+    [
+      example('3.0/json/petstore.json'),
+      { include: ['fly'] },
+      'The document has no operation fly; it has updatePet, PUT /pet, addPet, POST /pet, findPetsByStatus, GET /pet/f',
+    ],
+    [example('3.0/json/petstore.json'), { retries: 3 }, 'Unknown option `retries`.'],
+    [
+      example('3.0/json/petstore.json'),
+      { needsApproval: ['fly'] },
+      'The document has no operation fly; it has updatePet, PUT /pet, addPet, POST /pet, findPetsByStatus, GET /pet/f',
+    ],
+  ])('unusable documents and options are refused', async (document, options, message) => {
     const tools = openApiTools(document as object, options);
     await expect(tools).rejects.toThrow(PawlError);
     await expect(tools).rejects.toThrow(message);
   });
 
-  it('what a service fills in is not asked of a request', async () => {
+  it('a request does not need the read-only properties', async () => {
     await using api = await service((_, response) => json(response, {}));
     const pet = {
       type: 'object',
@@ -475,24 +498,31 @@ describe('OpenAPI tools', () => {
     ['post', 'application/xml', '<pet/>', 'application/xml', '<pet/>'],
     ['post', '*/*', { a: 1 }, 'application/json', '{"a":1}'],
     ['get', 'application/json', undefined, undefined, ''],
-  ])('a body of %s in %s goes out as it can', async (method, type, body, sentAs, sent) => {
-    await using api = await service((_, response) => json(response, {}));
-    const operation = {
-      operationId: 'act',
-      requestBody: { content: { [type]: { schema: { type: 'object' } } } },
-      responses: { 200: { description: 'ok' } },
-    };
-    const document = { openapi: '3.0.0', info: { title: 't', version: '1' }, paths: { '/x': { [method]: operation } } };
-    const tools = await openApiTools(document, { baseUrl: api.url, allowPrivate: true });
-    const { result } = await runOverWire({
-      script: [{ calls: [{ name: 'act', input: body === undefined ? {} : { body } }] }, report()],
-      definition: { tools },
-    });
-    expect(callsIn(result)[0]?.slug).toBeNull();
-    expect([api.received[0]?.headers['content-type'], api.received[0]?.body]).toEqual([sentAs, sent]);
-  });
+  ])(
+    'a %s operation with a body of type %s sends the body if the method allows one',
+    async (method, type, body, sentAs, sent) => {
+      await using api = await service((_, response) => json(response, {}));
+      const operation = {
+        operationId: 'act',
+        requestBody: { content: { [type]: { schema: { type: 'object' } } } },
+        responses: { 200: { description: 'ok' } },
+      };
+      const document = {
+        openapi: '3.0.0',
+        info: { title: 't', version: '1' },
+        paths: { '/x': { [method]: operation } },
+      };
+      const tools = await openApiTools(document, { baseUrl: api.url, allowPrivate: true });
+      const { result } = await runOverWire({
+        script: [{ calls: [{ name: 'act', input: body === undefined ? {} : { body } }] }, report()],
+        definition: { tools },
+      });
+      expect(callsIn(result)[0]?.slug).toBeNull();
+      expect([api.received[0]?.headers['content-type'], api.received[0]?.body]).toEqual([sentAs, sent]);
+    },
+  );
 
-  it('an operation that needs an approval may be named by its tool', async () => {
+  it('needsApproval accepts an operation id, a tool name, or a method and path', async () => {
     const operation = { operationId: 'pets.delete', responses: { 200: { description: 'ok' } } };
     const document = {
       openapi: '3.0.0',

@@ -25,7 +25,7 @@ async function clientOf(url: string | null): Promise<Client> {
 }
 
 describe('an agent as an MCP server', () => {
-  it('over HTTP: one tool by its name; a call is a session, its progress is told, its report comes back', async () => {
+  it('over HTTP it offers one tool, runs each call as a session, forwards progress and returns the report', async () => {
     const agent = agentOf([{}, { calls: [{ name: 'look' }] }, report('Found it.')], { tools: { look: () => 'x' } });
     await using served = await serveMcp(agent, { transport: { http: {} }, logger });
     const client = await clientOf(served.url);
@@ -43,7 +43,7 @@ describe('an agent as an MCP server', () => {
     await client.close();
   });
 
-  it('a report of JSON is structured content too; a session that fails is an error with its slugs and its report', async () => {
+  it('a JSON report is also structured content, and a failed session is an error with its slugs and report', async () => {
     const schema = z.object({ answer: z.number() });
     await using good = await serveMcp(agentOf([report({ answer: 42 })], { report: { format: 'json', schema } }), {
       transport: { http: {} },
@@ -61,7 +61,7 @@ describe('an agent as an MCP server', () => {
     await Promise.all([one.close(), other.close()]);
   });
 
-  it('D-2: a cancelled call, a client that goes and a server that closes abort the session', async () => {
+  it('D-2: a cancelled call, a disconnected client and a closed server each abort the session', async () => {
     const ended: string[] = [];
     const started = Promise.withResolvers<void>();
     const onEvent = (event: SessionEvent) => {
@@ -94,7 +94,7 @@ describe('an agent as an MCP server', () => {
     await client.close();
   });
 
-  it('clients that come and say no more take nothing from one that waits for its answer', async () => {
+  it('clients that connect and go silent do not displace one that waits for its answer', async () => {
     const { promise: held, resolve: release } = Promise.withResolvers<string>();
     const agent = agentOf([{ calls: [{ name: 'slow' }] }, report('Here.')], { tools: { slow: () => held } });
     const { promise: began, resolve: begin } = Promise.withResolvers<void>();
@@ -116,12 +116,14 @@ describe('an agent as an MCP server', () => {
     await client.close();
   }, 30_000);
 
-  it('what is not the tool, or not its input, is an error of the protocol; other hosts and paths are refused', async () => {
+  it('an unknown tool or invalid input is a protocol error, and other hosts and paths are refused', async () => {
     await using served = await serveMcp(agentOf([report()]), { transport: { http: {} }, logger });
     const client = await clientOf(served.url);
-    await expect(client.callTool({ name: 'other', arguments: {} })).rejects.toThrow('there is no tool other');
+    await expect(client.callTool({ name: 'other', arguments: {} })).rejects.toThrow(
+      'MCP error -32602: MCP error -32602: unknown tool other',
+    );
     await expect(client.callTool({ name: 'helper', arguments: { prompt: 7 } })).rejects.toThrow(
-      'the input is not { prompt }',
+      'MCP error -32602: MCP error -32602: the input must be { prompt }: Invalid input: expected string, received num',
     );
     const url = served.url ?? '';
     expect((await fetch(url.replace('/mcp', '/else'))).status).toBe(404);
@@ -135,7 +137,7 @@ describe('an agent as an MCP server', () => {
     await client.close();
   });
 
-  it('B-7: an agent asks another one over MCP', async () => {
+  it('B-7: an agent can call another agent over MCP', async () => {
     await using served = await serveMcp(agentOf([report('from below')]), { transport: { http: {} }, logger });
     const { result } = await runOverWire({
       script: [{ calls: [{ name: 'far__helper', input: { prompt: 'x' } }] }, report()],
@@ -144,21 +146,28 @@ describe('an agent as an MCP server', () => {
     expect(callsIn(result)[0]?.output).toEqual({ type: 'text', value: 'from below' });
   });
 
-  it('a transport that cannot be is refused', async () => {
+  it('an invalid transport, agent or budget is refused', async () => {
     await expect(serveMcp(agentOf([report()]), { transport: 'pigeon' as never })).rejects.toThrow(PawlError);
-    await expect(serveMcp({} as never, { transport: 'stdio' })).rejects.toThrow('one made by defineAgent');
+    await expect(serveMcp({} as never, { transport: 'stdio' })).rejects.toThrow(
+      '`agent` must be an agent made by defineAgent; got {}.',
+    );
     const spent = { transport: { http: {} }, budget: { requests: 0 } };
-    await expect(serveMcp(agentOf([report()]), spent)).rejects.toThrow('budget.requests is 0');
+    await expect(serveMcp(agentOf([report()]), spent)).rejects.toThrow(
+      '`budget.requests` must be an integer of at least 1; got 0.',
+    );
   });
 });
 
 it.each<[object, string]>([
-  [{ transport: { http: { port: 'abc' } } }, 'transport.http.port is "abc": an integer from 0 to 65535 is allowed'],
-  [{ transport: { http: { path: '/x' } } }, 'transport.http.path is not known: allowed are port, host'],
-  [{ transport: { http: {} }, budjet: 3 }, 'budjet is not known: allowed are transport, logger, budget, onEvent'],
-  [{ transport: { http: {} }, logger: 5 }, 'logger is 5: a pino logger is allowed'],
-  [{ transport: { http: {} }, onEvent: 5 }, 'onEvent is 5: a function is allowed'],
-])('options that cannot be are refused: %o', async (options, message) => {
+  [{ transport: { http: { port: 'abc' } } }, '`transport.http.port` must be an integer from 0 to 65535; got "abc".'],
+  [{ transport: { http: { path: '/x' } } }, 'Unknown option `transport.http.path`. Options: port, host.'],
+  [
+    { transport: { http: {} }, budjet: 3 },
+    'Unknown option `budjet`. Did you mean `budget`? Options: transport, logger, budget, onEvent.',
+  ],
+  [{ transport: { http: {} }, logger: 5 }, '`logger` must be a pino logger; got 5.'],
+  [{ transport: { http: {} }, onEvent: 5 }, '`onEvent` must be a function; got 5.'],
+])('invalid options are refused: %o', async (options, message) => {
   const served = serveMcp(agentOf([report()]), options as never);
   await expect(served).rejects.toThrow(PawlError);
   await expect(served).rejects.toThrow(message);
@@ -172,7 +181,7 @@ describe('pawl serve', () => {
     return file;
   };
 
-  it('over stdio, as a client starts it', async () => {
+  it('serves over stdio when a client starts it', async () => {
     await using models = await startModelServer([report('by stdio')]);
     const client = new Client({ name: 'test', version: '1' });
     const args = [cli, 'serve', '--mcp', agentFile(), '--base-url', models.url, '--model', 'any'];
@@ -182,7 +191,7 @@ describe('pawl serve', () => {
     await client.close();
   });
 
-  it('over HTTP, until it is ended at the keyboard', async () => {
+  it('serves over HTTP until SIGINT', async () => {
     await using models = await startModelServer([report('by HTTP')]);
     const args = [cli, 'serve', '--mcp', agentFile(), '--http', '0', '--base-url', models.url, '--model', 'any'];
     const child: ChildProcess = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
@@ -197,9 +206,9 @@ describe('pawl serve', () => {
   });
 
   it.each([
-    [['serve'], 'An agent is needed: pawl serve --mcp agent.md.'],
+    [['serve'], 'Missing agent: pawl serve --mcp agent.md.'],
     [['serve', '--mcp', 'absent.md'], 'could not be read'],
-    [['serve', '--mcp', 'x.md', '--http', 'many'], '--http is many: a port from 0 to 65535 is allowed.'],
+    [['serve', '--mcp', 'x.md', '--http', 'many'], '`--http` must be a port from 0 to 65535; got "many".'],
   ])('%j is refused with one sentence and exit code 2', async (args, message) => {
     const child = spawn(process.execPath, [cli, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
     let said = '';

@@ -14,7 +14,7 @@ const once = (type: SessionEvent['type'], act: () => void) => {
 };
 
 describe('abort', () => {
-  it('C-1 D-2: during the request', async () => {
+  it('C-1 D-2: an abort during the request ends the session', async () => {
     const { result, requests } = await runOverWire({
       script: [{ hang: true }],
       during: (event, session) => once('attempt.started', () => session.abort('enough'))(event),
@@ -25,7 +25,7 @@ describe('abort', () => {
     expect(result.counters).toEqual(counters({ turns: 1, attempts: 1, costUsd: 0, slugs: { aborted: 1 } }));
   });
 
-  it('C-1 T-2: during tools, heeded or not: every call is answered aborted', async () => {
+  it('C-1 T-2: an abort during tools answers every open call with aborted, whether or not the tool heeds it', async () => {
     const { result } = await runOverWire({
       script: [{ calls: [{ name: 'patient' }, { name: 'deaf' }, { name: 'search', input: { q: 'x' } }] }],
       definition: { tools: { patient, deaf, search } },
@@ -47,7 +47,7 @@ describe('abort', () => {
     );
   });
 
-  it('P-3 D-2: during a wait', async () => {
+  it('P-3 D-2: an abort during a wait ends the session', async () => {
     const { result } = await runOverWire({
       script: [{ status: 429 }],
       clock: manualClock({ hold: true }),
@@ -66,7 +66,7 @@ describe('abort', () => {
     );
   });
 
-  it('C-1 D-2: during an approval', async () => {
+  it('C-1 D-2: an abort during an approval answers the call without running it', async () => {
     const { result } = await runOverWire({
       script: [{ calls: [{ name: 'guarded', input: { path: '/' } }] }],
       definition: { tools: { guarded } },
@@ -76,7 +76,7 @@ describe('abort', () => {
     expect(result.counters.toolCalls).toMatchObject({ executed: 0, rejected: { aborted: 1 } });
   });
 
-  it('D-2: before anything: no request, and a report all the same', async () => {
+  it('D-2: an abort before the start sends no request and still gives a report', async () => {
     const { result, requests } = await runOverWire({
       script: [report()],
       options: { signal: AbortSignal.abort(new Error('not wanted')) },
@@ -87,7 +87,7 @@ describe('abort', () => {
     expect(result.counters).toEqual(counters({ slugs: { aborted: 1 } }));
   });
 
-  it('D-2: by a signal, and twice, is one abort', async () => {
+  it('D-2: an abort by signal and by method counts once', async () => {
     const controller = new AbortController();
     const { result, events } = await runOverWire({
       script: [{ calls: [{ name: 'deaf' }] }],
@@ -103,7 +103,7 @@ describe('abort', () => {
     expect(events.filter((event) => event.type === 'session.aborting')).toHaveLength(1);
   });
 
-  it('F-1 T-1: a report that was accepted is kept, also when the calls beside it are aborted', async () => {
+  it('F-1 T-1: an accepted report is kept even if other calls in its reply are aborted', async () => {
     const { result } = await runOverWire({
       script: [{ calls: [{ name: 'final_report', input: { content: 'done' } }, { name: 'deaf' }] }],
       definition: { tools: { deaf } },
@@ -114,7 +114,7 @@ describe('abort', () => {
 });
 
 describe('stop', () => {
-  it('B-4: during the request: the turn comes to its end, and the next is the last', async () => {
+  it('B-4: a stop during the request lets the turn finish, and the next turn is the last', async () => {
     const { result, events } = await runOverWire({
       script: [searchCall, report('so far')],
       definition: { tools: { search }, limits: { maxTurns: 9 } },
@@ -129,7 +129,7 @@ describe('stop', () => {
     expect(result.counters).toMatchObject({ turns: 2, collapses: 1, notices: 1 });
   });
 
-  it('B-4: while a tool runs, the tool comes to its end', async () => {
+  it('B-4: a stop while a tool runs lets the tool finish', async () => {
     let finish: (value: string) => void = () => undefined;
     const slow = () => new Promise<string>((resolve) => (finish = resolve));
     const { result } = await runOverWire({
@@ -145,7 +145,7 @@ describe('stop', () => {
     expect(result.counters).toMatchObject({ turns: 2, collapses: 1, toolCalls: { executed: 1, succeeded: 1 } });
   });
 
-  it('B-4 C-1: during an approval: nobody is waited for, and later calls are not asked about', async () => {
+  it('B-4 C-1: a stop during an approval ends it, and later calls ask for no approval', async () => {
     const call = { calls: [{ name: 'guarded', input: { path: '/' } }] };
     const { result } = await runOverWire({
       script: [call, call, report()],
@@ -156,7 +156,7 @@ describe('stop', () => {
     expect(result.success).toBe(true);
   });
 
-  it('B-4 P-3: during a wait, which goes on', async () => {
+  it('B-4 P-3: a stop during a wait does not cut it short', async () => {
     const { result } = await runOverWire({
       script: [{ status: 429 }, searchCall, report()],
       definition: { tools: { search } },
@@ -166,7 +166,7 @@ describe('stop', () => {
     expect(result.success).toBe(true);
   });
 
-  it('B-4: on the last turn it changes nothing, and a session that fails then says that it was stopped', async () => {
+  it('B-4: a stop on the last turn changes nothing, but a session that then fails reports it', async () => {
     const { result } = await runOverWire({
       script: [{}],
       definition: { limits: { maxTurns: 1, maxRetries: 2 } },
@@ -176,7 +176,7 @@ describe('stop', () => {
     expect(result.slugs).toEqual(['retries_exhausted', 'max_turns_exhausted', 'stopped', 'empty_response']);
   });
 
-  it('B-4 B-5: while the session is preparing it leaves one turn, which is the last', async () => {
+  it('B-4 B-5: a stop while the session prepares leaves one turn, which is the last', async () => {
     const agent = defineAgent({
       name: 'early',
       models: [rehearsalModel([{ calls: [{ name: 'search', input: { q: 'x' } }] }, report('nothing yet')])],
@@ -207,7 +207,7 @@ describe('stop', () => {
 });
 
 describe('steering and approval', () => {
-  it('D-2 C-6: a steering message goes with the next request, after the answers, and stays', async () => {
+  it('D-2 C-6: a steering message is sent with the next request, after the answers, and stays in the conversation', async () => {
     const { result, requests } = await runOverWire({
       script: [searchCall, searchCall, report()],
       definition: { tools: { search } },
@@ -248,7 +248,7 @@ describe('steering and approval', () => {
     if (!approved) expect(call?.output).toEqual({ type: 'execution-denied', reason: 'because' });
   });
 
-  it('C-1: an approval that nobody gives in time is answered', async () => {
+  it('C-1: a call that is not approved in time is answered with approval_timeout', async () => {
     const { result } = await runOverWire({
       script: [{ calls: [{ name: 'guarded', input: { path: '/' } }] }, report()],
       definition: { tools: { guarded }, limits: { approvalTimeoutMs: 20 } },

@@ -17,7 +17,7 @@ const batch = (...calls: { tool: string; input?: unknown }[]) => ({ calls: [{ na
 const withBatch = { builtIns: { batch: true, progressReport: true } };
 
 describe('batch', () => {
-  it('T-2 C-1: inner calls are answered one by one, and the model reads them in one result; the wrapper counts for nothing', async () => {
+  it('T-2 C-1: each inner call is answered, the model gets all answers in one result, and the wrapper is not progress', async () => {
     const { result, requests } = await runOverWire({
       script: [
         batch(
@@ -65,7 +65,7 @@ describe('batch', () => {
     );
   });
 
-  it('T-2 B-5: a batch in which nothing is executed is a failed attempt; on the last turn nothing in it is permitted', async () => {
+  it('T-2 B-5: a batch that executes nothing fails the attempt, and on the last turn none of its calls are permitted', async () => {
     const { result } = await runOverWire({
       script: [batch({ tool: 'nope' }), batch({ tool: 'search', input: { q: 'a' } }), {}],
       definition: { ...withBatch, tools: { search }, limits: { maxTurns: 1, maxRetries: 2 } },
@@ -77,7 +77,7 @@ describe('batch', () => {
     expect(result.counters.toolCalls.executed).toBe(0);
   });
 
-  it('C-1: limits, approvals and timeouts hold inside, and a batch that is none is answered', async () => {
+  it('C-1: limits, approvals and timeouts apply inside a batch, and an invalid batch is answered', async () => {
     const { result } = await runOverWire({
       script: [
         batch({ tool: 'guarded', input: { path: '/' } }, { tool: 'deaf' }, { tool: 'search', input: { q: 'a' } }),
@@ -111,7 +111,7 @@ describe('batch', () => {
     ]);
   });
 
-  it('C-1: an abort answers all of it', async () => {
+  it('C-1: an abort answers every call in a batch', async () => {
     const { result } = await runOverWire({
       script: [batch({ tool: 'deaf' }, { tool: 'deaf' })],
       definition: { ...withBatch, tools: { deaf } },
@@ -128,7 +128,7 @@ describe('policies', () => {
   const tools = { read_file: file, write_file: file };
   const call = (name: string, path: string) => ({ calls: [{ name, input: { path } }] });
 
-  it('all must allow: a denied call is answered with the reason and is not executed', async () => {
+  it('all policies must allow a call; a denied call is answered with the reason and not executed', async () => {
     const { result } = await runOverWire({
       script: [
         call('write_file', 'a'),
@@ -156,7 +156,7 @@ describe('policies', () => {
     expect(result.counters.toolCalls.rejected).toEqual({ tool_not_permitted: 2 });
   });
 
-  it('see what the tool gets: defaults filled in, and as it was when it was asked for', async () => {
+  it('receive the parsed input with defaults, unaffected by tools that mutate it', async () => {
     const open = {
       inputSchema: z.object({ path: z.string().trim().default('/') }),
       execute: (input: { path: string }) => {
@@ -184,7 +184,7 @@ describe('policies', () => {
     ]);
   });
 
-  it('a write without the field that tells what was read is denied', async () => {
+  it('readBeforeWrite denies a write whose input lacks the path field', async () => {
     const loose = { inputSchema: z.object({ file: z.string() }), execute: () => 'done' };
     const { result } = await runOverWire({
       script: [
@@ -197,7 +197,7 @@ describe('policies', () => {
     expect(callsIn(result).map(({ slug }) => slug)).toEqual([null, 'tool_not_permitted', null]);
   });
 
-  it('S-1: what is too slow to permit a call is not put down to its input', async () => {
+  it('S-1: a slow policy or approval check denies the call without blaming its input', async () => {
     const slow = () => new Promise<never>((_, reject) => setTimeout(reject, 500, new Error('too late')));
     const slowly: ToolPolicy = () => new Promise((resolve) => setTimeout(resolve, 30, allow));
     const { result } = await runOverWire({
@@ -214,10 +214,10 @@ describe('policies', () => {
     });
     expect(callsIn(result).map(({ slug }) => slug)).toEqual(['tool_not_permitted', 'tool_not_permitted', null]);
     expect(callsIn(result)[0]?.result.message).toContain('it did not decide in time');
-    expect(callsIn(result)[1]?.result.message).toContain('it was not said in time');
+    expect(callsIn(result)[1]?.result.message).toContain('the check did not finish in time');
   });
 
-  it('one that throws denies, and calls of the same reply are no history yet', async () => {
+  it('a policy that throws denies the call, and calls in the same reply are not in the history yet', async () => {
     const broken = () => {
       throw new Error('boom');
     };
@@ -225,7 +225,7 @@ describe('policies', () => {
       script: [{ calls: [...call('read_file', 'a').calls, ...call('write_file', 'a').calls] }, report()],
       definition: { tools, toolPolicies: [(asked) => (asked.name === 'read_file' ? { allow: true } : broken())] },
     });
-    expect(callsIn(result)[1]?.result.message).toContain('A policy broke on this call');
+    expect(callsIn(result)[1]?.result.message).toContain('A policy failed on this call');
     const strict = await runOverWire({
       script: [{ calls: [...call('read_file', 'a').calls, ...call('write_file', 'a').calls] }, report()],
       definition: { tools, toolPolicies: [readBeforeWrite()] },
@@ -238,7 +238,7 @@ it.each<[string, () => unknown]>([
   ['gives no verdict', () => false],
   ['denies without a reason', () => ({ allow: false })],
   ['hangs', () => new Promise(() => undefined)],
-])('a policy that %s denies', async (_how, policy) => {
+])('a policy that %s denies the call', async (_how, policy) => {
   const { result } = await runOverWire({
     script: [{ calls: [{ name: 'search', input: { q: 'x' } }] }, report()],
     definition: { tools: { search }, toolPolicies: [policy as never], limits: { toolTimeoutMs: 200 } },
@@ -247,7 +247,7 @@ it.each<[string, () => unknown]>([
 });
 
 describe('large results', () => {
-  it('what was left out is read in pages, to the last byte', async () => {
+  it('a cut result can be read in pages, to the last byte', async () => {
     const text = Array.from({ length: 3_000 }, (_, index) => `line ${index} äöü€😀`).join('\n');
     const read: string[] = [];
     const model = rehearsalModel(({ index, prompt }) => {
@@ -255,7 +255,7 @@ describe('large results', () => {
       const part = last?.role === 'tool' ? last.content[0] : undefined;
       const seen = part?.type === 'tool-result' && part.output.type === 'text' ? part.output.value : '';
       if (index === 0) return { calls: [{ name: 'large' }] };
-      const id = /id (r\d+)/.exec(seen)?.[1] ?? 'r1';
+      const id = /id (r[\d_]+)/.exec(seen)?.[1] ?? 'r1_1_0';
       const [, page = '0', of = '1'] = /^\[page (\d+) of (\d+)/.exec(seen) ?? [];
       if (page !== '0') read.push(seen.slice(seen.indexOf('\n') + 1));
       if (page === of) return report();
@@ -276,7 +276,7 @@ describe('large results', () => {
     }
   });
 
-  it('a page that is not there is a failed result', async () => {
+  it('reading an unknown result fails', async () => {
     const { result } = await runOverWire({
       script: [{ calls: [{ name: 'read_result', input: { id: 'r9' } }] }, report()],
       definition: { builtIns: { readResult: true } },
@@ -291,7 +291,7 @@ describe('sub-agents', () => {
     defineAgent({ name: 'summarizer', models: [rehearsalModel(replies)], ...over });
   const ask = { calls: [{ name: 'summarizer', input: task }] };
 
-  it('B-7: a call is a session of its own, with its log, its events and its counters', async () => {
+  it('B-7: each call is a separate session with its own log, events and counters', async () => {
     const { result, events, lines } = await runOverWire({
       script: [ask, report()],
       definition: { agents: { summarizer: child([{}, report('In short.')]) } },
@@ -323,7 +323,7 @@ describe('sub-agents', () => {
     });
   });
 
-  it('B-7: a child that fails is a failed result with its slugs and its report', async () => {
+  it('B-7: a child that fails gives a failed result with its slugs and report', async () => {
     const { result, errors } = await runOverWire({
       script: [ask, report()],
       definition: { agents: { summarizer: child([{}], { limits: { maxRetries: 2 } }) } },
@@ -337,9 +337,9 @@ describe('sub-agents', () => {
   });
 
   it.each([
-    ['of the shape of a failed result', { success: false, value: null, message: 'nothing to do' }],
+    ['shaped like a failed result', { success: false, value: null, message: 'nothing to do' }],
     ['null', null],
-  ])('F-6: an accepted report is a success, also one that is %s', async (_, content) => {
+  ])('F-6: an accepted report is a success even if it is %s', async (_, content) => {
     const reported = { calls: [{ name: 'final_report', input: { content } }] };
     const schema = z.union([z.null(), z.object({ success: z.boolean(), value: z.null(), message: z.string() })]);
     const { result } = await runOverWire({
@@ -349,7 +349,7 @@ describe('sub-agents', () => {
     expect(callsIn(result)[0]).toMatchObject({ executed: true, slug: null, result: { success: true, value: content } });
   });
 
-  it('B-3 S-1: a child that its bound ends is ended by its bound, not by a budget that is as large', async () => {
+  it('B-3 S-1: a child that reaches its bound fails by the bound, not by a budget of the same size', async () => {
     const { result } = await runOverWire({
       script: [ask, report()],
       definition: { agents: { summarizer: child([{}], { limits: { maxTurns: 2, maxRetries: 1 } }) } },
@@ -369,7 +369,7 @@ describe('sub-agents', () => {
     expect(refused.map((event) => event.path)).toEqual([['summarizer', 'summarizer']]);
   });
 
-  it('B-7: no tree sends more requests than maxTreeRequests, siblings included, and the parent can report', async () => {
+  it('B-7: a tree sends at most maxTreeRequests requests, siblings included, and the parent can still report', async () => {
     const endless = (): ReturnType<typeof child> =>
       child([{ calls: [{ name: 'look' }] }], { tools: { look: () => 'more' }, limits: { maxTurns: 50 } });
     const { result } = await runOverWire({
@@ -394,7 +394,7 @@ describe('sub-agents', () => {
     expect(slugs.filter((slug) => slug === 'tool_exec_failed').length).toBeGreaterThan(0);
   });
 
-  it('B-4 B-7: what a sub-agent spent counts against the budget of its parent', async () => {
+  it('B-4 B-7: tokens that a sub-agent uses count against the budget of its parent', async () => {
     const { result } = await runOverWire({
       script: [ask, ask, report('enough')],
       definition: { agents: { summarizer: child([report('short')]) } },
@@ -405,7 +405,7 @@ describe('sub-agents', () => {
     expect(result.success).toBe(true);
   });
 
-  it('D-2: abort travels down, and the session waits for the one below', async () => {
+  it('D-2: an abort propagates to the sub-agent, and the session waits for it to end', async () => {
     const { result, events } = await runOverWire({
       script: [ask],
       definition: { agents: { summarizer: child([{ hangs: true }]) } },
@@ -418,7 +418,7 @@ describe('sub-agents', () => {
     expect(typesBelow(events)).toContain('session.aborted');
   });
 
-  it('B-4: stop travels down: the child asks for its report, and the parent takes it', async () => {
+  it('B-4: a stop propagates to the child, which reports early, and the parent receives the report', async () => {
     const { result, events } = await runOverWire({
       script: [ask, report('all that there is')],
       definition: {
@@ -436,7 +436,7 @@ describe('sub-agents', () => {
     expect(result.success).toBe(true);
   });
 
-  it('an approval below is given above', async () => {
+  it('the parent session approves a call of its sub-agent', async () => {
     const { result } = await runOverWire({
       script: [ask, report()],
       definition: {
@@ -454,12 +454,12 @@ describe('sub-agents', () => {
   });
 });
 
-describe('sub-agents side by side', () => {
+describe('parallel sub-agents', () => {
   const task = { prompt: 'x', reason: 'y' };
   const child = (replies: Parameters<typeof rehearsalModel>[0], over: object = {}) =>
     defineAgent({ name: 'child', models: [rehearsalModel(replies)], ...over });
 
-  it('an approval that two calls of one id could mean reaches none; the session tells them apart', async () => {
+  it('an approval by an id that two calls share reaches neither, and a sessionId picks one', async () => {
     const guardedChild = () =>
       child([{ calls: [{ name: 'guarded', input: { path: '/' }, id: '' }] }, report('done')], { tools: { guarded } });
     const asked: { sessionId: string; path: readonly string[] }[] = [];
@@ -488,7 +488,7 @@ describe('sub-agents side by side', () => {
     expect(result.counters.subAgents.dangerous?.toolCalls.executed).toBe(0);
   });
 
-  it('a call that starts no session takes nothing of the budget', async () => {
+  it('a call that starts no session uses no budget', async () => {
     const call = (prompt: string) => ({ calls: [{ name: 'child', input: { prompt, reason: 'y' } }] });
     const { result } = await runOverWire({
       script: [call(' '), call('go'), report()],

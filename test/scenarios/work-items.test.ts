@@ -3,10 +3,11 @@ import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createWorkItem, defineAgent, runSession, type WorkItemInput, workItemTool } from '../../src/index.ts';
+import { defineAgent, runSession } from '../../src/index.ts';
 import { startModelServer } from '../../src/testing/index.ts';
-import { similarity } from '../../src/workflow/similarity.ts';
-import { stopRequestIn } from '../../src/workflow/stop-marker.ts';
+import { similarity } from '../../src/workflow/backlog/similarity.ts';
+import { stopRequestIn } from '../../src/workflow/backlog/stop-marker.ts';
+import { createWorkItem, type WorkItemInput, workItemTool } from '../../src/workflow/index.ts';
 import { TestBacklog } from '../support/backlog.ts';
 import { keptLog, report, wireModel } from '../support/session.ts';
 
@@ -20,7 +21,7 @@ const bug = (over: Partial<WorkItemInput> = {}): WorkItemInput =>
   }) as WorkItemInput;
 
 describe('W-2: createWorkItem', () => {
-  it('writes all files of an item, and its line in the summary', async () => {
+  it('writes all files of an item and its row in the summary', async () => {
     const backlog = new TestBacklog();
     const created = await createWorkItem(backlog.folder, {
       item_type: 'bug',
@@ -56,7 +57,7 @@ describe('W-2: createWorkItem', () => {
     );
   });
 
-  it('each type has its folder, its files and its ids', async () => {
+  it('each type has its own folder, files and ids', async () => {
     const backlog = new TestBacklog();
     const feature = await createWorkItem(backlog.folder, {
       ...bug(),
@@ -78,7 +79,7 @@ describe('W-2: createWorkItem', () => {
     expect(backlog.has('features/features.md') && backlog.has('human-actions/actions.md')).toBe(true);
   });
 
-  it('ids go on over active, completed and deprecated items', async () => {
+  it('ids continue across active, completed and deprecated items', async () => {
     const backlog = new TestBacklog();
     backlog.bug(3);
     backlog.write('completed/BUG-012-done/bug_report.json', '{}');
@@ -87,9 +88,9 @@ describe('W-2: createWorkItem', () => {
     expect((await createWorkItem(backlog.folder, bug())).id).toBe('BUG-041');
   });
 
-  it('two creators at once never take the same id, in one process or in two', async () => {
+  it('concurrent creators never get the same id, in one process or in two', async () => {
     const backlog = new TestBacklog();
-    const script = `import { createWorkItem } from '${process.cwd()}/src/index.ts';
+    const script = `import { createWorkItem } from '${process.cwd()}/src/workflow/index.ts';
       for (let n = 0; n < 8; n += 1) await createWorkItem(process.argv[1], { item_type: 'bug', title: 'From ' + process.pid + ' ' + n, component: 'c', description: 'd' });`;
     const there = new Promise((resolve) => {
       setImmediate(() =>
@@ -114,7 +115,7 @@ describe('W-2: createWorkItem', () => {
     expect(rows).toHaveLength(16);
   });
 
-  it('a summary that others wrote keeps its columns, its order and its words', async () => {
+  it('an existing summary keeps its columns, order and text', async () => {
     const backlog = new TestBacklog();
     const before =
       '# Our bugs\n\nRead this first.\n\n| Status | Bug ID | Title | Who |\n|:---|---|---|---|\n| open | BUG-007 | Old one | Ann |\n\n## Notes\n\nMore words.\n';
@@ -125,7 +126,7 @@ describe('W-2: createWorkItem', () => {
     );
   });
 
-  it('similar items are named, in the result and in the item; nothing is dropped', async () => {
+  it('similar items are listed in the result and in the new item, and nothing is dropped', async () => {
     const backlog = new TestBacklog();
     await createWorkItem(backlog.folder, bug());
     const again = await createWorkItem(backlog.folder, bug({ title: 'The export is empty again' }));
@@ -140,29 +141,32 @@ describe('W-2: createWorkItem', () => {
       folder: null,
       duplicates: [{ id: 'BUG-001' }, { id: 'BUG-002' }],
     });
-    // The threshold is the backlog's own.
+    // Each backlog can set its own threshold.
     backlog.write('.agent-config.json', '{"duplicate_threshold": 1, "of_others": true}');
     expect((await createWorkItem(backlog.folder, bug({ title: 'The export is quite empty' }))).duplicates).toEqual([]);
   });
 
   it.each([
-    [{ item_type: 'task' }, "item_type is \"task\": 'bug', 'feature' or 'human_action' is allowed."],
-    [{ title: ' ' }, 'title is " ": one line of 1 to 200 characters is allowed.'],
-    [{ title: 'two\nlines' }, 'title is "two\\nlines": one line of 1 to 200 characters is allowed.'],
-    [{ priority: 'P9' }, "priority is \"P9\": 'P0', 'P1', 'P2' or 'P3' is allowed."],
-    [{ description: undefined }, 'description is undefined: a text is allowed.'],
+    [{ item_type: 'task' }, "`item_type` must be one of 'bug', 'feature', 'human_action'; got \"task\"."],
+    [{ title: ' ' }, '`title` must be one line of 1 to 200 characters; got " ".'],
+    [{ title: 'two\nlines' }, '`title` must be one line of 1 to 200 characters; got "two\\nlines".'],
+    [{ priority: 'P9' }, "`priority` must be one of 'P0', 'P1', 'P2', 'P3'; got \"P9\"."],
+    [{ description: undefined }, '`description` is required: a string that is not blank.'],
     [
       { metadata: { severity: 'huge' } },
-      "metadata.severity is \"huge\": 'critical', 'high', 'medium' or 'low' is allowed.",
+      "`metadata.severity` must be one of 'critical', 'high', 'medium', 'low'; got \"huge\".",
     ],
-    [{ item_type: 'human_action', metadata: {} }, 'metadata.required_action is undefined: a text is allowed.'],
+    [
+      { item_type: 'human_action', metadata: {} },
+      '`metadata.required_action` is required: a string that is not blank.',
+    ],
     [
       { evidence: [{ type: 'file', location: '', description: 'x' }] },
-      'evidence.0.location is "": a text that is not blank is allowed.',
+      '`evidence[0].location` must be a string that is not blank; got "".',
     ],
-    [{ branch_name: 'b' }, 'branch_name is b and auto_commit is false'],
-    [{ colour: 'red' }, 'colour is not known'],
-  ])('bad input is refused before anything is written: %o', async (over, message) => {
+    [{ branch_name: 'b' }, 'branch_name requires auto_commit: true; got branch_name b.'],
+    [{ colour: 'red' }, 'Unknown option `colour`.'],
+  ])('invalid input is refused before anything is written: %o', async (over, message) => {
     const backlog = new TestBacklog();
     await expect(createWorkItem(backlog.folder, { ...bug(), ...over } as WorkItemInput)).rejects.toThrow(message);
     expect(backlog.list('.')).toEqual(['.git']);
@@ -170,7 +174,7 @@ describe('W-2: createWorkItem', () => {
 });
 
 describe('W-2: work items in git', () => {
-  it('an item is committed by itself: what others have changed and staged is left alone', async () => {
+  it('a commit contains only the item, and other changes stay staged', async () => {
     const backlog = new TestBacklog();
     backlog.write('mine.txt', 'half done');
     backlog.git('add', 'mine.txt');
@@ -186,7 +190,7 @@ describe('W-2: work items in git', () => {
     expect(backlog.git('status', '--short', '--', 'mine.txt')).toBe('A  mine.txt');
   });
 
-  it('on a branch of its own: the working tree stays on its branch, and the item is on the disk', async () => {
+  it('with branch_name the item is on disk too, and the working tree stays on its branch', async () => {
     const backlog = new TestBacklog();
     const created = await createWorkItem(backlog.folder, bug({ auto_commit: true, branch_name: 'triage/today' }));
     const more = await createWorkItem(
@@ -203,7 +207,7 @@ describe('W-2: work items in git', () => {
     expect(backlog.git('diff', '--cached', '--name-only')).toBe('');
   });
 
-  it('a git that fails is told, and the item is there', async () => {
+  it('a git failure is reported, and the item is still written', async () => {
     const backlog = new TestBacklog();
     backlog.write('.git/hooks/pre-commit', '#!/bin/sh\necho not today >&2\nexit 1\n');
     chmodSync(join(backlog.folder, '.git/hooks/pre-commit'), 0o755);
@@ -222,7 +226,7 @@ describe('W-2: work items in git', () => {
 });
 
 describe('workItemTool', () => {
-  it('a model writes items over a real wire; similar ones are answered with what is there', async () => {
+  it('a model creates items over a real wire, and similar ones are answered with the existing items', async () => {
     const backlog = new TestBacklog();
     const input = {
       item_type: 'bug',
@@ -252,14 +256,14 @@ describe('workItemTool', () => {
     expect(answers[1]?.result.message).toContain('similar items are open: BUG-001 "The export is empty"');
     expect(answers[3]?.result.message).toContain('metadata.required_action');
     expect(backlog.list('bugs').filter((name) => name.startsWith('BUG'))).toHaveLength(2);
-    // Providers take no union at the top of a tool's schema.
+    // Providers reject a union at the top of a tool's schema.
     expect(server.requests[0]?.body.tools?.[0]).toMatchObject({
       function: { name: 'create', parameters: { type: 'object' } },
     });
   });
 });
 
-describe('reading what people write', () => {
+describe('parsing human text', () => {
   it.each([
     ['STOP', ''],
     ['  **STOP** ', ''],
@@ -272,13 +276,13 @@ describe('reading what people write', () => {
   });
 
   it.each(['', 'Do not STOP here.', 'STOPPED working', 'stop', '> STOP', '```\nSTOP\n```', 'STOPS', 'NONSTOP'])(
-    'W-1: %j is none',
+    'W-1: %j is not a STOP',
     (text) => {
       expect(stopRequestIn(text)).toBeNull();
     },
   );
 
-  it('similarity is from 0 to 1, the same both ways, and 1 for the same', () => {
+  it('similarity ranges from 0 to 1, is symmetric, and is 1 for equal items', () => {
     const described = fc.record({ title: fc.string(), description: fc.string() });
     fc.assert(
       fc.property(described, described, (one, other) => {

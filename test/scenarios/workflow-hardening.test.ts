@@ -1,7 +1,8 @@
 import { chmodSync, mkdirSync, symlinkSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { createWorkItem, defineAgent, runWorkflow, type WorkFunction, type WorkItemInput } from '../../src/index.ts';
+import { defineAgent } from '../../src/index.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
+import { createWorkItem, runWorkflow, type WorkFunction, type WorkItemInput } from '../../src/workflow/index.ts';
 import { runOver, TestBacklog } from '../support/backlog.ts';
 
 const succeeds: WorkFunction = () => ({ status: 'succeeded' });
@@ -19,18 +20,18 @@ function withBug(over: Record<string, unknown> = {}): TestBacklog {
   return backlog;
 }
 
-describe('W-1: what agents say is heard, however they say it', () => {
+describe('W-1: verdicts of agents are recognized in every form', () => {
   it.each([
     ['text', '{"status":"failed","reason":"3 tests fail"}'],
     ['fenced text', '```json\n{"status": "FAILED"}\n```'],
     ['an object', { status: 'Failure' }, 'json'],
-    ['an object that is not understood', { status: 'partly' }, 'json'],
-  ] as const)('a test agent that reports failure by %s', async (_, content, format?: 'json') => {
+    ['an object with an unknown status', { status: 'partly' }, 'json'],
+  ] as const)('a test agent that reports failure as %s fails the item', async (_, content, format?: 'json') => {
     const { result } = await runOver(withBug(), { process: succeeds, test: reporting(content, format) });
     expect(result).toMatchObject({ succeeded: [], failures: [{ id: 'BUG-001', phase: 'testing' }] });
   });
 
-  it('words that are no verdict are a success, and an order may come as text', async () => {
+  it('text without a verdict is a success, and a scan order may be text', async () => {
     const backlog = withBug();
     backlog.bug(2);
     const scan = reporting('{"order": ["BUG-002"]}');
@@ -39,7 +40,7 @@ describe('W-1: what agents say is heard, however they say it', () => {
   });
 });
 
-describe('W-1 W-2: items that agents change under the run', () => {
+describe('W-1 W-2: items that agents change during a run', () => {
   const folder = 'bugs/BUG-001-bug-1';
   const writing =
     (backlog: TestBacklog, text: string, status: 'succeeded' | 'blocked' = 'succeeded'): WorkFunction =>
@@ -48,21 +49,21 @@ describe('W-1 W-2: items that agents change under the run', () => {
       return { status, message: 'buy the licence' };
     };
 
-  it('one that its agent marks as resolved is tested and put away all the same', async () => {
+  it('an item that its agent marks as resolved is still tested and archived', async () => {
     const backlog = withBug();
     const { result } = await runOver(backlog, { process: writing(backlog, '{"status": "resolved"}'), test: succeeds });
     expect(result).toMatchObject({ succeeded: ['BUG-001'], failures: [], problems: [] });
     expect(backlog.json('completed/BUG-001-bug-1/bug_report.json').status).toBe('completed');
   });
 
-  it('one whose report file its agent breaks is put away as it is', async () => {
+  it('an item whose report file was corrupted by its agent is archived unchanged', async () => {
     const backlog = withBug();
     const { result } = await runOver(backlog, { process: writing(backlog, '{"status') });
     expect(result.succeeded).toEqual(['BUG-001']);
     expect(backlog.read('completed/BUG-001-bug-1/bug_report.json')).toBe('{"status');
   });
 
-  it('one that is gone is a critical error, and no success', async () => {
+  it('a missing item is a critical error, not a success', async () => {
     const backlog = withBug();
     const { rmSync } = await import('node:fs');
     const { result } = await runOver(backlog, {
@@ -77,14 +78,14 @@ describe('W-1 W-2: items that agents change under the run', () => {
     });
   });
 
-  it('what a blocked one waits for is written down, even if it cannot be marked', async () => {
+  it('a human action is written for a blocked item even if the item cannot be marked', async () => {
     const backlog = withBug();
     const { result } = await runOver(backlog, { process: writing(backlog, '{"status', 'blocked') });
     expect(result.created).toMatchObject([{ id: 'ACTION-001', title: 'Unblock BUG-001: buy the licence' }]);
-    expect(result.problems).toEqual(['BUG-001 could not be read, so it is not marked as waiting for ACTION-001']);
+    expect(result.problems).toEqual(['BUG-001 could not be read, so it is not marked as blocked by ACTION-001']);
   });
 
-  it('a git that fails while an item is set aside is a critical error, and the human action is named all the same', async () => {
+  it('a git failure while an item is set aside is a critical error, and the human action is still listed', async () => {
     const backlog = withBug();
     backlog.write('.agent-config.json', '{"auto_commit": true}');
     backlog.write('.git/hooks/pre-commit', '#!/bin/sh\necho not today >&2\nexit 1\n');
@@ -94,7 +95,7 @@ describe('W-1 W-2: items that agents change under the run', () => {
     expect(result.created.map(({ id }) => id)).toEqual(expect.arrayContaining(['ACTION-001', 'BUG-002']));
   });
 
-  it('items that agents create are named and not taken by the same run, so that it ends', async () => {
+  it('items that agents create are listed but not processed by the same run, so that it ends', async () => {
     const backlog = withBug();
     const { result } = await runOver(backlog, {
       process: async ({ item }) => {
@@ -103,10 +104,10 @@ describe('W-1 W-2: items that agents change under the run', () => {
       },
     });
     expect(result).toMatchObject({ iterations: 1, succeeded: ['BUG-001'] });
-    expect(result.created).toMatchObject([{ id: 'BUG-002', why: 'created while the run was at work' }]);
+    expect(result.created).toMatchObject([{ id: 'BUG-002', why: 'created during the run' }]);
   });
 
-  it('a STOP in an item that succeeds is found where the item lies then', async () => {
+  it('a STOP in an item that succeeds is listed with its archived path', async () => {
     const backlog = withBug();
     const { result } = await runOver(backlog, {
       process: () => {
@@ -121,7 +122,7 @@ describe('W-1 W-2: items that agents change under the run', () => {
   });
 });
 
-describe('W-4: archiving that was cut short', () => {
+describe('W-4: interrupted archiving', () => {
   const state = (backlog: TestBacklog) =>
     backlog.write(
       '.agent-state.json',
@@ -137,7 +138,7 @@ describe('W-4: archiving that was cut short', () => {
       }),
     );
 
-  it('is done to its end, wherever it was cut', async () => {
+  it('is completed wherever it was interrupted', async () => {
     for (const place of ['bugs', 'completed']) {
       const backlog = new TestBacklog();
       backlog.write('bugs/bugs.md', '| ID | Title | Status |\n| --- | --- | --- |\n| BUG-001 | It | new | own |\n');
@@ -146,12 +147,12 @@ describe('W-4: archiving that was cut short', () => {
       const { result } = await runOver(backlog, { process: succeeds });
       expect(result).toMatchObject({ run: 'before', status: 'completed', succeeded: ['BUG-001'], failures: [] });
       expect(backlog.json('completed/BUG-001-it/bug_report.json').status).toBe('completed');
-      // A cell beyond the columns is kept.
+      // An extra cell is kept.
       expect(backlog.read('bugs/bugs.md')).toContain('| BUG-001 | It | completed | own |');
     }
   });
 
-  it('that cannot be done is a critical error', async () => {
+  it('is a critical error if it cannot be completed', async () => {
     const backlog = new TestBacklog();
     backlog.bug(1);
     backlog.write('completed/BUG-001-bug-1/bug_report.json', '{}');
@@ -163,8 +164,8 @@ describe('W-4: archiving that was cut short', () => {
 
   it.each([
     ['an unknown phase', { current_phase: 'foo' }],
-    ['an incident that is none', { incidents: [{}] }],
-    ['a run that is no folder name', { run: '../../elsewhere' }],
+    ['an invalid incident', { incidents: [{}] }],
+    ['a run that is not a folder name', { run: '../../elsewhere' }],
   ])('%s makes the state file corrupt', async (_, over) => {
     const backlog = withBug();
     state(backlog);
@@ -174,7 +175,7 @@ describe('W-4: archiving that was cut short', () => {
     expect(backlog.list('.').filter((name) => name.startsWith('.agent-state.json.kept-'))).toHaveLength(1);
   });
 
-  it('a folder in the place of the state file is kept aside too; a state of another tool with the same fields is, and the run goes on', async () => {
+  it('a folder in place of the state file is set aside; so is the state file of another tool, and that run continues', async () => {
     const backlog = withBug();
     mkdirSync(`${backlog.folder}/.agent-state.json`);
     expect((await runOver(backlog, { process: succeeds })).result.status).toBe('exitedEarly');
@@ -182,24 +183,26 @@ describe('W-4: archiving that was cut short', () => {
     backlog.write('.agent-state.json', JSON.stringify(foreign));
     const { result } = await runOver(backlog, { process: succeeds });
     expect(result.status).toBe('completed');
-    expect(result.problems).toEqual([expect.stringContaining('A state file of another tool was there; it is kept as')]);
+    expect(result.problems).toEqual([
+      expect.stringContaining('The state file belonged to another tool; it is kept as'),
+    ]);
   });
 });
 
-describe('W-2: creating items in a backlog that is odd', () => {
-  it('a creation that fails takes nothing away that was there', async () => {
+describe('W-2: creating items in an unusual backlog', () => {
+  it('creating an item removes nothing that already exists', async () => {
     const backlog = new TestBacklog();
     backlog.write('elsewhere/bug_report.json', '{}');
     mkdirSync(`${backlog.folder}/bugs`);
     symlinkSync('../elsewhere', `${backlog.folder}/bugs/BUG-001-hello`);
     backlog.write('bugs/BUG-20260101120000123-hello/bug_report.json', '{}');
-    // A link is an item like others, and a number that cannot be counted on from is none.
+    // A symlink counts as an item. A number too large to increment is ignored.
     expect((await createWorkItem(backlog.folder, bug())).id).toBe('BUG-002');
     expect((await createWorkItem(backlog.folder, bug())).id).toBe('BUG-003');
     expect(backlog.list('bugs').filter((name) => name.endsWith('hello'))).toHaveLength(4);
   });
 
-  it('the branch that is checked out is committed to as usual; one of another worktree is refused', async () => {
+  it('a commit to the checked-out branch works as usual, and a branch of another worktree is refused', async () => {
     const backlog = new TestBacklog();
     const here = await createWorkItem(backlog.folder, bug({ auto_commit: true, branch_name: 'main' }));
     expect(here.commit).toMatchObject({ ok: true, branch: 'main' });
@@ -209,7 +212,7 @@ describe('W-2: creating items in a backlog that is odd', () => {
     expect(taken.commit).toMatchObject({ ok: false, message: 'the branch taken is checked out in another worktree' });
   });
 
-  it('metadata never stands in the place of what an item is', async () => {
+  it('metadata cannot override the id or the status of an item', async () => {
     const backlog = new TestBacklog();
     const metadata = { status: 'done', bug_id: 'BUG-999', severity: 'low' as const };
     const { folder } = await createWorkItem(backlog.folder, bug({ metadata }));
@@ -220,7 +223,7 @@ describe('W-2: creating items in a backlog that is odd', () => {
     });
   });
 
-  it('a table that is about something else is left alone, and line ends stay as they are', async () => {
+  it('an unrelated table is left alone, and line endings are kept', async () => {
     const backlog = new TestBacklog();
     const before = '| ID | Meaning |\r\n|---|---|\r\n| BUG | a bug |\r\n\r\n| ID | Title |\r\n|---|---|\r\n';
     backlog.write('bugs/bugs.md', before);
@@ -228,7 +231,7 @@ describe('W-2: creating items in a backlog that is odd', () => {
     expect(backlog.read('bugs/bugs.md')).toBe(`${before}| BUG-001 | Hello |\r\n`);
   });
 
-  it('a file system that fails is a PawlError', async () => {
+  it('a file system failure is a PawlError', async () => {
     const backlog = new TestBacklog();
     backlog.write('agent_runs', 'in the way');
     const failed = { name: 'PawlError', code: 'backlog_failed' };
@@ -237,8 +240,8 @@ describe('W-2: creating items in a backlog that is odd', () => {
   });
 });
 
-describe('W-1: reading what is odd', () => {
-  it('waits in other words, ids in other forms, marks of the encoding, twins, comments that are a folder', async () => {
+describe('W-1: reading unusual items', () => {
+  it('handles free-text blockers, other id forms, byte order marks, duplicate ids and a comments folder', async () => {
     const backlog = new TestBacklog();
     backlog.bug(1, { status: 'blocked', blocked_by: ['waiting for legal'] });
     backlog.bug(2, { blocked_by: 'bug-1, BUG-9' });
@@ -250,13 +253,13 @@ describe('W-1: reading what is odd', () => {
     mkdirSync(`${backlog.folder}/bugs/BUG-005-bug-5/comments.md`);
     const { result, report } = await runOver(backlog, { process: succeeds });
     expect(result).toMatchObject({ status: 'completed', succeeded: ['BUG-003', 'BUG-004'] });
-    expect(report).toContain('bugs/BUG-004-twin: BUG-004 is the id of completed/BUG-004-marked too');
+    expect(report).toContain('bugs/BUG-004-twin: completed/BUG-004-marked has the id BUG-004 too');
     expect(report).toMatch(/bugs\/BUG-005-bug-5: .*comments\.md.*EISDIR|bugs\/BUG-005-bug-5: EISDIR.*comments\.md/);
   });
 });
 
-describe('W-3: what users bring breaks nothing', () => {
-  it('observers that throw or reject, a chance that throws', async () => {
+describe('W-3: faulty user code and options break nothing', () => {
+  it('observers that reject are reported once, and random may throw', async () => {
     const backlog = withBug();
     let time = 0;
     const { result, warnings } = await runOver(
@@ -279,7 +282,7 @@ describe('W-3: what users bring breaks nothing', () => {
   it.each([
     ['an agent that never loads', { name: 'slow', load: () => new Promise<never>(() => undefined) }],
     ['a function that never ends', () => new Promise<never>(() => undefined)],
-  ])('an abort ends %s, and the report says so', async (_, process) => {
+  ])('an abort ends %s, and the report states the reason', async (_, process) => {
     const backlog = withBug();
     const ending = new AbortController();
     const onEvent = (event: { type: string; phase?: string }) => {
@@ -289,19 +292,19 @@ describe('W-3: what users bring breaks nothing', () => {
     const { result, report } = await runOver(backlog, { process }, { signal: ending.signal, onEvent });
     expect(result).toMatchObject({ status: 'exitedEarly', abortReason: 'home time', failures: [], created: [] });
     expect(report).toContain('The run exited early: home time.');
-    expect(report).toContain('| BUG-001 | under way when the run ended |');
+    expect(report).toContain('| BUG-001 | in progress when the run ended |');
     expect(backlog.state).toMatchObject({ early_exit_triggered: true, early_exit_reason: 'home time' });
   });
 
   it.each([
-    [{ logger: 5 }, 'logger is 5: a pino logger is allowed.'],
-    [{ clock: {} }, 'clock is {}: a clock is allowed.'],
+    [{ logger: 5 }, '`logger` must be a pino logger; got 5.'],
+    [{ clock: {} }, '`clock` must be a clock: { now, sleepUntil, alarm }; got {}.'],
   ])('%o is refused', async (over, message) => {
     const options = { backlog: withBug().folder, agents: { process: succeeds }, ...over };
     await expect(runWorkflow(options as never)).rejects.toThrow(message);
   });
 
-  it('S-5: credentials in an error reach no file, and no message is kept at any length', async () => {
+  it('S-5: credentials in an error reach no file, and long messages are cut', async () => {
     const backlog = new TestBacklog();
     for (const number of [1, 2, 3]) backlog.bug(number);
     const { result } = await runOver(backlog, {
@@ -314,7 +317,7 @@ describe('W-3: what users bring breaks nothing', () => {
     expect(prompt.length).toBeLessThan(40_000);
   });
 
-  it('lines of many kinds, and long names, still make an item', async () => {
+  it('messages of several lines and long names still produce an item', async () => {
     const backlog = withBug();
     const blocked = await runOver(backlog, {
       process: () => ({ status: 'blocked', message: 'Buy a licence\r\nfrom acme' }),

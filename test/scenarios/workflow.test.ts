@@ -3,8 +3,9 @@ import { once } from 'node:events';
 import { tool } from 'ai';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, PawlError, runWorkflow, type WorkFunction, type WorkflowOptions } from '../../src/index.ts';
+import { defineAgent, PawlError } from '../../src/index.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
+import { runWorkflow, type WorkFunction, type WorkflowOptions } from '../../src/workflow/index.ts';
 import { runOver, TestBacklog } from '../support/backlog.ts';
 import { report } from '../support/session.ts';
 
@@ -16,7 +17,7 @@ const fails: WorkFunction = ({ item }) => ({
 const succeeds: WorkFunction = () => ({ status: 'succeeded' });
 
 describe('W-1: a run over a backlog', () => {
-  it('takes P0 before P3, bugs before features, the oldest first; blocked items and human actions stay', async () => {
+  it('processes P0 before P3, bugs before features and oldest first, and skips blocked items and human actions', async () => {
     const backlog = new TestBacklog();
     backlog.bug(1, { priority: 'low' });
     backlog.bug(2, { created_date: '2026-03-01' });
@@ -40,7 +41,7 @@ describe('W-1: a run over a backlog', () => {
         return { status: 'succeeded' };
       },
     });
-    // BUG-005 waits for FEAT-001, and is free once that is done.
+    // BUG-005 waits for FEAT-001 and becomes available once that is done.
     expect(taken).toEqual(['FEAT-001', 'BUG-005', 'BUG-003', 'BUG-002', 'FEAT-002', 'BUG-001']);
     expect(result).toMatchObject({ status: 'completed', iterations: 6, failures: [], incidents: [], problems: [] });
     expect(phases.slice(0, 5)).toEqual(['restoring', 'scanning', 'processing', 'archiving', 'scanning']);
@@ -50,11 +51,11 @@ describe('W-1: a run over a backlog', () => {
       something_else: { kept: true },
     });
     expect(backlog.list('bugs')).toEqual(['BUG-004-bug-4', 'BUG-006-bug-6', 'BUG-007-broken', 'notes']);
-    expect(text).toContain('not readable: bugs/BUG-007-broken: bug_report.json is not JSON');
+    expect(text).toContain('unreadable: bugs/BUG-007-broken: bug_report.json is not JSON');
     expect(backlog.state).toMatchObject({ current_phase: 'completed', current_item: null, iteration_count: 6 });
   });
 
-  it('an agent is asked with the files of the item; what its report says of failed and blocked is heard', async () => {
+  it('an agent gets the files of the item in its prompt, and a failed or blocked status in its report counts', async () => {
     const backlog = new TestBacklog();
     backlog.bug(1, {}, '# Comments\n\nMind the umlauts.\n');
     backlog.bug(2);
@@ -69,7 +70,7 @@ describe('W-1: a run over a backlog', () => {
     expect(prompts[0]).toContain('Mind the umlauts.');
     expect(prompts[0]).toContain('Do what the title says.');
     expect(result).toMatchObject({ status: 'completed', setAside: ['BUG-001'], succeeded: ['BUG-002'], incidents: [] });
-    // W-2: what a blocked item waits for is for a person to do.
+    // W-2: a blocked item needs a human action.
     expect(result.created).toMatchObject([{ id: 'ACTION-001', title: 'Unblock BUG-001: A licence' }]);
     expect(backlog.json(`${result.created[0]?.folder}/action_report.json`)).toMatchObject({
       priority: 'P1',
@@ -81,7 +82,7 @@ describe('W-1: a run over a backlog', () => {
       blocked_by: ['ACTION-001'],
     });
     expect(events).toContainEqual(expect.objectContaining({ type: 'item.setAside', id: 'BUG-001' }));
-    // Once the action is done, the item is in the queue again.
+    // Once the action is done, the item returns to the queue.
     backlog.git('init', '--quiet');
     const done = result.created[0]?.folder ?? '';
     spawnSync('mv', [`${backlog.folder}/${done}`, `${backlog.folder}/completed/`]);
@@ -89,7 +90,7 @@ describe('W-1: a run over a backlog', () => {
     expect(again.result.succeeded).toEqual(['BUG-001']);
   });
 
-  it('a test agent that finds fault makes the item fail, and it stays in the queue', async () => {
+  it('if the test agent reports failure, the item fails and stays in the queue', async () => {
     const backlog = new TestBacklog();
     backlog.bug(1);
     const { result, warnings } = await runOver(backlog, { process: succeeds, test: fails });
@@ -108,14 +109,14 @@ describe('W-1: a run over a backlog', () => {
         throw new Error('it broke');
       },
     ],
-  ])('a function that gives %s has not succeeded', async (_, run) => {
+  ])('a function that returns or throws %s does not succeed', async (_, run) => {
     const backlog = new TestBacklog();
     backlog.bug(1);
     const { result } = await runOver(backlog, { process: run as WorkFunction });
     expect(result).toMatchObject({ succeeded: [], failures: [{ id: 'BUG-001', slugs: ['internal_error'] }] });
   });
 
-  it('a tool call that needs approval is denied where nobody decides, and asked about where somebody does', async () => {
+  it('a tool call that needs approval is denied unless approve is passed and approves it', async () => {
     const bought: unknown[] = [];
     const buy = tool({
       inputSchema: z.object({ what: z.string() }),
@@ -137,7 +138,7 @@ describe('W-1: a run over a backlog', () => {
       const [name = ''] = backlog.list(`agent_runs/${result.run}`).filter((file) => file.endsWith('.jsonl'));
       return backlog.read(`agent_runs/${result.run}/${name}`);
     };
-    expect(await log({})).toContain('nobody is there to approve it in this run');
+    expect(await log({})).toContain('this run is unattended');
     expect(bought).toEqual([]);
     backlog.bug(2);
     const asked: unknown[] = [];
@@ -158,7 +159,7 @@ describe('W-1: a run over a backlog', () => {
     expect(bought).toHaveLength(1);
   });
 
-  it('a scan agent decides about the order; what it leaves out comes after', async () => {
+  it('a scan agent sets the order, and items that it leaves out come last', async () => {
     const backlog = new TestBacklog();
     for (const number of [1, 2, 3]) backlog.bug(number);
     let scans = 0;
@@ -173,7 +174,7 @@ describe('W-1: a run over a backlog', () => {
     expect(scans).toBe(1);
   });
 
-  it('inspect sees the actors of the run and of its sessions, and onSessionEvent what happens in them', async () => {
+  it('inspect receives the actors of the run and its sessions, and onSessionEvent receives the session events', async () => {
     const backlog = new TestBacklog();
     backlog.bug(1);
     const agent = defineAgent({ name: 'worker', models: [rehearsalModel([report()])] });
@@ -188,7 +189,7 @@ describe('W-1: a run over a backlog', () => {
     expect(types).toEqual(expect.arrayContaining(['session.started', 'report.accepted', 'session.succeeded']));
   });
 
-  it('limits: an item at most, and how many failures end a run', async () => {
+  it('limits set how many items a run processes and how many failures end it', async () => {
     const backlog = new TestBacklog();
     backlog.bug(1);
     backlog.bug(2);
@@ -198,7 +199,7 @@ describe('W-1: a run over a backlog', () => {
     expect(strict.result.created).toMatchObject([{ title: 'Session failure: 1 consecutive item processing failures' }]);
   });
 
-  it('a signal ends the run: the session is aborted, its item stays open and does not count as failed', async () => {
+  it('a signal ends the run and aborts the session; its item stays open and does not count as failed', async () => {
     const backlog = new TestBacklog();
     backlog.bug(1);
     const ending = new AbortController();
@@ -219,8 +220,8 @@ describe('W-1: a run over a backlog', () => {
   });
 });
 
-describe('W-2 W-3: ways out, combined', () => {
-  it('a STOP during the third failure: both become items', async () => {
+describe('W-2 W-3: combined exits', () => {
+  it('a STOP and a third failure in the same item both become work items', async () => {
     const backlog = new TestBacklog();
     for (const number of [1, 2, 3]) backlog.bug(number);
     const { result, report: text } = await runOver(backlog, {
@@ -237,7 +238,7 @@ describe('W-2 W-3: ways out, combined', () => {
     expect(text).toContain('FEAT-001');
   });
 
-  it('a retrospective that fails, and a summary that fails: both documents are made without their agents', async () => {
+  it('if the retrospective and summary agents fail, both documents are written without them', async () => {
     const backlog = new TestBacklog();
     for (const number of [1, 2, 3]) backlog.bug(number);
     const silent = defineAgent({
@@ -253,18 +254,18 @@ describe('W-2 W-3: ways out, combined', () => {
       summary: silent,
     });
     expect(run.result.problems).toEqual([
-      'The retrospective agent failed, so the document was made without it: no retrospective',
-      expect.stringMatching(/^The summary agent failed, so the document was made without it: retries_exhausted/),
+      'The retrospective agent failed, so the document was written without it: no retrospective',
+      expect.stringMatching(/^The summary agent failed, so the document was written without it: retries_exhausted/),
     ]);
-    expect(run.retrospective).toContain('failed by tool_exec_failed: 3');
+    expect(run.retrospective).toContain('failed with tool_exec_failed: 3');
     expect(run.report).toContain('no retrospective');
     expect(run.result.created).toHaveLength(1);
     expect(run.warnings.filter((line) => line.event === 'problem.noted')).toHaveLength(2);
   });
 
-  it('words of the agents stand in the documents, and items that agents create belong to the run', async () => {
+  it('the documents contain the text of the agents, and items that agents create belong to the run', async () => {
     const backlog = new TestBacklog();
-    const { workItemTool } = await import('../../src/index.ts');
+    const { workItemTool } = await import('../../src/workflow/index.ts');
     backlog.bug(1);
     const model = rehearsalModel([
       {
@@ -289,7 +290,7 @@ describe('W-2 W-3: ways out, combined', () => {
     expect(run.report).toMatch(/## Issues Created\n\n- BUG-002/);
   });
 
-  it('the same items failing in the same way give the open bug new evidence, and no second bug', async () => {
+  it('a repeated failure adds evidence to the open bug instead of creating another', async () => {
     const backlog = new TestBacklog();
     for (const number of [1, 2, 3]) backlog.bug(number, { priority: 'P0' });
     const first = await runOver(backlog, { process: fails });
@@ -301,18 +302,18 @@ describe('W-2 W-3: ways out, combined', () => {
     expect(backlog.json(`${folder}/bug_report.json`).evidence.map(({ location }) => location)).toContain(
       `agent_runs/${second.result.run}/`,
     );
-    expect(backlog.read(`${folder}/comments.md`)).toContain(`Seen again in the run ${second.result.run}`);
-    // Failing in another way is another bug.
+    expect(backlog.read(`${folder}/comments.md`)).toContain(`Seen again in run ${second.result.run}`);
+    // A different failure becomes a different bug.
     const third = await runOver(backlog, {
       process: () => ({ status: 'failed', message: 'else', slugs: ['tool_timeout'] }),
     });
     expect(third.result.created).toMatchObject([{ id: 'BUG-005', isNew: true }]);
   });
 
-  it('an item that cannot be written is in the result and the report, all of it, and the run comes to its end', async () => {
+  it('the full text of an item that cannot be written is in the result and the report, and the run finishes', async () => {
     const backlog = new TestBacklog();
     for (const number of [1, 2, 3]) backlog.feature(number);
-    // Where the summary of the bugs should go there is a folder.
+    // A folder blocks the path of the bug summary.
     backlog.write('bugs/bugs.md/in-the-way', '');
     const { result, report: text } = await runOver(backlog, { process: fails });
     expect(result).toMatchObject({ status: 'exitedEarly', created: [] });
@@ -326,10 +327,10 @@ describe('W-2 W-3: ways out, combined', () => {
     expect(text).toContain('FEAT-003: no');
   });
 
-  it('a disk that is full while the item is written: none of it is left, and nothing is lost', () => {
+  it('if the disk fills up while an item is written, no partial item is left and nothing is lost', () => {
     const backlog = new TestBacklog();
     for (const number of [1, 2, 3]) backlog.bug(number);
-    // No file may grow beyond 8 KB here: the state file fits, the item with its long error output does not.
+    // Files are limited to 8 KB here. The state file fits; the item with its long error output does not.
     const { stdout } = spawnSync(
       'sh',
       ['-c', 'ulimit -f 16; exec "$0" test/support/full-disk-run.ts "$1"', process.execPath, backlog.folder],
@@ -345,7 +346,7 @@ describe('W-2 W-3: ways out, combined', () => {
 });
 
 describe('before anything runs', () => {
-  it('two runs at once on one backlog: the second is refused, and says who is at work', async () => {
+  it('a second run on the same backlog is refused with an error that names the first process', async () => {
     const backlog = new TestBacklog();
     backlog.bug(1);
     let refusal: unknown = null;
@@ -375,33 +376,33 @@ describe('before anything runs', () => {
   });
 
   it.each([
-    [{ agents: {} }, 'agents.process is undefined: one made by defineAgent, { name, load } or a function is allowed.'],
+    [{ agents: {} }, '`agents.process` is required: an agent made by defineAgent, { name, load } or a function.'],
     [
       { agents: { process: succeeds, test: 'tester' } },
-      'agents.test is "tester": one made by defineAgent, { name, load } or a function is allowed.',
+      '`agents.test` must be an agent made by defineAgent, { name, load } or a function; got "tester".',
     ],
     [
       { agents: { process: succeeds, review: succeeds } },
-      'agents.review is not known: allowed are scan, process, test, retrospective, summary.',
+      'Unknown option `agents.review`. Options: scan, process, test, retrospective, summary.',
     ],
     [
       { limits: { maxConsecutiveFailures: 0 } },
-      'limits.maxConsecutiveFailures is 0: an integer of at least 1 is allowed.',
+      '`limits.maxConsecutiveFailures` must be an integer of at least 1; got 0.',
     ],
-    [{ backlog: '/nowhere' }, 'backlog is "/nowhere", and there is nothing: the path of a folder is allowed.'],
-    [{ dryRun: true }, 'dryRun is not known'],
-  ])('bad options are refused: %o', async (over, message) => {
+    [{ backlog: '/nowhere' }, 'Backlog folder not found: "/nowhere" (it does not exist).'],
+    [{ dryRun: true }, 'Unknown option `dryRun`.'],
+  ])('invalid options are refused: %o', async (over, message) => {
     const backlog = new TestBacklog();
     const options = { backlog: backlog.folder, agents: { process: succeeds }, ...over };
     await expect(runWorkflow(options as never)).rejects.toThrow(message);
     expect(backlog.list('.')).toEqual(['.git']);
   });
 
-  it('a bad .agent-config.json is refused by name', async () => {
+  it('an error in .agent-config.json names the file and the field', async () => {
     const backlog = new TestBacklog();
     backlog.write('.agent-config.json', '{"duplicate_threshold": 7}');
     await expect(runWorkflow({ backlog: backlog.folder, agents: { process: succeeds } })).rejects.toThrow(
-      '.agent-config.json.duplicate_threshold is 7: a number from 0 to 1 is allowed.',
+      '`.agent-config.json.duplicate_threshold` must be a number from 0 to 1; got 7.',
     );
   });
 });

@@ -8,87 +8,125 @@ import { search } from '../support/tools.ts';
 const models = [rehearsalModel([])];
 const define = (over: Record<string, unknown>) => () => defineAgent({ name: 'a', models, ...over } as AgentDefinition);
 
-describe('a definition that cannot be', () => {
+describe('an invalid definition', () => {
   it.each<[Record<string, unknown>, string, string]>([
     [
       { name: 'no spaces please' },
       'invalid_agent',
-      'name is "no spaces please": allowed are 1 to 64 characters of A-Z a-z 0-9 _ -.',
+      '`name` must be 1 to 64 characters from A-Z, a-z, 0-9, _ and -; got "no spaces please".',
     ],
-    [{ models: [] }, 'invalid_agent', 'models is []: at least one model is needed.'],
-    [{ models: ['gpt'] }, 'invalid_model', 'models.0 is "gpt": allowed is provider:model'],
-    [{ models: ['nobody:gpt'] }, 'invalid_model', 'models.0 is "nobody:gpt"'],
-    [{ models: [42] }, 'invalid_model', 'models.0 is 42: allowed are AI SDK language models'],
-    [{ limits: { maxRetries: 0 } }, 'invalid_limit', 'limits.maxRetries is 0: an integer of at least 1 is allowed.'],
-    [{ limits: { maxTurn: 3 } }, 'invalid_limit', 'limits.maxTurn is not known: allowed are maxTurns, maxRetries'],
-    [{ tools: { 'rm -rf': search } }, 'invalid_tool', 'tools.rm -rf has the name "rm -rf"'],
+    [{ models: [] }, 'invalid_agent', '`models` must be an array with at least one model; got [].'],
+    [
+      { models: ['gpt'] },
+      'invalid_model',
+      '`models[0]` must be `provider:model`, such as "openai:gpt-5", with one of the providers anthropic, google, gro',
+    ],
+    [
+      { models: ['nobody:gpt'] },
+      'invalid_model',
+      '`models[0]` must be `provider:model`, such as "openai:gpt-5", with one of the providers anthropic, google, gro',
+    ],
+    [
+      { models: [42] },
+      'invalid_model',
+      '`models[0]` must be an AI SDK language model or a `provider:model` string; got 42.',
+    ],
+    [{ limits: { maxRetries: 0 } }, 'invalid_limit', '`limits.maxRetries` must be an integer of at least 1; got 0.'],
+    [{ limits: { maxTurn: 3 } }, 'invalid_limit', 'Unknown option `limits.maxTurn`.'],
+    [
+      { tools: { 'rm -rf': search } },
+      'invalid_tool',
+      '`the name of tools.rm -rf` must be 1 to 64 characters from A-Z, a-z, 0-9, _ and -; got "rm -rf".',
+    ],
     [
       { tools: { final_report: search } },
       'duplicate_tool',
-      'tools.final_report has the name "final_report" of a built-in tool',
+      '`tools.final_report` must have another name; a built-in tool is named "final_report".',
     ],
-    [{ tools: { one: 'two' } }, 'invalid_tool', 'tools.one is "two"'],
-    [{ tools: { one: { inputSchema: z.object({}) } } }, 'invalid_tool', 'tools.one.execute is undefined'],
+    [{ tools: { one: 'two' } }, 'invalid_tool', '`tools.one` must be an AI SDK tool or a function; got "two".'],
+    [
+      { tools: { one: { inputSchema: z.object({}) } } },
+      'invalid_tool',
+      '`tools.one.execute` is required: a function that runs the tool.',
+    ],
     [
       { tools: { one: { inputSchema: 7, execute: () => 1 } } },
       'invalid_schema',
-      'tools.one.inputSchema is 7, which is no schema',
+      '`tools.one.inputSchema` must be a zod schema, a Standard Schema with JSON Schema, an AI SDK schema or a JSON S',
     ],
     [
       { tools: { one: { inputSchema: { type: 'strange' }, execute: () => 1 } } },
       'invalid_schema',
-      'tools.one.inputSchema is {"type":"strange"}',
+      '`tools.one.inputSchema` must be a zod schema, a Standard Schema with JSON Schema, an AI SDK schema or a JSON S',
     ],
     [
       { report: { format: 'pdf' } },
       'invalid_format',
-      'report.format is "pdf": allowed are text, markdown, json, slack',
+      '`report.format` must be one of text, markdown, json, slack, or an object with name, description, contentSchema',
     ],
     [
       { report: { format: 'text', schema: z.string() } },
       'invalid_format',
-      'report.schema is given with the format "text"',
+      '`report.schema` needs the format "json"; got "text".',
     ],
-    [{ finish: 'sometimes' }, 'invalid_agent', "finish is \"sometimes\": 'report' or 'text' is allowed."],
-    [{ settings: { heat: 1 } }, 'invalid_agent', 'settings.heat is not known: allowed are temperature'],
-    [{ memory: {} }, 'invalid_agent', 'memory is not known'],
-    [{ mcpServers: { a: {} } }, 'invalid_server', 'exactly one of command, url and transport is needed'],
-    [{ mcpServers: { 'a b': { url: 'https://x' } } }, 'invalid_server', 'mcpServers.a b has the name'],
-    [{ mcpServers: { a: { url: 'ftp://x' } } }, 'invalid_server', 'mcpServers.a.url is "ftp://x"'],
+    [{ finish: 'sometimes' }, 'invalid_agent', "`finish` must be one of 'report', 'text'; got \"sometimes\"."],
+    [{ settings: { heat: 1 } }, 'invalid_agent', 'Unknown option `settings.heat`.'],
+    [{ memory: {} }, 'invalid_agent', 'Unknown option `memory`.'],
+    [
+      { mcpServers: { a: {} } },
+      'invalid_server',
+      '`mcpServers.a` must be an object with exactly one of `command`, `url` and `transport`; got {}.',
+    ],
+    [
+      { mcpServers: { 'a b': { url: 'https://x' } } },
+      'invalid_server',
+      '`the name of mcpServers.a b` must be 1 to 32 characters from A-Z, a-z, 0-9, _ and -; got "a b".',
+    ],
+    [
+      { mcpServers: { a: { url: 'ftp://x' } } },
+      'invalid_server',
+      '`mcpServers.a.url` must be an http or https URL; got "ftp://x".',
+    ],
     [
       { mcpServers: { a: { command: 'x', handlers: { sample: 'yes' } } } },
       'invalid_server',
-      'mcpServers.a.handlers.sample is "yes": a function is allowed',
+      '`mcpServers.a.handlers.sample` must be a function; got "yes".',
     ],
-    [{ mcpServers: { a: { command: 'x', cmd: 1 } } }, 'invalid_server', 'mcpServers.a.cmd is not known'],
-    [{ agents: { a: {} } }, 'invalid_agent', 'agents.a is {}: an agent made by defineAgent is allowed'],
+    [{ mcpServers: { a: { command: 'x', cmd: 1 } } }, 'invalid_server', 'Unknown option `mcpServers.a.cmd`.'],
+    [{ agents: { a: {} } }, 'invalid_agent', '`agents.a` must be an agent made by defineAgent; got {}.'],
     [
       { limits: { toolTimeoutMs: 2 ** 31 } },
       'invalid_limit',
-      'limits.toolTimeoutMs is 2147483648: an integer from 1 to',
+      '`limits.toolTimeoutMs` must be an integer from 1 to 2147483647 (ms); got 2147483648.',
     ],
-    [{ limits: { maxDepth: 0 } }, 'invalid_limit', 'limits.maxDepth is 0'],
+    [{ limits: { maxDepth: 0 } }, 'invalid_limit', '`limits.maxDepth` must be an integer of at least 1; got 0.'],
     [
       { pricing: { m: { input: -1, output: 1 } } },
       'invalid_agent',
-      'pricing.m.input is -1: a number of at least 0 is allowed.',
+      '`pricing.m.input` must be a number of at least 0; got -1.',
     ],
-  ])('B-1: %j is refused with field, value and what is allowed', (over, code, message) => {
+  ])('B-1: %j throws an error that names the field, the value and what is allowed', (over, code, message) => {
     expect(define(over)).toThrow(PawlError);
     expect(define(over)).toThrow(message);
     expect(define(over)).toThrow(expect.objectContaining({ code }));
   });
 
-  it('B-1: a tool that asks for what is not supported is refused rather than half run', () => {
+  it('B-1: a tool with an unsupported option is rejected instead of running without it', () => {
     const contextual = tool({ inputSchema: z.object({}), contextSchema: z.object({}), execute: () => 1 });
-    expect(define({ tools: { contextual } })).toThrow('tools.contextual.contextSchema is set, which is not supported');
+    expect(define({ tools: { contextual } })).toThrow('`tools.contextual.contextSchema` is not supported; remove it.');
   });
 
   it.each([
-    [{}, 'prompt is undefined and messages is empty'],
-    [{ prompt: ' ' }, 'prompt is " "'],
-    [{ messages: [{ role: 'system', content: 'x' }] }, 'messages.0'],
-    [{ messages: [{ role: 'user', content: [{ type: 'tune' }] }] }, 'messages.0.content'],
+    [{}, 'Pass `prompt`, or at least one message in `messages`.'],
+    [{ prompt: ' ' }, '`prompt` must be a string that is not blank; got " ".'],
+    [
+      { messages: [{ role: 'system', content: 'x' }] },
+      '`messages[0]` must be a user, assistant or tool message as the AI SDK has them (what a system message would sa',
+    ],
+    [
+      { messages: [{ role: 'user', content: [{ type: 'tune' }] }] },
+      '`messages[0]` must be a user, assistant or tool message as the AI SDK has them (what a system message would sa',
+    ],
   ])('a session cannot start with %j', (options, message) => {
     expect(() => startSession(defineAgent({ name: 'a', models }), options as never)).toThrow(message);
   });

@@ -4,14 +4,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { RunState } from '../../machines/index.ts';
-import { runWorkflow, type WorkflowEvent, type WorkflowOptions, type WorkflowResult } from '../../src/index.ts';
 import { manualClock } from '../../src/testing/index.ts';
+import {
+  runWorkflow,
+  type WorkflowEvent,
+  type WorkflowOptions,
+  type WorkflowResult,
+} from '../../src/workflow/index.ts';
 import { keptLog, type LogLine } from './session.ts';
 
 /** The report file of an item. */
 type ReportFile = { evidence: { location: string }[]; [field: string]: unknown };
 
-/** A backlog of its own in a git repository of its own, gone when the test is over. */
+/** A temporary backlog in its own git repository, removed when the test ends. */
 export class TestBacklog {
   readonly folder = mkdtempSync(join(tmpdir(), 'pawl-backlog-'));
 
@@ -48,7 +53,7 @@ export class TestBacklog {
     return JSON.parse(this.read(path));
   }
 
-  /** A bug as somebody wrote it by hand. */
+  /** Writes a bug item like one written by hand. */
   bug(number: number, over: Record<string, unknown> = {}, comments = ''): string {
     return this.item('bugs', `BUG-${String(number).padStart(3, '0')}-bug-${number}`, 'bug_report.json', over, comments);
   }
@@ -85,12 +90,12 @@ export type TestRun = {
   warnings: LogLine[];
   errors: LogLine[];
   phases: string[];
-  /** The documents of the run, as they are on the disk. */
+  /** The documents of the run, read from disk. */
   report: string;
   retrospective: string;
 };
 
-/** Runs over a backlog, and checks what holds of every run. */
+/** Runs the workflow over a backlog and checks the invariants of every run. */
 export async function runOver(
   backlog: TestBacklog,
   agents: WorkflowOptions['agents'],
@@ -131,11 +136,11 @@ export async function runOver(
 
 function expectOfEveryRun({ result, errors, phases }: TestRun): void {
   const { status, created, report, retrospective } = result;
-  // W-3: the retrospective and the summary run all the same, and name what was created.
-  if (phases.slice(-2).join() !== 'reviewing,summarising') throw new Error(`the phases end with ${phases.slice(-2)}`);
+  // W-3: the retrospective and the summary always run, and name the items created.
+  if (phases.slice(-2).join() !== 'reviewing,summarising') throw new Error(`the last phases are ${phases.slice(-2)}`);
   for (const { id } of created) {
-    if (!retrospective.includes(id) || !report.includes(id)) throw new Error(`${id} is not named in both documents`);
+    if (!retrospective.includes(id) || !report.includes(id)) throw new Error(`${id} is missing from a document`);
   }
-  if (!report.includes('## Issues Created')) throw new Error('the report has no section "Issues Created"');
-  if (errors.length !== (status === 'completed' ? 0 : 1)) throw new Error(`${errors.length} ERROR lines of the run`);
+  if (!report.includes('## Issues Created')) throw new Error('the report must have a section "Issues Created"');
+  if (errors.length !== (status === 'completed' ? 0 : 1)) throw new Error(`${errors.length} ERROR lines in the run`);
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** Like `fc.assert`; a counterexample, shrunk, is told as a scenario that can be pasted into `test/scenarios/`. */
+/** Works like `fc.assert`, but reports the shrunk counterexample as a scenario to paste into `test/scenarios/`. */
 export async function assertOrTell<T>(
   property: fc.IAsyncProperty<[T]>,
   { numRuns, scenario }: { numRuns: number; scenario: (counterexample: T) => string },
@@ -16,7 +16,7 @@ export async function assertOrTell<T>(
   });
 }
 
-/** A scenario of replies, ready to be pasted: undefined fields are left out, errors are made anew. */
+/** Returns the source of a scenario with these replies: omits undefined fields and rebuilds errors. */
 export function scenarioOf(replies: readonly unknown[], definition: object): string {
   return `it('counterexample', async () => {
   const replies = ${source(replies)};

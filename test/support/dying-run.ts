@@ -1,6 +1,6 @@
-/** A run in a process of its own, which kills itself in the phase that it is told: `node dying-run.ts FOLDER PHASE`. */
+/** A run in a separate process that kills itself in the given phase: `node dying-run.ts FOLDER PHASE`. */
 import pino from 'pino';
-import { runWorkflow, type WorkResult } from '../../src/index.ts';
+import { runWorkflow, type WorkResult } from '../../src/workflow/index.ts';
 
 const [folder = '', phase = ''] = process.argv.slice(2);
 
@@ -8,7 +8,7 @@ function dieIn(here: string): void {
   if (here === phase) process.kill(process.pid, 'SIGKILL');
 }
 
-/** BUG-002 is blocked, and all from BUG-003 on fail. */
+/** Lets BUG-001 succeed, blocks BUG-002 and fails all later items. */
 function outcomeOf(id: string): WorkResult {
   if (id === 'BUG-002') return { status: 'blocked', message: 'somebody has to buy the licence' };
   return id === 'BUG-001' ? { status: 'succeeded' } : { status: 'failed', message: 'no', slugs: ['tool_exec_failed'] };
@@ -39,7 +39,7 @@ await runWorkflow({
       return 'Nothing much.';
     },
   },
-  // The others are died in by a git that kills its parent: see the test.
+  // In the other phases a fake git kills its parent, this process: see the test.
   onEvent: (event) => {
     if (event.type === 'phase.started' && event.phase === 'restoring') dieIn('restoring');
     if (event.type === 'phase.started' && event.phase === phase) process.env.PAWL_DIE_ON = 'commit';

@@ -1,6 +1,6 @@
-/** A run of which every item fails with much error output, where files may not grow: `full-disk-run.ts FOLDER`. */
+/** A run in which every item fails with long error output, run under a file size limit: `full-disk-run.ts FOLDER`. */
 import pino from 'pino';
-import { runWorkflow } from '../../src/index.ts';
+import { runWorkflow } from '../../src/workflow/index.ts';
 
 const result = await runWorkflow({
   backlog: process.argv[2] ?? '',

@@ -8,7 +8,7 @@ type Message = {
   method?: string;
   params?: { name?: string; cursor?: string; arguments?: Record<string, unknown> };
 };
-/** How an answer goes out: as it should, as it is, or by the end of the server. */
+/** The ways to answer: send a proper message, send raw text, or die. */
 type Way = { send: (message: object) => void; raw: (text: string) => void; die: () => void };
 
 const schema = { type: 'object', properties: { text: { type: 'string' } } };
@@ -25,7 +25,7 @@ const pages = [
 ];
 let changed = false;
 
-/** An MCP server that misbehaves by the names of its tools. */
+/** Answers as an MCP server whose tools are named after their misbehaviour. */
 function answer({ id, method, params }: Message, { send, raw, die }: Way): unknown {
   const reply = (result: object) => send({ jsonrpc: '2.0', id, result });
   const text = (words: string, more: object = {}) => reply({ content: [{ type: 'text', text: words }], ...more });
@@ -80,7 +80,7 @@ function answer({ id, method, params }: Message, { send, raw, die }: Way): unkno
       case 'odd result':
         return reply({ content: 'not a list' });
       case 'late':
-        // Asked back first, though the client has not said that it can be asked.
+        // Sends a sampling request first, although the client has not declared that capability.
         send({ jsonrpc: '2.0', id: 900, method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } });
         return text('asked back');
       default:
@@ -89,7 +89,7 @@ function answer({ id, method, params }: Message, { send, raw, die }: Way): unkno
   }
 }
 
-/** The same over HTTP, in this process: each answer is the body of its request's response. Deaf: it does not end its sessions. */
+/** Serves the same over HTTP, in this process, one answer per response body. If `deaf`, it never ends its sessions. */
 export async function oddHttpServer({ deaf = false } = {}) {
   let alive = true;
   const server = createServer(async (request, response) => {
@@ -122,9 +122,9 @@ export async function oddHttpServer({ deaf = false } = {}) {
 }
 
 if (process.argv.includes('--stdio')) {
-  // A child of its own, which a careless client would leave behind.
+  // A child process that a careless client would leave behind.
   if (process.argv.includes('--with-child')) spawn('sleep', ['3600'], { stdio: 'ignore' });
-  // One that does not go when it is asked to.
+  // A server that ignores SIGTERM.
   if (process.argv.includes('--stubborn')) process.on('SIGTERM', () => undefined);
   const lines = createInterface({ input: process.stdin });
   const way: Way = {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 
 type Finished = { code: number | null; stdout: string; stderr: string };
 
-/** Runs the command as a process of its own; `during` may send it a signal. */
+/** Runs the command in a separate process; `during` may send it a signal. */
 export function pawl(
   args: readonly string[],
   during?: (kill: (signal: NodeJS.Signals) => void, stdout: string) => void,
@@ -25,8 +25,8 @@ export function pawl(
 }
 
 /**
- * Runs the command on a terminal of `columns`, and says what was written to it, and what still stands there at its end.
- * `during` may type something, by what was written so far.
+ * Runs the command on a terminal with `columns` columns. Returns all output and the final screen. `during` gets the
+ * output so far and may type keys.
  */
 export async function pawlOnTerminal(
   args: readonly string[],

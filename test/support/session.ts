@@ -3,6 +3,7 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import pino from 'pino';
 import { expect } from 'vitest';
 import { type Counters, emptyCounters } from '../../machines/index.ts';
+import { type Clock, systemClock } from '../../src/host/clock.ts';
 import {
   type Agent,
   type AgentDefinition,
@@ -27,7 +28,7 @@ import {
 
 export type LogLine = Record<string, unknown> & { level: number; slugs?: string[]; event?: string };
 
-/** A pino logger that keeps its lines. */
+/** Returns a pino logger that records its lines. */
 export function keptLog() {
   const lines: LogLine[] = [];
   const logger = pino({ level: 'debug' }, { write: (text: string) => void lines.push(JSON.parse(text)) });
@@ -40,7 +41,9 @@ export type WireSession = {
   definition?: Partial<AgentDefinition>;
   options?: Partial<SessionOptions>;
   clock?: ManualClock;
-  /** Called with each event, to intervene. */
+  /** Whether timeouts are real, or wait for `clock.advance`; default real, since the wire needs real time. */
+  alarms?: 'real' | 'manual';
+  /** Called with each event; may intervene in the session. */
   during?: (event: SessionEvent, session: Session) => void;
 };
 
@@ -55,18 +58,25 @@ export type Run = {
   agent: Agent;
 };
 
-/** Runs a session through the public API over real HTTP, and checks what must hold of every session. */
+/** The same clock with timeouts in real time: waits still pass at once. */
+export function withRealAlarms(clock: ManualClock): Clock {
+  const { now, sleepUntil } = clock;
+  return { now, sleepUntil, alarm: systemClock.alarm };
+}
+
+/** Runs a session through the public API over real HTTP, and checks the invariants of every session. */
 export async function runOverWire({
   script,
   wire = 'openai',
   definition = {},
   options = {},
   clock = manualClock(),
+  alarms,
   during,
 }: WireSession): Promise<Run> {
   await using server = await startModelServer(script);
   const agent = defineAgent({ name: 'tested', models: [wireModel(wire, server.url)], ...definition });
-  return await run({ agent, options, clock, during, requests: server.requests });
+  return await run({ agent, options, clock, alarms, during, requests: server.requests });
 }
 
 export function wireModel(wire: 'openai' | 'anthropic', url: string, model = 'scripted') {
@@ -78,17 +88,18 @@ export async function run(parts: {
   agent: Agent;
   options?: Partial<SessionOptions>;
   clock?: ManualClock;
+  alarms?: 'real' | 'manual' | undefined;
   during?: ((event: SessionEvent, session: Session) => void) | undefined;
   requests?: RecordedRequest[];
 }): Promise<Run> {
-  const { agent, options = {}, clock = manualClock(), during, requests = [] } = parts;
+  const { agent, options = {}, clock = manualClock(), alarms = 'real', during, requests = [] } = parts;
   const { lines, logger } = keptLog();
   const events: SessionEvent[] = [];
   const started: { session: Session | null } = { session: null };
   const session = startSession(agent, {
     ...(options.messages === undefined && { prompt: 'Do the task.' }),
     logger,
-    clock,
+    clock: alarms === 'real' ? withRealAlarms(clock) : clock,
     random: () => 0.5,
     sessionId: 'session-under-test',
     ...options,
@@ -113,7 +124,7 @@ export async function run(parts: {
   return finished;
 }
 
-/** What holds of every session, however it went. */
+/** Checks the invariants of every session, whatever its outcome. */
 export function expectInvariants({ result, requests, events, warnings, errors, agent }: Run): void {
   const { counters } = result;
   expect(counters).toEqual(recounted(result, events));
@@ -138,7 +149,7 @@ export function expectInvariants({ result, requests, events, warnings, errors, a
   expect(ends.filter((event) => event.path.length === 0)).toHaveLength(1);
 }
 
-/** All the counters (S-4), counted once more from the turn records and the events that a user sees. */
+/** Recomputes all counters (S-4) from the turn records and the public events. */
 function recounted(result: SessionResult, events: readonly SessionEvent[]): Counters {
   const { turns, failure } = result;
   const attempts = turns.flatMap((turn) => turn.attempts);
@@ -182,7 +193,7 @@ function recounted(result: SessionResult, events: readonly SessionEvent[]): Coun
   };
 }
 
-/** The session's own counters and those of the trees below it. */
+/** Adds the session's own counters to those of the trees below it. */
 function treeOf({ counters: own }: SessionResult): Counters['tree'] {
   const trees = Object.values(own.subAgents).map((child) => child.tree);
   const sum = (of: (tree: Counters['tree']) => number) => trees.reduce((total, tree) => total + of(tree), 0);
@@ -209,7 +220,7 @@ function tally(found: readonly Slug[]): Partial<Record<Slug, number>> {
   return counts;
 }
 
-/** Answers follow their calls at once, in their order, each once; no message is empty (C-1, C-6). */
+/** Checks that each call gets one answer, right after it and in order, and that no message is empty (C-1, C-6). */
 export function expectWellFormed(messages: readonly Message[]): void {
   const ids = new Set<string>();
   for (const [index, message] of messages.entries()) {
@@ -230,7 +241,7 @@ export function expectWellFormed(messages: readonly Message[]): void {
   }
 }
 
-/** The same of what went over the wire, and that assistant messages are never adjacent (C-6). */
+/** Checks the same for a request on the wire, and that assistant messages are never adjacent (C-6). */
 function expectWellFormedWire({ wire, body }: RecordedRequest): void {
   const { messages } = body;
   for (const [index, message] of messages.entries()) {
@@ -255,7 +266,7 @@ function anthropicIds(content: unknown, type: 'tool_use' | 'tool_result'): unkno
 
 type DeepPartial<T> = T extends object ? { [K in keyof T]?: DeepPartial<T[K]> } : T;
 
-/** The full set of counters: all zero but for what is named; `attempts` stands for `requests` too (S-4). */
+/** Builds a full set of counters, zero except for `named`; `requests` defaults to `attempts` (S-4). */
 export function counters(named: DeepPartial<Counters>): Counters {
   const zero = emptyCounters();
   const merged = {
@@ -271,17 +282,17 @@ export function counters(named: DeepPartial<Counters>): Counters {
   return { ...merged, tree: { ...tree, ...named.tree } } as Counters;
 }
 
-/** Tokens of `replies` replies of the scripted server, which are 10 in and 5 out each. */
+/** Returns the tokens of `replies` replies from the scripted server, at 10 in and 5 out each. */
 export function tokensOf(replies: number): Counters['tokens'] {
   return { ...emptyCounters().tokens, input: 10 * replies, output: 5 * replies };
 }
 
-/** The calls of all attempts, in order. */
+/** Returns the calls of all attempts, in order. */
 export function callsIn({ turns }: SessionResult): CallRecord[] {
   return turns.flatMap((turn) => turn.attempts.flatMap((attempt) => attempt.calls));
 }
 
-/** The text of the last message of a request. */
+/** Returns the text of a request's last message. */
 export function lastText({ body }: RecordedRequest): string {
   const content = body.messages.at(-1)?.content;
   if (typeof content === 'string') return content;

@@ -1,17 +1,17 @@
 import { tool } from 'ai';
 import { z } from 'zod';
 
-/** A tool that answers at once. */
+/** A tool that answers immediately. */
 export const search = tool({
   description: 'Searches.',
   inputSchema: z.object({ q: z.string() }),
   execute: async ({ q }) => `found ${q}`,
 });
 
-/** One call of it, as a reply. */
+/** A reply with one `search` call. */
 export const searchCall = { calls: [{ name: 'search', input: { q: 'x' } }] };
 
-/** A tool that heeds nothing and never ends. */
+/** A tool that ignores its abort signal and never ends. */
 export const deaf = tool({
   description: 'Never ends.',
   inputSchema: z.object({}),
@@ -36,7 +36,7 @@ export const failing = tool({
   },
 });
 
-/** A tool that somebody has to approve. */
+/** A tool that needs approval. */
 export const guarded = tool({
   description: 'Deletes something.',
   inputSchema: z.object({ path: z.string() }),

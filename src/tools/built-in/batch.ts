@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ReplyCall } from '../../../machines/index.ts';
-import { compileSchema } from '../../model/schema.ts';
-import { type CatalogTool, functionTool, later } from '../catalog.ts';
+import type { CatalogTool } from '../catalog.ts';
+import { schemaTool } from '../schema-tool.ts';
 
 export const batchName = 'batch';
 
@@ -11,30 +11,19 @@ const call = z.strictObject({
 });
 const batchInput = z.strictObject({ calls: z.array(call).min(1).describe('The calls; they run side by side.') });
 
-/** The tool that brings several calls of real tools in one call; it is taken apart before anything runs (T-2). */
+/** Brings several calls of real tools in one call; it is taken apart before anything runs (T-2). */
 export function batchTool(): CatalogTool {
-  const schema = compileSchema(batchInput, 'batch');
-  return {
+  return schemaTool({
     name: batchName,
     kind: 'batch',
-    offered: later(
-      Promise.resolve(schema.jsonSchema).then((jsonSchema) =>
-        functionTool(
-          batchName,
-          'Calls several tools at once, side by side, and gives all their results. Not for calls that need the result of another.',
-          jsonSchema,
-        ),
-      ),
-    ),
-    validate: (input) => schema.validate(input),
-    needsApproval: () => false,
+    description:
+      'Calls several tools at once, side by side, and gives all their results. Not for calls that need the result of another.',
+    input: batchInput,
     execute: () => undefined,
-    toModelOutput: null,
-    judgeReport: null,
-  };
+  });
 }
 
-/** The calls inside a valid input, under ids that no provider gives. */
+/** Returns the calls inside a valid input, with ids that no provider uses. */
 export function callsInside(callId: string, input: unknown): ReplyCall[] {
   return batchInput.parse(input).calls.map(({ tool, input: inner }, index) => ({
     type: 'tool-call',

@@ -1,13 +1,12 @@
 import type { JSONSchema7 } from '@ai-sdk/provider';
 import type { ReportFormat } from '../../report/format.ts';
-import { ReportValidator } from '../../report/format.ts';
+import { judgeCall } from '../../report/format.ts';
 import { type CatalogTool, functionTool, later } from '../catalog.ts';
 
 export const finalReportName = 'final_report';
 
-/** The tool by which a session ends: its input holds the report, in the agent's format (F-1). */
-export function finalReportTool(format: ReportFormat, timeoutMs: number): CatalogTool {
-  const validator = new ReportValidator(format, timeoutMs);
+/** Builds the tool that ends a session; its input holds the report in the agent's format (F-1). */
+export function finalReportTool(format: ReportFormat): CatalogTool {
   return {
     name: finalReportName,
     kind: 'report',
@@ -16,7 +15,7 @@ export function finalReportTool(format: ReportFormat, timeoutMs: number): Catalo
     needsApproval: () => false,
     execute: () => undefined,
     toModelOutput: null,
-    judgeReport: (input, signal) => validator.ofCall(input, signal),
+    judgeReport: (input, limits) => judgeCall(format, input, limits),
   };
 }
 
@@ -41,10 +40,10 @@ async function offered(format: ReportFormat) {
   );
 }
 
-/** Where the schema of the content stands in the tool's own, so that its references still lead somewhere. */
+/** The place of the content's schema in the tool's schema, so that references can be rewritten to it. */
 const place = '#/properties/content';
 
-/** The content's schema as a part of the tool's: its definitions go to the root, and other references are led on. */
+/** Embeds the content's schema in the tool's: moves its definitions to the root and rewrites other references. */
 function hoisted(schema: JSONSchema7): { content: JSONSchema7; definitions: JSONSchema7 } {
   const whole: JSONSchema7 = JSON.parse(JSON.stringify(schema), (key, value) =>
     key === '$ref' && typeof value === 'string' && value.startsWith('#') && !/^#\/(\$defs|definitions)\//.test(value)

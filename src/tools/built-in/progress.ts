@@ -2,7 +2,7 @@ import { type CatalogTool, functionTool } from '../catalog.ts';
 
 export const progressReportName = 'progress_report';
 
-/** The tool by which a model says how it is getting on: an event, and no step of progress (T-2). */
+/** Builds the tool by which a model reports progress: an event, not a step (T-2). */
 export function progressReportTool(): CatalogTool {
   return {
     name: progressReportName,
@@ -19,7 +19,7 @@ export function progressReportTool(): CatalogTool {
     validate: (input) =>
       typeof input.message === 'string' && input.message.trim() !== ''
         ? { valid: true, value: input }
-        : { valid: false, reasons: 'message must be a string that is not blank' },
+        : { valid: false, reasons: 'message must be a non-blank string' },
     needsApproval: () => false,
     execute: () => undefined,
     toModelOutput: null,

@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { compileSchema } from '../../model/schema.ts';
-import { type CatalogTool, functionTool, later } from '../catalog.ts';
+import type { CatalogTool } from '../catalog.ts';
 import { ToolError } from '../result.ts';
-import type { ResultStore } from '../result-store.ts';
+import { schemaTool } from '../schema-tool.ts';
 
 export const readResultName = 'read_result';
 
@@ -11,26 +10,16 @@ const readInput = z.object({
   page: z.int().min(1).default(1).describe('The page, from 1.'),
 });
 
-/** The tool that reads what was left out of a large result, so that nothing that a tool returned is lost to the model. */
-export function readResultTool(store: ResultStore): CatalogTool {
-  const schema = compileSchema(readInput, 'read_result');
-  return {
+/** Reads what was cut from a large result, so that the model can get at everything a tool returned. */
+export function readResultTool(): CatalogTool {
+  return schemaTool({
     name: readResultName,
-    kind: 'real',
-    offered: later(
-      Promise.resolve(schema.jsonSchema).then((jsonSchema) =>
-        functionTool(readResultName, 'Reads a page of a result that was too large to be shown whole.', jsonSchema),
-      ),
-    ),
-    validate: (input) => schema.validate(input),
-    needsApproval: () => false,
-    execute: (input) => {
-      const { id, page } = readInput.parse(input);
-      const found = store.page(id, page);
-      if (found === null) throw new ToolError(`There is no page ${page} of a result ${id}.`);
+    description: 'Reads a page of a result that was too large to be shown whole.',
+    input: readInput,
+    execute: ({ id, page }, { resultPage }) => {
+      const found = resultPage(id, page);
+      if (found === null) throw new ToolError(`No page ${page} of result ${id}.`);
       return `[page ${page} of ${found.of} of ${id}]\n${found.text}`;
     },
-    toModelOutput: null,
-    judgeReport: null,
-  };
+  });
 }

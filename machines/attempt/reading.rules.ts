@@ -1,0 +1,142 @@
+import type { Delivered } from '../contract/effects.ts';
+import type { Fact } from '../contract/events.ts';
+import type { Change } from '../contract/record.ts';
+import { isComplete, isTruncated, noUsage, type Reply, replyReasoning, replyText } from '../contract/reply.ts';
+import { disposeAll } from '../tool-call/tool-call.rules.ts';
+import type { AttemptContext, AttemptInput, Reading } from './attempt.types.ts';
+
+/** Reads a model effect's outcome and decides what happens to its calls and reports (C-5, F-2, F-4). */
+export function readOutcome({ at, chance, outcome }: Delivered<'model'>, input: AttemptInput): Reading {
+  const { reply, fault } = outcome;
+  const complete = reply !== null && fault === null && isComplete(reply);
+  const truncated = reply !== null && isTruncated(reply);
+  const filtered = reply?.finishReason?.unified === 'content-filter';
+  const dispositions = disposeAll(outcome.calls, {
+    replyComplete: complete,
+    replyTruncated: truncated,
+    permission: input.permission,
+    maxToolCalls: input.maxToolCalls,
+    stopSlug: input.stopSlug,
+  });
+  const calls = outcome.calls.flatMap(({ callId, name, tool, detail }, index) => {
+    const disposition = dispositions[index];
+    return disposition === undefined
+      ? []
+      : [{ callId, name, tool, progress: tool === 'progress' ? detail : '', disposition }];
+  });
+  const reading: Reading = {
+    at,
+    chance,
+    fault,
+    defect: null,
+    began: reply !== null,
+    complete,
+    truncated,
+    filtered,
+    holds: reply === null ? 'nothing' : contentOf(reply, input),
+    calls,
+    accepted: null,
+    rejected: [],
+    usage: outcome.usage,
+    costUsd: outcome.costUsd,
+    contextTokens: outcome.contextTokens,
+    omittedTokens: outcome.omittedTokens,
+  };
+  const byCall = calls.findIndex((call) => call.tool === 'report' && call.disposition.kind === 'acknowledge');
+  if (byCall !== -1) reading.accepted = { index: byCall, source: 'tool_call' };
+  for (const [index, { disposition }] of calls.entries()) {
+    const report = outcome.calls[index]?.report;
+    if (disposition.kind === 'refuse' && report?.valid === false && disposition.slug === report.slug) {
+      reading.rejected.push({ index, slug: report.slug, reasons: report.reasons });
+    }
+  }
+  if (textIsReport(reading, input)) {
+    const { textReport } = outcome;
+    if (textReport?.valid === true) reading.accepted = { index: null, source: 'text_fallback' };
+    if (textReport?.valid === false) {
+      reading.rejected.push({ index: null, slug: textReport.slug, reasons: textReport.reasons });
+    }
+  }
+  return reading;
+}
+
+/** Returns true if plain text is the report: permitted, complete and without a call to our tools (F-4, T-5). */
+function textIsReport(reading: Reading, input: AttemptInput): boolean {
+  const whole = reading.complete && !reading.truncated && !reading.filtered;
+  const alone = reading.calls.every((call) => call.tool === 'provider');
+  return textMayReport(input) && whole && (reading.holds === 'text' || reading.holds === 'answer') && alone;
+}
+
+/** Returns true on the last turn, and always if the agent finishes by text (F-4). */
+export function textMayReport({ finish, permission }: AttemptInput): boolean {
+  return finish === 'text' || permission === 'report';
+}
+
+function contentOf(reply: Reply, { finish }: AttemptInput): Reading['holds'] {
+  if (replyText(reply).trim() !== '') return finish === 'text' ? 'answer' : 'text';
+  if (reply.content.some((part) => part.type === 'file' || part.type === 'source')) {
+    return 'other';
+  }
+  if (replyReasoning(reply).trim() !== '') return 'reasoning';
+  return reply.content.some(isHiddenReasoning) ? 'reasoning' : 'nothing';
+}
+
+/** Returns true for reasoning without readable text: a file, or data encrypted for the provider. */
+function isHiddenReasoning(part: Reply['content'][number]): boolean {
+  return part.type === 'reasoning-file' || (part.type === 'reasoning' && part.providerOptions !== undefined);
+}
+
+/** Returns the reading for a defect in the effect's own code: no reply arrived. */
+export function brokenReading(message: string): Reading {
+  return {
+    at: null,
+    chance: 0,
+    fault: null,
+    defect: message,
+    began: false,
+    complete: false,
+    truncated: false,
+    filtered: false,
+    holds: 'nothing',
+    calls: [],
+    accepted: null,
+    rejected: [],
+    usage: noUsage,
+    costUsd: 0,
+    contextTokens: 0,
+    omittedTokens: 0,
+  };
+}
+
+/** Takes in a delivery: its reading, and the facts about the reply and its reports. */
+export function readDelivery(
+  context: AttemptContext,
+  { delivered }: { delivered: Delivered<'model'> },
+): Change<AttemptContext, Fact> {
+  const reading = readOutcome(delivered, context);
+  const { contextTokens: _, omittedTokens: __, textReport: ___, ...outcome } = delivered.outcome;
+  return {
+    change: { reading, answers: reading.calls.map(() => null) },
+    facts: [{ type: 'attempt.replied', ...nameOf(context), ...outcome }, ...reportFacts(context, reading, delivered)],
+  };
+}
+
+/** Builds the facts about a reply's reports: the rejected ones, and the accepted one with its content. */
+function reportFacts(input: AttemptInput, reading: Reading, { outcome }: Delivered<'model'>): Fact[] {
+  const { turn, attempt } = input;
+  const facts: Fact[] = reading.rejected.map(({ index, slug, reasons }) => {
+    const callId = index === null ? null : (outcome.calls[index]?.callId ?? null);
+    return { type: 'report.rejected', turn, attempt, callId, slug, reasons };
+  });
+  if (reading.accepted === null) return facts;
+  const { index, source } = reading.accepted;
+  const call = index === null ? null : outcome.calls[index];
+  const verdict = index === null ? outcome.textReport : call?.report;
+  const content = verdict?.valid === true ? verdict.content : null;
+  facts.push({ type: 'report.accepted', turn, attempt, callId: call?.callId ?? null, source, content });
+  return facts;
+}
+
+export function nameOf({ turn, attempt, target }: AttemptInput): { turn: number; attempt: number; target: string } {
+  return { turn, attempt, target: target.name };
+}

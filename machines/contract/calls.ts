@@ -1,0 +1,60 @@
+import type { ToolOutput } from './conversation.ts';
+import type { ReportVerdict } from './report.ts';
+import type { Slug } from './slugs.ts';
+import type { ToolResult } from './tool-result.ts';
+
+/** Names one call of a reply. It is all that a tool or approval effect is given: the folds hold the input (D-1). */
+export type CallName = { turn: number; attempt: number; index: number; callId: string; name: string };
+
+export type CallAnswer = {
+  executed: boolean;
+  slug: Slug | null;
+  result: ToolResult;
+  output: ToolOutput;
+  /** Estimated tokens of `output`. */
+  tokens: number;
+};
+
+/** Facts about one tool call, used to decide its disposition. They omit the input, to stay small. */
+export type CallFacts = {
+  callId: string;
+  name: string;
+  tool: 'unknown' | 'real' | 'batch' | 'progress' | 'report' | 'provider';
+  /** Whether the input is a JSON object that satisfies the tool's schema; if not, `detail` holds the reason. */
+  input: 'valid' | 'malformed' | 'invalid';
+  /** Text for the model: the available tools, or what is wrong with the input. For a progress report, its text. */
+  detail: string;
+  /** Whether the input is a complete JSON object rather than blank. */
+  wholeInput: boolean;
+  needsApproval: boolean;
+  /** Why a valid call must not be executed: for example, a policy denies it or the agent tree is too deep. */
+  refusal: { slug: Extract<Slug, 'tool_not_permitted' | 'depth_exceeded'>; reason: string } | null;
+  /** For a call inside a batch: the index of the batch. */
+  within: number | null;
+  /** For the report tool: the format validator's verdict. */
+  report: ReportVerdict | null;
+  /** For a provider-executed tool: whether its result arrived and was a success. */
+  provided: 'success' | 'failure' | 'missing' | null;
+};
+
+/** Returns the facts of a call, with defaults for everything else. */
+export function callFacts(callId: string, name: string, tool: CallFacts['tool']): CallFacts {
+  return {
+    callId,
+    name,
+    tool,
+    input: 'valid',
+    detail: '',
+    wholeInput: false,
+    needsApproval: false,
+    refusal: null,
+    within: null,
+    report: null,
+    provided: null,
+  };
+}
+
+/** The id by which the model reads the rest of a large result; the same in a replay. */
+export function keptResultId({ turn, attempt, index }: Pick<CallName, 'turn' | 'attempt' | 'index'>): string {
+  return `r${turn}_${attempt}_${index}`;
+}

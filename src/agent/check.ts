@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { expected, fieldName, PawlError, type PawlErrorCode, shown } from '../errors.ts';
+
+/** Parses `value` at the border. Throws `PawlError` with a sentence for each field that is wrong. */
+export function check<T>(schema: z.ZodType<T>, value: unknown, field: string, code: PawlErrorCode): T {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  throw new PawlError(
+    code,
+    result.error.issues.flatMap((issue) => sentences(schema, value, field, issue)),
+  );
+}
+
+function sentences(schema: z.ZodType, value: unknown, root: string, issue: z.core.$ZodIssue): string[] {
+  if (issue.code === 'unrecognized_keys') {
+    const known = knownKeys(schema, issue.path);
+    return issue.keys.map((key) => unknownOption(fieldName(root, [...issue.path, key]), key, known));
+  }
+  const field = fieldName(root, issue.path) || 'value';
+  return [expected(field, valueAt(value, issue.path), shapeOf(issue))];
+}
+
+/** What the value must be: the schema's own words, or zod's where it has none. */
+function shapeOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_type' && issue.message.startsWith('Invalid input')) return `of type ${issue.expected}`;
+  if (issue.code === 'invalid_value' && issue.message.startsWith('Invalid ')) {
+    return `one of ${issue.values.map((one) => shown(one)).join(', ')}`;
+  }
+  return issue.message;
+}
+
+function unknownOption(field: string, key: string, known: readonly string[]): string {
+  const [likely] = known.filter((one) => likeness(one, key) > 0.5).sort((a, b) => likeness(b, key) - likeness(a, key));
+  return [
+    `Unknown option \`${field}\`.`,
+    ...(likely === undefined ? [] : [`Did you mean \`${likely}\`?`]),
+    ...(known.length === 0 ? [] : [`Options: ${known.join(', ')}.`]),
+  ].join(' ');
+}
+
+/** The share of letter pairs that two names have in common, 0 to 1. */
+function likeness(one: string, other: string): number {
+  const pairs = (name: string) => new Set([...name.slice(1)].map((letter, at) => `${name[at]}${letter}`.toLowerCase()));
+  const [left, right] = [pairs(one), pairs(other)];
+  const total = left.size + right.size;
+  return total === 0 ? 0 : (2 * [...left].filter((pair) => right.has(pair)).length) / total;
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (inner, key) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : undefined),
+    value,
+  );
+}
+
+function knownKeys(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
+  const inner = path.reduce<unknown>((current, key) => {
+    if (current instanceof z.ZodObject) return unwrapped(current.shape[String(key)]);
+    return current instanceof z.ZodRecord ? unwrapped(current.valueType) : null;
+  }, unwrapped(schema));
+  return inner instanceof z.ZodObject ? Object.keys(inner.shape) : [];
+}
+
+function unwrapped(schema: unknown): unknown {
+  const wraps =
+    schema instanceof z.ZodOptional ||
+    schema instanceof z.ZodNullable ||
+    schema instanceof z.ZodDefault ||
+    schema instanceof z.ZodPrefault;
+  return wraps ? unwrapped(schema.unwrap()) : schema;
+}

@@ -1,0 +1,137 @@
+import { expected, fieldName, PawlError, Problems } from '../errors.ts';
+import { knownProviders, parseModelString, Target, targetName } from '../model/targets.ts';
+import type { ReportFormat } from '../report/format.ts';
+import { type ReportDefinition, type ReportOf, reportFormat } from '../report/registry.ts';
+import { textFormat } from '../report/text.ts';
+import { finalReportTool } from '../tools/built-in/final-report.ts';
+import { builtInNames, builtInsOf } from '../tools/built-in/list.ts';
+import { type CatalogTool, toolNamePattern } from '../tools/catalog.ts';
+import { localTool } from '../tools/local.ts';
+import { checkServer } from '../tools/mcp/definition.ts';
+import { check } from './check.ts';
+import {
+  type Agent,
+  type AgentDefinition,
+  definitionSchema,
+  isAgent,
+  limitsSchema,
+  type ModelSettings,
+  nameRule,
+} from './definition.ts';
+
+/**
+ * Checks a definition and makes an agent from it. Throws one `PawlError` that names every problem: the field, what it must
+ * be and what came. Nothing runs before (B-1).
+ */
+export function defineAgent<R extends ReportDefinition = { format: 'text' }>(
+  definition: AgentDefinition<R>,
+): Agent<ReportOf<R>> {
+  const problems = new Problems();
+  problems.collect(() => check(definitionSchema, definition, '', 'invalid_agent'));
+  const given = entriesOf(definition);
+  const limits = problems.collect(() => check(limitsSchema, definition?.limits ?? {}, 'limits', 'invalid_limit'));
+  for (const [index, model] of given.models.entries()) {
+    problems.collect(() => checkModel(model, fieldName('models', [index]), Object.keys(definition.providers ?? {})));
+  }
+  for (const [name, server] of given.servers) problems.collect(() => checkServer(name, server));
+  for (const [name, agent] of given.agents) problems.collect(() => checkSubAgent(name, agent, given.tools));
+  const format = problems.collect(() => reportFormat(definition?.report ?? { format: 'text' })) ?? textFormat;
+  const tools = given.tools.flatMap(([name, tool]) => problems.collect(() => checkedTool(name, tool)) ?? []);
+  problems.throwIfAny();
+  const checkedLimits = Object.freeze(limits ?? limitsSchema.parse({}));
+  return Object.freeze({
+    name: definition.name,
+    definition: Object.freeze({ ...definition, settings: withoutCallMark(definition.settings ?? {}) }),
+    limits: checkedLimits,
+    targets: targetsOf(definition),
+    format,
+    tools: toolsOf(definition, tools, format),
+  });
+}
+
+/** What is there to look at one by one, even in a definition that breaks its schema. */
+function entriesOf(definition: AgentDefinition) {
+  const entries = <T>(value: Record<string, T> | undefined) =>
+    typeof value === 'object' && value !== null ? Object.entries(value) : [];
+  return {
+    models: Array.isArray(definition?.models) ? definition.models : [],
+    servers: entries<unknown>(definition?.mcpServers),
+    agents: entries<unknown>(definition?.agents),
+    tools: entries(definition?.tools),
+  };
+}
+
+function checkModel(model: unknown, field: string, providers: readonly string[]): void {
+  if (typeof model === 'string') {
+    const parsed = parseModelString(model);
+    const names = [...new Set([...providers, ...knownProviders])];
+    if (parsed !== null && names.includes(parsed.provider)) return;
+    const what = `\`provider:model\`, such as "openai:gpt-5", with one of the providers ${names.join(', ')}`;
+    throw new PawlError('invalid_model', expected(field, model, what));
+  }
+  const isModel =
+    typeof model === 'object' &&
+    model !== null &&
+    'specificationVersion' in model &&
+    'modelId' in model &&
+    'provider' in model &&
+    typeof model.provider === 'string' &&
+    ['v2', 'v3', 'v4'].includes(String(model.specificationVersion));
+  if (isModel) return;
+  throw new PawlError('invalid_model', expected(field, model, 'an AI SDK language model or a `provider:model` string'));
+}
+
+function checkSubAgent(name: string, agent: unknown, tools: readonly (readonly [string, unknown])[]): void {
+  const field = fieldName('agents', [name]);
+  if (!isAgent(agent)) throw new PawlError('invalid_agent', expected(field, agent, 'an agent made by defineAgent'));
+  checkName(field, name);
+  if (!tools.some(([tool]) => tool === name)) return;
+  throw new PawlError('duplicate_tool', `\`${field}\` must have another name; a tool is named "${name}".`);
+}
+
+function checkedTool(name: string, tool: Parameters<typeof localTool>[1]): CatalogTool {
+  checkName(fieldName('tools', [name]), name);
+  return localTool(name, tool);
+}
+
+function checkName(field: string, name: string): void {
+  if (!toolNamePattern.test(name)) {
+    throw new PawlError('invalid_tool', expected(`the name of ${field}`, name, nameRule));
+  }
+  if (!builtInNames.includes(name)) return;
+  throw new PawlError('duplicate_tool', `\`${field}\` must have another name; a built-in tool is named "${name}".`);
+}
+
+function toolsOf(
+  definition: AgentDefinition,
+  own: readonly CatalogTool[],
+  format: ReportFormat,
+): Map<string, CatalogTool> {
+  const { finish, builtIns = {}, resultStore } = definition;
+  const options = resultStore === true ? { ...builtIns, readResult: true } : builtIns;
+  const tools = [...own, ...(finish === 'text' ? [] : [finalReportTool(format)]), ...builtInsOf(options)];
+  return new Map(tools.map((tool) => [tool.name, tool]));
+}
+
+/**
+ * A cache mark on the call as a whole would mark the last block, which may be the notice (N-3). The prompt carries the
+ * marks instead.
+ */
+function withoutCallMark(settings: ModelSettings): ModelSettings {
+  const { anthropic } = settings.providerOptions ?? {};
+  if (anthropic === undefined || !('cacheControl' in anthropic || 'cache_control' in anthropic)) return settings;
+  const { cacheControl: _, cache_control: __, ...rest } = anthropic;
+  return { ...settings, providerOptions: { ...settings.providerOptions, anthropic: rest } };
+}
+
+/** The targets, each under a unique name. */
+function targetsOf({ models, providers = {} }: AgentDefinition): Target[] {
+  const taken = new Set<string>();
+  return models.map((model) => {
+    const name = targetName(model);
+    let unique = name;
+    for (let copy = 2; taken.has(unique); copy += 1) unique = `${name}#${copy}`;
+    taken.add(unique);
+    return new Target(unique, model, providers);
+  });
+}

@@ -1,0 +1,164 @@
+import type { JSONObject, ProviderV4 } from '@ai-sdk/provider';
+import { z } from 'zod';
+import type { ModelReference, Target } from '../model/targets.ts';
+import type { Slice } from '../observe/slices.ts';
+import type { ReportFormat } from '../report/format.ts';
+import type { ReportDefinition } from '../report/registry.ts';
+import { builtInsSchema } from '../tools/built-in/list.ts';
+import { type CatalogTool, toolNamePattern } from '../tools/catalog.ts';
+import type { LocalTool } from '../tools/local.ts';
+import type { McpServerDefinition } from '../tools/mcp/definition.ts';
+import type { ToolPolicy } from '../tools/policies.ts';
+import { count, flag, milliseconds, oneOf, text, texts } from './shapes.ts';
+
+const resultBytes = 'an integer of at least 256';
+
+/** The limits of an agent's sessions, checked when the agent is defined (B-1). */
+export const limitsSchema = z.strictObject({
+  /** Turns in a session; default 10. */
+  maxTurns: count.default(10),
+  /** Attempts in a turn, the first included; default 3. */
+  maxRetries: count.default(3),
+  /** Calls of real tools in one reply; default 20. */
+  maxToolCallsPerTurn: count.default(20),
+  /** Tools that run at the same time; default 8. */
+  maxConcurrentTools: count.default(8),
+  /** Timeout of a tool call, in ms; default 60,000. */
+  toolTimeoutMs: milliseconds.default(60_000),
+  /** Ms until the reply to a request must be complete; default 600,000. */
+  modelTimeoutMs: milliseconds.default(600_000),
+  /** Longest gap between two parts of a streamed reply, in ms; default 120,000. */
+  modelIdleTimeoutMs: milliseconds.default(120_000),
+  /** Ms to wait for an approval; null waits without limit; default null. */
+  approvalTimeoutMs: milliseconds.nullable().default(null),
+  /** Bytes of a tool result that the model reads; default 65,536. */
+  toolResultBytes: z.int({ error: resultBytes }).min(256, { error: resultBytes }).default(65_536),
+  /** Maximum tokens of a request plus its reply; null turns the context guard off; default null. */
+  contextWindow: count.nullable().default(null),
+  /** Ms for `instructions()` to return and all MCP servers to connect; default 30,000. */
+  prepareTimeoutMs: milliseconds.default(30_000),
+  /** How deep sub-agents may nest, counting the root session (B-7); default 3. */
+  maxDepth: count.default(3),
+  /**
+   * Requests that a session with sub-agents may send together with them (B-7). Default null: four times
+   * `maxTurns x maxRetries`.
+   */
+  maxTreeRequests: count.nullable().default(null),
+});
+
+export type Limits = z.output<typeof limitsSchema>;
+
+/** Passed to every request. `promptCaching` and `streaming` are Pawl's; the rest is the AI SDK's. */
+export const settingsSchema = z.strictObject({
+  temperature: z.number({ error: 'a number' }).optional(),
+  maxOutputTokens: count.optional(),
+  topP: z.number({ error: 'a number' }).optional(),
+  topK: z.number({ error: 'a number' }).optional(),
+  presencePenalty: z.number({ error: 'a number' }).optional(),
+  frequencyPenalty: z.number({ error: 'a number' }).optional(),
+  stopSequences: texts.optional(),
+  seed: z.int({ error: 'an integer' }).optional(),
+  reasoning: oneOf('provider-default', 'none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max').optional(),
+  providerOptions: z.record(z.string(), z.custom<JSONObject>(isObject, { error: 'an object' })).optional(),
+  headers: z.record(z.string(), text.optional()).optional(),
+  /** `auto` marks what a provider should cache, where it needs marks (N-3); default `auto`. */
+  promptCaching: oneOf('auto', 'off').optional(),
+  /** false asks for whole responses, for models and gateways that can't stream; default true. */
+  streaming: flag.optional(),
+});
+
+export type ModelSettings = z.output<typeof settingsSchema>;
+
+const dollars = z.number({ error: 'a number of at least 0' }).min(0, { error: 'a number of at least 0' });
+
+/** US dollars per million tokens. Missing cache prices default to `input`. */
+const priceSchema = z.strictObject({
+  input: dollars,
+  output: dollars,
+  cacheRead: dollars.optional(),
+  cacheWrite: dollars.optional(),
+});
+
+export type Price = z.output<typeof priceSchema>;
+
+export const nameRule = '1 to 64 characters from A-Z, a-z, 0-9, _ and -';
+
+/** An agent's definition: unknown options are refused. Its models, tools, servers and sub-agents have checks of their own. */
+export const definitionSchema = z.strictObject({
+  /** 1 to 64 characters from A-Z, a-z, 0-9, _ and -. */
+  name: z.string({ error: nameRule }).regex(toolNamePattern, { error: nameRule }),
+  /** The system prompt: a string, or a function that returns it when a session starts. */
+  instructions: z
+    .union([z.string(), z.custom<InstructionsFunction>((value) => typeof value === 'function')], {
+      error: 'a string or a function',
+    })
+    .optional(),
+  /** Targets in order of preference: AI SDK language models, or `provider:model` strings. */
+  models: z
+    .array(z.custom<ModelReference>(), { error: 'an array of models' })
+    .min(1, { error: 'an array with at least one model' }),
+  /** Providers for `provider:model` strings, in addition to the AI SDK's that are installed. */
+  providers: z.record(z.string(), z.custom<ProviderV4>()).optional(),
+  /** AI SDK tools, or plain functions, by name. */
+  tools: z.record(z.string(), z.custom<LocalTool>()).optional(),
+  /** MCP servers by name; their tools become `name__tool`. */
+  mcpServers: z.record(z.string(), z.custom<McpServerDefinition>()).optional(),
+  /** Agents as tools, by the name the model calls them by; each call is a session with its own bound (B-7). */
+  agents: z.record(z.string(), z.custom<Agent>()).optional(),
+  /** What the agent is for; an agent that has it as a tool reads this. */
+  description: text.optional(),
+  /** Every policy must allow a call. */
+  toolPolicies: z
+    .array(z.custom<ToolPolicy>((value) => typeof value === 'function', { error: 'a function' }))
+    .optional(),
+  /** The same as `builtIns.readResult`. */
+  resultStore: flag.optional(),
+  /** The final report; default `{ format: 'text' }`. */
+  report: z.strictObject({ format: z.unknown(), schema: z.unknown().optional() }).optional(),
+  limits: z.custom<Partial<Limits>>().optional(),
+  settings: settingsSchema.optional(),
+  /**
+   * `report`: a session ends with the final_report tool. `text`: any plain-text reply is the report (F-4). Default
+   * `report`.
+   */
+  finish: oneOf('report', 'text').optional(),
+  /** Built-in tools to offer in addition to final_report. */
+  builtIns: builtInsSchema.optional(),
+  /** State of your own, folded over the events. */
+  slices: z.record(z.string(), z.custom<Slice>(isSlice, { error: 'a slice: { initial, reduce }' })).optional(),
+  /** Prices by target name (`provider:model`). */
+  pricing: z.record(z.string(), priceSchema).optional(),
+});
+
+type InstructionsFunction = (input: { prompt: string | null }) => string | Promise<string>;
+
+/** An agent as the user defines it. */
+export type AgentDefinition<R extends ReportDefinition = ReportDefinition> = Omit<
+  z.input<typeof definitionSchema>,
+  'report' | 'models'
+> & { models: readonly ModelReference[]; report?: R };
+
+/** A checked definition, to start sessions from. `Report` is the content of an accepted report. */
+export interface Agent<Report = unknown> {
+  readonly name: string;
+  readonly definition: AgentDefinition;
+  readonly limits: Readonly<Limits>;
+  /** The models in order of preference; each is resolved once for all sessions of the agent. */
+  readonly targets: readonly Target[];
+  readonly format: ReportFormat;
+  readonly tools: ReadonlyMap<string, CatalogTool>;
+  /** For the type checker alone: never set. */
+  readonly reportType?: Report;
+}
+
+export function isAgent(value: unknown): value is Agent {
+  return isObject(value) && 'targets' in value && 'definition' in value;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+function isSlice(value: unknown): boolean {
+  return isObject(value) && 'initial' in value && 'reduce' in value && typeof value.reduce === 'function';
+}

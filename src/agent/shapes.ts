@@ -1,0 +1,37 @@
+import { z } from 'zod';
+
+/**
+ * The shapes that options are made of. The `error` of each is the phrase that follows "must be" in the sentence for bad
+ * input (`expected`).
+ */
+const wholeNumber = 'an integer of at least 1';
+export const count = z.int({ error: wholeNumber }).min(1, { error: wholeNumber });
+
+/** The longest delay that a timer supports. */
+const longestMs = 2_147_483_647;
+const duration = `an integer from 1 to ${longestMs} (ms)`;
+export const milliseconds = z.int({ error: duration }).min(1, { error: duration }).max(longestMs, { error: duration });
+
+export const flag = z.boolean({ error: 'a boolean' });
+export const text = z.string({ error: 'a string' });
+
+const notBlank = 'a string that is not blank';
+export const nonBlank = z.string({ error: notBlank }).regex(/\S/, { error: notBlank });
+
+export const texts = z.array(z.string({ error: 'a string' }), { error: 'an array of strings' });
+
+export const aFunction = z.custom<(...args: never[]) => unknown>((value) => typeof value === 'function', {
+  error: 'a function',
+});
+
+/** One of a few words, named in the error. */
+export function oneOf<const W extends readonly string[]>(...words: W) {
+  return z.enum(words, { error: `one of ${words.map((word) => `'${word}'`).join(', ')}` });
+}
+
+/** The values of `value` under `names` are functions. */
+export function hasMethods(value: unknown, ...names: string[]): boolean {
+  return (
+    typeof value === 'object' && value !== null && names.every((name) => typeof Reflect.get(value, name) === 'function')
+  );
+}

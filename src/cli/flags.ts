@@ -1,0 +1,129 @@
+import { parseArgs } from 'node:util';
+import { expected } from '../errors.ts';
+import { UsageError } from './exit.ts';
+
+export const commands = ['run', 'demo', 'serve', 'work'] as const;
+type Command = (typeof commands)[number];
+
+type Flag<Value> = {
+  /** As it is typed, without the dashes. */
+  name: string;
+  /** What stands for its value in the usage; null for a switch. */
+  value: string | null;
+  help: string;
+  commands: readonly Command[];
+  parse: (text: string | boolean | undefined, flag: string) => Value;
+};
+
+const anyAgent = ['run', 'demo', 'serve', 'work'] as const;
+
+/** Every flag of every command, in the order of the usage. A new flag is a row here. */
+const table = {
+  agent: textFlag('agent', 'FILE', 'the agent: a .ts or .js module, or Markdown with front matter', ['run']),
+  model: textFlag('model', 'PROVIDER:ID', "override the agent's model; with --base-url, just the model name", anyAgent),
+  baseUrl: textFlag('base-url', 'URL', 'an OpenAI-compatible server: Ollama, llama.cpp, LM Studio, vLLM', anyAgent),
+  mcp: textFlag('mcp', 'FILE', 'the agent to serve', ['serve']),
+  http: flag('http', 'PORT', 'serve over streamable HTTP on 127.0.0.1 instead of stdio', ['serve'], port),
+  question: textFlag('question', 'TEXT', 'the question to ask about the directory', ['demo']),
+  once: switchFlag('once', 'work on one item, then exit', ['work']),
+  dryRun: switchFlag('dry-run', 'show what would run, then exit', ['work']),
+  rehearsal: switchFlag('rehearsal', 'use the rule-based model even if a key is set', ['demo']),
+  maxTurns: flag('max-turns', 'N', 'maximum number of turns', anyAgent, wholeNumber),
+  maxRetries: flag('max-retries', 'N', 'maximum number of attempts per turn', anyAgent, wholeNumber),
+  inspect: switchFlag('inspect', 'open the Stately inspector (relay on port 8080)', ['run', 'demo']),
+  json: switchFlag('json', 'print only the result to stdout, as JSON', ['run', 'demo', 'work']),
+  logLevel: flag(
+    'log-level',
+    'LEVEL',
+    'log level on stderr (default: warn; silent while the tree is shown)',
+    anyAgent,
+    level,
+  ),
+};
+
+/** The parsed flags of all commands. */
+export type Flags = { [Name in keyof typeof table]: ReturnType<(typeof table)[Name]['parse']> };
+
+const rows = Object.entries(table) as [keyof Flags, Flag<unknown>][];
+
+/** A line of the usage for each flag. */
+export function flagsUsage(): string {
+  return rows
+    .map(([, { name, value, help, commands: takers }]) => {
+      const typed = `--${name}${value === null ? '' : ` ${value}`}`;
+      return `  ${typed.padEnd(21)} ${help}${takers.length < 3 ? ` (${takers.join(', ')})` : ''}`;
+    })
+    .join('\n');
+}
+
+/** Reads the command line. Throws `UsageError` for a flag that the command doesn't have: none is accepted and ignored. */
+export function readFlags(argv: readonly string[]): {
+  command: string | undefined;
+  rest: string[];
+  flags: Flags;
+  help: boolean;
+  version: boolean;
+} {
+  const options = Object.fromEntries(
+    rows.map(([, { name, value }]) => [name, { type: value === null ? 'boolean' : 'string' } as const]),
+  );
+  const { values, positionals } = parseArgs({
+    args: [...argv],
+    options: { ...options, help: { type: 'boolean', short: 'h' }, version: { type: 'boolean', short: 'v' } },
+    allowPositionals: true,
+  });
+  const [command, ...rest] = positionals;
+  const given = new Map(Object.entries(values));
+  const isKnown = commands.some((one) => one === command);
+  const foreign = isKnown
+    ? rows.find(([, one]) => given.has(one.name) && !one.commands.some((to) => to === command))
+    : undefined;
+  if (foreign !== undefined) {
+    const takers = foreign[1].commands.map((one) => `pawl ${one}`);
+    throw new UsageError(`--${foreign[1].name} works with ${listed(takers)}, not with pawl ${command}.`);
+  }
+  const flags = Object.fromEntries(rows.map(([key, one]) => [key, one.parse(given.get(one.name), `--${one.name}`)]));
+  return { command, rest, flags: flags as Flags, help: given.has('help'), version: given.has('version') };
+}
+
+function flag<Value>(
+  name: string,
+  value: string | null,
+  help: string,
+  takers: readonly Command[],
+  parse: (text: string | boolean | undefined, flag: string) => Value,
+): Flag<Value> {
+  return { name, value, help, commands: takers, parse };
+}
+
+function textFlag(name: string, value: string, help: string, takers: readonly Command[]): Flag<string | undefined> {
+  return flag(name, value, help, takers, (text) => (typeof text === 'string' ? text : undefined));
+}
+
+function switchFlag(name: string, help: string, takers: readonly Command[]): Flag<boolean> {
+  return flag(name, null, help, takers, (given) => given === true);
+}
+
+function wholeNumber(text: string | boolean | undefined, name: string): number | undefined {
+  if (typeof text !== 'string') return undefined;
+  if (!/^\d+$/.test(text)) throw new UsageError(expected(name, text, 'an integer of at least 1'));
+  return Number(text);
+}
+
+function port(text: string | boolean | undefined, name: string): number | undefined {
+  if (typeof text !== 'string') return undefined;
+  if (/^\d+$/.test(text) && Number(text) <= 65_535) return Number(text);
+  throw new UsageError(expected(name, text, 'a port from 0 to 65535'));
+}
+
+const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
+
+function level(text: string | boolean | undefined, name: string): string | undefined {
+  if (typeof text !== 'string') return undefined;
+  if (levels.includes(text)) return text;
+  throw new UsageError(expected(name, text, `one of ${levels.join(', ')}`));
+}
+
+function listed(names: readonly string[]): string {
+  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+}

@@ -1,0 +1,79 @@
+import type { Clock } from './clock.ts';
+
+/** How long some work may take: `timeoutMs` (null: no limit), and until `signal` aborts. */
+export type Limits = { clock: Clock; timeoutMs: number | null; signal?: AbortSignal | undefined };
+
+/** Gets what a task brings after its limit has ended it. */
+export type Late<T> = { value?: (value: T) => void; error?: (error: unknown) => void };
+
+export type Ending<T> = { kind: 'done'; value: T } | { kind: 'expired' } | { kind: 'aborted'; reason: unknown };
+
+/**
+ * Runs `task` within its limits. At a limit the task's signal aborts and this resolves at once: a task that ignores the
+ * signal is left behind, and `late` gets what it still brings. A task isn't started under an aborted signal. Rejects when
+ * the task does.
+ */
+export function within<T>(
+  { clock, timeoutMs, signal }: Limits,
+  task: (signal: AbortSignal) => T | PromiseLike<T>,
+  late: Late<T> = {},
+): Promise<Ending<T>> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) {
+      resolve({ kind: 'aborted', reason: signal.reason });
+      return;
+    }
+    const controller = new AbortController();
+    let over = false;
+    let cancel = () => {};
+    const leave = () => {
+      over = true;
+      cancel();
+      signal?.removeEventListener('abort', abort);
+    };
+    const abort = () => {
+      leave();
+      controller.abort(signal?.reason);
+      resolve({ kind: 'aborted', reason: signal?.reason });
+    };
+    const expire = () => {
+      leave();
+      controller.abort(new Error(`not finished within ${timeoutMs} ms`));
+      resolve({ kind: 'expired' });
+    };
+    signal?.addEventListener('abort', abort, { once: true });
+    if (timeoutMs !== null) cancel = clock.alarm(timeoutMs, expire);
+    const settle = (value: T) => {
+      if (over) return late.value?.(value);
+      leave();
+      resolve({ kind: 'done', value });
+    };
+    const fail = (error: unknown) => {
+      if (over) return late.error?.(error);
+      leave();
+      reject(error);
+    };
+    try {
+      const running = task(controller.signal);
+      if (isPromiseLike(running)) running.then(settle, fail);
+      else settle(running);
+    } catch (error) {
+      fail(error);
+    }
+  });
+}
+
+/** The same where only the value counts: rejects with `message` at a limit. */
+export async function inTime<T>(
+  limits: Limits,
+  message: string,
+  task: (signal: AbortSignal) => T | PromiseLike<T>,
+): Promise<T> {
+  const ending = await within(limits, task);
+  if (ending.kind === 'done') return ending.value;
+  throw new Error(message);
+}
+
+export function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
+}

@@ -1,0 +1,17 @@
+import { type Counters, count, countSubAgent, emptyCounters, type Fact } from '../../machines/index.ts';
+import type { Sighting } from './events.ts';
+import type { Fold } from './fold.ts';
+
+/** What a session did, counted (S-4). */
+export class SessionCounters implements Fold {
+  readonly all: Counters = emptyCounters();
+
+  fact(fact: Fact): void {
+    count(this.all, fact);
+  }
+
+  sighting(sighting: Sighting): void {
+    if (sighting.type === 'effect.late') this.all.lateResults += 1;
+    if (sighting.type === 'subAgent.ended') countSubAgent(this.all, sighting.name, sighting.counters);
+  }
+}

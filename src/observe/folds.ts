@@ -1,0 +1,48 @@
+import type { Message } from '../../machines/index.ts';
+import { WaitingApprovals } from './approvals.ts';
+import { Conversation } from './conversation.ts';
+import { SessionCounters } from './counters.ts';
+import { EventStream } from './event-stream.ts';
+import type { Envelope, EventListener } from './events.ts';
+import type { Fold } from './fold.ts';
+import { KeptResults } from './kept-results.ts';
+import { Listener } from './listener.ts';
+import { type LogContext, type Logger, SessionLog } from './log.ts';
+import { PastCalls } from './past-calls.ts';
+import { Records } from './records.ts';
+import { type Slice, Slices } from './slices.ts';
+
+export type FoldOptions = LogContext & {
+  messages: Message[];
+  logger: Logger;
+  onEvent: EventListener | null;
+  slices: Record<string, Slice>;
+  /** Bytes of a result that the model reads at once. */
+  resultBytes: number;
+  /** The envelope of an event made now. */
+  envelope: () => Envelope;
+  /** Code of the user's threw. */
+  onFailure: (observer: string, error: unknown) => void;
+};
+
+/** The folds of a session. Each gets everything in this order, so a fold may read those above it. */
+export function makeFolds(options: FoldOptions) {
+  const { messages, slices, resultBytes, envelope, onFailure } = options;
+  const counters = new SessionCounters();
+  const conversation = new Conversation(messages);
+  const records = new Records();
+  return {
+    counters,
+    conversation,
+    records,
+    pastCalls: new PastCalls(conversation),
+    approvals: new WaitingApprovals(),
+    keptResults: new KeptResults(resultBytes),
+    log: new SessionLog(options, records, counters),
+    slices: new Slices(slices, onFailure),
+    stream: new EventStream(envelope),
+    listener: new Listener(options.onEvent, onFailure),
+  } satisfies Record<string, Fold>;
+}
+
+export type Folds = ReturnType<typeof makeFolds>;

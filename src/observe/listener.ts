@@ -1,0 +1,30 @@
+import { onRejection } from '../errors.ts';
+import type { EventListener, SessionEvent } from './events.ts';
+import type { Fold } from './fold.ts';
+
+/** The `onEvent` listener of the user. One that throws is reported once, and still called. */
+export class Listener implements Fold {
+  private readonly onEvent: EventListener | null;
+  private readonly onFailure: (observer: string, error: unknown) => void;
+  private failed = false;
+
+  constructor(onEvent: EventListener | null, onFailure: (observer: string, error: unknown) => void) {
+    this.onEvent = onEvent;
+    this.onFailure = onFailure;
+  }
+
+  event(event: SessionEvent): void {
+    if (this.onEvent === null) return;
+    try {
+      onRejection(this.onEvent(event), (error) => this.threw(error));
+    } catch (error) {
+      this.threw(error);
+    }
+  }
+
+  private threw(error: unknown): void {
+    if (this.failed) return;
+    this.failed = true;
+    this.onFailure('onEvent', error);
+  }
+}

@@ -1,0 +1,26 @@
+import type { CallFacts, Fact, JsonObject, Slug } from '../../machines/index.ts';
+import type { Conversation } from './conversation.ts';
+import type { Fold } from './fold.ts';
+
+/** An answered call that policies may look back on. `input` is as the model sent it, before its schema. */
+export type AnsweredCall = { callId: string; name: string; input: JsonObject; executed: boolean; slug: Slug | null };
+
+/** The answered calls of a session that were valid, in order. */
+export class PastCalls implements Fold {
+  readonly all: AnsweredCall[] = [];
+  private readonly conversation: Conversation;
+  private calls: readonly CallFacts[] = [];
+
+  constructor(conversation: Conversation) {
+    this.conversation = conversation;
+  }
+
+  fact(fact: Fact): void {
+    if (fact.type === 'attempt.replied') this.calls = fact.calls;
+    if (fact.type !== 'tool.answered') return;
+    const { index, callId, name, executed, slug } = fact;
+    const call = this.calls[index];
+    if (call?.tool !== 'real' || call.input !== 'valid' || call.refusal?.slug === 'depth_exceeded') return;
+    this.all.push({ callId, name, input: this.conversation.inputOf(index), executed, slug });
+  }
+}

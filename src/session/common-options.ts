@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import { aFunction, hasMethods } from '../agent/shapes.ts';
+import type { Clock } from '../host/clock.ts';
+import type { Logger } from '../observe/log.ts';
+
+/** The options that sessions and runs share: observers, abort signal, clock and randomness. */
+export const commonOptions = {
+  signal: z
+    .custom<AbortSignal>((value) => hasMethods(value, 'addEventListener', 'removeEventListener'), {
+      error: 'an AbortSignal',
+    })
+    .optional(),
+  logger: z
+    .custom<Logger>((value) => hasMethods(value, 'debug', 'info', 'warn', 'error'), {
+      error: 'a pino logger',
+    })
+    .optional(),
+  onEvent: aFunction.optional(),
+  inspect: aFunction.optional(),
+  clock: z
+    .custom<Clock>((value) => hasMethods(value, 'now', 'sleepUntil', 'alarm'), {
+      error: 'a clock: { now, sleepUntil, alarm }',
+    })
+    .optional(),
+  random: aFunction.optional(),
+};

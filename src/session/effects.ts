@@ -1,0 +1,150 @@
+import type { SessionEffectKinds } from '../../machines/index.ts';
+import type { Agent } from '../agent/definition.ts';
+import { estimateMessageTokens } from '../context/tokens.ts';
+import { expected, messageOf } from '../errors.ts';
+import { type Clock, sleep } from '../host/clock.ts';
+import { inTime, type Limits, within } from '../host/deadline.ts';
+import type { Effects, Perform } from '../host/driver.ts';
+import { PromptBuilder } from '../model/prompt.ts';
+import { requestModel } from '../model/request-model.ts';
+import type { Observer } from '../observe/observer.ts';
+import { redact } from '../observe/redact.ts';
+import { judgeText } from '../report/format.ts';
+import { Catalog } from '../tools/catalog.ts';
+import { Policies } from '../tools/policies.ts';
+import { runTool } from '../tools/run-tool.ts';
+import { Slots } from '../tools/slots.ts';
+import type { SubAgents } from './sub-agent.ts';
+import { SessionTools } from './tools.ts';
+
+export type SessionEffectsParts = {
+  agent: Agent;
+  prompt: string | null;
+  observer: Observer;
+  subAgents: SubAgents | null;
+  clock: Clock;
+  secrets: readonly string[];
+};
+
+/** The effects of one session: `perform` acts, `open` and `close` open and close the tools that it acts with. */
+export type SessionEffects = {
+  perform: Perform;
+  open: (signal: AbortSignal) => Promise<string | null>;
+  close: () => Promise<void>;
+};
+
+/** Wires the effects of one session to the world. All that lasts from one effect to the next is in the folds (D-1). */
+export function sessionEffects(parts: SessionEffectsParts): SessionEffects {
+  const { agent, prompt, observer, subAgents, clock, secrets } = parts;
+  const { limits, format, definition } = agent;
+  const { settings = {}, pricing = {}, instructions = null, toolPolicies = [] } = definition;
+  const { conversation, keptResults, pastCalls, log } = observer.folds;
+  const messages = () => conversation.messages;
+  const checking = { clock, timeoutMs: limits.toolTimeoutMs };
+  const policies = toolPolicies.length === 0 ? null : new Policies(toolPolicies, pastCalls, checking);
+  const catalog = new Catalog({ clock, checkTimeoutMs: limits.toolTimeoutMs, messages, policies });
+  const sight = observer.sight.bind(observer);
+  const tools = new SessionTools({ agent, catalog, subAgents, observer });
+  const measuresContext = limits.contextWindow !== null;
+  const modelOptions = {
+    targets: agent.targets,
+    pricing,
+    settings,
+    timeoutMs: limits.modelTimeoutMs,
+    idleTimeoutMs: limits.modelIdleTimeoutMs,
+    prompts: new PromptBuilder(conversation),
+    catalog,
+    callIds: conversation.callIds,
+    judgeText: (text: string, signal: AbortSignal) => judgeText(format, text, { ...checking, signal }),
+    measuresContext,
+    sight,
+    wantsDeltas: () => observer.wantsDeltas,
+    clock,
+    secrets,
+  };
+  const toolOptions = {
+    catalog,
+    clock,
+    timeoutMs: limits.toolTimeoutMs,
+    resultBytes: limits.toolResultBytes,
+    slots: new Slots(limits.maxConcurrentTools),
+    sight,
+    onError: log.toolError.bind(log),
+    redact: (text: string) => redact(text, secrets),
+    conversation,
+    keptResults,
+  };
+  const open = (signal: AbortSignal) => tools.open(limits.prepareTimeoutMs, signal);
+  const effects: Effects<keyof SessionEffectKinds> = {
+    prepare: async (_request, { signal }) => {
+      const unprepared = (slug: 'tools_unavailable' | 'internal_error', message: string) => {
+        return { ok: false as const, slug, message: redact(message, secrets) };
+      };
+      const missing = await open(signal);
+      if (missing !== null) return unprepared('tools_unavailable', missing);
+      try {
+        const preparing = { clock, timeoutMs: limits.prepareTimeoutMs, signal };
+        const made = await madeInstructions(instructions, prompt, preparing);
+        const contextTokens = measuresContext ? sum(messages().map(estimateMessageTokens)) : 0;
+        const answerTokens = sum([...conversation.answerTokens.values()]);
+        return { ok: true, instructions: made, contextTokens, answerTokens };
+      } catch (error) {
+        return unprepared('internal_error', `instructions() failed: ${messageOf(error)}`);
+      }
+    },
+    model: (request, { signal }) => requestModel(modelOptions, request, signal),
+    tool: (request, { signal }) => runTool(toolOptions, request, signal),
+    // The decision is delivered from outside (`approve`); here only the time runs out.
+    approval: async (_request, { signal }) => {
+      await within({ clock, timeoutMs: limits.approvalTimeoutMs, signal }, () => new Promise<never>(() => {}));
+      return { decision: 'timeout', reason: null };
+    },
+    wait: async ({ dueAt, kind }, { signal }) => {
+      if (kind === 'deadline') await sleep(clock, dueAt - clock.now(), signal);
+      else await clock.sleepUntil(dueAt, signal);
+      return {};
+    },
+    close: async () => {
+      await tools.close();
+      return {};
+    },
+  };
+  return { perform: performer(effects), open, close: () => tools.close() };
+}
+
+function performer(effects: Effects<keyof SessionEffectKinds>): Perform {
+  return (effect, context) => {
+    switch (effect.kind) {
+      case 'prepare':
+        return effects.prepare(effect.request, context);
+      case 'model':
+        return effects.model(effect.request, context);
+      case 'tool':
+        return effects.tool(effect.request, context);
+      case 'approval':
+        return effects.approval(effect.request, context);
+      case 'wait':
+        return effects.wait(effect.request, context);
+      case 'close':
+        return effects.close(effect.request, context);
+      default:
+        return Promise.reject(new Error(`a session has no effect ${effect.kind}`));
+    }
+  };
+}
+
+async function madeInstructions(
+  instructions: Agent['definition']['instructions'] | null,
+  prompt: string | null,
+  limits: Limits,
+): Promise<string | null> {
+  if (typeof instructions !== 'function') return instructions ?? null;
+  const late = `it did not return within ${limits.timeoutMs} ms`;
+  const made: unknown = await inTime(limits, late, () => instructions({ prompt }));
+  if (typeof made !== 'string') throw new Error(expected('the result', made, 'a string'));
+  return made;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}

@@ -1,0 +1,123 @@
+import { z } from 'zod';
+import {
+  type Budget,
+  type Counters,
+  repairConversation,
+  requestBound,
+  type SessionInput,
+  userMessage,
+} from '../../machines/index.ts';
+import { check } from '../agent/check.ts';
+import { type Agent, isAgent } from '../agent/definition.ts';
+import { aFunction, count, nonBlank } from '../agent/shapes.ts';
+import { expected, PawlError } from '../errors.ts';
+import { parseMessages } from '../model/messages.ts';
+import { commonOptions } from './common-options.ts';
+import type { SessionBudget, SessionOptions } from './options.ts';
+
+const defaultReserveTokens = 4_096;
+
+const positive = z.number({ error: 'a number above 0' }).positive({ error: 'a number above 0' });
+const budgetSchema = z.strictObject({
+  requests: count.optional(),
+  tokens: positive.optional(),
+  costUsd: positive.optional(),
+  wallClockMs: positive.optional(),
+});
+
+const optionsSchema = z.strictObject({
+  prompt: z.unknown().optional(),
+  messages: z.unknown().optional(),
+  budget: z.unknown().optional(),
+  sessionId: nonBlank.optional(),
+  onDelivery: aFunction.optional(),
+  ...commonOptions,
+} satisfies Record<keyof SessionOptions, z.ZodType>);
+
+/** Throws for anything but an agent and for unknown options, so that no option is silently ignored. */
+export function checkOptions(agent: unknown, options: unknown): void {
+  if (!isAgent(agent)) {
+    throw new PawlError('invalid_options', expected('agent', agent, 'an agent made by defineAgent'));
+  }
+  if (typeof options !== 'object' || options === null) {
+    throw new PawlError('invalid_options', expected('options', options, 'an object with `prompt` or `messages`'));
+  }
+  check(optionsSchema, options, '', 'invalid_options');
+}
+
+/** Returns the rest of a budget for a sub-agent, except requests. Each part is above 0, so that it can still report. */
+export function budgetLeft(
+  { tokens, costUsd, deadlineAt }: Budget,
+  spent: Counters['tree'],
+  at: number,
+): Omit<SessionBudget, 'requests'> {
+  return {
+    ...(tokens !== null && { tokens: Math.max(1, tokens - spent.tokens.input - spent.tokens.output) }),
+    ...(costUsd !== null && { costUsd: Math.max(Number.EPSILON, costUsd - (spent.costUsd ?? 0)) }),
+    ...(deadlineAt !== null && { wallClockMs: Math.max(1, deadlineAt - at) }),
+  };
+}
+
+/** Returns the conversation that a session starts with, repaired where needed (C-6). */
+export function inputMessages({ prompt, messages = [] }: SessionOptions) {
+  if (!Array.isArray(messages)) {
+    throw new PawlError('invalid_messages', expected('messages', messages, 'an array of messages'));
+  }
+  if (prompt === undefined && messages.length === 0) {
+    throw new PawlError('invalid_options', 'Pass `prompt`, or at least one message in `messages`.');
+  }
+  if (prompt !== undefined && (typeof prompt !== 'string' || prompt.trim() === '')) {
+    throw new PawlError('invalid_options', expected('prompt', prompt, 'a string that is not blank'));
+  }
+  const repaired = repairConversation(parseMessages(messages));
+  const changed = Object.values(repaired.repairs).some((count) => count > 0);
+  if (prompt !== undefined) repaired.messages.push(userMessage(prompt));
+  return { messages: repaired.messages, repairs: changed ? repaired.repairs : null };
+}
+
+/** Builds the input of the machines from the agent and the budget. */
+export function sessionInput(agent: Agent, budget: SessionBudget, at: number): SessionInput {
+  const { limits, definition } = agent;
+  const {
+    requests = null,
+    tokens = null,
+    costUsd = null,
+    wallClockMs,
+  } = check(budgetSchema, budget, 'budget', 'invalid_budget');
+  const targets = agent.targets.map(({ name }) => name);
+  if (costUsd !== null) {
+    const unpriced = targets.find((name) => definition.pricing?.[name] === undefined);
+    if (unpriced !== undefined) {
+      throw new PawlError(
+        'invalid_budget',
+        `\`budget.costUsd\` needs a price for every model of the agent; \`pricing\` has none for "${unpriced}".`,
+      );
+    }
+  }
+  const limit: Budget = {
+    requests: treeLimit(agent, requests),
+    tokens,
+    costUsd,
+    deadlineAt: wallClockMs === undefined ? null : at + wallClockMs,
+  };
+  const windowTokens = limits.contextWindow;
+  const reserve = definition.settings?.maxOutputTokens ?? defaultReserveTokens;
+  return {
+    bound: { maxTurns: limits.maxTurns, maxRetries: limits.maxRetries },
+    maxToolCalls: limits.maxToolCallsPerTurn,
+    targets,
+    finish: definition.finish ?? 'report',
+    budget: limit,
+    window: {
+      windowTokens,
+      reserveTokens: windowTokens === null ? 0 : Math.min(reserve, Math.floor(windowTokens / 4)),
+    },
+    at,
+  };
+}
+
+/** Returns the request limit of a session and all below it (B-7). Without sub-agents `maxTreeRequests` is ignored. */
+function treeLimit({ limits, definition }: Agent, requests: number | null): number | null {
+  if (Object.keys(definition.agents ?? {}).length === 0) return requests;
+  return Math.min(requests ?? Number.POSITIVE_INFINITY, limits.maxTreeRequests ?? 4 * requestBound(limits));
+}

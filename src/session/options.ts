@@ -1,0 +1,83 @@
+import type { InspectionEvent } from 'xstate';
+import type { Counters, Delivery, Failure, Message, Slug } from '../../machines/index.ts';
+import type { Clock } from '../host/clock.ts';
+import type { InputMessage } from '../model/messages.ts';
+import type { EventListener, SessionEvent } from '../observe/events.ts';
+import type { Logger } from '../observe/log.ts';
+import type { TurnRecord } from '../observe/records.ts';
+
+/** Limits in addition to the bound. Once one is reached, one more request asks for the report, if any is left. */
+export type SessionBudget = {
+  /** All requests, including the one for the report. */
+  requests?: number;
+  /** Input and output tokens together. */
+  tokens?: number;
+  /** Needs `pricing` for every model of the agent. */
+  costUsd?: number;
+  wallClockMs?: number;
+};
+
+export type SessionOptions = {
+  /** The task. Pass `prompt`, `messages` or both. */
+  prompt?: string;
+  /** Earlier messages: a session's `result.conversation`, or AI SDK model messages. Repaired where needed (C-6). */
+  messages?: readonly InputMessage[];
+  /** Aborts the session. */
+  signal?: AbortSignal;
+  /** Any pino logger; default pino at level warn on stderr. */
+  logger?: Logger;
+  budget?: SessionBudget;
+  onEvent?: EventListener;
+  /** An XState inspection observer for every actor of the session and its sub-agents; see `pawl/inspect`. */
+  inspect?: (event: InspectionEvent) => void;
+  /** Default: a random UUID. */
+  sessionId?: string;
+  /** For tests; default: the system clock. */
+  clock?: Clock;
+  /** Returns a number in [0, 1) for the backoff's jitter. For tests; default: `Math.random`. */
+  random?: () => number;
+  /** Called before each delivery. The same input and deliveries reproduce the session (D-3). */
+  onDelivery?: (delivery: Delivery) => void;
+};
+
+/** The report that every session ends with (F-5). */
+export type SessionReport<Report> =
+  | { source: 'tool_call' | 'text_fallback'; format: string; content: Report; accepted: true }
+  | { source: 'synthetic'; format: string; content: string; accepted: false };
+
+export type SessionResult<Report = unknown> = {
+  sessionId: string;
+  agent: string;
+  status: 'succeeded' | 'failed' | 'aborted';
+  success: boolean;
+  report: SessionReport<Report>;
+  /** Why the session did not succeed, the deciding reason first; empty on success. */
+  slugs: Slug[];
+  counters: Counters;
+  conversation: Message[];
+  turns: TurnRecord[];
+  slices: Record<string, unknown>;
+  failure?: Failure;
+};
+
+export type ApprovalInput = { approved: boolean; reason?: string; sessionId?: string };
+
+export type Session<Report = unknown> = {
+  readonly sessionId: string;
+  readonly events: AsyncIterable<SessionEvent>;
+  /** Never rejects (F-5). */
+  readonly result: Promise<SessionResult<Report>>;
+  /** Live while the session runs; do not modify. */
+  readonly counters: Readonly<Counters>;
+  /** Adds a user message to the next request and to the conversation. Returns false after the session has ended. */
+  steer(text: string): boolean;
+  /** Lets running work finish, then asks for the report on the next turn. */
+  stop(): void;
+  /** Ends the session now. Every call received so far is answered. */
+  abort(reason?: string): void;
+  /**
+   * Decides a call that waits for approval, here or in a sub-agent. Returns false if no such call waits, or several do:
+   * Pawl makes call ids if a model sends none, so sub-agents may share one. Then pass the event's `sessionId` too.
+   */
+  approve(callId: string, decision: ApprovalInput): boolean;
+};

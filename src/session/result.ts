@@ -1,0 +1,51 @@
+import type { SessionOutput } from '../../machines/index.ts';
+import type { Agent } from '../agent/definition.ts';
+import type { Observer } from '../observe/observer.ts';
+import { redact } from '../observe/redact.ts';
+import { syntheticReport } from '../report/synthetic.ts';
+import type { SessionReport, SessionResult } from './options.ts';
+
+/** The parts that a result is built from. */
+export type Ended<Report> = {
+  readonly sessionId: string;
+  readonly agent: Agent<Report>;
+  readonly prompt: string | null;
+  readonly observer: Observer;
+  readonly secrets: readonly string[];
+};
+
+/** Builds the result of an ended session from the machines' output and the folds over their facts. */
+export function sessionResult<Report>(session: Ended<Report>, ending: SessionOutput): SessionResult<Report> {
+  const { sessionId, agent, observer } = session;
+  const { conversation, records, slices } = observer.folds;
+  return {
+    sessionId,
+    agent: agent.name,
+    status: ending.status,
+    success: ending.status === 'succeeded',
+    report: reportOf(session, ending),
+    slugs: ending.status === 'succeeded' ? [] : ending.failure.slugs,
+    // A copy, because late results still change the counters.
+    counters: structuredClone(observer.counters),
+    conversation: conversation.messages,
+    turns: records.turns,
+    slices: { ...slices.states },
+    ...(ending.status !== 'succeeded' && { failure: ending.failure }),
+  };
+}
+
+/** Returns the report, which always exists. If the session did not succeed, writes a synthetic one (F-5). */
+function reportOf<Report>(
+  { agent, prompt, observer, secrets }: Ended<Report>,
+  ending: SessionOutput,
+): SessionReport<Report> {
+  const format = agent.format.name;
+  const { accepted, turns } = observer.folds.records;
+  if (ending.status === 'succeeded' && accepted !== null && accepted.source !== 'synthetic') {
+    return { source: accepted.source, format, content: accepted.content as Report, accepted: true };
+  }
+  const status = ending.status === 'aborted' ? 'aborted' : 'failed';
+  const failure = ending.status === 'succeeded' ? { slugs: [], retryAt: null, detail: null } : ending.failure;
+  const content = redact(syntheticReport(status, prompt, failure, observer.counters, turns), secrets);
+  return { source: 'synthetic', format, content, accepted: false };
+}

@@ -1,0 +1,194 @@
+import { randomUUID } from 'node:crypto';
+import { createActor } from 'xstate';
+import {
+  type Counters,
+  type Delivery,
+  type Fact,
+  type Failure,
+  type SessionCommand,
+  type SessionOutput,
+  sessionMachine,
+  userMessage,
+} from '../../machines/index.ts';
+import type { Agent } from '../agent/definition.ts';
+import { secretsOf } from '../agent/secrets.ts';
+import { messageOf, onRejection } from '../errors.ts';
+import { systemClock } from '../host/clock.ts';
+import type { MakeDriver } from '../host/driver.ts';
+import { memoryDriver } from '../host/memory.ts';
+import { type MachineEnd, type MachineOwner, RunningMachine } from '../host/run-machine.ts';
+import type { SessionEvent } from '../observe/events.ts';
+import { defaultLogger } from '../observe/log.ts';
+import { Observer } from '../observe/observer.ts';
+import { redact } from '../observe/redact.ts';
+import { approvalDecision, steeringText } from './commands.ts';
+import { sessionEffects } from './effects.ts';
+import { inputMessages, sessionInput } from './input.ts';
+import type { ApprovalInput, Session, SessionOptions, SessionResult } from './options.ts';
+import { sessionResult } from './result.ts';
+import { type Lineage, root, type SubAgents, type SubSession } from './sub-agent.ts';
+import { subAgentsOf } from './sub-sessions.ts';
+
+/** What a session is made of. Only tests and sub-agents name more than an agent and options. */
+export type SessionParts<Report> = {
+  agent: Agent<Report>;
+  options: SessionOptions;
+  lineage?: Lineage;
+  driver?: MakeDriver;
+};
+
+/** A session: the machines, the effects and the folds, wired together. */
+export class RunningSession<Report> implements Session<Report>, SubSession, MachineOwner<SessionCommand, Fact> {
+  readonly sessionId: string;
+  readonly result: Promise<SessionResult<Report>>;
+  /** Epoch ms of the current delivery, so that a replay gives the same facts. */
+  deliveredAt: number;
+  private readonly options: SessionOptions;
+  private readonly secrets: readonly string[];
+  private readonly observer: Observer;
+  private readonly machine: RunningMachine<SessionCommand, Fact, SessionOutput>;
+  private readonly subAgents: SubAgents | null;
+  private ended = false;
+
+  constructor({ agent, options, lineage = root, driver = memoryDriver }: SessionParts<Report>) {
+    const { clock = systemClock, logger = defaultLogger(), budget = {}, prompt = null } = options;
+    const { messages, repairs } = inputMessages(options);
+    this.options = options;
+    this.sessionId = options.sessionId ?? randomUUID();
+    this.secrets = secretsOf(agent.definition);
+    this.deliveredAt = clock.now();
+    const input = sessionInput(agent, budget, this.deliveredAt);
+    this.observer = new Observer({
+      sessionId: this.sessionId,
+      agent: agent.name,
+      parentSessionId: lineage.parentSessionId,
+      secrets: this.secrets,
+      messages,
+      logger,
+      onEvent: options.onEvent ?? null,
+      slices: agent.definition.slices ?? {},
+      resultBytes: agent.limits.toolResultBytes,
+      times: this.times(clock),
+    });
+    const { observer, secrets, sessionId } = this;
+    const start = (parts: SessionParts<unknown>) => new RunningSession({ ...parts, driver });
+    const parent = { sessionId, agent, options: { ...options, logger, clock }, observer, lineage };
+    this.subAgents = subAgentsOf(parent, input.budget, start);
+    const { perform, close } = sessionEffects({ agent, prompt, observer, subAgents: this.subAgents, clock, secrets });
+    this.machine = new RunningMachine<SessionCommand, Fact, SessionOutput>({
+      actor: (settings) => createActor(sessionMachine, { input, ...settings }),
+      perform,
+      driver,
+      clock,
+      random: options.random ?? Math.random,
+      signal: options.signal,
+      abortCommand: (reason) => this.abortion(reason),
+      inspect: options.inspect,
+      owner: this,
+    });
+    this.result = this.machine.end.then(async (end) => {
+      // After a defect, the close effect was never requested.
+      if ('defect' in end) await close();
+      const output = this.outputOf(end);
+      this.ended = true;
+      const result = sessionResult({ sessionId, agent, prompt, observer, secrets }, output);
+      observer.folds.stream.end();
+      return result;
+    });
+    if (repairs !== null) observer.sight({ type: 'conversation.repaired', repairs });
+    this.machine.start();
+  }
+
+  get events(): AsyncIterable<SessionEvent> {
+    return this.observer.folds.stream;
+  }
+
+  get counters(): Readonly<Counters> {
+    return this.observer.counters;
+  }
+
+  steer(text: string): boolean {
+    const event = { type: 'session.steer', text: steeringText(text) } as const;
+    if (!this.ended) this.machine.command(event);
+    return !this.ended;
+  }
+
+  stop(): void {
+    if (!this.ended) this.machine.command({ type: 'session.stop' });
+  }
+
+  abort(reason: unknown = 'aborted by the caller'): void {
+    if (!this.ended) this.machine.command(this.abortion(reason));
+  }
+
+  approve(callId: string, decision: ApprovalInput): boolean {
+    const { approved, reason, sessionId } = approvalDecision(decision);
+    const waiting = this.waitingFor(callId).filter((one) => sessionId === null || one.sessionId === sessionId);
+    const [only] = waiting;
+    return waiting.length === 1 && only !== undefined && only.decide(callId, approved, reason);
+  }
+
+  waitingFor(callId: string): SubSession[] {
+    const own = this.observer.folds.approvals.has(callId) ? [this] : [];
+    return [...own, ...(this.subAgents?.waitingFor(callId) ?? [])];
+  }
+
+  decide(callId: string, approved: boolean, reason: string | null): boolean {
+    const key = this.observer.folds.approvals.take(callId);
+    if (key !== null) this.machine.answer(key, { decision: approved ? 'approved' : 'denied', reason });
+    return key !== null;
+  }
+
+  take(fact: Fact): void {
+    this.observer.take(fact);
+    if (fact.type === 'session.stopping') this.subAgents?.stop();
+  }
+
+  delivering(delivery: Delivery): void {
+    this.deliveredAt = delivery.at;
+    try {
+      onRejection(this.options.onDelivery?.(delivery), (error) => this.userCodeFailed('onDelivery', error));
+    } catch (error) {
+      this.userCodeFailed('onDelivery', error);
+    }
+  }
+
+  tooLate(command: SessionCommand): void {
+    // Accepted while the last delivery was under way, so that it isn't lost.
+    if (command.type === 'session.steer') this.observer.folds.conversation.messages.push(userMessage(command.text));
+  }
+
+  late(key: string): void {
+    this.observer.sight({ type: 'effect.late', key });
+  }
+
+  describeDefect(error: unknown): string {
+    return redact(messageOf(error), this.secrets);
+  }
+
+  userCodeFailed(name: string, error: unknown): void {
+    this.observer.userCodeFailed(name, error);
+  }
+
+  private abortion(reason: unknown): SessionCommand {
+    return { type: 'session.abort', reason: redact(messageOf(reason), this.secrets) };
+  }
+
+  private times(clock: { now(): number }) {
+    const deliveredAt = () => this.deliveredAt;
+    return {
+      get deliveredAt() {
+        return deliveredAt();
+      },
+      now: () => clock.now(),
+    };
+  }
+
+  /** If the machines themselves broke, the session failed, with its one ERROR line (S-3). */
+  private outputOf(end: MachineEnd<SessionOutput>): SessionOutput {
+    if ('output' in end) return end.output;
+    const failure: Failure = { slugs: ['internal_error'], retryAt: null, detail: messageOf(end.defect) };
+    this.observer.take({ type: 'session.failed', turns: this.observer.counters.turns, failure });
+    return { status: 'failed', failure };
+  }
+}

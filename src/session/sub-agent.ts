@@ -1,0 +1,121 @@
+import { z } from 'zod';
+import { requestBound, requestGrant } from '../../machines/index.ts';
+import type { Agent } from '../agent/definition.ts';
+import type { CatalogTool, ToolRun } from '../tools/catalog.ts';
+import { success, ToolError } from '../tools/result.ts';
+import { schemaTool } from '../tools/schema-tool.ts';
+import type { Session, SessionBudget, SessionResult } from './options.ts';
+
+/** A session's place in the tree of sub-agents. */
+export type Lineage = {
+  parentSessionId: string | null;
+  /** 1 for the root session. */
+  depth: number;
+  maxDepth: number;
+};
+
+/** The lineage of a session that was started by hand. */
+export const root: Lineage = { parentSessionId: null, depth: 1, maxDepth: Number.POSITIVE_INFINITY };
+
+/** A sub-agent's session, as its parent uses it. */
+export type SubSession = Session & {
+  waitingFor(callId: string): SubSession[];
+  decide(callId: string, approved: boolean, reason: string | null): boolean;
+};
+
+export type SubAgentsOptions = {
+  depth: number;
+  maxDepth: number;
+  /** The most requests that this session and its sub-agents may send; null: as many as their bounds allow. */
+  requestLimit: number | null;
+  /** Requests sent by this session and by its sub-agents that have ended. */
+  requestsUsed: () => number;
+  /** Returns what remains of the session's other budgets. */
+  budgetLeft: () => SessionBudget;
+  start: (agent: Agent, name: string, prompt: string, budget: SessionBudget, run: ToolRun) => SubSession;
+  ended: (name: string, callId: string, result: SessionResult) => void;
+};
+
+const subAgentInput = z.object({
+  prompt: z
+    .string()
+    .trim()
+    .min(1)
+    .describe('The task, with all that is needed to do it: the sub-agent sees nothing else.'),
+  reason: z.string().trim().min(1).describe('Why the task is given away, in one sentence.'),
+});
+
+/** The sub-agents of one session, as tools (B-7). Each call runs a session with its own bound. */
+export class SubAgents {
+  private readonly options: SubAgentsOptions;
+  private running: SubSession[] = [];
+  private stopping = false;
+  private granted = 0;
+
+  constructor(options: SubAgentsOptions) {
+    this.options = options;
+  }
+
+  tool(name: string, agent: Agent): CatalogTool {
+    const { depth, maxDepth } = this.options;
+    const { description = `Gives a task to the agent ${agent.name}, and gives its report back.` } = agent.definition;
+    return schemaTool({
+      name,
+      description,
+      input: subAgentInput,
+      execute: ({ prompt }, run) => this.run(name, agent, prompt, run),
+      timeoutMs: null,
+      ...(depth >= maxDepth && {
+        refusal: { slug: 'depth_exceeded', reason: `Sub-agents may be ${maxDepth - 1} deep: do it yourself.` },
+      }),
+    });
+  }
+
+  /** Stops the running sub-agents; each asks for its report next. An abort reaches them by the call's signal. */
+  stop(): void {
+    this.stopping = true;
+    for (const session of this.running) session.stop();
+  }
+
+  waitingFor(callId: string): SubSession[] {
+    return this.running.flatMap((session) => session.waitingFor(callId));
+  }
+
+  /** Resolves when every sub-agent has ended, including those whose call has already been answered. */
+  async close(): Promise<void> {
+    await Promise.all(this.running.map((session) => session.result));
+  }
+
+  private async run(name: string, agent: Agent, prompt: string, run: ToolRun): Promise<unknown> {
+    const { requestLimit, requestsUsed, budgetLeft, start, ended } = this.options;
+    const bound = agent.limits.maxTreeRequests ?? requestBound(agent.limits);
+    const grant = requestGrant(requestLimit, requestsUsed(), this.granted, bound);
+    if (grant === 0) {
+      throw new ToolError('The request budget of the whole tree is spent: do it yourself, or report what you have.', {
+        slugs: ['budget_exhausted'],
+      });
+    }
+    // If the grant is its whole bound, the session ends by the bound and gets no request budget.
+    const isBound = grant === requestBound(agent.limits) && agent.definition.agents === undefined;
+    const requests = isBound ? {} : { requests: grant };
+    this.granted += grant;
+    let result: SessionResult;
+    try {
+      const session = start(agent, name, prompt, { ...budgetLeft(), ...requests }, run);
+      this.running.push(session);
+      if (this.stopping) session.stop();
+      result = await session.result;
+      this.running = this.running.filter((one) => one !== session);
+    } finally {
+      this.granted -= grant;
+    }
+    ended(name, run.callId, result);
+    const { requests: sent, tokens, costUsd } = result.counters.tree;
+    run.account({ requests: sent, tokens: tokens.input + tokens.output, costUsd: costUsd ?? 0 });
+    if (result.success) return success(result.report.content);
+    throw new ToolError(`The agent ${agent.name} ${result.status}: ${result.slugs.join(', ')}.`, {
+      slugs: result.slugs,
+      report: String(result.report.content),
+    });
+  }
+}

@@ -1,0 +1,69 @@
+import type { Agent } from '../agent/definition.ts';
+import { messageOf } from '../errors.ts';
+import type { Observer } from '../observe/observer.ts';
+import type { Catalog, CatalogTool } from '../tools/catalog.ts';
+import type { McpServers } from '../tools/mcp/servers.ts';
+import type { SubAgents } from './sub-agent.ts';
+
+export type SessionToolsOptions = {
+  agent: Agent;
+  catalog: Catalog;
+  /** Null if the agent has none. */
+  subAgents: SubAgents | null;
+  observer: Observer;
+};
+
+/** All the tools of one session, from every source. They open before the first turn and close after the last. */
+export class SessionTools {
+  private readonly options: SessionToolsOptions;
+  private servers: McpServers | null = null;
+  private closed = false;
+
+  constructor(options: SessionToolsOptions) {
+    this.options = options;
+  }
+
+  /** Opens the servers in parallel. Returns null, or which server is missing (`tools_unavailable`). */
+  async open(timeoutMs: number, signal: AbortSignal): Promise<string | null> {
+    const { agent, observer } = this.options;
+    const { mcpServers = {} } = agent.definition;
+    const { log } = observer.folds;
+    if (Object.keys(mcpServers).length > 0) {
+      const { McpServers } = await import('../tools/mcp/servers.ts');
+      if (this.closed) return 'the session has ended';
+      const debug = (server: string, line: string) => log.note('debug', 'server.said', server, line);
+      this.servers = new McpServers(mcpServers, {
+        sight: observer.sight.bind(observer),
+        debug,
+        info: (server, line) => log.note('info', 'server.unavailable', server, line),
+        onChange: () => this.show().catch((error) => debug('', messageOf(error))),
+      });
+      const missing = await this.servers.open(timeoutMs, signal);
+      if (missing !== null) return missing;
+    }
+    await this.show();
+    return null;
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    await this.options.subAgents?.close();
+    await this.servers?.close();
+  }
+
+  /** Shows the tools in the order of the definition, because the order is part of the prefix that providers cache. */
+  private show(): Promise<void> {
+    const { agent, catalog, subAgents } = this.options;
+    const { agents = {} } = agent.definition;
+    // There are only the agent's own tools: all its sessions share one map.
+    if (subAgents === null && this.servers === null) return catalog.show(agent.tools);
+    const tools = new Map<string, CatalogTool>();
+    const add = (tool: CatalogTool) => {
+      if (!tools.has(tool.name)) tools.set(tool.name, tool);
+    };
+    for (const tool of agent.tools.values()) add(tool);
+    if (subAgents !== null) for (const [name, child] of Object.entries(agents)) add(subAgents.tool(name, child));
+    for (const tool of this.servers?.tools(new Set(tools.keys())) ?? []) add(tool);
+    return catalog.show(tools);
+  }
+}

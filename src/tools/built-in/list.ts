@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import { flag } from '../../agent/shapes.ts';
+import type { CatalogTool } from '../catalog.ts';
+import { batchName, batchTool } from './batch.ts';
+import { finalReportName } from './final-report.ts';
+import { progressReportName, progressReportTool } from './progress.ts';
+import { readResultName, readResultTool } from './read-result.ts';
+
+/** The built-in tools beside final_report, by the option of `builtIns` that offers each. To add one: its file, and a row here. */
+const builtInTools = {
+  /** Lets the model report progress: an event, not a step; default false. */
+  progressReport: { name: progressReportName, make: progressReportTool },
+  /** Lets the model bundle several calls into one; default false. */
+  batch: { name: batchName, make: batchTool },
+  /** Keeps results that are too large, to be read in pages; default false. */
+  readResult: { name: readResultName, make: readResultTool },
+} satisfies Record<string, { name: string; make: () => CatalogTool }>;
+
+const rows = Object.entries(builtInTools);
+
+export type BuiltIns = { [Option in keyof typeof builtInTools]?: boolean | undefined };
+
+export const builtInsSchema: z.ZodType<BuiltIns, BuiltIns> = z.strictObject(
+  Object.fromEntries(rows.map(([option]) => [option, flag.optional()])),
+);
+
+/** Names that no other tool may have. */
+export const builtInNames: readonly string[] = [finalReportName, ...rows.map(([, { name }]) => name)];
+
+/** The tools whose options are on, in the order of the list. */
+export function builtInsOf(options: Readonly<Record<string, boolean | undefined>>): CatalogTool[] {
+  return rows.flatMap(([option, { make }]) => (options[option] === true ? [make()] : []));
+}

@@ -1,0 +1,296 @@
+import { setTimeout } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport, StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import {
+  CallToolResultSchema,
+  CreateMessageRequestSchema,
+  ElicitRequestSchema,
+  McpError,
+  type Progress,
+  ToolListChangedNotificationSchema,
+} from '@modelcontextprotocol/sdk/types.js';
+import { messageOf } from '../../errors.ts';
+import { systemClock } from '../../host/clock.ts';
+import { inTime } from '../../host/deadline.ts';
+import type { ToolRun } from '../catalog.ts';
+import { ToolError } from '../result.ts';
+import { patientFetch } from '../service/http-request.ts';
+import type { McpServerConfig } from './definition.ts';
+import { listTools, type McpTool } from './list.ts';
+import { McpResult } from './result.ts';
+import { StdioTransport } from './stdio.ts';
+
+/** Callbacks for the users of a connection. */
+export type McpListener = {
+  /** `onTools`: the tool list changed. `onLost`: the connection was lost; the next call reconnects. */
+  onTools: () => void;
+  onLost: (message: string) => void;
+  onDebug: (line: string) => void;
+  /** A tool was left out because it cannot be used. */
+  onLeftOut: (reason: string) => void;
+};
+
+const firstBackoffMs = 100;
+const longestBackoffMs = 5_000;
+const mostFailures = 4;
+/** Effectively disables the SDK's timeout, since a call ends by its own signal. */
+const longestMs = 2_147_483_647;
+const noTimeout = { timeout: longestMs };
+const pingTimeoutMs = 2_000;
+/** Time to reconnect and list the tools, in ms. */
+const restartTimeoutMs = 30_000;
+/** Time for each step of closing, in ms: a hung server must not block the end of a session. */
+const closeTimeoutMs = 3_000;
+/** Pause between two refreshes of a list that keeps changing, in ms. */
+const listPauseMs = 100;
+
+/** A connection to one MCP server. If it is lost, the next call reconnects, with backoff. */
+export class McpConnection {
+  readonly name: string;
+  tools: readonly McpTool[] = [];
+  private readonly config: McpServerConfig;
+  private readonly listeners = new Set<McpListener>();
+  private client: Client | null = null;
+  private connecting: Promise<Client> | null = null;
+  private giveUp = new AbortController();
+  private refreshing = false;
+  private stale = false;
+  private failures = 0;
+  private closed = false;
+  private connectTimeoutMs = restartTimeoutMs;
+
+  constructor(name: string, config: McpServerConfig) {
+    this.name = name;
+    this.config = config;
+  }
+
+  listen(listener: McpListener): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  /** The last line that the server process wrote to stderr, which often explains why it exited. */
+  private lastWords = '';
+
+  /**
+   * Connects and lists the tools, or rejects after `timeoutMs`. With `shared`, the attempt continues after that, since
+   * other sessions may wait longer for it.
+   */
+  async open(timeoutMs: number, signal: AbortSignal, shared = false): Promise<void> {
+    const limits = { clock: systemClock, timeoutMs, signal };
+    try {
+      this.connectTimeoutMs = shared ? Math.max(timeoutMs, restartTimeoutMs) : timeoutMs;
+      await inTime(limits, `no answer within ${timeoutMs} ms`, () => this.connected(this.connectTimeoutMs));
+    } catch (error) {
+      if (!shared) this.abandon();
+      const said = this.lastWords === '' ? '' : ` (stderr: ${this.lastWords})`;
+      throw new Error(`${messageOf(error)}${said}`, { cause: error });
+    }
+  }
+
+  /** Calls a tool. If the server is gone, restarts it, a few times at most, until the call's time is up. */
+  async call(tool: string, input: Record<string, unknown>, run: ToolRun): Promise<McpResult> {
+    const client = await this.alive(run.signal);
+    try {
+      return await this.request(client, tool, input, run);
+    } catch (error) {
+      if (run.signal.aborted || error instanceof ToolError) throw error;
+      if (isInvalid(error)) throw new ToolError(`The server ${this.name} returned an invalid result.`);
+      if (error instanceof StreamableHTTPError && error.code !== undefined && error.code >= 400) {
+        return await this.refused(client, error, tool, input, run);
+      }
+      // Servers reuse the error code of a closed connection. The connection is gone only if its transport is.
+      if (error instanceof McpError && client.transport !== undefined) throw new ToolError(error.message);
+      this.lose(client, messageOf(error));
+      throw new ToolError(`Lost the server ${this.name} during the call; it may have run.`);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    const told = [...this.listeners];
+    this.listeners.clear();
+    this.abandon();
+    const closed = <T>(promise: Promise<T> | null): Promise<T | null> =>
+      inTime(
+        { clock: systemClock, timeoutMs: closeTimeoutMs },
+        `closing took more than ${closeTimeoutMs} ms`,
+        () => promise,
+      ).catch((error) => {
+        for (const listener of told) listener.onDebug(messageOf(error));
+        return null;
+      });
+    const client = this.client ?? (await closed(this.connecting));
+    this.client = null;
+    if (client === null) return;
+    const { transport } = client;
+    if (transport instanceof StreamableHTTPClientTransport) await closed(transport.terminateSession());
+    await closed(client.close());
+  }
+
+  private async request(
+    client: Client,
+    tool: string,
+    input: Record<string, unknown>,
+    run: ToolRun,
+  ): Promise<McpResult> {
+    const onprogress = ({ progress, total, message }: Progress) => {
+      const value = [`${progress}${total === undefined ? '' : ` of ${total}`}`, message?.slice(0, 1_000)]
+        .join(' ')
+        .trim();
+      run.progress({ type: 'text', value });
+    };
+    const params = { name: tool, arguments: input };
+    const options = { ...noTimeout, signal: run.signal, onprogress };
+    const returned = await client.request({ method: 'tools/call', params }, CallToolResultSchema, options);
+    const result = new McpResult(returned);
+    if (returned.isError === true) throw result.asError();
+    return result;
+  }
+
+  /** Handles an HTTP error, which affects this call only. A 404 means that a restarted server lost its sessions. */
+  private async refused(
+    client: Client,
+    error: StreamableHTTPError,
+    tool: string,
+    input: Record<string, unknown>,
+    run: ToolRun,
+  ): Promise<McpResult> {
+    if (error.code !== 404) throw new ToolError(`The server ${this.name} refused the call: ${error.message}`);
+    this.lose(client, 'the server lost its session');
+    return await this.request(await this.alive(run.signal), tool, input, run);
+  }
+
+  /** Aborts a connection attempt in progress. */
+  private abandon(): void {
+    this.giveUp.abort();
+    this.giveUp = new AbortController();
+  }
+
+  private async alive(signal: AbortSignal): Promise<Client> {
+    for (;;) {
+      try {
+        const timeoutMs = Math.max(restartTimeoutMs, this.connectTimeoutMs);
+        const limits = { clock: systemClock, timeoutMs: null, signal };
+        return await inTime(limits, `${this.name} did not connect in time`, () => this.connected(timeoutMs));
+      } catch (error) {
+        if (signal.aborted || this.closed || this.failures > mostFailures) {
+          throw new ToolError(`The server ${this.name} is not available: ${messageOf(error)}`);
+        }
+      }
+    }
+  }
+
+  private connected(timeoutMs: number): Promise<Client> {
+    if (this.client !== null) return Promise.resolve(this.client);
+    this.connecting ??= this.connect(timeoutMs).finally(() => {
+      this.connecting = null;
+    });
+    return this.connecting;
+  }
+
+  private async connect(timeoutMs: number): Promise<Client> {
+    const { signal } = this.giveUp;
+    if (this.failures > 0) {
+      const backoffMs = Math.min(longestBackoffMs, firstBackoffMs * 2 ** (this.failures - 1));
+      await setTimeout(backoffMs, undefined, { signal });
+    }
+    if (this.closed) throw new Error('already closed');
+    const client = this.newClient();
+    const giveUp = () => void client.close().catch(() => undefined);
+    signal.addEventListener('abort', giveUp, { once: true });
+    try {
+      await client.connect(this.transport(), { timeout: timeoutMs, signal });
+      await this.list(client, timeoutMs);
+      signal.throwIfAborted();
+    } catch (error) {
+      this.failures += 1;
+      await client.close().catch(() => undefined);
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', giveUp);
+    }
+    this.failures = 0;
+    this.client = client;
+    client.onclose = () => this.lose(client, 'the connection was closed');
+    client.onerror = (error) => this.suspect(client, error);
+    return client;
+  }
+
+  /** Fetches the tool list and notifies the listeners if it has changed. */
+  private async list(client: Client, timeoutMs: number): Promise<void> {
+    const { tools, leftOut } = await listTools(client, timeoutMs);
+    for (const reason of leftOut) for (const listener of this.listeners) listener.onLeftOut(reason);
+    if (isDeepStrictEqual(tools, this.tools)) return;
+    this.tools = tools;
+    for (const listener of this.listeners) listener.onTools();
+  }
+
+  /** Refreshes the tool list. If it keeps changing, refreshes are spaced out, with one more after the last change. */
+  private async refresh(client: Client): Promise<void> {
+    if (this.refreshing) {
+      this.stale = true;
+      return;
+    }
+    this.refreshing = true;
+    try {
+      do {
+        this.stale = false;
+        await this.list(client, restartTimeoutMs);
+        await setTimeout(listPauseMs);
+      } while (this.stale && this.client === client);
+    } catch (error) {
+      for (const listener of this.listeners) listener.onDebug(messageOf(error));
+    } finally {
+      this.refreshing = false;
+    }
+  }
+
+  private newClient(): Client {
+    const { elicit, sample } = this.config.handlers ?? {};
+    const capabilities = { ...(elicit && { elicitation: {} }), ...(sample && { sampling: {} }) };
+    const client = new Client({ name: 'pawl', version: '0.1.0' }, { capabilities });
+    if (elicit) client.setRequestHandler(ElicitRequestSchema, ({ params }) => elicit(params));
+    if (sample) client.setRequestHandler(CreateMessageRequestSchema, ({ params }) => sample(params));
+    client.setNotificationHandler(ToolListChangedNotificationSchema, () => void this.refresh(client));
+    return client;
+  }
+
+  private transport(): Transport {
+    const { config } = this;
+    if ('command' in config) {
+      return new StdioTransport(config, (line) => {
+        if (line.trim() !== '') this.lastWords = line.slice(0, 500);
+        for (const listener of this.listeners) listener.onDebug(line);
+      });
+    }
+    if ('url' in config) {
+      const requestInit = { headers: config.headers ?? {} };
+      return new StreamableHTTPClientTransport(new URL(config.url), { requestInit, fetch: patientFetch });
+    }
+    return typeof config.transport === 'function' ? config.transport() : config.transport;
+  }
+
+  /** Handles an error outside a call: pings the server, and treats it as lost if it does not answer. */
+  private suspect(client: Client, error: Error): void {
+    for (const listener of this.listeners) listener.onDebug(messageOf(error));
+    if (this.client !== client || !('url' in this.config)) return;
+    client.ping({ timeout: pingTimeoutMs }).catch((reason) => this.lose(client, messageOf(reason)));
+  }
+
+  private lose(client: Client, message: string): void {
+    if (this.client !== client) return;
+    this.client = null;
+    this.failures = Math.max(1, this.failures);
+    for (const listener of this.listeners) listener.onLost(message);
+    // Requests that still wait for an answer get an error now.
+    client.close().catch(() => undefined);
+  }
+}
+
+/** Whether the server answered, but with a message that violates the protocol. */
+function isInvalid(error: unknown): boolean {
+  return error instanceof Error && 'issues' in error;
+}

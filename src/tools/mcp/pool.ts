@@ -1,0 +1,50 @@
+import { PawlError } from '../../errors.ts';
+import type { McpConnection } from './connection.ts';
+import { checkServer, type McpServerConfig, type SharedMcpServer } from './definition.ts';
+
+/** MCP servers that sessions share. Each connects on first use and stays connected until the pool is closed. */
+export class McpPool {
+  /** The servers to pass to agents as `mcpServers`, all or some. */
+  readonly servers: Record<string, SharedMcpServer>;
+  private closed = false;
+  private readonly connections = new Map<string, McpConnection>();
+
+  constructor(configs: Record<string, McpServerConfig>) {
+    for (const [name, config] of Object.entries(configs)) checkServer(name, config);
+    this.servers = Object.fromEntries(
+      Object.entries(configs).map(([name, config]) => [name, { name, shared: config, pool: this }]),
+    );
+  }
+
+  connection(name: string, make: () => McpConnection): McpConnection {
+    if (this.closed) throw new PawlError('invalid_options', `The pool of the MCP server "${name}" is closed.`);
+    const connection = this.connections.get(name) ?? make();
+    this.connections.set(name, connection);
+    return connection;
+  }
+
+  /** Connects all servers now instead of on first use. Rejects with the first connection error. */
+  async open(timeoutMs = 30_000): Promise<void> {
+    const { McpConnection } = await import('./connection.ts');
+    const opening = Object.values(this.servers).map(({ name, shared }) =>
+      this.connection(name, () => new McpConnection(name, shared)).open(timeoutMs, new AbortController().signal, true),
+    );
+    await Promise.all(opening);
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    const connections = [...this.connections.values()];
+    this.connections.clear();
+    await Promise.all(connections.map((connection) => connection.close()));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+/** Creates a pool. Servers connect when they are needed. Throws `invalid_server` for an invalid definition. */
+export function mcpPool(configs: Record<string, McpServerConfig>): McpPool {
+  return new McpPool(configs);
+}

@@ -1,0 +1,94 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import type { FilePart, Json, JsonObject, TextPart, ToolOutput } from '../../../machines/index.ts';
+import { ToolError } from '../result.ts';
+
+/** The most bytes of base64 for all files of one result. */
+const mostFileBytes = 8 * 1_024 * 1_024;
+
+/** Media types that providers accept in a tool result; other files are mentioned but not passed on. */
+const takenMedia = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'application/pdf'];
+
+/** The result of an MCP tool, as a value for the record and as parts for the model. */
+export class McpResult {
+  private readonly parts: (TextPart | FilePart)[];
+  private readonly structured: JsonObject | null;
+
+  constructor({ content, structuredContent }: CallToolResult) {
+    let room = mostFileBytes;
+    this.parts = content.map(partOf).flatMap((part): (TextPart | FilePart)[] => {
+      if (part.type === 'text') return part.text === '' ? [] : [part];
+      room -= part.data.type === 'data' ? part.data.data.length : 0;
+      return [
+        room >= 0 ? part : { type: 'text', text: `[${part.mediaType}: left out, the files together are too large]` },
+      ];
+    });
+    const given: JsonObject | null =
+      structuredContent === undefined ? null : JSON.parse(JSON.stringify(structuredContent));
+    this.structured = given;
+    // Servers should repeat structured content as text, but not all do. The model must get it exactly once.
+    if (given !== null && !this.parts.some((part) => part.type === 'text' && says(part.text, given))) {
+      this.parts.push({ type: 'text', text: JSON.stringify(given) });
+    }
+  }
+
+  get text(): string {
+    return this.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
+  }
+
+  output(): ToolOutput {
+    if (this.parts.some((part) => part.type === 'file')) return { type: 'content', value: this.parts };
+    return { type: 'text', value: this.text || 'The tool returned an empty result.' };
+  }
+
+  toJSON(): Json {
+    if (this.structured !== null) return this.structured;
+    const files = this.parts.flatMap((part) => (part.type === 'file' ? [`[${part.mediaType}]`] : []));
+    return [this.text, ...files].filter((text) => text !== '').join('\n');
+  }
+
+  /** Returns the error for an `isError` result, with the result's text as its message (C-3). */
+  asError(): ToolError {
+    return new ToolError(this.text || 'The tool failed without an error message.', this.structured);
+  }
+}
+
+function says(text: string, given: JsonObject): boolean {
+  try {
+    return isDeepStrictEqual(JSON.parse(text), given);
+  } catch {
+    return false;
+  }
+}
+
+function partOf(block: CallToolResult['content'][number]): TextPart | FilePart {
+  switch (block.type) {
+    case 'text':
+      return { type: 'text', text: block.text };
+    case 'image':
+    case 'audio':
+      return filePart(block.data, block.mimeType);
+    case 'resource_link': {
+      const { uri, name, mimeType, description } = block;
+      const about = [mimeType, description].filter((text) => text !== undefined).join(', ');
+      return { type: 'text', text: `[resource ${name}: ${uri}${about === '' ? '' : ` (${about})`}]` };
+    }
+    case 'resource': {
+      const { resource } = block;
+      if ('text' in resource) return { type: 'text', text: `[resource ${resource.uri}]\n${resource.text}` };
+      return filePart(resource.blob, resource.mimeType ?? 'application/octet-stream');
+    }
+    default:
+      return { type: 'text', text: `[content of unknown type: ${JSON.stringify(block satisfies never)}]` };
+  }
+}
+
+function filePart(data: string, mediaType: string): TextPart | FilePart {
+  if (data === '' || !takenMedia.includes(mediaType)) {
+    return {
+      type: 'text',
+      text: `[${mediaType || 'file of unknown type'}, ${data.length} bytes of base64: not passed on]`,
+    };
+  }
+  return { type: 'file', mediaType, data: { type: 'data', data } };
+}

@@ -1,0 +1,184 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
+import { getDefaultEnvironment } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { deserializeMessage, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import { messageOf } from '../../errors.ts';
+
+export type StdioServer = { command: string; args?: readonly string[]; env?: Record<string, string>; cwd?: string };
+
+/** The longest message accepted from a server, in bytes. */
+const longestMessage = 64 * 1_024 * 1_024;
+/** Time for a server to exit after its stdin closes, and again after SIGTERM, in ms. */
+const graceMs = 500;
+
+/** Time for a server's last output to arrive after it exits, in ms. */
+const lastWordsMs = 50;
+
+/** Process groups that are alive. They end with this process, unless it is ended by SIGKILL. */
+const groups = new Set<number>();
+const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+function endAll(): void {
+  for (const group of groups) signalGroup(group, 'SIGKILL');
+}
+
+function onSignal(signal: NodeJS.Signals): void {
+  // Other listeners decide what to do and close the session. Without them, the process ends as it would by default.
+  if (process.listenerCount(signal) > 1) return;
+  endAll();
+  unwatch();
+  process.kill(process.pid, signal);
+}
+
+function watchGroup(pid: number): void {
+  if (groups.size === 0) {
+    process.on('exit', endAll);
+    for (const signal of endingSignals) process.on(signal, onSignal);
+  }
+  groups.add(pid);
+}
+
+function unwatch(): void {
+  process.off('exit', endAll);
+  for (const signal of endingSignals) process.off(signal, onSignal);
+}
+
+function endGroup(pid: number): void {
+  signalGroup(pid, 'SIGKILL');
+  if (groups.delete(pid) && groups.size === 0) unwatch();
+}
+
+/**
+ * A server process that speaks MCP over its standard streams. It leads its own process group, so that its child
+ * processes end with it (a package runner starts the server as a child).
+ */
+export class StdioTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: (message: JSONRPCMessage) => void;
+  private readonly server: StdioServer;
+  private readonly onStderr: (line: string) => void;
+  private child: ChildProcessByStdio<Writable, Readable, Readable> | null = null;
+  private exited: Promise<void> = Promise.resolve();
+
+  constructor(server: StdioServer, onStderr: (line: string) => void) {
+    this.server = server;
+    this.onStderr = onStderr;
+  }
+
+  async start(): Promise<void> {
+    const { command, args = [], env = {}, cwd } = this.server;
+    const child = spawn(command, args, {
+      env: { ...getDefaultEnvironment(), ...env },
+      stdio: ['pipe', 'pipe', 'pipe'],
+      detached: process.platform !== 'win32',
+      windowsHide: true,
+      ...(cwd !== undefined && { cwd }),
+    });
+    this.child = child;
+    const { pid } = child;
+    if (pid !== undefined) watchGroup(pid);
+    this.exited = new Promise((resolve) => {
+      // Its children may hold its streams open. After a short wait for the last output, the whole group is ended.
+      child.once('exit', () => {
+        setTimeout(() => {
+          if (pid !== undefined) endGroup(pid);
+          this.child = null;
+          resolve();
+          this.onclose?.();
+        }, lastWordsMs);
+      });
+      child.once('error', () => resolve());
+    });
+    child.stdin.on('error', (error) => this.onerror?.(error));
+    eachLine(
+      child.stdout,
+      (line) => this.take(line),
+      () => this.tooLong(),
+    );
+    eachLine(child.stderr, this.onStderr, () => undefined);
+    await new Promise<void>((resolve, reject) => {
+      child.once('spawn', resolve);
+      child.once('error', reject);
+    });
+    child.on('error', (error) => this.onerror?.(error));
+  }
+
+  send(message: JSONRPCMessage): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (this.child === null) reject(new Error('the server process has ended'));
+      else this.child.stdin.write(serializeMessage(message), (error) => (error ? reject(error) : resolve()));
+    });
+  }
+
+  /** Closes the server's stdin, then sends SIGTERM, then SIGKILL. Always ends the rest of its process group. */
+  async close(): Promise<void> {
+    const { child } = this;
+    const pid = child?.pid;
+    if (child === null || pid === undefined) return;
+    child.stdin.end();
+    if (!(await this.endsWithin(graceMs))) signalGroup(pid, 'SIGTERM');
+    if (!(await this.endsWithin(graceMs))) signalGroup(pid, 'SIGKILL');
+    await this.endsWithin(graceMs);
+    endGroup(pid);
+  }
+
+  private take(line: string): void {
+    if (line.trim() === '') return;
+    try {
+      this.onmessage?.(deserializeMessage(line));
+    } catch (error) {
+      this.onerror?.(new Error(`not a message: ${messageOf(error).slice(0, 200)}`));
+    }
+  }
+
+  private tooLong(): void {
+    this.onerror?.(new Error(`message over ${longestMessage} bytes; server disconnected`));
+    if (this.child?.pid !== undefined) signalGroup(this.child.pid, 'SIGKILL');
+  }
+
+  private endsWithin(ms: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const timeout = setTimeout(() => resolve(false), ms);
+      this.exited.then(() => {
+        clearTimeout(timeout);
+        resolve(true);
+      });
+    });
+  }
+}
+
+function signalGroup(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(process.platform === 'win32' ? pid : -pid, signal);
+  } catch {
+    // The group has already ended.
+  }
+}
+
+/** Calls `onLine` with each complete line of a stream, and `onTooLong` if a line is too long. */
+function eachLine(stream: Readable, onLine: (line: string) => void, onTooLong: () => void): void {
+  let parts: Buffer[] = [];
+  let length = 0;
+  stream.on('data', (chunk: Buffer) => {
+    let start = 0;
+    for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
+      onLine(Buffer.concat([...parts, chunk.subarray(start, end)]).toString('utf8'));
+      parts = [];
+      length = 0;
+      start = end + 1;
+    }
+    if (start < chunk.length) parts.push(chunk.subarray(start));
+    length += chunk.length - start;
+    if (length <= longestMessage) return;
+    parts = [];
+    length = 0;
+    onTooLong();
+  });
+  stream.on('end', () => {
+    if (parts.length > 0) onLine(Buffer.concat(parts).toString('utf8'));
+  });
+  stream.on('error', () => undefined);
+}

@@ -1,0 +1,32 @@
+import type { z } from 'zod';
+import { compileSchema } from '../model/schema.ts';
+import { type CatalogTool, functionTool, later, type ToolRun } from './catalog.ts';
+
+/** A tool of the library itself: its input is what the zod schema makes of it. */
+export function schemaTool<Input>({
+  name,
+  description,
+  input: inputSchema,
+  execute,
+  ...over
+}: {
+  name: string;
+  description: string;
+  input: z.ZodType<Input>;
+  execute: (input: Input, run: ToolRun) => unknown;
+} & Partial<Omit<CatalogTool, 'execute'>>): CatalogTool {
+  const schema = compileSchema(inputSchema, name);
+  return {
+    name,
+    kind: 'real',
+    offered: later(
+      Promise.resolve(schema.jsonSchema).then((jsonSchema) => functionTool(name, description, jsonSchema)),
+    ),
+    validate: (input) => schema.validate(input),
+    needsApproval: () => false,
+    execute: (input, run) => execute(inputSchema.parse(input), run),
+    toModelOutput: null,
+    judgeReport: null,
+    ...over,
+  };
+}

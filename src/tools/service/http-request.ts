@@ -1,0 +1,228 @@
+import { lookup as systemLookup } from 'node:dns';
+import { BlockList, isIP, type LookupFunction } from 'node:net';
+import type { Agent } from 'undici';
+import { z } from 'zod';
+import { count, flag } from '../../agent/shapes.ts';
+import { ToolError } from '../result.ts';
+
+/** Limits on where requests may go and how much of a response is read. */
+export type HttpPolicy = {
+  /** Hosts that may be called: `api.example.com`, `*.example.com`; `:port` for one port. Default: any public host. */
+  allowedHosts?: readonly string[];
+  /** Whether loopback, private and link-local addresses may be called; default false. */
+  allowPrivate?: boolean;
+  /** The most bytes to read of a response; default 5 MiB. */
+  maxBytes?: number;
+};
+
+/** The fields of a policy, for option schemas that include one. */
+export const policyShape = {
+  allowedHosts: z.array(z.string(), { error: 'an array of host names' }).optional(),
+  allowPrivate: flag.optional(),
+  maxBytes: count.optional(),
+} satisfies Record<keyof HttpPolicy, z.ZodType>;
+
+export type HttpRequest = {
+  method: string;
+  url: URL;
+  headers: Record<string, string>;
+  body: string | Uint8Array | FormData | null;
+  signal: AbortSignal;
+};
+
+export type HttpResponse = {
+  status: number;
+  statusText: string;
+  contentType: string;
+  bytes: Buffer;
+  /** Whether the response was longer than the bytes read. */
+  cut: boolean;
+};
+
+const mostRedirects = 5;
+const defaultMaxBytes = 5 * 1_024 * 1_024;
+/** The only headers sent to another origin; any other header may be a credential. */
+const harmlessHeaders = ['accept', 'accept-language', 'content-type', 'user-agent'];
+
+/** Addresses outside the public internet, which need `allowPrivate`. */
+const notPublic = new BlockList();
+for (const [network, prefix] of [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['224.0.0.0', 3],
+] as const) {
+  notPublic.addSubnet(network, prefix, 'ipv4');
+}
+/** In IPv6 only global unicast is public, except the tunnels to IPv4 (Teredo, 6to4) and documentation addresses. */
+const publicV6 = new BlockList();
+publicV6.addSubnet('2000::', 3, 'ipv6');
+const detoursV6 = new BlockList();
+for (const [network, prefix] of [
+  ['2001::', 32],
+  ['2001:db8::', 32],
+  ['2002::', 16],
+] as const) {
+  detoursV6.addSubnet(network, prefix, 'ipv6');
+}
+
+/**
+ * Sends a request within a policy. Redirects obey the policy too, and another origin does not get the credentials.
+ * Each address is checked at connect time, so that a host name cannot be repointed after the check.
+ */
+export async function httpRequest(request: HttpRequest, policy: HttpPolicy): Promise<HttpResponse> {
+  const { fetch, ...agentOf } = await loadAgents();
+  let { method, url } = request;
+  let { headers, body } = await ready(request);
+  for (let hop = 0; ; hop += 1) {
+    checkUrl(url, policy);
+    const response = await fetch(url, {
+      method,
+      headers,
+      redirect: 'manual',
+      signal: request.signal,
+      dispatcher: policy.allowPrivate === true ? agentOf.open : agentOf.public,
+      ...(body !== null && { body }),
+    }).catch((error) => {
+      throw request.signal.aborted ? error : new ToolError(`${method} ${shownUrl(url)} failed: ${causeOf(error)}`);
+    });
+    const location = response.headers.get('location');
+    if (response.status < 300 || response.status >= 400 || location === null) {
+      const maxBytes = policy.maxBytes ?? defaultMaxBytes;
+      const { bytes, cut } = await readUpTo(response.body, maxBytes);
+      const { status, statusText } = response;
+      return { status, statusText, contentType: response.headers.get('content-type') ?? '', bytes, cut };
+    }
+    await response.body?.cancel();
+    if (hop === mostRedirects)
+      throw new ToolError(`${shownUrl(request.url)} redirects more than ${mostRedirects} times.`);
+    if (!URL.canParse(location, url.href)) throw new ToolError(`${shownUrl(url)} redirects to an invalid URL.`);
+    const next = new URL(location, url);
+    if (next.origin !== url.origin) headers = harmless(headers);
+    if (response.status === 303 || (response.status < 303 && method === 'POST')) {
+      method = 'GET';
+      body = null;
+      headers = without(headers, ['content-type', 'content-length']);
+    }
+    url = next;
+  }
+}
+
+/** Encodes a form as bytes, and sets the content type with its boundary. */
+async function ready({
+  headers,
+  body,
+}: HttpRequest): Promise<{ headers: Record<string, string>; body: string | Uint8Array | null }> {
+  if (!(body instanceof FormData)) return { headers: { ...headers }, body };
+  const form = new Response(body);
+  const type = form.headers.get('content-type') ?? 'multipart/form-data';
+  return { headers: { ...headers, 'content-type': type }, body: new Uint8Array(await form.arrayBuffer()) };
+}
+
+/** Returns a URL without its query, which may contain a key. */
+export function shownUrl(url: URL): string {
+  return `${url.origin}${url.pathname}`;
+}
+
+function checkUrl(url: URL, { allowedHosts, allowPrivate }: HttpPolicy): void {
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    throw new ToolError(`The protocol ${url.protocol} is not allowed; use http or https.`);
+  }
+  if (allowedHosts !== undefined && !allowedHosts.some((allowed) => hostMatches(url, allowed))) {
+    throw new ToolError(`The host ${url.host} is not allowed; allowed hosts: ${allowedHosts.join(', ')}.`);
+  }
+  const address = url.hostname.replace(/^\[|\]$/g, '');
+  if (allowPrivate !== true && isPrivate(address)) throw new ToolError(privateText(address));
+}
+
+function hostMatches(url: URL, allowed: string): boolean {
+  const [, name = '', port] = /^(.*?)(?::(\d+))?$/.exec(allowed.toLowerCase()) ?? [];
+  if (port !== undefined && port !== (url.port || (url.protocol === 'https:' ? '443' : '80'))) return false;
+  return name.startsWith('*.') ? url.hostname.endsWith(name.slice(1)) : url.hostname === name;
+}
+
+function isPrivate(address: string): boolean {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address;
+  switch (isIP(mapped)) {
+    case 4:
+      return notPublic.check(mapped, 'ipv4');
+    case 6:
+      return !publicV6.check(mapped, 'ipv6') || detoursV6.check(mapped, 'ipv6');
+    default:
+      return false;
+  }
+}
+
+function privateText(address: string): string {
+  return `The address ${address} is not public; it needs allowPrivate.`;
+}
+
+/** Looks up a host name, and fails if any of its addresses is not public. */
+const publicLookup: LookupFunction = (hostname, options, callback) => {
+  systemLookup(hostname, { ...options, all: true }, (error, addresses) => {
+    const refused = addresses?.find(({ address }) => isPrivate(address));
+    const [first] = addresses ?? [];
+    if (error !== null) callback(error, '', 0);
+    else if (refused !== undefined) callback(new Error(privateText(refused.address)), '', 0);
+    else if (options.all === true) callback(null, addresses);
+    else callback(null, first?.address ?? '', first?.family ?? 0);
+  });
+};
+
+type Agents = { fetch: typeof import('undici').fetch; public: Agent; open: Agent };
+let agents: Promise<Agents> | null = null;
+
+/** Loads undici at the first request, so that programs without requests do not pay for it. */
+function loadAgents(): Promise<Agents> {
+  agents ??= import('undici').then(({ Agent: NewAgent, fetch }) => ({
+    fetch,
+    public: new NewAgent({ ...patient, connect: { lookup: publicLookup } }),
+    open: new NewAgent(patient),
+  }));
+  return agents;
+}
+
+/** Disables the agent's timeouts, since a call ends by its own signal. */
+const patient = { headersTimeout: 0, bodyTimeout: 0 };
+
+/** `fetch` without its own timeouts. */
+export async function patientFetch(url: string | URL, init?: RequestInit): Promise<Response> {
+  const { fetch, open } = await loadAgents();
+  // Both fetches are the same implementation; only their types differ.
+  return (await fetch(url, { ...init, dispatcher: open } as never)) as unknown as Response;
+}
+
+function harmless(headers: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => harmlessHeaders.includes(name.toLowerCase())));
+}
+
+function without(headers: Record<string, string>, names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !names.includes(name.toLowerCase())));
+}
+
+async function readUpTo(
+  body: AsyncIterable<Uint8Array> | null,
+  maxBytes: number,
+): Promise<{ bytes: Buffer; cut: boolean }> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body ?? []) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > maxBytes) return { bytes: Buffer.concat(chunks).subarray(0, maxBytes), cut: true };
+  }
+  return { bytes: Buffer.concat(chunks), cut: false };
+}
+
+function causeOf(error: unknown): string {
+  const messages: string[] = [];
+  for (let cause = error; cause instanceof Error; cause = cause.cause)
+    if (cause.message !== '') messages.push(cause.message);
+  return messages.at(-1) ?? String(error);
+}

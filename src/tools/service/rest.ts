@@ -1,0 +1,255 @@
+import type { JSONSchema7 } from '@ai-sdk/provider';
+import { type FlexibleSchema, jsonSchema, tool } from 'ai';
+import { z } from 'zod';
+import { check } from '../../agent/check.ts';
+import { secretsNamed } from '../../agent/secrets.ts';
+import { aFunction, flag, text } from '../../agent/shapes.ts';
+import { expected, messageOf, PawlError, shown } from '../../errors.ts';
+import type { AnySchema } from '../../model/schema.ts';
+import type { LocalTool } from '../local.ts';
+import { success, ToolError } from '../result.ts';
+import { type HttpPolicy, type HttpResponse, httpRequest, policyShape, shownUrl } from './http-request.ts';
+
+/** Credentials for a service. A key is sent in the header or query parameter `name`. */
+export type RestAuth =
+  | { bearer: string }
+  | { basic: { username: string; password: string } }
+  | { key: string; name: string; in?: 'header' | 'query' };
+
+type RestInput = Record<string, unknown>;
+
+export type RestToolOptions = HttpPolicy & {
+  method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Each `{name}` in it is replaced with the input field of that name. */
+  url: string;
+  description?: string;
+  /** The schema of the input, which must be an object. */
+  input: AnySchema;
+  headers?: Record<string, string> | ((input: RestInput) => Record<string, string>);
+  /**
+   * The body. Default: the input fields that are not in the URL, as JSON; GET, HEAD and DELETE send them in the query.
+   * A value that is neither a string nor bytes is sent as JSON.
+   */
+  body?: (input: RestInput) => unknown;
+  auth?: RestAuth;
+  needsApproval?: boolean;
+};
+
+/** The request that a call sends. The two kinds of REST tool build it from the input in different ways. */
+export type RestCall = {
+  url: URL;
+  headers: Record<string, string>;
+  body: string | Uint8Array | FormData | null;
+};
+
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+const optionsSchema = z.strictObject({
+  method: z.enum(methods, { error: `one of ${methods.join(', ')}` }),
+  url: z.string({ error: 'an http or https URL, with {name} for fields of the input' }),
+  description: text.optional(),
+  input: z.unknown().refine((input) => input !== undefined, { error: 'the schema of an object' }),
+  headers: z
+    .union([z.record(z.string(), z.string()), aFunction], {
+      error: 'an object of strings, or a function that returns one',
+    })
+    .optional(),
+  body: aFunction.optional(),
+  auth: z.unknown().optional(),
+  needsApproval: flag.optional(),
+  ...policyShape,
+} satisfies Record<keyof RestToolOptions, z.ZodType>);
+
+/**
+ * Creates a tool that calls an HTTP service. A response with status 400 or above is a failed result with status and
+ * body. Throws `invalid_tool` for invalid options.
+ */
+export function restTool(options: RestToolOptions): LocalTool {
+  check(optionsSchema, options, '', 'invalid_tool');
+  const { method, url, description = `${method} ${url.split('?')[0]}`, input, auth, needsApproval = false } = options;
+  const probe = url.replace(/\{[^{}]*\}/g, 'x');
+  if (!URL.canParse(probe) || !/^https?:$/.test(new URL(probe).protocol)) {
+    throw new PawlError(
+      'invalid_tool',
+      expected('url', url, 'an http or https URL, with {name} for fields of the input'),
+    );
+  }
+  if ((method === 'GET' || method === 'HEAD') && options.body !== undefined) {
+    throw new PawlError('invalid_tool', `body cannot be used: a ${method} request has no body.`);
+  }
+  if (new URL(probe).username !== '' || new URL(probe).password !== '') {
+    throw new PawlError(
+      'invalid_tool',
+      'url must not contain credentials, which would be shown to the model; pass them in auth.',
+    );
+  }
+  if (/^[^:]+:\/\/[^/?#]*[{}]/.test(url) && options.allowedHosts === undefined) {
+    throw new PawlError(
+      'invalid_tool',
+      `allowedHosts is required, since the input chooses the host in url; got url ${shown(url)}.`,
+    );
+  }
+  return restLike({
+    method,
+    description,
+    input,
+    auth,
+    policy: options,
+    needsApproval,
+    call: (given) => callOf(options, given),
+  });
+}
+
+export type RestLike = {
+  method: string;
+  description: string;
+  input: AnySchema;
+  auth: RestAuth | undefined;
+  policy: HttpPolicy;
+  needsApproval: boolean;
+  call: (input: RestInput) => RestCall;
+};
+
+/** Builds a tool around a call: adds the credentials and turns the response into a result. */
+export function restLike({ method, description, input, auth, policy, needsApproval, call }: RestLike): LocalTool {
+  checkAuth(auth);
+  const ownSecrets = secretsOfAuth(auth);
+  return tool({
+    description,
+    inputSchema: asFlexible(input),
+    needsApproval,
+    execute: async (given: RestInput, { abortSignal }) => {
+      const { url, headers, body } = call(given);
+      const secrets = [...ownSecrets, ...secretsNamed(headers).filter(isLong)].flatMap(asWritten);
+      const clean = (text: string) => secrets.reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text);
+      authorize(auth, url, headers);
+      const signal = abortSignal ?? new AbortController().signal;
+      const response = await httpRequest({ method, url, headers, body, signal }, policy).catch((error) => {
+        throw signal.aborted ? error : new ToolError(clean(messageOf(error)));
+      });
+      const content = contentOf(response, clean);
+      if (response.status < 400) return success(content);
+      const { status, statusText } = response;
+      throw new ToolError(clean(`${method} ${shownUrl(url)} answered ${status} ${statusText}`.trim()), {
+        status,
+        body: JSON.parse(JSON.stringify(content ?? null)),
+      });
+    },
+  });
+}
+
+function asFlexible(input: AnySchema): FlexibleSchema<RestInput> {
+  const isPlain = typeof input === 'object' && !('~standard' in input) && !('jsonSchema' in input);
+  return (isPlain ? jsonSchema(input as JSONSchema7) : input) as FlexibleSchema<RestInput>;
+}
+
+function callOf({ method, url: template, headers, body }: RestToolOptions, input: RestInput): RestCall {
+  const { text, used } = filled(template, input);
+  const url = new URL(text);
+  const rest = Object.entries(input).filter(([name, value]) => !used.has(name) && value !== undefined);
+  const given = rest.filter(([, value]) => value !== null);
+  const own = Object.entries(typeof headers === 'function' ? headers(input) : (headers ?? {}));
+  const named = Object.fromEntries(own.map(([name, value]) => [name.toLowerCase(), value]));
+  const withHeaders = { accept: 'application/json, text/*;q=0.9, */*;q=0.8', ...named };
+  if (body === undefined && ['GET', 'HEAD', 'DELETE'].includes(method)) {
+    for (const [name, value] of given) for (const one of [value].flat()) url.searchParams.append(name, textOf(one));
+    return { url, headers: withHeaders, body: null };
+  }
+  return { url, ...encoded(body === undefined ? Object.fromEntries(rest) : body(input), withHeaders) };
+}
+
+/** Encodes a body for the wire: as JSON, unless it is a string or bytes. */
+export function encoded(
+  body: unknown,
+  headers: Record<string, string>,
+): { headers: Record<string, string>; body: string | Uint8Array | null } {
+  if (body === undefined || body === null) return { headers, body: null };
+  if (typeof body === 'string' || body instanceof Uint8Array) return { headers, body };
+  return { headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) };
+}
+
+/** Fills in the `{name}` placeholders of a template, each encoded so that it cannot alter the rest of the URL. */
+export function filled(template: string, input: RestInput): { text: string; used: Set<string> } {
+  const used = new Set<string>();
+  const text = template.replace(/\{([^{}]+)\}/g, (_, name: string) => {
+    used.add(name);
+    const value = Object.hasOwn(input, name) ? input[name] : undefined;
+    const part = value === undefined || value === null ? '' : textOf(value);
+    // Dots would walk up the path, and an empty part would address another resource.
+    if (part === '' || part === '.' || part === '..') {
+      throw new ToolError(`${name} is part of the URL and must not be ${shown(value)}.`);
+    }
+    return encodeURIComponent(part);
+  });
+  return { text, used };
+}
+
+export function textOf(value: unknown): string {
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value);
+}
+
+/** Adds the credentials to the URL or the headers. */
+function authorize(auth: RestAuth | undefined, url: URL, headers: Record<string, string>): void {
+  if (auth === undefined) return;
+  if ('bearer' in auth) headers.authorization = `Bearer ${auth.bearer}`;
+  else if ('basic' in auth) headers.authorization = `Basic ${basicOf(auth.basic)}`;
+  else if (auth.in === 'query') url.searchParams.set(auth.name, auth.key);
+  else headers[auth.name.toLowerCase()] = auth.key;
+}
+
+function basicOf({ username, password }: { username: string; password: string }): string {
+  return Buffer.from(`${username}:${password}`).toString('base64');
+}
+
+/** Throws `invalid_tool` for a missing credential, so that the first call does not fail because of it. */
+function checkAuth(auth: RestAuth | undefined): void {
+  if (auth === undefined) return;
+  const parts = Object.entries('basic' in auth ? auth.basic : auth);
+  const missing = parts.find(([name, value]) => typeof value !== 'string' || (value === '' && name !== 'password'));
+  if (missing === undefined && parts.length > 0) return;
+  const [name, value] = missing ?? ['bearer, basic or key', undefined];
+  throw new PawlError('invalid_tool', expected(`auth.${name}`, value, 'a string that is not empty'));
+}
+
+/** Returns the secrets to redact, since a service may echo them. */
+function secretsOfAuth(auth: RestAuth | undefined): string[] {
+  if (auth === undefined) return [];
+  const secrets =
+    'bearer' in auth ? [auth.bearer] : 'basic' in auth ? [basicOf(auth.basic), auth.basic.password] : [auth.key];
+  return secrets.filter(isLong);
+}
+
+/** Whether a secret is long enough to redact; redacting shorter ones would mangle other words. */
+function isLong(secret: string): boolean {
+  return secret.length >= 6;
+}
+
+/** Returns a secret as plain text, URL-encoded and JSON-escaped. */
+function asWritten(secret: string): string[] {
+  return [...new Set([secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)])];
+}
+
+/** Decodes the bytes in the response's charset, or as UTF-8 if it is unknown. */
+function decoded(bytes: Buffer, contentType: string): string {
+  const [, charset = 'utf-8'] = /charset="?([^\s;"]+)/i.exec(contentType) ?? [];
+  try {
+    return new TextDecoder(charset).decode(bytes);
+  } catch {
+    return new TextDecoder().decode(bytes);
+  }
+}
+
+function contentOf({ contentType, bytes, cut }: HttpResponse, clean: (text: string) => string): unknown {
+  if (bytes.length === 0) return 'The response has no content.';
+  const isText =
+    /^$|^text\/|json|xml|javascript|x-www-form-urlencoded|yaml/i.test(contentType) &&
+    (/charset=/i.test(contentType) || !bytes.subarray(0, 8_000).includes(0));
+  if (!isText) return `[${contentType || 'binary content'}, ${bytes.length} bytes${cut ? ' or more' : ''}]`;
+  const text = clean(decoded(bytes, contentType));
+  if (cut) return `${text}\n[… the response was truncated after ${bytes.length} bytes …]`;
+  if (!/json/i.test(contentType)) return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

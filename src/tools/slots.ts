@@ -1,0 +1,38 @@
+import { systemClock } from '../host/clock.ts';
+import { within } from '../host/deadline.ts';
+
+/** Limits how many tools of a session run in parallel; the others wait in order. */
+export class Slots {
+  private free: number;
+  private readonly waiting: (() => void)[] = [];
+
+  constructor(count: number) {
+    this.free = count;
+  }
+
+  /** Takes a slot and returns the function that frees it. Rejects if `signal` aborts before a slot is free. */
+  async take(signal: AbortSignal): Promise<() => void> {
+    signal.throwIfAborted();
+    if (this.free > 0) this.free -= 1;
+    else await this.turn(signal);
+    return () => this.giveBack();
+  }
+
+  private async turn(signal: AbortSignal): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.waiting.push(resolve);
+    const ending = await within({ clock: systemClock, timeoutMs: null, signal }, () => promise);
+    if (ending.kind === 'done') return;
+    const place = this.waiting.indexOf(resolve);
+    // The slot may have come in the same moment as the abort.
+    if (place === -1) this.giveBack();
+    else this.waiting.splice(place, 1);
+    throw signal.reason;
+  }
+
+  private giveBack(): void {
+    const next = this.waiting.shift();
+    if (next === undefined) this.free += 1;
+    else next();
+  }
+}

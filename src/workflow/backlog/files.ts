@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { messageOf } from '../../errors.ts';
+
+/** Writes a file completely or not at all: writes a temporary file, then renames it (W-4). */
+export function writeAtomically(path: string, text: string): void {
+  const beside = join(dirname(path), `.${randomBytes(6).toString('hex')}.tmp`);
+  try {
+    writeDurably(beside, text);
+    renameSync(beside, path);
+  } catch (error) {
+    rmSync(beside, { force: true });
+    throw named(error, beside, path);
+  }
+}
+
+/** Writes all files of a new folder or none: writes a hidden temporary folder, then renames it. */
+export function writeFolder(path: string, files: ReadonlyMap<string, string>): void {
+  const beside = join(dirname(path), `.${randomBytes(6).toString('hex')}.tmp`);
+  try {
+    mkdirSync(beside, { recursive: true });
+    for (const [name, text] of files) writeDurably(join(beside, name), text);
+    renameSync(beside, path);
+  } catch (error) {
+    rmSync(beside, { recursive: true, force: true });
+    throw named(error, beside, path);
+  }
+}
+
+/** Writes a file and flushes it to disk; otherwise the rename could take effect before the content is written. */
+function writeDurably(path: string, text: string): void {
+  writeFileSync(path, text);
+  const file = openSync(path, 'r');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Returns an error that names the intended file rather than the temporary one. */
+function named(error: unknown, beside: string, path: string): Error {
+  const message = messageOf(error).replaceAll(beside, path);
+  return new Error(message.includes(path) ? message : `${path}: ${message}`, { cause: error });
+}
+
+/** Returns the text of a file without its byte order mark; null if there is no file. */
+export function readIfThere(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw named(error, path, path);
+  }
+}
+
+/** Returns the sorted names of the folders in `path`; an empty list if `path` does not exist. */
+export function foldersIn(path: string): string[] {
+  if (!existsSync(path)) return [];
+  return readdirSync(path)
+    .filter((name) => !name.startsWith('.') && statSync(join(path, name), { throwIfNoEntry: false })?.isDirectory())
+    .toSorted();
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
+}

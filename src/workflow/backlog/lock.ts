@@ -1,0 +1,70 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf, PawlError } from '../../errors.ts';
+import { readIfThere } from './files.ts';
+
+export type Lock = { release(): void };
+
+/** The name of a lock: `items` is held while an item is written, `run` for the duration of a run. */
+type LockName = 'items' | 'run';
+
+/**
+ * Acquires a lock of a backlog, or returns its holder. It is a SQLite lock on a separate file, so the operating system
+ * releases it when the process ends, even after a crash.
+ */
+async function tryLock(backlog: string, name: LockName): Promise<Lock | { holder: string }> {
+  try {
+    return await exclusiveLock(backlog, name);
+  } catch (error) {
+    const message = `Cannot lock the backlog ${backlog}: ${messageOf(error)}.`;
+    throw new PawlError('backlog_failed', message, { cause: error });
+  }
+}
+
+async function exclusiveLock(backlog: string, name: LockName): Promise<Lock | { holder: string }> {
+  const { DatabaseSync } = await import('node:sqlite');
+  const folder = join(backlog, 'agent_runs', '.locks');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, '.gitignore'), '*\n');
+  const database = new DatabaseSync(join(folder, name));
+  const told = join(folder, `${name}.holder`);
+  try {
+    database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+    writeFileSync(told, `process ${process.pid}, since ${new Date().toISOString()}\n`);
+  } catch (error) {
+    database.close();
+    if (!messageOf(error).includes('locked')) throw error;
+    return { holder: readIfThere(told)?.trim() ?? 'unknown process' };
+  }
+  return { release: () => database.close() };
+}
+
+/** Locks a backlog for a run. Throws `backlog_locked` if another run is using it. */
+export async function lockRun(backlog: string): Promise<Lock> {
+  const lock = await tryLock(backlog, 'run');
+  if ('release' in lock) return lock;
+  throw new PawlError('backlog_locked', `Another run is using the backlog ${backlog} (${lock.holder}).`);
+}
+
+const waitMs = 15_000;
+
+/** Runs `work` while nothing else writes items; waits for other writers for up to 15 s. */
+export async function whileLocked<T>(backlog: string, work: () => Promise<T>): Promise<T> {
+  for (let waitedMs = 0; ; ) {
+    const lock = await tryLock(backlog, 'items');
+    if ('release' in lock) {
+      try {
+        return await work();
+      } finally {
+        lock.release();
+      }
+    }
+    if (waitedMs >= waitMs) {
+      throw new PawlError('backlog_locked', `Items are being written to the backlog ${backlog} (${lock.holder}).`);
+    }
+    const pauseMs = 5 + Math.random() * 20;
+    await sleep(pauseMs);
+    waitedMs += pauseMs;
+  }
+}

@@ -1,0 +1,37 @@
+/**
+ * Returns the similarity of two items, from 0 to 1. The title counts more than the description; descriptions count only
+ * if both items have one.
+ */
+export function similarity(one: Described, other: Described): number {
+  const titles = textSimilarity(one.title, other.title);
+  if (one.description.trim() === '' || other.description.trim() === '') return titles;
+  return 0.6 * titles + 0.4 * textSimilarity(one.description, other.description);
+}
+
+export type Described = { title: string; description: string };
+
+/** Returns the share of trigrams that two texts have in common (Sørensen–Dice), ignoring case. */
+function textSimilarity(one: string, other: string): number {
+  const left = pieces(one);
+  const right = pieces(other);
+  let total = 0;
+  let common = 0;
+  for (const [piece, count] of left) {
+    total += count;
+    common += Math.min(count, right.get(piece) ?? 0);
+  }
+  for (const count of right.values()) total += count;
+  return total === 0 ? 1 : (2 * common) / total;
+}
+
+function pieces(text: string): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []) {
+    const padded = `  ${word} `;
+    for (let start = 0; start + 3 <= padded.length; start += 1) {
+      const piece = padded.slice(start, start + 3);
+      counts.set(piece, (counts.get(piece) ?? 0) + 1);
+    }
+  }
+  return counts;
+}

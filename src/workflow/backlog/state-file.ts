@@ -1,0 +1,126 @@
+import { renameSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { phases, type RunState, slugs } from '../../../machines/index.ts';
+import { messageOf } from '../../errors.ts';
+import { readIfThere, writeAtomically } from './files.ts';
+
+export const stateFile = '.agent-state.json';
+
+const phase = z.enum(phases);
+const texts = z.array(z.string());
+const count = z.int().min(0);
+
+const failure = z.object({
+  id: z.string(),
+  folder: z.string(),
+  component: z.string().nullable(),
+  phase,
+  slugs: z.array(z.enum(slugs)),
+  message: z.string(),
+  requests: count,
+});
+const stop = z.object({
+  file: z.string(),
+  item: z.string().nullable(),
+  request: z.string(),
+  component: z.string().nullable(),
+});
+const incident = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('consecutive_failures'), failures: z.array(failure) }),
+  z.object({ kind: z.literal('stop'), stop }),
+  z.object({ kind: z.literal('critical_error'), phase, item: z.string().nullable(), message: z.string() }),
+  z.object({
+    kind: z.literal('agent_unavailable'),
+    agent: z.string(),
+    item: z.string(),
+    tries: count,
+    lookedFor: texts,
+    message: z.string(),
+  }),
+  z.object({ kind: z.literal('crash'), phase, item: z.string().nullable() }),
+]);
+const created = z.object({
+  id: z.string(),
+  title: z.string(),
+  folder: z.string(),
+  isNew: z.boolean(),
+  why: z.string(),
+});
+
+/** The fields of W-4 are required. The fields that Pawl adds are optional, since other tools use this file name too. */
+const schema = z.looseObject({
+  current_phase: z.string(),
+  current_item: z.string().nullable(),
+  iteration_count: count,
+  failure_count: count,
+  last_failures: z.array(z.unknown()),
+  early_exit_triggered: z.boolean(),
+  early_exit_reason: z.string().nullable(),
+  run: z
+    .string()
+    .regex(/^[\w.-]*\w$/, { error: 'the name of a folder' })
+    .optional(),
+  succeeded: texts.default([]),
+  set_aside: texts.default([]),
+  tried: texts.default([]),
+  failures: z.array(failure).default([]),
+  incidents: z.array(incident).default([]),
+  created: z.array(created).default([]),
+});
+
+const ends: readonly string[] = ['completed', 'exitedEarly'] satisfies RunState['current_phase'][];
+
+/** `ended`: the last run finished, or there was none. `foreign`: the file of another tool that has the same fields. */
+export type FoundState =
+  | { kind: 'ended' }
+  | { kind: 'foreign' }
+  | { kind: 'died'; state: RunState }
+  | { kind: 'corrupt'; message: string };
+
+export function readState(backlog: string): FoundState {
+  const path = join(backlog, stateFile);
+  const corrupt = (why: string): FoundState => ({ kind: 'corrupt', message: `${stateFile} is corrupt: ${why}` });
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return corrupt('it is a folder');
+  const text = readIfThere(path);
+  if (text === null) return { kind: 'ended' };
+  const found = parsed(text);
+  if (typeof found === 'string') return corrupt(found);
+  const { run } = found;
+  const died = phase.safeParse(found.current_phase);
+  if (run === undefined) return { kind: 'foreign' };
+  if (ends.includes(found.current_phase)) return { kind: 'ended' };
+  if (!died.success) return corrupt(`current_phase is ${found.current_phase}`);
+  const last_failures = found.failures.map(({ id }) => id);
+  // The count must not exceed the listed failures.
+  const failure_count = Math.min(found.failure_count, found.failures.length);
+  return { kind: 'died', state: { ...found, run, last_failures, failure_count, current_phase: died.data } };
+}
+
+function parsed(text: string): z.infer<typeof schema> | string {
+  try {
+    const result = schema.safeParse(JSON.parse(text));
+    if (result.success) return result.data;
+    const [issue] = result.error.issues;
+    return `${issue?.path.join('.') || 'the value'}: ${issue?.message}`;
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+/** Writes the state file atomically: readers get the old state or the new one (W-4). */
+export function writeState(backlog: string, state: RunState): void {
+  writeAtomically(join(backlog, stateFile), `${JSON.stringify(state, null, 2)}\n`);
+}
+
+/** Renames a state file that no run can continue from, so it is never overwritten (W-4). Returns the new name. */
+export function keepAside(backlog: string): string {
+  const kept = `${stateFile}.kept-${timestamp(new Date())}`;
+  renameSync(join(backlog, stateFile), join(backlog, kept));
+  return kept;
+}
+
+/** Formats a date such as `2026-01-31T12-00-00-000Z`, which sorts by time and is a valid file name everywhere. */
+export function timestamp(date: Date): string {
+  return date.toISOString().replaceAll(/[:.]/g, '-');
+}

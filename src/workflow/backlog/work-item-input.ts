@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import { priorities } from '../../../machines/index.ts';
+import { flag, nonBlank, oneOf, text as words } from '../../agent/shapes.ts';
+
+const text = nonBlank;
+const titleRule = 'one line of 1 to 200 characters';
+const title = words.refine((value) => value.trim() !== '' && value.length <= 200 && !/\p{Cc}/u.test(value), {
+  error: titleRule,
+});
+const listOfTexts = z.array(text, { error: 'an array of strings' });
+
+const evidence = z.strictObject({
+  type: oneOf('file', 'log', 'output', 'link'),
+  location: text,
+  description: text,
+});
+
+const shared = {
+  title,
+  component: text,
+  priority: oneOf(...priorities).default('P2'),
+  evidence: z.array(evidence, { error: 'an array of { type, location, description }' }).default([]),
+  description: text,
+  /** Whether the item is committed to git; default false. */
+  auto_commit: flag.default(false),
+  /** The branch to commit to; default the current one. */
+  branch_name: text.optional(),
+  /** If a similar item is open, the result lists it. `create` still writes the new item; `refuse` writes nothing. */
+  on_duplicate: oneOf('create', 'refuse').default('create'),
+};
+
+/** Other fields are kept unchanged. */
+const bugMetadata = z.looseObject({
+  severity: oneOf('critical', 'high', 'medium', 'low').default('medium'),
+  reproducibility: oneOf('always', 'intermittent', 'unknown').default('unknown'),
+  steps_to_reproduce: listOfTexts.default([]),
+  expected_behavior: text.optional(),
+  actual_behavior: text.optional(),
+  impact: text.optional(),
+});
+const featureMetadata = z.looseObject({
+  type: oneOf('new_feature', 'enhancement').default('enhancement'),
+  estimated_effort: oneOf('small', 'medium', 'large').optional(),
+  business_value: oneOf('low', 'medium', 'high').optional(),
+  dependencies: listOfTexts.optional(),
+});
+const actionMetadata = z.looseObject({
+  required_action: text,
+  blocks: listOfTexts.optional(),
+});
+
+export const workItemSchema = z.discriminatedUnion(
+  'item_type',
+  [
+    z.strictObject({ item_type: z.literal('bug'), ...shared, metadata: bugMetadata.prefault({}) }),
+    z.strictObject({ item_type: z.literal('feature'), ...shared, metadata: featureMetadata.prefault({}) }),
+    z.strictObject({ item_type: z.literal('human_action'), ...shared, metadata: actionMetadata }),
+  ],
+  { error: "one of 'bug', 'feature', 'human_action'" },
+);
+
+/** A work item to create. */
+export type WorkItemInput = z.input<typeof workItemSchema>;
+/** A validated work item, with defaults filled in. */
+export type WorkItem = z.output<typeof workItemSchema>;

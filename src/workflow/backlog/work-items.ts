@@ -1,0 +1,143 @@
+import { appendFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { check } from '../../agent/check.ts';
+import { messageOf, PawlError } from '../../errors.ts';
+import { type BacklogItem, backlogFolder, idOf, numberOf, readBacklog } from './backlog.ts';
+import { readConfig } from './config.ts';
+import { foldersIn, writeAtomically, writeFolder } from './files.ts';
+import { type Commit, commitPaths } from './git.ts';
+import { type Duplicate, type ItemFacts, itemFiles } from './item-files.ts';
+import { type KindLayout, layoutOf, restingFolders } from './item-kinds.ts';
+import { whileLocked } from './lock.ts';
+import { similarity } from './similarity.ts';
+import { addToSummary } from './summary-file.ts';
+import { type WorkItem, type WorkItemInput, workItemSchema } from './work-item-input.ts';
+
+export type WorkItemResult = {
+  /** False if similar items are open and `on_duplicate` is `refuse`; then nothing was written. */
+  created: boolean;
+  /** The id, such as `BUG-008`; null if the item was refused. */
+  id: string | null;
+  title: string;
+  /** The item's folder below the backlog; null if the item was refused. */
+  folder: string | null;
+  /** Similar open items, the most similar first. */
+  duplicates: Duplicate[];
+  /** Null if no commit was requested. A failed commit does not undo the item. */
+  commit: Commit | null;
+};
+
+/**
+ * Creates a work item in a backlog: takes the next id, writes all of its files or none, and adds its line to the
+ * summary of its kind. Safe to call concurrently, in this process and in others. Rejects with `PawlError`:
+ * `invalid_work_item` before anything is written, `backlog_failed` if the file system fails.
+ */
+export async function createWorkItem(backlog: string, input: WorkItemInput): Promise<WorkItemResult> {
+  return writeWorkItem(backlogFolder(backlog), checkedItem(input), { extra: {}, prompt: null });
+}
+
+export function checkedItem(input: unknown): WorkItem {
+  const item = check(workItemSchema, input, '', 'invalid_work_item');
+  if (item.branch_name !== undefined && !item.auto_commit) {
+    throw new PawlError(
+      'invalid_work_item',
+      `branch_name requires auto_commit: true; got branch_name ${item.branch_name}.`,
+    );
+  }
+  return item;
+}
+
+type OwnFacts = {
+  extra: ItemFacts['extra'];
+  /** Builds the text of PROMPT.md once the id is known; null for the default text. */
+  prompt: ((id: string) => string) | null;
+};
+
+/** Creates a checked item, with the facts that a run adds. */
+export async function writeWorkItem(backlog: string, item: WorkItem, facts: OwnFacts): Promise<WorkItemResult> {
+  try {
+    return await whileLocked(backlog, () => writeAlone(backlog, item, facts));
+  } catch (error) {
+    if (error instanceof PawlError) throw error;
+    const message = `${item.title} could not be written: ${messageOf(error)}`;
+    throw new PawlError('backlog_failed', message, { cause: error });
+  }
+}
+
+async function writeAlone(backlog: string, item: WorkItem, { extra, prompt }: OwnFacts): Promise<WorkItemResult> {
+  const { duplicate_threshold: threshold } = readConfig(backlog);
+  const { title, component, priority } = item;
+  const duplicates = similarItems(readBacklog(backlog).items, item, threshold);
+  if (duplicates.length > 0 && item.on_duplicate === 'refuse') {
+    return { created: false, id: null, title, folder: null, duplicates, commit: null };
+  }
+  const layout = layoutOf(item.item_type);
+  const id = nextId(backlog, layout);
+  const folder = `${layout.folder}/${[id, slugOf(title)].filter((part) => part !== '').join('-')}`;
+  const createdAt = new Date().toISOString();
+  const facts = { id, createdAt, duplicates, extra, prompt: prompt === null ? null : prompt(id) };
+  writeFolder(join(backlog, folder), itemFiles(layout, item, facts));
+  try {
+    addToSummary(backlog, layout, { id, title, priority, status: 'new', component, folder });
+  } catch (error) {
+    rmSync(join(backlog, folder), { recursive: true, force: true });
+    throw error;
+  }
+  const commit = item.auto_commit
+    ? await commitPaths(backlog, [folder, layout.summaryFile], `Add ${id}: ${title}`, item.branch_name ?? null)
+    : null;
+  return { created: true, id, title, folder, duplicates, commit };
+}
+
+function similarItems(items: readonly BacklogItem[], item: WorkItem, threshold: number): Duplicate[] {
+  return items
+    .filter((other) => other.layout.type === item.item_type)
+    .map(({ id, title, folder, description }) => ({
+      id,
+      title,
+      folder,
+      similarity: similarity(item, { title, description }),
+    }))
+    .filter((duplicate) => duplicate.similarity >= threshold)
+    .toSorted((one, other) => other.similarity - one.similarity);
+}
+
+/** Returns the next id: one above every number ever used, wherever its item is now. */
+function nextId(backlog: string, { folder, prefix }: KindLayout): string {
+  return `${prefix}-${String(highestNumber(backlog, folder, prefix) + 1).padStart(3, '0')}`;
+}
+
+export function highestNumber(backlog: string, folder: string, prefix: string): number {
+  const names = [folder, ...restingFolders].flatMap((place) => foldersIn(join(backlog, place)));
+  const ids = names.map(idOf).filter((id) => id.startsWith(`${prefix}-`));
+  // Unsafe integers are ignored: they cannot be incremented, so Pawl did not assign them.
+  return Math.max(0, ...ids.map(numberOf).filter(Number.isSafeInteger));
+}
+
+const slugLength = 40;
+
+function slugOf(title: string): string {
+  const words = title
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .match(/[a-z0-9]+/g);
+  let slug = '';
+  for (const word of words ?? []) {
+    const longer = slug === '' ? word : `${slug}-${word}`;
+    if (longer.length > slugLength) break;
+    slug = longer;
+  }
+  return slug === '' ? (words?.[0] ?? '').slice(0, slugLength) : slug;
+}
+
+/** Changes fields of an item's report file and keeps the others. */
+export function changeReport(backlog: string, item: BacklogItem, change: Record<string, unknown>): void {
+  const report = { ...item.report, ...change, updated_date: new Date().toISOString() };
+  writeAtomically(join(backlog, item.folder, item.layout.reportFile), `${JSON.stringify(report, null, 2)}\n`);
+}
+
+/** Appends text to the comments of an item. */
+export function addComment(backlog: string, folder: string, text: string): void {
+  appendFileSync(join(backlog, folder, 'comments.md'), `\n${text.trim()}\n`);
+}

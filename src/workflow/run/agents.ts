@@ -1,0 +1,277 @@
+import type { Slug, WorkOutcome, WorkPhase } from '../../../machines/index.ts';
+import { slugs } from '../../../machines/index.ts';
+import { type Agent, isAgent } from '../../agent/definition.ts';
+import { messageOf, shown } from '../../errors.ts';
+import type { SessionEvent } from '../../observe/events.ts';
+import type { Logger } from '../../observe/log.ts';
+import { redact } from '../../observe/redact.ts';
+import type { Session, SessionOptions, SessionResult } from '../../session/options.ts';
+import { startSession } from '../../session/start-session.ts';
+import { headOf } from '../../text.ts';
+import type { BacklogItem } from '../backlog/backlog.ts';
+import { SessionLog } from './session-log.ts';
+
+/** An agent that is loaded when it is needed, so that the run handles a missing agent (W-1). */
+export type NamedAgent = {
+  name: string;
+  /** The places that are searched, shown if the agent is not found. */
+  lookedFor?: readonly string[];
+  load: () => Agent | Promise<Agent>;
+};
+
+/** The input of a function that takes an agent's place. */
+export type WorkTask = {
+  phase: WorkPhase;
+  item: BacklogItem;
+  /** The item's folder, absolute. */
+  folder: string;
+  /** The prompt that an agent would get. */
+  prompt: string;
+  /** Aborts when the run is ended from outside. */
+  signal: AbortSignal;
+};
+
+/** The outcome that a function returns. Only `succeeded` counts as success. */
+export type WorkResult = {
+  status: 'succeeded' | 'failed' | 'blocked' | 'unavailable';
+  message?: string;
+  slugs?: Slug[];
+  /** The places that were searched for an unavailable agent. */
+  lookedFor?: string[];
+};
+
+export type WorkFunction = (task: WorkTask) => WorkResult | Promise<WorkResult>;
+
+/** A tool call that needs approval, as passed to `approve`. */
+export type ApprovalQuestion = Extract<SessionEvent, { type: 'tool.approvalRequested' }>;
+export type ApprovalDecision = { approved: boolean; reason?: string };
+
+/** Settings that the sessions of a run share. */
+export type Sessions = {
+  /** The folder of the run, absolute. */
+  folder: string;
+  signal: AbortSignal;
+  logger: Logger | undefined;
+  options: Pick<SessionOptions, 'inspect' | 'clock' | 'random'>;
+  onSessionEvent: SessionOptions['onEvent'];
+  approve: (question: ApprovalQuestion) => ApprovalDecision | Promise<ApprovalDecision>;
+  /** Called with the result of each session. */
+  onResult: (result: SessionResult) => void;
+};
+
+/** Slugs of a session whose agent could not work at all. A retry may help; another item does not. */
+const unavailableSlugs: readonly Slug[] = ['no_targets', 'tools_unavailable'];
+
+type Done = Omit<WorkOutcome, 'stops'>;
+
+/** Builds an outcome. Its message is redacted and cut, since it goes into the state file and into work items. */
+const done = (agent: string, { message = '', ...over }: Partial<Done>): Done => ({
+  verdict: 'failed',
+  agent,
+  slugs: [],
+  requests: 0,
+  lookedFor: [],
+  ...over,
+  message: headOf(redact(message), messageBytes),
+});
+
+const messageBytes = 4_000;
+const abortedWork = { verdict: 'aborted', slugs: ['aborted'], message: 'aborted' } satisfies Partial<Done>;
+
+/** Lets an agent, or the function in its place, work on an item. Never throws: a failure is an outcome too. */
+export async function work(
+  agent: Agent | NamedAgent | WorkFunction,
+  task: WorkTask,
+  sessions: Sessions,
+): Promise<Done> {
+  if (typeof agent === 'function') return functionWork(agent, task);
+  const ready = await unlessAborted(sessions.signal, () => readied(agent));
+  if (ready === wasAborted) return done(agent.name, abortedWork);
+  if ('problem' in ready) {
+    return done(ready.name, { verdict: 'unavailable', message: ready.problem, lookedFor: [...ready.lookedFor] });
+  }
+  const ended = await session(ready, task.prompt, { role: task.phase, item: task.item.id }, sessions);
+  return 'problem' in ended ? done(ready.name, ended.problem) : sessionOutcome(ended.result, task.phase);
+}
+
+type Unready = { name: string; problem: string; lookedFor: readonly string[] };
+
+/** Returns the agent, loaded if necessary, or why it is not available. */
+async function readied(agent: Agent | NamedAgent): Promise<Agent | Unready> {
+  if (isAgent(agent)) return agent;
+  const { name, lookedFor = [] } = agent;
+  try {
+    const loaded = await agent.load();
+    if (isAgent(loaded)) return loaded;
+    return { name, problem: `${name} must load as an agent; got ${shown(loaded)}`, lookedFor };
+  } catch (error) {
+    return { name, problem: messageOf(error), lookedFor };
+  }
+}
+
+/** Asks for a decision on a tool call. An error in `approve` denies the call. */
+async function asked(approve: Sessions['approve'], question: ApprovalQuestion): Promise<ApprovalDecision> {
+  try {
+    return await approve(question);
+  } catch (error) {
+    return denied(messageOf(error));
+  }
+}
+
+const denied = (reason: string): ApprovalDecision => ({ approved: false, reason });
+
+/** Runs one session of a run and writes its log. A log that cannot be written is a critical error. */
+/** Runs one session of a run and writes its log. A log that cannot be written is a critical error. */
+async function session(
+  agent: Agent,
+  prompt: string,
+  { role, item }: { role: string; item: string | null },
+  { folder, signal, logger, options, onSessionEvent, approve, onResult }: Sessions,
+): Promise<{ result: SessionResult } | { problem: Pick<Done, 'verdict' | 'message'> }> {
+  let log: SessionLog;
+  try {
+    log = new SessionLog(folder, role, item);
+  } catch (error) {
+    return { problem: { verdict: 'critical', message: messageOf(error) } };
+  }
+  const started = Promise.withResolvers<Session>();
+  const decide = async (question: ApprovalQuestion) => {
+    const { callId, sessionId } = question;
+    // Without a decision the call is denied.
+    const decision = await asked(approve, question);
+    const { approved, reason } = decision ?? denied('no decision was made');
+    (await started.promise).approve(callId, {
+      approved: approved === true,
+      sessionId,
+      ...(typeof reason === 'string' && { reason }),
+    });
+  };
+  try {
+    const running = startSession(agent, {
+      ...options,
+      prompt,
+      signal,
+      ...(logger !== undefined && { logger }),
+      onEvent: (event) => {
+        log.write(event);
+        if (event.type === 'tool.approvalRequested') void decide(event);
+        return onSessionEvent?.(event);
+      },
+    });
+    started.resolve(running);
+    const result = await running.result;
+    log.end(result);
+    onResult(result);
+    return log.problem === null ? { result } : { problem: { verdict: 'critical', message: log.problem } };
+  } catch (error) {
+    return { problem: { verdict: 'unavailable', message: messageOf(error) } };
+  } finally {
+    log.close();
+  }
+}
+
+/** Runs an agent in its own session and returns its report. Throws if the session fails. */
+export async function spoken(
+  agent: Agent | NamedAgent,
+  role: string,
+  prompt: string,
+  sessions: Sessions,
+): Promise<object | string> {
+  const ready = await unlessAborted(sessions.signal, () => readied(agent));
+  if (ready === wasAborted) throw new Error('the run was ended');
+  if ('problem' in ready) throw new Error(`${ready.name} could not be invoked: ${ready.problem}`);
+  const ended = await session(ready, prompt, { role, item: null }, sessions);
+  if ('problem' in ended) throw new Error(ended.problem.message);
+  const { success, slugs: reasons, report } = ended.result;
+  if (!success) throw new Error(reasons.join(', '));
+  return typeof report.content === 'object' && report.content !== null ? report.content : String(report.content);
+}
+
+function sessionOutcome(result: SessionResult, phase: WorkPhase): Done {
+  const { agent, status, success, report, slugs: reasons, failure, counters } = result;
+  const { requests } = counters.tree;
+  if (status === 'aborted') return done(agent, { ...abortedWork, requests });
+  if (!success) {
+    const why = [reasons.join(', '), ...(failure?.detail == null ? [] : [failure.detail])].join(': ');
+    const message = `${why}\n\n${report.content}`;
+    const verdict = reasons.some((slug) => unavailableSlugs.includes(slug)) ? 'unavailable' : 'failed';
+    return done(agent, { verdict, slugs: reasons, requests, message });
+  }
+  return done(agent, { ...reported(report.content, phase), requests });
+}
+
+/**
+ * Reads the verdict from an agent's report: a JSON object, or a text that holds one, with a `status` of `failed` or
+ * `blocked` and a `reason` or `message`. The report does not decide whether the session succeeded (F-6). It does decide
+ * whether the tests passed, so an unknown status fails a test.
+ */
+function reported(content: unknown, phase: WorkPhase): Pick<Done, 'verdict' | 'message'> {
+  const fields = fieldsOf(content);
+  if (fields === null) return { verdict: 'succeeded', message: typeof content === 'string' ? content : shown(content) };
+  const message = [fields.reason, fields.message].find((text) => typeof text === 'string') ?? shown(content);
+  return { verdict: verdictOf(fields.status, phase), message: String(message) };
+}
+
+function verdictOf(status: unknown, phase: WorkPhase): Done['verdict'] {
+  const said = String(status ?? 'succeeded')
+    .trim()
+    .toLowerCase();
+  if (/^block/.test(said)) return 'blocked';
+  if (/^(fail|error)/.test(said)) return 'failed';
+  return phase === 'processing' || /^(succe|pass|ok$|done$|complete)/.test(said) ? 'succeeded' : 'failed';
+}
+
+/** Returns the fields of a JSON object, or of a text that consists of one, with or without a fence. */
+export function fieldsOf(content: unknown): Record<string, unknown> | null {
+  let value = content;
+  if (typeof content === 'string') {
+    try {
+      value = JSON.parse(content.trim().replace(/^```(?:json)?\s*([\s\S]*?)\s*```$/, '$1'));
+    } catch {
+      return null;
+    }
+  }
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : null;
+}
+
+const results: readonly unknown[] = ['succeeded', 'failed', 'blocked', 'unavailable'];
+
+async function functionWork(run: WorkFunction, task: WorkTask): Promise<Done> {
+  const name = run.name || task.phase;
+  try {
+    const result: unknown = await unlessAborted(task.signal, () => run(task));
+    if (result === wasAborted) return done(name, abortedWork);
+    const said: Partial<WorkResult> = typeof result === 'object' && result !== null ? result : {};
+    if (!results.includes(said.status)) {
+      const message = `${name} must return { status: 'succeeded', 'failed', 'blocked' or 'unavailable' }; got ${shown(result)}.`;
+      return done(name, { slugs: ['internal_error'], message });
+    }
+    return done(name, {
+      verdict: said.status ?? 'failed',
+      slugs: listOf(said.slugs).filter((slug) => slugs.includes(slug)),
+      message: String(said.message ?? ''),
+      lookedFor: listOf(said.lookedFor).map(String),
+    });
+  } catch (error) {
+    return done(name, { slugs: ['internal_error'], message: messageOf(error) });
+  }
+}
+
+function listOf<T>(value: readonly T[] | undefined): readonly T[] {
+  return Array.isArray(value) ? value : [];
+}
+
+export const wasAborted = Symbol('aborted');
+
+/** Returns the result of `run`, or `wasAborted` on an abort, without waiting for a function that ignores its signal. */
+export async function unlessAborted<T>(signal: AbortSignal, run: () => T | Promise<T>): Promise<T | typeof wasAborted> {
+  if (signal.aborted) return wasAborted;
+  const { promise, resolve } = Promise.withResolvers<typeof wasAborted>();
+  const end = () => resolve(wasAborted);
+  signal.addEventListener('abort', end, { once: true });
+  try {
+    return await Promise.race([promise, run()]);
+  } finally {
+    signal.removeEventListener('abort', end);
+  }
+}

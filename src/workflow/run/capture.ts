@@ -1,0 +1,67 @@
+import type { CreatedItem, WorkItemDraft } from '../../../machines/index.ts';
+import { messageOf } from '../../errors.ts';
+import { type BacklogItem, readBacklog } from '../backlog/backlog.ts';
+import { readConfig } from '../backlog/config.ts';
+import { type Commit, commitPaths } from '../backlog/git.ts';
+import { whileLocked } from '../backlog/lock.ts';
+import { addComment, changeReport, checkedItem, writeWorkItem } from '../backlog/work-items.ts';
+
+export type Capture = {
+  draft: WorkItemDraft;
+  /** Stays the same when the incident repeats. */
+  fingerprint: string;
+  run: string;
+  why: string;
+  /** Builds the text of PROMPT.md; null for the default text. */
+  prompt: ((id: string) => string) | null;
+  /** The comment to add if the item already exists. */
+  again: string;
+};
+
+export type Captured = { item: CreatedItem; problem: string | null };
+
+/**
+ * Creates a work item. If an open item has the same fingerprint, adds the evidence to it instead, once per run, so an
+ * interrupted capture can be repeated (W-2).
+ */
+export async function capture(backlog: string, capturing: Capture): Promise<Captured> {
+  const { draft, fingerprint, run, why, prompt } = capturing;
+  const known = readBacklog(backlog).items.find(({ report }) => report.fingerprint === fingerprint);
+  if (known !== undefined) return addEvidence(backlog, known, capturing);
+  const item = checkedItem({ ...draft, auto_commit: readConfig(backlog).auto_commit });
+  const { id, title, folder, commit } = await writeWorkItem(backlog, item, {
+    extra: { fingerprint, runs: [run] },
+    prompt,
+  });
+  return {
+    item: { id: id ?? '', title, folder: folder ?? '', isNew: true, why },
+    problem: gitProblem(id ?? '', commit),
+  };
+}
+
+async function addEvidence(
+  backlog: string,
+  known: BacklogItem,
+  { draft, run, why, again }: Capture,
+): Promise<Captured> {
+  const { id, title, folder, report } = known;
+  const runs = [report.runs ?? []].flat();
+  const isNew = report.runs !== undefined && runs[0] === run;
+  if (runs.includes(run)) return { item: { id, title, folder, isNew, why }, problem: null };
+  const evidence = [...[report.evidence ?? []].flat(), ...draft.evidence];
+  const commit = await whileLocked(backlog, async () => {
+    addComment(backlog, folder, again);
+    changeReport(backlog, known, { evidence, runs: [...runs, run] });
+    return readConfig(backlog).auto_commit ? commitPaths(backlog, [folder], `${id}: seen again in ${run}`) : null;
+  });
+  return { item: { id, title, folder, isNew: false, why }, problem: gitProblem(id, commit) };
+}
+
+function gitProblem(id: string, commit: Commit | null): string | null {
+  return commit === null || commit.ok ? null : `${id} was written but not committed: ${commit.message}`;
+}
+
+/** Describes a failed write, with the full text so that nothing is lost (W-3). */
+export function lost(what: string, error: unknown, text: string): string {
+  return `${what} could not be written: ${messageOf(error)}. Its text:\n\n${text}`;
+}

@@ -1,0 +1,240 @@
+import { join } from 'node:path';
+import type {
+  ItemStep,
+  RestoreOutcome,
+  RunState,
+  ScanOutcome,
+  SessionEffectKinds,
+  StopMarker,
+  WorkflowEffectKinds,
+} from '../../../machines/index.ts';
+import type { Agent } from '../../agent/definition.ts';
+import { messageOf, shown } from '../../errors.ts';
+import type { Clock } from '../../host/clock.ts';
+import type { Perform } from '../../host/driver.ts';
+import { type BacklogItem, folderOf, readBacklog, refOf, stopMarkers } from '../backlog/backlog.ts';
+import { keepAside, readState } from '../backlog/state-file.ts';
+import {
+  fieldsOf,
+  type NamedAgent,
+  type Sessions,
+  spoken,
+  unlessAborted,
+  type WorkFunction,
+  wasAborted,
+  work,
+} from './agents.ts';
+import { EndingEffects } from './ending-effects.ts';
+import { archiveItem, setItemAside } from './filing.ts';
+import { scanPrompt, workPrompt } from './prompts.ts';
+import type { RunSpending } from './report.ts';
+import { RunFolder } from './run-folder.ts';
+
+/** Returns the ids of the open items in a new order. Items that it leaves out follow in their usual order. */
+export type ScanFunction = (items: readonly BacklogItem[]) => string[] | Promise<string[]>;
+/** Writes text for the retrospective or the summary of a run. */
+export type WordsFunction = (ending: { state: RunState; document: string }) => string | Promise<string>;
+
+/** The agents of a run. Each optional one has a default that needs no model. */
+export type WorkflowAgents = {
+  /** Decides the order. Default: P0 before P3, bugs before features, oldest first. */
+  scan?: Agent | NamedAgent | ScanFunction;
+  process: Agent | NamedAgent | WorkFunction;
+  /** Tests the work on an item. Default: no tests. */
+  test?: Agent | NamedAgent | WorkFunction;
+  /** Adds text to the computed retrospective. Default: no text. */
+  retrospective?: Agent | NamedAgent | WordsFunction;
+  /** Adds text to the computed report of the run. Default: no text. */
+  summary?: Agent | NamedAgent | WordsFunction;
+};
+
+export type WorkflowParts = {
+  backlog: string;
+  agents: WorkflowAgents;
+  sessions: Omit<Sessions, 'folder'>;
+  clock: Clock;
+  spending: RunSpending;
+};
+
+type Kinds = WorkflowEffectKinds & Pick<SessionEffectKinds, 'wait'>;
+type Outcome<K extends keyof Kinds> = Promise<Kinds[K]['outcome']>;
+
+/** Performs the effects of one run on the backlog. Each effect writes the state file first (W-4). */
+export class RunEffects {
+  readonly ending: EndingEffects;
+  private readonly parts: WorkflowParts;
+  private readonly folder: RunFolder;
+  /** Problems that did not end the run. */
+  private readonly notes: string[] = [];
+  /** The last order from the scan agent, with the items that it left out at the end. */
+  private order: string[] = [];
+
+  constructor(parts: WorkflowParts) {
+    this.parts = parts;
+    this.folder = new RunFolder(parts.backlog);
+    this.ending = new EndingEffects(parts, this.folder);
+  }
+
+  readonly perform: Perform = (effect, context) => {
+    switch (effect.kind) {
+      case 'restore':
+        return this.restore();
+      case 'scan':
+        return this.scan(effect.request);
+      case 'work':
+        return this.work(effect.request);
+      case 'archive':
+        return this.archive(effect.request);
+      case 'setAside':
+        return this.setAside(effect.request);
+      case 'capture':
+        return this.ending.capture(effect.request);
+      case 'review':
+        return this.ending.review(effect.request, this.notes);
+      case 'summarise':
+        return this.ending.summarise(effect.request);
+      case 'wait':
+        return this.wait(effect.request, context);
+      default:
+        return Promise.reject(new Error(`unknown effect of a run: ${effect.kind}`));
+    }
+  };
+
+  private async restore(): Promise<RestoreOutcome> {
+    const { backlog } = this.parts;
+    try {
+      const found = readState(backlog);
+      if (found.kind === 'corrupt') {
+        return { kind: 'corrupt', message: `${found.message}. It is kept as ${keepAside(backlog)}.` };
+      }
+      if (found.kind === 'foreign')
+        this.notes.push(`The state file belonged to another tool; it is kept as ${keepAside(backlog)}.`);
+      if (found.kind !== 'died') return { kind: 'fresh' };
+      const { state } = found;
+      const item = this.itemOf(state.current_item);
+      const problem = state.current_phase === 'archiving' ? await this.archivedToTheEnd(state.current_item) : null;
+      return { kind: 'crashed', state, item: item === null ? null : refOf(item), problem };
+    } catch (error) {
+      return { kind: 'critical', message: messageOf(error) };
+    }
+  }
+
+  private async scan({ state }: Kinds['scan']['request']): Promise<ScanOutcome> {
+    const { backlog } = this.parts;
+    try {
+      this.folder.begin(state);
+      const { items } = readBacklog(backlog);
+      const stops = stopMarkers(backlog, state.run, items);
+      const appeared = this.folder.appeared(state);
+      return { ok: true, items: (await this.ordered(items, state)).map(refOf), stops, appeared };
+    } catch (error) {
+      return { ok: false, message: messageOf(error) };
+    }
+  }
+
+  private async work({ state, item, phase }: Kinds['work']['request']): Outcome<'work'> {
+    const { backlog, agents, sessions } = this.parts;
+    const nothing = { agent: phase, slugs: [], requests: 0, lookedFor: [], stops: [] };
+    try {
+      this.folder.begin(state);
+      const found = this.itemOf(item.id);
+      if (found === null) {
+        return { ...nothing, verdict: 'failed', message: `${item.folder} is gone or can no longer be read` };
+      }
+      const agent = phase === 'processing' ? agents.process : agents.test;
+      if (agent === undefined) throw new Error('there is no test agent');
+      const prompt = workPrompt(backlog, found, phase);
+      const task = { phase, item: found, folder: join(backlog, found.folder), prompt, signal: sessions.signal };
+      const outcome = await work(agent, task, { ...sessions, folder: this.folder.of(state) });
+      return { ...outcome, stops: this.stops(state) };
+    } catch (error) {
+      return { ...nothing, verdict: 'critical', message: messageOf(error) };
+    }
+  }
+
+  private async archive({ state, item }: ItemStep): Outcome<'archive'> {
+    try {
+      this.folder.begin(state);
+      return await archiveItem(this.parts.backlog, item.folder);
+    } catch (error) {
+      return { ok: false, message: messageOf(error) };
+    }
+  }
+
+  private async setAside({ state, item, draft, needs }: Kinds['setAside']['request']): Outcome<'setAside'> {
+    try {
+      this.folder.begin(state);
+      const blocked = { draft, needs, run: state.run, id: item.id };
+      const { action, note, failure } = await setItemAside(this.parts.backlog, this.itemOf(item.id), blocked);
+      if (note !== null) this.notes.push(note);
+      // A git failure is a critical error. The action exists, and is listed as created during the run.
+      return failure === null ? { ok: true, created: [action] } : { ok: false, message: failure };
+    } catch (error) {
+      // The message keeps the human action, whose file could not be written.
+      return { ok: false, message: `${messageOf(error)}; ${item.id} is blocked: ${needs}` };
+    }
+  }
+
+  /** Finishes archiving an item after the process died. Returns why that failed, or null. */
+  private async archivedToTheEnd(id: string | null): Promise<string | null> {
+    const folder = id === null ? null : folderOf(this.parts.backlog, id);
+    if (folder === null) return `${id} is gone`;
+    const outcome = await archiveItem(this.parts.backlog, folder);
+    return outcome.ok ? null : outcome.message;
+  }
+
+  private stops({ run }: RunState): StopMarker[] {
+    const { items, done } = readBacklog(this.parts.backlog);
+    return stopMarkers(this.parts.backlog, run, [...items, ...done]);
+  }
+
+  private async wait(
+    { dueAt }: Kinds['wait']['request'],
+    { signal }: { signal: AbortSignal },
+  ): Promise<Record<string, never>> {
+    await this.parts.clock.sleepUntil(dueAt, signal);
+    return {};
+  }
+
+  /** Finds an item in the open folders, even if an agent has already marked it as done. */
+  private itemOf(id: string | null): BacklogItem | null {
+    const { items, done } = readBacklog(this.parts.backlog);
+    return [...items, ...done].find((item) => item.id === id) ?? null;
+  }
+
+  /** Sorts the items, and asks the scan agent if there is an item that it has not seen. */
+  private async ordered(items: BacklogItem[], state: RunState): Promise<BacklogItem[]> {
+    const { scan } = this.parts.agents;
+    if (scan === undefined) return items;
+    if (items.some(({ id }) => !this.order.includes(id))) {
+      const asked = await this.askedOrder(scan, items, state);
+      this.order = [...asked, ...items.map(({ id }) => id).filter((id) => !asked.includes(id))];
+    }
+    const place = new Map(this.order.map((id, index) => [id, index]));
+    return items.toSorted((one, other) => (place.get(one.id) ?? 0) - (place.get(other.id) ?? 0));
+  }
+
+  private async askedOrder(
+    scan: NonNullable<WorkflowAgents['scan']>,
+    items: BacklogItem[],
+    state: RunState,
+  ): Promise<string[]> {
+    const problem = (message: string) => {
+      this.notes.push(`The scan agent returned no usable order, so the default order was kept: ${message}`);
+      return [];
+    };
+    try {
+      const answer =
+        typeof scan === 'function'
+          ? await unlessAborted(this.parts.sessions.signal, () => scan(items))
+          : await spoken(scan, 'scan', scanPrompt(items), { ...this.parts.sessions, folder: this.folder.of(state) });
+      if (answer === wasAborted) return [];
+      const order: unknown = Array.isArray(answer) ? answer : fieldsOf(answer)?.order;
+      if (!Array.isArray(order)) return problem(shown(order));
+      const known = order.filter((id) => items.some((item) => item.id === id));
+      return known.length === 0 && items.length > 0 ? problem(shown(order)) : [...new Set<string>(known)];
+    } catch (error) {
+      return problem(messageOf(error));
+    }
+  }
+}

@@ -1,0 +1,124 @@
+import type { EndingOutcome, RunState, WorkflowEffectKinds } from '../../../machines/index.ts';
+import { reasonOf } from '../../../machines/index.ts';
+import { expected, messageOf } from '../../errors.ts';
+import { readBacklog } from '../backlog/backlog.ts';
+import { gitStatus } from '../backlog/git.ts';
+import { spoken, unlessAborted, wasAborted } from './agents.ts';
+import { capture, lost } from './capture.ts';
+import { debuggingContext, seenAgain } from './debugging-context.ts';
+import type { WorkflowParts } from './effects.ts';
+import { endingPrompt } from './prompts.ts';
+import { type RunFacts, retrospectiveText, sessionReportText } from './report.ts';
+import type { RunFolder } from './run-folder.ts';
+
+type Kinds = WorkflowEffectKinds;
+
+/** The effects that end a run (W-2, W-3). They never fail: an error becomes a problem in the outcome. */
+export class EndingEffects {
+  /** The two documents of the run; empty until they are built. */
+  retrospective = '';
+  report = '';
+  private readonly parts: WorkflowParts;
+  private readonly folder: RunFolder;
+
+  constructor(parts: WorkflowParts, folder: RunFolder) {
+    this.parts = parts;
+    this.folder = folder;
+  }
+
+  async capture({ state, captures }: Kinds['capture']['request']): Promise<EndingOutcome> {
+    const { backlog } = this.parts;
+    const outcome: EndingOutcome = { created: [], problems: this.folder.beginEnding(state) };
+    const context = { state, gitStatus: await gitStatus(backlog) };
+    for (const { incident, draft, fingerprint } of captures) {
+      const why = reasonOf(incident);
+      const prompt = (id: string) => debuggingContext(id, incident, draft, context);
+      const again = seenAgain(incident, draft, context);
+      try {
+        const { item, problem } = await capture(backlog, { draft, fingerprint, run: state.run, why, prompt, again });
+        outcome.created.push(item);
+        if (problem !== null) outcome.problems.push(problem);
+      } catch (error) {
+        outcome.problems.push(lost(`The work item "${draft.title}"`, error, prompt('Not created')));
+      }
+    }
+    return outcome;
+  }
+
+  async review({ state }: Kinds['review']['request'], notes: readonly string[]): Promise<EndingOutcome> {
+    const outcome: EndingOutcome = { created: [], problems: [...this.folder.beginEnding(state), ...notes] };
+    const facts = (words: string | null): RunFacts => ({
+      state,
+      created: [...state.created, ...outcome.created],
+      problems: [],
+      spending: this.parts.spending,
+      words,
+    });
+    const words = await this.words('retrospective', state, retrospectiveText(facts(null)), outcome);
+    this.folder.nameAppeared(state, outcome);
+    this.retrospective = retrospectiveText(facts(words));
+    this.folder.write(state, 'retrospective.md', this.retrospective, outcome);
+    return outcome;
+  }
+
+  async summarise({ state, problems }: Kinds['summarise']['request']): Promise<EndingOutcome> {
+    const outcome: EndingOutcome = { created: [], problems: this.folder.beginEnding(state) };
+    const text = (words: string | null): string =>
+      sessionReportText(
+        {
+          state,
+          created: [...state.created, ...outcome.created],
+          problems: [...problems, ...outcome.problems],
+          spending: this.parts.spending,
+          words,
+        },
+        this.backlogCount(),
+      );
+    const words = await this.words('summary', state, text(null), outcome);
+    this.folder.nameAppeared(state, outcome);
+    this.report = text(words);
+    this.folder.write(state, 'session_report.md', this.report, outcome);
+    return outcome;
+  }
+
+  /** Returns the text that an agent adds to a document. If the agent fails, notes a problem and returns null (W-3). */
+  private async words(
+    role: 'retrospective' | 'summary',
+    state: RunState,
+    document: string,
+    outcome: EndingOutcome,
+  ): Promise<string | null> {
+    const agent = this.parts.agents[role];
+    if (agent === undefined || this.parts.sessions.signal.aborted) return null;
+    try {
+      if (typeof agent === 'function') {
+        const said = await unlessAborted(this.parts.sessions.signal, () => agent({ state, document }));
+        return said === wasAborted ? null : textOf(said);
+      }
+      return textOf(
+        await spoken(agent, role, endingPrompt(role, state, document), {
+          ...this.parts.sessions,
+          folder: this.folder.of(state),
+        }),
+      );
+    } catch (error) {
+      outcome.problems.push(`The ${role} agent failed, so the document was written without it: ${messageOf(error)}`);
+      return null;
+    }
+  }
+
+  private backlogCount() {
+    try {
+      const { items, unreadable } = readBacklog(this.parts.backlog);
+      return { open: items.length, blocked: items.filter(({ blocked }) => blocked).length, unreadable };
+    } catch (error) {
+      return { open: 0, blocked: 0, unreadable: [{ folder: this.parts.backlog, problem: messageOf(error) }] };
+    }
+  }
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === 'string' && value.trim() !== '') return value;
+  if (typeof value === 'object' && value !== null) return `\`\`\`json\n${JSON.stringify(value, null, 2)}\n\`\`\``;
+  throw new Error(expected('the result', value, 'a string that is not blank'));
+}

@@ -1,0 +1,120 @@
+import { existsSync, mkdirSync, renameSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import type { CreatedItem, FilingOutcome, WorkItemDraft } from '../../../machines/index.ts';
+import { type BacklogItem, idOf, numberOf } from '../backlog/backlog.ts';
+import { readConfig } from '../backlog/config.ts';
+import { foldersIn, readIfThere, writeAtomically } from '../backlog/files.ts';
+import { commitPaths } from '../backlog/git.ts';
+import { type KindLayout, layouts, restingFolders } from '../backlog/item-kinds.ts';
+import { whileLocked } from '../backlog/lock.ts';
+import { updateSummary } from '../backlog/summary-file.ts';
+import { addComment, changeReport, highestNumber } from '../backlog/work-items.ts';
+import { capture } from './capture.ts';
+
+/**
+ * Completes the item in `folder`: moves it to `completed/`, marks it, updates the summary and commits. Repeating an
+ * interrupted call finishes it, even if the item is already in `completed/`.
+ */
+export function archiveItem(backlog: string, folder: string): Promise<FilingOutcome> {
+  return whileLocked(backlog, async () => {
+    const target = `completed/${basename(folder)}`;
+    const isThere = folder !== target && existsSync(join(backlog, folder));
+    const isAway = existsSync(join(backlog, target));
+    if (isThere === isAway) {
+      const message = isThere ? `${target} and ${folder} both exist` : `${folder} is gone`;
+      return { ok: false, message };
+    }
+    if (isThere) {
+      mkdirSync(join(backlog, 'completed'), { recursive: true });
+      renameSync(join(backlog, folder), join(backlog, target));
+    }
+    const id = idOf(basename(folder));
+    markCompleted(backlog, target);
+    const layout = layouts.find(({ reportFile }) => existsSync(join(backlog, target, reportFile)));
+    const listed = layout !== undefined && updateSummary(backlog, layout, id, { status: 'completed', folder: target });
+    if (!readConfig(backlog).auto_commit) return { ok: true, created: [] };
+    const before = layout === undefined ? folder : `${layout.folder}/${basename(folder)}`;
+    const paths = [before, target, ...(listed ? [layout.summaryFile] : [])];
+    const commit = await commitPaths(backlog, paths, `Complete ${id}`);
+    return commit.ok ? { ok: true, created: [] } : commit;
+  });
+}
+
+/** Marks the report as completed. A broken report file is left unchanged, since the item's folder shows its state. */
+function markCompleted(backlog: string, folder: string): void {
+  for (const { reportFile } of layouts) {
+    const path = join(backlog, folder, reportFile);
+    const report = parsed(readIfThere(path));
+    if (report === null || 'completed_date' in report) continue;
+    const now = new Date().toISOString();
+    const marked = { ...report, status: 'completed', completed_date: now, updated_date: now };
+    writeAtomically(path, `${JSON.stringify(marked, null, 2)}\n`);
+  }
+}
+
+function parsed(text: string | null): object | null {
+  try {
+    const value: unknown = JSON.parse(text ?? 'null');
+    return typeof value === 'object' && !Array.isArray(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+export type Blocked = { draft: WorkItemDraft; needs: string; run: string; id: string };
+
+/** Files what a person has to do (W-2) and marks the item as blocked by it; `item` is null if it cannot be read. */
+export async function setItemAside(
+  backlog: string,
+  item: BacklogItem | null,
+  { draft, needs, run, id }: Blocked,
+): Promise<{ action: CreatedItem; note: string | null; failure: string | null }> {
+  const { item: action, problem } = await capture(backlog, {
+    draft,
+    fingerprint: `blocked ${id} ${needs}`,
+    run,
+    why: `${id} is blocked`,
+    prompt: null,
+    again: `## Still needed by ${id}\n\nFound again in run ${run}.`,
+  });
+  if (item === null) {
+    return {
+      action,
+      note: `${id} could not be read, so it is not marked as blocked by ${action.id}`,
+      failure: problem,
+    };
+  }
+  const { layout, report, folder } = item;
+  const commit = await whileLocked(backlog, async () => {
+    const waitsFor = [report.blocked_by ?? []].flat().filter((other) => other !== action.id);
+    changeReport(backlog, item, { status: 'blocked', blocked_by: [...waitsFor, action.id] });
+    const listed = updateSummary(backlog, layout, id, { status: 'blocked' });
+    addComment(backlog, folder, `## Set aside\n\nIt waits for ${action.id}, found in run ${run}.`);
+    if (!readConfig(backlog).auto_commit) return null;
+    return commitPaths(backlog, [folder, ...(listed ? [layout.summaryFile] : [])], `Set ${id} aside`);
+  });
+  return { action, note: null, failure: commit === null || commit.ok ? problem : (problem ?? commit.message) };
+}
+
+/** The highest number of each kind of item. Higher numbers belong to items created later. */
+export type Marks = Record<string, number>;
+
+export function marksOf(backlog: string): Marks {
+  return Object.fromEntries(layouts.map(({ folder, prefix }) => [prefix, highestNumber(backlog, folder, prefix)]));
+}
+
+/** Returns all items created since `marks`, wherever they are now. */
+export function createdSince(backlog: string, marks: Marks): CreatedItem[] {
+  return layouts.flatMap((layout) =>
+    [layout.folder, ...restingFolders].flatMap((place) =>
+      foldersIn(join(backlog, place)).flatMap((name) => appeared(layout, place, name, marks)),
+    ),
+  );
+}
+
+function appeared({ prefix }: KindLayout, place: string, name: string, marks: Marks): CreatedItem[] {
+  const id = idOf(name);
+  if (!id.startsWith(`${prefix}-`) || numberOf(id) <= (marks[prefix] ?? Number.POSITIVE_INFINITY)) return [];
+  const title = name.slice(id.length + 1).replaceAll('-', ' ');
+  return [{ id, title, folder: `${place}/${name}`, isNew: true, why: 'created during the run' }];
+}

@@ -1,0 +1,41 @@
+import { join } from 'node:path';
+import type { RunState, WorkPhase } from '../../../machines/index.ts';
+import type { BacklogItem } from '../backlog/backlog.ts';
+import { readIfThere } from '../backlog/files.ts';
+import { sections } from '../backlog/item-files.ts';
+import { counted } from './debugging-context.ts';
+
+/** Builds the prompt for work on an item from the current text of its files. */
+export function workPrompt(backlog: string, item: BacklogItem, phase: WorkPhase): string {
+  const { id, title, folder, layout, description } = item;
+  const file = (name: string) => readIfThere(join(backlog, folder, name)) ?? '';
+  const task =
+    phase === 'processing'
+      ? `Do the work of ${id}. If a person has to do something first, report { "status": "blocked", "reason": what they have to do }; if it cannot be done, { "status": "failed", "reason": why }.`
+      : `Test what was done for ${id}. Report { "status": "failed", "reason": what fails } unless all is well.`;
+  return sections([
+    [`# ${id}: ${title}`, `${task}\n\nIts folder is ${join(backlog, folder)}.`],
+    ['## Task', file(layout.promptFile) || description],
+    ['## Plan', file('PLAN.md')],
+    ['## Tasks', file('TASKS.md')],
+    ['## Comments', file('comments.md')],
+  ]);
+}
+
+/** Builds the prompt for the agent that decides the order. */
+export function scanPrompt(items: readonly BacklogItem[]): string {
+  const lines = items.map(
+    ({ id, priority, kind, title, createdAt }) => `- ${id} (${priority}, ${kind}, ${createdAt ?? 'no date'}): ${title}`,
+  );
+  return `These items are open, in their usual order. Report { "order": [ids] }: the order in which to work on them.\n\n${lines.join('\n')}\n`;
+}
+
+/** Builds the prompt for an agent of the ending from the run's state and the document without the agent's part. */
+export function endingPrompt(role: 'retrospective' | 'summary', state: RunState, document: string): string {
+  const task =
+    role === 'retrospective'
+      ? 'Look back at this run: what went well, what failed and why, what recurs, what should be done next.'
+      : 'Summarize this run in a few sentences for the top of its report.';
+  const early = state.early_exit_triggered ? ` It exited early: ${state.early_exit_reason}.` : '';
+  return `${task}${early} It worked on ${counted(state.iteration_count, 'item')}.\n\n${document}\n\nThe state of the run:\n\n${JSON.stringify(state, null, 2)}\n`;
+}

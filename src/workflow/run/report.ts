@@ -1,0 +1,132 @@
+import type { CreatedItem, RunState, Slug } from '../../../machines/index.ts';
+import { listed, sections } from '../backlog/item-files.ts';
+import { counted } from './debugging-context.ts';
+
+/** Totals over the sessions of a run. */
+export type RunSpending = { sessions: number; requests: number; inputTokens: number; outputTokens: number };
+
+/** The input for the two documents of a run. */
+export type RunFacts = {
+  state: RunState;
+  created: readonly CreatedItem[];
+  problems: readonly string[];
+  spending: RunSpending;
+  /** The text that an agent wrote; null if there is no agent or it failed. */
+  words: string | null;
+};
+
+/** Builds the retrospective, which needs no model: counts, failures and recurring causes (W-3). */
+export function retrospectiveText({ state, created, spending, words }: RunFacts): string {
+  const { succeeded, failures, set_aside: setAside } = state;
+  const bySlug = tally(failures.flatMap(({ slugs }) => slugs));
+  const byComponent = tally(failures.flatMap(({ component }) => component ?? []));
+  const repeated = [...bySlug, ...byComponent].filter(([, count]) => count > 1);
+  return sections([
+    [`# Retrospective of run ${state.run}`, outcome(state)],
+    [
+      '## In numbers',
+      listed([
+        `${counted(state.iteration_count, 'item')} processed: ${succeeded.length} succeeded, ${failures.length} failed, ${setAside.length} set aside`,
+        `${counted(spending.sessions, 'session')}, ${counted(spending.requests, 'LLM request')}, ${spending.inputTokens} tokens in, ${spending.outputTokens} out`,
+        ...[...bySlug].map(([slug, count]) => `failed with ${slug}: ${count}`),
+      ]),
+    ],
+    [
+      '## Recurring causes',
+      listed(repeated.map(([name, count]) => `${name}: ${count} failures, possibly with one cause`)),
+    ],
+    ['## Created', createdList(created)],
+    ['## In words', words ?? ''],
+    ['## Next', listed(recommendations(state, created))],
+  ]);
+}
+
+/** Builds the report of a run, which always includes "Issues Created" (W-3). */
+export function sessionReportText(
+  { state, created, problems, spending, words }: RunFacts,
+  backlog: BacklogCount,
+): string {
+  const { succeeded, failures, set_aside: setAside } = state;
+  return sections([
+    [`# Session report: ${state.run}`, outcome(state)],
+    ['## Summary', words ?? ''],
+    [
+      '## Items',
+      [
+        '| Item | Outcome | Why |',
+        '| --- | --- | --- |',
+        ...succeeded.map((id) => `| ${id} | succeeded | |`),
+        ...failures.map(
+          ({ id, phase, slugs, message }) => `| ${id} | failed in ${phase} | ${cell([...slugs, message])} |`,
+        ),
+        ...setAside.map((id) => `| ${id} | set aside | waits for a person |`),
+        ...underWay(state).map((id) => `| ${id} | in progress when the run ended | |`),
+      ].join('\n'),
+    ],
+    ['## Issues Created', created.length === 0 ? 'None.' : createdList(created)],
+    ['## Problems', problems.join('\n\n')],
+    [
+      '## Spent',
+      listed([
+        `${counted(spending.sessions, 'session')}, ${counted(spending.requests, 'LLM request')}`,
+        `${spending.inputTokens} tokens in, ${spending.outputTokens} out`,
+      ]),
+    ],
+    [
+      '## Backlog',
+      listed([
+        `${counted(backlog.open, 'item')} open, ${backlog.blocked} of them blocked`,
+        ...backlog.unreadable.map(({ folder, problem }) => `unreadable: ${folder}: ${problem}`),
+      ]),
+    ],
+  ]);
+}
+
+export type BacklogCount = {
+  open: number;
+  blocked: number;
+  unreadable: readonly { folder: string; problem: string }[];
+};
+
+function outcome({ early_exit_triggered: early, early_exit_reason: reason, iteration_count: taken }: RunState): string {
+  return early ? `The run exited early: ${reason}.` : `The run finished after ${counted(taken, 'item')}.`;
+}
+
+/** Returns the item that had not succeeded, failed or been set aside when the run ended. */
+function underWay({ current_item: id, succeeded, failures, set_aside: setAside }: RunState): string[] {
+  const settled = [...succeeded, ...setAside, ...failures.map((failure) => failure.id)];
+  return id === null || settled.includes(id) ? [] : [id];
+}
+
+function createdList(created: readonly CreatedItem[]): string {
+  return listed(
+    created.map(
+      ({ id, title, folder, isNew, why }) =>
+        `${id} "${title}" (${folder}): ${isNew ? why : `already known, new evidence: ${why}`}`,
+    ),
+  );
+}
+
+function recommendations({ failures }: RunState, created: readonly CreatedItem[]): string[] {
+  return [
+    ...created.map(({ id, title }) => `Look at ${id} first: ${title}`),
+    ...failures.map(
+      ({ id, slugs }) => `${id} is still open${slugs[0] === undefined ? '' : `; it failed with ${slugs[0]}`}`,
+    ),
+  ];
+}
+
+function cell(parts: readonly string[]): string {
+  const text = parts
+    .filter((part) => part !== '')
+    .join(', ')
+    .replace(/\s+/g, ' ')
+    .replaceAll('|', '\\|');
+  return text.length > 200 ? `${text.slice(0, 199)}…` : text;
+}
+
+function tally<T extends Slug | string>(values: readonly T[]): Map<T, number> {
+  const counts = new Map<T, number>();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return counts;
+}

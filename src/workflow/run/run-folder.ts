@@ -1,0 +1,67 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { CreatedItem, EndingOutcome, RunState } from '../../../machines/index.ts';
+import { messageOf } from '../../errors.ts';
+import { readIfThere, writeAtomically } from '../backlog/files.ts';
+import { writeState } from '../backlog/state-file.ts';
+import { lost } from './capture.ts';
+import { createdSince, type Marks, marksOf } from './filing.ts';
+
+const marksFile = 'before.json';
+
+/** The files that a run writes about itself: its folder below `agent_runs` and the state file. */
+export class RunFolder {
+  private readonly backlog: string;
+
+  constructor(backlog: string) {
+    this.backlog = backlog;
+  }
+
+  of({ run }: RunState): string {
+    return join(this.backlog, 'agent_runs', run);
+  }
+
+  /** Writes the state to disk before an effect acts on it (W-4). */
+  begin(state: RunState): void {
+    const folder = this.of(state);
+    mkdirSync(folder, { recursive: true });
+    const marks = join(folder, marksFile);
+    if (readIfThere(marks) === null) writeAtomically(marks, `${JSON.stringify(marksOf(this.backlog))}\n`);
+    writeState(this.backlog, state);
+  }
+
+  /** Does the same in an ending phase. A failed write is a problem, and the ending continues (W-3). */
+  beginEnding(state: RunState): string[] {
+    try {
+      this.begin(state);
+      return [];
+    } catch (error) {
+      return [`The state file could not be written in ${state.current_phase}: ${messageOf(error)}`];
+    }
+  }
+
+  /** Returns the items created during the run, most likely by its agents; they belong to the run too. */
+  appeared(state: RunState): CreatedItem[] {
+    const text = readIfThere(join(this.of(state), marksFile));
+    const marks: Marks = JSON.parse(text ?? '{}');
+    return createdSince(this.backlog, marks);
+  }
+
+  /** Adds to `outcome` the items created during the run that are not listed yet. */
+  nameAppeared(state: RunState, outcome: EndingOutcome): void {
+    try {
+      const known = new Set([...state.created, ...outcome.created].map(({ id }) => id));
+      outcome.created.push(...this.appeared(state).filter(({ id }) => !known.has(id)));
+    } catch (error) {
+      outcome.problems.push(`The items created during the run could not be listed: ${messageOf(error)}`);
+    }
+  }
+
+  write(state: RunState, name: string, text: string, outcome: EndingOutcome): void {
+    try {
+      writeAtomically(join(this.of(state), name), text);
+    } catch (error) {
+      outcome.problems.push(lost(name, error, text));
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import type { AnyStateMachine } from 'xstate';
+import type { TargetState } from '../../machines/contract/targets.ts';
+import {
+  attemptMachine,
+  freshTargets,
+  sessionMachine,
+  toolCallMachine,
+  turnMachine,
+  workflowMachine,
+} from '../../machines/index.ts';
+import { explore, follow, type Graph, silenced, type Walk } from './explore.ts';
+import {
+  attemptWalk,
+  dispositions,
+  sessionWalk,
+  toolCallWalk,
+  turnWalk,
+  withoutParent,
+  workflowKey,
+  workflowWalk,
+} from './levels.ts';
+
+export const budget = { requests: null, tokens: 50, costUsd: null, deadlineAt: null };
+const spentSoon = { ...budget, tokens: null, requests: 2 };
+export const window = { windowTokens: 8_000, reserveTokens: 0 };
+
+type Walks = Record<string, { machine: AnyStateMachine; walks: Walk[] }>;
+
+const out = freshTargets(['one']).map((target): TargetState => ({ ...target, status: 'out' }));
+
+/**
+ * Returns the walks of each machine, over the limits and circumstances that its rules distinguish, up to 4 x 4. `small`
+ * is just enough to cover every arrow and guard.
+ */
+export function walksWithin(size: 'small' | 'all'): Walks {
+  const isSmall = size === 'small';
+  const bounds = isSmall ? [1, 2] : [1, 2, 3, 4];
+  const attempts = isSmall ? 2 : 3;
+  return {
+    session: {
+      machine: sessionMachine,
+      walks: isSmall
+        ? [sessionWalk(2, { budget: spentSoon })]
+        : [
+            ...bounds.map((maxTurns) => sessionWalk(maxTurns)),
+            sessionWalk(3, { budget }),
+            sessionWalk(2, { budget: spentSoon }),
+            sessionWalk(3, { window }),
+          ],
+    },
+    turn: {
+      machine: turnMachine,
+      walks: [
+        ...bounds.map((maxAttempts) => turnWalk(maxAttempts, ['one'])),
+        turnWalk(attempts, ['one', 'two']),
+        // The first target is out, so the turn has to wait for the second.
+        turnWalk(2, [], { targets: [...out, ...freshTargets(['two'])] }),
+        turnWalk(attempts, ['one'], { budget }),
+        turnWalk(2, ['one'], { isLastTurn: true }),
+        turnWalk(attempts, ['one'], { budget: { ...budget, tokens: null, deadlineAt: 60_000 } }),
+      ],
+    },
+    attempt: {
+      machine: attemptMachine,
+      walks: [
+        attemptWalk(),
+        attemptWalk({ permission: 'report', offer: 'report' }),
+        attemptWalk({ stopSlug: 'stopped', finish: 'text' }),
+      ],
+    },
+    'tool-call': {
+      machine: toolCallMachine,
+      walks: [
+        ...dispositions.map((disposition) => toolCallWalk(disposition)),
+        toolCallWalk({ kind: 'acknowledge', message: '' }, 'progress'),
+        toolCallWalk({ kind: 'refuse', slug: 'unknown_tool', message: 'no' }, 'progress'),
+      ],
+    },
+    workflow: {
+      machine: workflowMachine,
+      walks: [
+        ...(isSmall ? [] : [workflowWalk()]),
+        workflowWalk({ maxItems: 1 }),
+        workflowWalk({ maxItems: 1, maxConsecutiveFailures: 1 }, false),
+      ].map((walk) => ({ ...walk, key: workflowKey })),
+    },
+  };
+}
+
+/** The walks to run. Mutation testing repeats them for every mutant, so it sets `PAWL_WALKS=small`. */
+export const walks = walksWithin(process.env.PAWL_WALKS === 'small' ? 'small' : 'all');
+
+export const pure = (walk: Walk) => (walk.machine === turnMachine ? withoutParent(walk) : walk);
+
+/** Returns the empty path, and for each arrow the shortest path to its start plus the arrow itself. */
+export const pathsOf = ({ edges, shortest }: Graph) => [
+  [],
+  ...edges.map(({ from, event }) => [...(shortest.get(from) ?? []), event]),
+];
+
+/** Returns the arrows of a machine that its walks take. */
+export function takenArrows(name: string): Set<string> {
+  const taken = new Set<string>();
+  const { machine, walks: ways } = walks[name] ?? { machine: sessionMachine, walks: [] };
+  const silent = silenced(machine, () => undefined);
+  for (const walk of ways) {
+    for (const path of pathsOf(explore(pure(walk))))
+      for (const arrow of follow(silent, walk.input, path).arrows) taken.add(arrow);
+  }
+  return taken;
+}

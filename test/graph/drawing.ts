@@ -1,0 +1,184 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { attemptMachine, sessionMachine, toolCallMachine, turnMachine, workflowMachine } from '../../machines/index.ts';
+import { arrowName, guardText } from './names.ts';
+
+/** The source of the pictures: the real machines, read into plain nodes and arrows. */
+
+export type Node = {
+  id: string;
+  key: string;
+  kind: 'root' | 'compound' | 'state' | 'choice' | 'final';
+  description: string;
+  rules: string[];
+  invokes: string[];
+  entry: string[];
+  exit: string[];
+  tags: string[];
+  initial: string | null;
+  children: Node[];
+};
+
+export type Arrow = {
+  source: string;
+  target: string | null;
+  /** The XState event type; empty for `always`. */
+  event: string;
+  guard: string;
+  actions: string[];
+  rules: string[];
+  /** The arrow's name in the walks over all paths. */
+  name: string;
+};
+
+export type Drawing = {
+  name: string;
+  title: string;
+  description: string;
+  root: Node;
+  arrows: Arrow[];
+  config: unknown;
+};
+
+type AnyNode = {
+  id: string;
+  key: string;
+  type: string;
+  description?: string;
+  meta?: { rules?: string[] };
+  tags: string[];
+  entry: readonly unknown[];
+  exit: readonly unknown[];
+  invoke: readonly { id: string; src: unknown }[];
+  initial?: { target: readonly { id: string }[] };
+  always?: readonly AnyTransition[];
+  transitions: Map<string, readonly AnyTransition[]>;
+  states: Record<string, AnyNode>;
+};
+type AnyTransition = {
+  source: { id: string };
+  target?: readonly { id: string }[];
+  eventType: string | null;
+  guard?: unknown;
+  actions: readonly unknown[];
+};
+
+export const machines = {
+  session: sessionMachine,
+  turn: turnMachine,
+  attempt: attemptMachine,
+  'tool-call': toolCallMachine,
+  workflow: workflowMachine,
+};
+
+export function drawings(): Drawing[] {
+  return Object.entries(machines).map(([name, machine]) => {
+    const root = machine.root as unknown as AnyNode;
+    const rules = rulesByName(name);
+    const arrows: Arrow[] = [];
+    const node = read(root, true, arrows, rules);
+    return {
+      name,
+      title: machine.id,
+      description: root.description ?? '',
+      root: node,
+      arrows,
+      config: plainConfig(machine.config),
+    };
+  });
+}
+
+function read(node: AnyNode, isRoot: boolean, arrows: Arrow[], rules: Map<string, string[]>): Node {
+  for (const list of node.transitions.values()) for (const one of list) arrows.push(arrowOf(one, rules));
+  for (const one of node.always ?? []) arrows.push(arrowOf(one, rules));
+  const children = Object.values(node.states).map((child) => read(child, false, arrows, rules));
+  const isChoice = (node.always?.length ?? 0) > 0;
+  return {
+    id: node.id,
+    key: node.key,
+    kind: isRoot
+      ? 'root'
+      : node.type === 'final'
+        ? 'final'
+        : children.length > 0
+          ? 'compound'
+          : isChoice
+            ? 'choice'
+            : 'state',
+    description: node.description ?? '',
+    rules: node.meta?.rules ?? [],
+    invokes: node.invoke.map(({ id }) => id),
+    entry: node.entry.map(actionText),
+    exit: node.exit.map(actionText),
+    tags: node.tags,
+    initial: node.initial?.target[0]?.id ?? null,
+    children,
+  };
+}
+
+function arrowOf(transition: AnyTransition, rules: Map<string, string[]>): Arrow {
+  const { source, target, eventType, guard, actions } = transition;
+  const names = actions.map(actionText);
+  const guardName = guard === undefined ? '' : guardText(guard);
+  const cited = [...guardName.split(/[^A-Za-z]+/), ...names.map((name) => name.split('(')[0] ?? '')].flatMap(
+    (name) => rules.get(name) ?? [],
+  );
+  return {
+    source: source.id,
+    target: target?.[0]?.id ?? null,
+    event: eventType ?? '',
+    guard: guardName,
+    actions: names,
+    rules: [...new Set(cited)],
+    name: arrowName(transition),
+  };
+}
+
+function actionText(action: unknown): string {
+  if (typeof action === 'string') return action;
+  if (typeof action === 'function') return action.name;
+  const { type, params } = action as { type: string; params?: unknown };
+  if (typeof params !== 'object' || params === null) return type;
+  const told = Object.values(params).filter((value) => typeof value === 'string');
+  return told.length === 0 ? type : `${type}(${told.join(', ')})`;
+}
+
+/** Maps each function name to the rule ids that its docstring cites. */
+function rulesByName(machine: string): Map<string, string[]> {
+  const files = [
+    ...readdirSync(`machines/${machine}`)
+      .filter((name) => name.endsWith('.rules.ts'))
+      .map((name) => `machines/${machine}/${name}`),
+    'machines/contract/limits.ts',
+    'machines/contract/targets.ts',
+  ];
+  const found = new Map<string, string[]>();
+  for (const file of files) {
+    const text = readFileSync(file, 'utf8');
+    for (const [, doc = '', name = ''] of text.matchAll(/\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*export function (\w+)/g)) {
+      const ids = [...doc.matchAll(/\b[BTCNFSPWD]-\d\b/g)].map(([id]) => id);
+      if (ids.length > 0) found.set(name, [...new Set(ids)]);
+    }
+  }
+  return found;
+}
+
+/** Returns the configuration as plain JSON for import into Stately Studio. Functions become names. */
+function plainConfig(config: unknown): unknown {
+  return JSON.parse(JSON.stringify(config, (_, value) => (typeof value === 'function' ? guardOrInline(value) : value)));
+}
+
+function guardOrInline(value: { guards?: unknown[]; name: string }): unknown {
+  return value.guards === undefined ? { type: value.name || 'inline' } : guardText(value);
+}
+
+/** Returns an event's readable name. */
+export function eventText(event: string): string {
+  if (event === '') return '';
+  const actor = /^xstate\.(done|error)\.actor\.(.+)$/.exec(event);
+  if (actor !== null) return `${actor[2]} ${actor[1] === 'done' ? 'done' : 'broke'}`;
+  return event;
+}
+
+export function allNodes(node: Node): Node[] {
+  return [node, ...node.children.flatMap(allNodes)];
+}
