@@ -20,10 +20,13 @@ const machines = {
   },
 };
 
+/** The fields that tell facts of a type apart, where they aren't the usual ones. */
+const apart: Record<string, string[]> = { 'tool.answered': ['slug'], 'workflow.exitedEarly': [] };
+
 /** What tells one step from another: its event, its arrows and what came out, by kind, target, reason and slug. */
 function keyOf({ event, arrows, out, value }: Step): string {
   const aboutOf = (fact: { type: string }) =>
-    ['target', 'reason', ...(fact.type === 'tool.answered' ? ['slug'] : [])].map((key) => Reflect.get(fact, key));
+    (apart[fact.type] ?? ['target', 'reason']).map((key) => Reflect.get(fact, key));
   const kinds = out.map((one) => {
     if ('fact' in one) return [one.fact.type, ...aboutOf(one.fact)];
     return 'sent' in one ? one.sent.type : 'asks';
