@@ -35,7 +35,7 @@ export type { ReportDefinition } from './report/registry.ts';
 export { type ServedAgent, type ServeMcpOptions, serveMcp } from './serve/serve-mcp.ts';
 export type { Session, SessionBudget, SessionOptions, SessionReport, SessionResult } from './session/options.ts';
 export { runSession, startSession } from './session/start-session.ts';
-export type { ToolContext } from './tools/catalog.ts';
+export type { ToolContext } from './tools/catalog-tool.ts';
 export type { FunctionTool, LocalTool } from './tools/local.ts';
 export type { McpServerConfig, McpServerDefinition } from './tools/mcp/definition.ts';
 export { type McpPool, mcpPool } from './tools/mcp/pool.ts';

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pictures } from './pictures.ts';
-import { slugDocument } from './slugs.ts';
+import { slugDocument } from '../../test/graph/slug-document.ts';
 
 const folder = 'visualizations';
 const check = process.argv.includes('--check');

@@ -6,8 +6,8 @@ import { pathsOf, pure, takenArrows, walks } from '../../test/graph/coverage.ts'
 import { drawings } from '../../test/graph/drawing.ts';
 import { explore, simplePaths } from '../../test/graph/explore.ts';
 import { sessionKey, sessionWalk } from '../../test/graph/levels.ts';
-import { breakEach, type Caught } from './breakages.ts';
-import { ruleTraces, slugTraces } from './trace.ts';
+import { breakEach, type Caught } from '../../test/graph/breakages.ts';
+import { ruleTraces, slugTraces } from '../../test/graph/trace.ts';
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
 const row = (cells: readonly (string | number)[]) => `| ${cells.join(' | ')} |`;

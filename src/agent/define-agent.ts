@@ -5,7 +5,7 @@ import { type ReportDefinition, type ReportOf, reportFormat } from '../report/re
 import { textFormat } from '../report/text.ts';
 import { finalReportTool } from '../tools/built-in/final-report.ts';
 import { builtInNames, builtInsOf } from '../tools/built-in/list.ts';
-import { type CatalogTool, toolNamePattern } from '../tools/catalog.ts';
+import { type CatalogTool, toolNamePattern } from '../tools/catalog-tool.ts';
 import { localTool } from '../tools/local.ts';
 import { checkServer } from '../tools/mcp/definition.ts';
 import { check } from './check.ts';

@@ -5,7 +5,7 @@ import type { Slice } from '../observe/slices.ts';
 import type { ReportFormat } from '../report/format.ts';
 import type { ReportDefinition } from '../report/registry.ts';
 import { builtInsSchema } from '../tools/built-in/list.ts';
-import { type CatalogTool, toolNamePattern } from '../tools/catalog.ts';
+import { type CatalogTool, toolNamePattern } from '../tools/catalog-tool.ts';
 import type { LocalTool } from '../tools/local.ts';
 import type { McpServerDefinition } from '../tools/mcp/definition.ts';
 import type { ToolPolicy } from '../tools/policies.ts';

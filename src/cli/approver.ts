@@ -22,7 +22,7 @@ export class Approver {
   heed(event: SessionEvent): void {
     if (event.type === 'tool.approvalRequested') {
       this.waiting.push({ call: event, withdrawn: new AbortController() });
-      if (this.waiting.length === 1) this.askAll();
+      if (this.waiting.length === 1) void this.askAll();
     }
     // The call timed out, or the session was stopped or aborted, so no decision is needed.
     if (event.type === 'tool.answered') {

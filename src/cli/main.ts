@@ -1,9 +1,8 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
 import { messageOf, PawlError } from '../errors.ts';
+import { commands, exitCodes, flagsUsage, readFlags, UsageError } from './command-line.ts';
 import { demoCommand } from './demo.ts';
-import { exitCodes, UsageError } from './exit.ts';
-import { commands, flagsUsage, readFlags } from './flags.ts';
 import { packageFile } from './package-root.ts';
 import { runCommand } from './run.ts';
 import { serveCommand } from './serve.ts';

@@ -2,8 +2,10 @@ import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { expected } from '../errors.ts';
 import { openaiCompatible } from '../model/compatible.ts';
 import type { ModelReference } from '../model/targets.ts';
-import { UsageError } from './exit.ts';
-import type { Flags } from './flags.ts';
+import type { Flags } from './command-line.ts';
+import { systemClock } from '../host/clock.ts';
+import { inTime } from '../host/deadline.ts';
+import { UsageError } from './command-line.ts';
 
 /** The default models, used if their key is set and no model is named. */
 const standardModels = [
@@ -32,7 +34,8 @@ async function firstModel(baseUrl: string): Promise<string> {
   const hint = 'name a model with --model';
   let body: unknown;
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(5_000) });
+    const limits = { clock: systemClock, timeoutMs: 5_000 };
+    const response = await inTime(limits, 'no answer within 5 s', (signal) => fetch(url, { signal }));
     if (!response.ok) throw new UsageError(`${url} answered with status ${response.status}; ${hint}.`);
     body = await response.json();
   } catch (error) {

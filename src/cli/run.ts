@@ -7,9 +7,9 @@ import type { Session, SessionResult } from '../session/options.ts';
 import { startSession } from '../session/start-session.ts';
 import { readAgentFile } from './agent-file.ts';
 import { Approver } from './approver.ts';
+import type { Flags } from './command-line.ts';
+import { exitCodeOf, UsageError } from './command-line.ts';
 import { directoryTools } from './directory-tools.ts';
-import { exitCodeOf, UsageError } from './exit.ts';
-import type { Flags } from './flags.ts';
 import { chosenModel } from './models.ts';
 import { TerminalView } from './view.ts';
 

@@ -1,8 +1,8 @@
 import { stderrLogger } from '../observe/log.ts';
 import { serveMcp } from '../serve/serve-mcp.ts';
 import { readAgentFile } from './agent-file.ts';
-import { exitCodes, UsageError } from './exit.ts';
-import type { Flags } from './flags.ts';
+import type { Flags } from './command-line.ts';
+import { exitCodes, UsageError } from './command-line.ts';
 import { agentOf } from './run.ts';
 
 /** `pawl serve`: serves an agent over MCP until the client disconnects or a signal ends it. */

@@ -28,18 +28,18 @@ export const systemClock: Clock = {
 };
 
 /** Resolves after `delayMs`, or when `signal` aborts. Time passes by itself; a manual clock does not jump for it. */
-export function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    if (delayMs <= 0 || signal.aborted) {
+    if (delayMs <= 0 || signal?.aborted) {
       resolve();
       return;
     }
     const end = () => {
       cancel();
-      signal.removeEventListener('abort', end);
+      signal?.removeEventListener('abort', end);
       resolve();
     };
     const cancel = clock.alarm(delayMs, end);
-    signal.addEventListener('abort', end, { once: true });
+    signal?.addEventListener('abort', end, { once: true });
   });
 }

@@ -1,8 +1,8 @@
 import { createServer } from 'node:net';
 import type { StatelyInspectionEvent } from '@statelyai/inspect';
 import type { AnyActorRef, AnyEventObject, InspectionEvent } from 'xstate';
+import { redact } from '../agent/redact.ts';
 import { expected, messageOf, PawlError } from '../errors.ts';
-import { redact } from '../observe/redact.ts';
 
 export type StatelyInspectorOptions = {
   /** Port of the relay, in Node; default 8080. */

@@ -10,8 +10,8 @@ import {
   UnsupportedFunctionalityError,
 } from '@ai-sdk/provider';
 import type { Fault, FaultKind } from '../../machines/index.ts';
+import { redact } from '../agent/redact.ts';
 import { messageOf } from '../errors.ts';
-import { redact } from '../observe/redact.ts';
 import { headOf } from '../text.ts';
 
 const messageBytes = 2_000;

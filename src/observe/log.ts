@@ -1,11 +1,11 @@
 import pino, { type Logger } from 'pino';
 import { type Counters, type Fact, type Reply, replyCalls, replyReasoning, replyText } from '../../machines/index.ts';
+import { redact } from '../agent/redact.ts';
 import { messageOf } from '../errors.ts';
 import { headOf } from '../text.ts';
 import type { SessionCounters } from './counters.ts';
 import type { Fold } from './fold.ts';
 import type { Records } from './records.ts';
-import { redact } from './redact.ts';
 
 export type { Logger } from 'pino';
 

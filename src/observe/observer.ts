@@ -1,9 +1,9 @@
 import type { Counters, Fact } from '../../machines/index.ts';
+import { redact } from '../agent/redact.ts';
 import { messageOf } from '../errors.ts';
 import type { Envelope, SessionEvent, Sighting } from './events.ts';
 import type { Fold } from './fold.ts';
 import { type FoldOptions, type Folds, makeFolds } from './folds.ts';
-import { redact } from './redact.ts';
 
 export type ObserverOptions = Omit<FoldOptions, 'envelope' | 'onFailure'> & {
   /** Epoch ms of the current delivery, so that a replay gives the same facts, and of now. */

@@ -1,5 +1,6 @@
 import type { SessionEffectKinds } from '../../machines/index.ts';
 import type { Agent } from '../agent/definition.ts';
+import { redact } from '../agent/redact.ts';
 import { estimateMessageTokens } from '../context/tokens.ts';
 import { expected, messageOf } from '../errors.ts';
 import { type Clock, sleep } from '../host/clock.ts';
@@ -8,7 +9,6 @@ import type { Effects, Perform } from '../host/driver.ts';
 import { PromptBuilder } from '../model/prompt.ts';
 import { requestModel } from '../model/request-model.ts';
 import type { Observer } from '../observe/observer.ts';
-import { redact } from '../observe/redact.ts';
 import { judgeText } from '../report/format.ts';
 import { Catalog } from '../tools/catalog.ts';
 import { Policies } from '../tools/policies.ts';

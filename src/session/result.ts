@@ -1,7 +1,7 @@
 import type { SessionOutput } from '../../machines/index.ts';
 import type { Agent } from '../agent/definition.ts';
+import { redact } from '../agent/redact.ts';
 import type { Observer } from '../observe/observer.ts';
-import { redact } from '../observe/redact.ts';
 import { syntheticReport } from '../report/synthetic.ts';
 import type { SessionReport, SessionResult } from './options.ts';
 

@@ -2,29 +2,28 @@ import { randomUUID } from 'node:crypto';
 import { createActor } from 'xstate';
 import {
   type Counters,
-  type Delivery,
   type Fact,
   type Failure,
   type SessionCommand,
   type SessionOutput,
   sessionMachine,
-  userMessage,
 } from '../../machines/index.ts';
 import type { Agent } from '../agent/definition.ts';
+import { redact } from '../agent/redact.ts';
 import { secretsOf } from '../agent/secrets.ts';
-import { messageOf, onRejection } from '../errors.ts';
+import { messageOf } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
 import type { MakeDriver } from '../host/driver.ts';
 import { memoryDriver } from '../host/memory.ts';
-import { type MachineEnd, type MachineOwner, RunningMachine } from '../host/run-machine.ts';
+import { type MachineEnd, RunningMachine } from '../host/run-machine.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import { defaultLogger } from '../observe/log.ts';
 import { Observer } from '../observe/observer.ts';
-import { redact } from '../observe/redact.ts';
 import { approvalDecision, steeringText } from './commands.ts';
 import { sessionEffects } from './effects.ts';
 import { inputMessages, sessionInput } from './input.ts';
 import type { ApprovalInput, Session, SessionOptions, SessionResult } from './options.ts';
+import { SessionOwner } from './owner.ts';
 import { sessionResult } from './result.ts';
 import { type Lineage, root, type SubAgents, type SubSession } from './sub-agent.ts';
 import { subAgentsOf } from './sub-sessions.ts';
@@ -38,12 +37,9 @@ export type SessionParts<Report> = {
 };
 
 /** A session: the machines, the effects and the folds, wired together. */
-export class RunningSession<Report> implements Session<Report>, SubSession, MachineOwner<SessionCommand, Fact> {
+export class RunningSession<Report> implements Session<Report>, SubSession {
   readonly sessionId: string;
   readonly result: Promise<SessionResult<Report>>;
-  /** Epoch ms of the current delivery, so that a replay gives the same facts. */
-  deliveredAt: number;
-  private readonly options: SessionOptions;
   private readonly secrets: readonly string[];
   private readonly observer: Observer;
   private readonly machine: RunningMachine<SessionCommand, Fact, SessionOutput>;
@@ -53,11 +49,10 @@ export class RunningSession<Report> implements Session<Report>, SubSession, Mach
   constructor({ agent, options, lineage = root, driver = memoryDriver }: SessionParts<Report>) {
     const { clock = systemClock, logger = defaultLogger(), budget = {}, prompt = null } = options;
     const { messages, repairs } = inputMessages(options);
-    this.options = options;
     this.sessionId = options.sessionId ?? randomUUID();
     this.secrets = secretsOf(agent.definition);
-    this.deliveredAt = clock.now();
-    const input = sessionInput(agent, budget, this.deliveredAt);
+    const times = { deliveredAt: clock.now(), now: () => clock.now() };
+    const input = sessionInput(agent, budget, times.deliveredAt);
     this.observer = new Observer({
       sessionId: this.sessionId,
       agent: agent.name,
@@ -68,7 +63,7 @@ export class RunningSession<Report> implements Session<Report>, SubSession, Mach
       onEvent: options.onEvent ?? null,
       slices: agent.definition.slices ?? {},
       resultBytes: agent.limits.toolResultBytes,
-      times: this.times(clock),
+      times,
     });
     const { observer, secrets, sessionId } = this;
     const start = (parts: SessionParts<unknown>) => new RunningSession({ ...parts, driver });
@@ -84,7 +79,7 @@ export class RunningSession<Report> implements Session<Report>, SubSession, Mach
       signal: options.signal,
       abortCommand: (reason) => this.abortion(reason),
       inspect: options.inspect,
-      owner: this,
+      owner: new SessionOwner({ observer, secrets, times, onDelivery: options.onDelivery, subAgents: this.subAgents }),
     });
     this.result = this.machine.end.then(async (end) => {
       // After a defect, the close effect was never requested.
@@ -139,49 +134,8 @@ export class RunningSession<Report> implements Session<Report>, SubSession, Mach
     return key !== null;
   }
 
-  take(fact: Fact): void {
-    this.observer.take(fact);
-    if (fact.type === 'session.stopping') this.subAgents?.stop();
-  }
-
-  delivering(delivery: Delivery): void {
-    this.deliveredAt = delivery.at;
-    try {
-      onRejection(this.options.onDelivery?.(delivery), (error) => this.userCodeFailed('onDelivery', error));
-    } catch (error) {
-      this.userCodeFailed('onDelivery', error);
-    }
-  }
-
-  tooLate(command: SessionCommand): void {
-    // Accepted while the last delivery was under way, so that it isn't lost.
-    if (command.type === 'session.steer') this.observer.folds.conversation.messages.push(userMessage(command.text));
-  }
-
-  late(key: string): void {
-    this.observer.sight({ type: 'effect.late', key });
-  }
-
-  describeDefect(error: unknown): string {
-    return redact(messageOf(error), this.secrets);
-  }
-
-  userCodeFailed(name: string, error: unknown): void {
-    this.observer.userCodeFailed(name, error);
-  }
-
   private abortion(reason: unknown): SessionCommand {
     return { type: 'session.abort', reason: redact(messageOf(reason), this.secrets) };
-  }
-
-  private times(clock: { now(): number }) {
-    const deliveredAt = () => this.deliveredAt;
-    return {
-      get deliveredAt() {
-        return deliveredAt();
-      },
-      now: () => clock.now(),
-    };
   }
 
   /** If the machines themselves broke, the session failed, with its one ERROR line (S-3). */

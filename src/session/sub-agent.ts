@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { requestBound, requestGrant } from '../../machines/index.ts';
 import type { Agent } from '../agent/definition.ts';
-import type { CatalogTool, ToolRun } from '../tools/catalog.ts';
+import type { CatalogTool, ToolRun } from '../tools/catalog-tool.ts';
 import { success, ToolError } from '../tools/result.ts';
 import { schemaTool } from '../tools/schema-tool.ts';
 import type { Session, SessionBudget, SessionResult } from './options.ts';

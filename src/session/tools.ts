@@ -1,7 +1,8 @@
 import type { Agent } from '../agent/definition.ts';
 import { messageOf } from '../errors.ts';
 import type { Observer } from '../observe/observer.ts';
-import type { Catalog, CatalogTool } from '../tools/catalog.ts';
+import type { Catalog } from '../tools/catalog.ts';
+import type { CatalogTool } from '../tools/catalog-tool.ts';
 import type { McpServers } from '../tools/mcp/servers.ts';
 import type { SubAgents } from './sub-agent.ts';
 

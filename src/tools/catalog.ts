@@ -1,4 +1,3 @@
-import type { JSONSchema7 } from '@ai-sdk/provider';
 import {
   type CallFacts,
   callFacts,
@@ -8,55 +7,15 @@ import {
   type Permission,
   parseToolInput,
   type ReplyCall,
-  type ReportVerdict,
-  type Spent,
-  type ToolOutput,
 } from '../../machines/index.ts';
 import { messageOf } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import { inTime, type Limits } from '../host/deadline.ts';
 import type { OfferedTool } from '../model/request-model.ts';
-import type { Validation } from '../model/schema.ts';
 import type { AnsweredCall } from '../observe/past-calls.ts';
 import { callsInside } from './built-in/batch.ts';
+import type { CatalogTool, ToolContext } from './catalog-tool.ts';
 import type { Policies } from './policies.ts';
-
-/** The context that a tool gets along with its input. */
-export type ToolContext = {
-  callId: string;
-  /** Aborts at the tool's timeout, and when the session is aborted. */
-  signal: AbortSignal;
-  /** The conversation so far. */
-  messages: () => readonly Message[];
-};
-
-/** The context of Pawl's own tools, which also report progress and what they spent. */
-export type ToolRun = ToolContext & {
-  progress(output: ToolOutput): void;
-  account(spent: Spent): void;
-  /** A page, from 1, of a large result of this session. */
-  resultPage(id: string, page: number): { text: string; of: number } | null;
-};
-
-/** A tool in the catalog, from any source. It is offered to the model and run under its name. */
-export type CatalogTool = {
-  name: string;
-  kind: 'real' | 'batch' | 'progress' | 'report';
-  offered: Promise<OfferedTool> | OfferedTool;
-  validate(input: JsonObject): Validation | Promise<Validation>;
-  /** Whether a call with this (valid) input needs approval first. */
-  needsApproval(input: unknown, context: ToolContext): boolean | Promise<boolean>;
-  /** Runs the tool. Every value of an async iterable but the last is preliminary. */
-  execute(input: unknown, run: ToolRun): unknown;
-  /** Converts a value that the tool returned to what the model reads; null leaves that to the catalog. */
-  toModelOutput: ((value: unknown, input: unknown, callId: string) => Promise<ToolOutput>) | null;
-  /** Judges the report; null for all tools but the report tool. */
-  judgeReport: ((input: JsonObject, limits: Limits) => Promise<ReportVerdict>) | null;
-  /** Why this session refuses every call of the tool, regardless of the input. */
-  refusal?: NonNullable<CallFacts['refusal']>;
-  /** The tool's own timeout in ms; null for a tool that limits itself. Default: the agent's `toolTimeoutMs`. */
-  timeoutMs?: number | null;
-};
 
 export type CatalogOptions = {
   clock: Clock;
@@ -177,12 +136,6 @@ export class Catalog {
   }
 }
 
-/** Marks a promise as awaited later, so that a rejection before then is not reported as unhandled. */
-export function later<T>(promise: Promise<T>): Promise<T> {
-  promise.catch(() => undefined);
-  return promise;
-}
-
 function notInside(name: string): NonNullable<CallFacts['refusal']> {
   return { slug: 'tool_not_permitted', reason: `${name} is not permitted inside a batch: call it by itself.` };
 }
@@ -208,11 +161,4 @@ function needsApproval(
 
 function after<A, B>(value: A | Promise<A>, then: (value: A) => B | Promise<B>): B | Promise<B> {
   return value instanceof Promise ? value.then(then) : then(value);
-}
-
-/** Matches the tool names that every provider accepts. */
-export const toolNamePattern = /^[A-Za-z0-9_-]{1,64}$/;
-
-export function functionTool(name: string, description: string, inputSchema: JSONSchema7): OfferedTool {
-  return { type: 'function', name, description, inputSchema };
 }

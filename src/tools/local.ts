@@ -5,7 +5,7 @@ import { contentPiece, type SdkOutput } from '../model/content-piece.ts';
 import { toModelMessages } from '../model/messages.ts';
 import type { OfferedTool } from '../model/request-model.ts';
 import { type CompiledSchema, compileSchema } from '../model/schema.ts';
-import { type CatalogTool, later, type ToolContext } from './catalog.ts';
+import { type CatalogTool, later, type ToolContext } from './catalog-tool.ts';
 
 type SdkTool = ToolSet[string];
 

@@ -17,7 +17,8 @@ import type { Conversation } from '../observe/conversation.ts';
 import type { Sighting } from '../observe/events.ts';
 import type { KeptResults } from '../observe/kept-results.ts';
 import { readResultName } from './built-in/read-result.ts';
-import type { Catalog, CatalogTool, ToolRun } from './catalog.ts';
+import type { Catalog } from './catalog.ts';
+import type { CatalogTool, ToolRun } from './catalog-tool.ts';
 import { cap, type Rendered, type ResultLimits, renderError, renderValue, ToolError } from './result.ts';
 import type { Slots } from './slots.ts';
 

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { compileSchema } from '../model/schema.ts';
-import { type CatalogTool, functionTool, later, type ToolRun } from './catalog.ts';
+import { type CatalogTool, functionTool, later, type ToolRun } from './catalog-tool.ts';
 
 /** A tool of the library itself: its input is what the zod schema makes of it. */
 export function schemaTool<Input>({

@@ -41,10 +41,4 @@ describe('the two rooms', () => {
       }
     }
   });
-
-  it('no file in machines/ or src/ is longer than 300 lines', () => {
-    for (const { path, text } of [...sources('machines'), ...sources('src')]) {
-      expect([path, text.split('\n').length <= 300]).toEqual([path, true]);
-    }
-  });
 });

@@ -1,14 +1,32 @@
+import { APICallError, LoadAPIKeyError } from '@ai-sdk/provider';
 import { expect, it } from 'vitest';
-import { ruleTraces, slugTraces } from '../../scripts/verify/trace.ts';
+import { faultKinds } from '../../machines/contract/faults.ts';
+import { classifyFault, timeoutFault } from '../../src/model/faults.ts';
+import { ruleTraces, slugTraces } from '../graph/trace.ts';
 
-it('S-1: the code produces every slug, and a wire or path test reaches it', () => {
+it('S-1: code makes every slug, and a test reaches every slug over a wire or on a path', () => {
   const traces = slugTraces();
   expect(traces.flatMap(({ slug, madeIn }) => (madeIn.length === 0 ? [slug] : []))).toEqual([]);
-  const unreached = traces.flatMap(({ slug, reachedBy }) => (reachedBy.length === 0 ? [slug] : []));
-  expect(unreached).toEqual([]);
+  expect(traces.flatMap(({ slug, reachedBy }) => (reachedBy.length === 0 ? [slug] : []))).toEqual([]);
 });
 
-it('every rule that is not planned is cited in the code and in a test', () => {
+it('P-1: every kind of fault comes out of the classification', () => {
+  const status = (statusCode: number, responseBody = '') =>
+    new APICallError({ message: 'no', url: 'http://x', requestBodyValues: {}, statusCode, responseBody });
+  const errors = [
+    new LoadAPIKeyError({ message: 'no key' }),
+    status(402),
+    status(429),
+    Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' }),
+    status(503),
+    status(400),
+    status(400, '{"error":{"code":"content_filter"}}'),
+  ];
+  const kinds = [...errors.map((error) => classifyFault(error, 0).kind), timeoutFault('late').kind];
+  expect(kinds.toSorted()).toEqual([...faultKinds].toSorted());
+});
+
+it('every implemented rule is in the code, and in the title of a test', () => {
   const loose = ruleTraces().filter(
     ({ planned, where, shownBy }) => !planned && (where.length === 0 || shownBy.length === 0),
   );

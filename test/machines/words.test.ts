@@ -15,7 +15,7 @@ import {
 } from '../../machines/index.ts';
 import { cutShort, denied, disposeAll, executed, settled } from '../../machines/tool-call/tool-call.rules.ts';
 import type { Circumstances } from '../../machines/tool-call/tool-call.types.ts';
-import { slugDocument } from '../../scripts/draw/slugs.ts';
+import { slugDocument } from '../graph/slug-document.ts';
 import { expectGolden } from '../support/golden.ts';
 
 const plain: Circumstances = {

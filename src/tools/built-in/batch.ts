@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ReplyCall } from '../../../machines/index.ts';
-import type { CatalogTool } from '../catalog.ts';
+import type { CatalogTool } from '../catalog-tool.ts';
 import { schemaTool } from '../schema-tool.ts';
 
 export const batchName = 'batch';

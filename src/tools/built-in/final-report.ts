@@ -1,7 +1,7 @@
 import type { JSONSchema7 } from '@ai-sdk/provider';
 import type { ReportFormat } from '../../report/format.ts';
 import { judgeCall } from '../../report/format.ts';
-import { type CatalogTool, functionTool, later } from '../catalog.ts';
+import { type CatalogTool, functionTool, later } from '../catalog-tool.ts';
 
 export const finalReportName = 'final_report';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { flag } from '../../agent/shapes.ts';
-import type { CatalogTool } from '../catalog.ts';
+import type { CatalogTool } from '../catalog-tool.ts';
 import { batchName, batchTool } from './batch.ts';
 import { finalReportName } from './final-report.ts';
 import { progressReportName, progressReportTool } from './progress.ts';

@@ -1,4 +1,4 @@
-import { type CatalogTool, functionTool } from '../catalog.ts';
+import { type CatalogTool, functionTool } from '../catalog-tool.ts';
 
 export const progressReportName = 'progress_report';
 

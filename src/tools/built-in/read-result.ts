@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { CatalogTool } from '../catalog.ts';
+import type { CatalogTool } from '../catalog-tool.ts';
 import { ToolError } from '../result.ts';
 import { schemaTool } from '../schema-tool.ts';
 

@@ -14,7 +14,7 @@ import {
 import { messageOf } from '../../errors.ts';
 import { systemClock } from '../../host/clock.ts';
 import { inTime } from '../../host/deadline.ts';
-import type { ToolRun } from '../catalog.ts';
+import type { ToolRun } from '../catalog-tool.ts';
 import { ToolError } from '../result.ts';
 import { patientFetch } from '../service/http-request.ts';
 import type { McpServerConfig } from './definition.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { messageOf } from '../../errors.ts';
 import { type CompiledSchema, compileSchema } from '../../model/schema.ts';
 import type { Sighting } from '../../observe/events.ts';
-import { type CatalogTool, functionTool, later } from '../catalog.ts';
+import { type CatalogTool, functionTool, later } from '../catalog-tool.ts';
 import { McpConnection } from './connection.ts';
 import type { McpServerConfig, McpServerDefinition } from './definition.ts';
 import type { McpTool } from './list.ts';

@@ -142,7 +142,7 @@ export class StdioTransport implements Transport {
   private endsWithin(ms: number): Promise<boolean> {
     return new Promise((resolve) => {
       const timeout = setTimeout(() => resolve(false), ms);
-      this.exited.then(() => {
+      void this.exited.then(() => {
         clearTimeout(timeout);
         resolve(true);
       });

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf, PawlError } from '../../errors.ts';
+import { sleep, systemClock } from '../../host/clock.ts';
 import { readIfThere } from './files.ts';
 
 export type Lock = { release(): void };
@@ -64,7 +64,7 @@ export async function whileLocked<T>(backlog: string, work: () => Promise<T>): P
       throw new PawlError('backlog_locked', `Items are being written to the backlog ${backlog} (${lock.holder}).`);
     }
     const pauseMs = 5 + Math.random() * 20;
-    await sleep(pauseMs);
+    await sleep(systemClock, pauseMs);
     waitedMs += pauseMs;
   }
 }

@@ -1,10 +1,10 @@
 import type { Slug, WorkOutcome, WorkPhase } from '../../../machines/index.ts';
 import { slugs } from '../../../machines/index.ts';
 import { type Agent, isAgent } from '../../agent/definition.ts';
+import { redact } from '../../agent/redact.ts';
 import { messageOf, shown } from '../../errors.ts';
 import type { SessionEvent } from '../../observe/events.ts';
 import type { Logger } from '../../observe/log.ts';
-import { redact } from '../../observe/redact.ts';
 import type { Session, SessionOptions, SessionResult } from '../../session/options.ts';
 import { startSession } from '../../session/start-session.ts';
 import { headOf } from '../../text.ts';

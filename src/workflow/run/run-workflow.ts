@@ -9,6 +9,7 @@ import {
 } from '../../../machines/index.ts';
 import { check } from '../../agent/check.ts';
 import { isAgent } from '../../agent/definition.ts';
+import { redact } from '../../agent/redact.ts';
 import { aFunction, count } from '../../agent/shapes.ts';
 import { expected, messageOf, PawlError } from '../../errors.ts';
 import { type Clock, systemClock } from '../../host/clock.ts';
@@ -16,7 +17,6 @@ import { memoryDriver } from '../../host/memory.ts';
 import { type MachineOwner, RunningMachine } from '../../host/run-machine.ts';
 import type { EventListener } from '../../observe/events.ts';
 import { defaultLogger, type Logger } from '../../observe/log.ts';
-import { redact } from '../../observe/redact.ts';
 import { commonOptions } from '../../session/common-options.ts';
 import type { SessionResult } from '../../session/options.ts';
 import { backlogFolder } from '../backlog/backlog.ts';

@@ -1,0 +1,58 @@
+import { type Delivery, type Fact, type SessionCommand, userMessage } from '../../machines/index.ts';
+import { redact } from '../agent/redact.ts';
+import { messageOf, onRejection } from '../errors.ts';
+import type { MachineOwner } from '../host/run-machine.ts';
+import type { Observer } from '../observe/observer.ts';
+import type { SubAgents } from './sub-agent.ts';
+
+export type SessionOwnerParts = {
+  observer: Observer;
+  secrets: readonly string[];
+  /** Epoch ms of the current delivery, so that a replay gives the same facts. */
+  times: { deliveredAt: number };
+  onDelivery: ((delivery: Delivery) => void) | undefined;
+  subAgents: SubAgents | null;
+};
+
+/** What the running machine of a session reports to: its observer, its sub-agents and its journal. */
+export class SessionOwner implements MachineOwner<SessionCommand, Fact> {
+  private readonly parts: SessionOwnerParts;
+
+  constructor(parts: SessionOwnerParts) {
+    this.parts = parts;
+  }
+
+  take(fact: Fact): void {
+    const { observer, subAgents } = this.parts;
+    observer.take(fact);
+    if (fact.type === 'session.stopping') subAgents?.stop();
+  }
+
+  delivering(delivery: Delivery): void {
+    const { times, onDelivery } = this.parts;
+    times.deliveredAt = delivery.at;
+    try {
+      onRejection(onDelivery?.(delivery), (error) => this.userCodeFailed('onDelivery', error));
+    } catch (error) {
+      this.userCodeFailed('onDelivery', error);
+    }
+  }
+
+  tooLate(command: SessionCommand): void {
+    const { conversation } = this.parts.observer.folds;
+    // Accepted while the last delivery was under way, so that it isn't lost.
+    if (command.type === 'session.steer') conversation.messages.push(userMessage(command.text));
+  }
+
+  late(key: string): void {
+    this.parts.observer.sight({ type: 'effect.late', key });
+  }
+
+  describeDefect(error: unknown): string {
+    return redact(messageOf(error), this.parts.secrets);
+  }
+
+  userCodeFailed(name: string, error: unknown): void {
+    this.parts.observer.userCodeFailed(name, error);
+  }
+}

@@ -1,0 +1,59 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { files } from '../graph/trace.ts';
+
+const linesOf = (text: string) => text.split('\n').length - 1;
+
+function longerThan(most: number, folder: string): string[] {
+  return files(folder).flatMap(({ path, text }) => (linesOf(text) > most ? [`${path}: ${linesOf(text)}`] : []));
+}
+
+function foldersBelow(folder: string): string[] {
+  const inner = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  return [folder, ...inner.flatMap(({ name }) => foldersBelow(join(folder, name)))];
+}
+
+describe('the rooms', () => {
+  it('only index.ts, errors.ts and text.ts lie loose in src/', () => {
+    const loose = readdirSync('src').filter((name) => statSync(join('src', name)).isFile());
+    expect(loose.toSorted()).toEqual(['errors.ts', 'index.ts', 'text.ts']);
+  });
+
+  it('no folder of src/ holds more than 14 files', () => {
+    const crowded = foldersBelow('src').filter(
+      (folder) => readdirSync(folder).filter((name) => name.endsWith('.ts')).length > 14,
+    );
+    expect(crowded).toEqual([]);
+  });
+
+  it('no file outgrows 300 lines, and none of src/session 150', () => {
+    expect([...longerThan(300, 'machines'), ...longerThan(300, 'src'), ...longerThan(300, 'test')]).toEqual([]);
+    expect(longerThan(150, 'src/session')).toEqual([]);
+  });
+
+  it('timers stand in the clock, in the MCP transports and in the testing kit alone', () => {
+    const homes = /^src\/(host\/clock\.ts|tools\/mcp\/|testing\/)/;
+    const strays = files('src').filter(
+      ({ path, text }) => !homes.test(path) && /setTimeout|setInterval|AbortSignal\.timeout/.test(text),
+    );
+    expect(strays.map(({ path }) => path)).toEqual([]);
+  });
+
+  it('test/graph/ is shared by tests and scripts, and imports neither', () => {
+    const imports = files('test/graph').flatMap(({ path, text }) =>
+      [...text.matchAll(/from '(\.[^']+)'/g)].map(([, from = '']) => join(path, '..', from)),
+    );
+    expect(imports.filter((path) => !/^(machines|src|test\/graph)\//.test(path))).toEqual([]);
+  });
+});
+
+describe('the golden files', () => {
+  const folder = 'test/machines/golden';
+  const texts = readdirSync(folder).map((name) => ({ name, text: readFileSync(join(folder, name), 'utf8') }));
+
+  it('can be reviewed: lines of at most 160 characters, together less than 150 kB', () => {
+    expect(texts.filter(({ text }) => text.split('\n').some((line) => line.length > 160))).toEqual([]);
+    expect(texts.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0)).toBeLessThan(150_000);
+  });
+});
