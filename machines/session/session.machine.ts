@@ -7,7 +7,7 @@ import { assign, emit, enqueueActions, not, setup, stopChild } from 'xstate';
 import type { Delivered, SessionCommand, TurnStop } from '../contract/effects.ts';
 import type { Fact } from '../contract/events.ts';
 import { leaves } from '../contract/leaf.ts';
-import type { CollapseRequest } from '../contract/limits.ts';
+import type { CollapseCause, CollapseRequest } from '../contract/limits.ts';
 import { record } from '../contract/record.ts';
 import { turnMachine } from '../turn/turn.machine.ts';
 import type { TurnOutput } from '../turn/turn.types.ts';
@@ -37,6 +37,7 @@ import type { Ending, SessionContext, SessionInput, SessionOutput } from './sess
 const ofOutput = <Output>({ event }: { event: { output: Output } }) => ({ output: event.output });
 const ofDelivery = <D>({ event }: { event: { output: D } }) => ({ delivered: event.output });
 const ofDefect = ({ event }: { event: { error: unknown } }) => ({ error: event.error });
+const ofCause = ({ event }: { event: CollapseCause }) => ({ reason: event.reason, slugs: event.slugs });
 const ofReason = ({ event }: { event: { reason: string } }) => ({ reason: event.reason });
 
 const collapseForStop = { type: 'collapse', params: { reason: 'stop_requested', slugs: ['stopped'] } } as const;
@@ -137,7 +138,7 @@ export const sessionMachine = setup({
           actions: ['noteStop', collapseForStop],
         },
         'collapse.requested': {
-          actions: { type: 'collapse', params: ({ event: { reason, slugs } }) => ({ reason, slugs }) },
+          actions: { type: 'collapse', params: ofCause },
         },
       },
       states: {

@@ -1,8 +1,8 @@
 /** `npm run draw`: draws the machines into `visualizations/`. With `--check`, only lists the stale pictures. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pictures } from './pictures.ts';
 import { slugDocument } from '../../test/graph/slug-document.ts';
+import { pictures } from './pictures.ts';
 
 const folder = 'visualizations';
 const check = process.argv.includes('--check');

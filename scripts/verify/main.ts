@@ -2,11 +2,11 @@
 
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
+import { breakEach, type Caught } from '../../test/graph/breakages.ts';
 import { pathsOf, pure, takenArrows, walks } from '../../test/graph/coverage.ts';
 import { drawings } from '../../test/graph/drawing.ts';
 import { explore, simplePaths } from '../../test/graph/explore.ts';
-import { sessionKey, sessionWalk } from '../../test/graph/levels.ts';
-import { breakEach, type Caught } from '../../test/graph/breakages.ts';
+import { sessionKey, sessionWalk } from '../../test/graph/levels/session.ts';
 import { ruleTraces, slugTraces } from '../../test/graph/trace.ts';
 
 const say = (text: string) => process.stdout.write(`${text}\n`);

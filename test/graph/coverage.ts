@@ -9,16 +9,11 @@ import {
   workflowMachine,
 } from '../../machines/index.ts';
 import { explore, follow, type Graph, silenced, type Walk } from './explore.ts';
-import {
-  attemptWalk,
-  dispositions,
-  sessionWalk,
-  toolCallWalk,
-  turnWalk,
-  withoutParent,
-  workflowKey,
-  workflowWalk,
-} from './levels.ts';
+import { attemptWalk } from './levels/attempt.ts';
+import { sessionWalk } from './levels/session.ts';
+import { dispositions, toolCallWalk } from './levels/tool-call.ts';
+import { turnWalk, withoutParent } from './levels/turn.ts';
+import { workflowKey, workflowWalk } from './levels/workflow.ts';
 
 export const budget = { requests: null, tokens: 50, costUsd: null, deadlineAt: null };
 const spentSoon = { ...budget, tokens: null, requests: 2 };

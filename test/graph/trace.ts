@@ -17,7 +17,8 @@ const tests = () => files('test').filter(({ path }) => path.endsWith('.test.ts')
 
 /** The titles of a file's tests: the first argument of `it` and `describe`, or of what their `each` returns. */
 export function titles(text: string): string[] {
-  const calls = /(?:\b(?:it|describe)(?:\.\w+)*|\))\(\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|`((?:[^`\\]|\\.)*)`)\s*,/g;
+  const calls =
+    /(?:\b(?:it|describe)(?:\.\w+)*|\))\(\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|`((?:[^`\\]|\\.)*)`)\s*,/g;
   return [...text.matchAll(calls)].map(([, single, double, template]) => single ?? double ?? template ?? '');
 }
 

@@ -3,7 +3,7 @@ import { sessionMachine } from '../../machines/index.ts';
 import { budget, pathsOf, pure, walksWithin, window } from '../graph/coverage.ts';
 import { eventText } from '../graph/drawing.ts';
 import { explore, follow, type Step, silenced, type Trail } from '../graph/explore.ts';
-import { sessionKey, sessionWalk } from '../graph/levels.ts';
+import { sessionKey, sessionWalk } from '../graph/levels/session.ts';
 import { expectGolden, Told } from '../support/golden.ts';
 
 const machines = {

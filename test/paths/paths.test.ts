@@ -21,16 +21,9 @@ import {
   type Trail,
   type Walk,
 } from '../graph/explore.ts';
-import {
-  attemptClassOf,
-  attemptOutputs,
-  callClassOf,
-  callOutputs,
-  sessionKey,
-  sessionWalk,
-  turnClassOf,
-  turnOutputs,
-} from '../graph/levels.ts';
+import { callClassOf, callOutputs } from '../graph/levels/attempt.ts';
+import { sessionKey, sessionWalk, turnClassOf, turnOutputs } from '../graph/levels/session.ts';
+import { attemptClassOf, attemptOutputs } from '../graph/levels/turn.ts';
 
 const countOf = (facts: readonly (Fact | WorkflowFact)[], type: RegExp) =>
   facts.filter((fact) => type.test(fact.type)).length;

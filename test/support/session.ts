@@ -3,7 +3,6 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import pino from 'pino';
 import { expect } from 'vitest';
 import { type Counters, emptyCounters } from '../../machines/index.ts';
-import { type Clock, systemClock } from '../../src/host/clock.ts';
 import {
   type Agent,
   type AgentDefinition,
@@ -25,6 +24,7 @@ import {
   type ServerScript,
   startModelServer,
 } from '../../src/testing/index.ts';
+import { withRealAlarms } from './clock.ts';
 
 export type LogLine = Record<string, unknown> & { level: number; slugs?: string[]; event?: string };
 
@@ -57,12 +57,6 @@ export type Run = {
   clock: ManualClock;
   agent: Agent;
 };
-
-/** The same clock with timeouts in real time: waits still pass at once. */
-export function withRealAlarms(clock: ManualClock): Clock {
-  const { now, sleepUntil } = clock;
-  return { now, sleepUntil, alarm: systemClock.alarm };
-}
 
 /** Runs a session through the public API over real HTTP, and checks the invariants of every session. */
 export async function runOverWire({

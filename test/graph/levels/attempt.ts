@@ -1,0 +1,148 @@
+import type { AnyMachineSnapshot, EventObject } from 'xstate';
+import type { AttemptInput } from '../../../machines/attempt/attempt.types.ts';
+import { faultKinds } from '../../../machines/contract/faults.ts';
+import {
+  attemptMachine,
+  type CallFacts,
+  callFacts,
+  type FaultKind,
+  type ModelOutcome,
+  nothingSpent,
+  noUsage,
+  type Reply,
+  type Slug,
+} from '../../../machines/index.ts';
+import type { Disposition, ToolCallOutput } from '../../../machines/tool-call/tool-call.types.ts';
+import type { Walk } from '../explore.ts';
+import { abort, broke, delivered, done, stops } from './shared.ts';
+
+export const callClassOf = ({ executed, slug }: ToolCallOutput): string =>
+  `${executed ? 'executed' : 'not executed'}, ${slug ?? 'well'}`;
+
+const answer = (executed: boolean, slug: Slug | null): Omit<ToolCallOutput, 'index'> => ({
+  executed,
+  slug,
+  tokens: 1,
+  spent: nothingSpent,
+  at: 0,
+});
+
+export const callOutputs = [
+  answer(true, null),
+  answer(true, 'tool_exec_failed'),
+  answer(true, 'tool_timeout'),
+  answer(true, 'interrupted'),
+  answer(false, null),
+  answer(false, 'unknown_tool'),
+  answer(false, 'tool_not_permitted'),
+  answer(false, 'approval_timeout'),
+  answer(false, 'internal_error'),
+  answer(false, 'stopped'),
+  answer(false, 'budget_exhausted'),
+  answer(false, 'aborted'),
+];
+
+/** Builds a reply with the finish reason `reason`; null means that it has none. */
+export const reply = (content: Reply['content'], reason: string | null = 'stop'): Reply => ({
+  provider: 'p',
+  content,
+  finishReason: reason === null ? null : { unified: reason, raw: reason },
+  openInputs: 0,
+  errors: [],
+  warnings: [],
+  responseId: null,
+  modelId: null,
+});
+export const text = (kind: 'text' | 'reasoning', words: string) => ({ type: kind, text: words, ended: true }) as const;
+const call = (callId: string) =>
+  ({ type: 'tool-call', callId, name: 't', input: '{}', providerExecuted: false }) as const;
+export const outcome = (over: Partial<ModelOutcome>): ModelOutcome => ({
+  reply: null,
+  fault: null,
+  calls: [],
+  textReport: null,
+  usage: noUsage,
+  costUsd: 0,
+  contextTokens: 0,
+  omittedTokens: 0,
+  ...over,
+});
+const facts = (callId: string, over: Partial<CallFacts>): CallFacts => ({
+  ...callFacts(callId, 't', 'real'),
+  wholeInput: true,
+  ...over,
+});
+const good = { valid: true, content: 'done' } as const;
+const bad = { valid: false, slug: 'final_report_missing', reasons: 'empty' } as const;
+export const fault = (kind: FaultKind) => ({ kind, message: 'no', status: null, retryAfterMs: null });
+
+/** Replies and faults of every class that the verdict distinguishes. */
+export const modelOutcomes: ModelOutcome[] = [
+  outcome({ reply: reply([]) }),
+  outcome({ reply: reply([text('text', 'Hi.')]) }),
+  outcome({ reply: reply([text('text', 'Hi.')]), textReport: good }),
+  outcome({ reply: reply([text('text', 'Hi.')]), textReport: bad }),
+  outcome({ reply: reply([text('reasoning', 'Hm.')]) }),
+  outcome({ reply: reply([{ type: 'source', source: {} } as never]) }),
+  outcome({ reply: reply([text('text', 'Hi')], 'length') }),
+  outcome({ reply: reply([], 'content-filter') }),
+  outcome({ reply: reply([text('text', 'H')], null), fault: fault('network') }),
+  ...faultKinds.map((kind) => outcome({ fault: fault(kind) })),
+  outcome({ reply: reply([call('a')], 'tool-calls'), calls: [facts('a', {})] }),
+  outcome({
+    reply: reply([call('a'), call('b')], 'tool-calls'),
+    calls: [facts('a', {}), facts('b', { needsApproval: true })],
+  }),
+  outcome({
+    reply: reply([call('a'), call('b')], 'tool-calls'),
+    calls: [facts('a', {}), facts('b', { tool: 'report', report: bad })],
+  }),
+  outcome({
+    reply: reply([call('a'), call('b')], 'tool-calls'),
+    calls: [facts('a', { tool: 'report', report: bad }), facts('b', { tool: 'report', report: good })],
+  }),
+  outcome({ reply: reply([call('a')], 'tool-calls'), calls: [facts('a', { tool: 'report', report: good })] }),
+  outcome({ reply: reply([call('a')], 'tool-calls'), calls: [facts('a', { tool: 'report', report: bad })] }),
+  outcome({ reply: reply([call('a')], 'tool-calls'), calls: [facts('a', { tool: 'unknown' })] }),
+  outcome({ reply: reply([call('a')], null), fault: fault('network'), calls: [facts('a', {})] }),
+];
+
+export function attemptWalk(over: Partial<AttemptInput> = {}): Walk {
+  const input: AttemptInput = {
+    turn: 1,
+    attempt: 1,
+    target: { index: 0, name: 'one' },
+    notice: null,
+    offer: 'all',
+    permission: 'all',
+    finish: 'report',
+    omitTokens: 0,
+    maxToolCalls: 5,
+    stopSlug: null,
+    ...over,
+  };
+  const events = (snapshot: AnyMachineSnapshot): EventObject[] => {
+    if (snapshot.matches('requesting')) {
+      return [...modelOutcomes.map((one) => done('model', delivered(one))), broke('model'), ...stops, abort];
+    }
+    if (!snapshot.matches('answering')) return [];
+    const answers: unknown[] = snapshot.context.answers;
+    const calls: { disposition: Disposition }[] = snapshot.context.reading.calls;
+    return [
+      ...answers.flatMap((known, index) => {
+        if (known !== null) return [];
+        const { disposition } = calls[index] ?? {};
+        const possible =
+          disposition?.kind === 'run' || disposition?.kind === 'approve' ? callOutputs : [settledAs(disposition)];
+        return [...possible.map((output) => done(`tool.${index}`, { index, ...output })), broke(`tool.${index}`)];
+      }),
+      ...stops,
+      abort,
+    ];
+  };
+  return { machine: attemptMachine, input, events };
+}
+
+function settledAs(disposition: Disposition | undefined): Omit<ToolCallOutput, 'index'> {
+  return answer(false, disposition?.kind === 'refuse' ? disposition.slug : null);
+}

@@ -1,0 +1,92 @@
+import type { AnyMachineSnapshot, EventObject } from 'xstate';
+import { freshTargets, nothingSpent, type SessionInput, sessionMachine } from '../../../machines/index.ts';
+import type { TurnOutput } from '../../../machines/turn/turn.types.ts';
+import type { Walk } from '../explore.ts';
+import { abort, broke, delivered, done, stop } from './shared.ts';
+
+export const turnClassOf = ({ status, exhaustion }: TurnOutput): string =>
+  status === 'exhausted' ? `exhausted: ${exhaustion?.why}` : status;
+
+const turnOutput = (over: Partial<TurnOutput>): TurnOutput => ({
+  status: 'succeeded',
+  exhaustion: null,
+  slugs: [],
+  detail: null,
+  attempts: 1,
+  targets: freshTargets(['one']),
+  current: 0,
+  spent: nothingSpent,
+  at: 0,
+  contextTokens: 0,
+  omittedTokens: 0,
+  answerTokens: 0,
+  ...over,
+});
+const exhausted = (exhaustion: TurnOutput['exhaustion']): TurnOutput =>
+  turnOutput({ status: 'exhausted', exhaustion, slugs: ['empty_response'] });
+
+export const turnOutputs: TurnOutput[] = [
+  turnOutput({ status: 'finished' }),
+  turnOutput({ status: 'succeeded' }),
+  turnOutput({ status: 'aborted' }),
+  exhausted({ why: 'attempts', retryAt: null }),
+  exhausted({ why: 'budget', retryAt: null }),
+  exhausted({ why: 'targets', retryAt: null }),
+  exhausted({ why: 'limited', retryAt: 90_000 }),
+];
+
+export function sessionWalk(maxTurns: number, over: Partial<SessionInput> = {}): Walk {
+  const input: SessionInput = {
+    bound: { maxTurns, maxRetries: 2 },
+    maxToolCalls: 5,
+    targets: ['one'],
+    finish: 'report',
+    budget: { requests: null, tokens: null, costUsd: null, deadlineAt: 60_000 },
+    window: { windowTokens: null, reserveTokens: 0 },
+    at: 0,
+    ...over,
+  };
+  const events = (snapshot: AnyMachineSnapshot): EventObject[] => {
+    const outside = [stop, abort, { type: 'session.steer', text: 'Go on.' }];
+    const collapses = [
+      { type: 'collapse.requested', reason: 'final_report_rejected', slugs: ['final_report_missing'] },
+      { type: 'collapse.requested', reason: 'budget', slugs: ['budget_exhausted'] },
+    ];
+    const deadline = [done('deadline', delivered({})), broke('deadline')];
+    if (snapshot.matches({ running: 'preparing' })) {
+      return [
+        done('prepare', delivered({ ok: true, instructions: null, contextTokens: 100, answerTokens: 10 })),
+        done('prepare', delivered({ ok: false, slug: 'tools_unavailable', message: 'no' })),
+        broke('prepare'),
+        ...deadline,
+        ...outside,
+      ];
+    }
+    if (snapshot.matches({ running: 'turning' })) {
+      const spent = [1, 2].map((requests) => turnOutput({ spent: { requests, tokens: 100, costUsd: 0 } }));
+      const outputs = over.budget === undefined ? turnOutputs : [...turnOutputs, ...spent];
+      const full = over.window === undefined ? [] : [turnOutput({ contextTokens: 10_000 })];
+      return [
+        ...[...outputs, ...full].map((output) => done('turn', output)),
+        broke('turn'),
+        ...collapses,
+        ...deadline,
+        ...outside,
+      ];
+    }
+    return snapshot.matches('closing') ? [done('close', delivered({})), broke('close'), ...outside] : [];
+  };
+  return { machine: sessionMachine, input, events };
+}
+
+/** Identifies a session state by the fields that affect the bound. Whole contexts would give too many paths. */
+export const sessionKey = ({ value, status, context }: AnyMachineSnapshot) =>
+  JSON.stringify([
+    value,
+    status,
+    context.turn,
+    context.maxTurns,
+    context.stopRequested,
+    context.abortReason,
+    context.ending?.status,
+  ]);

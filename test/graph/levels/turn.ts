@@ -1,0 +1,77 @@
+import { type AnyMachineSnapshot, type EventObject, enqueueActions } from 'xstate';
+import type { AttemptOutput } from '../../../machines/attempt/attempt.types.ts';
+import { faultKinds } from '../../../machines/contract/faults.ts';
+import { faultSlug, freshTargets, nothingSpent, noUsage, turnMachine } from '../../../machines/index.ts';
+import { brokenOutput, collapseRequests } from '../../../machines/turn/turn.rules.ts';
+import type { TurnInput } from '../../../machines/turn/turn.types.ts';
+import type { Walk } from '../explore.ts';
+import { abort, broke, delivered, done, stops } from './shared.ts';
+
+export const attemptClassOf = ({ status, fault, reportSlugs }: AttemptOutput): string =>
+  [status, ...(fault === null ? [] : [fault.kind]), ...(reportSlugs.length === 0 ? [] : ['report rejected'])].join(
+    ', ',
+  );
+
+const attemptOutput = (over: Partial<AttemptOutput>): AttemptOutput => ({
+  ...brokenOutput(),
+  slugs: [],
+  at: 0,
+  chance: 0.5,
+  ...over,
+});
+
+export const attemptOutputs: AttemptOutput[] = [
+  attemptOutput({ status: 'finished' }),
+  // The same reply also had a report that was rejected.
+  attemptOutput({ status: 'finished', reportSlugs: ['final_report_missing'] }),
+  attemptOutput({ status: 'succeeded' }),
+  attemptOutput({ status: 'succeeded', reportSlugs: ['final_report_missing'] }),
+  attemptOutput({ status: 'aborted', slugs: ['aborted'] }),
+  attemptOutput({ status: 'aborted', slugs: ['aborted'], reportSlugs: ['final_report_missing'] }),
+  attemptOutput({ slugs: ['empty_response'] }),
+  attemptOutput({ slugs: ['final_report_missing'], reportSlugs: ['final_report_missing'] }),
+  ...faultKinds.map((kind) =>
+    attemptOutput({ slugs: [faultSlug(kind)], fault: { kind, message: 'no', status: null, retryAfterMs: null } }),
+  ),
+];
+
+export function turnWalk(maxAttempts: number, targets: readonly string[], over: Partial<TurnInput> = {}): Walk {
+  const input: TurnInput = {
+    turn: 1,
+    isLastTurn: false,
+    lastTurnSlugs: [],
+    maxAttempts,
+    maxToolCalls: 5,
+    finish: 'report',
+    targets: freshTargets(targets),
+    current: 0,
+    budget: { requests: null, tokens: null, costUsd: null, deadlineAt: null },
+    spent: nothingSpent,
+    at: 0,
+    omitTokens: 0,
+    stopSlug: null,
+    ...over,
+  };
+  const late = attemptOutput({
+    slugs: ['rate_limited'],
+    fault: { kind: 'rate_limited', message: 'no', status: 429, retryAfterMs: 90_000 },
+  });
+  const costly = attemptOutput({ slugs: ['empty_response'], usage: { ...noUsage, input: 1_000 } });
+  const outputs = [...attemptOutputs, late, ...(over.budget === undefined ? [] : [costly])];
+  const events = (snapshot: AnyMachineSnapshot): EventObject[] => {
+    if (snapshot.matches('attempting')) {
+      return [...outputs.map((output) => done('attempt', output)), broke('attempt'), ...stops, abort];
+    }
+    if (snapshot.matches('backingOff')) return [done('wait', delivered({})), broke('wait'), ...stops, abort];
+    return [];
+  };
+  return { machine: turnMachine, input, events };
+}
+
+/** Emits requests instead of sending them, because pure transitions have no parent. Paths use the real machine. */
+export function withoutParent(walk: Walk): Walk {
+  const requestCollapse = enqueueActions(({ context, enqueue }) => {
+    for (const request of collapseRequests(context as never)) enqueue.emit(request as never);
+  });
+  return { ...walk, machine: walk.machine.provide({ actions: { requestCollapse } } as never) };
+}

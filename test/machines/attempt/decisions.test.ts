@@ -1,0 +1,203 @@
+import { describe, it } from 'vitest';
+import {
+  endFact as attemptEnd,
+  outputOf as attemptOutput,
+  unanswered,
+} from '../../../machines/attempt/attempt.rules.ts';
+import type { AttemptContext, AttemptInput } from '../../../machines/attempt/attempt.types.ts';
+import { brokenReading, readDelivery, readOutcome } from '../../../machines/attempt/reading.rules.ts';
+import { callFacts, type Fault, type FaultKind, type ModelOutcome, noUsage } from '../../../machines/index.ts';
+import type { AnswerSummary } from '../../../machines/tool-call/tool-call.types.ts';
+import { reply } from '../../graph/levels/attempt.ts';
+import { expectGolden } from '../../support/golden.ts';
+
+const fault = (kind: FaultKind, over: Partial<Fault> = {}): Fault => ({
+  kind,
+  message: 'no',
+  status: 500,
+  retryAfterMs: null,
+  ...over,
+});
+
+const usage = { input: 10, output: 5, reasoning: 1, cacheRead: 2, cacheWrite: 3 };
+
+describe('C-5 F-2 F-4 T-4: the decisions of an attempt', () => {
+  const input: AttemptInput = {
+    turn: 2,
+    attempt: 1,
+    target: { index: 0, name: 'one' },
+    notice: null,
+    offer: 'all',
+    permission: 'all',
+    finish: 'report',
+    omitTokens: 0,
+    maxToolCalls: 5,
+    stopSlug: null,
+  };
+  const outcome = (over: Partial<ModelOutcome>): ModelOutcome => ({
+    reply: null,
+    fault: null,
+    calls: [],
+    textReport: null,
+    usage,
+    costUsd: 0.5,
+    contextTokens: 40,
+    omittedTokens: 4,
+    ...over,
+  });
+  const read = (over: Partial<ModelOutcome>, at: Partial<AttemptInput> = {}) => {
+    const delivered = { at: 5, chance: 0.5, outcome: outcome(over) };
+    const reading = readOutcome(delivered, { ...input, ...at });
+    const { facts } = readDelivery({ ...input, ...at, reading: null, answers: [] }, { delivered });
+    return { reading, facts: facts.slice(1) };
+  };
+  const said = { type: 'text', text: 'Hi', ended: true } as const;
+  const thought = { type: 'reasoning', text: 'hm', ended: true } as const;
+  const valid = { valid: true, content: { a: 1 } } as const;
+  const invalid = { valid: false, slug: 'final_report_schema_fail', reasons: 'a is missing' } as const;
+  const called = (callId: string, over: object = {}) => ({
+    ...callFacts(callId, 't', 'real'),
+    wholeInput: true,
+    ...over,
+  });
+
+  it('on a reply match the golden file', () =>
+    expectGolden('readings.txt', {
+      nothing: read({ reply: reply([]) }),
+      fault: read({ fault: fault('server') }),
+      'text that is the report': read({ reply: reply([said]), textReport: valid }, { finish: 'text' }),
+      'text that is no report': read({ reply: reply([said]), textReport: invalid }, { finish: 'text' }),
+      'text that nobody asked about': read({ reply: reply([said]) }),
+      'text that may not report': read({ reply: reply([said]), textReport: valid }),
+      'text on the last turn': read({ reply: reply([said]), textReport: valid }, { permission: 'report' }),
+      'text on the last turn that is no report': read(
+        { reply: reply([said]), textReport: invalid },
+        { permission: 'report' },
+      ),
+      'hidden reasoning': read({ reply: reply([{ ...thought, text: '', providerOptions: {} }]) }),
+      'text beside a call': read({ reply: reply([said]), textReport: valid, calls: [called('a')] }, { finish: 'text' }),
+      'text beside a call of the provider': read(
+        {
+          reply: reply([said]),
+          textReport: valid,
+          calls: [called('a', { tool: 'provider', provided: 'success' })],
+        },
+        { finish: 'text' },
+      ),
+      'text cut off': read({ reply: reply([said], 'length'), textReport: valid }, { finish: 'text' }),
+      'text withheld': read({ reply: reply([said], 'content-filter'), textReport: valid }, { finish: 'text' }),
+      'text broken off': read(
+        { reply: reply([said], null), fault: fault('network'), textReport: valid },
+        { finish: 'text' },
+      ),
+      'a whole reply beside a fault': read(
+        { reply: reply([said]), fault: fault('server'), textReport: valid },
+        { finish: 'text' },
+      ),
+      'blank reasoning': read({ reply: reply([{ ...thought, text: ' ' }]) }),
+      'blank text': read({ reply: reply([{ ...said, text: ' ' }]), textReport: valid }, { finish: 'text' }),
+      'blank text with what the provider wants back': read({
+        reply: reply([{ ...said, text: ' ', providerOptions: {} }]),
+      }),
+      reasoning: read({ reply: reply([thought]) }),
+      'a reasoning file': read({
+        reply: reply([{ type: 'reasoning-file', mediaType: 'image/png', data: { type: 'data', data: 'A' } }]),
+      }),
+      'a file': read({
+        reply: reply([thought, { type: 'file', mediaType: 'image/png', data: { type: 'data', data: 'A' } }]),
+      }),
+      'a source': read({ reply: reply([{ type: 'source', source: {} }]) }),
+      'progress, and a tool': read({
+        reply: reply([]),
+        calls: [called('a', { tool: 'progress', detail: 'half' }), called('b', { detail: 'x' })],
+      }),
+      'reports: rejected, accepted, repeated': read({
+        reply: reply([]),
+        calls: [
+          called('a', { tool: 'report', report: invalid }),
+          called('b', { tool: 'report', report: valid }),
+          called('c', { tool: 'report', report: valid }),
+        ],
+      }),
+      'a rejected report that was refused for something else': read({
+        reply: reply([], null),
+        calls: [called('a', { tool: 'report', report: invalid })],
+      }),
+      defect: brokenReading('it broke'),
+    }));
+
+  it('at its end match the golden file', () => {
+    const answer = (over: Partial<AnswerSummary> = {}): AnswerSummary => ({
+      executed: true,
+      slug: null,
+      tokens: 3,
+      spent: { requests: 1, tokens: 2, costUsd: 3 },
+      at: 9,
+      ...over,
+    });
+    const context = (over: Partial<AttemptContext>): AttemptContext => ({
+      ...input,
+      reading: read({ reply: reply([]), calls: [called('a'), called('b')] }).reading,
+      answers: [answer(), answer({ at: 7 })],
+      ...over,
+    });
+    const all = (one: AttemptContext) => ({
+      output: attemptOutput(one),
+      fact: attemptEnd(one),
+      unanswered: unanswered(one),
+    });
+    return expectGolden('attempt-ends.txt', {
+      succeeded: all(context({})),
+      'before anything came': all(context({ reading: null, answers: [] })),
+      'a defect': all(context({ reading: brokenReading('it broke'), answers: [] })),
+      'a fault': all(context({ reading: read({ fault: fault('server') }).reading, answers: [] })),
+      'a stream that broke off': all(
+        context({ reading: read({ reply: reply([said], null), fault: fault('network') }).reading, answers: [] }),
+      ),
+      'one answer is missing': all(context({ answers: [null, answer({ at: null })] })),
+      'refused, all of them': all(
+        context({
+          answers: [answer({ executed: false, slug: 'unknown_tool' }), answer({ executed: false, slug: 'tool_limit' })],
+        }),
+      ),
+      'broken off, with calls that were refused': all(
+        context({
+          reading: read({ reply: reply([], null), calls: [called('a'), called('b')] }).reading,
+          answers: [
+            answer({ executed: false, slug: 'unknown_tool' }),
+            answer({ executed: false, slug: 'unknown_tool' }),
+          ],
+        }),
+      ),
+      'a rejected report, by text on the last turn': all(
+        context({
+          reading: read({ reply: reply([said]), textReport: invalid }, { permission: 'report' }).reading,
+          answers: [],
+        }),
+      ),
+      'a rejected report, where text is the report': all(
+        context({
+          reading: read({ reply: reply([said]), textReport: invalid }, { finish: 'text' }).reading,
+          answers: [],
+        }),
+      ),
+      'text cut off, where text is the report': all(
+        context({ reading: read({ reply: reply([said], 'length') }, { finish: 'text' }).reading, answers: [] }),
+      ),
+      'text that nobody judged, where text is the report': all(
+        context({ reading: read({ reply: reply([said]) }, { finish: 'text' }).reading, answers: [] }),
+      ),
+      'executed by the provider on the last turn': all(
+        context({ answers: [answer({ slug: 'tool_not_permitted' }), answer({ executed: false })] }),
+      ),
+      'no time is known': all(context({ reading: brokenReading(''), answers: [] })),
+      'progress alone': all(context({ answers: [answer({ executed: false }), answer({ executed: false })] })),
+      'no tokens were counted': all(
+        context({ reading: { ...read({ reply: reply([]) }).reading, contextTokens: 0, usage: noUsage } }),
+      ),
+      'content that was withheld': all(
+        context({ reading: read({ reply: reply([thought], 'content-filter') }).reading, answers: [] }),
+      ),
+    });
+  });
+});

@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest';
+import { judge } from '../../../machines/attempt/attempt.rules.ts';
+import type { Reading, Verdict } from '../../../machines/attempt/attempt.types.ts';
+import { brokenReading } from '../../../machines/attempt/reading.rules.ts';
+import { faultKinds } from '../../../machines/contract/faults.ts';
+import { type Fault, faultSlug, nothingSpent, type Slug, slugs, slugTable } from '../../../machines/index.ts';
+import type { AnswerSummary } from '../../../machines/tool-call/tool-call.types.ts';
+
+const reading = (over: Partial<Reading>): Reading => ({
+  ...brokenReading(''),
+  defect: null,
+  complete: true,
+  began: true,
+  ...over,
+});
+const fault = (kind: Fault['kind']): Fault => ({ kind, message: '', status: null, retryAfterMs: null });
+const answer = (executed: boolean, slug: Slug | null): AnswerSummary => ({
+  executed,
+  slug,
+  tokens: 0,
+  spent: nothingSpent,
+  at: null,
+});
+const call: Reading['calls'][number] = {
+  callId: 'a',
+  name: 't',
+  tool: 'real',
+  progress: '',
+  disposition: { kind: 'run' },
+};
+const failed = (...names: Slug[]): Verdict => ({ outcome: 'failed', slugs: names });
+const accepted = { index: 0, source: 'tool_call' } as const;
+
+describe('the verdict of an attempt', () => {
+  it.each<[string, Partial<Reading>, AnswerSummary[], Verdict]>([
+    ['a report was accepted', { accepted }, [answer(false, null)], { outcome: 'finished', slugs: [] }],
+    [
+      'a report was accepted and another call was aborted',
+      { accepted, calls: [call] },
+      [answer(false, 'aborted')],
+      { outcome: 'finished', slugs: [] },
+    ],
+    [
+      'an answer was aborted',
+      { calls: [call, call] },
+      [answer(true, null), answer(false, 'aborted')],
+      { outcome: 'aborted', slugs: ['aborted'] },
+    ],
+    ['a tool was executed', { calls: [call] }, [answer(true, null)], { outcome: 'succeeded', slugs: [] }],
+    [
+      'the reply is incomplete, without a fault',
+      { complete: false, calls: [call] },
+      [answer(false, 'stream_interrupted')],
+      { outcome: 'failed', slugs: ['stream_interrupted'] },
+    ],
+    [
+      'a tool was executed and failed',
+      { calls: [call] },
+      [answer(true, 'tool_exec_failed')],
+      { outcome: 'succeeded', slugs: [] },
+    ],
+    [
+      'one of two calls was executed',
+      { calls: [call, call] },
+      [answer(false, 'unknown_tool'), answer(true, null)],
+      { outcome: 'succeeded', slugs: [] },
+    ],
+    [
+      'no call was executed',
+      { calls: [call, call] },
+      [answer(false, 'unknown_tool'), answer(false, 'tool_limit')],
+      failed('unknown_tool', 'tool_limit'),
+    ],
+    [
+      'the same reason twice',
+      { calls: [call, call] },
+      [answer(false, 'unknown_tool'), answer(false, 'unknown_tool')],
+      failed('unknown_tool'),
+    ],
+    ['progress only', { calls: [call] }, [answer(false, null)], failed('progress_only')],
+    ['nothing', { holds: 'nothing' }, [], failed('empty_response')],
+    ['reasoning', { holds: 'reasoning' }, [], failed('reasoning_only')],
+    ['text', { holds: 'text' }, [], failed('text_only')],
+    ['other content', { holds: 'other' }, [], failed('no_tools')],
+    ['truncated text', { holds: 'text', truncated: true }, [], failed('text_only', 'response_truncated')],
+    ['nothing, truncated', { holds: 'nothing', truncated: true }, [], failed('response_truncated')],
+    ['nothing, filtered', { holds: 'nothing', filtered: true }, [], failed('content_filtered')],
+    [
+      'a rejected text',
+      { holds: 'text', rejected: [{ index: null, slug: 'final_report_schema_fail', reasons: '' }] },
+      [],
+      failed('text_only', 'final_report_schema_fail'),
+    ],
+    ['a fault before the stream', { complete: false, began: false, fault: fault('auth') }, [], failed('provider_auth')],
+    [
+      'a fault in the stream',
+      { complete: false, fault: fault('server') },
+      [],
+      failed('stream_interrupted', 'provider_error'),
+    ],
+    [
+      'a tool was executed and the reply is incomplete',
+      { complete: false, fault: fault('network'), calls: [call] },
+      [answer(true, null)],
+      failed('stream_interrupted', 'network_error'),
+    ],
+    ['a defect', { defect: 'oops', complete: false }, [], failed('internal_error')],
+  ])('T-1 T-2 T-4: %s', (_what, over, answers, verdict) => {
+    expect(judge(reading(over), answers)).toEqual(verdict);
+  });
+});
+
+describe('slugs', () => {
+  it('S-1: slugs are unique, each fault kind has its own, and no two notices share a sentence', () => {
+    expect(new Set(slugs).size).toBe(slugs.length);
+    expect(new Set(faultKinds.map(faultSlug)).size).toBe(faultKinds.length);
+    const sentences = Object.values(slugTable).map((row) => row.happened);
+    expect(new Set(sentences).size).toBe(sentences.length);
+  });
+});

@@ -1,0 +1,216 @@
+import { describe, expect, it } from 'vitest';
+import { createActor, setup } from 'xstate';
+import { attemptKey, type EffectKind } from '../../../machines/contract/effects.ts';
+import { type LeafLogic, leaves, workflowLeaves } from '../../../machines/contract/leaf.ts';
+import {
+  assistantMessage,
+  type CallFacts,
+  callFacts,
+  count,
+  effectLeaf,
+  emptyCounters,
+  type Fact,
+  guardContext,
+  type HostEvent,
+  historyName,
+  noUsage,
+  type Reply,
+  repairConversation,
+  replyCalls,
+  requestBound,
+  requestsLeft,
+  userMessage,
+} from '../../../machines/index.ts';
+import { expectGolden } from '../../support/golden.ts';
+
+describe('S-4: the counters after each fact', () => {
+  const where = { turn: 1, attempt: 1, target: 'one' };
+  const call = { turn: 1, attempt: 1, index: 0, callId: 'a', name: 't' };
+  const result = { success: true, value: null, message: '' };
+  const answered = {
+    ...call,
+    type: 'tool.answered' as const,
+    result,
+    output: { type: 'text', value: '' } as const,
+    tokens: 1,
+  };
+  const failure = { slugs: ['no_targets', 'provider_auth'] as const, retryAt: null, detail: null };
+  const facts: Fact[] = [
+    { type: 'turn.started', turn: 1, isLastTurn: false },
+    { type: 'attempt.started', ...where, notice: null },
+    { type: 'attempt.started', ...where, notice: 'n' },
+    {
+      type: 'attempt.replied',
+      ...where,
+      reply: null,
+      fault: null,
+      calls: [],
+      usage: { ...noUsage, input: 3 },
+      costUsd: 1,
+    },
+    { type: 'attempt.failed', ...where, slugs: ['text_only', 'tool_limit'], detail: null },
+    { type: 'attempt.failed', ...where, slugs: ['text_only'], detail: null },
+    { type: 'session.failed', turns: 1, failure: { ...failure, slugs: [...failure.slugs] } },
+    { type: 'session.aborted', turns: 1, failure: { ...failure, slugs: ['aborted', 'text_only'] } },
+    { type: 'session.collapsed', turn: 1, from: 3, to: 2, reason: 'budget' },
+    { type: 'wait.started', ...where, dueAt: 1 },
+    { type: 'tool.requested', ...call, kind: 'real' },
+    { ...answered, executed: true, slug: null },
+    { ...answered, executed: true, slug: 'tool_timeout' },
+    { ...answered, executed: false, slug: null },
+    { ...answered, executed: false, slug: 'tool_limit' },
+    { type: 'report.rejected', turn: 1, attempt: 1, callId: null, slug: 'final_report_missing', reasons: '' },
+    { type: 'report.accepted', turn: 1, attempt: 1, callId: null, source: 'tool_call', content: 1 },
+    { type: 'attempt.succeeded', ...where },
+  ];
+
+  it('match the golden file', () => {
+    const counters = emptyCounters();
+    const after = facts.map((fact, index) => {
+      count(counters, fact);
+      return [`${index + 1}. ${fact.type}`, structuredClone(counters)];
+    });
+    return expectGolden('counters.txt', Object.fromEntries(after));
+  });
+});
+
+describe('D-1: a leaf', () => {
+  /** Starts a leaf under a parent and records what both emit. */
+  function started() {
+    const heard: unknown[] = [];
+    const leaf = effectLeaf('wait');
+    const parent = setup({ actors: { leaf } }).createMachine({
+      initial: 'waiting',
+      states: {
+        waiting: {
+          invoke: {
+            id: 'leaf',
+            src: 'leaf',
+            input: { key: 'k', request: { dueAt: 7, kind: 'backoff' } },
+            onDone: 'done',
+            onError: 'broken',
+          },
+          on: { leave: 'left' },
+        },
+        done: {},
+        broken: {},
+        left: {},
+      },
+    });
+    const actor = createActor(parent, {
+      inspect: (event) => {
+        if (event.type === '@xstate.actor' && 'on' in event.actorRef) {
+          (event.actorRef as typeof actor).on('*', ((emitted: HostEvent) =>
+            heard.push(
+              emitted.type === 'effect.requested' ? { type: emitted.type, effect: emitted.effect } : emitted,
+            )) as never);
+        }
+      },
+    }).start();
+    const child = actor.getSnapshot().children.leaf;
+    return { actor, child, heard, state: () => [actor.getSnapshot().value, child?.getSnapshot()] };
+  }
+
+  it('requests its effect once, and ends on delivery, on failure or when its state is left', () => {
+    const delivered = started();
+    delivered.child?.send({ type: 'effect.delivered', delivered: { at: 5, chance: 0.5, outcome: {} } });
+    const broke = started();
+    broke.child?.send({ type: 'effect.broke', message: 'no' });
+    const left = started();
+    const waiting = left.state();
+    left.actor.send({ type: 'leave' });
+    return expectGolden('leaves.txt', {
+      waiting,
+      delivered: [delivered.heard, delivered.state()],
+      broke: [broke.heard, broke.state()],
+      left: [left.heard, left.state()],
+    });
+  });
+
+  it('requests the effect it is named after', () => {
+    const all = Object.entries<LeafLogic<EffectKind>>({ ...leaves, ...workflowLeaves } as never);
+    const asked = all.map(([name, leaf]) => {
+      let kind: string | null = null;
+      const emit = (event: HostEvent) => {
+        if (event.type === 'effect.requested') ({ kind } = event.effect);
+      };
+      leaf.start?.({ key: name, request: {} } as never, { emit, self: null } as never);
+      return [name, kind];
+    });
+    expect(asked).toEqual(all.map(([name]) => [name, name]));
+    expect(asked).toHaveLength(14);
+  });
+});
+
+describe('small rules', () => {
+  it('keys, call facts and messages have the expected shape', () => {
+    expect(attemptKey(2, 3)).toBe('turn-2/attempt-3');
+    expect(callFacts('a', 't', 'real')).toEqual({
+      callId: 'a',
+      name: 't',
+      tool: 'real',
+      input: 'valid',
+      detail: '',
+      wholeInput: false,
+      needsApproval: false,
+      refusal: null,
+      within: null,
+      report: null,
+      provided: null,
+    } satisfies CallFacts);
+    expect(userMessage('Hi')).toEqual({ role: 'user', content: [{ type: 'text', text: 'Hi' }] });
+    const words = { type: 'text', text: 'x', ended: true } as const;
+    const asked = { type: 'tool-call', callId: 'a', name: 't', input: '', providerExecuted: false } as const;
+    const reply = {
+      content: [words, asked],
+      finishReason: null,
+      errors: [],
+      openInputs: 0,
+      provider: 'p',
+    } as unknown as Reply;
+    expect(replyCalls(reply)).toEqual([asked]);
+    expect(assistantMessage({ ...reply, content: [] })).toBeNull();
+    // Every object has a property of this name, so it gets a suffix.
+    expect(historyName('constructor')).toBe('constructor_');
+  });
+
+  it('B-2: the bound is maxTurns x maxRetries, and a budget limits the requests left', () => {
+    expect(requestBound({ maxTurns: 4, maxRetries: 3 })).toBe(12);
+    const none = { requests: null, tokens: null, costUsd: null, deadlineAt: null };
+    const spent = { requests: 1, tokens: 10, costUsd: 2 };
+    const left = (over: object, at = 5) => requestsLeft({ ...none, ...over }, spent, at);
+    expect([
+      left({}),
+      left({ requests: 3 }),
+      left({ requests: 2 }),
+      left({ requests: 1 }),
+      left({ requests: 0 }),
+    ]).toEqual(['many', 'many', 'one', 'none', 'none']);
+    expect([
+      left({ tokens: 11 }),
+      left({ tokens: 10 }),
+      left({ costUsd: 2.1 }),
+      left({ costUsd: 2 }),
+      left({ costUsd: 1 }),
+    ]).toEqual(['many', 'one', 'many', 'one', 'one']);
+    expect([left({ deadlineAt: 6 }), left({ deadlineAt: 5 }), left({ deadlineAt: 4 })]).toEqual(['many', 'one', 'one']);
+  });
+
+  it('T-6: the context guard is exact at its limits', () => {
+    const guard = (windowTokens: number | null, totalTokens: number, omittableTokens: number) =>
+      guardContext({ windowTokens, reserveTokens: 100 }, { totalTokens, omittableTokens });
+    expect(guard(null, 10_000, 0)).toEqual({ kind: 'fits' });
+    expect(guard(1_000, 900, 0)).toEqual({ kind: 'fits' });
+    expect(guard(1_000, 1_000, 100)).toEqual({ kind: 'omit', tokens: 100 });
+    expect(guard(1_000, 1_000, 99)).toEqual({ kind: 'final_turn_now' });
+  });
+
+  it('C-6: a user message between others keeps its place', () => {
+    const messages = [
+      userMessage('One'),
+      { role: 'assistant' as const, content: [{ type: 'text' as const, text: 'Two' }] },
+      userMessage('Three'),
+    ];
+    expect(repairConversation(messages).messages).toEqual(messages);
+  });
+});

@@ -1,0 +1,115 @@
+import { describe, it } from 'vitest';
+import { type Budget, freshTargets, type SessionContext, type TurnOutput } from '../../../machines/index.ts';
+import * as session from '../../../machines/session/session.rules.ts';
+import { expectGolden } from '../../support/golden.ts';
+
+const noBudget: Budget = { requests: null, tokens: null, costUsd: null, deadlineAt: null };
+
+describe('B-3 B-4 T-6 F-1 S-3: the decisions of a session', () => {
+  const context = (over: Partial<SessionContext> = {}): SessionContext => ({
+    ...session.freshSession({
+      bound: { maxTurns: 5, maxRetries: 2 },
+      maxToolCalls: 4,
+      targets: ['one'],
+      finish: 'report',
+      budget: noBudget,
+      window: { windowTokens: 1_000, reserveTokens: 100 },
+      at: 10,
+    }),
+    turn: 2,
+    ...over,
+  });
+  const output = (over: Partial<TurnOutput> = {}): TurnOutput => ({
+    status: 'exhausted',
+    exhaustion: { why: 'attempts', retryAt: null },
+    slugs: ['text_only'],
+    detail: 'no',
+    attempts: 2,
+    targets: freshTargets(['one']),
+    current: 0,
+    spent: { requests: 3, tokens: 30, costUsd: 1 },
+    at: 99,
+    contextTokens: 500,
+    omittedTokens: 40,
+    answerTokens: 60,
+    ...over,
+  });
+  const spent = (over: Partial<Budget>) =>
+    context({ budget: { ...noBudget, ...over }, spent: { requests: 3, tokens: 30, costUsd: 1 } });
+
+  it('between turns match the golden file', () =>
+    expectGolden('session-turns.txt', {
+      'the input of a turn': session.turnInput(context({ lastTurnSlugs: ['stopped'], omitTokens: 3 })),
+      'after a stop': session.turnInput(context({ stopRequested: true })).stopSlug,
+      'of the last turn': session.turnInput(context({ turn: 5 })).isLastTurn,
+      'with one request left': session.turnInput(spent({ requests: 4 })).maxAttempts,
+      'with two left': session.turnInput(spent({ requests: 5 })).maxAttempts,
+      'after a turn': session.afterTurn(
+        context({ answerTokens: 100, freshAnswerTokens: 20, omitTokens: 10 }),
+        output(),
+      ),
+      'less is never left out than before': session.afterTurn(context({ omitTokens: 50 }), output()).omitTokens,
+      'after preparing': session.afterPreparing({
+        at: 5,
+        chance: 0,
+        outcome: { ok: true, instructions: 'Be brief.', contextTokens: 7, answerTokens: 8 },
+      }),
+      'after preparing in vain': session.afterPreparing({
+        at: 5,
+        chance: 0,
+        outcome: { ok: false, slug: 'tools_unavailable', message: 'no' },
+      }),
+    }));
+
+  it('B-4 T-6: on collapse, context and budget match the golden file', () =>
+    expectGolden('session-measures.txt', {
+      'a collapse': session.collapse(context({ lastTurnSlugs: ['stopped'] }), {
+        reason: 'budget',
+        slugs: ['budget_exhausted', 'stopped'],
+      }),
+      'a second one records nothing': session.collapse(context({ maxTurns: 3 }), {
+        reason: 'budget',
+        slugs: ['budget_exhausted'],
+      }),
+      'it fits': session.contextMeasures(context({ contextTokens: 900 })),
+      'old results are left out': session.contextMeasures(
+        context({ contextTokens: 950, answerTokens: 800, omitTokens: 100 }),
+      ),
+      'all that may be left out': session.contextMeasures(
+        context({ contextTokens: 950, answerTokens: 160, omitTokens: 100 }),
+      ),
+      'even that is not enough': session.contextMeasures(
+        context({ contextTokens: 1_000, answerTokens: 150, omitTokens: 100 }),
+      ),
+      'nothing may be left out': session.contextMeasures(
+        context({ contextTokens: 1_000, answerTokens: 100, omitTokens: 150 }),
+      ),
+      'budget: many requests': session.budgetMeasures(spent({ requests: 5 })),
+      'budget: one': session.budgetMeasures(spent({ requests: 4 })),
+      'budget: none': session.budgetMeasures(spent({ requests: 3 })),
+    }));
+
+  it('S-3: at its end match the golden file', () =>
+    expectGolden('session-ends.txt', {
+      attempts: session.failureOf(context({ lastTurnSlugs: ['stopped'] }), output()),
+      'attempts, on the last turn': session.failureOf(context({ turn: 5 }), output()),
+      budget: session.failureOf(context({ turn: 5 }), output({ exhaustion: { why: 'budget', retryAt: null } })),
+      targets: session.failureOf(context(), output({ exhaustion: { why: 'targets', retryAt: null } })),
+      limited: session.failureOf(context(), output({ exhaustion: { why: 'limited', retryAt: 7 } })),
+      'without a reason': session.failureOf(context(), output({ exhaustion: null })),
+      unprepared: session.unprepared({ ok: false, slug: 'tools_unavailable', message: 'no' }),
+      'prepared, and ended all the same': session.unprepared({
+        ok: true,
+        instructions: null,
+        contextTokens: 0,
+        answerTokens: 0,
+      }),
+      aborted: session.aborted(context({ abortReason: 'enough' })),
+      'out of turns': session.outOfTurns(context({ turn: 5, lastTurnSlugs: ['context_guard'] })),
+      'out of requests': session.outOfTurns(context()),
+      'the fact of a success': session.endFact(context({ ending: { status: 'succeeded' } })),
+      'of a failure': session.endFact(context({ ending: session.failed('internal_error', 'no') })),
+      'of an abort': session.endFact(context({ ending: session.aborted(context({ abortReason: 'enough' })) })),
+      'of nothing': session.endFact(context()),
+    }));
+});

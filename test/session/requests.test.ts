@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { report, runOverWire, tokensOf } from '../support/session.ts';
+import { search, searchCall } from '../support/tools.ts';
+
+const call = (name: string, input: unknown = {}) => ({ calls: [{ name, input }] });
+
+describe('requests on the wire', () => {
+  it('C-2: a call id that some providers reject is replaced in the call and in its answer', async () => {
+    const { requests } = await runOverWire({
+      script: [{ calls: [{ name: 'search', input: { q: 'x' }, id: 'functions.search:0' }] }, report()],
+      definition: { tools: { search } },
+    });
+    expect(JSON.stringify(requests[1]?.body)).not.toContain('functions.search:0');
+    expect(requests[1]?.body.messages.at(-1)?.tool_call_id).toMatch(/^[A-Za-z0-9_-]+$/);
+  });
+
+  it('C-6: references in a report schema resolve within the tool that carries it', async () => {
+    type Tree = { name: string; children: Tree[] };
+    const tree: z.ZodType<Tree> = z.object({
+      name: z.string(),
+      get children() {
+        return z.array(tree);
+      },
+    });
+    const { requests } = await runOverWire({
+      script: [{ calls: [{ name: 'final_report', input: { content: { name: 'a', children: [] } } }] }],
+      definition: { report: { format: 'json', schema: tree } },
+    });
+    const tools = JSON.stringify(requests[0]?.body.tools);
+    const [{ function: declared }] = JSON.parse(tools);
+    for (const [, pointer = ''] of tools.matchAll(/"\$ref":"#([^"]*)"/g)) {
+      const keys = pointer.split('/').slice(1);
+      const target = keys.reduce((at, key) => at?.[key], declared.parameters);
+      expect([pointer, typeof target]).toEqual([pointer, 'object']);
+    }
+    expect(tools).toContain('$ref');
+  });
+
+  it('N-1: the notice to an agent that finishes by text does not mention the final report', async () => {
+    const { requests } = await runOverWire({ script: [{}, { text: 'Hello.' }], definition: { finish: 'text' } });
+    expect(JSON.stringify(requests[1]?.body.messages.at(-1))).not.toContain('final report');
+  });
+
+  it('steering that arrives too late for a request is still added to the conversation', async () => {
+    const { result } = await runOverWire({
+      script: [report()],
+      during: (event, session) => {
+        if (event.type === 'attempt.replied') session.steer('And be brief.');
+      },
+    });
+    expect(JSON.stringify(result.conversation.at(-1))).toContain('And be brief.');
+  });
+
+  it('T-6: tool results are not dropped before the model has read them', async () => {
+    const large = () => 'x'.repeat(8_000);
+    const { requests } = await runOverWire({
+      script: [
+        { ...searchCall, usage: { input: 100, output: 5 } },
+        { ...call('large'), usage: { input: 9_000, output: 5 } },
+        report(),
+      ],
+      definition: { tools: { search, large }, limits: { contextWindow: 10_000 } },
+    });
+    expect(JSON.stringify(requests[2]?.body.messages.at(-2))).toContain('xxxx');
+  });
+
+  it('an aborted session reports the reason for the abort', async () => {
+    const { result, errors } = await runOverWire({
+      script: [{ hang: true }],
+      during: (event, session) => {
+        if (event.type === 'attempt.started') session.abort('the user went away');
+      },
+    });
+    expect(result.failure?.detail).toBe('the user went away');
+    expect(errors[0]?.detail).toBe('the user went away');
+    expect(result.counters.tokens).toEqual(tokensOf(0));
+  });
+});

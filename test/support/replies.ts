@@ -1,0 +1,18 @@
+import type { RehearsedReply } from '../../src/testing/index.ts';
+import { type Run, report, runOverWire } from './session.ts';
+import { deaf, failing, search } from './tools.ts';
+
+/** One reply with `calls`, then a report. */
+export const oneReply = (
+  calls: NonNullable<RehearsedReply['calls']>,
+  definition: Parameters<typeof runOverWire>[0]['definition'] = {},
+) =>
+  runOverWire({
+    wire: 'anthropic',
+    script: [{ calls }, report()],
+    definition: { tools: { search, failing, deaf }, limits: { toolTimeoutMs: 40 }, ...definition },
+  });
+
+export const callsOf = ({ result }: Run) => result.turns[0]?.attempts[0]?.calls ?? [];
+
+export const slugsOf = (run: Run) => callsOf(run).map((call) => call.slug);

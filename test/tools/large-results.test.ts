@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { defineAgent } from '../../src/index.ts';
+import { rehearsalModel } from '../../src/testing/index.ts';
+import { callsIn, report, run, runOverWire } from '../support/session.ts';
+import { search } from '../support/tools.ts';
+
+it.each<[string, () => unknown]>([
+  ['gives no verdict', () => false],
+  ['denies without a reason', () => ({ allow: false })],
+  ['hangs', () => new Promise(() => undefined)],
+])('a policy that %s denies the call', async (_how, policy) => {
+  const { result } = await runOverWire({
+    script: [{ calls: [{ name: 'search', input: { q: 'x' } }] }, report()],
+    definition: { tools: { search }, toolPolicies: [policy as never], limits: { toolTimeoutMs: 200 } },
+  });
+  expect(callsIn(result)[0]).toMatchObject({ executed: false, slug: 'tool_not_permitted' });
+});
+
+describe('large results', () => {
+  it('a cut result can be read in pages, to the last byte', async () => {
+    const text = Array.from({ length: 3_000 }, (_, index) => `line ${index} äöü€😀`).join('\n');
+    const read: string[] = [];
+    const model = rehearsalModel(({ index, prompt }) => {
+      const last = prompt.at(-1);
+      const part = last?.role === 'tool' ? last.content[0] : undefined;
+      const seen = part?.type === 'tool-result' && part.output.type === 'text' ? part.output.value : '';
+      if (index === 0) return { calls: [{ name: 'large' }] };
+      const id = /id (r[\d_]+)/.exec(seen)?.[1] ?? 'r1_1_0';
+      const [, page = '0', of = '1'] = /^\[page (\d+) of (\d+)/.exec(seen) ?? [];
+      if (page !== '0') read.push(seen.slice(seen.indexOf('\n') + 1));
+      if (page === of) return report();
+      return { calls: [{ name: 'read_result', input: { id, page: Number(page) + 1 } }] };
+    });
+    const agent = defineAgent({
+      name: 'reader',
+      models: [model],
+      tools: { large: () => text },
+      resultStore: true,
+      limits: { toolResultBytes: 8_192, maxTurns: 40 },
+    });
+    const { result } = await run({ agent });
+    expect(result.success).toBe(true);
+    expect(read.join('')).toBe(text);
+    for (const { output } of callsIn(result)) {
+      expect(Buffer.byteLength(output.type === 'text' ? output.value : '')).toBeLessThanOrEqual(8_192);
+    }
+  });
+
+  it('reading an unknown result fails', async () => {
+    const { result } = await runOverWire({
+      script: [{ calls: [{ name: 'read_result', input: { id: 'r9' } }] }, report()],
+      definition: { builtIns: { readResult: true } },
+    });
+    expect(callsIn(result)[0]).toMatchObject({ executed: true, slug: 'tool_exec_failed' });
+  });
+});

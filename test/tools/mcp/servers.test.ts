@@ -1,0 +1,151 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { type McpServerConfig, mcpPool } from '../../../src/index.ts';
+import { toolName } from '../../../src/tools/mcp/servers.ts';
+import { call, odd, running, slugsOf } from '../../support/mcp.ts';
+import { oddHttpServer } from '../../support/odd-mcp.ts';
+import { counters, report, runOverWire } from '../../support/session.ts';
+
+describe('servers that do not start', () => {
+  it.each<[string, McpServerConfig]>([
+    ['no such command', { command: '/no/such/command' }],
+    ['a command that exits immediately', { command: process.execPath, args: ['-e', ''] }],
+    ['a server that never replies', { ...odd(), env: { ODD_MUTE: '1' } } as McpServerConfig],
+    ['no such address', { url: 'http://127.0.0.1:49151/mcp' }],
+  ])(
+    '%s: the session fails with tools_unavailable and names the server, or continues without it if it is optional',
+    async (_name, config) => {
+      const definition = { mcpServers: { missing: config }, limits: { prepareTimeoutMs: 800 } };
+      const failed = await runOverWire({ script: [report()], definition });
+      expect(failed.requests).toHaveLength(0);
+      expect(failed.result.slugs).toEqual(['tools_unavailable']);
+      expect(failed.result.failure?.detail).toContain('the MCP server missing is unavailable');
+      expect(failed.result.counters).toEqual(counters({ slugs: { tools_unavailable: 1 } }));
+      const optional = { ...definition, mcpServers: { missing: { ...config, optional: true } } };
+      const gone = await runOverWire({ script: [report()], definition: optional });
+      expect(gone.result.success).toBe(true);
+      expect(gone.events.some((event) => event.type === 'server.unavailable')).toBe(true);
+      expect(gone.lines.filter((line) => line.level === 30)).toHaveLength(1);
+      expect(running()).toEqual([]);
+    },
+  );
+
+  it('D-2: an abort while a server starts ends both', async () => {
+    const { result } = await runOverWire({
+      script: [report()],
+      definition: { mcpServers: { mute: { ...odd(), env: { ODD_MUTE: '1' } } as McpServerConfig } },
+      during: () => undefined,
+      options: { signal: AbortSignal.timeout(200) },
+    });
+    expect(result.status).toBe('aborted');
+    expect(running()).toEqual([]);
+  });
+});
+
+it('D-2: servers that neither start nor stop do not keep a session from ending', async () => {
+  await using server = await oddHttpServer({ deaf: true });
+  const never = () => new Promise<never>(() => undefined);
+  const run = await runOverWire({
+    script: [report()],
+    definition: {
+      mcpServers: {
+        deaf: { url: server.url },
+        mute: { transport: () => ({ start: never, send: never, close: never }), optional: true },
+      },
+      limits: { prepareTimeoutMs: 300 },
+    },
+  });
+  expect(run.result.success).toBe(true);
+  expect(run.lines.filter(({ line }) => line === 'closing took more than 3000 ms').length).toBeGreaterThan(0);
+}, 15_000);
+
+describe('tool lists', () => {
+  it('C-5: an unusable tool is left out and reported, and the others stay', async () => {
+    const run = await runOverWire({
+      script: [{ calls: [call('odd__hollow'), call('odd__wrong'), call('odd__later', { a: 1 })] }, report()],
+      definition: { mcpServers: { odd: { ...odd(), deny: ['nonesuch'] } as McpServerConfig } },
+    });
+    expect(slugsOf(run)).toEqual([null, 'unknown_tool', 'unknown_tool', null]);
+    const said = run.lines.flatMap((line) => (line.level === 30 ? [String(line.line)] : []));
+    expect(said.join('\n')).toMatch(/skipped later/);
+    expect(said.join('\n')).toMatch(/name nonesuch, but it has no such tool/);
+  });
+
+  it('a storm of list changes is coalesced', async () => {
+    const run = await runOverWire({
+      script: [{ calls: [call('odd__storm')] }, { calls: [call('odd__echo')] }, report()],
+      definition: { mcpServers: { odd: odd() } },
+    });
+    expect(slugsOf(run)).toEqual([null, null, null]);
+    expect(run.events.filter((event) => event.type === 'server.toolsChanged')).toHaveLength(0);
+  });
+});
+
+describe('processes', () => {
+  afterEach(() => expect(running()).toEqual([]));
+
+  it('a server ends with all its child processes, even if it ignores SIGTERM', async () => {
+    const run = await runOverWire({
+      script: [{ calls: [call('odd__echo')] }, report()],
+      definition: { mcpServers: { odd: odd('--with-child', '--stubborn') } },
+      during: (event) => {
+        if (event.type === 'tool.started') expect(running().length).toBeGreaterThanOrEqual(2);
+      },
+    });
+    expect(run.result.success).toBe(true);
+  });
+
+  it('a server that dies by itself leaves no processes behind', async () => {
+    const run = await runOverWire({
+      script: [{ calls: [call('odd__die')] }, report()],
+      definition: { mcpServers: { odd: odd('--with-child') } },
+    });
+    expect(run.result.success).toBe(true);
+  });
+
+  it('a session that gives up on a starting shared server does not affect others, and a closed pool serves no session', async () => {
+    const pool = mcpPool({ odd: odd('--slow') });
+    const patient = runOverWire({ script: [report()], definition: { mcpServers: pool.servers } });
+    const hasty = runOverWire({
+      script: [report()],
+      definition: { mcpServers: pool.servers, limits: { prepareTimeoutMs: 50 } },
+    });
+    expect((await hasty).result.slugs).toEqual(['tools_unavailable']);
+    expect((await patient).result.success).toBe(true);
+    await pool.close();
+    const late = await runOverWire({ script: [report()], definition: { mcpServers: pool.servers } });
+    expect(late.result.success).toBe(false);
+  });
+
+  it('a pool serves many sessions with one process and ends it on close', async () => {
+    const pool = mcpPool({ odd: odd() });
+    const one = () =>
+      runOverWire({ script: [{ calls: [call('odd__echo')] }, report()], definition: { mcpServers: pool.servers } });
+    const runs = await Promise.all([one(), one(), one()]);
+    for (const run of runs) expect(run.result.success).toBe(true);
+    expect(running()).toHaveLength(1);
+    await one();
+    expect(running()).toHaveLength(1);
+    await pool.close();
+  });
+});
+
+describe('names', () => {
+  it.each([
+    ['files', 'read_file', 'files__read_file'],
+    ['files', 'read file', /^files__read_file_[0-9a-f]{8}$/],
+    ['files', 'x'.repeat(100), /^files__x{48}_[0-9a-f]{8}$/],
+    ['files', 'über', /^files___ber_[0-9a-f]{8}$/],
+  ])('%s and %s become a name that every provider accepts', (server, name, expected) => {
+    const clean = toolName(server, name, new Set());
+    expect(clean).toMatch(expected);
+    expect(clean).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
+    expect(toolName(server, name, new Set())).toBe(clean);
+  });
+
+  it('two tools with the same name get distinct, stable names', () => {
+    const first = toolName('a', 'b__c', new Set());
+    const second = toolName('a__b', 'c', new Set([first]));
+    expect(first).toBe('a__b__c');
+    expect(second).toMatch(/^a__b__c_[0-9a-f]{8}$/);
+  });
+});

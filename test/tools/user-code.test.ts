@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { defineAgent } from '../../src/index.ts';
+import { rehearsalModel } from '../../src/testing/index.ts';
+import { callsIn, report, run } from '../support/session.ts';
+
+const never = new Promise<never>(() => undefined);
+
+const call = (name: string, input: unknown = {}) => ({ calls: [{ name, input }] });
+
+const rehearsed = (replies: Parameters<typeof rehearsalModel>[0], over: object = {}) =>
+  defineAgent({ name: 'hard', models: [rehearsalModel(replies)], ...over });
+
+describe('user code', () => {
+  it('C-1: a call whose toModelOutput hangs is answered at the timeout', async () => {
+    const hanging = { inputSchema: z.object({}), execute: () => 'x', toModelOutput: () => never };
+    const { result } = await run({
+      agent: rehearsed([call('hanging'), report()], { tools: { hanging }, limits: { toolTimeoutMs: 50 } }),
+    });
+    expect(callsIn(result)[0]?.slug).toBe('tool_timeout');
+  });
+
+  it('C-1: an iterable that never waits still times out', async () => {
+    const busy = {
+      inputSchema: z.object({}),
+      execute: async function* () {
+        for (;;) yield 1;
+      },
+    };
+    const { result } = await run({
+      agent: rehearsed([call('busy'), report()], { tools: { busy }, limits: { toolTimeoutMs: 50 } }),
+    });
+    expect(callsIn(result)[0]?.slug).toBe('tool_timeout');
+  });
+
+  it('C-1: a result that would take too long to serialize is cut', async () => {
+    const wide = () => {
+      let value: object = { a: 1 };
+      for (let depth = 0; depth < 30; depth += 1) value = { left: value, right: value };
+      return value;
+    };
+    const { result } = await run({ agent: rehearsed([call('wide'), report()], { tools: { wide } }) });
+    expect(JSON.stringify(callsIn(result)[0]?.result)).toContain('left out');
+  });
+
+  it('C-3: the message that a tool returns with its value reaches the model', async () => {
+    const saved = () => ({ success: true, value: null, message: 'Saved 3 files.' });
+    const { result } = await run({ agent: rehearsed([call('saved'), report()], { tools: { saved } }) });
+    expect(callsIn(result)[0]?.output).toEqual({ type: 'text', value: 'Saved 3 files.' });
+  });
+
+  it('S-5: keys are redacted in returned failures and in error values', async () => {
+    const leaky = () => ({
+      success: false,
+      value: { key: 'sk-abcdefghijklmnop1' },
+      message: 'sk-abcdefghijklmnop1 is bad',
+    });
+    const { result, events } = await run({ agent: rehearsed([call('leaky'), report()], { tools: { leaky } }) });
+    expect(JSON.stringify([result, events])).not.toContain('sk-abcdefghijklmnop1');
+  });
+
+  it.each([
+    ['needsApproval', 'yes'],
+    ['needsApproval', 1],
+  ])('approval fails closed: %s %j is refused when the agent is defined', (field, value) => {
+    const tool = { inputSchema: z.object({}), execute: () => 'x', [field]: value };
+    expect(() => rehearsed([report()], { tools: { tool } })).toThrow(`\`tools.tool.${field}\` must be `);
+  });
+
+  it('C-1: if needsApproval throws, the call does not run and is answered with tool_not_permitted', async () => {
+    const odd = {
+      inputSchema: z.object({}),
+      execute: () => 'x',
+      needsApproval: () => {
+        throw new Error('the policy server is down');
+      },
+    };
+    const { result } = await run({ agent: rehearsed([call('odd'), report()], { tools: { odd } }) });
+    expect(callsIn(result)[0]).toMatchObject({ executed: false, slug: 'tool_not_permitted' });
+  });
+});
