@@ -189,6 +189,7 @@ export const workflowMachine = workflowSetup.createMachine({
     capturing: {
       description: 'Each incident becomes a work item.',
       meta: { rules: ['W-2'] },
+      tags: 'ending',
       entry: ['noteIncidents', { type: 'announcePhase', params: { phase: 'capturing' } }],
       invoke: {
         id: 'capture',
@@ -207,6 +208,7 @@ export const workflowMachine = workflowSetup.createMachine({
     weighing: {
       description: 'Do the incidents end the run?',
       meta: { rules: ['W-1'] },
+      tags: 'ending',
       always: [
         { guard: 'runIsOver', target: 'reviewing' },
         { guard: 'abortRequested', target: 'reviewing' },
@@ -216,6 +218,7 @@ export const workflowMachine = workflowSetup.createMachine({
     reviewing: {
       description: 'The retrospective.',
       meta: { rules: ['W-3'] },
+      tags: 'ending',
       entry: { type: 'announcePhase', params: { phase: 'reviewing' } },
       invoke: {
         id: 'review',
@@ -234,6 +237,7 @@ export const workflowMachine = workflowSetup.createMachine({
     summarising: {
       description: 'The report of the run.',
       meta: { rules: ['W-3'] },
+      tags: 'ending',
       entry: { type: 'announcePhase', params: { phase: 'summarising' } },
       invoke: {
         id: 'summarise',
@@ -252,11 +256,22 @@ export const workflowMachine = workflowSetup.createMachine({
     ending: {
       description: 'How did the run end?',
       meta: { rules: ['W-1'] },
+      tags: 'ending',
       entry: 'announceEnd',
       always: [{ guard: 'exitsEarly', target: 'exitedEarly' }, { target: 'completed' }],
     },
-    completed: { description: 'No further item may be taken.', meta: { rules: ['W-1'] }, type: 'final' },
-    exitedEarly: { description: 'An incident or an abort ended it.', meta: { rules: ['W-1'] }, type: 'final' },
+    completed: {
+      description: 'No further item may be taken.',
+      meta: { rules: ['W-1'] },
+      tags: 'ending',
+      type: 'final',
+    },
+    exitedEarly: {
+      description: 'An incident or an abort ended it.',
+      meta: { rules: ['W-1'] },
+      tags: 'ending',
+      type: 'final',
+    },
   },
   output: ({ context }) => outputOf(context),
 });

@@ -59,7 +59,7 @@ export const workflowSetup = setup({
       summarise: 'summarise';
     },
     meta: {} as { rules: string[] },
-    tags: {} as 'waiting',
+    tags: {} as 'waiting' | 'ending',
   },
   actors: workflowLeaves,
   actions: {

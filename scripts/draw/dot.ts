@@ -10,6 +10,7 @@ const fills: Record<Node['kind'], [string, string]> = {
   state: ['#eef2ff', '#6366f1'],
   choice: ['#fff7ed', '#f59e0b'],
   final: ['#ecfdf5', '#10b981'],
+  elsewhere: ['#ffffff', '#94a3b8'],
 };
 
 /** Returns a machine in Graphviz's DOT language. With `taken`, arrows taken by a walk are green and the others red. */
@@ -20,10 +21,14 @@ export function dotOf({ title, description, root, arrows }: Drawing, taken: Read
   const lines = [
     'digraph {',
     `graph [compound=true, rankdir=TB, nodesep=0.55, ranksep=0.75, pad=0.3, splines=spline, fontname="${font}", fontcolor="${ink}", labelloc=t, label=${label([bold(title, 20), small(wrapped(description, 90), 12)])}];`,
-    `node [fontname="${font}", fontsize=12, fontcolor="${ink}", style="rounded,filled", shape=box, penwidth=1.3, margin="0.28,0.12"];`,
+    `node [fontname="${font}", fontsize=12, fontcolor="${ink}", style="rounded,filled", shape=box, penwidth=1.3, margin="0.34,0.12"];`,
     `edge [fontname="${font}", fontsize=10, fontcolor="${ink}", arrowsize=0.7, penwidth=1.2];`,
-    `"__start" [shape=circle, width=0.16, fixedsize=true, label="", style=filled, fillcolor="${ink}"];`,
-    `"__start" -> ${target(root.initial, root)} [${border('lhead', root.initial, root).join('')}];`,
+    ...(root.initial === null
+      ? []
+      : [
+          `"__start" [shape=circle, width=0.16, fixedsize=true, label="", style=filled, fillcolor="${ink}"];`,
+          `"__start" -> ${target(root.initial, root)} [${border('lhead', root.initial, root).join('')}];`,
+        ]),
     ...wholeNote(inside(root.id)),
     ...root.children.flatMap((child) => nodeLines(child, inside)),
     ...bundled(arrows).map((bundle) => edgeLine(bundle, root, taken)),
@@ -33,6 +38,12 @@ export function dotOf({ title, description, root, arrows }: Drawing, taken: Read
 }
 
 type Inside = (id: string) => string[];
+
+const shapes: Partial<Record<Node['kind'], string>> = {
+  choice: 'shape=octagon, style="filled"',
+  final: 'peripheries=2',
+  elsewhere: 'shape=box, style="rounded,dashed"',
+};
 
 function wholeNote(stays: readonly string[]): string[] {
   if (stays.length === 0) return [];
@@ -44,8 +55,7 @@ function wholeNote(stays: readonly string[]): string[] {
 function nodeLines(node: Node, inside: Inside): string[] {
   const [fill, line] = fills[node.kind];
   if (node.kind !== 'compound') {
-    const shape =
-      node.kind === 'choice' ? 'shape=octagon, style="filled"' : node.kind === 'final' ? 'peripheries=2' : 'shape=box';
+    const shape = shapes[node.kind] ?? 'shape=box';
     return [
       `"${node.id}" [${shape}, fillcolor="${fill}", color="${line}", tooltip="${escaped(node.description)}", label=${label(nodeText(node, inside))}];`,
     ];
@@ -69,7 +79,7 @@ function nodeText(node: Node, inside: Inside): string[] {
   ];
   return [
     bold(node.key, 13),
-    small(wrapped(node.description, 34), 10),
+    ...(node.description === '' ? [] : [small(wrapped(node.description, 34), 10)]),
     ...(does.length === 0 ? [] : [small(does.join('\n'), 10, ink)]),
     ...inside(node.id),
     ...(node.rules.length === 0 ? [] : [small(node.rules.join(' '), 9, '#4338ca')]),
@@ -94,10 +104,7 @@ function edgeLine(bundle: [Arrow, ...Arrow[]], root: Node, taken: ReadonlySet<st
   const colors = [...new Set(bundle.map((arrow) => colorOf(arrow, taken)))];
   const [first = ink, ...others] = colors;
   const color = others.length === 0 ? first : taken === null ? mixed : notTaken;
-  const rows = bundle.flatMap((arrow, index) => [
-    ...(index === 0 ? [] : ['<font point-size="4"> </font>']),
-    ...edgeText(arrow, taken),
-  ]);
+  const rows = bundle.flatMap((arrow, index) => [...(index === 0 ? [] : [rule, gap]), ...edgeText(arrow, taken)]);
   const attributes = [
     `color="${color}"`,
     `label=${label(rows, 9)}`,
@@ -152,11 +159,15 @@ function isCompound(id: string, node: Node): boolean {
   return node.children.some((child) => (child.id === id && child.kind === 'compound') || isCompound(id, child));
 }
 
+/** Parts the labels of parallel arrows. */
+const rule = '<hr/>';
+const gap = '<font point-size="7"> </font>';
+
 /** Returns rows of text with a margin of `margin` points on the left and right. */
 function label(rows: readonly string[], margin = 0): string {
   if (rows.length === 0) return '""';
   const side = margin === 0 ? '' : `<td width="${margin}"></td>`;
-  return `<<table border="0" cellborder="0" cellspacing="0" cellpadding="1">${rows.map((row) => `<tr>${side}<td>${row}</td>${side}</tr>`).join('')}</table>>`;
+  return `<<table border="0" cellborder="0" cellspacing="0" cellpadding="1">${rows.map((row) => (row === rule ? '<hr/>' : `<tr>${side}<td>${row}</td>${side}</tr>`)).join('')}</table>>`;
 }
 
 const bold = (text: string, size: number) => `<font point-size="${size}"><b>${escaped(text)}</b></font>`;

@@ -4,16 +4,14 @@ import { join } from 'node:path';
 import { slugDocument } from '../../test/graph/slug-document.ts';
 import { pictures } from './pictures.ts';
 
-const folder = 'visualizations';
 const check = process.argv.includes('--check');
-const stale: string[] = [];
-for (const [name, text] of [...(await pictures()), ['../docs/slugs.md', slugDocument()] as const]) {
-  const file = join(folder, name);
-  if (existsSync(file) && readFileSync(file, 'utf8') === text) continue;
-  stale.push(name);
-  if (!check) writeFileSync(file, text);
-}
+const files = [...(await pictures())].map(([name, text]) => [join('visualizations', name), text] as const);
+const stale = [...files, ['docs/slugs.md', slugDocument()] as const].filter(
+  ([file, text]) => !existsSync(file) || readFileSync(file, 'utf8') !== text,
+);
+if (!check) for (const [file, text] of stale) writeFileSync(file, text);
+const names = stale.map(([file]) => file).join(', ');
 process.stdout.write(
-  stale.length === 0 ? 'All pictures are up to date.\n' : `${check ? 'Stale' : 'Drawn'}: ${stale.join(', ')}\n`,
+  stale.length === 0 ? 'All pictures are up to date.\n' : `${check ? 'Stale' : 'Drawn'}: ${names}\n`,
 );
 if (check && stale.length > 0) process.exitCode = 1;

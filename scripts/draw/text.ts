@@ -36,7 +36,7 @@ function edgeText({ event, guard, rules }: Arrow): string {
     .replaceAll(':', ' ');
 }
 
-/** Returns a table of every state and every event, including ignored events. */
+/** Returns a table of every event (downwards) and every state, including ignored events. */
 export function tableOf({ title, description, root, arrows }: Drawing): string {
   const states = allNodes(root).filter((node) => node.children.length === 0);
   const events = [...new Set(arrows.map((arrow) => arrow.event))].toSorted(
@@ -64,13 +64,13 @@ export function tableOf({ title, description, root, arrows }: Drawing): string {
       .filter((text) => text !== '')
       .join(' ');
   };
-  const rows = states.map((state) => [
-    `\`${state.id.split('.').slice(1).join('.') || state.key}\``,
-    ...events.map((event) => cell(state, event)),
+  const rows = events.map((event) => [
+    event === '' ? 'at once' : eventText(event),
+    ...states.map((state) => cell(state, event)),
   ]);
   const table = [
-    ['state', ...events.map((event) => (event === '' ? 'at once' : eventText(event)))],
-    ['---', ...events.map(() => '---')],
+    ['event', ...states.map((state) => `\`${state.id.split('.').slice(1).join('.') || state.key}\``)],
+    ['---', ...states.map(() => '---')],
     ...rows,
   ];
   const about = states.map(

@@ -8,6 +8,7 @@ import { drawings } from '../../test/graph/drawing.ts';
 import { explore, simplePaths } from '../../test/graph/explore.ts';
 import { sessionKey, sessionWalk } from '../../test/graph/levels/session.ts';
 import { ruleTraces, slugTraces } from '../../test/graph/trace.ts';
+import { coveragePictures } from '../draw/pictures.ts';
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
 const row = (cells: readonly (string | number)[]) => `| ${cells.join(' | ')} |`;
@@ -52,16 +53,18 @@ const rules = ruleTraces();
 const slugs = slugTraces();
 const text = `# Verification
 
-Written by \`npm run verify\`. The machines are checked over all paths of their graphs, over real HTTP, and by breaking rules.
+Written by \`npm run verify\`. The machines are checked over their graphs, over real HTTP, and by breaking rules.
 
-## The machines, over all paths
+## The machines, over their graphs
 
-Each walk replaces the level below with its outcomes; \`test/paths/paths.test.ts\` checks that none are missing. Limits go up to maxTurns 4 and
-maxRetries 4. These hold at every step of every path: \`turn <= maxTurns\`, attempts stay within their limit, \`maxTurns\` never grows, each end has one
-fact, every final state has its full output, and an end is reachable from every state.
+A walk visits every state that a machine can reach and every arrow out of it, and follows a shortest path to each of them. Of
+the session, the tool call, the attempt and a turn of one attempt, the tests also follow all simple paths. Each walk replaces
+the level below with its outcomes; \`test/paths/paths.test.ts\` checks that none are missing. Limits go up to maxTurns 4 and
+maxRetries 4. These hold at every step of every path walked: \`turn <= maxTurns\`, attempts stay within their limit,
+\`maxTurns\` never grows, each end has one fact, every final state has its full output, and an end is reachable from every state.
 
 ${table(
-  ['machine', 'inputs', 'states', 'steps', 'paths walked', 'arrows taken'],
+  ['machine', 'inputs', 'states', 'steps', 'shortest paths walked', 'arrows taken'],
   machines.map((one) => [one.name, one.inputs, one.states, one.steps, one.paths, one.arrows]),
 )}
 
@@ -95,6 +98,7 @@ ${table(
   slugs.map(({ slug, madeIn, reachedBy }) => [`\`${slug}\``, short(madeIn) || '_planned_', short(reachedBy)]),
 )}
 `;
+for (const [name, picture] of await coveragePictures(takenArrows)) writeFileSync(`visualizations/${name}`, picture);
 writeFileSync('docs/verification.md', text);
 spawnSync('node_modules/.bin/biome', ['format', '--write', 'docs/verification.md'], { stdio: 'ignore' });
 say(`Wrote docs/verification.md. The tests caught ${caught.length - uncaught.length} of ${caught.length} breakages.`);

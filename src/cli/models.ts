@@ -1,10 +1,10 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { expected } from '../errors.ts';
+import { systemClock } from '../host/clock.ts';
+import { inTime } from '../host/deadline.ts';
 import { openaiCompatible } from '../model/compatible.ts';
 import type { ModelReference } from '../model/targets.ts';
 import type { Flags } from './command-line.ts';
-import { systemClock } from '../host/clock.ts';
-import { inTime } from '../host/deadline.ts';
 import { UsageError } from './command-line.ts';
 
 /** The default models, used if their key is set and no model is named. */

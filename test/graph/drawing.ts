@@ -7,7 +7,8 @@ import { arrowName, guardText } from './names.ts';
 export type Node = {
   id: string;
   key: string;
-  kind: 'root' | 'compound' | 'state' | 'choice' | 'final';
+  /** An `elsewhere` stands for what another picture shows. */
+  kind: 'root' | 'compound' | 'state' | 'choice' | 'final' | 'elsewhere';
   description: string;
   rules: string[];
   invokes: string[];
@@ -181,4 +182,56 @@ export function eventText(event: string): string {
 
 export function allNodes(node: Node): Node[] {
   return [node, ...node.children.flatMap(allNodes)];
+}
+
+/**
+ * Splits a drawing whose machine tags an ending into two pictures: the loop, and the ending. States of the other picture
+ * appear where an arrow leads to them; what comes from there is one arrow for each state.
+ */
+export function partsOf(drawing: Drawing): Drawing[] {
+  const ends = new Set(allNodes(drawing.root).flatMap(({ id, tags }) => (tags.includes('ending') ? [id] : [])));
+  if (ends.size === 0) return [drawing];
+  return [part(drawing, 'items', (id) => !ends.has(id)), part(drawing, 'ending', (id) => ends.has(id))];
+}
+
+function part(drawing: Drawing, name: string, isHere: (id: string) => boolean): Drawing {
+  const { root, arrows } = drawing;
+  const isInside = (id: string | null) => id === null || id === root.id || isHere(id);
+  const own = arrows.filter(({ source }) => source === root.id || isHere(source));
+  const leaving = own.flatMap(({ target }) => (target !== null && !isInside(target) ? [target] : []));
+  const entered = new Set(
+    arrows.flatMap(({ source, target }) =>
+      source !== root.id && !isHere(source) && target !== null && isHere(target) ? [target] : [],
+    ),
+  );
+  const here = root.children.filter(({ id }) => isHere(id));
+  const others = root.children.filter(({ id }) => leaving.includes(id)).map(elsewhere);
+  const origin = elsewhere({ ...root, id: `${root.id}.elsewhere`, key: 'the other picture', description: '' });
+  const entering = [...entered].map(
+    (target): Arrow => ({
+      source: origin.id,
+      target,
+      event: '',
+      guard: '',
+      actions: [],
+      rules: [],
+      name: '',
+    }),
+  );
+  const begins = root.initial !== null && isHere(root.initial);
+  return {
+    ...drawing,
+    name: `${drawing.name}-${name}`,
+    title: `${drawing.title}: ${name === 'items' ? 'the item loop' : 'the ending'}`,
+    root: {
+      ...root,
+      initial: begins ? root.initial : null,
+      children: [...here, ...others, ...(entering.length > 0 ? [origin] : [])],
+    },
+    arrows: [...own, ...entering],
+  };
+}
+
+function elsewhere(node: Node): Node {
+  return { ...node, kind: 'elsewhere', entry: [], exit: [], invokes: [], rules: [], tags: [], children: [] };
 }

@@ -1,44 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { createActor } from 'xstate';
-import { type Delivery, type Fact, type HostEvent, type SessionInput, sessionMachine } from '../../machines/index.ts';
+import type { Delivery, SessionInput } from '../../machines/index.ts';
 import { Host } from '../../src/host/host.ts';
 import { defineAgent, startSession } from '../../src/index.ts';
 import { manualClock, rehearsalModel } from '../../src/testing/index.ts';
+import { replay } from '../support/replay.ts';
 import { keptLog, report } from '../support/session.ts';
 import { failing, guarded, search, searchCall } from '../support/tools.ts';
-
-/** Replays deliveries through the machines alone, without a model, tools or a clock. */
-function replay(input: SessionInput, deliveries: readonly Delivery[]) {
-  const host = new Host();
-  const facts: Fact[] = [];
-  const started: string[] = [];
-  const actor = createActor(sessionMachine, {
-    input,
-    clock: {
-      setTimeout: () => {
-        throw new Error('machines have no timers');
-      },
-      clearTimeout: () => undefined,
-    },
-    inspect: (event) => {
-      if (event.type !== '@xstate.actor' || !('on' in event.actorRef)) return;
-      const actorRef = event.actorRef as { on(type: '*', listener: (emitted: Fact | HostEvent) => void): void };
-      actorRef.on('*', (emitted) => {
-        if (emitted.type === 'effect.requested' || emitted.type === 'effect.cancelled') host.take(emitted);
-        else facts.push(emitted);
-      });
-    },
-  });
-  actor.start();
-  const drain = () => started.push(...host.drain().start.map((effect) => effect.key));
-  drain();
-  for (const delivery of deliveries) {
-    if ('event' in delivery) actor.send(delivery.event);
-    else host.deliver(delivery);
-    drain();
-  }
-  return { actor, facts, started, status: actor.getSnapshot().status };
-}
 
 const story = ({ facts, started }: ReturnType<typeof replay>) => JSON.stringify({ facts, started });
 

@@ -2,7 +2,7 @@ import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import pino from 'pino';
 import { expect } from 'vitest';
-import { type Counters, emptyCounters } from '../../machines/index.ts';
+import { type Counters, type Delivery, emptyCounters } from '../../machines/index.ts';
 import {
   type Agent,
   type AgentDefinition,
@@ -13,10 +13,9 @@ import {
   type SessionEvent,
   type SessionOptions,
   type SessionResult,
-  type Slug,
   startSession,
-  type Usage,
 } from '../../src/index.ts';
+import { sessionInput } from '../../src/session/input.ts';
 import {
   type ManualClock,
   manualClock,
@@ -25,6 +24,8 @@ import {
   startModelServer,
 } from '../../src/testing/index.ts';
 import { withRealAlarms } from './clock.ts';
+import { recounted } from './recount.ts';
+import { factsOf, replay } from './replay.ts';
 
 export type LogLine = Record<string, unknown> & { level: number; slugs?: string[]; event?: string };
 
@@ -90,6 +91,8 @@ export async function run(parts: {
   const { lines, logger } = keptLog();
   const events: SessionEvent[] = [];
   const started: { session: Session | null } = { session: null };
+  const deliveries: Delivery[] = [];
+  const startedAt = clock.now();
   const session = startSession(agent, {
     ...(options.messages === undefined && { prompt: 'Do the task.' }),
     logger,
@@ -97,6 +100,10 @@ export async function run(parts: {
     random: () => 0.5,
     sessionId: 'session-under-test',
     ...options,
+    onDelivery: (delivery) => {
+      deliveries.push(JSON.parse(JSON.stringify(delivery)));
+      return options.onDelivery?.(delivery);
+    },
     onEvent: (event) => {
       events.push(event);
       if (started.session !== null) during?.(event, started.session);
@@ -115,6 +122,9 @@ export async function run(parts: {
     agent,
   };
   expectInvariants(finished);
+  // D-3: the deliveries alone bring about the same facts.
+  const replayed = replay(sessionInput(agent, options.budget ?? {}, startedAt), deliveries);
+  expect(factsOf(events)).toEqual(JSON.parse(JSON.stringify(replayed.facts)));
   return finished;
 }
 
@@ -141,77 +151,6 @@ export function expectInvariants({ result, requests, events, warnings, errors, a
   for (const request of requests) expectWellFormedWire(request);
   const ends = events.filter((event) => event.type.match(/^session\.(succeeded|failed|aborted)$/));
   expect(ends.filter((event) => event.path.length === 0)).toHaveLength(1);
-}
-
-/** Recomputes all counters (S-4) from the turn records and the public events. */
-function recounted(result: SessionResult, events: readonly SessionEvent[]): Counters {
-  const { turns, failure } = result;
-  const attempts = turns.flatMap((turn) => turn.attempts);
-  const calls = attempts.flatMap((attempt) => attempt.calls);
-  const executed = calls.filter((call) => call.executed);
-  const refused = calls.filter((call) => !call.executed);
-  const of = (type: SessionEvent['type']) =>
-    events.filter((event) => event.type === type && event.path.length === 0).length;
-  const total = (kind: keyof Usage) => attempts.reduce((sum, { usage }) => sum + (usage?.[kind] ?? 0), 0);
-  const costs = attempts.flatMap(({ usage, costUsd }) => (usage === null ? [] : [costUsd]));
-  return {
-    turns: turns.length,
-    attempts: attempts.length,
-    requests: attempts.length,
-    failedAttempts: attempts.filter((attempt) => attempt.status === 'failed').length,
-    toolCalls: {
-      requested: of('tool.requested'),
-      answered: calls.length,
-      executed: executed.length,
-      succeeded: executed.filter((call) => call.slug === null).length,
-      failed: executed.filter((call) => call.slug !== null).length,
-      acknowledged: refused.filter((call) => call.slug === null).length,
-      rejected: tally(refused.flatMap((call) => call.slug ?? [])),
-    },
-    reports: { attempted: of('report.rejected') + of('report.accepted'), rejected: of('report.rejected') },
-    notices: attempts.filter((attempt) => attempt.notice !== null).length,
-    collapses: of('session.collapsed'),
-    waits: of('wait.started'),
-    tokens: {
-      input: total('input'),
-      output: total('output'),
-      reasoning: total('reasoning'),
-      cacheRead: total('cacheRead'),
-      cacheWrite: total('cacheWrite'),
-    },
-    costUsd: costs.reduce((sum, cost) => (sum === null || cost === null ? null : sum + cost), 0),
-    slugs: tally([...attempts.flatMap((attempt) => attempt.slugs), ...(failure?.slugs.slice(0, 1) ?? [])]),
-    lateResults: of('effect.late'),
-    subAgents: expect.any(Object) as unknown as Counters['subAgents'],
-    tree: treeOf(result),
-  };
-}
-
-/** Adds the session's own counters to those of the trees below it. */
-function treeOf({ counters: own }: SessionResult): Counters['tree'] {
-  const trees = Object.values(own.subAgents).map((child) => child.tree);
-  const sum = (of: (tree: Counters['tree']) => number) => trees.reduce((total, tree) => total + of(tree), 0);
-  const { tokens } = own;
-  const costs = [own.costUsd, ...trees.map((tree) => tree.costUsd)];
-  return {
-    sessions: 1 + sum((tree) => tree.sessions),
-    requests: own.requests + sum((tree) => tree.requests),
-    toolCalls: own.toolCalls.requested + sum((tree) => tree.toolCalls),
-    tokens: {
-      input: tokens.input + sum((tree) => tree.tokens.input),
-      output: tokens.output + sum((tree) => tree.tokens.output),
-      reasoning: tokens.reasoning + sum((tree) => tree.tokens.reasoning),
-      cacheRead: tokens.cacheRead + sum((tree) => tree.tokens.cacheRead),
-      cacheWrite: tokens.cacheWrite + sum((tree) => tree.tokens.cacheWrite),
-    },
-    costUsd: costs.reduce((total, cost) => (total === null || cost === null ? null : total + cost), 0),
-  };
-}
-
-function tally(found: readonly Slug[]): Partial<Record<Slug, number>> {
-  const counts: Partial<Record<Slug, number>> = {};
-  for (const slug of found) counts[slug] = (counts[slug] ?? 0) + 1;
-  return counts;
 }
 
 /** Checks that each call gets one answer, right after it and in order, and that no message is empty (C-1, C-6). */

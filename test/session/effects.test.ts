@@ -1,0 +1,118 @@
+import { tool } from 'ai';
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+import type { Effect, Fact, Json } from '../../machines/index.ts';
+import { secretsOf } from '../../src/agent/secrets.ts';
+import { systemClock } from '../../src/host/clock.ts';
+import type { MakeDriver, Perform } from '../../src/host/driver.ts';
+import { memoryDriver } from '../../src/host/memory.ts';
+import { type Agent, defineAgent, readBeforeWrite } from '../../src/index.ts';
+import { Observer } from '../../src/observe/observer.ts';
+import { sessionEffects } from '../../src/session/effects.ts';
+import { RunningSession } from '../../src/session/running-session.ts';
+import { rehearsalModel } from '../../src/testing/index.ts';
+import { keptLog, report } from '../support/session.ts';
+
+const plain = <T extends Json>(value: T): T => JSON.parse(JSON.stringify(value));
+
+/**
+ * A driver that performs each effect as a process does that has just started: with a copy of the request, folds rebuilt
+ * from the `facts` so far, a fresh catalog, and tools that it opens first.
+ */
+function freshDriver(agent: Agent, facts: readonly Fact[], performed: string[]): MakeDriver {
+  return (host, _perform, owner) => {
+    const perform: Perform = async (effect, context) => {
+      const observer = new Observer({
+        sessionId: 'fresh',
+        agent: agent.name,
+        parentSessionId: null,
+        secrets: [],
+        messages: [{ role: 'user', content: [{ type: 'text', text: 'Go.' }] }],
+        logger: keptLog().logger,
+        onEvent: null,
+        slices: {},
+        resultBytes: agent.limits.toolResultBytes,
+        times: { deliveredAt: 0, now: () => 0 },
+      });
+      for (const fact of facts) observer.take(fact);
+      const secrets = secretsOf(agent.definition);
+      const fresh = sessionEffects({ agent, prompt: 'Go.', observer, subAgents: null, clock: systemClock, secrets });
+      if (effect.kind !== 'prepare') expect(await fresh.open(context.signal)).toBeNull();
+      performed.push(effect.key);
+      const copy: Effect = plain(effect);
+      return plain(await fresh.perform(copy, context));
+    };
+    return memoryDriver(host, perform, owner);
+  };
+}
+
+it('D-1: each effect can be performed in a fresh process: its request and the folds are all that it needs', async () => {
+  const large = Array.from({ length: 400 }, (_, index) => `line ${index}`).join('\n');
+  const written: unknown[] = [];
+  const model = rehearsalModel(({ index, prompt }) => {
+    const last = JSON.stringify(prompt.at(-1));
+    switch (index) {
+      case 0:
+        return { calls: [{ name: 'write', input: { path: 'a' } }] };
+      case 1:
+        return { calls: [{ name: 'read', input: { path: ' a ' } }] };
+      case 2:
+        expect(last).toContain('read_result');
+        return { calls: [{ name: 'read_result', input: { id: /id (r[\d_]+)/.exec(last)?.[1], page: 2 } }] };
+      case 3:
+        return { calls: [{ name: 'batch', input: { calls: [{ tool: 'write', input: { path: 'a' } }] } }] };
+      default:
+        return report('Done.');
+    }
+  });
+  const inputSchema = z.object({ path: z.string().trim(), mode: z.string().default('safe') });
+  const agent = defineAgent({
+    name: 'fresh',
+    instructions: async () => 'Be brief.',
+    models: [model],
+    tools: {
+      read: tool({ inputSchema, execute: () => large }),
+      write: tool({ inputSchema, execute: (input) => void written.push(input) }),
+    },
+    toolPolicies: [readBeforeWrite({ read: 'read', write: 'write' })],
+    builtIns: { batch: true, readResult: true },
+    limits: { toolResultBytes: 1_024 },
+  });
+  const performed: string[] = [];
+  const facts: Fact[] = [];
+  const session = new RunningSession({
+    agent,
+    options: {
+      prompt: 'Go.',
+      logger: keptLog().logger,
+      // As a journal's reader would get them.
+      onEvent: ({ sessionId: _, agent: __, at: ___, path: ____, ...fact }) => facts.push(plain(fact as Fact)),
+    },
+    driver: freshDriver(agent, facts, performed),
+  });
+  const result = await session.result;
+  expect(result.success).toBe(true);
+  const calls = result.turns.flatMap(({ attempts }) => attempts.flatMap(({ calls: all }) => all));
+  expect(calls.map(({ name, executed, slug }) => [name, executed, slug])).toEqual([
+    ['write', false, 'tool_not_permitted'],
+    ['read', true, null],
+    ['read_result', true, null],
+    ['batch', false, null],
+    ['write', true, null],
+    ['final_report', false, null],
+  ]);
+  expect(written).toEqual([{ path: 'a', mode: 'safe' }]);
+  expect(calls[1]?.result.value).toBe(large);
+  expect(performed).toEqual([
+    'prepare',
+    'turn-1/attempt-1/model',
+    'turn-1/attempt-2/model',
+    'turn-1/attempt-2/tool-0',
+    'turn-2/attempt-1/model',
+    'turn-2/attempt-1/tool-0',
+    'turn-3/attempt-1/model',
+    'turn-3/attempt-1/tool-1',
+    'turn-4/attempt-1/model',
+    'close',
+  ]);
+});

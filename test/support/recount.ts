@@ -1,0 +1,73 @@
+import { expect } from 'vitest';
+import type { Counters, SessionEvent, SessionResult, Slug, Usage } from '../../src/index.ts';
+
+/** Recomputes all counters (S-4) from the turn records and the public events. */
+export function recounted(result: SessionResult, events: readonly SessionEvent[]): Counters {
+  const { turns, failure } = result;
+  const attempts = turns.flatMap((turn) => turn.attempts);
+  const calls = attempts.flatMap((attempt) => attempt.calls);
+  const executed = calls.filter((call) => call.executed);
+  const refused = calls.filter((call) => !call.executed);
+  const of = (type: SessionEvent['type']) =>
+    events.filter((event) => event.type === type && event.path.length === 0).length;
+  const total = (kind: keyof Usage) => attempts.reduce((sum, { usage }) => sum + (usage?.[kind] ?? 0), 0);
+  const costs = attempts.flatMap(({ usage, costUsd }) => (usage === null ? [] : [costUsd]));
+  return {
+    turns: turns.length,
+    attempts: attempts.length,
+    requests: attempts.length,
+    failedAttempts: attempts.filter((attempt) => attempt.status === 'failed').length,
+    toolCalls: {
+      requested: of('tool.requested'),
+      answered: calls.length,
+      executed: executed.length,
+      succeeded: executed.filter((call) => call.slug === null).length,
+      failed: executed.filter((call) => call.slug !== null).length,
+      acknowledged: refused.filter((call) => call.slug === null).length,
+      rejected: tally(refused.flatMap((call) => call.slug ?? [])),
+    },
+    reports: { attempted: of('report.rejected') + of('report.accepted'), rejected: of('report.rejected') },
+    notices: attempts.filter((attempt) => attempt.notice !== null).length,
+    collapses: of('session.collapsed'),
+    waits: of('wait.started'),
+    tokens: {
+      input: total('input'),
+      output: total('output'),
+      reasoning: total('reasoning'),
+      cacheRead: total('cacheRead'),
+      cacheWrite: total('cacheWrite'),
+    },
+    costUsd: costs.reduce((sum, cost) => (sum === null || cost === null ? null : sum + cost), 0),
+    slugs: tally([...attempts.flatMap((attempt) => attempt.slugs), ...(failure?.slugs.slice(0, 1) ?? [])]),
+    lateResults: of('effect.late'),
+    subAgents: expect.any(Object) as unknown as Counters['subAgents'],
+    tree: treeOf(result),
+  };
+}
+
+/** Adds the session's own counters to those of the trees below it. */
+function treeOf({ counters: own }: SessionResult): Counters['tree'] {
+  const trees = Object.values(own.subAgents).map((child) => child.tree);
+  const sum = (of: (tree: Counters['tree']) => number) => trees.reduce((total, tree) => total + of(tree), 0);
+  const { tokens } = own;
+  const costs = [own.costUsd, ...trees.map((tree) => tree.costUsd)];
+  return {
+    sessions: 1 + sum((tree) => tree.sessions),
+    requests: own.requests + sum((tree) => tree.requests),
+    toolCalls: own.toolCalls.requested + sum((tree) => tree.toolCalls),
+    tokens: {
+      input: tokens.input + sum((tree) => tree.tokens.input),
+      output: tokens.output + sum((tree) => tree.tokens.output),
+      reasoning: tokens.reasoning + sum((tree) => tree.tokens.reasoning),
+      cacheRead: tokens.cacheRead + sum((tree) => tree.tokens.cacheRead),
+      cacheWrite: tokens.cacheWrite + sum((tree) => tree.tokens.cacheWrite),
+    },
+    costUsd: costs.reduce((total, cost) => (total === null || cost === null ? null : total + cost), 0),
+  };
+}
+
+function tally(found: readonly Slug[]): Partial<Record<Slug, number>> {
+  const counts: Partial<Record<Slug, number>> = {};
+  for (const slug of found) counts[slug] = (counts[slug] ?? 0) + 1;
+  return counts;
+}
