@@ -1,5 +1,5 @@
 import { approvalKey, type Fact } from '../../machines/index.ts';
-import type { Fold } from './fold.ts';
+import type { Fold } from './events.ts';
 
 /** The calls that wait for an approval: the key of the effect that waits, by call id. */
 export class WaitingApprovals implements Fold {

@@ -13,7 +13,7 @@ import {
   userMessage,
 } from '../../machines/index.ts';
 import { estimateOutputTokens } from '../context/tokens.ts';
-import type { Fold } from './fold.ts';
+import type { Fold } from './events.ts';
 
 /** The lasting conversation, folded over the facts (D-6). It is well formed between any two attempts (C-6). */
 export class Conversation implements Fold {

@@ -1,6 +1,5 @@
 import { type Counters, count, countSubAgent, emptyCounters, type Fact } from '../../machines/index.ts';
-import type { Sighting } from './events.ts';
-import type { Fold } from './fold.ts';
+import type { Fold, Sighting } from './events.ts';
 
 /** What a session did, counted (S-4). */
 export class SessionCounters implements Fold {

@@ -1,5 +1,4 @@
-import type { Envelope, SessionEvent } from './events.ts';
-import type { Fold } from './fold.ts';
+import type { Envelope, Fold, SessionEvent } from './events.ts';
 
 const bufferedEvents = 1_000;
 

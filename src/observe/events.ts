@@ -56,3 +56,16 @@ type WithInput<F> = F extends { type: 'tool.requested' | 'tool.approvalRequested
 export type SessionEvent = (WithInput<Fact> | Sighting) & Envelope;
 
 export type EventListener = (event: SessionEvent) => unknown;
+
+/**
+ * Something known about a session, folded over what happens in it. A fold with a `fact` method alone can be rebuilt from a
+ * journal. To add one: its file, and a row in folds.ts.
+ */
+export type Fold = {
+  /** A fact of the machines; `at` is the time of its delivery, in epoch ms. */
+  fact?(fact: Fact, at: number): void;
+  /** Something seen that no machine decided. */
+  sighting?(sighting: Sighting): void;
+  /** An event as listeners get it: a fact or a sighting in its envelope, or an event of a sub-agent (its `path` tells). */
+  event?(event: SessionEvent): void;
+};

@@ -1,6 +1,6 @@
 import { type Fact, keptResultId, resultText } from '../../machines/index.ts';
 import { headOf } from '../text.ts';
-import type { Fold } from './fold.ts';
+import type { Fold } from './events.ts';
 
 /** The results that the model has read in part, to be read in pages. */
 export class KeptResults implements Fold {

@@ -1,6 +1,5 @@
 import { onRejection } from '../errors.ts';
-import type { EventListener, SessionEvent } from './events.ts';
-import type { Fold } from './fold.ts';
+import type { EventListener, Fold, SessionEvent } from './events.ts';
 
 /** The `onEvent` listener of the user. One that throws is reported once, and still called. */
 export class Listener implements Fold {

@@ -4,7 +4,7 @@ import { redact } from '../agent/redact.ts';
 import { messageOf } from '../errors.ts';
 import { headOf } from '../text.ts';
 import type { SessionCounters } from './counters.ts';
-import type { Fold } from './fold.ts';
+import type { Fold } from './events.ts';
 import type { Records } from './records.ts';
 
 export type { Logger } from 'pino';

@@ -1,8 +1,7 @@
 import type { Counters, Fact } from '../../machines/index.ts';
 import { redact } from '../agent/redact.ts';
 import { messageOf } from '../errors.ts';
-import type { Envelope, SessionEvent, Sighting } from './events.ts';
-import type { Fold } from './fold.ts';
+import type { Envelope, Fold, SessionEvent, Sighting } from './events.ts';
 import { type FoldOptions, type Folds, makeFolds } from './folds.ts';
 
 export type ObserverOptions = Omit<FoldOptions, 'envelope' | 'onFailure'> & {

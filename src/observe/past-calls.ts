@@ -1,6 +1,6 @@
 import type { CallFacts, Fact, JsonObject, Slug } from '../../machines/index.ts';
 import type { Conversation } from './conversation.ts';
-import type { Fold } from './fold.ts';
+import type { Fold } from './events.ts';
 
 /** An answered call that policies may look back on. `input` is as the model sent it, before its schema. */
 export type AnsweredCall = { callId: string; name: string; input: JsonObject; executed: boolean; slug: Slug | null };

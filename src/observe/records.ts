@@ -10,7 +10,7 @@ import type {
   ToolResult,
   Usage,
 } from '../../machines/index.ts';
-import type { Fold } from './fold.ts';
+import type { Fold } from './events.ts';
 
 /** The record of one turn in the result, with everything an operator may need. Times are epoch ms. */
 export type TurnRecord = {

@@ -1,6 +1,5 @@
 import { onRejection } from '../errors.ts';
-import type { SessionEvent } from './events.ts';
-import type { Fold } from './fold.ts';
+import type { Fold, SessionEvent } from './events.ts';
 
 /** User-defined state, folded over the session's events, including failed tools (C-4). */
 export type Slice<S = unknown> = { initial: S; reduce(state: S, event: SessionEvent): S };
