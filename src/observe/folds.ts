@@ -2,6 +2,7 @@ import type { Message } from '../../machines/index.ts';
 import { WaitingApprovals } from './approvals.ts';
 import { Conversation } from './conversation.ts';
 import { SessionCounters } from './counters.ts';
+import { DebugLog } from './debug-log.ts';
 import { EventStream } from './event-stream.ts';
 import type { Envelope, EventListener, Fold } from './events.ts';
 import { KeptResults } from './kept-results.ts';
@@ -38,6 +39,7 @@ export function makeFolds(options: FoldOptions) {
     approvals: new WaitingApprovals(),
     keptResults: new KeptResults(resultBytes),
     log: new SessionLog(options, records, counters),
+    debugLog: new DebugLog(options),
     slices: new Slices(slices, onFailure),
     stream: new EventStream(envelope),
     listener: new Listener(options.onEvent, onFailure),

@@ -1,0 +1,40 @@
+import type { Fact } from '../../machines/index.ts';
+import type { Fold } from './events.ts';
+import type { LogContext, Logger } from './log.ts';
+
+/** A DEBUG line for each step of a session that is neither a failure nor a tool call: turns, collapses, waits, its end. */
+export class DebugLog implements Fold {
+  private readonly options: LogContext & { logger: Logger; onFailure: (observer: string, error: unknown) => void };
+
+  constructor(options: DebugLog['options']) {
+    this.options = options;
+  }
+
+  fact(fact: Fact): void {
+    const line = lineOf(fact);
+    if (line === null) return;
+    const { logger, sessionId, agent, onFailure } = this.options;
+    try {
+      logger.debug({ event: fact.type, sessionId, agent }, line);
+    } catch (error) {
+      onFailure('logger', error);
+    }
+  }
+}
+
+function lineOf(fact: Fact): string | null {
+  switch (fact.type) {
+    case 'turn.started':
+      return `turn ${fact.turn} started${fact.isLastTurn ? ', the last one' : ''}`;
+    case 'session.collapsed':
+      return `collapsed from ${fact.from} turns to ${fact.to}: ${fact.reason}`;
+    case 'wait.started':
+      return `waiting for ${fact.target} until ${new Date(fact.dueAt).toISOString()}`;
+    case 'target.excluded':
+      return `dropped ${fact.target}: ${fact.slug}`;
+    case 'session.succeeded':
+      return `succeeded after turn ${fact.turns}`;
+    default:
+      return null;
+  }
+}
