@@ -17,6 +17,8 @@ export type ToolContext = {
 export type ToolRun = ToolContext & {
   progress(output: ToolOutput): void;
   account(spent: Spent): void;
+  /** Epoch ms, by the session's clock. */
+  now(): number;
   /** A page, from 1, of a large result of this session. */
   resultPage(id: string, page: number): { text: string; of: number } | null;
 };

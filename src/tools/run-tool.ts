@@ -56,6 +56,7 @@ export async function runTool(options: ToolEffectOptions, call: CallName, signal
     callId,
     signal: ownSignal,
     messages: () => conversation.messages,
+    now: () => clock.now(),
     resultPage: (id, page) => keptResults.page(id, page),
     progress: (output) => {
       if (!ownSignal.aborted) options.sight({ type: 'tool.progressed', callId, name, output });
