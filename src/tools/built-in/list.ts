@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { flag } from '../../agent/shapes.ts';
 import type { CatalogTool } from '../catalog-tool.ts';
 import { batchName, batchTool } from './batch.ts';
+import { currentTimeName, currentTimeTool } from './current-time.ts';
 import { finalReportName } from './final-report.ts';
 import { progressReportName, progressReportTool } from './progress.ts';
 import { readResultName, readResultTool } from './read-result.ts';
@@ -12,6 +13,8 @@ const builtInTools = {
   progressReport: { name: progressReportName, make: progressReportTool },
   /** Lets the model bundle several calls into one; default false. */
   batch: { name: batchName, make: batchTool },
+  /** Lets the model read the clock; default false. */
+  currentTime: { name: currentTimeName, make: currentTimeTool },
   /** Keeps results that are too large, to be read in pages; default false. */
   readResult: { name: readResultName, make: readResultTool },
 } satisfies Record<string, { name: string; make: () => CatalogTool }>;

@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import type { CatalogTool } from '../catalog-tool.ts';
+import { schemaTool } from '../schema-tool.ts';
+
+export const currentTimeName = 'current_time';
+
+const isTimeZone = (name: string) => {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+const timeInput = z.object({
+  timeZone: z
+    .string()
+    .refine(isTimeZone, { error: 'must be an IANA time zone, such as "Europe/Berlin"' })
+    .default('UTC')
+    .describe('An IANA time zone, such as "Europe/Berlin".'),
+});
+
+/** Tells the date and the time: a model has no clock. */
+export function currentTimeTool(): CatalogTool {
+  return schemaTool({
+    name: currentTimeName,
+    description: 'Tells the current date, weekday and time in a time zone.',
+    input: timeInput,
+    execute: ({ timeZone }, { now }) => {
+      const moment = new Date(now());
+      const local = new Intl.DateTimeFormat('en-GB', { timeZone, dateStyle: 'full', timeStyle: 'long' }).format(moment);
+      return { local, utc: moment.toISOString() };
+    },
+  });
+}
