@@ -41,6 +41,13 @@ const table = {
   rehearsal: switchFlag('rehearsal', 'use the rule-based model even if a key is set', ['demo']),
   maxTurns: flag('max-turns', 'N', 'maximum number of turns', anyAgent, wholeNumber),
   maxRetries: flag('max-retries', 'N', 'maximum number of attempts per turn', anyAgent, wholeNumber),
+  maxSeconds: flag(
+    'max-seconds',
+    'N',
+    'time for the session; once over, the report comes next',
+    ['run', 'demo'],
+    wholeNumber,
+  ),
   inspect: switchFlag('inspect', 'open the Stately inspector (relay on port 8080)', ['run', 'demo']),
   json: switchFlag('json', 'print only the result to stdout, as JSON', ['run', 'demo', 'work']),
   logLevel: flag(

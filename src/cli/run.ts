@@ -74,6 +74,7 @@ export async function session(agent: Agent, prompt: string, flags: Flags): Promi
     signal: abort.signal,
     onEvent,
     sessionId: randomUUID(),
+    ...(flags.maxSeconds !== undefined && { budget: { wallClockMs: flags.maxSeconds * 1_000 } }),
     ...(inspector !== null && { inspect: inspector.inspect }),
   });
   view?.watch(running.session.counters);

@@ -70,6 +70,21 @@ describe('the command', () => {
     expect(server.requests.at(-1)?.body.model).toBe('local-model');
   });
 
+  it('run: --max-seconds leaves one request for the report once the time is over', async () => {
+    await using server = await startModelServer([
+      { calls: [{ name: 'list_directory', input: { path: '.' } }], delayMs: 1_100 },
+      report('# So far'),
+    ]);
+    const bound = ['--max-seconds', '1', '--base-url', server.url, '--model', 'm'];
+    const { code, stdout } = await pawl(['run', ...bound, '--json', 'Look around.']);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      report: { content: '# So far' },
+      counters: { collapses: 1, requests: 2 },
+    });
+    expect(JSON.stringify(server.requests[1]?.body.messages.at(-1))).toContain('budget_exhausted');
+  });
+
   it('run: a Markdown agent has settings in its front matter and instructions in its body', async () => {
     await using server = await startModelServer([
       { calls: [{ name: 'add', input: { a: 1, b: 2 } }] },
