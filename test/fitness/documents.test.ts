@@ -59,3 +59,15 @@ describe('the code in the README and the guides', () => {
     expect(said.trim()).toBe("succeeded { found: true, shelf: 'J-12' } 3");
   }, 30_000);
 });
+
+it('the documents are wrapped at one width: 120 columns', () => {
+  const documents = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(
+    (file) => file.endsWith('.md') && /^(docs\/(?!verification|slugs)|machines\/|[A-Z]+\.md$)/.test(file),
+  );
+  expect(documents.length).toBeGreaterThan(30);
+  const long = documents.flatMap((file) => {
+    const prose = readFileSync(join(root, file), 'utf8').replace(/^```[\s\S]*?^```/gm, '');
+    return prose.split('\n').filter((line) => line.length > 120 && !line.startsWith('|') && !line.includes(']('));
+  });
+  expect(long).toEqual([]);
+});

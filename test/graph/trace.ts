@@ -29,7 +29,7 @@ export function ruleTraces(): RuleTrace[] {
   const specification = readFileSync('docs/specification.md', 'utf8');
   const all = code();
   const shown = tests().map(({ path, text }) => ({ path, titles: titles(text) }));
-  return [...specification.matchAll(/^- \*\*([A-Z]-\d)\*\* (.*)$/gm)].map(([, id = '', text = '']) => {
+  return [...specification.matchAll(/^- \*\*([A-Z]-\d)\*\* ((?:.|\n(?!- |\n))*)/gm)].map(([, id = '', text = '']) => {
     const cited = new RegExp(`\\b${id}\\b`);
     return {
       id,
