@@ -20,8 +20,8 @@ export type PawlErrorCode =
   | 'backlog_failed';
 
 /**
- * A programming error: `code` is closed; the message names each field, what it must be and what came. `problems` holds one
- * sentence for each, since all problems of a definition are reported at once.
+ * A programming error with a closed code. The message gives each field's required and actual value. `problems` holds
+ * one sentence for each, since a definition's problems are all reported at once.
  */
 export class PawlError extends Error {
   override readonly name = 'PawlError';
@@ -57,7 +57,7 @@ export function fieldName(root: string, path: readonly PropertyKey[]): string {
 export class Problems {
   private readonly found: PawlError[] = [];
 
-  /** Runs `read`. A `PawlError` it throws is kept, and `undefined` returned. */
+  /** Runs `read`. Keeps any `PawlError` and returns `undefined` instead. */
   collect<T>(read: () => T): T | undefined {
     try {
       return read();

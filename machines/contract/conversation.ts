@@ -61,7 +61,7 @@ export function userMessage(text: string): UserMessage {
 
 /**
  * Returns a name that every provider accepts in a conversation (C-2, C-6): 1 to 64 of `A-Z a-z 0-9 _ -`. Other
- * characters become `_`. A name that every object has (`toString`) gets a final `_`, because adapters may look it up.
+ * characters become `_`. A built-in property name (`toString`) gets a trailing `_`, as adapters may look it up.
  */
 export function historyName(name: string): string {
   const clean = name.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 64);

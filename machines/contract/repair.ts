@@ -112,7 +112,7 @@ function answerTo(call: ToolCallPart, answer: ToolResultPart | null): ToolResult
   return { type: 'tool-result', toolCallId, toolName, output: { type: 'error-text', value } };
 }
 
-/** Returns the parts to send: no blank text, no provider-executed call without a result, no companion alone. */
+/** Returns the parts to send: no blank text, no provider-executed call without a result, no lone companions. */
 function withContent(message: AssistantMessage): AssistantMessage['content'] {
   const results = new Set(message.content.flatMap((part) => (part.type === 'tool-result' ? [part.toolCallId] : [])));
   const provided = new Set(

@@ -142,7 +142,7 @@ const rows = {
     todo: 'Give the final report once.',
     person: 'the model gave more than one final report',
   },
-  // Failures of a provider, or of the way to it.
+  // Failures of a provider or of its connection.
   provider_error: {
     means: 'The provider failed.',
     happened: 'your reply did not arrive, because the provider failed; this was not your fault',

@@ -49,7 +49,7 @@ export function afterReply(targets: readonly TargetState[], target: number): Tar
 
 /**
  * Returns the targets after a fault (P-2, P-3). `auth`, `quota` and `invalid_request` exclude the target for the
- * session. Transient faults limit it for the time that the provider asked for, or by backoff. A content filter does
+ * session. Transient faults limit it for the provider's retry delay, or a backoff if none. A content filter does
  * neither.
  */
 export function afterFault(

@@ -143,7 +143,7 @@ export const sessionMachine = setup({
       },
       states: {
         preparing: {
-          description: 'The tools open, and the given conversation is checked.',
+          description: 'The tools are opened and the conversation is checked.',
           meta: { rules: ['C-6', 'T-6'] },
           invoke: {
             id: 'prepare',

@@ -124,7 +124,7 @@ export const toolCallMachine = setup({
       },
     },
     running: {
-      description: 'The tool runs on after a stop; an abort cancels it.',
+      description: 'A stop lets the tool finish; an abort cancels it.',
       meta: { rules: ['T-2', 'C-3', 'D-5'] },
       entry: 'announceStart',
       invoke: {

@@ -23,7 +23,7 @@ export function reasonOf(incident: Incident): string {
 }
 
 /**
- * Returns a key that recognizes a repeated incident: the same items failing in the same way, or the same error in the
+ * Returns a key that identifies a repeated incident: the same items failing in the same way, or the same error in the
  * same phase. Numbers in messages are ignored, because times and process ids differ each time.
  */
 export function fingerprintOf(incident: Incident): string {

@@ -86,7 +86,7 @@ function checkSubAgent(name: string, agent: unknown, tools: readonly (readonly [
   if (!isAgent(agent)) throw new PawlError('invalid_agent', expected(field, agent, 'an agent made by defineAgent'));
   checkName(field, name);
   if (!tools.some(([tool]) => tool === name)) return;
-  throw new PawlError('duplicate_tool', `\`${field}\` must have another name; a tool is named "${name}".`);
+  throw new PawlError('duplicate_tool', `\`${field}\` must not have the name of a tool; got "${name}".`);
 }
 
 function checkedTool(name: string, tool: Parameters<typeof localTool>[1]): CatalogTool {

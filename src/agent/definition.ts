@@ -97,7 +97,7 @@ export const definitionSchema = z.strictObject({
   models: z
     .array(z.custom<ModelReference>(), { error: 'an array of models' })
     .min(1, { error: 'an array with at least one model' }),
-  /** Providers for `provider:model` strings, in addition to the AI SDK's that are installed. */
+  /** Providers for `provider:model` strings, in addition to the installed AI SDK providers. */
   providers: z.record(z.string(), z.custom<ProviderV4>()).optional(),
   /** AI SDK tools, or plain functions, by name. */
   tools: z.record(z.string(), z.custom<LocalTool>()).optional(),

@@ -62,7 +62,7 @@ function frontMatter(path: string, text: string): Record<string, unknown> {
 }
 
 async function toolModule(agentPath: string, tool: unknown): Promise<Record<string, LocalTool>> {
-  if (typeof tool !== 'string') throw invalid(agentPath, `must name its tools by module paths; got ${shown(tool)}`);
+  if (typeof tool !== 'string') throw invalid(agentPath, `must list its tools as module paths; got ${shown(tool)}`);
   const path = resolve(dirname(agentPath), tool);
   const loaded = await load(path);
   const tools = loaded.default ?? loaded;

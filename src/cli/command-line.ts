@@ -19,7 +19,7 @@ type Command = (typeof commands)[number];
 type Flag<Value> = {
   /** As it is typed, without the dashes. */
   name: string;
-  /** What stands for its value in the usage; null for a switch. */
+  /** The value's placeholder in the usage; null for a switch. */
   value: string | null;
   help: string;
   commands: readonly Command[];

@@ -49,7 +49,7 @@ export function directoryTools(root: string) {
         const about = await stat(file);
         if (!about.isFile()) throw new ToolError(`${input.path} is not a file.`);
         if (about.size > largestFile) {
-          throw new ToolError(`${input.path} has ${about.size} bytes; the limit is ${largestFile}.`);
+          throw new ToolError(`${input.path} is ${about.size} bytes; the limit is ${largestFile}.`);
         }
         const bytes = await readFile(file);
         if (bytes.subarray(0, 8_000).includes(0)) throw new ToolError(`${input.path} is not a text file.`);

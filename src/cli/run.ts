@@ -38,7 +38,7 @@ export async function agentOf(given: AgentDefinition, flags: Flags): Promise<Age
 function lookingAround(): AgentDefinition {
   return {
     name: 'pawl',
-    instructions: 'You answer questions and do small tasks. You may look at the files of the current folder.',
+    instructions: 'You answer questions and do small tasks. You may look at the files in the current folder.',
     models: [],
     tools: directoryTools(process.cwd()),
     report: { format: 'markdown' },

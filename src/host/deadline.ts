@@ -3,14 +3,14 @@ import type { Clock } from './clock.ts';
 /** How long some work may take: `timeoutMs` (null: no limit), and until `signal` aborts. */
 export type Limits = { clock: Clock; timeoutMs: number | null; signal?: AbortSignal | undefined };
 
-/** Gets what a task brings after its limit has ended it. */
+/** Receives the outcome of a task that passed its limit. */
 export type Late<T> = { value?: (value: T) => void; error?: (error: unknown) => void };
 
 export type Ending<T> = { kind: 'done'; value: T } | { kind: 'expired' } | { kind: 'aborted'; reason: unknown };
 
 /**
- * Runs `task` within its limits. At a limit the task's signal aborts and this resolves at once: a task that ignores the
- * signal is left behind, and `late` gets what it still brings. A task isn't started under an aborted signal. Rejects when
+ * Runs `task` within its limits. At a limit, the task's signal aborts and this resolves at once; if the task ignores
+ * the signal, `late` gets its eventual outcome. Does not start the task if `signal` is already aborted. Rejects if
  * the task does.
  */
 export function within<T>(

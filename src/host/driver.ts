@@ -10,12 +10,12 @@ export type Effects<K extends EffectKind> = {
 };
 
 /**
- * Performs an effect of any kind. The request, with the folds over the facts, must be all that it needs (D-1): a driver
- * may perform it in another process. Rejects for a kind that it doesn't know, which is a defect.
+ * Performs an effect of any kind. The request and the folds over the facts must hold all it needs (D-1): a driver may
+ * perform it in another process. Rejects an unknown kind, which is a defect.
  */
 export type Perform = (effect: Effect, context: EffectContext) => Promise<EffectKinds[EffectKind]['outcome']>;
 
-/** What a driver asks of the session or run that it drives, and what it reports. None of it may throw. */
+/** Methods that a driver calls on the session or run that it drives. None of them may throw. */
 export type DriverOwner<Command = SessionCommand> = {
   /** Epoch ms. */
   now(): number;
@@ -41,7 +41,7 @@ export type Driver<Command = SessionCommand> = {
   /** Starts the actor tree. Commands given meanwhile are delivered after. */
   start(startTree: () => void): void;
   command(event: Command): void;
-  /** Answers an effect from outside, such as an approval. */
+  /** Answers an effect, such as approval, from outside. */
   answer(key: string, outcome: EffectKinds[EffectKind]['outcome']): void;
 };
 

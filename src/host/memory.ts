@@ -75,7 +75,7 @@ class MemoryDriver<Command> implements Driver<Command> {
     this.drain();
   }
 
-  /** Takes what the actor tree has asked for. */
+  /** Handles the actor tree's new requests. */
   private drain(): void {
     const { start, cancel } = this.host.drain();
     for (const key of cancel) this.release(key);

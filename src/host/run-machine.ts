@@ -91,7 +91,7 @@ export class RunningMachine<Command, Emitted extends { type: string }, Output> {
     });
   }
 
-  /** Starts the actor tree. Apart from the constructor, so that the owner is whole when the first fact comes. */
+  /** Starts the actor tree. Not in the constructor, so the owner is complete when the first fact arrives. */
   start(): void {
     this.driver.start(() => this.root.start());
     this.listen();

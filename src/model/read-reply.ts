@@ -96,7 +96,7 @@ export class ReplyReader {
     }
   }
 
-  /** Adds a part of a kind that streams and whole responses share. */
+  /** Adds a part of a kind shared by streams and whole responses. */
   takeContent(part: LanguageModelV4Content): Delta | null {
     switch (part.type) {
       case 'text':

@@ -44,7 +44,7 @@ export class Conversation implements Fold {
     }
   }
 
-  /** Returns the input of a call in the current reply as the history keeps it, also for a call inside a batch. */
+  /** Returns the input of a call in the current reply as the history keeps it, even for a call inside a batch. */
   inputOf(index: number): JsonObject {
     const calls = this.reply === null ? [] : replyCalls(this.reply);
     const { within = null } = this.calls[index] ?? {};

@@ -18,7 +18,7 @@ export class EventStream implements AsyncIterable<SessionEvent>, Fold {
     this.envelope = envelope;
   }
 
-  /** Whether the stream has a reader, and so deltas of a reply are needed. */
+  /** Whether the stream has a reader and therefore needs reply deltas. */
   get isRead(): boolean {
     return this.readers.length > 0;
   }

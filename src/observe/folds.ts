@@ -25,7 +25,7 @@ export type FoldOptions = LogContext & {
   onFailure: (observer: string, error: unknown) => void;
 };
 
-/** The folds of a session. Each gets everything in this order, so a fold may read those above it. */
+/** The folds of a session. They get each event in this order, so a fold may read those above it. */
 export function makeFolds(options: FoldOptions) {
   const { messages, slices, resultBytes, envelope, onFailure } = options;
   const counters = new SessionCounters();

@@ -26,7 +26,7 @@ export function syntheticReport(
     detail === null ? '' : `The last fault: ${detail}`,
     `Attempted: ${counted(counters.turns, 'turn')}, ${counted(counters.requests, 'request')}, ${counted(counters.failedAttempts, 'failed attempt')}, ${counted(counters.toolCalls.executed, 'executed tool call')}.`,
     failedAttempts(turns),
-    retryAt === null ? '' : `The provider takes requests again from ${new Date(retryAt).toISOString()}.`,
+    retryAt === null ? '' : `The provider accepts requests again at ${new Date(retryAt).toISOString()}.`,
     ...slugs.flatMap((slug) => slugTable[slug].advice ?? []),
     lastText(turns),
   ];

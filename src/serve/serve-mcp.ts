@@ -15,7 +15,7 @@ export type ServeMcpOptions = {
    * free port of 127.0.0.1. Or a ready-made transport.
    */
   transport: 'stdio' | { http: { port?: number; host?: string } } | Transport;
-  /** Default pino at level warn on stderr. */
+  /** Default: pino at `warn` on stderr. */
   logger?: Logger;
   /** The budget of each call. */
   budget?: SessionBudget;

@@ -33,7 +33,7 @@ export type SessionEffects = {
   close: () => Promise<void>;
 };
 
-/** Wires the effects of one session to the world. All that lasts from one effect to the next is in the folds (D-1). */
+/** Wires the effects of one session to the world. State that outlives an effect is kept in the folds (D-1). */
 export function sessionEffects(parts: SessionEffectsParts): SessionEffects {
   const { agent, prompt, observer, subAgents, clock, secrets } = parts;
   const { limits, format, definition } = agent;
@@ -128,7 +128,7 @@ function performer(effects: Effects<keyof SessionEffectKinds>): Perform {
       case 'close':
         return effects.close(effect.request, context);
       default:
-        return Promise.reject(new Error(`a session has no effect ${effect.kind}`));
+        return Promise.reject(new Error(`unknown session effect: ${effect.kind}`));
     }
   };
 }

@@ -138,7 +138,7 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
     return { type: 'session.abort', reason: redact(messageOf(reason), this.secrets) };
   }
 
-  /** If the machines themselves broke, the session failed, with its one ERROR line (S-3). */
+  /** If the machines themselves broke, fails the session with its one ERROR line (S-3). */
   private outputOf(end: MachineEnd<SessionOutput>): SessionOutput {
     if ('output' in end) return end.output;
     const failure: Failure = { slugs: ['internal_error'], retryAt: null, detail: messageOf(end.defect) };

@@ -14,7 +14,7 @@ export type Lineage = {
   maxDepth: number;
 };
 
-/** The lineage of a session that was started by hand. */
+/** The lineage of a session without a parent. */
 export const root: Lineage = { parentSessionId: null, depth: 1, maxDepth: Number.POSITIVE_INFINITY };
 
 /** A sub-agent's session, as its parent uses it. */
@@ -41,7 +41,7 @@ const subAgentInput = z.object({
     .string()
     .trim()
     .min(1)
-    .describe('The task, with all that is needed to do it: the sub-agent sees nothing else.'),
+    .describe('The task, with everything needed to do it: the sub-agent sees nothing else.'),
   reason: z.string().trim().min(1).describe('Why the task is given away, in one sentence.'),
 });
 
@@ -66,7 +66,7 @@ export class SubAgents {
       execute: ({ prompt }, run) => this.run(name, agent, prompt, run),
       timeoutMs: null,
       ...(depth >= maxDepth && {
-        refusal: { slug: 'depth_exceeded', reason: `Sub-agents may be ${maxDepth - 1} deep: do it yourself.` },
+        refusal: { slug: 'depth_exceeded', reason: `Sub-agent depth limit: ${maxDepth - 1}. Do it yourself.` },
       }),
     });
   }
@@ -91,7 +91,7 @@ export class SubAgents {
     const bound = agent.limits.maxTreeRequests ?? requestBound(agent.limits);
     const grant = requestGrant(requestLimit, requestsUsed(), this.granted, bound);
     if (grant === 0) {
-      throw new ToolError('The request budget of the whole tree is spent: do it yourself, or report what you have.', {
+      throw new ToolError('The shared request budget is spent: do the task yourself, or report what you have.', {
         slugs: ['budget_exhausted'],
       });
     }

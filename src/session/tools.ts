@@ -24,7 +24,7 @@ export class SessionTools {
     this.options = options;
   }
 
-  /** Opens the servers in parallel. Returns null, or which server is missing (`tools_unavailable`). */
+  /** Opens the servers in parallel. Returns null, or why a server is missing (`tools_unavailable`). */
   async open(timeoutMs: number, signal: AbortSignal): Promise<string | null> {
     const { agent, observer } = this.options;
     const { mcpServers = {} } = agent.definition;

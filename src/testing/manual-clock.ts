@@ -8,7 +8,7 @@ import type { Clock } from '../host/clock.ts';
 export type ManualClock = Clock & {
   /** Ms of each wait so far, in order. */
   readonly waits: number[];
-  /** Lets time pass: alarms that are due ring, in order, and held waits end. */
+  /** Advances the clock: due alarms ring in order, and due held waits end. */
   advance(ms: number): void;
 };
 

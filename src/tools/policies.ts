@@ -31,7 +31,7 @@ export function requires(tool: string, { after }: { after: readonly string[] }):
   return ({ name }, history) => {
     if (name !== tool) return allow;
     const missing = after.filter((first) => !history.some((past) => past.name === first && past.slug === null));
-    return missing.length === 0 ? allow : deny(`${tool} is allowed only after ${missing.join(' and ')} has succeeded.`);
+    return missing.length === 0 ? allow : deny(`${tool} needs a successful call to ${missing.join(' and ')} first.`);
   };
 }
 
@@ -75,7 +75,7 @@ export class Policies {
   ) {
     this.policies = policies;
     this.past = past;
-    // Shorter than the check of the whole call, so that a slow policy denies the call and does not invalidate it.
+    // Half the limit of the whole check, so that a slow policy denies the call instead of invalidating it.
     this.limits = { clock, timeoutMs: timeoutMs / 2 };
   }
 

@@ -99,7 +99,7 @@ function rendered(result: ToolResult, limits: ResultLimits): Rendered {
 export function cap(text: string, { resultBytes, keptId }: Pick<ResultLimits, 'resultBytes' | 'keptId'>): string {
   const bytes = Buffer.byteLength(text);
   if (bytes <= resultBytes) return text.isWellFormed() ? text : text.toWellFormed();
-  const how = keptId === null ? 'the result was too large' : `read the whole of it with read_result, id ${keptId}`;
+  const how = keptId === null ? 'the result was too large' : `read all of it with read_result, id ${keptId}`;
   const half = Math.max(0, Math.floor((resultBytes - 140) / 2));
   const note = `\n[… ${bytes - 2 * half} of ${bytes} bytes left out here: ${how} …]\n`;
   return `${headOf(text, half)}${note}${tailOf(text, half)}`;

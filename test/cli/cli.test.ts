@@ -70,7 +70,7 @@ describe('the command', () => {
     expect(server.requests.at(-1)?.body.model).toBe('local-model');
   });
 
-  it('run: --max-seconds leaves one request for the report once the time is over', async () => {
+  it('run: --max-seconds leaves one request for the report once the time is up', async () => {
     await using server = await startModelServer([
       { calls: [{ name: 'list_directory', input: { path: '.' } }], delayMs: 1_100 },
       report('# So far'),

@@ -32,7 +32,7 @@ describe('pawl work', () => {
     expect(backlog.list('completed')).toHaveLength(2);
   });
 
-  it('shows its status in one line at the bottom of a terminal, and clears the line at the end', async () => {
+  it('shows its status on one line at the bottom of a terminal, and clears the line at the end', async () => {
     await using server = await startModelServer(({ body }) =>
       JSON.stringify(body).includes('BUG-001') ? { text: '' } : report(),
     );

@@ -20,7 +20,7 @@ describe('the machine files', () => {
   const projection = /^\(\{ (?:event|context)(?:, (?:event|context))? \}(?:: [^=]*?)?\) => (.*)$/s;
   const fields = /^[\w\s.,:'?(){}]*$/;
 
-  it('pass on fields of the event alone: no projection calls a function', () => {
+  it('pass on event fields only: no projection calls a function', () => {
     const found = machines.flatMap(({ path, text }) => [
       ...[...text.matchAll(/params: (\(\{[^\n]*\) => \([^\n]*\))/g)].map(([, body = '']) => ({ path, body })),
       ...[...text.matchAll(/^const of\w+ =\s*(?:<[^>]*>)?(\([\s\S]*?);$/gm)].map(([, body = '']) => ({ path, body })),
@@ -33,7 +33,7 @@ describe('the machine files', () => {
     expect(calls).toEqual([]);
   });
 
-  it('hold names, not logic: every params is a constant, a named projection or a projection', () => {
+  it('hold names, not logic: params are constants or projections, named or inline', () => {
     const params = machines.flatMap(({ path, text }) =>
       [...text.matchAll(/params: ([^\n]*)/g)].map(([, value = '']) => ({ path, value })),
     );

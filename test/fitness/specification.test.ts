@@ -30,6 +30,6 @@ describe('the specification', () => {
   });
 });
 
-it.each(breakages)('the code that `npm run verify` breaks exists: $name', ({ file, from }) => {
+it.each(breakages)('`npm run verify` breaks code that exists: $name', ({ file, from }) => {
   expect(readFileSync(file, 'utf8').split(from)).toHaveLength(2);
 });

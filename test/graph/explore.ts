@@ -69,7 +69,7 @@ export type Step = {
   event: EventObject | null;
   /** The arrows taken, including those of `always` and of invokes. */
   arrows: string[];
-  /** Everything that came out, in order: facts, events sent to other actors, and invocations of the level below. */
+  /** All output, in order: facts, events sent to other actors, and invocations of the level below. */
   out: ({ fact: Fact | WorkflowFact } | { sent: EventObject; to: string } | { asked: string; input: unknown })[];
   /** The state value after the event, as JSON. */
   value: string;

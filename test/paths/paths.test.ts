@@ -163,7 +163,7 @@ describe.each(['tool-call', 'attempt', 'turn'])('C-1 S-2 T-4: all simple paths o
   }, 180_000);
 });
 
-describe('the outcomes of a level are exactly those that the level above is walked with', () => {
+describe('the walks of each level use exactly the outcomes of the level below', () => {
   const outputsOf = (ways: readonly Walk[], classOf: (output: never) => string) => {
     const classes = new Set<string>();
     for (const walk of ways) {

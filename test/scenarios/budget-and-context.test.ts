@@ -41,7 +41,7 @@ describe('budgets', () => {
     ['requests', { requests: 2 }, 2],
     ['tokens', { tokens: 15 }, 2],
   ])(
-    'B-4: when the %s budget is spent and the extra request brings no report, the session fails with budget_exhausted',
+    'B-4: when the %s budget is spent and the extra request yields no report, the session fails with budget_exhausted',
     async (_name, budget, expected) => {
       const { result, requests } = await runOverWire({
         script: [searchCall, {}],
@@ -87,7 +87,7 @@ describe('budgets', () => {
     ['a report', report(), true],
     ['a tool call', searchCall, false],
   ])(
-    'B-4 P-3: wall-clock time that runs out during a wait leaves one request, for the report: %s',
+    'B-4 P-3: if wall-clock time runs out during a wait, one request is left, for the report: %s',
     async (_, reply, success) => {
       const { result, requests } = await runOverWire({
         script: [{ status: 429, headers: { 'retry-after': '30' } }, reply],
@@ -109,7 +109,7 @@ describe('budgets', () => {
     },
   );
 
-  it('B-4: wall-clock time that runs out while the session prepares leaves one turn', async () => {
+  it('B-4: if wall-clock time runs out during preparation, one turn is left', async () => {
     const clock = manualClock();
     const { result, requests } = await runOverWire({
       script: [report('nothing yet')],

@@ -16,7 +16,7 @@ import { keptLog, report } from '../support/session.ts';
 const plain = <T extends Json>(value: T): T => JSON.parse(JSON.stringify(value));
 
 /**
- * A driver that performs each effect as a process does that has just started: with a copy of the request, folds rebuilt
+ * A driver that performs each effect as a newly started process would: with a copy of the request, folds rebuilt
  * from the `facts` so far, a fresh catalog, and tools that it opens first.
  */
 function freshDriver(agent: Agent, facts: readonly Fact[], performed: string[]): MakeDriver {

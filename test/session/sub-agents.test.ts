@@ -46,7 +46,7 @@ describe('sub-agents', () => {
     });
   });
 
-  it('B-7: a child that fails gives a failed result with its slugs and report', async () => {
+  it('B-7: a failed child returns a failed result with its slugs and report', async () => {
     const { result, errors } = await runOverWire({
       script: [ask, report()],
       definition: { agents: { summarizer: child([{}], { limits: { maxRetries: 2 } }) } },
@@ -72,7 +72,7 @@ describe('sub-agents', () => {
     expect(callsIn(result)[0]).toMatchObject({ executed: true, slug: null, result: { success: true, value: content } });
   });
 
-  it('B-3 S-1: a child that reaches its bound fails by the bound, not by a budget of the same size', async () => {
+  it('B-3 S-1: a child that reaches its bound fails because of it, not because of an equal budget', async () => {
     const { result } = await runOverWire({
       script: [ask, report()],
       definition: { agents: { summarizer: child([{}], { limits: { maxTurns: 2, maxRetries: 1 } }) } },

@@ -115,7 +115,7 @@ class Printer {
     return `{${this.block(entries, indent)}}`;
   }
 
-  /** Fills lines with entries: those that fit go side by side. */
+  /** Packs entries into lines, as many per line as fit. */
   private block(entries: readonly string[], indent: number): string {
     const pad = ' '.repeat(indent + 2);
     const inline = entries.join(', ');

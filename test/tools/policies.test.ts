@@ -31,7 +31,7 @@ describe('policies', () => {
       ['write_file', null, true],
       ['final_report', null, false],
     ]);
-    expect(callsIn(result)[0]?.result.message).toContain('only after read_file');
+    expect(callsIn(result)[0]?.result.message).toContain('needs a successful call to read_file first');
     expect(callsIn(result)[2]?.result.message).toContain('of the same path');
     expect(result.counters.toolCalls.rejected).toEqual({ tool_not_permitted: 2 });
   });

@@ -190,7 +190,7 @@ describe('W-2: work items in git', () => {
     expect(backlog.git('status', '--short', '--', 'mine.txt')).toBe('A  mine.txt');
   });
 
-  it('with branch_name the item is on disk too, and the working tree stays on its branch', async () => {
+  it('with branch_name, the item is also on disk and the working tree keeps its branch', async () => {
     const backlog = new TestBacklog();
     const created = await createWorkItem(backlog.folder, bug({ auto_commit: true, branch_name: 'triage/today' }));
     const more = await createWorkItem(
@@ -226,7 +226,7 @@ describe('W-2: work items in git', () => {
 });
 
 describe('workItemTool', () => {
-  it('a model creates items over a real wire, and similar ones are answered with the existing items', async () => {
+  it('a model creates items over HTTP, and a similar item is refused with the existing one named', async () => {
     const backlog = new TestBacklog();
     const input = {
       item_type: 'bug',

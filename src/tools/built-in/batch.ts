@@ -9,9 +9,9 @@ const call = z.strictObject({
   tool: z.string().describe('The name of the tool.'),
   input: z.record(z.string(), z.unknown()).default({}).describe('Its input.'),
 });
-const batchInput = z.strictObject({ calls: z.array(call).min(1).describe('The calls; they run side by side.') });
+const batchInput = z.strictObject({ calls: z.array(call).min(1).describe('The calls to run in parallel.') });
 
-/** Brings several calls of real tools in one call; it is taken apart before anything runs (T-2). */
+/** Combines several real tool calls in one call, which is split up before anything runs (T-2). */
 export function batchTool(): CatalogTool {
   return schemaTool({
     name: batchName,

@@ -6,7 +6,7 @@ import { schemaTool } from '../schema-tool.ts';
 export const readResultName = 'read_result';
 
 const readInput = z.object({
-  id: z.string().describe('The id that the shortened result named.'),
+  id: z.string().describe('The id given in the shortened result.'),
   page: z.int().min(1).default(1).describe('The page, from 1.'),
 });
 

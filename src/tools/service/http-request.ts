@@ -188,7 +188,7 @@ function loadAgents(): Promise<Agents> {
   return agents;
 }
 
-/** Disables the agent's timeouts, since a call ends by its own signal. */
+/** Disables the agent's timeouts, since each call has its own signal. */
 const patient = { headersTimeout: 0, bodyTimeout: 0 };
 
 /** `fetch` without its own timeouts. */

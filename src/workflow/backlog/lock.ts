@@ -10,7 +10,7 @@ export type Lock = { release(): void };
 type LockName = 'items' | 'run';
 
 /**
- * Acquires a lock of a backlog, or returns its holder. It is a SQLite lock on a separate file, so the operating system
+ * Acquires a lock on a backlog, or returns its holder. It is a SQLite lock on a separate file, so the operating system
  * releases it when the process ends, even after a crash.
  */
 async function tryLock(backlog: string, name: LockName): Promise<Lock | { holder: string }> {

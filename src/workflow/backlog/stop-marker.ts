@@ -7,8 +7,8 @@ const heading = /^#{1,6}\s/;
 const component = /^[\s*_-]*component[*_]*\s*:[*_]*(.*?)[*_\s]*$/i;
 
 /**
- * Finds the first STOP in `text`, or null. The rest of its line and the lines up to the next heading are the request. A
- * line `Component: …` among them names the component. Code blocks do not count.
+ * Finds the first STOP in `text`, or null. Its request is the rest of the line and the lines up to the next heading. A
+ * `Component: …` line among them names the component. Code blocks do not count.
  */
 export function stopRequestIn(text: string): StopRequest | null {
   const lines = text.split(/\r?\n/);

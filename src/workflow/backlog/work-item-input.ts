@@ -23,7 +23,7 @@ const shared = {
   description: text,
   /** Whether the item is committed to git; default false. */
   auto_commit: flag.default(false),
-  /** The branch to commit to; default the current one. */
+  /** Branch to commit to; default: the current one. */
   branch_name: text.optional(),
   /** If a similar item is open, the result lists it. `create` still writes the new item; `refuse` writes nothing. */
   on_duplicate: oneOf('create', 'refuse').default('create'),

@@ -102,7 +102,7 @@ function similarItems(items: readonly BacklogItem[], item: WorkItem, threshold: 
     .toSorted((one, other) => other.similarity - one.similarity);
 }
 
-/** Returns the next id: one above every number ever used, wherever its item is now. */
+/** Returns the next id: one above the highest ever used, wherever that item is now. */
 function nextId(backlog: string, { folder, prefix }: KindLayout): string {
   return `${prefix}-${String(highestNumber(backlog, folder, prefix) + 1).padStart(3, '0')}`;
 }

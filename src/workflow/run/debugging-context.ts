@@ -37,7 +37,7 @@ export function seenAgain(
 }
 
 function attempted(incident: Incident, { run, iteration_count, succeeded }: RunState): string {
-  const before = `Run ${run} was at item number ${iteration_count}; ${counted(succeeded.length, 'item')} had succeeded.`;
+  const before = `Run ${run} was on item ${iteration_count}; ${counted(succeeded.length, 'item')} had succeeded.`;
   switch (incident.kind) {
     case 'consecutive_failures':
       return `${before}\n\n${listed(incident.failures.map(({ id, phase }) => `${id}, up to ${phase}`))}`;
@@ -67,7 +67,7 @@ function reasons(incident: Incident): string {
     case 'agent_unavailable':
       return quoted(incident.message);
     case 'crash':
-      return `${slugged(['interrupted'])}: the process of the run died; the next start detected it.`;
+      return `${slugged(['interrupted'])}: the run's process died; the next start detected it.`;
     default:
       return incident satisfies never;
   }

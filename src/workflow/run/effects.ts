@@ -202,7 +202,7 @@ export class RunEffects {
     return [...items, ...done].find((item) => item.id === id) ?? null;
   }
 
-  /** Sorts the items, and asks the scan agent if there is an item that it has not seen. */
+  /** Sorts the items; if any are new to the scan agent, asks it for an order first. */
   private async ordered(items: BacklogItem[], state: RunState): Promise<BacklogItem[]> {
     const { scan } = this.parts.agents;
     if (scan === undefined) return items;

@@ -40,7 +40,7 @@ export class RunFolder {
     }
   }
 
-  /** Returns the items created during the run, most likely by its agents; they belong to the run too. */
+  /** Returns the items created during the run, most likely by its agents, so they count as the run's. */
   appeared(state: RunState): CreatedItem[] {
     const text = readIfThere(join(this.of(state), marksFile));
     const marks: Marks = JSON.parse(text ?? '{}');

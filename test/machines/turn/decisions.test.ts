@@ -166,7 +166,7 @@ describe('B-1 B-5 P-2 P-3 T-3: the decisions of a turn', () => {
       'output: exhausted for no reason': turn.outputOf(context(), 'exhausted'),
     }));
 
-  it('B-4: on collapse requests match the golden file', () => {
+  it('B-4: on collapses match the golden file', () => {
     const spent = { budget: { ...noBudget, tokens: 1 }, spent: { requests: 1, tokens: 1, costUsd: 0 } };
     const rejected = failed({ reportSlugs: ['final_report_missing', 'final_report_missing'] });
     return expectGolden('collapse-requests.txt', {

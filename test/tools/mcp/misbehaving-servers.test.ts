@@ -81,7 +81,7 @@ describe.each([['stdio'], ['http']])('a misbehaving server over %s', (wire) => {
     expect(slugsOf(run)).toEqual(['tool_timeout', null, null]);
   });
 
-  it('C-1: an abort during a call answers it and ends the server', async () => {
+  it('C-1: an aborted call is answered, and its server stops', async () => {
     const run = await withOdd([{ calls: [call('odd__hang')] }], {
       during: (event, session) => {
         if (event.type === 'tool.started') setImmediate(() => session.abort());
