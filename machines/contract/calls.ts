@@ -13,6 +13,8 @@ export type CallAnswer = {
   output: ToolOutput;
   /** Estimated tokens of `output`. */
   tokens: number;
+  /** The complete text of an output that was cut, for the model to read in pages; null if it can't, or needn't. */
+  kept: string | null;
 };
 
 /** Facts about one tool call, used to decide its disposition. They omit the input, to stay small. */

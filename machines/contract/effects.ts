@@ -1,12 +1,10 @@
-import type { CallFacts, CallName } from './calls.ts';
-import type { ToolOutput } from './conversation.ts';
+import type { CallAnswer, CallFacts, CallName } from './calls.ts';
 import type { Fault } from './faults.ts';
 import type { Json } from './json.ts';
 import type { Spent } from './limits.ts';
 import type { Reply, Usage } from './reply.ts';
 import type { ReportVerdict } from './report.ts';
 import type { Slug } from './slugs.ts';
-import type { ToolResult } from './tool-result.ts';
 import type { WorkflowEffectKinds } from './work.ts';
 
 /**
@@ -79,12 +77,9 @@ export type ModelOutcome = {
   omittedTokens: number;
 };
 
-/** The outcome of an invoked tool. The model reads `output`; `tokens` estimates its size. */
-export type ToolOutcome = {
-  slug: Extract<Slug, 'tool_exec_failed' | 'tool_timeout' | 'interrupted'> | null;
-  result: ToolResult;
-  output: ToolOutput;
-  tokens: number;
+/** The outcome of a tool. It was invoked, unless `slug` is `invalid_tool_input`. */
+export type ToolOutcome = Omit<CallAnswer, 'executed' | 'slug'> & {
+  slug: Extract<Slug, 'tool_exec_failed' | 'tool_timeout' | 'interrupted' | 'invalid_tool_input'> | null;
   /** Spending of a sub-agent, including its own sub-agents (B-7). */
   spent: Spent;
 };

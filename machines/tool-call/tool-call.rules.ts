@@ -112,6 +112,7 @@ export function settled(disposition: Disposition): Answer {
         result: { success: slug === null, value: null, message },
         output: { type: slug === null ? 'text' : 'error-text', value: message },
         tokens: 0,
+        kept: null,
         spent: nothingSpent,
         at: null,
       };
@@ -143,9 +144,9 @@ export function denied({ at, outcome: { reason } }: Delivered<'approval'>): Answ
   return { ...answer, output: reason === null ? { type: 'execution-denied' } : { type: 'execution-denied', reason } };
 }
 
-/** Returns the answer to a call whose tool was invoked, successfully or not (T-2). */
-export function executed({ at, outcome: { slug, result, output, tokens, spent } }: Delivered<'tool'>): Answer {
-  return { executed: true, slug, result, output, tokens, spent, at };
+/** Returns the answer to a call whose tool ran, successfully or not; only one that was invoked counts (T-2). */
+export function executed({ at, outcome: { slug, result, output, tokens, kept, spent } }: Delivered<'tool'>): Answer {
+  return { executed: slug !== 'invalid_tool_input', slug, result, output, tokens, kept, spent, at };
 }
 
 function unexecuted(slug: Slug, message: string, at: number | null): Answer {
@@ -158,8 +159,8 @@ function unexecuted(slug: Slug, message: string, at: number | null): Answer {
   };
 }
 
-function costing(message: string, at: number | null): Pick<Answer, 'tokens' | 'spent' | 'at'> {
-  return { tokens: Math.ceil(message.length / 4), spent: nothingSpent, at };
+function costing(message: string, at: number | null): Pick<Answer, 'tokens' | 'kept' | 'spent' | 'at'> {
+  return { tokens: Math.ceil(message.length / 4), kept: null, spent: nothingSpent, at };
 }
 
 /** Gives the call its one answer: in full as a fact (C-4), and in short for the attempt. */

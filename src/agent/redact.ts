@@ -1,3 +1,5 @@
+import type { Json } from '../../machines/index.ts';
+
 const removed = '[redacted]';
 
 /** Known patterns of keys and credentials, as in providers' error messages (S-5). */
@@ -16,6 +18,23 @@ const shapes: readonly [RegExp, string][] = [
   ],
   [/\b(api key(?: provided)?|access token)(:\s*)[^\s"',;)}]+/gi, `$1$2${removed}`],
 ];
+
+/** Matches the names of fields whose value is a credential, whatever it looks like. */
+const credentialName = /^(?:authorization|x-api-key|api[-_]?key|x-goog-api-key|access[-_]?token)$/i;
+
+/** Removes keys and credentials from all texts in a value, and from fields that are named after one (S-5). */
+export function redactJson(value: Json, secrets: readonly string[]): Json {
+  if (typeof value === 'string') return redact(value, secrets);
+  if (Array.isArray(value)) return value.map((item) => redactJson(item, secrets));
+  if (typeof value !== 'object' || value === null) return value;
+  // `fromEntries` defines its fields, so that one named `__proto__` stays a field.
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [
+      redact(name, secrets),
+      typeof item === 'string' && credentialName.test(name) ? removed : redactJson(item, secrets),
+    ]),
+  );
+}
 
 /** Removes keys and credentials from `text` (S-5): known ones by exact match, others by pattern. */
 export function redact(text: string, secrets: readonly string[] = []): string {

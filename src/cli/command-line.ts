@@ -69,7 +69,7 @@ export function flagsUsage(): string {
   return rows
     .map(([, { name, value, help, commands: takers }]) => {
       const typed = `--${name}${value === null ? '' : ` ${value}`}`;
-      return `  ${typed.padEnd(21)} ${help}${takers.length < 3 ? ` (${takers.join(', ')})` : ''}`;
+      return `  ${typed.padEnd(21)} ${help}${takers.length < commands.length ? ` (${takers.join(', ')})` : ''}`;
     })
     .join('\n');
 }

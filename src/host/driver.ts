@@ -27,7 +27,7 @@ export type DriverOwner<Command = SessionCommand> = {
   delivering(delivery: Delivery<Command>): void;
   /** Describes a defect, without secrets. */
   describeDefect(error: unknown): string;
-  /** A result came for a settled effect, and was dropped (D-2). A result after a cancel isn't counted. */
+  /** A result came for a settled effect, and was dropped (D-2). A result that comes after its effect was cancelled isn't counted. */
   late(key: string): void;
 };
 

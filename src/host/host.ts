@@ -54,11 +54,6 @@ export class Host {
     else entry.leaf.send({ type: 'effect.delivered', delivered: deliveredOf(delivery) });
     return true;
   }
-
-  /** Returns the effects in progress. */
-  underWay(): Effect[] {
-    return [...this.requested.values()].flatMap((entry) => (entry === null ? [] : [entry.effect]));
-  }
 }
 
 /** Casts a journaled outcome from JSON. The driver guarantees that it fits the kind of its key. */

@@ -1,6 +1,6 @@
 import type { InspectionEvent } from 'xstate';
 import type { Delivery, HostEvent } from '../../machines/index.ts';
-import { messageOf, onRejection } from '../errors.ts';
+import { expected, messageOf, onRejection } from '../errors.ts';
 import type { Clock } from './clock.ts';
 import type { Driver, MakeDriver, Perform } from './driver.ts';
 import { Host } from './host.ts';
@@ -110,7 +110,9 @@ export class RunningMachine<Command, Emitted extends { type: string }, Output> {
 
   private chance(): number {
     try {
-      return this.parts.random();
+      const chance = this.parts.random();
+      if (chance >= 0 && chance < 1) return chance;
+      throw new Error(expected('random()', chance, 'a number from 0 to below 1'));
     } catch (error) {
       this.parts.owner.userCodeFailed('random', error);
       return 0.5;

@@ -27,6 +27,7 @@ export class Conversation implements Fold {
   private steering: string[] = [];
   private reply: Reply | null = null;
   private calls: CallFacts[] = [];
+  private inputs: JsonObject[] | null = null;
   private answers: (ToolResultPart & { success: boolean })[] = [];
 
   constructor(messages: Message[]) {
@@ -46,14 +47,23 @@ export class Conversation implements Fold {
 
   /** Returns the input of a call in the current reply as the history keeps it, even for a call inside a batch. */
   inputOf(index: number): JsonObject {
-    const calls = this.reply === null ? [] : replyCalls(this.reply);
-    const { within = null } = this.calls[index] ?? {};
-    if (within === null) return historyInput(calls[index]?.input ?? '');
-    const first = this.calls.findIndex((call) => call.within === within);
-    const { calls: inside } = historyInput(calls[within]?.input ?? '');
-    const call = Array.isArray(inside) ? inside[index - first] : null;
-    const input = typeof call === 'object' && call !== null && 'input' in call ? call.input : null;
-    return historyInput(JSON.stringify(input ?? {}));
+    this.inputs ??= this.allInputs();
+    return this.inputs[index] ?? {};
+  }
+
+  /** The inputs of all calls in the reply: parsed once, since a batch may hold thousands. */
+  private allInputs(): JsonObject[] {
+    const own = this.reply === null ? [] : replyCalls(this.reply).map(({ input }) => historyInput(input));
+    const seen = new Map<number, number>();
+    return this.calls.map(({ within }, index) => {
+      if (within === null) return own[index] ?? {};
+      const position = seen.get(within) ?? 0;
+      seen.set(within, position + 1);
+      const inside = own[within]?.calls;
+      const call = Array.isArray(inside) ? inside[position] : null;
+      const input = typeof call === 'object' && call !== null && 'input' in call ? call.input : null;
+      return historyInput(JSON.stringify(input ?? {}));
+    });
   }
 
   fact(fact: Fact): void {
@@ -76,6 +86,7 @@ export class Conversation implements Fold {
       case 'attempt.replied':
         this.reply = fact.reply;
         this.calls = fact.calls;
+        this.inputs = null;
         this.answers = [];
         for (const { callId } of fact.calls) this.callIds.add(callId);
         return;
@@ -107,6 +118,7 @@ export class Conversation implements Fold {
   private close(): void {
     const { reply, answers } = this;
     this.reply = null;
+    this.inputs = null;
     if (reply === null) return;
     const message = assistantMessage(reply);
     if (message === null) return;

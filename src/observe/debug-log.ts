@@ -11,11 +11,10 @@ export class DebugLog implements Fold {
   }
 
   fact(fact: Fact): void {
-    const line = lineOf(fact);
-    if (line === null) return;
     const { logger, sessionId, agent, onFailure } = this.options;
     try {
-      logger.debug({ event: fact.type, sessionId, agent }, line);
+      const line = lineOf(fact);
+      if (line !== null) logger.debug({ event: fact.type, sessionId, agent }, line);
     } catch (error) {
       onFailure('logger', error);
     }

@@ -39,22 +39,19 @@ export class Observer {
 
   /** Takes a fact of the machines. Never throws: the actor tree is in the middle of a step. */
   take(fact: Fact): void {
-    try {
-      const { deliveredAt } = this.options.times;
-      for (const fold of this.list) fold.fact?.(fact, deliveredAt);
-      this.publish(this.eventOf(fact, this.envelope(deliveredAt)));
-    } catch (error) {
-      this.userCodeFailed('session', error);
-    }
+    const { deliveredAt } = this.options.times;
+    this.tell((fold) => fold.fact?.(fact, deliveredAt));
+    this.publish(this.eventOf(fact, this.envelope(deliveredAt)));
   }
 
   /** Takes something seen that no machine decided. */
   sight(sighting: Sighting): void {
     if (sighting.type === 'model.warned' && !this.isNewWarning(`${sighting.target} ${sighting.warning}`)) return;
-    for (const fold of this.list) fold.sighting?.(sighting);
+    const isReport = sighting.type === 'observer.failed';
+    this.tell((fold) => fold.sighting?.(sighting), isReport);
     const clean =
       'message' in sighting ? { ...sighting, message: redact(sighting.message, this.options.secrets) } : sighting;
-    this.publish({ ...clean, ...this.envelope(this.options.times.now()) });
+    this.publish({ ...clean, ...this.envelope(this.options.times.now()) }, isReport);
   }
 
   /** Passes on an event of a sub-agent's session, under its path. No fold of this session counts it. */
@@ -83,7 +80,18 @@ export class Observer {
     return { ...fact, input: this.folds.conversation.inputOf(fact.index), ...envelope };
   }
 
-  private publish(event: SessionEvent): void {
-    for (const fold of this.list) fold.event?.(event);
+  private publish(event: SessionEvent, isReport = false): void {
+    this.tell((fold) => fold.event?.(event), isReport);
+  }
+
+  /** Tells each fold. One that throws keeps nothing from the others; it is reported, unless by telling that very report. */
+  private tell(act: (fold: Fold) => void, isReport = false): void {
+    for (const fold of this.list) {
+      try {
+        act(fold);
+      } catch (error) {
+        if (!isReport) this.userCodeFailed('session', error);
+      }
+    }
   }
 }

@@ -1,6 +1,5 @@
 import type {
   Fact,
-  Failure,
   Fault,
   Json,
   Reply,
@@ -47,11 +46,10 @@ export type CallRecord = {
 
 export type AcceptedReport = { source: ReportSource; content: Json };
 
-/** The turn records, the accepted report and the failure of a session, folded over its facts. */
+/** The turn records and the accepted report of a session, folded over its facts. */
 export class Records implements Fold {
   readonly turns: TurnRecord[] = [];
   accepted: AcceptedReport | null = null;
-  failure: Failure | null = null;
 
   fact(fact: Fact, at: number): void {
     switch (fact.type) {
@@ -108,10 +106,6 @@ export class Records implements Fold {
       }
       case 'report.accepted':
         this.accepted = { source: fact.source, content: fact.content };
-        return;
-      case 'session.failed':
-      case 'session.aborted':
-        this.failure = fact.failure;
         return;
       default:
         return;

@@ -70,7 +70,7 @@ export function sessionEffects(parts: SessionEffectsParts): SessionEffects {
     slots: new Slots(limits.maxConcurrentTools),
     sight,
     onError: log.toolError.bind(log),
-    redact: (text: string) => redact(text, secrets),
+    secrets,
     conversation,
     keptResults,
   };

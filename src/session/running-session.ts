@@ -83,12 +83,11 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
     });
     this.result = this.machine.end.then(async (end) => {
       // After a defect, the close effect was never requested.
-      if ('defect' in end) await close();
+      if ('defect' in end) await close().catch((error) => observer.userCodeFailed('close', error));
       const output = this.outputOf(end);
       this.ended = true;
-      const result = sessionResult({ sessionId, agent, prompt, observer, secrets }, output);
       observer.folds.stream.end();
-      return result;
+      return sessionResult({ sessionId, agent, prompt, observer, secrets }, output);
     });
     if (repairs !== null) observer.sight({ type: 'conversation.repaired', repairs });
     this.machine.start();

@@ -12,6 +12,7 @@ import { messageOf } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import { inTime, type Limits } from '../host/deadline.ts';
 import type { OfferedTool } from '../model/request-model.ts';
+import type { Validation } from '../model/schema.ts';
 import type { AnsweredCall } from '../observe/past-calls.ts';
 import { callsInside } from './built-in/batch.ts';
 import type { CatalogTool, ToolContext } from './catalog-tool.ts';
@@ -35,13 +36,21 @@ export class Catalog {
   private tools: ReadonlyMap<string, CatalogTool> = new Map();
   private offeredAll: OfferedTool[] = [];
   private offeredReport: OfferedTool[] = [];
+  private shown = 0;
+  /** Checked inputs, until their tools run: a schema may fill in a random default, or refuse a second time. */
+  private readonly checked = new Map<string, unknown>();
 
   constructor(options: CatalogOptions) {
     this.options = options;
   }
 
-  /** Sets the tools. Await it before the first request, and again whenever a server's list changes. */
+  /**
+   * Sets the tools. Await it before the first request, and again whenever a server's list changes. Of two calls side by
+   * side, the later one wins.
+   */
   async show(tools: ReadonlyMap<string, CatalogTool>): Promise<void> {
+    this.shown += 1;
+    const own = this.shown;
     const { clock, checkTimeoutMs } = this.options;
     const offered = await Promise.all(
       [...tools.values()].map(async (tool) => {
@@ -53,6 +62,7 @@ export class Catalog {
         }
       }),
     );
+    if (own !== this.shown) return;
     this.tools = tools;
     this.offeredAll = offered.map((one) => one.offered);
     this.offeredReport = offered.flatMap((one) => (one.tool.kind === 'report' ? [one.offered] : []));
@@ -68,6 +78,31 @@ export class Catalog {
 
   get(name: string): CatalogTool | undefined {
     return this.tools.get(name);
+  }
+
+  /**
+   * Returns the input that the tool's schema, the policies and the approval have seen. In another process than theirs
+   * (D-1), it checks the input `sent` once more.
+   */
+  async checkedInput(
+    tool: CatalogTool,
+    callId: string,
+    sent: () => JsonObject,
+    signal: AbortSignal,
+  ): Promise<Validation> {
+    if (this.checked.has(callId)) {
+      const value = this.checked.get(callId);
+      this.checked.delete(callId);
+      return { valid: true, value };
+    }
+    const { clock, checkTimeoutMs: timeoutMs } = this.options;
+    try {
+      return await inTime({ clock, timeoutMs, signal }, validationTimeoutText, () =>
+        tool.validate(structuredClone(sent())),
+      );
+    } catch (error) {
+      return { valid: false, reasons: messageOf(error) };
+    }
   }
 
   /** Returns the calls inside a batch, as if the model had sent them one by one (T-2). */
@@ -92,10 +127,13 @@ export class Catalog {
       return { ...facts, detail: `The tools are: ${[...this.tools.keys()].join(', ') || 'none'}.` };
     if (within !== null && tool.kind !== 'real') return { ...facts, tool: 'real', refusal: notInside(name) };
     if (parsed.state === 'malformed') return { ...facts, input: 'malformed', detail: parsed.reason };
+    const { clock, checkTimeoutMs: timeoutMs } = this.options;
+    if (tool.judgeReport !== null) {
+      return { ...facts, report: await tool.judgeReport(parsed.value, { clock, timeoutMs, signal }) };
+    }
     try {
       const checked = this.check(tool, parsed.value, facts, signal);
       if (!(checked instanceof Promise)) return checked;
-      const { clock, checkTimeoutMs: timeoutMs } = this.options;
       return await inTime({ clock, timeoutMs, signal }, validationTimeoutText, () => checked);
     } catch (error) {
       return { ...facts, input: 'invalid', detail: messageOf(error) };
@@ -111,15 +149,12 @@ export class Catalog {
   ): CallFacts | Promise<CallFacts> {
     const { callId, name } = facts;
     const { clock, checkTimeoutMs } = this.options;
-    if (tool.judgeReport !== null) {
-      const limits = { clock, timeoutMs: checkTimeoutMs / 2, signal };
-      return tool.judgeReport(input, limits).then((report) => ({ ...facts, report }));
-    }
     return after(tool.validate(input), (validation) => {
       if (!validation.valid) return { ...facts, input: 'invalid', detail: validation.reasons };
       if (tool.kind === 'progress') return { ...facts, detail: String(input.message ?? '') };
       if (tool.refusal !== undefined) return { ...facts, refusal: tool.refusal };
       if (tool.kind === 'batch') return facts;
+      this.checked.set(callId, validation.value);
       const asked = { callId, name, input: validation.value };
       const valid = (past: AnsweredCall) => this.tools.get(past.name)?.validate(past.input);
       return after(this.options.policies?.judge(asked, valid, signal) ?? null, (denial) => {

@@ -64,7 +64,9 @@ type Revalidate = (past: AnsweredCall) => Validation | Promise<Validation> | und
 export class Policies {
   private readonly policies: readonly ToolPolicy[];
   private readonly past: { readonly all: readonly AnsweredCall[] };
-  private readonly limits: Limits;
+  private readonly limits: Limits & { timeoutMs: number };
+  /** The inputs of the calls that were judged here, as policies saw them. */
+  private readonly judged = new Map<string, PolicyCall['input']>();
   /** The past calls as policies see them: they never change. */
   private readonly seen: Promise<PastCall>[] = [];
 
@@ -86,6 +88,7 @@ export class Policies {
     signal: AbortSignal,
   ): Promise<string | null> {
     const call = { callId, name, input: copyOf(input) };
+    this.judged.set(callId, call.input);
     try {
       const late = 'it did not decide in time';
       return await inTime({ ...this.limits, signal }, late, () => this.firstDenial(call, revalidate));
@@ -106,11 +109,22 @@ export class Policies {
 
   private history(revalidate: Revalidate): Promise<PastCall[]> {
     const seenAs = async (past: AnsweredCall): Promise<PastCall> => {
-      const validation = await revalidate(past);
-      return { ...past, input: copyOf(validation?.valid ? validation.value : past.input) };
+      const judged = this.judged.get(past.callId);
+      return { ...past, input: judged ?? copyOf(await this.inputOf(past, revalidate)) };
     };
     this.seen.push(...this.past.all.slice(this.seen.length).map(seenAs));
     return Promise.all(this.seen);
+  }
+
+  /** Checks the input of a call that was judged in another process. If the check fails, it stays as the model sent it. */
+  private async inputOf(past: AnsweredCall, revalidate: Revalidate): Promise<unknown> {
+    try {
+      const limits = { ...this.limits, timeoutMs: this.limits.timeoutMs / 2 };
+      const validation = await inTime(limits, 'the input check did not finish in time', () => revalidate(past));
+      return validation?.valid ? validation.value : past.input;
+    } catch {
+      return past.input;
+    }
   }
 }
 

@@ -6,6 +6,7 @@ import {
   type ToolOutput,
   type ToolResult,
 } from '../../machines/index.ts';
+import { redact, redactJson } from '../agent/redact.ts';
 import { messageOf } from '../errors.ts';
 import { headOf, tailOf } from '../text.ts';
 
@@ -20,15 +21,15 @@ export class ToolError extends Error {
   }
 }
 
-/** A tool's outcome as a `ToolResult` (C-3), and as the output that the model reads. */
-export type Rendered = { result: ToolResult; output: ToolOutput };
+/** A tool's outcome as a `ToolResult` (C-3), and as the output that the model reads; `kept` is its complete text if cut. */
+export type Rendered = { result: ToolResult; output: ToolOutput; kept: string | null };
 
 /** Rules for every result of a session. */
 export type ResultLimits = {
   /** The most that a result may take in the conversation, in bytes. */
   resultBytes: number;
-  /** Removes secrets from the text of a failure (S-5). */
-  redact: (text: string) => string;
+  /** Removed from the message and the value of a failure (S-5). */
+  secrets: readonly string[];
   /** The id to read the whole of a large result by; null if the model can't. */
   keptId: string | null;
 };
@@ -76,14 +77,13 @@ function renderSuccess(value: unknown, message: string, limits: ResultLimits): R
 }
 
 function renderFailure(said: string, value: unknown, limits: ResultLimits): Rendered {
-  const message = limits.redact(said).toWellFormed() || 'The tool failed without a message.';
+  const message = redact(said, limits.secrets).toWellFormed() || 'The tool failed without a message.';
   return rendered({ success: false, value: detailOf(value, limits), message }, limits);
 }
 
-function detailOf(value: unknown, { redact }: ResultLimits): Json {
+function detailOf(value: unknown, { secrets }: ResultLimits): Json {
   try {
-    const detail: Json = JSON.parse(redact(JSON.stringify(plain(value, [], { left: mostNodes }))));
-    return detail;
+    return redactJson(plain(value, [], { left: mostNodes }), secrets);
   } catch {
     return 'The details of the failure cannot be converted to JSON.';
   }
@@ -91,18 +91,26 @@ function detailOf(value: unknown, { redact }: ResultLimits): Json {
 
 /** The result stays whole for events, records and slices; only what the model reads is cut. */
 function rendered(result: ToolResult, limits: ResultLimits): Rendered {
-  const text = cap(resultText(result), limits) || 'The tool returned an empty text.';
-  return { result, output: { type: result.success ? 'text' : 'error-text', value: text } };
+  const { text, kept } = cap(resultText(result), limits);
+  const value = text || 'The tool returned an empty text.';
+  return { result, output: { type: result.success ? 'text' : 'error-text', value }, kept };
 }
 
-/** Cuts a text to `resultBytes` of valid UTF-8: keeps its head and tail, with a note on the gap between them. */
-export function cap(text: string, { resultBytes, keptId }: Pick<ResultLimits, 'resultBytes' | 'keptId'>): string {
+/**
+ * Cuts a text to `resultBytes` of valid UTF-8: keeps its head and tail, with a note on the gap between them. `kept` is
+ * the complete text if the note says how to read it.
+ */
+export function cap(
+  said: string,
+  { resultBytes, keptId }: Pick<ResultLimits, 'resultBytes' | 'keptId'>,
+): { text: string; kept: string | null } {
+  const text = said.toWellFormed();
   const bytes = Buffer.byteLength(text);
-  if (bytes <= resultBytes) return text.isWellFormed() ? text : text.toWellFormed();
+  if (bytes <= resultBytes) return { text, kept: null };
   const how = keptId === null ? 'the result was too large' : `read all of it with read_result, id ${keptId}`;
   const half = Math.max(0, Math.floor((resultBytes - 140) / 2));
   const note = `\n[… ${bytes - 2 * half} of ${bytes} bytes left out here: ${how} …]\n`;
-  return `${headOf(text, half)}${note}${tailOf(text, half)}`;
+  return { text: `${headOf(text, half)}${note}${tailOf(text, half)}`, kept: keptId === null ? null : text };
 }
 
 /** The most values that are read from a result, so that a huge result cannot block the process. */

@@ -2,7 +2,6 @@ import { setImmediate } from 'node:timers/promises';
 import {
   type CallName,
   failure,
-  type JsonObject,
   keptResultId,
   nothingSpent,
   type Spent,
@@ -36,8 +35,7 @@ export type ToolEffectOptions = Omit<ResultLimits, 'keptId'> & {
 };
 
 /**
- * Runs the tool effect: invokes one tool, once, and returns one outcome (C-1, C-3). The input comes from the conversation's
- * fold, through the tool's schema (D-1). A tool that ignores its timeout or an abort is cut off and answered; its late
+ * Runs the tool effect: invokes one tool, once, and returns one outcome (C-1, C-3). A tool that ignores its timeout or an abort is cut off and answered; its late
  * result is counted and dropped.
  */
 export async function runTool(options: ToolEffectOptions, call: CallName, signal: AbortSignal): Promise<ToolOutcome> {
@@ -67,8 +65,9 @@ export async function runTool(options: ToolEffectOptions, call: CallName, signal
   });
   try {
     if (tool === undefined) throw new ToolError(`${name} is no longer available.`);
-    const input = conversation.inputOf(call.index);
-    const ending = await within({ clock, timeoutMs, signal }, (own) => invoked(tool, input, run(own), limits), {
+    const checked = await catalog.checkedInput(tool, callId, () => conversation.inputOf(call.index), signal);
+    if (!checked.valid) return outcome(renderError(new Error(checked.reasons), limits), 'invalid_tool_input', spent);
+    const ending = await within({ clock, timeoutMs, signal }, (own) => invoked(tool, checked.value, run(own), limits), {
       value: () => options.sight({ type: 'effect.late', key: `tool call ${callId}` }),
       error: (error) => options.onError(name, callId, error),
     });
@@ -83,15 +82,12 @@ export async function runTool(options: ToolEffectOptions, call: CallName, signal
 }
 
 /** Returns a tool's value as a result. An async iterable gives its last value; the others are preliminary. */
-async function invoked(tool: CatalogTool, sent: JsonObject, run: ToolRun, limits: ResultLimits): Promise<Rendered> {
-  const validation = await tool.validate(sent);
-  if (!validation.valid) throw new ToolError(`The input no longer satisfies the schema: ${validation.reasons}`);
-  const input = validation.value;
+async function invoked(tool: CatalogTool, input: unknown, run: ToolRun, limits: ResultLimits): Promise<Rendered> {
   const returned = await tool.execute(input, run);
   const value = isAsyncIterable(returned) ? await lastOf(returned, run, limits) : returned;
   const rendered = renderValue(value, tool.toModelOutput === null ? limits : { ...limits, keptId: null });
   if (tool.toModelOutput === null || !rendered.result.success) return rendered;
-  return { ...rendered, output: capOutput(await tool.toModelOutput(value, input, run.callId), limits) };
+  return { result: rendered.result, ...capOutput(await tool.toModelOutput(value, input, run.callId), limits) };
 }
 
 /** Returns the last value. Yields to the timers regularly, so that an iterable that never waits still times out. */
@@ -115,40 +111,42 @@ function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
 }
 
-function capOutput(output: ToolOutput, limits: ResultLimits): ToolOutput {
+function capOutput(output: ToolOutput, limits: ResultLimits): Omit<Rendered, 'result'> {
+  const capped = (type: 'text' | 'error-text', said: string) => {
+    const { text, kept } = cap(said, limits);
+    return { output: { type, value: text || 'The tool returned an empty text.' }, kept };
+  };
   switch (output.type) {
     case 'text':
     case 'error-text':
-      return { type: output.type, value: cap(output.value, limits) || 'The tool returned an empty text.' };
+      return capped(output.type, output.value);
     case 'json':
     case 'error-json': {
       const text = JSON.stringify(output.value);
-      if (Buffer.byteLength(text) <= limits.resultBytes) return output;
-      return { type: output.type === 'json' ? 'text' : 'error-text', value: cap(text, limits) };
+      if (Buffer.byteLength(text) <= limits.resultBytes) return { output, kept: null };
+      return capped(output.type === 'json' ? 'text' : 'error-text', text);
     }
     case 'content': {
       const texts = output.value.flatMap((part) => (part.type === 'text' && part.text !== '' ? [part.text] : []));
       const files = output.value.filter((part) => part.type === 'file');
-      const all = capOutput({ type: 'text', value: texts.join('\n') }, limits);
       // The size limit of one result applies to all texts together.
-      if (files.length === 0 || all.type !== 'text') return all;
-      return {
-        type: 'content',
-        value: [...(texts.length === 0 ? [] : [{ type: 'text' as const, text: all.value }]), ...files],
-      };
+      const all = capped('text', texts.join('\n'));
+      if (files.length === 0) return all;
+      const text = texts.length === 0 ? [] : [{ type: 'text' as const, text: all.output.value }];
+      return { output: { type: 'content', value: [...text, ...files] }, kept: all.kept };
     }
     case 'execution-denied':
-      return output;
+      return { output, kept: null };
     default:
       return output satisfies never;
   }
 }
 
-function outcome({ result, output }: Rendered, slug: ToolOutcome['slug'], spent: Spent): ToolOutcome {
-  return { slug, result, output, tokens: estimateOutputTokens(output), spent };
+function outcome(rendered: Rendered, slug: ToolOutcome['slug'], spent: Spent): ToolOutcome {
+  return { slug, ...rendered, tokens: estimateOutputTokens(rendered.output), spent };
 }
 
 function timedOut(name: string, timeoutMs: number | null): Rendered {
   const message = `${name} did not finish within ${timeoutMs} ms and was cut off.`;
-  return { result: failure(message), output: { type: 'error-text', value: message } };
+  return { result: failure(message), output: { type: 'error-text', value: message }, kept: null };
 }

@@ -22,6 +22,21 @@ describe('user code', () => {
     expect(failed).toEqual(expect.arrayContaining(['onDelivery', 'random']));
   });
 
+  it.each([Number.NaN, 1, -0.1])('P-3: a random() of %d is reported, and nothing else is lost', async (chance) => {
+    const fault = new Error('busy');
+    const { result, events } = await run({
+      agent: rehearsed([{ throws: fault }, report()]),
+      options: { random: () => chance },
+    });
+    expect(result.success).toBe(true);
+    expect(events.filter(({ type }) => type === 'wait.started')).toHaveLength(1);
+    const failed = events.find((event) => event.type === 'observer.failed');
+    expect(failed).toMatchObject({
+      observer: 'random',
+      message: expect.stringMatching(/^`random\(\)` must be a number from 0 to below 1; got /),
+    });
+  });
+
   it.each([
     ['hang', () => never],
     ['throw', () => Promise.reject(new Error('no sk-abcdefghijklmnop1'))],

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import { expect } from 'vitest';
 
 /** The longest line of a golden file, so that a person can review it. */
@@ -11,10 +12,14 @@ const width = 158;
  * A large object is printed whole the first time, as `&1 {…}`, and then as `*1`, or `*1 with {…}` where a few fields differ.
  * A long text is printed the first time, as `$1 "…"`, and then as `$1`.
  */
-export async function expectGolden(
-  file: string,
-  cases: Record<string, unknown> | readonly (readonly [string, unknown])[],
-): Promise<void> {
+export async function expectGolden(file: string, cases: Cases): Promise<void> {
+  await expect(transcript(cases)).toMatchFileSnapshot(join(process.cwd(), 'test/machines/golden', file));
+}
+
+type Cases = Record<string, unknown> | readonly (readonly [string, unknown])[];
+
+/** Returns the text of a golden file. */
+export function transcript(cases: Cases): string {
   const printer = new Printer();
   const text = (Array.isArray(cases) ? cases : Object.entries(cases))
     .map(
@@ -24,7 +29,7 @@ export async function expectGolden(
           .join('')}`,
     )
     .join('\n');
-  await expect(withoutUnused(text)).toMatchFileSnapshot(join(process.cwd(), 'test/machines/golden', file));
+  return withoutUnused(text);
 }
 
 /** A line of a transcript: a word or two, and a value. */
@@ -40,21 +45,21 @@ export class Told {
 
 const linesOf = (value: unknown): unknown[] => (Array.isArray(value) && value.length > 0 ? value : [value]);
 
+/** Labels and references stand between two characters that no printed value holds, until they are numbered. */
+const label = (kind: '&' | '$', number: number) => `\uE001${kind}${number}\uE002`;
+const reference = (kind: '&' | '$', number: number) => `\uE003${kind}${number}\uE002`;
+
 /** Labels that nothing refers to are left out, and the others numbered anew. */
 function withoutUnused(text: string): string {
+  const used = new Set(Array.from(text.matchAll(/\uE003([&$]\d+)\uE002/g), ([, name]) => name));
   const numbers = new Map<string, number>();
-  for (const [, name = ''] of text.matchAll(/(?<=[ [(])\*(\d+)/g)) numbers.set(`&${name}`, 0);
-  for (const [, name = ''] of text.matchAll(/(?<=[ [(])\$(\d+)(?!\d)(?! ")/g)) numbers.set(`$${name}`, 0);
-  let next = 0;
-  const labelled = text.replace(/(?<=[ [(])(&\d+|\$\d+(?= ")) /g, (_, name) => {
-    if (!numbers.has(name)) return '';
-    next += 1;
-    numbers.set(name, next);
-    return `${name[0]}${next} `;
-  });
-  return labelled
-    .replace(/(?<=[ [(])\*(\d+)/g, (_, name) => `*${numbers.get(`&${name}`)}`)
-    .replace(/(?<=[ [(])\$(\d+)(?!\d)(?! ")/g, (_, name) => `$${numbers.get(`$${name}`)}`);
+  return text
+    .replace(/\uE001([&$]\d+)\uE002 /g, (_, name) => {
+      if (!used.has(name)) return '';
+      numbers.set(name, numbers.size + 1);
+      return `${name[0]}${numbers.size} `;
+    })
+    .replace(/\uE003([&$]\d+)\uE002/g, (_, name) => `${name[0] === '&' ? '*' : '$'}${numbers.get(name)}`);
 }
 
 /** Objects whose text is longer than this are printed once. */
@@ -99,10 +104,10 @@ class Printer {
     const near = this.nearest(value, whole.length);
     if (near !== null) {
       const changed = Object.fromEntries(near.changed.map((key) => [key, value[key]]));
-      if (near.changed.length === 0) return `*${near.anchor}`;
-      return `&${this.anchors.push(value)} *${near.anchor} with ${this.printEntries(changed, indent)}`;
+      if (near.changed.length === 0) return reference('&', near.anchor);
+      return `${label('&', this.anchors.push(value))} ${reference('&', near.anchor)} with ${this.printEntries(changed, indent)}`;
     }
-    return `&${this.anchors.push(value)} ${this.printEntries(value, indent)}`;
+    return `${label('&', this.anchors.push(value))} ${this.printEntries(value, indent)}`;
   }
 
   private printEntries(value: Fields, indent: number): string {
@@ -135,11 +140,11 @@ class Printer {
 
   private printLong(text: string, indent: number): string {
     const known = this.texts.indexOf(text);
-    if (known !== -1) return `$${known + 1}`;
+    if (known !== -1) return reference('$', known + 1);
     this.texts.push(text);
     const pad = ' '.repeat(indent);
-    const pieces = text.match(new RegExp(`[\\s\\S]{1,${width - indent - 30}}`, 'g')) ?? [];
-    return `$${this.texts.length} ${pieces.map((piece) => scalar(piece)).join(`\n${pad}`)}`;
+    const pieces = text.match(new RegExp(`[\\s\\S]{1,${Math.max(40, width - indent - 30)}}`, 'g')) ?? [];
+    return `${label('$', this.texts.length)} ${pieces.map((piece) => scalar(piece)).join(`\n${pad}`)}`;
   }
 
   /** The anchor with the same keys that differs least; null if all differ too much. */
@@ -156,8 +161,11 @@ class Printer {
   }
 }
 
+/** Whether a value is a plain object. Others, such as a Map or an Error, are printed by class and content. */
 function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
 }
 
 /** A value on one line: like a literal of TypeScript, where `undefined` and NaN stay what they are. */
@@ -169,4 +177,8 @@ function plain(value: unknown): string {
 }
 
 const nameOf = (key: string) => (/^[\w$]+$/.test(key) ? key : JSON.stringify(key));
-const scalar = (value: unknown) => (typeof value === 'string' ? JSON.stringify(value) : String(value));
+
+function scalar(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value);
+  return typeof value === 'object' && value !== null ? inspect(value, { breakLength: Infinity }) : String(value);
+}

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { defineAgent } from '../../src/index.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { callsIn, report, run, runOverWire } from '../support/session.ts';
@@ -44,6 +45,44 @@ describe('large results', () => {
     for (const { output } of callsIn(result)) {
       expect(Buffer.byteLength(output.type === 'text' ? output.value : '')).toBeLessThanOrEqual(8_192);
     }
+  });
+
+  const long = 'line\n'.repeat(4_000);
+  it.each<[string, unknown, string]>([
+    ['the output that the tool made for the model', { short: true }, long],
+    ['the output, where the value is longer still', long.repeat(2), long],
+    ['the output, where the value has a JSON form of its own', { text: long, toJSON: () => 'short' }, long],
+  ])('the pages are those of %s', async (_what, value, output) => {
+    const read: string[] = [];
+    const model = rehearsalModel(({ index, prompt }) => {
+      const last = prompt.at(-1);
+      const part = last?.role === 'tool' ? last.content[0] : undefined;
+      const seen = part?.type === 'tool-result' && part.output.type === 'text' ? part.output.value : '';
+      if (index === 0) return { calls: [{ name: 'large' }] };
+      if (index > 1) read.push(seen.slice(seen.indexOf('\n') + 1));
+      if (index === 4) return report();
+      return { calls: [{ name: 'read_result', input: { id: 'r1_1_0', page: index } }] };
+    });
+    const large = {
+      inputSchema: z.object({}),
+      execute: () => value,
+      toModelOutput: () => ({ type: 'text' as const, value: output }),
+    };
+    const limits = { toolResultBytes: 8_192 };
+    const { result } = await run({
+      agent: defineAgent({ name: 'reader', models: [model], tools: { large }, builtIns: { readResult: true }, limits }),
+    });
+    expect(callsIn(result).map(({ slug }) => slug)).toEqual([null, null, null, null, null]);
+    expect(read.join('')).toBe(output);
+  });
+
+  it('nothing is kept, nor promised, where the model has no tool to read it', async () => {
+    const { result, events } = await runOverWire({
+      script: [{ calls: [{ name: 'large' }] }, report()],
+      definition: { tools: { large: () => long }, limits: { toolResultBytes: 8_192 } },
+    });
+    expect(events.find((event) => event.type === 'tool.answered')).toMatchObject({ kept: null });
+    expect(JSON.stringify(callsIn(result)[0]?.output)).not.toContain('read_result');
   });
 
   it('reading an unknown result fails', async () => {

@@ -59,6 +59,20 @@ describe('user code', () => {
     expect(JSON.stringify([result, events])).not.toContain('sk-abcdefghijklmnop1');
   });
 
+  it('S-5: redaction leaves the details of a failure whole', async () => {
+    const secret = 'the "quoted\\" pass phrase';
+    const details = { apiKey: null, 'api-key': 'plain words', region: [secret, 3], authorization: false };
+    const leaky = () => ({ success: false, value: details, message: 'No region is set.' });
+    const settings = { headers: { 'x-pass-phrase': secret } };
+    const { result } = await run({ agent: rehearsed([call('leaky'), report()], { tools: { leaky }, settings }) });
+    expect(callsIn(result)[0]?.result.value).toEqual({
+      apiKey: null,
+      'api-key': '[redacted]',
+      region: ['[redacted]', 3],
+      authorization: false,
+    });
+  });
+
   it.each([
     ['needsApproval', 'yes'],
     ['needsApproval', 1],

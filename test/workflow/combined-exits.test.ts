@@ -57,7 +57,7 @@ describe('W-2 W-3: combined exits', () => {
     expect(run.warnings.filter((line) => line.event === 'problem.noted')).toHaveLength(2);
   });
 
-  it('the documents contain the text of the agents, and items that agents create belong to the run', async () => {
+  it("the documents contain the agents' text, and items that agents create belong to the run", async () => {
     const backlog = new TestBacklog();
     const { workItemTool } = await import('../../src/workflow/index.ts');
     backlog.bug(1);
@@ -121,7 +121,7 @@ describe('W-2 W-3: combined exits', () => {
     expect(text).toContain('FEAT-003: no');
   });
 
-  it('if the disk fills up while writing an item, no partial item is left and nothing is lost', () => {
+  it('if the disk fills up during a write, no partial item is left and nothing is lost', () => {
     const backlog = new TestBacklog();
     for (const number of [1, 2, 3]) backlog.bug(number);
     // Files are limited to 8 KB here. The state file fits; the item with its long error output does not.

@@ -226,7 +226,7 @@ describe('W-2: work items in git', () => {
 });
 
 describe('workItemTool', () => {
-  it('a model creates items over HTTP, and a similar item is refused with the existing one named', async () => {
+  it('a model creates items over HTTP, and a similar item is refused with the id of the open one', async () => {
     const backlog = new TestBacklog();
     const input = {
       item_type: 'bug',

@@ -36,6 +36,7 @@ export const callOutputs = [
   answer(false, 'unknown_tool'),
   answer(false, 'tool_not_permitted'),
   answer(false, 'approval_timeout'),
+  answer(false, 'invalid_tool_input'),
   answer(false, 'internal_error'),
   answer(false, 'stopped'),
   answer(false, 'budget_exhausted'),

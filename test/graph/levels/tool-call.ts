@@ -27,7 +27,8 @@ export function toolCallWalk(disposition: Disposition, tool: ToolCallInput['tool
   };
   const result = { success: true, value: 1, message: '' };
   const output = { type: 'text', value: '1' };
-  const ran = (slug: Slug | null) => done('tool', delivered({ slug, result, output, tokens: 1, spent: nothingSpent }));
+  const ran = (slug: Slug | null) =>
+    done('tool', delivered({ slug, result, output, tokens: 1, kept: null, spent: nothingSpent }));
   const decided = (decision: string) => done('approval', delivered({ decision, reason: null }));
   const events = (snapshot: AnyMachineSnapshot): EventObject[] => {
     if (snapshot.matches('awaitingApproval')) {
@@ -39,6 +40,7 @@ export function toolCallWalk(disposition: Disposition, tool: ToolCallInput['tool
       ran('tool_exec_failed'),
       ran('tool_timeout'),
       ran('interrupted'),
+      ran('invalid_tool_input'),
       broke('tool'),
       ...stops,
       abort,

@@ -33,6 +33,7 @@ describe('S-4: the counters after each fact', () => {
     result,
     output: { type: 'text', value: '' } as const,
     tokens: 1,
+    kept: null,
   };
   const failure = { slugs: ['no_targets', 'provider_auth'] as const, retryAt: null, detail: null };
   const facts: Fact[] = [

@@ -109,7 +109,7 @@ describe('C-1 C-5 B-5 T-2 F-2: tool calls', () => {
       executed: executed({
         at: 7,
         chance: 0,
-        outcome: { slug: null, result, output: { type: 'json', value: 1 }, tokens: 3, spent: nothingSpent },
+        outcome: { slug: null, result, output: { type: 'json', value: 1 }, tokens: 3, kept: null, spent: nothingSpent },
       }),
     });
   });

@@ -1,0 +1,16 @@
+import { expect, it } from 'vitest';
+import { systemClock } from '../../src/host/clock.ts';
+import { Catalog } from '../../src/tools/catalog.ts';
+import { localTool } from '../../src/tools/local.ts';
+
+it('of two tool lists shown side by side, the later one is offered, whichever is ready first', async () => {
+  const catalog = new Catalog({ clock: systemClock, checkTimeoutMs: 1_000, messages: () => [], policies: null });
+  const older = localTool('older', () => 1);
+  const newer = localTool('newer', () => 2);
+  const { promise, resolve } = Promise.withResolvers<Awaited<typeof older.offered>>();
+  const first = catalog.show(new Map([['older', { ...older, offered: promise }]]));
+  await catalog.show(new Map([['newer', newer]]));
+  resolve(await older.offered);
+  await first;
+  expect(catalog.offered('all').map(({ name }) => name)).toEqual(['newer']);
+});
