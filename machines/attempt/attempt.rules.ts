@@ -21,6 +21,7 @@ export function judge(reading: Reading, answers: readonly AnswerSummary[]): Verd
 
 /** Returns true if a tool was executed (T-2), except by the provider on the last turn, which is forbidden (B-5). */
 function isProgress({ executed, slug }: AnswerSummary): boolean {
+  if (slug === 'tool_denied' || slug === 'approval_timeout') return true;
   return executed && slug !== 'tool_not_permitted';
 }
 
@@ -116,7 +117,7 @@ export function outputOf(context: AttemptContext): AttemptOutput {
     status: outcome,
     slugs,
     fault: reading.fault,
-    reportSlugs: reading.rejected.map(({ slug }) => slug),
+    reportSlugs: reading.rejected.flatMap(({ slug }) => (slug === 'check_failed' ? [] : [slug])),
     at: times.length > 0 ? Math.max(...times) : null,
     chance: reading.chance,
     usage: reading.usage,

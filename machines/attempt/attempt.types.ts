@@ -45,7 +45,7 @@ export type Reading = {
   calls: Call[];
   /** The accepted report (F-2); `index` is null for a text report. */
   accepted: { index: number | null; source: ReportSource } | null;
-  rejected: { index: number | null; slug: ReportSlug; reasons: string }[];
+  rejected: { index: number | null; slug: ReportSlug | 'check_failed'; reasons: string }[];
   usage: Usage;
   costUsd: number | null;
   contextTokens: number;

@@ -30,7 +30,10 @@ export type CallFacts = {
   wholeInput: boolean;
   needsApproval: boolean;
   /** Why a valid call must not be executed: for example, a policy denies it or the agent tree is too deep. */
-  refusal: { slug: Extract<Slug, 'tool_not_permitted' | 'depth_exceeded'>; reason: string } | null;
+  refusal: {
+    slug: Extract<Slug, 'tool_not_permitted' | 'policy_denied' | 'check_failed' | 'depth_exceeded'>;
+    reason: string;
+  } | null;
   /** For a call inside a batch: the index of the batch. */
   within: number | null;
   /** For the report tool: the format validator's verdict. */

@@ -87,7 +87,7 @@ export function count(counters: Counters, fact: Fact): void {
       return;
     case 'session.failed':
     case 'session.aborted':
-      countSlugs(counters.slugs, fact.failure.slugs.slice(0, 1));
+      countSlugs(counters.slugs, fact.failure.slugs);
       return;
     case 'session.collapsed':
       counters.collapses += 1;

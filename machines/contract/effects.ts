@@ -77,9 +77,12 @@ export type ModelOutcome = {
   omittedTokens: number;
 };
 
-/** The outcome of a tool. It was invoked, unless `slug` is `invalid_tool_input`. */
+/** The outcome of a tool. It was invoked, unless its input was refused (`invalid_tool_input`, `check_failed`). */
 export type ToolOutcome = Omit<CallAnswer, 'executed' | 'slug'> & {
-  slug: Extract<Slug, 'tool_exec_failed' | 'tool_timeout' | 'interrupted' | 'invalid_tool_input'> | null;
+  slug: Extract<
+    Slug,
+    'tool_exec_failed' | 'tool_timeout' | 'interrupted' | 'invalid_tool_input' | 'check_failed'
+  > | null;
   /** Spending of a sub-agent, including its own sub-agents (B-7). */
   spent: Spent;
 };

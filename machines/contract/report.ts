@@ -10,4 +10,8 @@ export type ReportSlug = Extract<
 >;
 
 /** A format validator's verdict on a report (F-1, F-2). `content` has the shape that the format defines. */
-export type ReportVerdict = { valid: true; content: Json } | { valid: false; slug: ReportSlug; reasons: string };
+export type ReportVerdict =
+  | { valid: true; content: Json }
+  | { valid: false; slug: ReportSlug; reasons: string }
+  /** The validator itself failed: not the model's mistake, so it collapses nothing. */
+  | { valid: false; slug: 'check_failed'; reasons: string };

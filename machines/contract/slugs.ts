@@ -84,7 +84,7 @@ const rows = {
     person: "the input of a tool call did not satisfy the tool's schema",
   },
   tool_not_permitted: {
-    means: 'The call is not permitted: on the last turn, by a denied approval, or by a policy.',
+    means: 'The call is not permitted now: on the last turn, only the report is.',
     happened: 'you called a tool that is not permitted now',
     todo: 'Do not call it again; use what is permitted, or give the final report.',
     todoByText: 'Do not call it again; use what is permitted, or reply with your answer as text.',
@@ -107,6 +107,25 @@ const rows = {
     happened: 'a tool you called did not finish in time',
     todo: 'Ask it for less, or go another way.',
     person: 'a tool did not finish in time',
+  },
+  tool_denied: {
+    means: 'A person denied the call.',
+    happened: 'your tool call was denied, so it was not executed; this was not your fault',
+    todo: 'Go another way, or go on without it.',
+    person: 'a tool call was denied',
+  },
+  policy_denied: {
+    means: 'A policy denied the call.',
+    happened: 'a policy does not permit your tool call, so it was not executed',
+    todo: 'Read the reason in the answer to your call, and go another way.',
+    person: 'a policy denied a tool call',
+  },
+  check_failed: {
+    means: 'A schema, a validator or a policy failed while it checked a call or a report.',
+    happened: 'your call or report could not be checked, because a check of ours failed; this was not your fault',
+    todo: 'Go on without it, or try once more.',
+    person: 'a check of a call or a report failed',
+    advice: 'A schema, a validator or a policy threw or took too long; the answer to the call holds its error.',
   },
   approval_timeout: {
     means: 'The call was not approved in time.',
@@ -277,6 +296,4 @@ export const slugTable: Readonly<Record<Slug, Row>> = rows;
 export const slugs = Object.keys(rows).filter((name): name is Slug => name in rows);
 
 /** Returns the distinct slugs of `lists`, in order of first appearance. */
-export function unionOfSlugs(...lists: readonly (readonly Slug[])[]): Slug[] {
-  return [...new Set(lists.flat())];
-}
+export const unionOfSlugs = (...lists: readonly (readonly Slug[])[]): Slug[] => [...new Set(lists.flat())];

@@ -78,7 +78,10 @@ function disposeProvided({ provided }: CallFacts, { permission }: Circumstances)
 
 function disposeReport(call: CallFacts, reportAccepted: boolean): Disposition {
   if (call.report === null) return refuse('final_report_missing', 'The report is missing.');
-  if (!call.report.valid) return refuse(call.report.slug, `The report was rejected: ${call.report.reasons}`);
+  if (!call.report.valid) {
+    const { slug, reasons } = call.report;
+    return refuse(slug, `The report ${slug === 'check_failed' ? 'could not be checked' : 'was rejected'}: ${reasons}`);
+  }
   if (reportAccepted) return refuse('final_report_repeated', 'A report was already accepted; this one was ignored.');
   return { kind: 'acknowledge', message: 'The report was accepted.' };
 }
@@ -140,13 +143,22 @@ export function cutShort(slug: keyof typeof cutShortTexts, at: number | null): A
 
 /** Returns the answer to a denied call, with the reason so that the model can try another way. */
 export function denied({ at, outcome: { reason } }: Delivered<'approval'>): Answer {
-  const answer = unexecuted('tool_not_permitted', reason === null ? 'Denied.' : `Denied: ${reason}`, at);
+  const answer = unexecuted('tool_denied', reason === null ? 'Denied.' : `Denied: ${reason}`, at);
   return { ...answer, output: reason === null ? { type: 'execution-denied' } : { type: 'execution-denied', reason } };
 }
 
 /** Returns the answer to a call whose tool ran, successfully or not; only one that was invoked counts (T-2). */
 export function executed({ at, outcome: { slug, result, output, tokens, kept, spent } }: Delivered<'tool'>): Answer {
-  return { executed: slug !== 'invalid_tool_input', slug, result, output, tokens, kept, spent, at };
+  return {
+    executed: slug !== 'invalid_tool_input' && slug !== 'check_failed',
+    slug,
+    result,
+    output,
+    tokens,
+    kept,
+    spent,
+    at,
+  };
 }
 
 function unexecuted(slug: Slug, message: string, at: number | null): Answer {

@@ -35,7 +35,7 @@ export type LogContext = {
   secrets: readonly string[];
 };
 
-/** The log lines of a session: one WARN for each failed attempt (S-2), one ERROR if the session failed (S-3). */
+/** The log lines of a session: a WARN for each failed attempt (S-2); one ERROR if it failed, one INFO if aborted (S-3). */
 export class SessionLog implements Fold {
   private readonly options: LogContext & { logger: Logger; onFailure: (observer: string, error: unknown) => void };
   private readonly records: Records;
@@ -53,7 +53,7 @@ export class SessionLog implements Fold {
       const reply = this.records.attempt()?.reply ?? null;
       this.guarded((logger) => logFailedAttempt(logger, options, fact, reply));
     } else if (fact.type === 'session.failed' || fact.type === 'session.aborted') {
-      this.guarded((logger) => logFailedSession(logger, options, fact, this.counters.all));
+      this.guarded((logger) => logUnsuccessfulEnd(logger, options, fact, this.counters.all));
     }
   }
 
@@ -111,8 +111,8 @@ function parentOf(parentSessionId: string | null): { parentSessionId?: string } 
   return parentSessionId === null ? {} : { parentSessionId };
 }
 
-/** Writes the one ERROR line of a session that did not succeed (S-3). */
-function logFailedSession(
+/** Writes the one line of a session that did not succeed (S-3): ERROR if it failed, INFO if somebody aborted it. */
+function logUnsuccessfulEnd(
   logger: Logger,
   { sessionId, agent, parentSessionId, secrets }: LogContext,
   fact: Extract<Fact, { type: 'session.failed' | 'session.aborted' }>,
@@ -120,7 +120,7 @@ function logFailedSession(
 ): void {
   const { slugs, retryAt, detail } = fact.failure;
   const { turns, attempts, requests, toolCalls, tokens, costUsd } = counters;
-  logger.error(
+  logger[fact.type === 'session.failed' ? 'error' : 'info'](
     {
       event: fact.type,
       sessionId,
@@ -142,10 +142,10 @@ function logFailedSession(
 
 type LoggedReply = {
   reply: {
+    finishReason: Reply['finishReason'];
+    toolCalls: { callId: string; name: string; input: string }[];
     text: string;
     reasoning: string;
-    toolCalls: { callId: string; name: string; input: string }[];
-    finishReason: Reply['finishReason'];
   };
   truncated?: true;
 };
@@ -153,7 +153,7 @@ type LoggedReply = {
 /** Bytes of a call in the line, in addition to its texts. */
 const bytesOfEntry = 40;
 
-/** Keeps the text first, then the calls, then the reasoning, as far as they fit. */
+/** Keeps the calls first, then the text, then the reasoning, as far as they fit, so that a long text hides no call. */
 function loggedReply(reply: Reply, clean: (text: string) => string): LoggedReply {
   let room = replyBytes;
   let truncated = false;
@@ -164,7 +164,6 @@ function loggedReply(reply: Reply, clean: (text: string) => string): LoggedReply
     truncated ||= kept.length < whole.length;
     return kept;
   };
-  const text = take(replyText(reply));
   const toolCalls: LoggedReply['reply']['toolCalls'] = [];
   for (const call of replyCalls(reply)) {
     if (room < bytesOfEntry) {
@@ -174,7 +173,8 @@ function loggedReply(reply: Reply, clean: (text: string) => string): LoggedReply
     room -= bytesOfEntry;
     toolCalls.push({ callId: take(call.callId), name: take(call.name), input: take(call.input) });
   }
+  const text = take(replyText(reply));
   const reasoning = take(replyReasoning(reply));
-  const logged = { text, reasoning, toolCalls, finishReason: reply.finishReason };
+  const logged = { finishReason: reply.finishReason, toolCalls, text, reasoning };
   return truncated ? { reply: logged, truncated } : { reply: logged };
 }

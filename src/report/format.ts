@@ -35,13 +35,13 @@ export function judgeText(format: ReportFormat, text: string, limits: Limits): P
   return judged(format, judge, limits);
 }
 
-/** A user's validator that throws or hangs rejects the report, with the reason. */
+/** Judges by code of the user's. If it throws, hangs or gives no verdict, that is no mistake of the model's (N-1). */
 async function judged({ name }: ReportFormat, validate: () => ContentVerdict, limits: Limits): Promise<ReportVerdict> {
   try {
-    const verdict = await inTime(limits, 'the check of the report did not finish in time', validate);
-    return isVerdict(verdict) ? verdict : schemaFail(`the format ${name} returned no verdict on the report`);
+    const verdict = await inTime(limits, 'it was not checked in time', validate);
+    return isVerdict(verdict) ? verdict : checkFailed(`the format ${name} returned no verdict on it`);
   } catch (error) {
-    return schemaFail(`the report could not be checked: ${messageOf(error)}`);
+    return checkFailed(messageOf(error));
   }
 }
 
@@ -56,6 +56,10 @@ function isVerdict(verdict: unknown): boolean {
   if (verdict.valid === true) return 'content' in verdict && verdict.content !== undefined;
   const isReasoned = 'reasons' in verdict && typeof verdict.reasons === 'string';
   return verdict.valid === false && isReasoned && 'slug' in verdict && reportSlugs.includes(verdict.slug);
+}
+
+function checkFailed(reasons: string): ReportVerdict {
+  return { valid: false, slug: 'check_failed', reasons };
 }
 
 export function accepted(content: Json): ReportVerdict {

@@ -89,7 +89,7 @@ export class Catalog {
     callId: string,
     sent: () => JsonObject,
     signal: AbortSignal,
-  ): Promise<Validation> {
+  ): Promise<Validation & { slug?: 'check_failed' }> {
     if (this.checked.has(callId)) {
       const value = this.checked.get(callId);
       this.checked.delete(callId);
@@ -101,7 +101,7 @@ export class Catalog {
         tool.validate(structuredClone(sent())),
       );
     } catch (error) {
-      return { valid: false, reasons: messageOf(error) };
+      return { valid: false, slug: 'check_failed', reasons: messageOf(error) };
     }
   }
 
@@ -136,7 +136,10 @@ export class Catalog {
       if (!(checked instanceof Promise)) return checked;
       return await inTime({ clock, timeoutMs, signal }, validationTimeoutText, () => checked);
     } catch (error) {
-      return { ...facts, input: 'invalid', detail: messageOf(error) };
+      return {
+        ...facts,
+        refusal: { slug: 'check_failed', reason: `The check of the input failed: ${messageOf(error)}` },
+      };
     }
   }
 
@@ -158,13 +161,13 @@ export class Catalog {
       const asked = { callId, name, input: validation.value };
       const valid = (past: AnsweredCall) => this.tools.get(past.name)?.validate(past.input);
       return after(this.options.policies?.judge(asked, valid, signal) ?? null, (denial) => {
-        if (denial !== null) return { ...facts, refusal: { slug: 'tool_not_permitted', reason: denial } };
+        if (denial !== null) return { ...facts, refusal: denial };
         const context = { callId, signal, messages: this.options.messages };
         const limits = { clock, timeoutMs: checkTimeoutMs / 4, signal };
         return after(needsApproval(tool, validation.value, context, limits), (needed) =>
           typeof needed === 'boolean'
             ? { ...facts, needsApproval: needed }
-            : { ...facts, refusal: { slug: 'tool_not_permitted', reason: needed.reason } },
+            : { ...facts, refusal: { slug: 'check_failed', reason: needed.reason } },
         );
       });
     });

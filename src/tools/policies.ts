@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Slug } from '../../machines/index.ts';
-import { messageOf } from '../errors.ts';
+import type { CallFacts, Slug } from '../../machines/index.ts';
+import { expected, messageOf } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import { inTime, type Limits } from '../host/deadline.ts';
 import type { Validation } from '../model/schema.ts';
@@ -16,9 +16,12 @@ export type PolicyVerdict = { allow: true } | { allow: false; reason: string };
 
 /**
  * Decides whether a call may be executed, given the call and the answered calls before it, in order. All policies of an
- * agent must allow it; one that throws denies it. A denied call is answered with the reason (`tool_not_permitted`).
+ * agent must allow it. A denied call is answered with the reason (`policy_denied`); one whose policy throws, hangs or
+ * gives no verdict is not executed either (`check_failed`).
  */
 export type ToolPolicy = (call: PolicyCall, history: readonly PastCall[]) => PolicyVerdict | Promise<PolicyVerdict>;
+
+const verdictShape = '`{ allow: true }` or `{ allow: false, reason }`';
 
 export const allow: PolicyVerdict = { allow: true };
 
@@ -81,23 +84,23 @@ export class Policies {
     this.limits = { clock, timeoutMs: timeoutMs / 2 };
   }
 
-  /** Returns the reason to deny the call; null if it is allowed. */
+  /** Returns why the call must not be executed; null if it is allowed. */
   async judge(
     { callId, name, input }: { callId: string; name: string; input: unknown },
     revalidate: Revalidate,
     signal: AbortSignal,
-  ): Promise<string | null> {
+  ): Promise<CallFacts['refusal']> {
     const call = { callId, name, input: copyOf(input) };
     this.judged.set(callId, call.input);
     try {
       const late = 'it did not decide in time';
       return await inTime({ ...this.limits, signal }, late, () => this.firstDenial(call, revalidate));
     } catch (error) {
-      return `A policy failed on this call, so the call is denied: ${messageOf(error)}`;
+      return { slug: 'check_failed', reason: `A policy failed on this call: ${messageOf(error)}` };
     }
   }
 
-  private async firstDenial(call: PolicyCall, revalidate: Revalidate): Promise<string | null> {
+  private async firstDenial(call: PolicyCall, revalidate: Revalidate): Promise<CallFacts['refusal']> {
     // A frozen copy, so that no policy can change it for the others.
     const history = Object.freeze(await this.history(revalidate));
     for (const policy of this.policies) {
@@ -140,10 +143,11 @@ function copyOf(input: unknown): Record<string, unknown> {
   return Object.fromEntries(fields);
 }
 
-/** Returns the reason for a denial; only an explicit `allow: true` allows the call. */
-function denialOf(verdict: unknown): string | null {
-  if (typeof verdict !== 'object' || verdict === null || !('allow' in verdict))
-    return 'A policy returned no verdict on this call.';
-  if (verdict.allow === true) return null;
-  return 'reason' in verdict && typeof verdict.reason === 'string' ? verdict.reason : 'A policy denies this call.';
+/** Only an explicit `allow: true` allows the call, and only an explicit `allow: false` is the policy's own denial. */
+function denialOf(verdict: unknown): CallFacts['refusal'] {
+  const allows = typeof verdict === 'object' && verdict !== null && 'allow' in verdict ? verdict.allow : undefined;
+  if (allows === true) return null;
+  if (allows !== false) return { slug: 'check_failed', reason: expected("A policy's verdict", verdict, verdictShape) };
+  const { reason } = verdict as { reason?: unknown };
+  return { slug: 'policy_denied', reason: typeof reason === 'string' ? reason : 'A policy denies this call.' };
 }

@@ -66,7 +66,9 @@ export async function runTool(options: ToolEffectOptions, call: CallName, signal
   try {
     if (tool === undefined) throw new ToolError(`${name} is no longer available.`);
     const checked = await catalog.checkedInput(tool, callId, () => conversation.inputOf(call.index), signal);
-    if (!checked.valid) return outcome(renderError(new Error(checked.reasons), limits), 'invalid_tool_input', spent);
+    if (!checked.valid) {
+      return outcome(renderError(new Error(checked.reasons), limits), checked.slug ?? 'invalid_tool_input', spent);
+    }
     const ending = await within({ clock, timeoutMs, signal }, (own) => invoked(tool, checked.value, run(own), limits), {
       value: () => options.sight({ type: 'effect.late', key: `tool call ${callId}` }),
       error: (error) => options.onError(name, callId, error),

@@ -33,8 +33,8 @@ function predicted(steps: readonly Step[], maxTurns: number, maxRetries: number)
       if (act === 'stop') [isStopped, last] = [true, Math.min(last, turn + 1)];
       if (reply === 'badReport') last = Math.min(last, turn + 1);
       if (reply === 'report' || (reply === 'text' && reportOnly)) return { status: 'succeeded', turns: turn, requests };
-      const executed = reply === 'tool' || reply === 'failingTool' || (reply === 'approved' && !isStopped);
-      progressed = executed && !reportOnly;
+      const decided = (reply === 'approved' || reply === 'denied') && !isStopped;
+      progressed = (reply === 'tool' || reply === 'failingTool' || decided) && !reportOnly;
     }
     if (!progressed) return { status: 'failed', turns: turn, requests };
   }

@@ -31,7 +31,7 @@ describe('user code', () => {
         },
       },
     ],
-  ])('F-2: a report format that %s rejects the report, whether sent by call or as text', async (_how, broken) => {
+  ])('N-1: a report format that %s is check_failed, for a report by call as for a text', async (_how, broken) => {
     const format: ReportFormat = {
       name: 'odd',
       description: 'Anything.',
@@ -46,7 +46,7 @@ describe('user code', () => {
         limits: { maxTurns: 1, maxRetries: 1, toolTimeoutMs: 50 },
       }),
     });
-    expect(result.turns[0]?.attempts[0]?.slugs).toContain('final_report_schema_fail');
+    expect(result.turns[0]?.attempts[0]?.slugs).toContain('check_failed');
     expect(result.turns[0]?.attempts[0]?.reply).not.toBeNull();
   });
 });

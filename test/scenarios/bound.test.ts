@@ -62,7 +62,7 @@ describe('the bound', () => {
         notices: 3,
         tokens: tokensOf(4),
         costUsd: null,
-        slugs: { text_only: 4, retries_exhausted: 1 },
+        slugs: { text_only: 5, retries_exhausted: 1 },
       }),
     );
   });
@@ -91,7 +91,7 @@ describe('the bound', () => {
         toolCalls: { requested: 4, answered: 4, executed: 2, succeeded: 2, rejected: { tool_not_permitted: 2 } },
         tokens: tokensOf(4),
         costUsd: null,
-        slugs: { tool_not_permitted: 2, retries_exhausted: 1 },
+        slugs: { tool_not_permitted: 3, retries_exhausted: 1, max_turns_exhausted: 1 },
       }),
     );
   });
@@ -111,7 +111,7 @@ describe('the bound', () => {
         toolCalls: { requested: 3, answered: 3, executed: 2, succeeded: 2, rejected: { tool_not_permitted: 1 } },
         tokens: tokensOf(3),
         costUsd: null,
-        slugs: { tool_not_permitted: 1, retries_exhausted: 1 },
+        slugs: { tool_not_permitted: 2, retries_exhausted: 1, max_turns_exhausted: 1 },
       }),
     );
   });

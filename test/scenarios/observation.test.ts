@@ -36,7 +36,17 @@ describe('the log', () => {
     expect(warnings[0]?.truncated).toBe(true);
   });
 
-  it('S-3: a session that does not succeed logs one ERROR line', async () => {
+  it('S-2: what made the attempt fail comes first, so that no text, however long, hides it', async () => {
+    const { warnings } = await runOverWire({
+      script: [{ text: 'x'.repeat(200_000), reasoning: 'so', calls: [{ name: 'nope', input: { a: 1 } }] }, report()],
+    });
+    const logged = (warnings[0]?.reply ?? {}) as Record<string, unknown>;
+    expect(Object.keys(logged)).toEqual(['finishReason', 'toolCalls', 'text', 'reasoning']);
+    expect(logged.toolCalls).toMatchObject([{ name: 'nope', input: '{"a":1}' }]);
+    expect(warnings[0]?.truncated).toBe(true);
+  });
+
+  it('S-3: a session that fails logs one ERROR line', async () => {
     const { errors } = await runOverWire({ script: [{}], definition: { limits: { maxRetries: 1 } } });
     expect(errors).toHaveLength(1);
     expect(errors[0]).toMatchObject({

@@ -73,7 +73,7 @@ describe.each(['openai', 'anthropic'] as const)('provider faults on the %s wire'
     expect(result.slugs).toEqual(['no_targets', slug]);
     expect(result.report.content).toContain(slug);
     expect(result.counters).toEqual(
-      counters({ turns: 1, attempts: 1, failedAttempts: 1, costUsd: 0, slugs: { no_targets: 1, [slug]: 1 } }),
+      counters({ turns: 1, attempts: 1, failedAttempts: 1, costUsd: 0, slugs: { no_targets: 1, [slug]: 2 } }),
     );
   });
 
@@ -144,9 +144,35 @@ describe('waiting and targets', () => {
     ]);
   });
 
-  it('P-3: without Retry-After, backoff is exponential with full jitter', async () => {
+  it('P-3: without Retry-After, backoff is exponential with equal jitter', async () => {
     const { clock } = await runOverWire({ script: [{ status: 429 }], definition: { limits: { maxRetries: 5 } } });
-    expect(clock.waits).toEqual([250, 500, 1_000, 2_000]);
+    expect(clock.waits).toEqual([1_500, 3_000, 6_000, 12_000]);
+  });
+
+  it('P-3: the default attempts outlast a blip of 3 s, whatever the chance', async () => {
+    for (const chance of [0, 0.999]) {
+      const { clock, result } = await runOverWire({
+        script: [{ status: 503 }, { status: 503 }, report()],
+        options: { random: () => chance },
+      });
+      expect(clock.waits.reduce((sum, wait) => sum + wait, 0)).toBeGreaterThanOrEqual(3_000);
+      expect(result.success).toBe(true);
+    }
+  });
+
+  it('P-3: a target that backs off is not asked while another is only limited for a shorter time', async () => {
+    await using broken = await startModelServer([{ status: 500 }]);
+    await using limited = await startModelServer([{ status: 429, headers: { 'retry-after': '1' } }, report()]);
+    const models = [broken, limited].map((server, index) => wireModel('openai', server.url, `m${index}`));
+    const { result, clock } = await run({ agent: defineAgent({ name: 'two', models }) });
+    expect(result.turns[0]?.attempts.map(({ target }) => target)).toEqual([
+      'scripted:m0',
+      'scripted:m1',
+      'scripted:m1',
+    ]);
+    expect(clock.waits).toEqual([1_000]);
+    expect(broken.requests).toHaveLength(1);
+    expect(result.success).toBe(true);
   });
 
   it('P-3: if Retry-After exceeds 60 s, the session fails at once and reports the retry time', async () => {
@@ -183,7 +209,7 @@ describe('waiting and targets', () => {
       'scripted:m2',
     ]);
     expect(locked.requests).toHaveLength(1);
-    expect(clock.waits).toEqual([250, 500, 1_000]);
+    expect(clock.waits).toEqual([1_500, 3_000, 6_000]);
     expect(events.flatMap((event) => (event.type === 'target.excluded' ? [[event.target, event.slug]] : []))).toEqual([
       ['scripted:m1', 'provider_auth'],
     ]);

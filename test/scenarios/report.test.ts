@@ -172,11 +172,8 @@ describe('the final report', () => {
       script: [report(), report()],
       definition: { report: { format }, limits: { maxTurns: 1, maxRetries: 2 } },
     });
-    expect(result.turns[0]?.attempts.map(({ slugs }) => slugs)).toEqual([
-      ['final_report_schema_fail'],
-      ['final_report_schema_fail'],
-    ]);
-    expect(JSON.stringify(result.conversation)).toContain('the format odd returned no verdict on the report');
+    expect(result.turns[0]?.attempts.map(({ slugs }) => slugs)).toEqual([['check_failed'], ['check_failed']]);
+    expect(JSON.stringify(result.conversation)).toContain('the format odd returned no verdict on it');
   });
 
   it('F-2: a blank JSON report counts as missing', async () => {

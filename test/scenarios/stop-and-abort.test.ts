@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { defineAgent, type SessionEvent, startSession } from '../../src/index.ts';
 import { manualClock, rehearsalModel } from '../../src/testing/index.ts';
-import { counters, keptLog, report, runOverWire, tokensOf } from '../support/session.ts';
+import { callsIn, counters, keptLog, report, runOverWire, tokensOf } from '../support/session.ts';
 import { deaf, guarded, patient, search, searchCall } from '../support/tools.ts';
 
 const once = (type: SessionEvent['type'], act: () => void) => {
@@ -221,7 +221,7 @@ describe('steering and approval', () => {
 
   it.each([
     ['approved', true, null, 'deleted /tmp/x'],
-    ['denied', false, 'tool_not_permitted', null],
+    ['denied', false, 'tool_denied', null],
   ])('C-1: a call that needs approval is %s', async (_word, approved, slug, value) => {
     const { result, events } = await runOverWire({
       script: [
@@ -248,11 +248,43 @@ describe('steering and approval', () => {
     if (!approved) expect(call?.output).toEqual({ type: 'execution-denied', reason: 'because' });
   });
 
+  it.each([
+    ['denies', 'tool_denied', 5_000],
+    ['never decides about', 'approval_timeout', 20],
+  ])(
+    'T-2: a person who %s each call neither ends the session nor is held against the model',
+    async (_how, slug, ms) => {
+      const ask = { calls: [{ name: 'guarded', input: { path: '/' } }] };
+      const { result, requests, warnings } = await runOverWire({
+        script: [ask, ask, ask, ask, report()],
+        definition: { tools: { guarded }, limits: { approvalTimeoutMs: ms } },
+        during: (event, session) => {
+          if (event.type === 'tool.approvalRequested' && slug === 'tool_denied') {
+            session.approve(event.callId, { approved: false });
+          }
+        },
+      });
+      expect(callsIn(result).map((call) => call.slug)).toEqual([slug, slug, slug, slug, null]);
+      expect(warnings).toEqual([]);
+      expect(JSON.stringify(requests)).not.toContain('system notice');
+      expect(result.counters).toEqual(
+        counters({
+          turns: 5,
+          attempts: 5,
+          toolCalls: { requested: 5, answered: 5, acknowledged: 1, rejected: { [slug]: 4 } },
+          reports: { attempted: 1 },
+          tokens: tokensOf(5),
+          costUsd: null,
+        }),
+      );
+    },
+  );
+
   it('C-1: a call that is not approved in time is answered with approval_timeout', async () => {
     const { result } = await runOverWire({
       script: [{ calls: [{ name: 'guarded', input: { path: '/' } }] }, report()],
       definition: { tools: { guarded }, limits: { approvalTimeoutMs: 20 } },
     });
-    expect(result.turns[0]?.attempts[0]?.slugs).toEqual(['approval_timeout']);
+    expect(callsIn(result)[0]).toMatchObject({ executed: false, slug: 'approval_timeout' });
   });
 });

@@ -94,7 +94,7 @@ it('D-1: each effect can be performed in a fresh process: its request and the fo
   expect(result.success).toBe(true);
   const calls = result.turns.flatMap(({ attempts }) => attempts.flatMap(({ calls: all }) => all));
   expect(calls.map(({ name, executed, slug }) => [name, executed, slug])).toEqual([
-    ['write', false, 'tool_not_permitted'],
+    ['write', false, 'policy_denied'],
     ['read', true, null],
     ['read_result', true, null],
     ['batch', false, null],

@@ -66,14 +66,17 @@ describe('requests on the wire', () => {
   });
 
   it('an aborted session reports the reason for the abort', async () => {
-    const { result, errors } = await runOverWire({
+    const { result, lines } = await runOverWire({
       script: [{ hang: true }],
       during: (event, session) => {
         if (event.type === 'attempt.started') session.abort('the user went away');
       },
     });
     expect(result.failure?.detail).toBe('the user went away');
-    expect(errors[0]?.detail).toBe('the user went away');
+    expect(lines.find(({ event }) => event === 'session.aborted')).toMatchObject({
+      level: 30,
+      detail: 'the user went away',
+    });
     expect(result.counters.tokens).toEqual(tokensOf(0));
   });
 });

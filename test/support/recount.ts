@@ -38,7 +38,7 @@ export function recounted(result: SessionResult, events: readonly SessionEvent[]
       cacheWrite: total('cacheWrite'),
     },
     costUsd: costs.reduce((sum, cost) => (sum === null || cost === null ? null : sum + cost), 0),
-    slugs: tally([...attempts.flatMap((attempt) => attempt.slugs), ...(failure?.slugs.slice(0, 1) ?? [])]),
+    slugs: tally([...attempts.flatMap((attempt) => attempt.slugs), ...(failure?.slugs ?? [])]),
     lateResults: of('effect.late'),
     subAgents: expect.any(Object) as unknown as Counters['subAgents'],
     tree: treeOf(result),

@@ -129,7 +129,7 @@ export async function run(parts: {
 }
 
 /** Checks the invariants of every session, whatever its outcome. */
-export function expectInvariants({ result, requests, events, warnings, errors, agent }: Run): void {
+export function expectInvariants({ result, requests, events, lines, warnings, errors, agent }: Run): void {
   const { counters } = result;
   expect(counters).toEqual(recounted(result, events));
   const { maxTurns, maxRetries } = agent.limits;
@@ -143,7 +143,9 @@ export function expectInvariants({ result, requests, events, warnings, errors, a
   expect(succeeded + failed).toBe(executed);
   const own = (line: LogLine) => line.sessionId === result.sessionId;
   expect(warnings.filter(own).length).toBe(counters.failedAttempts);
-  expect(errors.filter(own).length).toBe(result.success ? 0 : 1);
+  expect(errors.filter(own).length).toBe(result.status === 'failed' ? 1 : 0);
+  const aborts = lines.filter((line) => line.level === 30 && line.event === 'session.aborted');
+  expect(aborts.filter(own).length).toBe(result.status === 'aborted' ? 1 : 0);
   expect(result.report.accepted).toBe(result.success);
   expect(result.report.content).toBeTruthy();
   expect(result.status === 'succeeded').toBe(result.success);

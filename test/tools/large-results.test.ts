@@ -3,19 +3,6 @@ import { z } from 'zod';
 import { defineAgent } from '../../src/index.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { callsIn, report, run, runOverWire } from '../support/session.ts';
-import { search } from '../support/tools.ts';
-
-it.each<[string, () => unknown]>([
-  ['gives no verdict', () => false],
-  ['denies without a reason', () => ({ allow: false })],
-  ['hangs', () => new Promise(() => undefined)],
-])('a policy that %s denies the call', async (_how, policy) => {
-  const { result } = await runOverWire({
-    script: [{ calls: [{ name: 'search', input: { q: 'x' } }] }, report()],
-    definition: { tools: { search }, toolPolicies: [policy as never], limits: { toolTimeoutMs: 200 } },
-  });
-  expect(callsIn(result)[0]).toMatchObject({ executed: false, slug: 'tool_not_permitted' });
-});
 
 describe('large results', () => {
   it('a cut result can be read in pages, to the last byte', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { allow, deny, readBeforeWrite, requires, type ToolPolicy } from '../../src/index.ts';
-import { callsIn, report, runOverWire } from '../support/session.ts';
+import { callsIn, counters, lastText, report, runOverWire, tokensOf } from '../support/session.ts';
 
 describe('policies', () => {
   const file = { inputSchema: z.object({ path: z.string() }), execute: ({ path }: { path: string }) => path };
@@ -24,16 +24,16 @@ describe('policies', () => {
       },
     });
     expect(callsIn(result).map(({ name, slug, executed }) => [name, slug, executed])).toEqual([
-      ['write_file', 'tool_not_permitted', false],
+      ['write_file', 'policy_denied', false],
       ['read_file', null, true],
-      ['write_file', 'tool_not_permitted', false],
+      ['write_file', 'policy_denied', false],
       ['read_file', null, true],
       ['write_file', null, true],
       ['final_report', null, false],
     ]);
     expect(callsIn(result)[0]?.result.message).toContain('needs a successful call to read_file first');
     expect(callsIn(result)[2]?.result.message).toContain('of the same path');
-    expect(result.counters.toolCalls.rejected).toEqual({ tool_not_permitted: 2 });
+    expect(result.counters.toolCalls.rejected).toEqual({ policy_denied: 2 });
   });
 
   it('receive the parsed input with defaults, unaffected by tools that mutate it', async () => {
@@ -56,10 +56,10 @@ describe('policies', () => {
       definition: { tools: { read_file: open, write_file: file }, toolPolicies: [root, readBeforeWrite()] },
     });
     expect(callsIn(result).map(({ slug }) => slug)).toEqual([
-      'tool_not_permitted',
-      'tool_not_permitted',
+      'policy_denied',
+      'policy_denied',
       null,
-      'tool_not_permitted',
+      'policy_denied',
       null,
     ]);
   });
@@ -74,7 +74,7 @@ describe('policies', () => {
       ],
       definition: { tools: { read_file: loose, write_file: loose }, toolPolicies: [readBeforeWrite()] },
     });
-    expect(callsIn(result).map(({ slug }) => slug)).toEqual([null, 'tool_not_permitted', null]);
+    expect(callsIn(result).map(({ slug }) => slug)).toEqual([null, 'policy_denied', null]);
   });
 
   it('S-1: a slow policy or approval check denies the call without blaming its input', async () => {
@@ -92,7 +92,7 @@ describe('policies', () => {
         limits: { toolTimeoutMs: 100 },
       },
     });
-    expect(callsIn(result).map(({ slug }) => slug)).toEqual(['tool_not_permitted', 'tool_not_permitted', null]);
+    expect(callsIn(result).map(({ slug }) => slug)).toEqual(['check_failed', 'check_failed', null]);
     expect(callsIn(result)[0]?.result.message).toContain('it did not decide in time');
     expect(callsIn(result)[1]?.result.message).toContain('the check did not finish in time');
   });
@@ -105,11 +105,40 @@ describe('policies', () => {
       script: [{ calls: [...call('read_file', 'a').calls, ...call('write_file', 'a').calls] }, report()],
       definition: { tools, toolPolicies: [(asked) => (asked.name === 'read_file' ? { allow: true } : broken())] },
     });
+    expect(callsIn(result)[1]).toMatchObject({ executed: false, slug: 'check_failed' });
     expect(callsIn(result)[1]?.result.message).toContain('A policy failed on this call');
     const strict = await runOverWire({
       script: [{ calls: [...call('read_file', 'a').calls, ...call('write_file', 'a').calls] }, report()],
       definition: { tools, toolPolicies: [readBeforeWrite()] },
     });
-    expect(callsIn(strict.result).map(({ slug }) => slug)).toEqual([null, 'tool_not_permitted', null]);
+    expect(callsIn(strict.result).map(({ slug }) => slug)).toEqual([null, 'policy_denied', null]);
+  });
+
+  it.each<[string, string, () => unknown]>([
+    ['gives no verdict', 'check_failed', () => false],
+    ['gives another verdict', 'check_failed', () => ({ allow: 'maybe' })],
+    ['denies without a reason', 'policy_denied', () => ({ allow: false })],
+    ['hangs', 'check_failed', () => new Promise(() => undefined)],
+  ])('S-1: a call whose policy %s is not executed: %s', async (_how, slug, policy) => {
+    const { result, requests } = await runOverWire({
+      script: [call('read_file', 'a'), report()],
+      definition: { tools, toolPolicies: [policy as never], limits: { toolTimeoutMs: 200 } },
+    });
+    expect(callsIn(result)[0]).toMatchObject({ executed: false, slug });
+    const isOurs = lastText(requests[1] ?? expect.fail()).includes('this was not your fault');
+    expect(isOurs).toBe(slug === 'check_failed');
+    expect(result.counters).toEqual(
+      counters({
+        turns: 1,
+        attempts: 2,
+        failedAttempts: 1,
+        notices: 1,
+        toolCalls: { requested: 2, answered: 2, acknowledged: 1, rejected: { [slug]: 1 } },
+        reports: { attempted: 1 },
+        tokens: tokensOf(2),
+        costUsd: null,
+        slugs: { [slug]: 1 },
+      }),
+    );
   });
 });

@@ -81,7 +81,7 @@ describe('user code', () => {
     expect(() => rehearsed([report()], { tools: { tool } })).toThrow(`\`tools.tool.${field}\` must be `);
   });
 
-  it('C-1: if needsApproval throws, the call does not run and is answered with tool_not_permitted', async () => {
+  it('C-1: if needsApproval throws, the call does not run and is answered with check_failed', async () => {
     const odd = {
       inputSchema: z.object({}),
       execute: () => 'x',
@@ -90,6 +90,6 @@ describe('user code', () => {
       },
     };
     const { result } = await run({ agent: rehearsed([call('odd'), report()], { tools: { odd } }) });
-    expect(callsIn(result)[0]).toMatchObject({ executed: false, slug: 'tool_not_permitted' });
+    expect(callsIn(result)[0]).toMatchObject({ executed: false, slug: 'check_failed' });
   });
 });

@@ -41,6 +41,7 @@ export function toolCallWalk(disposition: Disposition, tool: ToolCallInput['tool
       ran('tool_timeout'),
       ran('interrupted'),
       ran('invalid_tool_input'),
+      ran('check_failed'),
       broke('tool'),
       ...stops,
       abort,

@@ -49,7 +49,7 @@ describe('C-1 C-5 B-5 T-2 F-2: tool calls', () => {
     'an unknown tool, and none is offered': [[call({ tool: 'unknown', name: 'x' })]],
     'malformed input': [[call({ input: 'malformed', detail: 'it is an array' })]],
     'invalid input': [[call({ input: 'invalid', detail: 'q is missing' })]],
-    'a policy refuses it': [[call({ refusal: { slug: 'tool_not_permitted', reason: 'read it first' } })]],
+    'a policy refuses it': [[call({ refusal: { slug: 'policy_denied', reason: 'read it first' } })]],
     'the last turn: a tool, progress, a batch': [
       [call(), call({ tool: 'progress' }), call({ tool: 'batch' })],
       { permission: 'report' },

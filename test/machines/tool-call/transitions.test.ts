@@ -90,7 +90,7 @@ describe('the tool-call machine', () => {
       'awaitingApproval --approval: approved--> running --tool: done--> null',
       'awaitingApproval --approval: approved--> running --tool: error--> internal_error',
       'awaitingApproval --approval: approved--> running --abort--> aborted',
-      'awaitingApproval --approval: denied--> tool_not_permitted',
+      'awaitingApproval --approval: denied--> tool_denied',
       'awaitingApproval --approval: timeout--> approval_timeout',
       'awaitingApproval --approval: error--> internal_error',
       'awaitingApproval --stop--> stopped',
