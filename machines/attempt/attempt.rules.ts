@@ -10,12 +10,14 @@ import { brokenReading, nameOf } from './reading.rules.ts';
 
 /**
  * Returns an attempt's verdict, from its reply and its answers only (T-4). The attempt finished if a report was
- * accepted, was aborted if an answer was, and succeeded if a complete reply had a tool executed. Otherwise it failed.
+ * accepted, was aborted if an answer was, and succeeded if a complete reply is open or had a tool executed. Otherwise it
+ * failed.
  */
 export function judge(reading: Reading, answers: readonly AnswerSummary[]): Verdict {
   if (reading.accepted !== null) return { outcome: 'finished', slugs: [] };
   if (answers.some((answer) => answer.slug === 'aborted')) return { outcome: 'aborted', slugs: ['aborted'] };
-  if (reading.complete && answers.some(isProgress)) return { outcome: 'succeeded', slugs: [] };
+  if (reading.complete && (reading.holds === 'open' || answers.some(isProgress)))
+    return { outcome: 'succeeded', slugs: [] };
   return { outcome: 'failed', slugs: failureSlugs(reading, answers) };
 }
 
@@ -47,6 +49,7 @@ function contentSlugs(reading: Reading): Slug[] {
       return cut.length + reports.length > 0 ? unionOfSlugs(cut, reports) : ['text_only'];
     case 'reasoning':
       return unionOfSlugs(['reasoning_only'], cut);
+    case 'open':
     case 'other':
       return unionOfSlugs(['no_tools'], cut);
     case 'nothing':

@@ -1,7 +1,16 @@
 import type { Delivered } from '../contract/effects.ts';
 import type { Fact } from '../contract/events.ts';
+import { finishSense } from '../contract/finish-reasons.ts';
 import type { Change } from '../contract/record.ts';
-import { isComplete, isTruncated, noUsage, type Reply, replyReasoning, replyText } from '../contract/reply.ts';
+import {
+  isComplete,
+  isPaused,
+  isTruncated,
+  noUsage,
+  type Reply,
+  replyReasoning,
+  replyText,
+} from '../contract/reply.ts';
 import { disposeAll } from '../tool-call/tool-call.rules.ts';
 import type { AttemptContext, AttemptInput, Reading } from './attempt.types.ts';
 
@@ -10,7 +19,7 @@ export function readOutcome({ at, chance, outcome }: Delivered<'model'>, input: 
   const { reply, fault } = outcome;
   const complete = reply !== null && fault === null && isComplete(reply);
   const truncated = reply !== null && isTruncated(reply);
-  const filtered = reply?.finishReason?.unified === 'content-filter';
+  const filtered = reply !== null && finishSense(reply.finishReason) === 'filtered';
   const dispositions = disposeAll(outcome.calls, {
     replyComplete: complete,
     replyTruncated: truncated,
@@ -72,7 +81,8 @@ export function textMayReport({ finish, permission }: AttemptInput): boolean {
   return finish === 'text' || permission === 'report';
 }
 
-function contentOf(reply: Reply, { finish }: AttemptInput): Reading['holds'] {
+function contentOf(reply: Reply, { finish, permission }: AttemptInput): Reading['holds'] {
+  if (isPaused(reply)) return permission === 'all' ? 'open' : 'other';
   if (replyText(reply).trim() !== '') return finish === 'text' ? 'answer' : 'text';
   if (reply.content.some((part) => part.type === 'file' || part.type === 'source')) {
     return 'other';

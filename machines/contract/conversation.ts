@@ -46,11 +46,15 @@ export type AssistantPart =
   | CustomPart
   | ToolCallPart
   | ToolResultPart;
-/** `provider` sent the message: reasoning and provider-executed calls are sent back only to it (P-5). */
+/**
+ * `provider` sent the message: reasoning and provider-executed calls are sent back only to it (P-5). `open`: it paused,
+ * or a result of a call that it executes is still to come, so it continues from this message.
+ */
 export type AssistantMessage = {
   role: 'assistant';
   content: AssistantPart[];
   provider?: string;
+  open?: boolean;
 } & WithProviderData;
 export type ToolMessage = { role: 'tool'; content: ToolResultPart[] } & WithProviderData;
 export type Message = UserMessage | AssistantMessage | ToolMessage;
@@ -69,22 +73,23 @@ export function historyName(name: string): string {
   return clean in {} ? `${clean.slice(0, 63)}_` : clean;
 }
 
-/** Matches call ids that every provider accepts, because ids pass between providers. */
-export const callIdPattern = /^[A-Za-z0-9_-]{1,40}$/;
+/** Matches call ids that every provider accepts, because ids pass between providers. OpenAI's limit of 64 is the lowest. */
+export const callIdPattern = /^[A-Za-z0-9_-]{1,64}$/;
 
 /**
  * Returns ids for a reply's calls that are unique in the whole conversation (C-2). An id that is missing, repeated or
  * not accepted by every provider is replaced by one derived from turn, attempt and index. `taken` holds all earlier
- * ids.
+ * ids. The id of a provider-executed call is the provider's own reference, and never changes.
  */
 export function uniqueCallIds(
-  ids: readonly string[],
+  calls: readonly { callId: string; providerExecuted: boolean }[],
   taken: ReadonlySet<string>,
   turn: number,
   attempt: number,
 ): string[] {
   const own = new Set<string>();
-  return ids.map((id, index) => {
+  return calls.map(({ callId: id, providerExecuted }, index) => {
+    if (providerExecuted) return id;
     const free = (candidate: string) => !taken.has(candidate) && !own.has(candidate);
     let unique = callIdPattern.test(id) && free(id) ? id : `call_${turn}_${attempt}_${index}`;
     while (!free(unique)) unique = `${unique}_`;
@@ -97,7 +102,8 @@ export function uniqueCallIds(
 export function appendMerged(messages: Message[], message: Message): void {
   const last = messages.at(-1);
   if (last?.role === 'assistant' && message.role === 'assistant') {
-    messages[messages.length - 1] = { ...last, ...message, content: [...last.content, ...message.content] };
+    const { open: _, ...before } = last;
+    messages[messages.length - 1] = { ...before, ...message, content: [...last.content, ...message.content] };
   } else if (last?.role === 'tool' && message.role === 'tool') {
     messages[messages.length - 1] = { ...last, ...message, content: [...last.content, ...message.content] };
   } else {

@@ -6,7 +6,7 @@ import {
   type ToolCallPart,
   type ToolResultPart,
 } from './conversation.ts';
-import { companions } from './reply.ts';
+import { isBlank, standsAlone } from './reply.ts';
 
 /** Counts of the repairs made to a caller's messages (C-6). */
 export type Repairs = {
@@ -28,6 +28,7 @@ export function repairConversation(messages: readonly Message[]): { messages: Me
   const repairs: Repairs = { answered: 0, orphansDropped: 0, emptyDropped: 0, renamed: 0 };
   const answers = new Answers(messages);
   const taken = new Set<string>();
+  const provided = providedIn(messages);
   const repaired: Message[] = [];
   for (const [position, message] of messages.entries()) {
     if (message.role === 'tool') continue;
@@ -37,7 +38,11 @@ export function repairConversation(messages: readonly Message[]): { messages: Me
       if (content.length > 0) repaired.push({ ...message, content });
       continue;
     }
-    const content = withContent(message);
+    const content = withContent(
+      message,
+      provided,
+      position >= messages.findLastIndex(({ role }) => role === 'assistant'),
+    );
     repairs.emptyDropped += message.content.length - content.length || (content.length === 0 ? 1 : 0);
     if (content.length === 0) continue;
     const results: ToolResultPart[] = [];
@@ -112,16 +117,32 @@ function answerTo(call: ToolCallPart, answer: ToolResultPart | null): ToolResult
   return { type: 'tool-result', toolCallId, toolName, output: { type: 'error-text', value } };
 }
 
-/** Returns the parts to send: no blank text, no provider-executed call without a result, no lone companions. */
-function withContent(message: AssistantMessage): AssistantMessage['content'] {
-  const results = new Set(message.content.flatMap((part) => (part.type === 'tool-result' ? [part.toolCallId] : [])));
-  const provided = new Set(
-    message.content.flatMap((part) => (part.type === 'tool-call' && part.providerExecuted ? [part.toolCallId] : [])),
-  );
+type Provided = { calls: ReadonlySet<string>; results: ReadonlySet<string> };
+
+/** Returns the ids of the provider-executed calls and of their results, which may come in a later message. */
+function providedIn(messages: readonly Message[]): Provided {
+  const parts = messages.flatMap((message) => (message.role === 'assistant' ? message.content : []));
+  return {
+    calls: new Set(
+      parts.flatMap((part) => (part.type === 'tool-call' && part.providerExecuted ? [part.toolCallId] : [])),
+    ),
+    results: new Set(parts.flatMap((part) => (part.type === 'tool-result' ? [part.toolCallId] : []))),
+  };
+}
+
+/**
+ * Returns the parts to send: no blank text, no lone companions, and of the provider-executed calls only those with a
+ * result, unless the last message waits for it.
+ */
+function withContent(
+  message: AssistantMessage,
+  { calls, results }: Provided,
+  isLast: boolean,
+): AssistantMessage['content'] {
   const content = message.content.filter((part) => {
-    if (part.type === 'text') return part.text.trim() !== '';
-    if (part.type === 'tool-result') return provided.has(part.toolCallId);
-    return part.type !== 'tool-call' || part.providerExecuted !== true || results.has(part.toolCallId);
+    if (part.type === 'tool-result') return calls.has(part.toolCallId);
+    if (part.type !== 'tool-call' || part.providerExecuted !== true) return !isBlank(part);
+    return results.has(part.toolCallId) || (isLast && message.open === true);
   });
-  return content.some((part) => !companions.includes(part.type)) ? content : [];
+  return content.some(standsAlone) ? content : [];
 }

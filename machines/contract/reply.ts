@@ -8,6 +8,7 @@ import {
   type ReasoningFilePart,
   type ToolOutput,
 } from './conversation.ts';
+import { finishSense } from './finish-reasons.ts';
 import type { Json } from './json.ts';
 import { historyInput } from './tool-input.ts';
 
@@ -60,24 +61,22 @@ export type Usage = {
 
 export const noUsage: Usage = { input: 0, output: 0, reasoning: 0, cacheRead: 0, cacheWrite: 0 };
 
-const knownFinishReasons: readonly string[] = ['stop', 'length', 'content-filter', 'tool-calls'];
-
 /**
- * Returns true if the reply is complete (C-5): it has a known finish reason, no error part, and a call for every tool
- * input that started.
+ * Returns true if the reply is complete (C-5): it has a finish reason that is not a bad one, no error part, and a call
+ * for every tool input that started.
  */
 export function isComplete(reply: Reply): boolean {
-  return (
-    reply.finishReason !== null &&
-    knownFinishReasons.includes(reply.finishReason.unified) &&
-    reply.errors.length === 0 &&
-    reply.openInputs === 0
-  );
+  return finishSense(reply.finishReason) !== 'broken' && reply.errors.length === 0 && reply.openInputs === 0;
 }
 
 /** Returns true if the output limit cut the reply off. */
 export function isTruncated(reply: Reply): boolean {
-  return reply.finishReason?.unified === 'length';
+  return finishSense(reply.finishReason) === 'truncated';
+}
+
+/** Returns true if the provider paused, and continues the reply once it gets it back (T-2). */
+export function isPaused(reply: Reply): boolean {
+  return finishSense(reply.finishReason) === 'paused';
 }
 
 export function replyCalls(reply: Reply): ReplyCall[] {
@@ -97,24 +96,36 @@ export function providerResults(reply: Reply): Map<string, ReplyResult> {
   return new Map(reply.content.flatMap((part) => (part.type === 'tool-result' ? [[part.callId, part] as const] : [])));
 }
 
+/** Returns true for text that is left out: blank, and without data of the provider, such as a reference to an item. */
+export function isBlank(part: { type: string; text?: string; providerOptions?: ProviderData }): boolean {
+  return part.type === 'text' && part.text?.trim() === '' && part.providerOptions === undefined;
+}
+
+/** Returns true for a part that may stand alone in a message. */
+export function standsAlone(part: AssistantPart): boolean {
+  return part.type === 'text' ? part.text.trim() !== '' : !companions.includes(part.type);
+}
+
 /** Parts that are never sent back alone: some providers reject such a message, others drop the parts. */
-export const companions: readonly AssistantPart['type'][] = ['reasoning', 'reasoning-file', 'custom'];
+const companions: readonly AssistantPart['type'][] = ['reasoning', 'reasoning-file', 'custom'];
 
 /**
- * Returns the message that a reply adds to the conversation, or null (C-2, C-6). It omits sources, unfinished parts of
- * an incomplete reply, reasoning on its own, provider-executed calls without a result, and results without a call.
- * An incomplete reply without a call adds nothing.
+ * Returns the message that a reply adds to the conversation, or null (C-2, C-6). It omits sources and reasoning on its
+ * own. Provider-executed calls and results of a complete reply go back as they came, also a result of an earlier call
+ * that is still `open`. An incomplete reply keeps only whole pairs and finished parts, and adds nothing without a call.
  */
-export function assistantMessage(reply: Reply): AssistantMessage | null {
+export function assistantMessage(reply: Reply, open: ReadonlySet<string>): AssistantMessage | null {
   const complete = isComplete(reply);
   const results = providerResults(reply);
   const provided = new Set(replyCalls(reply).flatMap((call) => (call.providerExecuted ? [call.callId] : [])));
   const content = reply.content
-    .filter((part) => part.type !== 'tool-result' || provided.has(part.callId))
+    .filter((part) => part.type !== 'tool-result' || provided.has(part.callId) || (complete && open.has(part.callId)))
     .flatMap((part): AssistantPart[] => lastingPart(part, complete, results));
-  const meaningful = content.some((part) => !companions.includes(part.type));
-  const lasting = complete ? meaningful : content.some((part) => part.type === 'tool-call');
-  return lasting ? { role: 'assistant', content, provider: reply.provider } : null;
+  const lasting = complete ? content.some(standsAlone) : content.some((part) => part.type === 'tool-call');
+  if (!lasting) return null;
+  const message = { role: 'assistant', content, provider: reply.provider } as const;
+  const isOpen = complete && (isPaused(reply) || [...provided].some((callId) => !results.has(callId)));
+  return isOpen ? { ...message, open: true } : message;
 }
 
 function lastingPart(part: ReplyPart, complete: boolean, results: Map<string, ReplyResult>): AssistantPart[] {
@@ -122,11 +133,11 @@ function lastingPart(part: ReplyPart, complete: boolean, results: Map<string, Re
     case 'text':
     case 'reasoning': {
       if (!complete && !part.ended) return [];
-      if (part.type === 'text' && part.text.trim() === '') return [];
+      if (isBlank(part)) return [];
       return [{ type: part.type, text: part.text, ...providerData(part) }];
     }
     case 'tool-call': {
-      if (part.providerExecuted && !results.has(part.callId)) return [];
+      if (part.providerExecuted && !complete && !results.has(part.callId)) return [];
       const call = {
         type: 'tool-call',
         toolCallId: part.callId,

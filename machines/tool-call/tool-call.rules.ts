@@ -67,13 +67,16 @@ function dispose(
   return { kind: 'approve' };
 }
 
-/** Decides a call to the provider's own tool, which the provider answers; without a result, its outcome is unknown. */
-function disposeProvided({ provided }: CallFacts, { permission }: Circumstances): Disposition {
-  if (provided === 'missing' || provided === null) {
+/**
+ * Decides a call to the provider's own tool, which the provider answers: in this reply, or in a later one (T-2). Where
+ * the reply broke off without the result, the outcome is unknown.
+ */
+function disposeProvided({ provided }: CallFacts, { permission, replyComplete }: Circumstances): Disposition {
+  if (provided === null || (provided === 'missing' && !replyComplete)) {
     return refuse('interrupted', 'The provider gave no result for this call.');
   }
   if (permission === 'report') return { kind: 'provided', slug: 'tool_not_permitted' };
-  return { kind: 'provided', slug: provided === 'success' ? null : 'tool_exec_failed' };
+  return { kind: 'provided', slug: provided === 'failure' ? 'tool_exec_failed' : null };
 }
 
 function disposeReport(call: CallFacts, reportAccepted: boolean): Disposition {
@@ -108,7 +111,7 @@ export function settled(disposition: Disposition): Answer {
     }
     case 'provided': {
       const { slug } = disposition;
-      const message = 'Executed by the provider; its result stands in the reply.';
+      const message = 'Executed by the provider, which gives its result in a reply.';
       return {
         executed: true,
         slug,

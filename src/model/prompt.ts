@@ -8,6 +8,7 @@ import {
   type AssistantPart,
   appendMerged,
   type FilePart,
+  isBlank,
   type Message,
   type ToolResultPart,
   userMessage,
@@ -60,9 +61,14 @@ export class PromptBuilder {
       prompt.unshift(mark === null ? system : marked(system, mark));
     }
     if (notice !== null) prompt.push(promptMessage(userMessage(notice)));
-    // After a turn of provider-executed tools alone, the model spoke last, and models refuse to continue from that.
-    else if (last?.role === 'assistant') prompt.push(promptMessage(userMessage(goOn)));
+    // After a turn of provider-executed tools alone, the model spoke last. It continues only from its own open message.
+    else if (last?.role === 'assistant' && !this.isOpen(provider)) prompt.push(promptMessage(userMessage(goOn)));
     return prompt;
+  }
+
+  private isOpen(provider: string): boolean {
+    const last = this.source.messages.at(-1);
+    return last?.role === 'assistant' && last.open === true && last.provider === provider;
   }
 
   /** Estimates the tokens of the conversation, for providers that report no usage. */
@@ -84,7 +90,14 @@ export class PromptBuilder {
     const { messages, answerTokens } = this.source;
     let built = this.built.get(provider);
     if (built === undefined || built.omitTokens !== omitTokens) {
-      built = { omitTokens, ...omittedCalls(answerTokens, omitTokens), taken: 0, merged: [], prompt: [] };
+      built = {
+        omitTokens,
+        ...omittedCalls(answerTokens, omitTokens),
+        taken: 0,
+        speaker: undefined,
+        merged: [],
+        prompt: [],
+      };
       this.built.set(provider, built);
     }
     this.freed = built.freed;
@@ -92,7 +105,9 @@ export class PromptBuilder {
       const firstNew = Math.max(0, built.merged.length - 1);
       for (; built.taken < messages.length; built.taken += 1) {
         const message = messages[built.taken];
-        const own = message === undefined ? null : ownedBy(withoutResults(message, built.omitted), provider);
+        if (message?.role === 'assistant') built.speaker = message.provider;
+        const own =
+          message === undefined ? null : ownedBy(withoutResults(message, built.omitted), provider, built.speaker);
         if (own !== null) appendMerged(built.merged, own);
       }
       for (let index = firstNew; index < built.merged.length; index += 1) {
@@ -114,6 +129,8 @@ type Built = {
   freed: number;
   /** How many of the conversation's messages it covers. */
   taken: number;
+  /** The provider of the last assistant message covered. */
+  speaker: string | undefined;
   merged: Message[];
   prompt: LanguageModelV4Message[];
 };
@@ -122,17 +139,19 @@ type Built = {
  * Removes what belongs to another provider: reasoning, provider-executed calls and metadata such as signatures go back
  * only to the provider that made them (P-5). Returns null if nothing is left.
  */
-function ownedBy(message: Message, provider: string): Message | null {
-  if (message.role !== 'assistant' || message.provider === undefined || message.provider === provider) return message;
+function ownedBy(message: Message, provider: string, speaker: string | undefined): Message | null {
+  if (message.role === 'user' || speaker === undefined || speaker === provider) return message;
+  if (message.role === 'tool')
+    return { ...message, content: message.content.map(({ providerOptions: _, ...part }) => part) };
   const foreign = new Set(
     message.content.flatMap((part) => (part.type === 'tool-call' && part.providerExecuted ? [part.toolCallId] : [])),
   );
   const content = message.content.flatMap((part) => {
     if (!isPortable(part, foreign)) return [];
-    const { providerOptions: _, ...rest } = part;
-    return [rest];
+    const { providerOptions: _, ...own } = part;
+    return isBlank(own) ? [] : [own];
   });
-  return content.length === 0 ? null : { role: 'assistant', provider: message.provider, content };
+  return content.length === 0 ? null : { role: 'assistant', provider: speaker, content };
 }
 
 function isPortable(part: AssistantPart, foreign: ReadonlySet<string>): boolean {
@@ -158,7 +177,7 @@ function promptMessage(message: Message): LanguageModelV4Message {
     case 'user':
       return { ...message, content: message.content.map((part) => (part.type === 'file' ? promptFile(part) : part)) };
     case 'assistant': {
-      const { provider: _, ...rest } = message;
+      const { provider: _, open: __, ...rest } = message;
       return { ...rest, content: message.content.map(promptPart) };
     }
     case 'tool':

@@ -9,6 +9,7 @@ import type {
 } from '@ai-sdk/provider';
 import {
   type FileData,
+  finishSense,
   type Json,
   noUsage,
   type ProviderData,
@@ -163,14 +164,12 @@ export class ReplyReader {
 
   /** Returns the reply so far, with call ids that are unique in the conversation (C-2). */
   reply(provider: string, errors: string[], ids: { taken: ReadonlySet<string>; turn: number; attempt: number }): Reply {
-    const { finishReason, warnings, responseId, modelId } = this;
+    const { finishReason, responseId, modelId } = this;
     const calls = this.content.filter((part) => part.type === 'tool-call');
-    const unique = uniqueCallIds(
-      calls.map((call) => call.callId),
-      ids.taken,
-      ids.turn,
-      ids.attempt,
-    );
+    const unique = uniqueCallIds(calls, ids.taken, ids.turn, ids.attempt);
+    const word = finishReason?.raw ?? finishReason?.unified;
+    const unknown = `the finish reason ${shown(word)} is unknown; the reply was taken as complete`;
+    const warnings = finishSense(finishReason) === 'unknown' ? [...this.warnings, unknown] : this.warnings;
     return {
       provider,
       content: withCallIds(this.content, unique),

@@ -1,4 +1,5 @@
 import {
+  type AssistantMessage,
   assistantMessage,
   batchOutput,
   type CallFacts,
@@ -24,6 +25,8 @@ export class Conversation implements Fold {
   readonly callIds: Set<string>;
   /** Estimated tokens of each answer that the context guard may omit, in order (T-6). */
   readonly answerTokens = new Map<string, number>();
+  /** Ids of the provider-executed calls whose result is still to come. */
+  private readonly open = new Set<string>();
   private steering: string[] = [];
   private reply: Reply | null = null;
   private calls: CallFacts[] = [];
@@ -40,6 +43,7 @@ export class Conversation implements Fold {
       ),
     );
     for (const message of messages) {
+      if (message.role === 'assistant') this.noteOpen(message);
       if (message.role !== 'tool') continue;
       for (const part of message.content) this.answerTokens.set(part.toolCallId, estimateOutputTokens(part.output));
     }
@@ -109,6 +113,14 @@ export class Conversation implements Fold {
     }
   }
 
+  /** Keeps track of the provider-executed calls that still wait for their result. */
+  private noteOpen({ content }: AssistantMessage): void {
+    for (const part of content) {
+      if (part.type === 'tool-call' && part.providerExecuted === true) this.open.add(part.toolCallId);
+      if (part.type === 'tool-result') this.open.delete(part.toolCallId);
+    }
+  }
+
   private takeSteering(): void {
     for (const text of this.steering) this.messages.push(userMessage(text));
     this.steering = [];
@@ -120,13 +132,16 @@ export class Conversation implements Fold {
     this.reply = null;
     this.inputs = null;
     if (reply === null) return;
-    const message = assistantMessage(reply);
+    const message = assistantMessage(reply, this.open);
     if (message === null) return;
+    this.noteOpen(message);
     this.messages.push(message);
     const results = replyCalls(reply).flatMap((call, index) => {
       const answer = answers[index];
       if (call.providerExecuted || answer === undefined) return [];
-      const { success: _, ...part } = answer;
+      const { success: _, ...own } = answer;
+      // What the provider noted of a call goes back with its answer (C-6).
+      const part = call.providerOptions === undefined ? own : { ...own, providerOptions: call.providerOptions };
       const inside = answers.filter((_answer, position) => this.calls[position]?.within === index);
       if (inside.length === 0) return [part];
       const inner = inside.map(({ toolName, success, output }) => ({ name: toolName, success, output }));

@@ -170,7 +170,7 @@ describe('small rules', () => {
       provider: 'p',
     } as unknown as Reply;
     expect(replyCalls(reply)).toEqual([asked]);
-    expect(assistantMessage({ ...reply, content: [] })).toBeNull();
+    expect(assistantMessage({ ...reply, content: [] }, new Set())).toBeNull();
     // Every object has a property of this name, so it gets a suffix.
     expect(historyName('constructor')).toBe('constructor_');
   });

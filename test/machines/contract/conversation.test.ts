@@ -3,7 +3,6 @@ import {
   appendMerged,
   assistantMessage,
   type Counters,
-  companions,
   count,
   countSubAgent,
   emptyCounters,
@@ -178,18 +177,18 @@ describe('C-2 C-6 P-4: the messages built from replies', () => {
       name,
       {
         complete: isComplete(one),
-        message: assistantMessage(one),
+        message: assistantMessage(one, new Set()),
         text: replyText(one),
         reasoning: replyReasoning(one),
       },
     ]);
     await expectGolden('replies.txt', Object.fromEntries(left));
-    expect(companions).toEqual(['reasoning', 'reasoning-file', 'custom']);
   });
 
   it('C-2: call ids are unique in the reply and in the conversation', () => {
     const taken = new Set(['old', 'call_1_2_1', 'call_1_2_1_']);
-    expect(uniqueCallIds(['a', 'old', 'a', '', 'b c', 'ok-1_2'], taken, 1, 2)).toEqual([
+    const calls = (...ids: string[]) => ids.map((callId) => ({ callId, providerExecuted: false }));
+    expect(uniqueCallIds(calls('a', 'old', 'a', '', 'b c', 'ok-1_2'), taken, 1, 2)).toEqual([
       'a',
       'call_1_2_1__',
       'call_1_2_2',
@@ -197,7 +196,13 @@ describe('C-2 C-6 P-4: the messages built from replies', () => {
       'call_1_2_4',
       'ok-1_2',
     ]);
-    expect(uniqueCallIds(['x'.repeat(40), 'x'.repeat(41)], new Set(), 1, 1)).toEqual(['x'.repeat(40), 'call_1_1_1']);
+    const [longest, tooLong] = ['x'.repeat(64), 'x'.repeat(65)];
+    expect(uniqueCallIds(calls(longest, tooLong), new Set(), 1, 1)).toEqual([longest, 'call_1_1_1']);
+  });
+
+  it("C-2: the id of a provider-executed call is the provider's reference, and never changes", () => {
+    const calls = ['ws:1', 'x'.repeat(90), 'old'].map((callId) => ({ callId, providerExecuted: true }));
+    expect(uniqueCallIds(calls, new Set(['old']), 1, 1)).toEqual(calls.map(({ callId }) => callId));
   });
 
   it('C-2: tool names have 1 to 64 characters and never match a property that every object has', () => {

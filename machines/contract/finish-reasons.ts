@@ -1,0 +1,48 @@
+import type { Reply } from './reply.ts';
+
+/** What a finish reason says of its reply (C-5). `paused`: the provider goes on when it gets its reply back. */
+export type FinishSense = 'complete' | 'truncated' | 'filtered' | 'paused' | 'broken';
+
+/** The one table of finish reasons: the AI SDK's own words, and the raw words that it passes on as `other`. */
+const senses: Readonly<Record<string, FinishSense>> = {
+  stop: 'complete',
+  'tool-calls': 'complete',
+  eos: 'complete',
+  eos_token: 'complete',
+  end_turn: 'complete',
+  stop_sequence: 'complete',
+  tool_use: 'complete',
+  tool_calls: 'complete',
+  function_call: 'complete',
+  complete: 'complete',
+  completed: 'complete',
+  length: 'truncated',
+  max_tokens: 'truncated',
+  max_output_tokens: 'truncated',
+  'content-filter': 'filtered',
+  content_filter: 'filtered',
+  safety: 'filtered',
+  refusal: 'filtered',
+  pause_turn: 'paused',
+  error: 'broken',
+  network_error: 'broken',
+  interrupted: 'broken',
+  cancelled: 'broken',
+  failed: 'broken',
+};
+
+/**
+ * Returns the sense of a finish reason. A word in no row is `unknown`, which counts as complete. No reason, or an empty
+ * one, which some servers send with every part, is `broken`.
+ */
+export function finishSense(reason: Reply['finishReason']): FinishSense | 'unknown' {
+  const raw = reason?.raw?.toLowerCase() ?? '';
+  if (senseOf(raw) === 'paused') return 'paused';
+  const unified = reason?.unified ?? 'other';
+  const word = unified === 'other' ? raw : unified;
+  return word === '' ? 'broken' : (senseOf(word) ?? 'unknown');
+}
+
+function senseOf(word: string): FinishSense | undefined {
+  return Object.hasOwn(senses, word) ? senses[word] : undefined;
+}
