@@ -1,4 +1,4 @@
-/** The state machines, which make every decision. They never read the clock, randomness, the network or the disk. */
+/** The state machines, which make every decision. They never use the clock, randomness, the network or the disk. */
 export { attemptMachine } from './attempt/attempt.machine.ts';
 export type * from './attempt/attempt.types.ts';
 export { backoffMs, longestWaitMs } from './contract/backoff.ts';

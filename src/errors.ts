@@ -20,8 +20,8 @@ export type PawlErrorCode =
   | 'backlog_failed';
 
 /**
- * A programming error with a closed code. The message gives each field's required and actual value. `problems` holds
- * one sentence for each, since a definition's problems are all reported at once.
+ * A programming error with a code from a fixed set. Its message shows each field's required and actual value.
+ * `problems` holds a sentence per problem, since a definition's are reported together.
  */
 export class PawlError extends Error {
   override readonly name = 'PawlError';
@@ -39,13 +39,13 @@ export class PawlError extends Error {
   }
 }
 
-/** The one sentence for bad input: "`limits.maxRetries` must be an integer of at least 1; got 0." */
+/** Builds the bad-input sentence: "`limits.maxRetries` must be an integer of at least 1; got 0." */
 export function expected(field: string, value: unknown, what: string): string {
   const name = `\`${field}\``;
   return value === undefined ? `${name} is required: ${what}.` : `${name} must be ${what}; got ${shown(value)}.`;
 }
 
-/** A path as code would spell it: `models[0].name`. */
+/** Formats a path as in code: `models[0].name`. */
 export function fieldName(root: string, path: readonly PropertyKey[]): string {
   return path.reduce<string>((name, key) => {
     if (typeof key === 'number') return `${name}[${key}]`;

@@ -1,6 +1,6 @@
 /**
  * The attempt machine: exactly one LLM request, and the answers to the tool calls in its reply (T-1, B-2).
- * It knows nothing about retries, waits or other targets. Rules: reading.rules.ts, attempt.rules.ts. The turn machine starts it.
+ * It ignores retries, waits and other targets. Rules: reading.rules.ts, attempt.rules.ts. The turn machine starts it.
  */
 import { assign, emit, enqueueActions, setup } from 'xstate';
 import { attemptKey, type Delivered, type TurnStop } from '../contract/effects.ts';
@@ -21,7 +21,7 @@ import {
 import type { AttemptContext, AttemptInput, AttemptOutput, Verdict } from './attempt.types.ts';
 import { brokenReading, readDelivery, textMayReport } from './reading.rules.ts';
 
-/** What the arrows pass on. */
+/** Action parameters. */
 const ofDelivery = ({ event }: { event: { output: Delivered<'model'> } }) => ({ delivered: event.output });
 const ofDefect = ({ event }: { event: { error: unknown } }) => ({ error: event.error });
 const ofStop = ({ event }: { event: TurnStop }) => ({ slug: event.slug });

@@ -68,7 +68,7 @@ export function verdictOf({ reading, answers }: AttemptContext): Verdict {
   );
 }
 
-/** Whether any call but this one is still unanswered. */
+/** Whether any other call is still unanswered. */
 export function otherCallsUnanswered(
   { answers }: AttemptContext,
   call: { index: number } | { actorId: string },
@@ -84,7 +84,7 @@ export function withAnswer(
   return { answers: answers.map((known, position) => (position === index ? answer : known)) };
 }
 
-/** Answers a call whose machine broke: a defect, answered like any other call (C-1). */
+/** Answers a call whose machine broke: a defect is answered too (C-1). */
 export function answerOfBrokenCall(
   context: AttemptContext,
   { actorId }: { actorId: string },

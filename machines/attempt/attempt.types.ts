@@ -7,13 +7,13 @@ import type { ReportSlug, ReportSource } from '../contract/report.ts';
 import type { Slug } from '../contract/slugs.ts';
 import type { AnswerSummary, Disposition } from '../tool-call/tool-call.types.ts';
 
-/** Everything that an attempt knows (T-1); nothing about retries, waits or other targets. */
+/** An attempt's entire input (T-1): nothing about retries, waits or other targets. */
 export type AttemptInput = {
   turn: number;
   attempt: number;
   target: { index: number; name: string };
   notice: string | null;
-  /** The tools that the request offers; `permission` is the calls that its reply may make, and can differ (B-5). */
+  /** The tools that the request offers. `permission`, the calls that its reply may make, can differ (B-5). */
   offer: Permission;
   permission: Permission;
   /** `text`: a reply without a tool call is the report, on any turn (F-4). */
@@ -67,10 +67,10 @@ export type AttemptOutput = {
   chance: number;
   usage: Usage;
   costUsd: number | null;
-  /** Tokens of the conversation including this attempt; 0 if nothing arrived. */
+  /** Tokens in the conversation with this attempt; 0 if nothing arrived. */
   contextTokens: number;
   omittedTokens: number;
-  /** Tokens of this attempt's answers. */
+  /** Tokens in this attempt's answers. */
   answerTokens: number;
   /** Excludes the attempt's own request (B-7). */
   subAgentsSpent: Spent;

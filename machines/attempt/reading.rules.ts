@@ -14,7 +14,7 @@ import {
 import { disposeAll } from '../tool-call/tool-call.rules.ts';
 import type { AttemptContext, AttemptInput, Reading } from './attempt.types.ts';
 
-/** Reads a model effect's outcome and decides what happens to its calls and reports (C-5, F-2, F-4). */
+/** Reads a model effect's outcome and decides how to handle its calls and reports (C-5, F-2, F-4). */
 export function readOutcome({ at, chance, outcome }: Delivered<'model'>, input: AttemptInput): Reading {
   const { reply, fault } = outcome;
   const complete = reply !== null && fault === null && isComplete(reply);
@@ -118,7 +118,7 @@ export function brokenReading(message: string): Reading {
   };
 }
 
-/** Takes in a delivery: its reading, and the facts about the reply and its reports. */
+/** Records a delivery: its reading, and the facts about the reply and its reports. */
 export function readDelivery(
   context: AttemptContext,
   { delivered }: { delivered: Delivered<'model'> },

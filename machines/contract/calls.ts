@@ -3,7 +3,7 @@ import type { ReportVerdict } from './report.ts';
 import type { Slug } from './slugs.ts';
 import type { ToolResult } from './tool-result.ts';
 
-/** Names one call of a reply. It is all that a tool or approval effect is given: the folds hold the input (D-1). */
+/** Names one call in a reply. Tool and approval effects receive only this: the folds hold the input (D-1). */
 export type CallName = { turn: number; attempt: number; index: number; callId: string; name: string };
 
 export type CallAnswer = {
@@ -11,9 +11,9 @@ export type CallAnswer = {
   slug: Slug | null;
   result: ToolResult;
   output: ToolOutput;
-  /** Estimated tokens of `output`. */
+  /** Estimated tokens in `output`. */
   tokens: number;
-  /** The complete text of an output that was cut, for the model to read in pages; null if it can't, or needn't. */
+  /** The complete text of a truncated output, to read in pages; null if the model can't, or needn't. */
   kept: string | null;
 };
 
@@ -24,7 +24,7 @@ export type CallFacts = {
   tool: 'unknown' | 'real' | 'batch' | 'progress' | 'report' | 'provider';
   /** Whether the input is a JSON object that satisfies the tool's schema; if not, `detail` holds the reason. */
   input: 'valid' | 'malformed' | 'invalid';
-  /** Text for the model: the available tools, or what is wrong with the input. For a progress report, its text. */
+  /** Text for the model: the available tools, or the input's error. For a progress report, its text. */
   detail: string;
   /** Whether the input is a complete JSON object rather than blank. */
   wholeInput: boolean;
@@ -38,7 +38,7 @@ export type CallFacts = {
   within: number | null;
   /** For the report tool: the format validator's verdict. */
   report: ReportVerdict | null;
-  /** For a provider-executed tool: whether its result arrived and was a success. */
+  /** For a provider-executed tool: whether a result arrived, and its success. */
   provided: 'success' | 'failure' | 'missing' | null;
 };
 
@@ -59,7 +59,7 @@ export function callFacts(callId: string, name: string, tool: CallFacts['tool'])
   };
 }
 
-/** The id by which the model reads the rest of a large result; the same in a replay. */
+/** Returns the id for reading the rest of a large result; the same in a replay. */
 export function keptResultId({ turn, attempt, index }: Pick<CallName, 'turn' | 'attempt' | 'index'>): string {
   return `r${turn}_${attempt}_${index}`;
 }

@@ -16,8 +16,8 @@ const roomAfterOmission = 0.75;
 
 /**
  * Decides whether the next request fits. `omit` drops that many tokens of the oldest tool results, which frees a
- * quarter of the window so that the next turns keep the cached prefix. `final_turn_now` means that even dropping all
- * of them would not free enough room.
+ * quarter of the window so that the next turns keep the cached prefix. `final_turn_now` means that even dropping them
+ * all would not free enough room.
  */
 export function guardContext(window: ContextWindow, size: ContextSize): ContextVerdict {
   if (window.windowTokens === null) return { kind: 'fits' };

@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from './json.ts';
 
 /**
- * The lasting conversation: plain JSON in the shapes of the AI SDK's language model prompt, so building a prompt needs
- * no translation. It is kept outside the machines, as a fold over their facts (D-6).
+ * The durable conversation: plain JSON in the shapes of the AI SDK's language model prompt, so building a prompt needs
+ * no conversion. It is kept outside the machines, as a fold over their facts (D-6).
  */
 export type ProviderData = Record<string, JsonObject>;
 type WithProviderData = { providerOptions?: ProviderData };
@@ -98,7 +98,7 @@ export function uniqueCallIds(
   });
 }
 
-/** Appends a message, merging adjacent assistant or tool messages (C-6). It mutates no message that was passed in. */
+/** Appends a message, merging adjacent assistant or tool messages (C-6). It mutates none of the message objects. */
 export function appendMerged(messages: Message[], message: Message): void {
   const last = messages.at(-1);
   if (last?.role === 'assistant' && message.role === 'assistant') {

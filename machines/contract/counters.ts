@@ -37,9 +37,9 @@ export type Counters = {
   slugs: SlugTally;
   /** Results dropped because their effect was already settled or cancelled (D-2). */
   lateResults: number;
-  /** Counters of the sub-agents (B-7), by the name they are called by, summed over their sessions. */
+  /** Sub-agent counters (B-7), keyed by the name used in calls and summed over sessions. */
   subAgents: Record<string, Counters>;
-  /** Totals of this session and all sessions below it. */
+  /** Totals for this session and its descendants. */
   tree: { sessions: number; requests: number; toolCalls: number; tokens: Usage; costUsd: number | null };
 };
 

@@ -8,7 +8,7 @@ import type { Slug } from './slugs.ts';
 import type { WorkflowEffectKinds } from './work.ts';
 
 /**
- * The effects: everything that the machines ask of the outside world (D-1). A leaf of the actor tree requests an effect
+ * The effects: the machines' requests to the outside world (D-1). A leaf of the actor tree requests an effect
  * under a unique key built from counters, and the host answers with one delivery. Requests and outcomes are plain JSON.
  */
 export type EffectKinds = SessionEffectKinds & WorkflowEffectKinds;
@@ -37,8 +37,8 @@ export type Delivered<K extends EffectKind> = { at: number; chance: number; outc
 
 export type PrepareOutcome =
   /**
-   * `instructions` are the system prompt, as it was made for this session. `contextTokens` is the size of the first
-   * request; `answerTokens` is that of its tool results.
+   * `instructions` is the system prompt built for this session. `contextTokens` is the size of the first request;
+   * `answerTokens` is the size of its tool results.
    */
   | { ok: true; instructions: string | null; contextTokens: number; answerTokens: number }
   | { ok: false; slug: Slug; message: string };
@@ -71,19 +71,19 @@ export type ModelOutcome = {
   usage: Usage;
   /** US dollars; null when the target has no prices. */
   costUsd: number | null;
-  /** Tokens of the conversation including this reply, counted by the provider or estimated. */
+  /** Tokens in the conversation, with this reply, counted by the provider or estimated. */
   contextTokens: number;
-  /** Tokens of the omitted tool results; can exceed the request, because results are omitted whole (T-6). */
+  /** Tokens in the omitted tool results; can exceed the request, as no result is split (T-6). */
   omittedTokens: number;
 };
 
-/** The outcome of a tool. It was invoked, unless its input was refused (`invalid_tool_input`, `check_failed`). */
+/** A tool's outcome. It was invoked unless its input was rejected (`invalid_tool_input`, `check_failed`). */
 export type ToolOutcome = Omit<CallAnswer, 'executed' | 'slug'> & {
   slug: Extract<
     Slug,
     'tool_exec_failed' | 'tool_timeout' | 'interrupted' | 'invalid_tool_input' | 'check_failed'
   > | null;
-  /** Spending of a sub-agent, including its own sub-agents (B-7). */
+  /** A sub-agent's spending, including its sub-agents (B-7). */
   spent: Spent;
 };
 
@@ -92,7 +92,7 @@ export type ApprovalOutcome =
   | { decision: 'denied'; reason: string | null }
   | { decision: 'timeout'; reason: null };
 
-/** `dueAt` is epoch ms. Of the two kinds, only a `deadline` lets other work continue meanwhile. */
+/** `dueAt` is epoch ms. Other work continues during a `deadline`, not during a `backoff`. */
 export type WaitRequest = { dueAt: number; kind: 'backoff' | 'deadline' };
 
 /** External events that do not answer an effect (D-2). */
@@ -115,12 +115,12 @@ export function attemptKey(turn: number, attempt: number): string {
   return `turn-${turn}/attempt-${attempt}`;
 }
 
-/** The key of the approval effect of a call. */
+/** The key of a call's approval effect. */
 export function approvalKey({ turn, attempt, index }: Pick<CallName, 'turn' | 'attempt' | 'index'>): string {
   return `${attemptKey(turn, attempt)}/approval-${index}`;
 }
 
-/** The key of the tool effect of a call. */
+/** The key of a call's tool effect. */
 export function toolKey({ turn, attempt, index }: Pick<CallName, 'turn' | 'attempt' | 'index'>): string {
   return `${attemptKey(turn, attempt)}/tool-${index}`;
 }

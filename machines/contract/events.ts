@@ -7,12 +7,12 @@ import type { ReportSource } from './report.ts';
 import type { Slug } from './slugs.ts';
 
 /**
- * The facts that the machines emit about what happened, in order (D-1). The event stream, the log, the counters, the
+ * The facts that the machines emit, in order (D-1). The event stream, the log, the counters, the
  * conversation, the turn records and the slices are all folds over them.
  */
 export type Fact =
   | { type: 'session.started'; maxTurns: number; maxRetries: number; targets: string[] }
-  /** The tools are open; `instructions` are the system prompt of every request. */
+  /** The tools are open; `instructions` is the system prompt of every request. */
   | { type: 'session.prepared'; instructions: string | null }
   | { type: 'session.steered'; text: string }
   | { type: 'session.stopping' }

@@ -1,6 +1,6 @@
 import type { Slug } from './slugs.ts';
 
-/** The bound and the budget: how much a session may spend, and the rules that check it. */
+/** The bound and the budget: a session's spending limits and the rules that check them. */
 
 /** The bound's two numbers (B-1): integers >= 1, checked when the agent is defined. */
 export type Bound = { maxTurns: number; maxRetries: number };
@@ -17,7 +17,7 @@ export function collapsed(maxTurns: number, turn: number): number {
 
 export type CollapseReason = 'final_report_rejected' | 'context_guard' | 'stop_requested' | 'budget';
 
-/** Why a session must end soon; the slugs tell the model. */
+/** Why a session must end soon; `slugs` is for the model. */
 export type CollapseCause = { reason: CollapseReason; slugs: readonly Slug[] };
 
 /** Asks the session to collapse, while a turn is under way (B-4). */

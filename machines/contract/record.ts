@@ -1,9 +1,9 @@
 import { type EventObject, enqueueActions, type MachineContext, type NonReducibleUnknown } from 'xstate';
 
-/** What a rule does to a machine: how its context changes, and the facts to state, in order. */
+/** A rule's effect on a machine: its context changes, and the facts to emit, in order. */
 export type Change<Context, Emitted> = { change: Partial<Context>; facts: readonly Emitted[] };
 
-/** The one action that carries out a rule: assigns its change, then states its facts. */
+/** The one action that applies a rule: assigns its change, then emits its facts. */
 export function record<
   Context extends MachineContext,
   Event extends EventObject,

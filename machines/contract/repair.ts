@@ -10,7 +10,7 @@ import { isBlank, standsAlone } from './reply.ts';
 
 /** Counts of the repairs made to a caller's messages (C-6). */
 export type Repairs = {
-  /** Calls without an answer that received one (`interrupted`). */
+  /** Unanswered calls that received an answer (`interrupted`). */
   answered: number;
   /** Dropped answers that belong to no call. */
   orphansDropped: number;
@@ -113,7 +113,7 @@ function uniquelyNamed(call: ToolCallPart, derivedId: string, taken: Set<string>
 function answerTo(call: ToolCallPart, answer: ToolResultPart | null): ToolResultPart {
   const { toolCallId, toolName } = call;
   if (answer !== null) return { ...answer, toolCallId, toolName };
-  const value = 'This call was interrupted: whether it was executed is unknown.';
+  const value = 'This call was interrupted; it may have been executed.';
   return { type: 'tool-result', toolCallId, toolName, output: { type: 'error-text', value } };
 }
 

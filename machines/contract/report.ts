@@ -13,5 +13,5 @@ export type ReportSlug = Extract<
 export type ReportVerdict =
   | { valid: true; content: Json }
   | { valid: false; slug: ReportSlug; reasons: string }
-  /** The validator itself failed: not the model's mistake, so it collapses nothing. */
+  /** The validator itself failed. The model is not at fault, so nothing collapses. */
   | { valid: false; slug: 'check_failed'; reasons: string };

@@ -1,18 +1,18 @@
 /**
- * The one table of slugs (S-1): the typed name of every reason for a failure, each with one meaning. To add a slug, add a
- * row and a test that reaches it. The notice (N-4), the synthetic report (F-5), the log and docs/slugs.md read this table.
+ * The one table of slugs (S-1): a typed name, with one meaning, for every reason for a failure. To add a slug, add a
+ * row and a test that reaches it. The notice (N-4), synthetic report (F-5), log and docs/slugs.md read this table.
  */
 type Row = {
   /** For the documentation. */
   means: string;
-  /** What the model reads in a notice: what happened, and what to do now. If the model was not at fault, it says so (N-1). */
+  /** The notice's text: the event, then the next step. It says so if the model was not at fault (N-1). */
   happened: string;
   todo: string;
-  /** `todo` for an agent that finishes by text and so has no tool to deliver its report with. */
+  /** `todo` for an agent that finishes by text, and so has no report tool. */
   todoByText?: string;
-  /** What a person reads in a report. */
+  /** Text for people, in a report. */
   person: string;
-  /** What a person can do about it. */
+  /** Recommended human action. */
   advice?: string;
 };
 

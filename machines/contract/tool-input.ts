@@ -7,10 +7,10 @@ export type ParsedInput =
   | { state: 'empty'; value: JsonObject }
   | { state: 'malformed'; reason: string };
 
-/** Some code that serializes inputs fails on deeper ones. */
+/** Some serializers fail on inputs nested more deeply. */
 const deepest = 500;
 
-/** Parses a tool call's input (C-5): one whole JSON object, or blank. It never guesses, repairs or completes. */
+/** Parses a tool call's input (C-5): a complete JSON object or blank. It never guesses, repairs or completes. */
 export function parseToolInput(text: string): ParsedInput {
   if (text.trim() === '') return { state: 'empty', value: {} };
   let value: unknown;
@@ -24,7 +24,7 @@ export function parseToolInput(text: string): ParsedInput {
     return { state: 'malformed', reason: `the input is ${kind}, not an object` };
   }
   if (text.length > 2 * deepest && depthOf(text) > deepest) {
-    return { state: 'malformed', reason: `the input is nested more than ${deepest} deep` };
+    return { state: 'malformed', reason: `the input is more than ${deepest} levels deep` };
   }
   if (/__proto__|\\u/.test(text) && hasProtoKey(value)) {
     return { state: 'malformed', reason: 'the input has a key named __proto__' };

@@ -10,10 +10,10 @@ export function failure(message: string, value: Json = null): ToolResult {
   return { success: false, value, message };
 }
 
-/** The message of a success whose tool gave none. */
+/** The default message of a successful result. */
 export const plainSuccess = 'The tool succeeded.';
 
-/** The whole text of a result, as a model reads it: the message where it adds something, then the value. */
+/** Returns a result's full text for the model: the message if informative, then the value. */
 export function resultText({ success, value, message }: ToolResult): string {
   if (value === null) return message;
   const text = typeof value === 'string' && success ? value : JSON.stringify(value);

@@ -29,7 +29,7 @@ export type ItemRef = {
 export type StopMarker = {
   /** Path of the file within the backlog. */
   file: string;
-  /** Id of the item with the comments; null for the run's own. */
+  /** The commented item's id; null for the run's own comments. */
   item: string | null;
   /** Empty if the marker only asks to stop. */
   request: string;
@@ -55,7 +55,7 @@ export type Phase = (typeof phases)[number];
 /** The outcome of an agent's work on an item. */
 export type WorkOutcome = {
   /**
-   * `blocked`: a person has to act first. `unavailable`: the agent could not be invoked. `critical`: the file system
+   * `blocked`: a person must act first. `unavailable`: the agent could not be invoked. `critical`: the file system
    * or git failed. `aborted`: the run was aborted.
    */
   verdict: 'succeeded' | 'failed' | 'blocked' | 'unavailable' | 'critical' | 'aborted';
@@ -139,7 +139,7 @@ export type ItemStep = Step & { item: ItemRef };
 
 /** The items created, or the file system or git error. */
 export type FilingOutcome = { ok: true; created: CreatedItem[] } | { ok: false; message: string };
-/** The items created, and the problems, which hold anything that failed so that it is not lost (W-3). */
+/** The items created, and the problems, which preserve the content of failed steps (W-3). */
 export type EndingOutcome = { created: CreatedItem[]; problems: string[] };
 
 export type RestoreOutcome =
@@ -164,7 +164,7 @@ export type WorkflowEffectKinds = {
   work: { request: ItemStep & { phase: WorkPhase }; outcome: WorkOutcome };
   /** Archive a finished item. Key `item-1/archive`. */
   archive: { request: ItemStep; outcome: FilingOutcome };
-  /** Record what a person has to do, and mark the item. Key `item-1/set-aside`. */
+  /** Record the required human action; mark the item. Key `item-1/set-aside`. */
   setAside: { request: ItemStep & { needs: string; draft: WorkItemDraft }; outcome: FilingOutcome };
   /** Turn incidents into work items. Key `capture-1`. */
   capture: {

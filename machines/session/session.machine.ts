@@ -33,7 +33,7 @@ import {
 } from './session.rules.ts';
 import type { Ending, SessionContext, SessionInput, SessionOutput } from './session.types.ts';
 
-/** What the arrows pass on. */
+/** Action parameters. */
 const ofOutput = <Output>({ event }: { event: { output: Output } }) => ({ output: event.output });
 const ofDelivery = <D>({ event }: { event: { output: D } }) => ({ delivered: event.output });
 const ofDefect = ({ event }: { event: { error: unknown } }) => ({ error: event.error });

@@ -136,7 +136,7 @@ export function failureOf(context: SessionContext, { exhaustion, slugs, detail }
   }
 }
 
-/** Returns what a session holds once its tools are open and its conversation is measured. */
+/** Returns the changes once the tools are open and the conversation is measured. */
 export function afterPreparing({ at, outcome }: Delivered<'prepare'>): Measures {
   if (!outcome.ok) return { change: { at }, facts: [] };
   const { contextTokens, answerTokens, instructions } = outcome;

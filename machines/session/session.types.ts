@@ -27,14 +27,14 @@ export type SessionContext = Pick<SessionInput, 'maxToolCalls' | 'finish' | 'bud
   targets: TargetState[];
   current: number;
   spent: Spent;
-  /** Tokens of the conversation. `omitTokens` of its tool results are left out of requests (T-6). */
+  /** Tokens in the conversation. Requests omit `omitTokens` of its tool results (T-6). */
   contextTokens: number;
-  /** Tokens of the tool results before the last turn, which may be left out. */
+  /** Tokens in the tool results before the last turn, which may be left out. */
   answerTokens: number;
-  /** Tokens of the last turn's tool results. */
+  /** Tokens in the last turn's tool results. */
   freshAnswerTokens: number;
   omitTokens: number;
-  /** Why the last turn comes early. */
+  /** Why the last turn is early. */
   lastTurnSlugs: Slug[];
   stopRequested: boolean;
   /** Why the session was aborted; null if it was not. */

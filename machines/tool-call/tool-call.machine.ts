@@ -10,7 +10,7 @@ import { record } from '../contract/record.ts';
 import { answered, cutShort, denied, executed, nameOf, outputOf, settled } from './tool-call.rules.ts';
 import type { ToolCallContext, ToolCallInput, ToolCallOutput } from './tool-call.types.ts';
 
-/** What the arrows pass on. */
+/** Action parameters. */
 const ofDecision = ({ event }: { event: { output: Delivered<'approval'> } }) => ({ delivered: event.output });
 const ofOutcome = ({ event }: { event: { output: Delivered<'tool'> } }) => ({ delivered: event.output });
 const ofStop = ({ event }: { event: TurnStop }) => ({ slug: event.slug, at: event.at });

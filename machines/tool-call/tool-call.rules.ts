@@ -8,7 +8,7 @@ import { failure } from '../contract/tool-result.ts';
 import type { Answer, Circumstances, Disposition, ToolCallContext, ToolCallOutput } from './tool-call.types.ts';
 
 /**
- * Decides what happens to each call of a reply, in order (C-1, C-5, B-5, T-2). A call depends on earlier ones in two
+ * Decides how to handle each call in a reply, in order (C-1, C-5, B-5, T-2). A call depends on earlier ones in two
  * ways: real calls over the limit are refused, and the first valid report counts (F-2).
  */
 export function disposeAll(calls: readonly CallFacts[], circumstances: Circumstances): Disposition[] {
@@ -34,7 +34,7 @@ function dispose(
   if (circumstances.replyTruncated && !call.wholeInput) {
     return refuse(
       'response_truncated',
-      'Your reply was cut off by the output limit before the input of this call was whole, so it was not executed. Send it again, with a shorter input.',
+      "Your reply was cut off by the output limit before this call's input was complete, so it was not executed. Send it again with a shorter input.",
     );
   }
   if (call.tool === 'unknown') {
@@ -58,7 +58,7 @@ function dispose(
   if (before.realCalls >= circumstances.maxToolCalls) {
     return refuse(
       'tool_limit',
-      `At most ${circumstances.maxToolCalls} tool calls are executed in a turn; this one was beyond that.`,
+      `At most ${circumstances.maxToolCalls} tool calls run per turn; this one is over the limit.`,
     );
   }
   if (!call.needsApproval) return { kind: 'run' };
@@ -73,7 +73,7 @@ function dispose(
  */
 function disposeProvided({ provided }: CallFacts, { permission, replyComplete }: Circumstances): Disposition {
   if (provided === null || (provided === 'missing' && !replyComplete)) {
-    return refuse('interrupted', 'The provider gave no result for this call.');
+    return refuse('interrupted', 'The provider sent no result for this call.');
   }
   if (permission === 'report') return { kind: 'provided', slug: 'tool_not_permitted' };
   return { kind: 'provided', slug: provided === 'failure' ? 'tool_exec_failed' : null };
@@ -132,10 +132,10 @@ export function settled(disposition: Disposition): Answer {
 }
 
 const cutShortTexts = {
-  stopped: 'The session is being stopped, so nobody could be asked to approve this call. It was not executed.',
-  budget_exhausted: "The session's time is up, so nobody could be asked to approve this call. It was not executed.",
+  stopped: 'The session is stopping, so this call could not be approved. It was not executed.',
+  budget_exhausted: "The session's time is up, so this call could not be approved. It was not executed.",
   aborted: 'The session was aborted. This call was not executed, or its outcome is unknown.',
-  approval_timeout: 'Nobody approved this call in time. It was not executed.',
+  approval_timeout: 'The call was not approved in time. It was not executed.',
   internal_error: 'The tool could not be run because of an internal error.',
 } as const;
 
@@ -178,7 +178,7 @@ function costing(message: string, at: number | null): Pick<Answer, 'tokens' | 'k
   return { tokens: Math.ceil(message.length / 4), kept: null, spent: nothingSpent, at };
 }
 
-/** Gives the call its one answer: in full as a fact (C-4), and in short for the attempt. */
+/** Answers the call, once: in full as a fact (C-4), and in summary for the attempt. */
 export function answered(context: ToolCallContext, { at, spent, ...answer }: Answer): Change<ToolCallContext, Fact> {
   const { executed, slug, tokens } = answer;
   return {

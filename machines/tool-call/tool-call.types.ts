@@ -36,9 +36,9 @@ export type ToolCallContext = ToolCallInput & { answer: AnswerSummary | null };
 export type AnswerSummary = {
   executed: boolean;
   slug: Slug | null;
-  /** Estimated tokens of the output that the model reads. */
+  /** Estimated tokens in the output that the model reads. */
   tokens: number;
-  /** Spending of a sub-agent (B-7). */
+  /** A sub-agent's spending (B-7). */
   spent: Spent;
   /** Time of the last delivery to the call (epoch ms); null if there was none. */
   at: number | null;

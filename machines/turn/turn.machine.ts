@@ -26,7 +26,7 @@ import {
 } from './turn.rules.ts';
 import type { TurnContext, TurnInput, TurnOutput } from './turn.types.ts';
 
-/** What the arrows pass on. */
+/** Action parameters. */
 const ofOutput = ({ event }: { event: { output: AttemptOutput } }) => ({ output: event.output });
 const ofDefect = ({ event }: { event: { error: unknown } }) => ({ error: event.error });
 const ofStop = ({ event }: { event: TurnStop }) => ({ slug: event.slug, at: event.at });

@@ -79,7 +79,7 @@ export function afterAttempt(context: TurnContext, output: AttemptOutput): Parti
   return { last: output, spent, targets, ...within(context, spent, at) };
 }
 
-/** Begins the attempt that the turn waited for, on that target, even if the deadline has passed meanwhile (P-3). */
+/** Begins the attempt after a wait, on the target chosen before it, even past the deadline (P-3). */
 export function afterWait(context: TurnContext, at: number | null): Partial<TurnContext> {
   return {
     ...within(context, context.spent, Math.max(context.at, at ?? 0)),
@@ -94,7 +94,7 @@ export function afterStop(context: TurnContext, { slug, at }: Pick<TurnStop, 'sl
   return { ...within(context, context.spent, Math.max(context.at, at ?? 0)), stopSlug: slug };
 }
 
-/** Applies the budget at `at`: once it is spent, one more attempt is left, for the report. */
+/** Applies the budget at `at`: once it is spent, one attempt remains, for the report. */
 function within(
   { budget, attempt, maxAttempts, reportOnly, lastTurnSlugs }: TurnContext,
   spent: Spent,
@@ -179,7 +179,7 @@ export function outputOf(context: TurnContext, status: TurnOutput['status']): Tu
   };
 }
 
-/** Returns the last attempt's requests to end the session soon, because of its report or the budget (B-4). */
+/** Returns the last attempt's collapse requests, caused by its report or the budget (B-4). */
 export function collapseRequests({ last, budget, spent, at }: TurnContext): CollapseRequest[] {
   if (last === null || last.status === 'finished') return [];
   const requests: CollapseRequest[] = [];

@@ -40,7 +40,7 @@ export type TurnContext = TurnInput & {
 export type Exhaustion = {
   /** `limited`: every living target is limited for longer than the longest wait. */
   why: 'attempts' | 'budget' | 'targets' | 'limited';
-  /** When the earliest of them is free (epoch ms), if that exceeds the longest wait (P-3); else null. */
+  /** When a target is next free (epoch ms), if beyond the longest wait (P-3); else null. */
   retryAt: number | null;
 };
 
@@ -57,7 +57,7 @@ export type TurnOutput = {
   spent: Spent;
   at: number;
   contextTokens: number;
-  /** Tokens of tool results omitted from the last request. */
+  /** Tokens in tool results omitted from the last request. */
   omittedTokens: number;
   answerTokens: number;
 };

@@ -18,7 +18,7 @@ export function criticalErrorRaised({ critical }: WorkflowContext): boolean {
   return critical !== null;
 }
 
-/** Notes the current incidents that are not yet noted, the decisive one first (W-1, W-2). */
+/** Records the current incidents that are new, the decisive one first (W-1, W-2). */
 export function incidentsNoted(context: WorkflowContext): WorkflowChange {
   const noted = new Set(context.incidents.map(fingerprintOf));
   const incidents = allIncidents(context).filter((incident) => !noted.has(fingerprintOf(incident)));
@@ -76,7 +76,7 @@ export function afterCapture(context: WorkflowContext, { outcome }: { outcome: E
   return { change: { ...change, captured: context.incidents.length }, facts };
 }
 
-/** The outcome of an ending step that broke: its defect is a problem, so that it is reported (W-3). */
+/** Returns the outcome of an ending step that broke: its defect, as a problem to report (W-3). */
 export function lostEnding(error: unknown): EndingOutcome {
   return { created: [], problems: [String(error)] };
 }

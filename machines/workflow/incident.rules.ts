@@ -177,7 +177,7 @@ function output(text: string, description: string): Evidence {
   return { type: 'output', location: told(text), description };
 }
 
-/** Fills in for an empty message, because an item needs some text. */
+/** Replaces an empty message, because an item needs some text. */
 function told(text: string): string {
   return text.trim() === '' ? '(no message)' : text;
 }

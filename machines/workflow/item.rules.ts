@@ -6,8 +6,8 @@ import { afterEnding, critical, runState, together, withFailure } from './workfl
 import type { Work, WorkflowChange, WorkflowContext } from './workflow.types.ts';
 
 /**
- * Returns the first item, in order, that may be taken: not blocked, not a human action, and neither taken nor created
- * during this run (W-1). A run thus takes only items that existed when it began.
+ * Returns the first eligible item, in order: not blocked, not a human action, and neither begun nor created during
+ * this run (W-1). A run thus processes only items that existed when it began.
  */
 export function nextItem({ tried, created, limits }: WorkflowContext, items: readonly ItemRef[]): ItemRef | null {
   if (limits.maxItems !== null && tried.length >= limits.maxItems) return null;
@@ -19,7 +19,7 @@ export function itemRemains(context: WorkflowContext, outcome: ScanOutcome): boo
   return outcome.ok && nextItem({ ...context, ...afterScan(context, { outcome }).change }, outcome.items) !== null;
 }
 
-/** Takes in a scan: its counts, STOP markers and items that are new to the run; or a critical error. */
+/** Records a scan: its counts, STOP markers and the items new to the run; or a critical error. */
 export function afterScan({ created }: WorkflowContext, { outcome }: { outcome: ScanOutcome }): WorkflowChange {
   if (!outcome.ok) return { change: critical('scanning', outcome.message), facts: [] };
   const { items, stops, appeared } = outcome;
@@ -54,7 +54,7 @@ export function workInput(context: WorkflowContext): LeafInput<'work'> {
   };
 }
 
-/** Returns true if an agent's work is to be tested and a test agent exists. */
+/** Returns true if an agent's work needs testing and a test agent exists. */
 export function isToBeTested({ phase, tests }: WorkflowContext): boolean {
   return tests && phase === 'processing';
 }
@@ -96,7 +96,7 @@ export function succeeded({ succeeded: before, item, stops }: WorkflowContext): 
   return { change, facts: [{ type: 'item.succeeded', id: item.id }] };
 }
 
-/** Records an item as set aside: neither a success nor a failure, so the failure count stays. */
+/** Records an item as set aside: neither a success nor a failure, so the count is unchanged. */
 export function itemSetAside(context: WorkflowContext, { outcome }: { outcome: FilingOutcome }): WorkflowChange {
   const { item, setAside, work } = context;
   const ending = { created: outcome.ok ? outcome.created : [], problems: [] };

@@ -10,7 +10,7 @@ import { archiveInput, scanInput, setAsideInput, waitInput, workInput } from './
 import { freshRun, type Refusal } from './workflow.rules.ts';
 import { workflowSetup } from './workflow.setup.ts';
 
-/** What the arrows pass on. */
+/** Action parameters. */
 type Done<Output> = { event: { output: Output } };
 type Broken = { event: { error: unknown } };
 const ofOutcome = <Outcome>({ event }: Done<{ outcome: Outcome }>) => ({ outcome: event.output.outcome });
@@ -18,7 +18,7 @@ const ofWork = ({ event }: Done<Delivered<'work'>>) => ({ work: event.output });
 const ofDefect = ({ event }: Broken) => ({ error: event.error });
 const ofReason = ({ event }: { event: { reason: string } }) => ({ reason: event.reason });
 
-/** The arrows of an effect that a phase can't do without. */
+/** The transitions of an effect that a phase requires. */
 const ended =
   (phase: Phase) =>
   ({ event }: Done<{ outcome: EndingOutcome }>) => ({ phase, outcome: event.output.outcome });

@@ -132,7 +132,7 @@ export function withFailure({ failures, failureCount }: WorkflowContext, failure
   return { failures: [...failures, failure], failureCount: failureCount + 1 };
 }
 
-/** Outcomes of which some hold why something could not be done. */
+/** Outcomes that can hold the reason for a failure. */
 export type Refusal = RestoreOutcome | ScanOutcome | FilingOutcome;
 
 export function refusalOf(outcome: Refusal): string {

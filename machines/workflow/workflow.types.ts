@@ -37,7 +37,7 @@ export type WorkflowContext = {
   tests: boolean;
   scans: number;
   captures: number;
-  /** Items taken so far. */
+  /** Items begun so far. */
   iteration: number;
   /** The current item; `noItem` between items. */
   item: ItemRef;
@@ -52,7 +52,7 @@ export type WorkflowContext = {
   failures: ItemFailure[];
   succeeded: string[];
   setAside: string[];
-  /** Items taken by this run, so that none is taken twice. */
+  /** Items begun in this run, so that none is begun twice. */
   tried: string[];
   stops: StopMarker[];
   critical: { phase: Phase; message: string } | null;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { expected, fieldName, PawlError, type PawlErrorCode, shown } from '../errors.ts';
 
-/** Parses `value` at the border. Throws `PawlError` with a sentence for each field that is wrong. */
+/** Parses `value` at the API boundary. Throws `PawlError` with a sentence for each invalid field. */
 export function check<T>(schema: z.ZodType<T>, value: unknown, field: string, code: PawlErrorCode): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
@@ -20,7 +20,7 @@ function sentences(schema: z.ZodType, value: unknown, root: string, issue: z.cor
   return [expected(field, valueAt(value, issue.path), shapeOf(issue))];
 }
 
-/** What the value must be: the schema's own words, or zod's where it has none. */
+/** Returns the requirement on the value, in the schema's words or else zod's. */
 function shapeOf(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_type' && issue.message.startsWith('Invalid input')) return `of type ${issue.expected}`;
   if (issue.code === 'invalid_value' && issue.message.startsWith('Invalid ')) {

@@ -20,8 +20,8 @@ import {
 } from './definition.ts';
 
 /**
- * Checks a definition and makes an agent from it. Throws one `PawlError` that names every problem: the field, what it must
- * be and what came. Nothing runs before (B-1).
+ * Validates a definition and creates an agent. Throws one `PawlError` that lists all problems: the field, its required
+ * and actual values. Nothing runs before (B-1).
  */
 export function defineAgent<R extends ReportDefinition = { format: 'text' }>(
   definition: AgentDefinition<R>,
@@ -49,7 +49,7 @@ export function defineAgent<R extends ReportDefinition = { format: 'text' }>(
   });
 }
 
-/** What is there to look at one by one, even in a definition that breaks its schema. */
+/** Returns the entries to check one by one, even if the definition is invalid. */
 function entriesOf(definition: AgentDefinition) {
   const entries = <T>(value: Record<string, T> | undefined) =>
     typeof value === 'object' && value !== null ? Object.entries(value) : [];
@@ -114,7 +114,7 @@ function toolsOf(
 }
 
 /**
- * A cache mark on the call as a whole would mark the last block, which may be the notice (N-3). The prompt carries the
+ * A call-level cache mark would apply to the last block, which may be the notice (N-3). The prompt carries the
  * marks instead.
  */
 function withoutCallMark(settings: ModelSettings): ModelSettings {

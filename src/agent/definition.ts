@@ -15,32 +15,32 @@ const resultBytes = 'an integer of at least 256';
 
 /** The limits of an agent's sessions, checked when the agent is defined (B-1). */
 export const limitsSchema = z.strictObject({
-  /** Turns in a session; default 10. */
+  /** Turns per session; default: 10. */
   maxTurns: count.default(10),
-  /** Attempts in a turn, the first included; default 3. */
+  /** Attempts per turn, including the first; default: 3. */
   maxRetries: count.default(3),
-  /** Calls of real tools in one reply; default 20. */
+  /** Calls to real tools per reply; default: 20. */
   maxToolCallsPerTurn: count.default(20),
-  /** Tools that run at the same time; default 8. */
+  /** Tools that run concurrently; default: 8. */
   maxConcurrentTools: count.default(8),
-  /** Timeout of a tool call, in ms; default 60,000. */
+  /** Timeout of a tool call, in ms; default: 60,000. */
   toolTimeoutMs: milliseconds.default(60_000),
-  /** Ms until the reply to a request must be complete; default 600,000. */
+  /** Timeout for a request's complete reply, in ms; default: 600,000. */
   modelTimeoutMs: milliseconds.default(600_000),
-  /** Longest gap between two parts of a streamed reply, in ms; default 120,000. */
+  /** Longest gap between two parts of a streamed reply, in ms; default: 120,000. */
   modelIdleTimeoutMs: milliseconds.default(120_000),
-  /** Ms to wait for an approval; null waits without limit; default null. */
+  /** Ms to wait for an approval; null waits indefinitely; default: null. */
   approvalTimeoutMs: milliseconds.nullable().default(null),
-  /** Bytes of a tool result that the model reads; default 65,536. */
+  /** Bytes of a tool result sent to the model; default: 65,536. */
   toolResultBytes: z.int({ error: resultBytes }).min(256, { error: resultBytes }).default(65_536),
-  /** Maximum tokens of a request plus its reply; null turns the context guard off; default null. */
+  /** Maximum tokens of a request plus its reply; null disables the context guard; default: null. */
   contextWindow: count.nullable().default(null),
-  /** Ms for `instructions()` to return and all MCP servers to connect; default 30,000. */
+  /** Ms for `instructions()` to return and all MCP servers to connect; default: 30,000. */
   prepareTimeoutMs: milliseconds.default(30_000),
-  /** How deep sub-agents may nest, counting the root session (B-7); default 3. */
+  /** How deep sub-agents may nest, counting the root session (B-7); default: 3. */
   maxDepth: count.default(3),
   /**
-   * Requests that a session with sub-agents may send together with them (B-7). Default null: four times
+   * Total requests that a session and its sub-agents may send (B-7). Default: null, that is four times
    * `maxTurns x maxRetries`.
    */
   maxTreeRequests: count.nullable().default(null),
@@ -48,7 +48,7 @@ export const limitsSchema = z.strictObject({
 
 export type Limits = z.output<typeof limitsSchema>;
 
-/** Passed to every request. `promptCaching` and `streaming` are Pawl's; the rest is the AI SDK's. */
+/** Passed to every request. `promptCaching` and `streaming` are Pawl's, the rest the AI SDK's. */
 export const settingsSchema = z.strictObject({
   temperature: z.number({ error: 'a number' }).optional(),
   maxOutputTokens: count.optional(),
@@ -61,9 +61,9 @@ export const settingsSchema = z.strictObject({
   reasoning: oneOf('provider-default', 'none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max').optional(),
   providerOptions: z.record(z.string(), z.custom<JSONObject>(isObject, { error: 'an object' })).optional(),
   headers: z.record(z.string(), text.optional()).optional(),
-  /** `auto` marks what a provider should cache, where it needs marks (N-3); default `auto`. */
+  /** `auto` sets cache marks for providers that need them (N-3); default: `auto`. */
   promptCaching: oneOf('auto', 'off').optional(),
-  /** false asks for whole responses, for models and gateways that can't stream; default true. */
+  /** false requests full responses, for models and gateways that can't stream; default: true. */
   streaming: flag.optional(),
 });
 
@@ -83,7 +83,7 @@ export type Price = z.output<typeof priceSchema>;
 
 export const nameRule = '1 to 64 characters from A-Z, a-z, 0-9, _ and -';
 
-/** An agent's definition: unknown options are refused. Its models, tools, servers and sub-agents have checks of their own. */
+/** An agent definition; unknown options are rejected. Models, tools, servers and sub-agents are checked separately. */
 export const definitionSchema = z.strictObject({
   /** 1 to 64 characters from A-Z, a-z, 0-9, _ and -. */
   name: z.string({ error: nameRule }).regex(toolNamePattern, { error: nameRule }),
@@ -103,9 +103,9 @@ export const definitionSchema = z.strictObject({
   tools: z.record(z.string(), z.custom<LocalTool>()).optional(),
   /** MCP servers by name; their tools become `name__tool`. */
   mcpServers: z.record(z.string(), z.custom<McpServerDefinition>()).optional(),
-  /** Agents as tools, by the name the model calls them by; each call is a session with its own bound (B-7). */
+  /** Agents as tools, by tool name; each call is a session with its own bound (B-7). */
   agents: z.record(z.string(), z.custom<Agent>()).optional(),
-  /** What the agent is for; an agent that has it as a tool reads this. */
+  /** The agent's purpose, for agents that have it as a tool. */
   description: text.optional(),
   /** Every policy must allow a call. */
   toolPolicies: z
@@ -113,18 +113,18 @@ export const definitionSchema = z.strictObject({
     .optional(),
   /** The same as `builtIns.readResult`. */
   resultStore: flag.optional(),
-  /** The final report; default `{ format: 'text' }`. */
+  /** The final report; default: `{ format: 'text' }`. */
   report: z.strictObject({ format: z.unknown(), schema: z.unknown().optional() }).optional(),
   limits: z.custom<Partial<Limits>>().optional(),
   settings: settingsSchema.optional(),
   /**
-   * `report`: a session ends with the final_report tool. `text`: any plain-text reply is the report (F-4). Default
+   * `report`: a session ends with the final_report tool. `text`: any plain-text reply is the report (F-4). Default:
    * `report`.
    */
   finish: oneOf('report', 'text').optional(),
   /** Built-in tools to offer in addition to final_report. */
   builtIns: builtInsSchema.optional(),
-  /** State of your own, folded over the events. */
+  /** Custom state, folded over the events. */
   slices: z.record(z.string(), z.custom<Slice>(isSlice, { error: 'a slice: { initial, reduce }' })).optional(),
   /** Prices by target name (`provider:model`). */
   pricing: z.record(z.string(), priceSchema).optional(),
@@ -138,7 +138,7 @@ export type AgentDefinition<R extends ReportDefinition = ReportDefinition> = Omi
   'report' | 'models'
 > & { models: readonly ModelReference[]; report?: R };
 
-/** A checked definition, to start sessions from. `Report` is the content of an accepted report. */
+/** A validated definition for starting sessions. `Report` is the content of an accepted report. */
 export interface Agent<Report = unknown> {
   readonly name: string;
   readonly definition: AgentDefinition;
@@ -147,7 +147,7 @@ export interface Agent<Report = unknown> {
   readonly targets: readonly Target[];
   readonly format: ReportFormat;
   readonly tools: ReadonlyMap<string, CatalogTool>;
-  /** For the type checker alone: never set. */
+  /** For the type checker only; never set. */
   readonly reportType?: Report;
 }
 

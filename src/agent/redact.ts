@@ -19,10 +19,10 @@ const shapes: readonly [RegExp, string][] = [
   [/\b(api key(?: provided)?|access token)(:\s*)[^\s"',;)}]+/gi, `$1$2${removed}`],
 ];
 
-/** Matches the names of fields whose value is a credential, whatever it looks like. */
+/** Matches the names of fields whose value is a credential, regardless of its form. */
 const credentialName = /^(?:authorization|x-api-key|api[-_]?key|x-goog-api-key|access[-_]?token)$/i;
 
-/** Removes keys and credentials from all texts in a value, and from fields that are named after one (S-5). */
+/** Removes keys and credentials from all texts in a value, and from fields with a credential's name (S-5). */
 export function redactJson(value: Json, secrets: readonly string[]): Json {
   if (typeof value === 'string') return redact(value, secrets);
   if (Array.isArray(value)) return value.map((item) => redactJson(item, secrets));

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * The shapes that options are made of. The `error` of each is the phrase that follows "must be" in the sentence for bad
- * input (`expected`).
+ * Schemas for option values. The `error` of each is the phrase that follows "must be" in the sentence for bad input
+ * (`expected`).
  */
 const wholeNumber = 'an integer of at least 1';
 export const count = z.int({ error: wholeNumber }).min(1, { error: wholeNumber });
@@ -24,12 +24,12 @@ export const aFunction = z.custom<(...args: never[]) => unknown>((value) => type
   error: 'a function',
 });
 
-/** One of a few words, named in the error. */
+/** One of `words`; the error lists them. */
 export function oneOf<const W extends readonly string[]>(...words: W) {
   return z.enum(words, { error: `one of ${words.map((word) => `'${word}'`).join(', ')}` });
 }
 
-/** The values of `value` under `names` are functions. */
+/** Whether `value` has methods with these `names`. */
 export function hasMethods(value: unknown, ...names: string[]): boolean {
   return (
     typeof value === 'object' && value !== null && names.every((name) => typeof Reflect.get(value, name) === 'function')

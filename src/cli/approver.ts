@@ -13,7 +13,7 @@ export class Approver {
   private readonly interrupt: () => void;
   private readonly waiting: Waiting[] = [];
 
-  /** @param interrupt called when the user presses Ctrl-C at a question */
+  /** @param interrupt called when the user presses Ctrl-C at a prompt */
   constructor(approve: (callId: string, decision: Decision) => void, interrupt: () => void) {
     this.approve = approve;
     this.interrupt = interrupt;

@@ -17,7 +17,7 @@ export const commands = ['run', 'demo', 'serve', 'work'] as const;
 type Command = (typeof commands)[number];
 
 type Flag<Value> = {
-  /** As it is typed, without the dashes. */
+  /** As typed, without the dashes. */
   name: string;
   /** The value's placeholder in the usage; null for a switch. */
   value: string | null;
@@ -28,7 +28,7 @@ type Flag<Value> = {
 
 const anyAgent = ['run', 'demo', 'serve', 'work'] as const;
 
-/** Every flag of every command, in the order of the usage. A new flag is a row here. */
+/** The flags of all commands, in usage order. To add one, add a row here. */
 const table = {
   agent: textFlag('agent', 'FILE', 'the agent: a .ts or .js module, or Markdown with front matter', ['run']),
   model: textFlag('model', 'PROVIDER:ID', "override the agent's model; with --base-url, just the model name", anyAgent),
@@ -44,7 +44,7 @@ const table = {
   maxSeconds: flag(
     'max-seconds',
     'N',
-    'time for the session; once over, the report comes next',
+    'time limit; then one request is left, for the report',
     ['run', 'demo'],
     wholeNumber,
   ),
@@ -64,7 +64,7 @@ export type Flags = { [Name in keyof typeof table]: ReturnType<(typeof table)[Na
 
 const rows = Object.entries(table) as [keyof Flags, Flag<unknown>][];
 
-/** A line of the usage for each flag. */
+/** Returns a usage line per flag. */
 export function flagsUsage(): string {
   return rows
     .map(([, { name, value, help, commands: takers }]) => {
@@ -74,7 +74,7 @@ export function flagsUsage(): string {
     .join('\n');
 }
 
-/** Reads the command line. Throws `UsageError` for a flag that the command doesn't have: none is accepted and ignored. */
+/** Parses the command line. Throws `UsageError` for a flag that the command lacks, so that none is silently ignored. */
 export function readFlags(argv: readonly string[]): {
   command: string | undefined;
   rest: string[];

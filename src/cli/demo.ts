@@ -16,7 +16,7 @@ const serverStartMs = 10_000;
 
 /**
  * `pawl demo`: answers a question about a real directory with real tools. Without a key, a rule-based model stands in
- * and misbehaves on the way, which shows the notices, the answers and the bound at work.
+ * and misbehaves at times, which shows the notices, the answers and the bound at work.
  */
 export async function demoCommand([directory, ...extra]: readonly string[], flags: Flags): Promise<number> {
   if (extra.length > 0) throw new UsageError(`Pass one directory; got ${[directory, ...extra].join(' ')}.`);

@@ -21,7 +21,7 @@ export async function chosenModel({ model, baseUrl }: Flags): Promise<ModelRefer
   return standardModels.find(({ key }) => (process.env[key] ?? '') !== '')?.model ?? null;
 }
 
-/** Returns a model of an OpenAI-compatible server: the named one, or else the first one listed. */
+/** Returns a model on an OpenAI-compatible server: the named one, or else the first one listed. */
 async function compatibleModel(baseUrl: string, model: string | undefined): Promise<LanguageModelV4> {
   if (!URL.canParse(baseUrl))
     throw new UsageError(expected('--base-url', baseUrl, 'a URL such as http://127.0.0.1:11434/v1'));

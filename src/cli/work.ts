@@ -101,7 +101,7 @@ function found(backlog: string, name: string): string | null {
   return files.find((file) => existsSync(file)) ?? null;
 }
 
-/** Prints what a run would do now, but runs and writes nothing. */
+/** Prints a run's planned actions; runs and writes nothing. */
 function plan(backlog: string, agents: WorkflowAgents, flags: Flags): number {
   const { items, unreadable } = readBacklog(backlog);
   const refs = items.map(refOf);

@@ -2,7 +2,7 @@
 export type Clock = {
   /** Epoch ms. */
   now(): number;
-  /** Resolves at `dueAt` (epoch ms) or when `signal` aborts: for a wait that a session can't continue without. */
+  /** Resolves at `dueAt` (epoch ms) or when `signal` aborts: for a wait that blocks the session. */
   sleepUntil(dueAt: number, signal: AbortSignal): Promise<void>;
   /** Calls `ring` once `delayMs` have passed, unless the returned function cancels it: for a limit on other work. */
   alarm(delayMs: number, ring: () => void): () => void;
@@ -27,7 +27,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Resolves after `delayMs`, or when `signal` aborts. Time passes by itself; a manual clock does not jump for it. */
+/** Resolves after `delayMs`, or when `signal` aborts. A manual clock does not advance itself for it. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (delayMs <= 0 || signal?.aborted) {

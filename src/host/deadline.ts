@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts';
 
-/** How long some work may take: `timeoutMs` (null: no limit), and until `signal` aborts. */
+/** A task's limits: `timeoutMs` (null: no time limit), and `signal`, which aborts it. */
 export type Limits = { clock: Clock; timeoutMs: number | null; signal?: AbortSignal | undefined };
 
 /** Receives the outcome of a task that passed its limit. */
@@ -63,7 +63,7 @@ export function within<T>(
   });
 }
 
-/** The same where only the value counts: rejects with `message` at a limit. */
+/** Like `within`, for the value alone: rejects with `message` at a limit. */
 export async function inTime<T>(
   limits: Limits,
   message: string,

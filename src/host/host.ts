@@ -4,7 +4,7 @@ import type { Delivered, Delivery, Effect, EffectKind, EffectKinds, HostEvent, L
 export type KeyedDelivery = Extract<Delivery, { key: string }>;
 
 /**
- * The host (D-1, D-2): the one door between the actor tree and the world. Leaves request effects, a driver drains and
+ * The host (D-1, D-2): the actor tree's only interface to the world. Leaves request effects, a driver drains and
  * starts them, and their results are delivered one at a time. The host is synchronous and does no I/O.
  */
 export class Host {
@@ -45,7 +45,7 @@ export class Host {
     return drained;
   }
 
-  /** Gives a leaf its outcome. Returns false if the key is unknown or settled: the result is late and ignored (D-2). */
+  /** Delivers a leaf's outcome. Returns false for an unknown or settled key: the late result is ignored (D-2). */
   deliver(delivery: KeyedDelivery): boolean {
     const entry = this.requested.get(delivery.key);
     if (entry == null) return false;
@@ -56,7 +56,7 @@ export class Host {
   }
 }
 
-/** Casts a journaled outcome from JSON. The driver guarantees that it fits the kind of its key. */
+/** Casts a journaled outcome from JSON. The driver guarantees that it fits the key's kind. */
 function deliveredOf({ at, chance, outcome }: Extract<KeyedDelivery, { chance: number }>): Delivered<EffectKind> {
   return { at, chance, outcome: outcome as EffectKinds[EffectKind]['outcome'] };
 }

@@ -2,7 +2,7 @@ import type { Delivery, Effect, EffectKind, EffectKinds, Json } from '../../mach
 import type { Driver, DriverOwner, MakeDriver, Perform } from './driver.ts';
 import type { Host, KeyedDelivery } from './host.ts';
 
-/** Makes the memory driver: effects are promises, and deliveries a queue. */
+/** Makes the memory driver: effects are promises; deliveries are queued. */
 export const memoryDriver: MakeDriver = (host, perform, owner) => new MemoryDriver(host, perform, owner);
 
 class MemoryDriver<Command> implements Driver<Command> {
@@ -40,13 +40,13 @@ class MemoryDriver<Command> implements Driver<Command> {
     return { key, at: owner.now(), chance: owner.chance(), outcome: outcome as Json };
   }
 
-  /** A delivery that comes while another is under way (from a listener, say) waits its turn. */
+  /** Queues a delivery; one may arrive during another, for example from a listener. */
   private enqueue(delivery: Delivery<Command>): void {
     this.queue.push(delivery);
     if (!this.working) this.work(() => {});
   }
 
-  /** Deliveries come before beginnings, so that a command given in a step reaches the effects that the step asked for. */
+  /** Delivers before starting effects, so that a step's commands reach the effects requested in that step. */
   private work(first: () => void): void {
     this.working = true;
     try {
@@ -82,7 +82,7 @@ class MemoryDriver<Command> implements Driver<Command> {
     this.pending.push(...start);
   }
 
-  /** Lets go of an effect that was cancelled, or answered from outside: it doesn't begin, or its signal aborts. */
+  /** Releases an effect that was cancelled or answered from outside: it never begins, or its signal aborts. */
   private release(key: string): void {
     this.pending = this.pending.filter((effect) => effect.key !== key);
     this.running.get(key)?.cancel();
@@ -106,7 +106,7 @@ class MemoryDriver<Command> implements Driver<Command> {
   }
 }
 
-/** An effect under way. Its signal is made only when the effect asks for it, which many never do. */
+/** An effect under way. Its signal is created on first use, because many effects never use it. */
 class RunningEffect {
   readonly key: string;
   cancelled = false;

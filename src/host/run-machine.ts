@@ -5,7 +5,7 @@ import type { Clock } from './clock.ts';
 import type { Driver, MakeDriver, Perform } from './driver.ts';
 import { Host } from './host.ts';
 
-/** What `run-machine` needs of an actor: the root of a session, or of a workflow run. */
+/** The root actor of a session or a workflow run, as far as `run-machine` uses it. */
 type RootActor<Command, Output> = {
   start(): unknown;
   send(event: Command): void;
@@ -23,7 +23,7 @@ export type MachineParts<Command, Emitted, Output> = {
   driver: MakeDriver;
   clock: Clock;
   random: () => number;
-  /** Aborts the machine: its reason becomes the command. */
+  /** Aborts the machine; the command has its reason. */
   signal: AbortSignal | undefined;
   abortCommand: (reason: unknown) => Command;
   /** The user's inspection observer. */
@@ -31,26 +31,26 @@ export type MachineParts<Command, Emitted, Output> = {
   owner: MachineOwner<Command, Emitted>;
 };
 
-/** Whom a running machine reports to. None of it may throw. */
+/** Receives a machine's reports. No method may throw. */
 export type MachineOwner<Command, Emitted> = {
-  /** A fact, in the middle of a step of the actor tree. */
+  /** Takes a fact, in the middle of an actor-tree step. */
   take(fact: Emitted): void;
   /** Before each delivery, in order. */
   delivering(delivery: Delivery<Command>): void;
-  /** A command that came after the end. */
+  /** A command arrived after the end. */
   tooLate(command: Command): void;
   late(key: string): void;
   describeDefect(error: unknown): string;
-  /** A function of the user's threw. */
+  /** A user function threw. */
   userCodeFailed(name: string, error: unknown): void;
 };
 
-/** How a machine ended: with its output, or with a defect of its own. */
+/** How a machine ended: with its output, or with an internal defect. */
 export type MachineEnd<Output> = { output: Output } | { defect: unknown };
 
 /**
- * Runs a machine: its actor on a host, by a driver, with the loop over everything that its actors emit (D-1). Leaves
- * address the host; all else is a fact.
+ * Runs a machine: connects its actor to a host and a driver, and routes its emitted events (D-1). Events from leaves
+ * go to the host; the rest are facts.
  */
 export class RunningMachine<Command, Emitted extends { type: string }, Output> {
   readonly end: Promise<MachineEnd<Output>>;
@@ -119,7 +119,7 @@ export class RunningMachine<Command, Emitted extends { type: string }, Output> {
     }
   }
 
-  /** An inspector that throws is reported once, and breaks nothing. */
+  /** An inspector that throws is reported once, and harmless. */
   private inspected(event: InspectionEvent): void {
     const { inspect } = this.parts;
     if (inspect === undefined) return;
@@ -148,7 +148,7 @@ export class RunningMachine<Command, Emitted extends { type: string }, Output> {
   }
 }
 
-/** Timeouts belong to the effects: a machine that asks for a timer is a defect (D-1). */
+/** Timeouts are effects: a machine that requests a timer is a defect (D-1). */
 export const noClock = {
   setTimeout: (): never => {
     throw new Error('machines have no timers: waiting is an effect');
@@ -162,7 +162,7 @@ function isHostEvent(emitted: { type: string }): emitted is HostEvent {
 
 type Emitter<Emitted> = { on(type: '*', listener: (emitted: Emitted | HostEvent) => void): unknown };
 
-/** Every actor of the system is one: machines emit facts, and leaves emit what they ask of the host. */
+/** True for every actor in the system: machines emit facts, and leaves emit host events. */
 function isEmitter<Emitted>(actor: object): actor is Emitter<Emitted> {
   return 'on' in actor && typeof actor.on === 'function';
 }

@@ -5,11 +5,11 @@ import { redact } from '../agent/redact.ts';
 import { expected, messageOf, PawlError } from '../errors.ts';
 
 export type StatelyInspectorOptions = {
-  /** Port of the relay, in Node; default 8080. */
+  /** Port of the relay, in Node; default: 8080. */
   port?: number;
   /** Secrets to redact from everything sent, in addition to those recognized by pattern. */
   secrets?: readonly string[];
-  /** Maximum characters sent of each text; default 200. */
+  /** Maximum characters sent per text; default: 200. */
   textLength?: number;
 };
 

@@ -1,7 +1,7 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { messageOf, PawlError } from '../errors.ts';
 
-/** Returns a model of an OpenAI-compatible server. Needs the optional peer `@ai-sdk/openai-compatible`. */
+/** Returns a model on an OpenAI-compatible server. Needs the optional peer `@ai-sdk/openai-compatible`. */
 export async function openaiCompatible(baseURL: string, model: string, apiKey?: string): Promise<LanguageModelV4> {
   const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible').catch((cause) => {
     throw new PawlError(

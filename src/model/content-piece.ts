@@ -6,7 +6,7 @@ import { shown } from '../errors.ts';
 export type SdkOutput = ToolResultPart['output'];
 export type SdkPiece = Extract<SdkOutput, { type: 'content' }>['value'][number];
 
-/** Converts one piece of a tool result to what the conversation stores: text, or a file as data or a URL. */
+/** Converts one piece of a tool result to the conversation's format: text, or a file as data or a URL. */
 export function contentPiece(piece: SdkPiece): TextPart | FilePart {
   switch (piece.type) {
     case 'text':

@@ -22,13 +22,13 @@ export async function stream(
 ): Promise<void> {
   let parts: ReadableStream<LanguageModelV4StreamPart>;
   try {
-    // A late stream is cancelled: nobody reads it.
+    // Cancel a late stream: it has no reader.
     const late = {
       value: ({ stream: unread }: { stream: typeof parts }) => void unread.cancel().catch(() => undefined),
     };
     ({ stream: parts } = await timers.orAborted(model.doStream(callOptions), late));
   } catch (error) {
-    // Thrown before anything was sent: the model can't stream, so ask for a whole response.
+    // Thrown before anything was sent: the model can't stream, so request a full response.
     if (UnsupportedFunctionalityError.isInstance(error)) return generate(model, callOptions, timers, onPart);
     throw error;
   }
@@ -61,7 +61,7 @@ export async function stream(
   }
 }
 
-/** Requests a whole response and passes it to `onPart` as the parts of a stream. */
+/** Requests a complete response and passes it to `onPart` as stream parts. */
 export async function generate(
   model: LanguageModelV4,
   callOptions: LanguageModelV4CallOptions,

@@ -17,8 +17,8 @@ import { headOf } from '../text.ts';
 const messageBytes = 2_000;
 
 /**
- * Classifies, once, an error that the provider or the connection threw or streamed (P-1). It goes by what happened and
- * ignores the SDK's advice on retries. `now` (epoch ms) is for a Retry-After date.
+ * Classifies, once, an error that the provider or the connection threw or streamed (P-1). It ignores the SDK's retry
+ * advice and uses only the error itself. `now` (epoch ms) is for Retry-After dates.
  */
 export function classifyFault(error: unknown, now: number, secrets: readonly string[] = []): Fault {
   const status = statusOf(error);
@@ -54,7 +54,7 @@ function kindOf(error: unknown, status: number | null): FaultKind {
   return 'server';
 }
 
-/** Detects a spent quota by the error's own code, because rate-limit messages mention quota and billing too. */
+/** Detects an exhausted quota by the error code, because rate-limit messages mention quota and billing too. */
 function kindByStatus(status: number, codes: string, words: string): FaultKind {
   if (status < 500) {
     if (quotaCodes.test(codes) || /credit balance is too low/.test(words)) return 'quota';

@@ -126,8 +126,7 @@ export function parseMessages(messages: readonly InputMessage[]): Message[] {
     if (result.success) return withoutUndefined(result.data);
     const issue = result.error.issues[0];
     const field = fieldName('messages', [index, ...(issue?.path ?? [])]);
-    const shape =
-      "a user, assistant or tool message as the AI SDK has them (what a system message would say belongs in the agent's instructions)";
+    const shape = "an AI SDK user, assistant or tool message (put system text in the agent's instructions)";
     throw new PawlError(
       'invalid_messages',
       `${expected(fieldName('messages', [index]), candidate, shape)} At \`${field}\`: ${issue?.message ?? 'unknown'}.`,

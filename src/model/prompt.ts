@@ -21,13 +21,13 @@ export type PromptRequest = {
   provider: string;
   notice: string | null;
   omitTokens: number;
-  /** `auto` marks what the provider may cache (see `cacheMark`). */
+  /** `auto` marks the cacheable part (see `cacheMark`). */
   promptCaching: 'auto' | 'off';
 };
 
 const goOn = 'Go on.';
 
-/** The source of a prompt: the lasting conversation, which only grows at its end. */
+/** The source of a prompt: the lasting, append-only conversation. */
 export type PromptSource = {
   readonly instructions: string | null;
   readonly messages: readonly Message[];
@@ -35,8 +35,8 @@ export type PromptSource = {
 };
 
 /**
- * Builds the prompt of each request from the conversation (C-6, N-1, P-5). It keeps what it has built for each provider
- * and only appends to it, so a turn costs the same however long the session is.
+ * Builds the prompt of each request from the conversation (C-6, N-1, P-5). It keeps each provider's prompt and only
+ * appends to it, so the cost of a turn does not grow with the session.
  */
 export class PromptBuilder {
   private readonly source: PromptSource;
@@ -127,7 +127,7 @@ type Built = {
   omitTokens: number;
   omitted: ReadonlySet<string>;
   freed: number;
-  /** How many of the conversation's messages it covers. */
+  /** The number of conversation messages it covers. */
   taken: number;
   /** The provider of the last assistant message covered. */
   speaker: string | undefined;
@@ -136,7 +136,7 @@ type Built = {
 };
 
 /**
- * Removes what belongs to another provider: reasoning, provider-executed calls and metadata such as signatures go back
+ * Removes content from other providers: reasoning, provider-executed calls and metadata such as signatures go back
  * only to the provider that made them (P-5). Returns null if nothing is left.
  */
 function ownedBy(message: Message, provider: string, speaker: string | undefined): Message | null {

@@ -24,7 +24,7 @@ import { shown } from '../errors.ts';
 export type Delta = { kind: 'text' | 'reasoning' | 'tool-input'; toolName: string | null; delta: string };
 
 /**
- * Builds one reply from the parts of a stream or of a whole response, in order of arrival (P-4). It judges nothing:
+ * Builds one reply from the parts of a stream or a full response, in order of arrival (P-4). It judges nothing:
  * unknown parts and finish reasons are recorded as data.
  */
 export class ReplyReader {
@@ -97,7 +97,7 @@ export class ReplyReader {
     }
   }
 
-  /** Adds a part of a kind shared by streams and whole responses. */
+  /** Adds a part of a kind shared by streams and full responses. */
   takeContent(part: LanguageModelV4Content): Delta | null {
     switch (part.type) {
       case 'text':
@@ -232,7 +232,7 @@ function tokensOf(count: unknown): number {
   return typeof count === 'number' && Number.isFinite(count) && count > 0 ? count : 0;
 }
 
-/** Turns a non-string from a badly typed third-party model into an empty string, which is answered as such. */
+/** Turns a non-string from a badly typed third-party model into an empty string, which is handled as such. */
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }

@@ -39,7 +39,7 @@ export type ModelEffectOptions = {
   /** Prices by target name. */
   pricing: Record<string, Price>;
   settings: ModelSettings;
-  /** Timeouts in ms: for the whole request, and between two parts of its stream. */
+  /** Timeouts in ms: for the request, and between two parts of its stream. */
   timeoutMs: number;
   idleTimeoutMs: number;
   prompts: PromptBuilder;
@@ -62,8 +62,8 @@ export type ModelEffectOptions = {
 };
 
 /**
- * Runs the model effect (B-2): sends one LLM request, with no retries underneath, and returns its outcome. Provider
- * faults are outcomes (P-1); an exception from this function is a defect. A broken stream keeps what had arrived (C-5).
+ * Runs the model effect (B-2): sends one LLM request, without internal retries, and returns its outcome. Provider
+ * faults are outcomes (P-1); an exception from this function is a defect. A broken stream keeps received parts (C-5).
  */
 export async function requestModel(
   options: ModelEffectOptions,

@@ -3,7 +3,7 @@ import type { Clock } from '../host/clock.ts';
 import { type Late, within } from '../host/deadline.ts';
 import { timeoutFault } from './faults.ts';
 
-/** A request's two timeouts, combined with the effect's abort in one signal. */
+/** A request's two timeouts, merged with the effect's abort into one signal. */
 export class RequestTimers {
   private readonly controller = new AbortController();
   private readonly clock: Clock;
@@ -32,14 +32,14 @@ export class RequestTimers {
     return this.controller.signal;
   }
 
-  /** A part arrived: the idle timeout starts over. */
+  /** Restarts the idle timeout after a new part. */
   touch(): void {
     if (this.whole) return;
     this.cancelIdle();
     this.cancelIdle = this.clock.alarm(this.idleTimeoutMs, this.idle);
   }
 
-  /** Turns the idle timeout off, because a whole response arrives in one piece. */
+  /** Disables the idle timeout, because a full response arrives in one piece. */
   expectWhole(): void {
     this.whole = true;
     this.cancelIdle();
@@ -52,7 +52,7 @@ export class RequestTimers {
     throw this.signal.reason;
   }
 
-  /** Calls `end` after `delayMs`, unless the request is cleared before. */
+  /** Calls `end` after `delayMs`; the returned function cancels it. */
   after(delayMs: number, end: () => void): () => void {
     return this.clock.alarm(delayMs, end);
   }

@@ -67,7 +67,7 @@ async function loadProvider(name: string, reference: string): Promise<ProviderV4
   }
   const provider = loaded[name];
   if (isProvider(provider)) return provider;
-  const message = `The package ${packageName} exports no provider ${name} of a supported version.`;
+  const message = `The package ${packageName} exports no supported version of provider ${name}.`;
   throw new NoSuchModelError({ modelId: reference, modelType: 'languageModel', message });
 }
 

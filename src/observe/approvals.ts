@@ -1,7 +1,7 @@
 import { approvalKey, type Fact } from '../../machines/index.ts';
 import type { Fold } from './events.ts';
 
-/** The calls that wait for an approval: the key of the effect that waits, by call id. */
+/** The calls awaiting approval: the key of the waiting effect, by call id. */
 export class WaitingApprovals implements Fold {
   private readonly keys = new Map<string, string>();
 
@@ -14,7 +14,7 @@ export class WaitingApprovals implements Fold {
     return this.keys.has(callId);
   }
 
-  /** Takes the call off the list, so that it is decided once. Returns the key to answer; null if the call doesn't wait. */
+  /** Removes the call, so that it is decided once. Returns the key to answer; null if it is not waiting. */
   take(callId: string): string | null {
     const key = this.keys.get(callId) ?? null;
     this.keys.delete(callId);

@@ -16,7 +16,7 @@ import {
 import { estimateOutputTokens } from '../context/tokens.ts';
 import type { Fold } from './events.ts';
 
-/** The lasting conversation, folded over the facts (D-6). It is well formed between any two attempts (C-6). */
+/** The durable conversation, folded over the facts (D-6). It is well formed between any two attempts (C-6). */
 export class Conversation implements Fold {
   readonly messages: Message[];
   /** The system prompt; null until the session is prepared, or if the agent has none. */
@@ -49,7 +49,7 @@ export class Conversation implements Fold {
     }
   }
 
-  /** Returns the input of a call in the current reply as the history keeps it, even for a call inside a batch. */
+  /** Returns a call's input, from the current reply, as kept in the history; also for a call inside a batch. */
   inputOf(index: number): JsonObject {
     this.inputs ??= this.allInputs();
     return this.inputs[index] ?? {};

@@ -1,7 +1,7 @@
 import { type Counters, count, countSubAgent, emptyCounters, type Fact } from '../../machines/index.ts';
 import type { Fold, Sighting } from './events.ts';
 
-/** What a session did, counted (S-4). */
+/** A session's counters (S-4). */
 export class SessionCounters implements Fold {
   readonly all: Counters = emptyCounters();
 

@@ -2,7 +2,7 @@ import type { Fact } from '../../machines/index.ts';
 import type { Fold } from './events.ts';
 import type { LogContext, Logger } from './log.ts';
 
-/** A DEBUG line for each step of a session that is neither a failure nor a tool call: turns, collapses, waits, its end. */
+/** A DEBUG line for each session step except failures and tool calls: turns, collapses, waits, the end. */
 export class DebugLog implements Fold {
   private readonly options: LogContext & { logger: Logger; onFailure: (observer: string, error: unknown) => void };
 

@@ -3,8 +3,8 @@ import type { Envelope, Fold, SessionEvent } from './events.ts';
 const bufferedEvents = 1_000;
 
 /**
- * The event stream of a session. Each reader has a separate buffer of 1,000 events, beyond which the oldest are dropped
- * and counted, so that a slow reader, or none, costs bounded memory and slows nothing. The first reader also gets
+ * A session's event stream. Each reader has a separate buffer of 1,000 events, beyond which the oldest are dropped
+ * and counted, so that slow or missing readers use bounded memory and delay nothing. The first reader also gets
  * earlier events, within that buffer.
  */
 export class EventStream implements AsyncIterable<SessionEvent>, Fold {

@@ -1,6 +1,6 @@
 import type { Counters, Fact, JsonObject, Repairs, ToolOutput } from '../../machines/index.ts';
 
-/** An observation that is not a fact of the machines. It decides nothing, and a replay does not need it. */
+/** An observation that is not a fact of the machines. It affects no decision; a replay does not need it. */
 export type Sighting =
   /** A piece of a streamed reply. */
   | {
@@ -58,14 +58,14 @@ export type SessionEvent = (WithInput<Fact> | Sighting) & Envelope;
 export type EventListener = (event: SessionEvent) => unknown;
 
 /**
- * Something known about a session, folded over what happens in it. A fold with a `fact` method alone can be rebuilt from a
- * journal. To add one: its file, and a row in folds.ts.
+ * State derived from a session's events. A fold with only a `fact` method can be rebuilt from a journal. To add a
+ * fold, add its file, and a row in folds.ts.
  */
 export type Fold = {
-  /** A fact of the machines; `at` is the time of its delivery, in epoch ms. */
+  /** A machine fact; `at` is the time of its delivery, in epoch ms. */
   fact?(fact: Fact, at: number): void;
-  /** Something seen that no machine decided. */
+  /** An observation that is not a fact. */
   sighting?(sighting: Sighting): void;
-  /** An event as listeners get it: a fact or a sighting in its envelope, or an event of a sub-agent (its `path` tells). */
+  /** An event as listeners receive it: a fact or sighting in its envelope, or a sub-agent's event (see `path`). */
   event?(event: SessionEvent): void;
 };

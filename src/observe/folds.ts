@@ -17,15 +17,15 @@ export type FoldOptions = LogContext & {
   logger: Logger;
   onEvent: EventListener | null;
   slices: Record<string, Slice>;
-  /** Bytes of a result that the model reads at once. */
+  /** Maximum bytes of a result read at once. */
   resultBytes: number;
-  /** The envelope of an event made now. */
+  /** The envelope for a new event. */
   envelope: () => Envelope;
-  /** Code of the user's threw. */
+  /** User code threw. */
   onFailure: (observer: string, error: unknown) => void;
 };
 
-/** The folds of a session. They get each event in this order, so a fold may read those above it. */
+/** A session's folds. They receive events in this order, so a fold may read those above it. */
 export function makeFolds(options: FoldOptions) {
   const { messages, slices, resultBytes, envelope, onFailure } = options;
   const counters = new SessionCounters();

@@ -2,13 +2,13 @@ import { type Fact, keptResultId } from '../../machines/index.ts';
 import { headOf } from '../text.ts';
 import type { Fold } from './events.ts';
 
-/** The results that the model has read in part, to be read in pages. */
+/** The results only partly read by the model, divided into pages. */
 export class KeptResults implements Fold {
   private readonly texts = new Map<string, string>();
   private readonly pages = new Map<string, string[]>();
   private readonly pageBytes: number;
 
-  /** `resultBytes` is the most of a result that the model reads at once. A page leaves room for its heading. */
+  /** `resultBytes` limits the text that the model reads at once. A page leaves room for its heading. */
   constructor(resultBytes: number) {
     this.pageBytes = Math.max(64, resultBytes - 160);
   }
@@ -28,7 +28,7 @@ export class KeptResults implements Fold {
   private pagesOf(text: string): string[] {
     const pages: string[] = [];
     for (let from = 0; from < text.length; ) {
-      // A page of so many bytes has at most as many UTF-16 units.
+      // A page has at most as many UTF-16 units as bytes.
       const page = headOf(text.slice(from, from + this.pageBytes), this.pageBytes);
       pages.push(page);
       from += page.length;

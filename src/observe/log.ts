@@ -35,7 +35,7 @@ export type LogContext = {
   secrets: readonly string[];
 };
 
-/** The log lines of a session: a WARN for each failed attempt (S-2); one ERROR if it failed, one INFO if aborted (S-3). */
+/** A session's log lines: a WARN per failed attempt (S-2); one ERROR if it failed, one INFO if aborted (S-3). */
 export class SessionLog implements Fold {
   private readonly options: LogContext & { logger: Logger; onFailure: (observer: string, error: unknown) => void };
   private readonly records: Records;
@@ -64,7 +64,7 @@ export class SessionLog implements Fold {
     this.guarded((logger) => logger[level]({ event, sessionId, agent, server, line }, line));
   }
 
-  /** Logs exactly what a tool threw (C-3). It appears nowhere else. */
+  /** Logs a tool's exact error (C-3), which appears nowhere else. */
   toolError(name: string, callId: string, error: unknown): void {
     const { sessionId, agent, secrets } = this.options;
     const text = error instanceof Error ? (error.stack ?? error.message) : messageOf(error);
@@ -72,7 +72,7 @@ export class SessionLog implements Fold {
     this.guarded((logger) => logger.debug(line, `${name} threw`));
   }
 
-  /** A logger that throws breaks nothing: an event reports it. */
+  /** A logger that throws is harmless: an event reports it. */
   private guarded(write: (logger: Logger) => void): void {
     try {
       write(this.options.logger);
@@ -111,7 +111,7 @@ function parentOf(parentSessionId: string | null): { parentSessionId?: string } 
   return parentSessionId === null ? {} : { parentSessionId };
 }
 
-/** Writes the one line of a session that did not succeed (S-3): ERROR if it failed, INFO if somebody aborted it. */
+/** Writes the one line of a session that did not succeed (S-3): ERROR if it failed, INFO if it was aborted. */
 function logUnsuccessfulEnd(
   logger: Logger,
   { sessionId, agent, parentSessionId, secrets }: LogContext,
@@ -150,10 +150,10 @@ type LoggedReply = {
   truncated?: true;
 };
 
-/** Bytes of a call in the line, in addition to its texts. */
+/** A call's overhead in the line, in bytes. */
 const bytesOfEntry = 40;
 
-/** Keeps the calls first, then the text, then the reasoning, as far as they fit, so that a long text hides no call. */
+/** Keeps the calls, then the text, then the reasoning, up to the limit, so that a long text displaces no call. */
 function loggedReply(reply: Reply, clean: (text: string) => string): LoggedReply {
   let room = replyBytes;
   let truncated = false;

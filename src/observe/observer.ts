@@ -5,13 +5,13 @@ import type { Envelope, Fold, SessionEvent, Sighting } from './events.ts';
 import { type FoldOptions, type Folds, makeFolds } from './folds.ts';
 
 export type ObserverOptions = Omit<FoldOptions, 'envelope' | 'onFailure'> & {
-  /** Epoch ms of the current delivery, so that a replay gives the same facts, and of now. */
+  /** Epoch ms: the current delivery, so that replays yield the same facts, and now. */
   times: { readonly deliveredAt: number; now(): number };
 };
 
 const ownPath: readonly string[] = [];
 
-/** Everything known about a session: a list of folds, and the events that listeners get. */
+/** A session's derived state: a list of folds, and the events sent to listeners. */
 export class Observer {
   readonly folds: Folds;
   private readonly list: readonly Fold[];
@@ -37,14 +37,14 @@ export class Observer {
     return this.options.onEvent !== null || this.folds.stream.isRead;
   }
 
-  /** Takes a fact of the machines. Never throws: the actor tree is in the middle of a step. */
+  /** Receives a machine fact. Never throws: the actor tree is in the middle of a step. */
   take(fact: Fact): void {
     const { deliveredAt } = this.options.times;
     this.tell((fold) => fold.fact?.(fact, deliveredAt));
     this.publish(this.eventOf(fact, this.envelope(deliveredAt)));
   }
 
-  /** Takes something seen that no machine decided. */
+  /** Receives a non-fact observation. */
   sight(sighting: Sighting): void {
     if (sighting.type === 'model.warned' && !this.isNewWarning(`${sighting.target} ${sighting.warning}`)) return;
     const isReport = sighting.type === 'observer.failed';
@@ -54,12 +54,12 @@ export class Observer {
     this.publish({ ...clean, ...this.envelope(this.options.times.now()) }, isReport);
   }
 
-  /** Passes on an event of a sub-agent's session, under its path. No fold of this session counts it. */
+  /** Forwards an event from a sub-agent's session, under its path. No fold here counts it. */
   forward(event: SessionEvent, name: string): void {
     this.publish({ ...event, path: [name, ...event.path] });
   }
 
-  /** Reports that code of the user's threw. */
+  /** Reports that user code threw. */
   userCodeFailed(observer: string, error: unknown): void {
     this.sight({ type: 'observer.failed', observer, message: messageOf(error) });
   }
@@ -84,7 +84,7 @@ export class Observer {
     this.tell((fold) => fold.event?.(event), isReport);
   }
 
-  /** Tells each fold. One that throws keeps nothing from the others; it is reported, unless by telling that very report. */
+  /** Calls each fold. One that throws does not affect the others; it is reported, except during a report. */
   private tell(act: (fold: Fold) => void, isReport = false): void {
     for (const fold of this.list) {
       try {

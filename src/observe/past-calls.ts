@@ -2,10 +2,10 @@ import type { CallFacts, Fact, JsonObject, Slug } from '../../machines/index.ts'
 import type { Conversation } from './conversation.ts';
 import type { Fold } from './events.ts';
 
-/** An answered call that policies may look back on. `input` is as the model sent it, before its schema. */
+/** An answered call, for policies to consult. `input` is as sent by the model, before the schema. */
 export type AnsweredCall = { callId: string; name: string; input: JsonObject; executed: boolean; slug: Slug | null };
 
-/** The answered calls of a session that were valid, in order. */
+/** A session's valid, answered calls, in order. */
 export class PastCalls implements Fold {
   readonly all: AnsweredCall[] = [];
   private readonly conversation: Conversation;

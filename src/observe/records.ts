@@ -11,7 +11,7 @@ import type {
 } from '../../machines/index.ts';
 import type { Fold } from './events.ts';
 
-/** The record of one turn in the result, with everything an operator may need. Times are epoch ms. */
+/** The record of one turn in the result, with the details for operators. Times are epoch ms. */
 export type TurnRecord = {
   turn: number;
   isLastTurn: boolean;
@@ -46,7 +46,7 @@ export type CallRecord = {
 
 export type AcceptedReport = { source: ReportSource; content: Json };
 
-/** The turn records and the accepted report of a session, folded over its facts. */
+/** A session's turn records and accepted report, folded over its facts. */
 export class Records implements Fold {
   readonly turns: TurnRecord[] = [];
   accepted: AcceptedReport | null = null;

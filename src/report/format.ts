@@ -35,7 +35,7 @@ export function judgeText(format: ReportFormat, text: string, limits: Limits): P
   return judged(format, judge, limits);
 }
 
-/** Judges by code of the user's. If it throws, hangs or gives no verdict, that is no mistake of the model's (N-1). */
+/** Judges with user code. If it throws, hangs or returns no verdict, the model is not at fault (N-1). */
 async function judged({ name }: ReportFormat, validate: () => ContentVerdict, limits: Limits): Promise<ReportVerdict> {
   try {
     const verdict = await inTime(limits, 'it was not checked in time', validate);

@@ -3,11 +3,11 @@ import { messageOf } from '../errors.ts';
 import type { CompiledSchema } from '../model/schema.ts';
 import { accepted, missing, type ReportFormat, schemaFail } from './format.ts';
 
-/** JSON that satisfies the schema, or any JSON except null without one. A text reply must be JSON as a whole. */
+/** JSON that satisfies the schema; without one, any JSON except null. A text reply must be only JSON. */
 export function jsonFormat(schema: CompiledSchema | null): ReportFormat {
   return {
     name: 'json',
-    description: 'Your complete result as JSON that satisfies the schema of content.',
+    description: 'Your complete result as JSON that satisfies the content schema.',
     contentSchema: schema?.jsonSchema ?? {},
     validate: async (content) => {
       if (content === undefined) return missing('content is missing');

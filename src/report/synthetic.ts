@@ -6,8 +6,8 @@ import { headOf } from '../text.ts';
 const quotedBytes = 4_000;
 
 /**
- * The report of a session that has none of its own (F-5): what was attempted, why it failed, how often, what could be
- * done about it, and the last text of the model.
+ * Builds the report for a session without an accepted one (F-5): attempts, reasons for failure and their counts, advice
+ * and the model's last text.
  */
 export function syntheticReport(
   status: 'failed' | 'aborted',
@@ -21,9 +21,9 @@ export function syntheticReport(
     status === 'aborted'
       ? 'The session was aborted before a report was accepted.'
       : 'The session failed: no report was accepted.',
-    prompt === null ? '' : `Asked for: ${headOf(prompt, 500)}`,
+    prompt === null ? '' : `Prompt: ${headOf(prompt, 500)}`,
     `Reasons: ${slugs.map((slug) => `${slug} (${slugTable[slug].person})`).join('; ')}.`,
-    detail === null ? '' : `The last fault: ${detail}`,
+    detail === null ? '' : `Last fault: ${detail}`,
     `Attempted: ${counted(counters.turns, 'turn')}, ${counted(counters.requests, 'request')}, ${counted(counters.failedAttempts, 'failed attempt')}, ${counted(counters.toolCalls.executed, 'executed tool call')}.`,
     failedAttempts(turns),
     retryAt === null ? '' : `The provider accepts requests again at ${new Date(retryAt).toISOString()}.`,
@@ -37,7 +37,7 @@ function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** Why the attempts failed, and how often each reason came up. */
+/** Returns the reasons for the failed attempts, with counts. */
 function failedAttempts(turns: readonly TurnRecord[]): string {
   const counts = new Map<Slug, number>();
   for (const { attempts } of turns) {
@@ -52,5 +52,5 @@ function lastText(turns: readonly TurnRecord[]): string {
     .flatMap(({ attempts }) => attempts)
     .flatMap(({ reply }) => (reply === null ? [] : [replyText(reply)]));
   const last = texts.findLast((text) => text.trim() !== '');
-  return last === undefined ? '' : `The last text of the model:\n${headOf(last, quotedBytes)}`;
+  return last === undefined ? '' : `Last text from the model:\n${headOf(last, quotedBytes)}`;
 }

@@ -1,9 +1,9 @@
 import { accepted, invalidFormat, missing, type ReportFormat } from './format.ts';
 
-/** Plain text, not blank. */
+/** Non-blank plain text. */
 export const textFormat = proseFormat('text', 'Your complete result as plain text.');
 
-/** Markdown: any text that is not blank. */
+/** Markdown: any non-blank text. */
 export const markdownFormat = proseFormat('markdown', 'Your complete result as Markdown.');
 
 function proseFormat(name: string, description: string): ReportFormat {

@@ -90,7 +90,7 @@ async function serveHttp(
       onsessionclosed: (id) => void clients.delete(id),
     });
     const client: Client = { transport, calls: 0 };
-    // The types of the SDK's class do not allow for undefined callbacks.
+    // The SDK class's types do not allow undefined callbacks.
     await agentServer(agent, options, running).server.connect(transport as Transport);
     return client;
   };

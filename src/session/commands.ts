@@ -1,13 +1,13 @@
 import { expected, PawlError } from '../errors.ts';
 import type { ApprovalInput } from './options.ts';
 
-/** Checks the text of `steer`. */
+/** Checks the `steer` text. */
 export function steeringText(text: unknown): string {
   if (typeof text === 'string' && text.trim() !== '') return text;
   throw new PawlError('invalid_options', expected('text', text, 'a string that is not blank'));
 }
 
-/** Checks the decision of `approve`. */
+/** Checks the `approve` decision. */
 export function approvalDecision(decision: ApprovalInput): {
   approved: boolean;
   reason: string | null;

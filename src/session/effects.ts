@@ -26,14 +26,14 @@ export type SessionEffectsParts = {
   secrets: readonly string[];
 };
 
-/** The effects of one session: `perform` acts, `open` and `close` open and close the tools that it acts with. */
+/** The effects of one session: `perform` runs an effect; `open` and `close` open and close its tools. */
 export type SessionEffects = {
   perform: Perform;
   open: (signal: AbortSignal) => Promise<string | null>;
   close: () => Promise<void>;
 };
 
-/** Wires the effects of one session to the world. State that outlives an effect is kept in the folds (D-1). */
+/** Connects a session's effects to the world. State that outlives an effect is kept in the folds (D-1). */
 export function sessionEffects(parts: SessionEffectsParts): SessionEffects {
   const { agent, prompt, observer, subAgents, clock, secrets } = parts;
   const { limits, format, definition } = agent;
@@ -94,7 +94,7 @@ export function sessionEffects(parts: SessionEffectsParts): SessionEffects {
     },
     model: (request, { signal }) => requestModel(modelOptions, request, signal),
     tool: (request, { signal }) => runTool(toolOptions, request, signal),
-    // The decision is delivered from outside (`approve`); here only the time runs out.
+    // The decision is delivered from outside (`approve`); here it only times out.
     approval: async (_request, { signal }) => {
       await within({ clock, timeoutMs: limits.approvalTimeoutMs, signal }, () => new Promise<never>(() => {}));
       return { decision: 'timeout', reason: null };

@@ -45,7 +45,7 @@ export function checkOptions(agent: unknown, options: unknown): void {
   check(optionsSchema, options, '', 'invalid_options');
 }
 
-/** Returns the rest of a budget for a sub-agent, except requests. Each part is above 0, so that it can still report. */
+/** Returns the remaining budget for a sub-agent, except requests. Each limit is above 0, so it can still report. */
 export function budgetLeft(
   { tokens, costUsd, deadlineAt }: Budget,
   spent: Counters['tree'],
@@ -116,7 +116,7 @@ export function sessionInput(agent: Agent, budget: SessionBudget, at: number): S
   };
 }
 
-/** Returns the request limit of a session and all below it (B-7). Without sub-agents `maxTreeRequests` is ignored. */
+/** Returns the request limit for a session tree (B-7). Without sub-agents `maxTreeRequests` is ignored. */
 function treeLimit({ limits, definition }: Agent, requests: number | null): number | null {
   if (Object.keys(definition.agents ?? {}).length === 0) return requests;
   return Math.min(requests ?? Number.POSITIVE_INFINITY, limits.maxTreeRequests ?? 4 * requestBound(limits));

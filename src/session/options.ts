@@ -76,8 +76,8 @@ export type Session<Report = unknown> = {
   /** Ends the session now. Every call received so far is answered. */
   abort(reason?: string): void;
   /**
-   * Decides a call that waits for approval, here or in a sub-agent. Returns false if no such call waits, or several do:
-   * Pawl makes call ids if a model sends none, so sub-agents may share one. Then pass the event's `sessionId` too.
+   * Decides a call that awaits approval, here or in a sub-agent. Returns false if no call matches, or several do: Pawl
+   * makes call ids if a model sends none, so sub-agents may share one. Then also pass the event's `sessionId`.
    */
   approve(callId: string, decision: ApprovalInput): boolean;
 };

@@ -8,13 +8,13 @@ import type { SubAgents } from './sub-agent.ts';
 export type SessionOwnerParts = {
   observer: Observer;
   secrets: readonly string[];
-  /** Epoch ms of the current delivery, so that a replay gives the same facts. */
+  /** Epoch ms of the current delivery, so that replays yield the same facts. */
   times: { deliveredAt: number };
   onDelivery: ((delivery: Delivery) => void) | undefined;
   subAgents: SubAgents | null;
 };
 
-/** What the running machine of a session reports to: its observer, its sub-agents and its journal. */
+/** Passes a running machine's reports to the session's observer, sub-agents and journal. */
 export class SessionOwner implements MachineOwner<SessionCommand, Fact> {
   private readonly parts: SessionOwnerParts;
 
@@ -40,7 +40,7 @@ export class SessionOwner implements MachineOwner<SessionCommand, Fact> {
 
   tooLate(command: SessionCommand): void {
     const { conversation } = this.parts.observer.folds;
-    // Accepted while the last delivery was under way, so that it isn't lost.
+    // Accepted during the last delivery, so it must not be lost.
     if (command.type === 'session.steer') conversation.messages.push(userMessage(command.text));
   }
 

@@ -28,7 +28,7 @@ import { sessionResult } from './result.ts';
 import { type Lineage, root, type SubAgents, type SubSession } from './sub-agent.ts';
 import { subAgentsOf } from './sub-sessions.ts';
 
-/** What a session is made of. Only tests and sub-agents name more than an agent and options. */
+/** The parts of a session. Only tests and sub-agents pass more than an agent and options. */
 export type SessionParts<Report> = {
   agent: Agent<Report>;
   options: SessionOptions;

@@ -42,7 +42,7 @@ const subAgentInput = z.object({
     .trim()
     .min(1)
     .describe('The task, with everything needed to do it: the sub-agent sees nothing else.'),
-  reason: z.string().trim().min(1).describe('Why the task is given away, in one sentence.'),
+  reason: z.string().trim().min(1).describe('Why you delegate the task, in one sentence.'),
 });
 
 /** The sub-agents of one session, as tools (B-7). Each call runs a session with its own bound. */
@@ -58,7 +58,7 @@ export class SubAgents {
 
   tool(name: string, agent: Agent): CatalogTool {
     const { depth, maxDepth } = this.options;
-    const { description = `Gives a task to the agent ${agent.name}, and gives its report back.` } = agent.definition;
+    const { description = `Gives a task to the agent ${agent.name} and returns its report.` } = agent.definition;
     return schemaTool({
       name,
       description,
@@ -71,7 +71,7 @@ export class SubAgents {
     });
   }
 
-  /** Stops the running sub-agents; each asks for its report next. An abort reaches them by the call's signal. */
+  /** Stops the running sub-agents; each asks for its report next. An abort uses the call's signal. */
   stop(): void {
     this.stopping = true;
     for (const session of this.running) session.stop();
@@ -95,7 +95,7 @@ export class SubAgents {
         slugs: ['budget_exhausted'],
       });
     }
-    // If the grant is its whole bound, the session ends by the bound and gets no request budget.
+    // If the grant equals its bound, the bound ends the session; it needs no request budget.
     const isBound = grant === requestBound(agent.limits) && agent.definition.agents === undefined;
     const requests = isBound ? {} : { requests: grant };
     this.granted += grant;

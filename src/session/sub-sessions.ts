@@ -17,7 +17,7 @@ export type Parent = {
 };
 
 /**
- * Makes the sub-agents of a session; null if it has none. They share its logger, clock, remaining budget and event stream
+ * Makes a session's sub-agents; null if it has none. They share its logger, clock, remaining budget and event stream
  * (B-7).
  */
 export function subAgentsOf(

@@ -56,7 +56,7 @@ export class SessionTools {
   private show(): Promise<void> {
     const { agent, catalog, subAgents } = this.options;
     const { agents = {} } = agent.definition;
-    // There are only the agent's own tools: all its sessions share one map.
+    // Only the agent's own tools exist, so all its sessions share one map.
     if (subAgents === null && this.servers === null) return catalog.show(agent.tools);
     const tools = new Map<string, CatalogTool>();
     const add = (tool: CatalogTool) => {

@@ -32,7 +32,7 @@ export function arbitraryReply(
   );
 }
 
-/** Generates failures of a provider or of the connection to it. */
+/** Generates failures of a provider or its connection. */
 export function arbitraryFault(fc: Fc): fastCheck.Arbitrary<RehearsedReply> {
   const status = (code: number) => Object.assign(new Error(`status ${code}`), { statusCode: code });
   const thrown = fc.constantFrom(

@@ -1,20 +1,19 @@
 import type { Clock } from '../host/clock.ts';
 
 /**
- * A clock that moves only for waits: a wait that the session can't continue without (a backoff, say) passes at once and is
- * recorded. Everything else, such as a tool's timeout or the deadline of a budget, needs `advance`, or a wait that
- * lasts longer.
+ * A clock that advances only for waits: a wait that blocks the session, such as a backoff, ends at once and is
+ * recorded. Anything else, such as a tool's timeout or a budget's deadline, needs `advance` or a longer wait.
  */
 export type ManualClock = Clock & {
   /** Ms of each wait so far, in order. */
   readonly waits: number[];
-  /** Advances the clock: due alarms ring in order, and due held waits end. */
+  /** Advances the clock: due alarms fire in order, and due held waits end. */
   advance(ms: number): void;
 };
 
 type Alarm = { dueAt: number; ring: () => void };
 
-/** `start` is epoch ms. With `hold`, waits last until the test ends them, so that it can stop or abort a waiting session. */
+/** `start` is epoch ms. With `hold`, waits last until the test ends them, so it can stop or abort a waiting session. */
 export function manualClock({ start = 1_700_000_000_000, hold = false } = {}): ManualClock {
   let now = start;
   let alarms: Alarm[] = [];

@@ -6,9 +6,9 @@ import { openaiBody, openaiStream } from './wire-openai.ts';
 
 export type Wire = 'openai' | 'anthropic';
 
-/** The server's response to one request: a reply in the wire's format, and how it misbehaves. */
+/** The server's response to one request: a reply in the wire format, and its misbehavior. */
 export type ScriptedResponse = Omit<RehearsedReply, 'throws' | 'breaks' | 'cut' | 'hangs'> & {
-  /** HTTP status; default 200. From 400 up, `error` becomes the body, in the wire's format. */
+  /** HTTP status; default: 200. From 400 up, `error` becomes the body, in the wire format. */
   status?: number;
   headers?: Record<string, string>;
   error?: { type?: string; code?: string; message?: string };

@@ -1,6 +1,6 @@
 import type { RehearsedReply } from './rehearsal-model.ts';
 
-/** The kinds of attempt that make a difference to the bound. */
+/** The kinds of attempt that affect the bound. */
 export type Step = 'tool' | 'empty' | 'report' | 'bad report' | 'tool and bad report';
 
 export type SessionPath = {

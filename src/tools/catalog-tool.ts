@@ -4,22 +4,22 @@ import type { Limits } from '../host/deadline.ts';
 import type { OfferedTool } from '../model/request-model.ts';
 import type { Validation } from '../model/schema.ts';
 
-/** The context that a tool gets along with its input. */
+/** The context passed to a tool with its input. */
 export type ToolContext = {
   callId: string;
-  /** Aborts at the tool's timeout, and when the session is aborted. */
+  /** Aborts on the tool's timeout and when the session is aborted. */
   signal: AbortSignal;
   /** The conversation so far. */
   messages: () => readonly Message[];
 };
 
-/** The context of Pawl's own tools, which also report progress and what they spent. */
+/** The context of Pawl's own tools, which also report progress and spending. */
 export type ToolRun = ToolContext & {
   progress(output: ToolOutput): void;
   account(spent: Spent): void;
-  /** Epoch ms, by the session's clock. */
+  /** Epoch ms on the session's clock. */
   now(): number;
-  /** A page, from 1, of a large result of this session. */
+  /** A 1-based page of a large result in this session. */
   resultPage(id: string, page: number): { text: string; of: number } | null;
 };
 
@@ -33,11 +33,11 @@ export type CatalogTool = {
   needsApproval(input: unknown, context: ToolContext): boolean | Promise<boolean>;
   /** Runs the tool. Every value of an async iterable but the last is preliminary. */
   execute(input: unknown, run: ToolRun): unknown;
-  /** Converts a value that the tool returned to what the model reads; null leaves that to the catalog. */
+  /** Converts the tool's return value to output for the model; null leaves that to the catalog. */
   toModelOutput: ((value: unknown, input: unknown, callId: string) => Promise<ToolOutput>) | null;
   /** Judges the report; null for all tools but the report tool. */
   judgeReport: ((input: JsonObject, limits: Limits) => Promise<ReportVerdict>) | null;
-  /** Why this session refuses every call of the tool, regardless of the input. */
+  /** Why this session refuses every call to the tool, regardless of the input. */
   refusal?: NonNullable<CallFacts['refusal']>;
   /** The tool's own timeout in ms; null for a tool that limits itself. Default: the agent's `toolTimeoutMs`. */
   timeoutMs?: number | null;

@@ -37,7 +37,7 @@ export class Catalog {
   private offeredAll: OfferedTool[] = [];
   private offeredReport: OfferedTool[] = [];
   private shown = 0;
-  /** Checked inputs, until their tools run: a schema may fill in a random default, or refuse a second time. */
+  /** Validated inputs, until their tools run: validating again may fail or yield another random default. */
   private readonly checked = new Map<string, unknown>();
 
   constructor(options: CatalogOptions) {
@@ -45,8 +45,8 @@ export class Catalog {
   }
 
   /**
-   * Sets the tools. Await it before the first request, and again whenever a server's list changes. Of two calls side by
-   * side, the later one wins.
+   * Sets the tools. Await it before the first request, and again whenever a server's list changes. Of two concurrent
+   * calls, the later one wins.
    */
   async show(tools: ReadonlyMap<string, CatalogTool>): Promise<void> {
     this.shown += 1;
@@ -81,8 +81,8 @@ export class Catalog {
   }
 
   /**
-   * Returns the input that the tool's schema, the policies and the approval have seen. In another process than theirs
-   * (D-1), it checks the input `sent` once more.
+   * Returns the validated input, as the policies and the approval saw it. In a different process (D-1), it validates
+   * the `sent` input again.
    */
   async checkedInput(
     tool: CatalogTool,
@@ -138,7 +138,7 @@ export class Catalog {
     } catch (error) {
       return {
         ...facts,
-        refusal: { slug: 'check_failed', reason: `The check of the input failed: ${messageOf(error)}` },
+        refusal: { slug: 'check_failed', reason: `The input check failed: ${messageOf(error)}` },
       };
     }
   }
@@ -178,7 +178,7 @@ function notInside(name: string): NonNullable<CallFacts['refusal']> {
   return { slug: 'tool_not_permitted', reason: `${name} is not permitted inside a batch: call it by itself.` };
 }
 
-/** Tells whether a call needs approval. If the check fails, the call is refused; the model cannot fix that. */
+/** Checks whether a call needs approval. If the check fails, the call is refused: the model cannot fix it. */
 function needsApproval(
   tool: CatalogTool,
   input: unknown,

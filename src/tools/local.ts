@@ -18,7 +18,7 @@ export type FunctionTool = { call(input: unknown, context: ToolContext): unknown
 /** A local tool from the user: an unmodified AI SDK `tool()`, or a plain function. */
 export type LocalTool = SdkTool | FunctionTool;
 
-/** Adapts a local tool. Throws `invalid_tool` or `invalid_schema`, naming the part that cannot be used. */
+/** Adapts a local tool. Throws `invalid_tool` or `invalid_schema`, naming the unusable part. */
 export function localTool(name: string, definition: LocalTool): CatalogTool {
   if (typeof definition === 'function') return functionAsTool(name, definition);
   if (typeof definition !== 'object' || definition === null) {
@@ -58,7 +58,7 @@ export function localTool(name: string, definition: LocalTool): CatalogTool {
   };
 }
 
-/** Tells whether a call needs approval. A thenable becomes a native promise. */
+/** Whether a call needs approval. A thenable becomes a native promise. */
 function approvalNeeded(
   needsApproval: SdkTool['needsApproval'],
   input: unknown,
@@ -111,7 +111,7 @@ async function offeredTool(name: string, definition: SdkTool, schema: CompiledSc
   };
 }
 
-/** Converts an SDK output to what the conversation stores: JSON, with files as data or URLs. */
+/** Converts an SDK output to the conversation's format: JSON, with files as data or URLs. */
 function modelOutput(output: SdkOutput): ToolOutput {
   switch (output.type) {
     case 'text':

@@ -17,7 +17,7 @@ export type PolicyVerdict = { allow: true } | { allow: false; reason: string };
 /**
  * Decides whether a call may be executed, given the call and the answered calls before it, in order. All policies of an
  * agent must allow it. A denied call is answered with the reason (`policy_denied`); one whose policy throws, hangs or
- * gives no verdict is not executed either (`check_failed`).
+ * returns no verdict does not run either (`check_failed`).
  */
 export type ToolPolicy = (call: PolicyCall, history: readonly PastCall[]) => PolicyVerdict | Promise<PolicyVerdict>;
 
@@ -39,7 +39,7 @@ export function requires(tool: string, { after }: { after: readonly string[] }):
 }
 
 /**
- * Returns a policy that allows a call of `write` only after a call of `read` with the same input `field` has succeeded.
+ * Returns a policy that allows a call to `write` only after a call to `read` with the same input `field` has succeeded.
  * Defaults: `read_file`, `write_file`, `path`.
  */
 export function readBeforeWrite({
@@ -60,17 +60,17 @@ export function readBeforeWrite({
   };
 }
 
-/** Checks the input of an earlier call once more, since facts hold it as the model sent it. */
+/** Validates an earlier call's input again, since facts store it as the model sent it. */
 type Revalidate = (past: AnsweredCall) => Validation | Promise<Validation> | undefined;
 
-/** A session's policies. They look back on the answered calls, which a fold holds. */
+/** A session's policies. They see the answered calls, which a fold stores. */
 export class Policies {
   private readonly policies: readonly ToolPolicy[];
   private readonly past: { readonly all: readonly AnsweredCall[] };
   private readonly limits: Limits & { timeoutMs: number };
-  /** The inputs of the calls that were judged here, as policies saw them. */
+  /** Inputs of the calls judged in this process, as policies saw them. */
   private readonly judged = new Map<string, PolicyCall['input']>();
-  /** The past calls as policies see them: they never change. */
+  /** Past calls as policies see them; they never change. */
   private readonly seen: Promise<PastCall>[] = [];
 
   constructor(
@@ -80,11 +80,11 @@ export class Policies {
   ) {
     this.policies = policies;
     this.past = past;
-    // Half the limit of the whole check, so that a slow policy denies the call instead of invalidating it.
+    // Half the check's timeout, so that a slow policy denies the call instead of invalidating it.
     this.limits = { clock, timeoutMs: timeoutMs / 2 };
   }
 
-  /** Returns why the call must not be executed; null if it is allowed. */
+  /** Returns the reason to refuse the call; null if it is allowed. */
   async judge(
     { callId, name, input }: { callId: string; name: string; input: unknown },
     revalidate: Revalidate,
@@ -119,7 +119,7 @@ export class Policies {
     return Promise.all(this.seen);
   }
 
-  /** Checks the input of a call that was judged in another process. If the check fails, it stays as the model sent it. */
+  /** Validates the input of a call judged in another process. On failure, returns it as the model sent it. */
   private async inputOf(past: AnsweredCall, revalidate: Revalidate): Promise<unknown> {
     try {
       const limits = { ...this.limits, timeoutMs: this.limits.timeoutMs / 2 };

@@ -10,7 +10,7 @@ import { redact, redactJson } from '../agent/redact.ts';
 import { messageOf } from '../errors.ts';
 import { headOf, tailOf } from '../text.ts';
 
-/** An error that a tool throws to give the model a structured value with the message (C-3). */
+/** An error that a tool throws to send the model a structured value with the message (C-3). */
 export class ToolError extends Error {
   override readonly name = 'ToolError';
   readonly value: Json;
@@ -21,16 +21,16 @@ export class ToolError extends Error {
   }
 }
 
-/** A tool's outcome as a `ToolResult` (C-3), and as the output that the model reads; `kept` is its complete text if cut. */
+/** A tool's outcome as a `ToolResult` (C-3), and as output for the model; `kept` is its complete text if cut. */
 export type Rendered = { result: ToolResult; output: ToolOutput; kept: string | null };
 
 /** Rules for every result of a session. */
 export type ResultLimits = {
-  /** The most that a result may take in the conversation, in bytes. */
+  /** Maximum size of a result in the conversation, in bytes. */
   resultBytes: number;
   /** Removed from the message and the value of a failure (S-5). */
   secrets: readonly string[];
-  /** The id to read the whole of a large result by; null if the model can't. */
+  /** The id for reading a large result in full; null if the model can't. */
   keptId: string | null;
 };
 
@@ -89,10 +89,10 @@ function detailOf(value: unknown, { secrets }: ResultLimits): Json {
   }
 }
 
-/** The result stays whole for events, records and slices; only what the model reads is cut. */
+/** The result stays complete for events, records and slices; only the model's copy is cut. */
 function rendered(result: ToolResult, limits: ResultLimits): Rendered {
   const { text, kept } = cap(resultText(result), limits);
-  const value = text || 'The tool returned an empty text.';
+  const value = text || 'The tool returned empty text.';
   return { result, output: { type: result.success ? 'text' : 'error-text', value }, kept };
 }
 
@@ -113,7 +113,7 @@ export function cap(
   return { text: `${headOf(text, half)}${note}${tailOf(text, half)}`, kept: keptId === null ? null : text };
 }
 
-/** The most values that are read from a result, so that a huge result cannot block the process. */
+/** Maximum number of values read from a result, so that a huge one cannot block the process. */
 const mostNodes = 200_000;
 type Room = { left: number };
 
@@ -180,7 +180,7 @@ export function success(value: unknown): unknown {
   return isToolResult(value) ? { success: true, value, message: plainSuccess } : value;
 }
 
-/** Tells whether a tool returned a `ToolResult` itself. */
+/** Whether the tool itself returned a `ToolResult`. */
 function isToolResult(value: unknown): value is ToolResult {
   return (
     typeof value === 'object' &&

@@ -35,15 +35,15 @@ export type ToolEffectOptions = Omit<ResultLimits, 'keptId'> & {
 };
 
 /**
- * Runs the tool effect: invokes one tool, once, and returns one outcome (C-1, C-3). A tool that ignores its timeout or an abort is cut off and answered; its late
- * result is counted and dropped.
+ * Runs the tool effect: invokes one tool once and returns one outcome (C-1, C-3). A tool that ignores its timeout or
+ * an abort is cut off and answered; its late result is counted and dropped.
  */
 export async function runTool(options: ToolEffectOptions, call: CallName, signal: AbortSignal): Promise<ToolOutcome> {
   const { catalog, slots, clock, conversation, keptResults } = options;
   const { callId, name } = call;
   const tool = catalog.get(name);
   const timeoutMs = tool?.timeoutMs === undefined ? options.timeoutMs : tool.timeoutMs;
-  // A tool that limits itself takes no slot: the tools that it runs take their own.
+  // A tool that limits itself uses no slot: the tools that it runs use their own.
   const release = timeoutMs === null ? () => undefined : await slots.take(signal);
   const limits: ResultLimits = {
     ...options,
@@ -83,7 +83,7 @@ export async function runTool(options: ToolEffectOptions, call: CallName, signal
   }
 }
 
-/** Returns a tool's value as a result. An async iterable gives its last value; the others are preliminary. */
+/** Returns a tool's value as a result: for an async iterable, the last value; the others are preliminary. */
 async function invoked(tool: CatalogTool, input: unknown, run: ToolRun, limits: ResultLimits): Promise<Rendered> {
   const returned = await tool.execute(input, run);
   const value = isAsyncIterable(returned) ? await lastOf(returned, run, limits) : returned;
@@ -116,7 +116,7 @@ function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
 function capOutput(output: ToolOutput, limits: ResultLimits): Omit<Rendered, 'result'> {
   const capped = (type: 'text' | 'error-text', said: string) => {
     const { text, kept } = cap(said, limits);
-    return { output: { type, value: text || 'The tool returned an empty text.' }, kept };
+    return { output: { type, value: text || 'The tool returned empty text.' }, kept };
   };
   switch (output.type) {
     case 'text':
@@ -131,7 +131,7 @@ function capOutput(output: ToolOutput, limits: ResultLimits): Omit<Rendered, 're
     case 'content': {
       const texts = output.value.flatMap((part) => (part.type === 'text' && part.text !== '' ? [part.text] : []));
       const files = output.value.filter((part) => part.type === 'file');
-      // The size limit of one result applies to all texts together.
+      // The size limit of one result applies to all texts combined.
       const all = capped('text', texts.join('\n'));
       if (files.length === 0) return all;
       const text = texts.length === 0 ? [] : [{ type: 'text' as const, text: all.output.value }];

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { compileSchema } from '../model/schema.ts';
 import { type CatalogTool, functionTool, later, type ToolRun } from './catalog-tool.ts';
 
-/** A tool of the library itself: its input is what the zod schema makes of it. */
+/** Builds one of Pawl's own tools, whose input is parsed by a zod schema. */
 export function schemaTool<Input>({
   name,
   description,

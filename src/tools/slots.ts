@@ -10,7 +10,7 @@ export class Slots {
     this.free = count;
   }
 
-  /** Takes a slot and returns the function that frees it. Rejects if `signal` aborts before a slot is free. */
+  /** Acquires a slot and returns a function that frees it. Rejects if `signal` aborts before one is free. */
   async take(signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
     if (this.free > 0) this.free -= 1;
@@ -24,7 +24,7 @@ export class Slots {
     const ending = await within({ clock: systemClock, timeoutMs: null, signal }, () => promise);
     if (ending.kind === 'done') return;
     const place = this.waiting.indexOf(resolve);
-    // The slot may have come in the same moment as the abort.
+    // The slot may be granted at the moment of the abort.
     if (place === -1) this.giveBack();
     else this.waiting.splice(place, 1);
     throw signal.reason;

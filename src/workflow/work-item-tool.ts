@@ -6,7 +6,7 @@ import { backlogFolder } from './backlog/backlog.ts';
 import { readConfig } from './backlog/config.ts';
 import { checkedItem, createWorkItem } from './backlog/work-items.ts';
 
-/** The schema for models: one object, since providers reject a union at the top. Required fields are checked later. */
+/** The schema for models: one object, since providers reject a top-level union. Required fields are checked later. */
 const offered = z.strictObject({
   item_type: z.enum(['bug', 'feature', 'human_action']),
   title: z.string().describe('One line'),
@@ -26,7 +26,7 @@ const offered = z.strictObject({
     .looseObject({})
     .optional()
     .describe(
-      'For a bug: severity, reproducibility, steps_to_reproduce, expected_behavior, actual_behavior, impact. For a feature: type, estimated_effort, business_value. For a human action: required_action, which is required.',
+      'For a bug: severity, reproducibility, steps_to_reproduce, expected_behavior, actual_behavior, impact. For a feature: type, estimated_effort, business_value. For a human action: required_action (required).',
     ),
   on_duplicate: z.enum(['create', 'refuse']).optional(),
 });

@@ -121,11 +121,11 @@ describe('an invalid definition', () => {
     [{ prompt: ' ' }, '`prompt` must be a string that is not blank; got " ".'],
     [
       { messages: [{ role: 'system', content: 'x' }] },
-      '`messages[0]` must be a user, assistant or tool message as the AI SDK has them (what a system message would sa',
+      '`messages[0]` must be an AI SDK user, assistant or tool message (put system text in the agent',
     ],
     [
       { messages: [{ role: 'user', content: [{ type: 'tune' }] }] },
-      '`messages[0]` must be a user, assistant or tool message as the AI SDK has them (what a system message would sa',
+      '`messages[0]` must be an AI SDK user, assistant or tool message (put system text in the agent',
     ],
   ])('a session cannot start with %j', (options, message) => {
     expect(() => startSession(defineAgent({ name: 'a', models }), options as never)).toThrow(message);

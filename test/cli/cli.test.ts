@@ -41,7 +41,7 @@ describe('the command', () => {
     expect(JSON.parse(stdout).report.content).toContain('0 files');
   });
 
-  it('serve: a port in use gives an error of one sentence', async () => {
+  it('serve: a port in use causes a one-sentence error', async () => {
     await using server = await startModelServer([]);
     const agent = file('served.mjs', "export default { name: 'served', models: ['openai:gpt-5'] };");
     const { code, stderr } = await pawl(['serve', '--mcp', agent, '--http', new URL(server.url).port]);
@@ -174,7 +174,7 @@ describe('the command', () => {
         if (/b"\}\? \[y\/N\] [^a-z]*$/.test(written)) type('y\r');
       });
       expect(code).toBe(0);
-      expect(results(server)).toEqual([expect.stringContaining('Nobody approved this call in time'), 'b is gone']);
+      expect(results(server)).toEqual([expect.stringContaining('The call was not approved in time'), 'b is gone']);
     });
 
     it('exit code 130: Ctrl-C at the approval prompt aborts the session and says so', async () => {

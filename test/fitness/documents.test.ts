@@ -60,7 +60,7 @@ describe('the code in the README and the guides', () => {
   }, 30_000);
 });
 
-it('the documents are wrapped at one width: 120 columns', () => {
+it('the documents are wrapped at 120 columns', () => {
   const documents = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(
     (file) => file.endsWith('.md') && /^(docs\/(?!verification|slugs)|machines\/|[A-Z]+\.md$)/.test(file),
   );

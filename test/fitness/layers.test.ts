@@ -12,7 +12,7 @@ function sources(folder: string): { path: string; text: string }[] {
 const importsOf = (text: string) => [...text.matchAll(/(?:from|import\()\s*'([^']+)'/g)].map((match) => match[1] ?? '');
 
 describe('the two rooms', () => {
-  it('D-1: machines/ imports only itself and xstate, and never reads a clock, chance or the environment', () => {
+  it('D-1: machines/ imports only itself and xstate and uses no clock, randomness or environment', () => {
     for (const { path, text } of sources('machines')) {
       for (const name of importsOf(text))
         expect([path, /^(\.\.?\/|xstate$)/.test(name) && !name.includes('src/')]).toEqual([path, true]);

@@ -22,7 +22,7 @@ it('tests cover every arrow of the coverage diagrams (npm run verify)', () => {
   }
 });
 
-it('a picture holds at most 25 arrows, and its labels fit their boxes in any font', () => {
+it('a picture has at most 25 arrows, and its labels fit their boxes in any font', () => {
   for (const drawing of drawings()) {
     for (const { name } of partsOf(drawing)) {
       const drawn = readFileSync(`visualizations/${name}.svg`, 'utf8');

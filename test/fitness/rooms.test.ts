@@ -15,24 +15,24 @@ function foldersBelow(folder: string): string[] {
 }
 
 describe('the rooms', () => {
-  it('only index.ts, errors.ts and text.ts lie loose in src/', () => {
+  it('src/ itself holds only index.ts, errors.ts and text.ts', () => {
     const loose = readdirSync('src').filter((name) => statSync(join('src', name)).isFile());
     expect(loose.toSorted()).toEqual(['errors.ts', 'index.ts', 'text.ts']);
   });
 
-  it('no folder of src/ holds more than 14 files', () => {
+  it('no folder in src/ has more than 14 files', () => {
     const crowded = foldersBelow('src').filter(
       (folder) => readdirSync(folder).filter((name) => name.endsWith('.ts')).length > 14,
     );
     expect(crowded).toEqual([]);
   });
 
-  it('no file outgrows 300 lines, and none of src/session 150', () => {
+  it('no file exceeds 300 lines, or 150 in src/session', () => {
     expect([...longerThan(300, 'machines'), ...longerThan(300, 'src'), ...longerThan(300, 'test')]).toEqual([]);
     expect(longerThan(150, 'src/session')).toEqual([]);
   });
 
-  it('timers stand in the clock, in the MCP transports and in the testing kit alone', () => {
+  it('only the clock, the MCP transports and the testing kit use timers', () => {
     const homes = /^src\/(host\/clock\.ts|tools\/mcp\/|testing\/)/;
     const strays = files('src').filter(
       ({ path, text }) =>
@@ -54,7 +54,7 @@ describe('the golden files', () => {
   const folder = 'test/machines/golden';
   const texts = readdirSync(folder).map((name) => ({ name, text: readFileSync(join(folder, name), 'utf8') }));
 
-  it('can be reviewed: lines of at most 160 characters, together less than 150 kB', () => {
+  it('can be reviewed: lines of at most 160 characters, under 150 kB in total', () => {
     expect(texts.filter(({ text }) => text.split('\n').some((line) => line.length > 160))).toEqual([]);
     expect(texts.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0)).toBeLessThan(150_000);
   });

@@ -4,13 +4,13 @@ import { faultKinds } from '../../machines/contract/faults.ts';
 import { classifyFault, timeoutFault } from '../../src/model/faults.ts';
 import { ruleTraces, slugTraces } from '../graph/trace.ts';
 
-it('S-1: every slug is made in code and reached by a test, over HTTP or on a path', () => {
+it('S-1: every slug is set in code and reached by a test, over HTTP or on a path', () => {
   const traces = slugTraces();
   expect(traces.flatMap(({ slug, madeIn }) => (madeIn.length === 0 ? [slug] : []))).toEqual([]);
   expect(traces.flatMap(({ slug, reachedBy }) => (reachedBy.length === 0 ? [slug] : []))).toEqual([]);
 });
 
-it('P-1: every kind of fault comes out of the classification', () => {
+it('P-1: the classification yields every kind of fault', () => {
   const status = (statusCode: number, responseBody = '') =>
     new APICallError({ message: 'no', url: 'http://x', requestBodyValues: {}, statusCode, responseBody });
   const errors = [
@@ -26,7 +26,7 @@ it('P-1: every kind of fault comes out of the classification', () => {
   expect(kinds.toSorted()).toEqual([...faultKinds].toSorted());
 });
 
-it('every implemented rule is in the code, and in the title of a test', () => {
+it('every implemented rule is cited in the code and in a test title', () => {
   const loose = ruleTraces().filter(
     ({ planned, where, shownBy }) => !planned && (where.length === 0 || shownBy.length === 0),
   );

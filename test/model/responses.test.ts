@@ -16,7 +16,7 @@ describe('server responses', () => {
     },
   );
 
-  it('N-1 F-4: an agent that finishes by text gets a notice about its text that mentions no tool', async () => {
+  it('N-1 F-4: an agent that finishes with text gets a notice about it that mentions no tool', async () => {
     const { result, requests } = await runOverWire({
       script: [{ text: 'no JSON' }, { text: '{"a":1}' }],
       definition: { finish: 'text', report: { format: 'json', schema: z.object({ a: z.number() }) } },

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { counters, report, runOverWire, tokensOf } from '../support/session.ts';
 import { search, searchCall } from '../support/tools.ts';
 
-it('S-3: turns, waits and collapses are DEBUG lines, and nothing else is', async () => {
+it('S-3: only turns, waits and collapses are DEBUG lines', async () => {
   const { result, lines } = await runOverWire({
     script: [searchCall, { status: 503 }, report(''), report()],
     definition: { tools: { search }, limits: { maxTurns: 5 } },

@@ -108,7 +108,7 @@ describe.each(Object.entries(walks))('B-1 B-2 B-4 C-1 S-2: all paths of the %s',
     }
   });
 
-  it('keep the invariants, take every arrow and get both results from every guard', () => {
+  it('keep the invariants and cover every arrow and both results of every guard', () => {
     const said = new Map<string, Set<boolean>>();
     const heard = silenced(machine, (guard, answer) => said.set(guard, (said.get(guard) ?? new Set()).add(answer)));
     const taken = new Set<string>();

@@ -31,7 +31,7 @@ describe('user code', () => {
         },
       },
     ],
-  ])('N-1: a report format that %s is check_failed, for a report by call as for a text', async (_how, broken) => {
+  ])('N-1: a report format that %s is check_failed, in a call or in text', async (_how, broken) => {
     const format: ReportFormat = {
       name: 'odd',
       description: 'Anything.',

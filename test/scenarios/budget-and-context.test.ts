@@ -54,7 +54,7 @@ describe('budgets', () => {
     },
   );
 
-  it('B-4: a budget spent in mid-turn makes the next attempt the last, for the report only', async () => {
+  it('B-4: a budget spent mid-turn makes the next attempt the last, for the report only', async () => {
     const { result, requests } = await runOverWire({
       script: [{ text: 'thinking' }, searchCall],
       definition: { tools: { search }, limits: { maxRetries: 5 } },

@@ -36,7 +36,7 @@ describe('the log', () => {
     expect(warnings[0]?.truncated).toBe(true);
   });
 
-  it('S-2: what made the attempt fail comes first, so that no text, however long, hides it', async () => {
+  it('S-2: the cause of the failure comes first, so that no text, however long, hides it', async () => {
     const { warnings } = await runOverWire({
       script: [{ text: 'x'.repeat(200_000), reasoning: 'so', calls: [{ name: 'nope', input: { a: 1 } }] }, report()],
     });

@@ -106,7 +106,7 @@ describe.each(['openai', 'anthropic'] as const)('provider faults on the %s wire'
     expect(result.success).toBe(true);
   });
 
-  it('P-4: parallel calls arrive both from a stream and from a whole response', async () => {
+  it('P-4: parallel calls arrive from streamed and non-streamed responses', async () => {
     const calls = [searchCall.calls[0] ?? expect.fail(), { name: 'search', input: { q: 'y' } }];
     for (const streaming of [true, false]) {
       const { result, requests } = await runOverWire({
@@ -149,7 +149,7 @@ describe('waiting and targets', () => {
     expect(clock.waits).toEqual([1_500, 3_000, 6_000, 12_000]);
   });
 
-  it('P-3: the default attempts outlast a blip of 3 s, whatever the chance', async () => {
+  it('P-3: the default attempts outlast a 3 s blip, whatever the jitter', async () => {
     for (const chance of [0, 0.999]) {
       const { clock, result } = await runOverWire({
         script: [{ status: 503 }, { status: 503 }, report()],
@@ -160,7 +160,7 @@ describe('waiting and targets', () => {
     }
   });
 
-  it('P-3: a target that backs off is not asked while another is only limited for a shorter time', async () => {
+  it('P-3: a rate-limited target that is ready sooner is preferred to one that backs off', async () => {
     await using broken = await startModelServer([{ status: 500 }]);
     await using limited = await startModelServer([{ status: 429, headers: { 'retry-after': '1' } }, report()]);
     const models = [broken, limited].map((server, index) => wireModel('openai', server.url, `m${index}`));
@@ -193,7 +193,7 @@ describe('waiting and targets', () => {
     expect(result.counters.waits).toBe(0);
   });
 
-  it('P-2 P-3: with three failing targets, each attempt takes the next living one in order and waits only if none is ready', async () => {
+  it('P-2 P-3: with three failing targets, each attempt uses the next live one in order and waits only if none is ready', async () => {
     await using limited = await startModelServer([{ status: 429, headers: { 'retry-after': '20' } }, report()]);
     await using locked = await startModelServer([{ status: 401 }]);
     await using broken = await startModelServer([{ status: 500 }]);

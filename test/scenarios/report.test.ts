@@ -160,7 +160,7 @@ describe('the final report', () => {
     ['an unknown slug', { valid: false, slug: 'too_short', reasons: 'too short' }],
     ['no reasons', { valid: false, slug: 'final_report_missing', reasons: 7 }],
     ['an undefined report', { valid: true, content: undefined }],
-  ])('F-1 S-1: a custom format that returns %s gives no verdict', async (_, verdict) => {
+  ])('F-1 S-1: %s from a custom format counts as no verdict', async (_, verdict) => {
     const format = {
       name: 'odd',
       description: 'Odd.',

@@ -76,7 +76,7 @@ describe('abort', () => {
     expect(result.counters.toolCalls).toMatchObject({ executed: 0, rejected: { aborted: 1 } });
   });
 
-  it('D-2: an abort before the start sends no request and still gives a report', async () => {
+  it('D-2: an abort before the start sends no request but returns a report', async () => {
     const { result, requests } = await runOverWire({
       script: [report()],
       options: { signal: AbortSignal.abort(new Error('not wanted')) },
@@ -252,7 +252,7 @@ describe('steering and approval', () => {
     ['denies', 'tool_denied', 5_000],
     ['never decides about', 'approval_timeout', 20],
   ])(
-    'T-2: a person who %s each call neither ends the session nor is held against the model',
+    'T-2: a person who %s each call neither ends the session nor causes any failed attempt',
     async (_how, slug, ms) => {
       const ask = { calls: [{ name: 'guarded', input: { path: '/' } }] };
       const { result, requests, warnings } = await runOverWire({

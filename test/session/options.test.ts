@@ -21,7 +21,7 @@ describe('invalid options', () => {
           { role: 'user', content: [{ type: 'file', mediaType: 'image/png', data: { type: 'url', url: 'cat.png' } }] },
         ],
       },
-      '`messages[0]` must be a user, assistant or tool message as the AI SDK has them (what a system message would sa',
+      '`messages[0]` must be an AI SDK user, assistant or tool message (put system text in the agent',
     ],
     [
       {

@@ -37,7 +37,7 @@ describe('requests on the wire', () => {
     expect(tools).toContain('$ref');
   });
 
-  it('N-1: the notice to an agent that finishes by text does not mention the final report', async () => {
+  it('N-1: for an agent that finishes with text, the notice omits the final report', async () => {
     const { requests } = await runOverWire({ script: [{}, { text: 'Hello.' }], definition: { finish: 'text' } });
     expect(JSON.stringify(requests[1]?.body.messages.at(-1))).not.toContain('final report');
   });

@@ -39,7 +39,7 @@ describe('the manual clock', () => {
     );
   });
 
-  it('D-1: rings alarms in the order in which they are due, and passes the time of a wait', async () => {
+  it('D-1: rings alarms in the order they are due, and skips through a wait', async () => {
     const clock = manualClock({ start: 0 });
     const rung: [string, number][] = [];
     const note = (name: string) => () => void rung.push([name, clock.now()]);
@@ -56,7 +56,7 @@ describe('the manual clock', () => {
     expect([clock.now(), clock.waits]).toEqual([40, [35]]);
   });
 
-  it('D-2: with hold, a wait lasts until the test lets its time pass', async () => {
+  it('D-2: with hold, a wait lasts until the test advances the clock', async () => {
     const clock = manualClock({ start: 0, hold: true });
     let over = false;
     const wait = clock.sleepUntil(1_000, new AbortController().signal).then(() => {

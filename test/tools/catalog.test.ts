@@ -3,7 +3,7 @@ import { systemClock } from '../../src/host/clock.ts';
 import { Catalog } from '../../src/tools/catalog.ts';
 import { localTool } from '../../src/tools/local.ts';
 
-it('of two tool lists shown side by side, the later one is offered, whichever is ready first', async () => {
+it('if two tool lists are shown at once, the later one is offered, whichever is ready first', async () => {
   const catalog = new Catalog({ clock: systemClock, checkTimeoutMs: 1_000, messages: () => [], policies: null });
   const older = localTool('older', () => 1);
   const newer = localTool('newer', () => 2);

@@ -10,7 +10,7 @@ const call = { calls: [{ name: 'save', input: {} }] };
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe('the input of a call is checked once', () => {
-  it('policies, the approval and the tool get the same values, also when a schema makes them up', async () => {
+  it('policies, approval and the tool get the same values, even if a schema generates them', async () => {
     const seen: unknown[] = [];
     const note = ({ id }: Record<string, unknown>) => seen.push(id);
     const save = {
@@ -52,7 +52,7 @@ describe('the input of a call is checked once', () => {
     ]);
   });
 
-  it('the time of the check is not taken from that of the tool', async () => {
+  it('an input check does not use up the timeout of its tool', async () => {
     const inputSchema = z.object({}).refine(async () => (await pause(150)) === undefined);
     const execute = () => pause(150).then(() => 'saved');
     const { result } = await runOverWire({
@@ -62,7 +62,7 @@ describe('the input of a call is checked once', () => {
     expect(callsIn(result)[0]).toMatchObject({ executed: true, slug: null });
   });
 
-  it('a schema that fails once does not deny the calls after it', async () => {
+  it('a schema that fails once does not block later calls', async () => {
     let checks = 0;
     const flaky = z.object({}).refine(() => {
       checks += 1;
@@ -80,7 +80,7 @@ describe('the input of a call is checked once', () => {
     expect(checks).toBe(1);
   });
 
-  it('the check of a report has as long as a tool, in a call as in a text', async () => {
+  it('a report check has the timeout of a tool, in a call or in text', async () => {
     const slow: ReportFormat = {
       name: 'slow',
       description: 'A text.',

@@ -37,9 +37,9 @@ describe('large results', () => {
   const long = 'line\n'.repeat(4_000);
   it.each<[string, unknown, string]>([
     ['the output that the tool made for the model', { short: true }, long],
-    ['the output, where the value is longer still', long.repeat(2), long],
-    ['the output, where the value has a JSON form of its own', { text: long, toJSON: () => 'short' }, long],
-  ])('the pages are those of %s', async (_what, value, output) => {
+    ['the output, even if the value is longer', long.repeat(2), long],
+    ['the output, even if the value has its own JSON form', { text: long, toJSON: () => 'short' }, long],
+  ])('the pages hold %s', async (_what, value, output) => {
     const read: string[] = [];
     const model = rehearsalModel(({ index, prompt }) => {
       const last = prompt.at(-1);
@@ -63,7 +63,7 @@ describe('large results', () => {
     expect(read.join('')).toBe(output);
   });
 
-  it('nothing is kept, nor promised, where the model has no tool to read it', async () => {
+  it('nothing is kept or promised if the model has no tool to read it', async () => {
     const { result, events } = await runOverWire({
       script: [{ calls: [{ name: 'large' }] }, report()],
       definition: { tools: { large: () => long }, limits: { toolResultBytes: 8_192 } },

@@ -6,7 +6,7 @@ import { callsOf, oneReply, slugsOf } from '../support/replies.ts';
 import { report, runOverWire } from '../support/session.ts';
 
 describe('every tool call is answered', () => {
-  it('C-3 C-4 T-2: a tool that throws gives a failed answer, which is counted, published and logged only at debug', async () => {
+  it('C-3 C-4 T-2: a failed answer from a tool that throws is counted, published and logged only at debug', async () => {
     const run = await oneReply([{ name: 'failing' }]);
     expect(callsOf(run)[0]).toMatchObject({
       executed: true,
@@ -76,7 +76,7 @@ describe('every tool call is answered', () => {
       callable: { type: 'error-text', value: 'The tool returned a function, which cannot be passed on.' },
       nan: { type: 'text', value: 'NaN' },
       bytes: { type: 'text', value: '[binary, 3 bytes]' },
-      blank: { type: 'text', value: 'The tool returned an empty text.' },
+      blank: { type: 'text', value: 'The tool returned empty text.' },
     });
   });
 

@@ -59,7 +59,7 @@ describe('user code', () => {
     expect(JSON.stringify([result, events])).not.toContain('sk-abcdefghijklmnop1');
   });
 
-  it('S-5: redaction leaves the details of a failure whole', async () => {
+  it('S-5: redaction keeps failure details intact', async () => {
     const secret = 'the "quoted\\" pass phrase';
     const details = { apiKey: null, 'api-key': 'plain words', region: [secret, 3], authorization: false };
     const leaky = () => ({ success: false, value: details, message: 'No region is set.' });

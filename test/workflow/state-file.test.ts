@@ -67,7 +67,7 @@ describe('W-4: interrupted archiving', () => {
     expect(backlog.list('.').filter((name) => name.startsWith('.agent-state.json.kept-'))).toHaveLength(1);
   });
 
-  it('a folder in place of the state file is set aside; so is the state file of another tool, and that run continues', async () => {
+  it("a folder in place of the state file is set aside, as is another tool's state file, and that run continues", async () => {
     const backlog = withBug();
     mkdirSync(`${backlog.folder}/.agent-state.json`);
     expect((await runOver(backlog, { process: succeeds })).result.status).toBe('exitedEarly');

@@ -71,7 +71,7 @@ describe('W-3: faulty user code and options break nothing', () => {
     expect(prompt.length).toBeLessThan(40_000);
   });
 
-  it('messages of several lines and long names still produce an item', async () => {
+  it('multi-line messages and long names still produce an item', async () => {
     const backlog = withBug();
     const blocked = await runOver(backlog, {
       process: () => ({ status: 'blocked', message: 'Buy a licence\r\nfrom acme' }),

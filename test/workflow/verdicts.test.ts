@@ -21,7 +21,7 @@ function withBug(over: Record<string, unknown> = {}): TestBacklog {
   return backlog;
 }
 
-describe('W-1: verdicts of agents are recognized in every form', () => {
+describe('W-1: agent verdicts are recognized in every form', () => {
   it.each([
     ['text', '{"status":"failed","reason":"3 tests fail"}'],
     ['fenced text', '```json\n{"status": "FAILED"}\n```'],

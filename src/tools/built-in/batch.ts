@@ -17,7 +17,7 @@ export function batchTool(): CatalogTool {
     name: batchName,
     kind: 'batch',
     description:
-      'Calls several tools at once, side by side, and gives all their results. Not for calls that need the result of another.',
+      'Calls several tools in parallel and returns all their results. Not for calls that need the result of another.',
     input: batchInput,
     execute: () => undefined,
   });

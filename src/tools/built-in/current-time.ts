@@ -21,11 +21,11 @@ const timeInput = z.object({
     .describe('An IANA time zone, such as "Europe/Berlin".'),
 });
 
-/** Tells the date and the time: a model has no clock. */
+/** Returns the date and time; a model has no clock. */
 export function currentTimeTool(): CatalogTool {
   return schemaTool({
     name: currentTimeName,
-    description: 'Tells the current date, weekday and time in a time zone.',
+    description: 'Gets the current date, weekday and time in a time zone.',
     input: timeInput,
     execute: ({ timeZone }, { now }) => {
       const moment = new Date(now());

@@ -40,7 +40,7 @@ async function offered(format: ReportFormat) {
   );
 }
 
-/** The place of the content's schema in the tool's schema, so that references can be rewritten to it. */
+/** The path of the content schema in the tool schema, to which references are rewritten. */
 const place = '#/properties/content';
 
 /** Embeds the content's schema in the tool's: moves its definitions to the root and rewrites other references. */

@@ -7,15 +7,15 @@ import { finalReportName } from './final-report.ts';
 import { progressReportName, progressReportTool } from './progress.ts';
 import { readResultName, readResultTool } from './read-result.ts';
 
-/** The built-in tools beside final_report, by the option of `builtIns` that offers each. To add one: its file, and a row here. */
+/** Built-in tools except final_report, keyed by their `builtIns` option. To add one, add its file and a row here. */
 const builtInTools = {
-  /** Lets the model report progress: an event, not a step; default false. */
+  /** Lets the model report progress: an event, not a step; default: false. */
   progressReport: { name: progressReportName, make: progressReportTool },
-  /** Lets the model bundle several calls into one; default false. */
+  /** Lets the model bundle several calls into one; default: false. */
   batch: { name: batchName, make: batchTool },
-  /** Lets the model read the clock; default false. */
+  /** Lets the model read the clock; default: false. */
   currentTime: { name: currentTimeName, make: currentTimeTool },
-  /** Keeps results that are too large, to be read in pages; default false. */
+  /** Stores oversized results, to be read in pages; default: false. */
   readResult: { name: readResultName, make: readResultTool },
 } satisfies Record<string, { name: string; make: () => CatalogTool }>;
 
@@ -27,10 +27,10 @@ export const builtInsSchema: z.ZodType<BuiltIns, BuiltIns> = z.strictObject(
   Object.fromEntries(rows.map(([option]) => [option, flag.optional()])),
 );
 
-/** Names that no other tool may have. */
+/** Reserved tool names. */
 export const builtInNames: readonly string[] = [finalReportName, ...rows.map(([, { name }]) => name)];
 
-/** The tools whose options are on, in the order of the list. */
+/** Returns the enabled tools, in list order. */
 export function builtInsOf(options: Readonly<Record<string, boolean | undefined>>): CatalogTool[] {
   return rows.flatMap(([option, { make }]) => (options[option] === true ? [make()] : []));
 }

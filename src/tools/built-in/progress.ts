@@ -2,14 +2,14 @@ import { type CatalogTool, functionTool } from '../catalog-tool.ts';
 
 export const progressReportName = 'progress_report';
 
-/** Builds the tool by which a model reports progress: an event, not a step (T-2). */
+/** Builds the model's tool for reporting progress: an event, not a step (T-2). */
 export function progressReportTool(): CatalogTool {
   return {
     name: progressReportName,
     kind: 'progress',
     offered: functionTool(
       progressReportName,
-      'Tells the user in one sentence how the work is getting on. It does not count as a step: call it beside the tools that do the work.',
+      'Tells the user in one sentence how the work is going. It does not count as a step: call it along with the tools that do the work.',
       {
         type: 'object',
         properties: { message: { type: 'string', minLength: 1, description: 'One sentence.' } },

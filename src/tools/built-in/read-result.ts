@@ -10,11 +10,11 @@ const readInput = z.object({
   page: z.int().min(1).default(1).describe('The page, from 1.'),
 });
 
-/** Reads what was cut from a large result, so that the model can get at everything a tool returned. */
+/** Reads the text cut from a large result, so that the model can access a tool's complete output. */
 export function readResultTool(): CatalogTool {
   return schemaTool({
     name: readResultName,
-    description: 'Reads a page of a result that was too large to be shown whole.',
+    description: 'Reads a page of a result that was too large to show in full.',
     input: readInput,
     execute: ({ id, page }, { resultPage }) => {
       const found = resultPage(id, page);

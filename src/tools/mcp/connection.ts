@@ -35,13 +35,13 @@ export type McpListener = {
 const firstBackoffMs = 100;
 const longestBackoffMs = 5_000;
 const mostFailures = 4;
-/** Effectively disables the SDK's timeout, since a call ends by its own signal. */
+/** Effectively disables the SDK's timeout, since each call has its own signal. */
 const longestMs = 2_147_483_647;
 const noTimeout = { timeout: longestMs };
 const pingTimeoutMs = 2_000;
-/** Time to reconnect and list the tools, in ms. */
+/** Timeout to reconnect and list tools, in ms. */
 const restartTimeoutMs = 30_000;
-/** Time for each step of closing, in ms: a hung server must not block the end of a session. */
+/** Timeout for each closing step, in ms: a hung server must not block the end of a session. */
 const closeTimeoutMs = 3_000;
 /** Pause between two refreshes of a list that keeps changing, in ms. */
 const listPauseMs = 100;
@@ -90,7 +90,7 @@ export class McpConnection {
     }
   }
 
-  /** Calls a tool. If the server is gone, restarts it, a few times at most, until the call's time is up. */
+  /** Calls a tool. If the server is gone, restarts it a few times at most, within the call's timeout. */
   async call(tool: string, input: Record<string, unknown>, run: ToolRun): Promise<McpResult> {
     const client = await this.alive(run.signal);
     try {
@@ -285,7 +285,7 @@ export class McpConnection {
     this.client = null;
     this.failures = Math.max(1, this.failures);
     for (const listener of this.listeners) listener.onLost(message);
-    // Requests that still wait for an answer get an error now.
+    // Pending requests now get an error.
     client.close().catch(() => undefined);
   }
 }

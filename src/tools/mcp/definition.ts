@@ -11,15 +11,15 @@ import { aFunction, flag, texts } from '../../agent/shapes.ts';
 import { expected, PawlError } from '../../errors.ts';
 import type { McpPool } from './pool.ts';
 
-/** Options that every kind of MCP server takes. */
+/** Options common to all kinds of MCP server. */
 export type McpServerOptions = {
-  /** Whether a session continues without the server if it is unavailable; default false. */
+  /** Whether a session continues without the server if it is unavailable; default: false. */
   optional?: boolean;
-  /** Names of the server's tools to offer; default all. */
+  /** Names of the server's tools to offer; default: all. */
   allow?: readonly string[];
   /** Names of the server's tools to leave out. */
   deny?: readonly string[];
-  /** Tools that need approval: all, or the named ones; default none. */
+  /** Tools that need approval: all, or the named ones; default: none. */
   needsApproval?: boolean | readonly string[];
   /** Handle the server's elicitation and sampling requests, which are otherwise declined. */
   handlers?: {
@@ -29,7 +29,7 @@ export type McpServerOptions = {
 };
 
 /**
- * An MCP server: a stdio process (`env` is added to a few harmless variables of this process), a streamable HTTP
+ * An MCP server: a stdio process (`env` is added to a few harmless ones from this process), a streamable HTTP
  * endpoint, or a ready-made transport. A function creates a new transport after the connection is lost.
  */
 export type McpServerConfig = McpServerOptions &

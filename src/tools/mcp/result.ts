@@ -3,7 +3,7 @@ import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import type { FilePart, Json, JsonObject, TextPart, ToolOutput } from '../../../machines/index.ts';
 import { ToolError } from '../result.ts';
 
-/** The most bytes of base64 for all files of one result. */
+/** Maximum base64 bytes for all files in one result. */
 const mostFileBytes = 8 * 1_024 * 1_024;
 
 /** Media types that providers accept in a tool result; other files are mentioned but not passed on. */
@@ -20,7 +20,7 @@ export class McpResult {
       if (part.type === 'text') return part.text === '' ? [] : [part];
       room -= part.data.type === 'data' ? part.data.data.length : 0;
       return [
-        room >= 0 ? part : { type: 'text', text: `[${part.mediaType}: left out, the files together are too large]` },
+        room >= 0 ? part : { type: 'text', text: `[${part.mediaType}: omitted; the files are too large in total]` },
       ];
     });
     const given: JsonObject | null =

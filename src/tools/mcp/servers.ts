@@ -106,7 +106,7 @@ export class McpServers {
     try {
       await connection.open(timeoutMs, signal, !server.own);
       for (const unknown of unmatched(server))
-        info(name, `the options of the server ${name} name ${unknown}, but it has no such tool`);
+        info(name, `the options for server ${name} list ${unknown}, but it has no such tool`);
       sight({ type: 'server.connected', server: name, tools: permitted(server).map((tool) => tool.name) });
       return null;
     } catch (error) {

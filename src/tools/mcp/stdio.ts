@@ -16,7 +16,7 @@ const graceMs = 500;
 /** Time for a server's last output to arrive after it exits, in ms. */
 const lastWordsMs = 50;
 
-/** Process groups that are alive. They end with this process, unless it is ended by SIGKILL. */
+/** Live process groups. They end with this process, unless SIGKILL ends it. */
 const groups = new Set<number>();
 const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
@@ -25,7 +25,7 @@ function endAll(): void {
 }
 
 function onSignal(signal: NodeJS.Signals): void {
-  // Other listeners decide what to do and close the session. Without them, the process ends as it would by default.
+  // Other listeners decide what to do and close the session. Without any, the process exits as it would by default.
   if (process.listenerCount(signal) > 1) return;
   endAll();
   unwatch();
@@ -81,7 +81,7 @@ export class StdioTransport implements Transport {
     const { pid } = child;
     if (pid !== undefined) watchGroup(pid);
     this.exited = new Promise((resolve) => {
-      // Its children may hold its streams open. After a short wait for the last output, the whole group is ended.
+      // Its children may hold its streams open. After a short wait for the last output, the group is ended.
       child.once('exit', () => {
         setTimeout(() => {
           if (pid !== undefined) endGroup(pid);

@@ -9,9 +9,9 @@ import { ToolError } from '../result.ts';
 export type HttpPolicy = {
   /** Hosts that may be called: `api.example.com`, `*.example.com`; `:port` for one port. Default: any public host. */
   allowedHosts?: readonly string[];
-  /** Whether loopback, private and link-local addresses may be called; default false. */
+  /** Whether loopback, private and link-local addresses may be called; default: false. */
   allowPrivate?: boolean;
-  /** The most bytes to read of a response; default 5 MiB. */
+  /** Maximum bytes read of a response; default: 5 MiB. */
   maxBytes?: number;
 };
 

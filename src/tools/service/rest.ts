@@ -60,7 +60,7 @@ const optionsSchema = z.strictObject({
 } satisfies Record<keyof RestToolOptions, z.ZodType>);
 
 /**
- * Creates a tool that calls an HTTP service. A response with status 400 or above is a failed result with status and
+ * Creates a tool that calls an HTTP service. Statuses of 400 and above become failed results with status and
  * body. Throws `invalid_tool` for invalid options.
  */
 export function restTool(options: RestToolOptions): LocalTool {

@@ -57,7 +57,7 @@ export function readBacklog(backlog: string): Backlog {
       try {
         const item = readItem(backlog, layout, name);
         const twin = [...items, ...done].find(({ id }) => id === item.id)?.folder ?? resting.get(item.id);
-        if (twin !== undefined) unreadable.push({ folder, problem: `${twin} has the id ${item.id} too` });
+        if (twin !== undefined) unreadable.push({ folder, problem: `${twin} shares the id ${item.id}` });
         else if (isDone(item)) done.push(item);
         else items.push(item);
       } catch (error) {
@@ -70,7 +70,7 @@ export function readBacklog(backlog: string): Backlog {
   return { items: items.toSorted(byUrgency), done, unreadable };
 }
 
-/** Returns the id at the start of a folder name: Returns the id at the start of a folder name: `BUG-007-short-slug` -> `BUG-007`. */
+/** Returns the id at the start of a folder name: `BUG-007-short-slug` -> `BUG-007`. */
 export function idOf(folderName: string): string {
   return (idPattern.exec(folderName)?.[0] ?? folderName).toUpperCase();
 }
@@ -138,7 +138,7 @@ function isBlocked({ report, status }: BacklogItem, isOpen: (id: string) => bool
   return status?.toLowerCase() === 'blocked' || report.blocked === true;
 }
 
-/** Normalizes an id: Normalizes an id: `BUG-007`, `bug-7` and `BUG-7` are the same item. */
+/** Normalizes an id: `BUG-007`, `bug-7` and `BUG-7` are the same item. */
 function plainId(id: string): string {
   const [, prefix, number] = idPattern.exec(id) ?? [];
   return prefix === undefined ? id.toUpperCase() : `${prefix.toUpperCase()}-${Number(number)}`;
@@ -164,7 +164,7 @@ export function numberOf(id: string): number {
   return Number(idPattern.exec(id)?.[2] ?? 0);
 }
 
-/** Returns the part of an item that the machine knows. */
+/** Returns the fields of an item for the machine. */
 export function refOf({ id, kind, title, priority, component, createdAt, blocked, folder }: BacklogItem): ItemRef {
   return { id, kind, title, priority, component, createdAt, blocked, folder };
 }

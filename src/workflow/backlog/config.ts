@@ -11,9 +11,9 @@ const share = 'a number from 0 to 1';
 
 /** The settings of a backlog. Unknown fields are left unchanged. */
 const schema = z.looseObject({
-  /** Items at least this similar are reported as duplicates; default 0.75. */
+  /** Items at least this similar are reported as duplicates; default: 0.75. */
   duplicate_threshold: z.number({ error: share }).min(0, { error: share }).max(1, { error: share }).default(0.75),
-  /** Whether a run commits the items that it creates and completes; default false. */
+  /** Whether a run commits the items that it creates and completes; default: false. */
   auto_commit: flag.default(false),
   /** The agents of `pawl work`: names to look up, or paths of agent files. */
   agents: z

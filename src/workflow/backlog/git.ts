@@ -30,7 +30,7 @@ async function git(folder: string, args: readonly string[], env: Record<string, 
   }
 }
 
-/** Returns a short `git status` for people to read, or an error message if there is no repository or no git. */
+/** Returns a short human-readable `git status`, or an error message if there is no repository or no git. */
 export async function gitStatus(folder: string): Promise<string> {
   try {
     const status = await git(folder, ['status', '--short', '--branch', '--', '.']);

@@ -39,7 +39,7 @@ function reportText(layout: KindLayout, item: WorkItem, { id, createdAt, duplica
     updated_date: createdAt,
     description,
   };
-  // The core fields come first for the reader, and again last so that metadata cannot override them.
+  // Core fields are first for the reader, and repeated last so that metadata cannot override them.
   const report = {
     ...core,
     ...metadata,

@@ -71,7 +71,7 @@ const schema = z.looseObject({
 
 const ends: readonly string[] = ['completed', 'exitedEarly'] satisfies RunState['current_phase'][];
 
-/** `ended`: the last run finished, or there was none. `foreign`: the file of another tool that has the same fields. */
+/** `ended`: the last run finished, or there was none. `foreign`: another tool's file with the same fields. */
 export type FoundState =
   | { kind: 'ended' }
   | { kind: 'foreign' }
@@ -120,7 +120,7 @@ export function keepAside(backlog: string): string {
   return kept;
 }
 
-/** Formats a date such as `2026-01-31T12-00-00-000Z`, which sorts by time and is a valid file name everywhere. */
+/** Formats a date as in `2026-01-31T12-00-00-000Z`, which sorts by time and is a valid file name everywhere. */
 export function timestamp(date: Date): string {
   return date.toISOString().replaceAll(/[:.]/g, '-');
 }

@@ -1,4 +1,4 @@
-/** The request of a STOP in a `comments.md`; an empty request only stops the run. */
+/** A STOP's request in a `comments.md`; an empty request only stops the run. */
 export type StopRequest = { request: string; component: string | null };
 
 /** Matches a line that starts with STOP in capitals, with any Markdown around it. Quoted lines do not match. */

@@ -54,7 +54,7 @@ function idTable(lines: readonly string[]): Table | null {
   for (const [index, text] of lines.entries()) {
     const head = cells(text);
     const id = head.findIndex((name) => /^(id|bug|feature|action)( ?id)?$/i.test(name));
-    // A table with ids but no other field of an item is about something else.
+    // A table with ids but no other item fields is not a summary.
     if (
       id === -1 ||
       !head.some((name) => /^(title|name|summary|status|priority)$/i.test(name)) ||

@@ -21,7 +21,7 @@ const shared = {
   priority: oneOf(...priorities).default('P2'),
   evidence: z.array(evidence, { error: 'an array of { type, location, description }' }).default([]),
   description: text,
-  /** Whether the item is committed to git; default false. */
+  /** Whether the item is committed to git; default: false. */
   auto_commit: flag.default(false),
   /** Branch to commit to; default: the current one. */
   branch_name: text.optional(),

@@ -21,14 +21,14 @@ export type WorkItemResult = {
   title: string;
   /** The item's folder below the backlog; null if the item was refused. */
   folder: string | null;
-  /** Similar open items, the most similar first. */
+  /** Similar open items, most similar first. */
   duplicates: Duplicate[];
   /** Null if no commit was requested. A failed commit does not undo the item. */
   commit: Commit | null;
 };
 
 /**
- * Creates a work item in a backlog: takes the next id, writes all of its files or none, and adds its line to the
+ * Creates a backlog work item: assigns the next id, writes all of its files or none, and adds its line to the
  * summary of its kind. Safe to call concurrently, in this process and in others. Rejects with `PawlError`:
  * `invalid_work_item` before anything is written, `backlog_failed` if the file system fails.
  */

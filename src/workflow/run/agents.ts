@@ -11,7 +11,7 @@ import { headOf } from '../../text.ts';
 import type { BacklogItem } from '../backlog/backlog.ts';
 import { SessionLog } from './session-log.ts';
 
-/** An agent that is loaded when it is needed, so that the run handles a missing agent (W-1). */
+/** An agent that is loaded on demand, so that the run handles a missing agent (W-1). */
 export type NamedAgent = {
   name: string;
   /** The places that are searched, shown if the agent is not found. */
@@ -19,13 +19,13 @@ export type NamedAgent = {
   load: () => Agent | Promise<Agent>;
 };
 
-/** The input of a function that takes an agent's place. */
+/** The input of a function that replaces an agent. */
 export type WorkTask = {
   phase: WorkPhase;
   item: BacklogItem;
   /** The item's folder, absolute. */
   folder: string;
-  /** The prompt that an agent would get. */
+  /** The prompt an agent would receive. */
   prompt: string;
   /** Aborts when the run is ended from outside. */
   signal: AbortSignal;
@@ -59,7 +59,7 @@ export type Sessions = {
   onResult: (result: SessionResult) => void;
 };
 
-/** Slugs of a session whose agent could not work at all. A retry may help; another item does not. */
+/** Slugs of a session whose agent could not work at all. A retry may help; another item will not. */
 const unavailableSlugs: readonly Slug[] = ['no_targets', 'tools_unavailable'];
 
 type Done = Omit<WorkOutcome, 'stops'>;
@@ -78,7 +78,7 @@ const done = (agent: string, { message = '', ...over }: Partial<Done>): Done => 
 const messageBytes = 4_000;
 const abortedWork = { verdict: 'aborted', slugs: ['aborted'], message: 'aborted' } satisfies Partial<Done>;
 
-/** Lets an agent, or the function in its place, work on an item. Never throws: a failure is an outcome too. */
+/** Runs an agent, or the function that replaces it, on an item. Never throws: a failure is an outcome too. */
 export async function work(
   agent: Agent | NamedAgent | WorkFunction,
   task: WorkTask,
@@ -96,7 +96,7 @@ export async function work(
 
 type Unready = { name: string; problem: string; lookedFor: readonly string[] };
 
-/** Returns the agent, loaded if necessary, or why it is not available. */
+/** Returns the agent, loaded if necessary, or why it is unavailable. */
 async function readied(agent: Agent | NamedAgent): Promise<Agent | Unready> {
   if (isAgent(agent)) return agent;
   const { name, lookedFor = [] } = agent;

@@ -2,8 +2,8 @@ import type { Incident, RunState, WorkItemDraft } from '../../../machines/index.
 import { evidenceList, listed, quoted, sections } from '../backlog/item-files.ts';
 
 /**
- * Builds the PROMPT.md of an item for an incident (W-2): what was attempted, why it failed and how often, the state at
- * that time, and what to do next.
+ * Builds the PROMPT.md of an item for an incident (W-2): the attempts, the failure reasons and counts, the state at
+ * that time, and next steps.
  */
 export function debuggingContext(
   id: string,
@@ -22,7 +22,7 @@ export function debuggingContext(
   ]);
 }
 
-/** Builds the comment for an item whose incident happened again. */
+/** Builds the comment for an item whose incident recurred. */
 export function seenAgain(
   incident: Incident,
   draft: WorkItemDraft,

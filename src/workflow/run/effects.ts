@@ -66,7 +66,7 @@ export class RunEffects {
   private readonly folder: RunFolder;
   /** Problems that did not end the run. */
   private readonly notes: string[] = [];
-  /** The last order from the scan agent, with the items that it left out at the end. */
+  /** The last order from the scan agent, followed by the items that it left out. */
   private order: string[] = [];
 
   constructor(parts: WorkflowParts) {
@@ -175,7 +175,7 @@ export class RunEffects {
     }
   }
 
-  /** Finishes archiving an item after the process died. Returns why that failed, or null. */
+  /** Finishes archiving an item after the process died. Returns why it failed, or null. */
   private async archivedToTheEnd(id: string | null): Promise<string | null> {
     const folder = id === null ? null : folderOf(this.parts.backlog, id);
     if (folder === null) return `${id} is gone`;

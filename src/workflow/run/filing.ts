@@ -63,7 +63,7 @@ function parsed(text: string | null): object | null {
 
 export type Blocked = { draft: WorkItemDraft; needs: string; run: string; id: string };
 
-/** Files what a person has to do (W-2) and marks the item as blocked by it; `item` is null if it cannot be read. */
+/** Files a human action (W-2) and marks the item as blocked by it; `item` is null if it cannot be read. */
 export async function setItemAside(
   backlog: string,
   item: BacklogItem | null,

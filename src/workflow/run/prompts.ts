@@ -30,7 +30,7 @@ export function scanPrompt(items: readonly BacklogItem[]): string {
   return `These items are open, in their usual order. Report { "order": [ids] }: the order in which to work on them.\n\n${lines.join('\n')}\n`;
 }
 
-/** Builds the prompt for an agent of the ending from the run's state and the document without the agent's part. */
+/** Builds the prompt for an ending agent from the run's state and the document without the agent's part. */
 export function endingPrompt(role: 'retrospective' | 'summary', state: RunState, document: string): string {
   const task =
     role === 'retrospective'

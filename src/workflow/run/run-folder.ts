@@ -30,7 +30,7 @@ export class RunFolder {
     writeState(this.backlog, state);
   }
 
-  /** Does the same in an ending phase. A failed write is a problem, and the ending continues (W-3). */
+  /** Like `begin`, for ending phases. A failed write is a problem, and the ending continues (W-3). */
   beginEnding(state: RunState): string[] {
     try {
       this.begin(state);

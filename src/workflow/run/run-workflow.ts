@@ -35,11 +35,11 @@ export type WorkflowOptions = {
   /** The folder of the backlog. */
   backlog: string;
   agents: WorkflowAgents;
-  /** Default: a run ends after 3 failures in a row, takes all items, and tries an unavailable agent 3 times. */
+  /** Default: ends after 3 failures in a row, works on all items, and tries an unavailable agent 3 times. */
   limits?: Partial<WorkflowLimits>;
   /** Ends the run: the current session is aborted, its item stays open, and the report is written. */
   signal?: AbortSignal;
-  /** The logger of the run and its sessions; default pino at level warn on stderr. */
+  /** The logger of the run and its sessions; default: pino at level warn on stderr. */
   logger?: Logger;
   onEvent?: (event: WorkflowEvent) => unknown;
   /** Called with the events of every session of the run. */
@@ -48,9 +48,9 @@ export type WorkflowOptions = {
   approve?: (question: ApprovalQuestion) => ApprovalDecision | Promise<ApprovalDecision>;
   /** An XState inspection observer for the run and its sessions. */
   inspect?: (event: InspectionEvent) => void;
-  /** The clock, for tests; default the system's. */
+  /** The clock, for tests; default: the system's. */
   clock?: Clock;
-  /** Returns a number in [0, 1) for the jitter of the backoff, for tests; default `Math.random`. */
+  /** Returns a number in [0, 1) for the jitter of the backoff, for tests; default: `Math.random`. */
   random?: () => number;
 };
 

@@ -11,7 +11,7 @@ import type { SessionResult } from '../../session/options.ts';
 export class SessionLog {
   private readonly file: number;
   private closed = false;
-  /** Why a line could not be written; null if none has failed. */
+  /** Why a line could not be written; null if no write failed. */
   problem: string | null = null;
 
   constructor(folder: string, role: string, item: string | null) {

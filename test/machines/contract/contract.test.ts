@@ -112,7 +112,7 @@ describe('D-1: a leaf', () => {
     return { actor, child, heard, state: () => [actor.getSnapshot().value, child?.getSnapshot()] };
   }
 
-  it('requests its effect once, and ends on delivery, on failure or when its state is left', () => {
+  it('requests its effect once, and ends on delivery, on failure or on exit from its state', () => {
     const delivered = started();
     delivered.child?.send({ type: 'effect.delivered', delivered: { at: 5, chance: 0.5, outcome: {} } });
     const broke = started();

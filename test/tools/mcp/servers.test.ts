@@ -67,7 +67,7 @@ describe('tool lists', () => {
     expect(slugsOf(run)).toEqual([null, 'unknown_tool', 'unknown_tool', null]);
     const said = run.lines.flatMap((line) => (line.level === 30 ? [String(line.line)] : []));
     expect(said.join('\n')).toMatch(/skipped later/);
-    expect(said.join('\n')).toMatch(/name nonesuch, but it has no such tool/);
+    expect(said.join('\n')).toMatch(/list nonesuch, but it has no such tool/);
   });
 
   it('a storm of list changes is coalesced', async () => {
