@@ -27,7 +27,7 @@ export { PawlError, type PawlErrorCode } from './errors.ts';
 export type { Clock } from './host/clock.ts';
 export type { InputMessage } from './model/messages.ts';
 export type { EventListener, SessionEvent } from './observe/events.ts';
-export type { Logger } from './observe/log.ts';
+export type { Logger, LoggerOption } from './observe/log.ts';
 export type { AttemptRecord, CallRecord, TurnRecord } from './observe/records.ts';
 export { type Slice, slice } from './observe/slices.ts';
 export type { ReportFormat } from './report/format.ts';

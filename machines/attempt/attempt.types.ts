@@ -13,7 +13,7 @@ export type AttemptInput = {
   attempt: number;
   target: { index: number; name: string };
   notice: string | null;
-  /** The tools that the request offers. `permission`, the calls that its reply may make, can differ (B-5). */
+  /** The tools that the request offers; `permission` (the calls its reply may make) can differ (B-5). */
   offer: Permission;
   permission: Permission;
   /** `text`: a reply without a tool call is the report, on any turn (F-4). */

@@ -47,8 +47,8 @@ export type AssistantPart =
   | ToolCallPart
   | ToolResultPart;
 /**
- * `provider` sent the message: reasoning and provider-executed calls are sent back only to it (P-5). `open`: it paused,
- * or a result of a call that it executes is still to come, so it continues from this message.
+ * `provider` sent the message; only it gets the reasoning and provider-executed calls back (P-5). `open`: the provider
+ * paused, or has not yet returned the result of a call, so it continues from this message.
  */
 export type AssistantMessage = {
   role: 'assistant';

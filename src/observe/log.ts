@@ -1,4 +1,4 @@
-import pino, { type Logger } from 'pino';
+import pino from 'pino';
 import { type Counters, type Fact, type Reply, replyCalls, replyReasoning, replyText } from '../../machines/index.ts';
 import { redact } from '../agent/redact.ts';
 import { messageOf } from '../errors.ts';
@@ -7,15 +7,26 @@ import type { SessionCounters } from './counters.ts';
 import type { Fold } from './events.ts';
 import type { Records } from './records.ts';
 
-export type { Logger } from 'pino';
+type Write = (fields: object, message?: string) => void;
+
+/** Any logger with these methods, such as pino, or `console`. */
+export type Logger = { debug: Write; info: Write; warn: Write; error: Write };
+
+/** A logger of the user's; `false` logs nothing, which suits tests. */
+export type LoggerOption = Logger | false;
 
 let standardLogger: Logger | null = null;
 
-/** Returns the default logger: pino at level warn on stderr. */
-export function defaultLogger(): Logger {
+/** Returns the user's logger. Default: pino at level warn on stderr. */
+export function loggerOf(option: LoggerOption | undefined): Logger {
+  if (option === false) return silentLogger;
+  if (option !== undefined) return option;
   standardLogger ??= stderrLogger('warn');
   return standardLogger;
 }
+
+const nothing = () => {};
+const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 
 /** Returns a pino logger at `level` on stderr; `silent` turns it off. */
 export function stderrLogger(level: string): Logger {
@@ -150,7 +161,7 @@ type LoggedReply = {
   truncated?: true;
 };
 
-/** A call's overhead in the line, in bytes. */
+/** Bytes of JSON overhead for each call. */
 const bytesOfEntry = 40;
 
 /** Keeps the calls, then the text, then the reasoning, up to the limit, so that a long text displaces no call. */

@@ -16,7 +16,6 @@ import { z } from 'zod';
 import type { Agent } from '../agent/definition.ts';
 import { expected, messageOf, PawlError } from '../errors.ts';
 import type { SessionEvent } from '../observe/events.ts';
-import { stderrLogger } from '../observe/log.ts';
 import type { SessionResult } from '../session/options.ts';
 import { startSession } from '../session/start-session.ts';
 import type { ServedAgent, ServeMcpOptions } from './serve-mcp.ts';
@@ -194,7 +193,7 @@ function closeHttp(http: HttpServer): Promise<void> {
 /** Creates the server for one client, with the agent as its only tool. */
 function agentServer(
   agent: Agent,
-  { logger = stderrLogger('warn'), budget, onEvent }: ServeMcpOptions,
+  { logger, budget, onEvent }: ServeMcpOptions,
   /** The sessions in progress. */
   running: Set<Promise<unknown>>,
 ): { server: Server; closed: Promise<void> } {
@@ -212,7 +211,7 @@ function agentServer(
     const session = startSession(agent, {
       prompt: parsed.data.prompt,
       signal: AbortSignal.any([signal, gone.signal]),
-      logger,
+      ...(logger !== undefined && { logger }),
       ...(budget !== undefined && { budget }),
       onEvent: (event) => {
         const message = progressToken === undefined ? null : progressOf(event);

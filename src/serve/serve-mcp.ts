@@ -4,7 +4,7 @@ import { check } from '../agent/check.ts';
 import { type Agent, isAgent } from '../agent/definition.ts';
 import { expected, PawlError } from '../errors.ts';
 import type { EventListener } from '../observe/events.ts';
-import type { Logger } from '../observe/log.ts';
+import type { LoggerOption } from '../observe/log.ts';
 import { commonOptions } from '../session/common-options.ts';
 import { sessionInput } from '../session/input.ts';
 import type { SessionBudget } from '../session/options.ts';
@@ -15,8 +15,8 @@ export type ServeMcpOptions = {
    * free port of 127.0.0.1. Or a ready-made transport.
    */
   transport: 'stdio' | { http: { port?: number; host?: string } } | Transport;
-  /** Default: pino at `warn` on stderr. */
-  logger?: Logger;
+  /** As for a session. Default: pino at `warn` on stderr. */
+  logger?: LoggerOption;
   /** The budget of each call. */
   budget?: SessionBudget;
   /** Called with the events of all sessions. */

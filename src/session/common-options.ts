@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { aFunction, hasMethods } from '../agent/shapes.ts';
 import type { Clock } from '../host/clock.ts';
-import type { Logger } from '../observe/log.ts';
+import type { LoggerOption } from '../observe/log.ts';
 
 /** The options that sessions and runs share: observers, abort signal, clock and randomness. */
 export const commonOptions = {
@@ -11,8 +11,8 @@ export const commonOptions = {
     })
     .optional(),
   logger: z
-    .custom<Logger>((value) => hasMethods(value, 'debug', 'info', 'warn', 'error'), {
-      error: 'a pino logger',
+    .custom<LoggerOption>((value) => value === false || hasMethods(value, 'debug', 'info', 'warn', 'error'), {
+      error: 'a logger with debug, info, warn and error, or false for none',
     })
     .optional(),
   onEvent: aFunction.optional(),

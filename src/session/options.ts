@@ -3,7 +3,7 @@ import type { Counters, Delivery, Failure, Message, Slug } from '../../machines/
 import type { Clock } from '../host/clock.ts';
 import type { InputMessage } from '../model/messages.ts';
 import type { EventListener, SessionEvent } from '../observe/events.ts';
-import type { Logger } from '../observe/log.ts';
+import type { LoggerOption } from '../observe/log.ts';
 import type { TurnRecord } from '../observe/records.ts';
 
 /** Limits in addition to the bound. Once one is reached, one more request asks for the report, if any is left. */
@@ -24,8 +24,8 @@ export type SessionOptions = {
   messages?: readonly InputMessage[];
   /** Aborts the session. */
   signal?: AbortSignal;
-  /** Any pino logger; default pino at level warn on stderr. */
-  logger?: Logger;
+  /** Pino, or any object with `debug`, `info`, `warn` and `error`; false logs nothing. Default: pino at warn on stderr. */
+  logger?: LoggerOption;
   budget?: SessionBudget;
   onEvent?: EventListener;
   /** An XState inspection observer for every actor of the session and its sub-agents; see `pawl/inspect`. */
@@ -69,7 +69,10 @@ export type Session<Report = unknown> = {
   readonly result: Promise<SessionResult<Report>>;
   /** Live while the session runs; do not modify. */
   readonly counters: Readonly<Counters>;
-  /** Adds a user message to the next request and to the conversation. Returns false after the session has ended. */
+  /**
+   * Adds a user message to the next request and to the conversation. Returns false once a report is accepted or the
+   * session has ended, since no request would carry the message.
+   */
   steer(text: string): boolean;
   /** Lets running work finish, then asks for the report on the next turn. */
   stop(): void;

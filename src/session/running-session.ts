@@ -17,7 +17,7 @@ import type { MakeDriver } from '../host/driver.ts';
 import { memoryDriver } from '../host/memory.ts';
 import { type MachineEnd, RunningMachine } from '../host/run-machine.ts';
 import type { SessionEvent } from '../observe/events.ts';
-import { defaultLogger } from '../observe/log.ts';
+import { loggerOf } from '../observe/log.ts';
 import { Observer } from '../observe/observer.ts';
 import { approvalDecision, steeringText } from './commands.ts';
 import { sessionEffects } from './effects.ts';
@@ -47,7 +47,8 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
   private ended = false;
 
   constructor({ agent, options, lineage = root, driver = memoryDriver }: SessionParts<Report>) {
-    const { clock = systemClock, logger = defaultLogger(), budget = {}, prompt = null } = options;
+    const { clock = systemClock, budget = {}, prompt = null } = options;
+    const logger = loggerOf(options.logger);
     const { messages, repairs } = inputMessages(options);
     this.sessionId = options.sessionId ?? randomUUID();
     this.secrets = secretsOf(agent.definition);
@@ -103,8 +104,9 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
 
   steer(text: string): boolean {
     const event = { type: 'session.steer', text: steeringText(text) } as const;
-    if (!this.ended) this.machine.command(event);
-    return !this.ended;
+    const isRead = !this.ended && this.observer.folds.records.accepted === null;
+    if (isRead) this.machine.command(event);
+    return isRead;
   }
 
   stop(): void {

@@ -4,7 +4,7 @@ import { faultKinds } from '../../machines/contract/faults.ts';
 import { classifyFault, timeoutFault } from '../../src/model/faults.ts';
 import { ruleTraces, slugTraces } from '../graph/trace.ts';
 
-it('S-1: every slug is set in code and reached by a test, over HTTP or on a path', () => {
+it('S-1: every slug is set in code and reached by an HTTP or path test', () => {
   const traces = slugTraces();
   expect(traces.flatMap(({ slug, madeIn }) => (madeIn.length === 0 ? [slug] : []))).toEqual([]);
   expect(traces.flatMap(({ slug, reachedBy }) => (reachedBy.length === 0 ? [slug] : []))).toEqual([]);

@@ -185,8 +185,8 @@ export function allNodes(node: Node): Node[] {
 }
 
 /**
- * Splits a drawing whose machine tags an ending into two pictures: the loop, and the ending. States of the other picture
- * appear where an arrow leads to them; what comes from there is one arrow for each state.
+ * Splits a drawing with states tagged `ending` into two pictures: the loop and the ending. Each shows the other's
+ * states that its arrows lead to, and one arrow into each state that the other enters.
  */
 export function partsOf(drawing: Drawing): Drawing[] {
   const ends = new Set(allNodes(drawing.root).flatMap(({ id, tags }) => (tags.includes('ending') ? [id] : [])));

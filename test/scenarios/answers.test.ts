@@ -181,7 +181,7 @@ describe('every tool call is answered', () => {
     ]);
   });
 
-  it('C-3 N-1: validation that hangs or throws is check_failed, in bounded time', async () => {
+  it('C-3 N-1: a hung or throwing validator yields check_failed in bounded time', async () => {
     const hanging = tool({
       description: 'Hangs while its input is checked.',
       inputSchema: z.object({}).refine(() => new Promise<boolean>(() => undefined)),

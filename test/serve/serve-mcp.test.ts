@@ -165,7 +165,10 @@ it.each<[object, string]>([
     { transport: { http: {} }, budjet: 3 },
     'Unknown option `budjet`. Did you mean `budget`? Options: transport, logger, budget, onEvent.',
   ],
-  [{ transport: { http: {} }, logger: 5 }, '`logger` must be a pino logger; got 5.'],
+  [
+    { transport: { http: {} }, logger: 5 },
+    '`logger` must be a logger with debug, info, warn and error, or false for none; got 5.',
+  ],
   [{ transport: { http: {} }, onEvent: 5 }, '`onEvent` must be a function; got 5.'],
 ])('invalid options are refused: %o', async (options, message) => {
   const served = serveMcp(agentOf([report()]), options as never);

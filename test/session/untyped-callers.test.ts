@@ -10,7 +10,7 @@ describe('callers that violate the types', () => {
     [{ signal: null }, '`signal` must be an AbortSignal; got null.'],
     [{ signal: {} }, '`signal` must be an AbortSignal; got {}.'],
     [{ clock: {} }, '`clock` must be a clock: { now, sleepUntil, alarm }; got {}.'],
-    [{ logger: 'x' }, '`logger` must be a pino logger; got "x".'],
+    [{ logger: 'x' }, '`logger` must be a logger with debug, info, warn and error, or false for none; got "x".'],
     [{ onEvent: 'x' }, '`onEvent` must be a function; got "x".'],
     [{ inspect: 5 }, '`inspect` must be a function; got 5.'],
     [{ onDelivery: 5 }, '`onDelivery` must be a function; got 5.'],

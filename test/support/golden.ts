@@ -92,7 +92,7 @@ class Printer {
     return scalar(value);
   }
 
-  /** A value on one line; one with a line break in it is too long for that. */
+  /** Returns the value on one line, or a line break if it is too long. */
   private inline(value: unknown): string {
     const text = plain(value);
     return text.length > anchorLength ? '\n' : text;

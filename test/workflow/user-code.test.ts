@@ -51,7 +51,7 @@ describe('W-3: faulty user code and options break nothing', () => {
   });
 
   it.each([
-    [{ logger: 5 }, '`logger` must be a pino logger; got 5.'],
+    [{ logger: 5 }, '`logger` must be a logger with debug, info, warn and error, or false for none; got 5.'],
     [{ clock: {} }, '`clock` must be a clock: { now, sleepUntil, alarm }; got {}.'],
   ])('%o is refused', async (over, message) => {
     const options = { backlog: withBug().folder, agents: { process: succeeds }, ...over };

@@ -53,7 +53,7 @@ type OwnFacts = {
   prompt: ((id: string) => string) | null;
 };
 
-/** Creates a checked item, with the facts that a run adds. */
+/** Creates a validated item, with any facts a run adds. */
 export async function writeWorkItem(backlog: string, item: WorkItem, facts: OwnFacts): Promise<WorkItemResult> {
   try {
     return await whileLocked(backlog, () => writeAlone(backlog, item, facts));

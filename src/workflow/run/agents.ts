@@ -4,7 +4,7 @@ import { type Agent, isAgent } from '../../agent/definition.ts';
 import { redact } from '../../agent/redact.ts';
 import { messageOf, shown } from '../../errors.ts';
 import type { SessionEvent } from '../../observe/events.ts';
-import type { Logger } from '../../observe/log.ts';
+import type { LoggerOption } from '../../observe/log.ts';
 import type { Session, SessionOptions, SessionResult } from '../../session/options.ts';
 import { startSession } from '../../session/start-session.ts';
 import { headOf } from '../../text.ts';
@@ -51,7 +51,7 @@ export type Sessions = {
   /** The folder of the run, absolute. */
   folder: string;
   signal: AbortSignal;
-  logger: Logger | undefined;
+  logger: LoggerOption | undefined;
   options: Pick<SessionOptions, 'inspect' | 'clock' | 'random'>;
   onSessionEvent: SessionOptions['onEvent'];
   approve: (question: ApprovalQuestion) => ApprovalDecision | Promise<ApprovalDecision>;

@@ -33,7 +33,7 @@ export function retrospectiveText({ state, created, spending, words }: RunFacts)
     ],
     [
       '## Recurring causes',
-      listed(repeated.map(([name, count]) => `${name}: ${count} failures, possibly with one cause`)),
+      listed(repeated.map(([name, count]) => `${name}: ${count} failures, possibly a common cause`)),
     ],
     ['## Created', createdList(created)],
     ['## In words', words ?? ''],

@@ -16,7 +16,7 @@ import { type Clock, systemClock } from '../../host/clock.ts';
 import { memoryDriver } from '../../host/memory.ts';
 import { type MachineOwner, RunningMachine } from '../../host/run-machine.ts';
 import type { EventListener } from '../../observe/events.ts';
-import { defaultLogger, type Logger } from '../../observe/log.ts';
+import { type Logger, type LoggerOption, loggerOf } from '../../observe/log.ts';
 import { commonOptions } from '../../session/common-options.ts';
 import type { SessionResult } from '../../session/options.ts';
 import { backlogFolder } from '../backlog/backlog.ts';
@@ -40,7 +40,7 @@ export type WorkflowOptions = {
   /** Ends the run: the current session is aborted, its item stays open, and the report is written. */
   signal?: AbortSignal;
   /** The logger of the run and its sessions; default: pino at level warn on stderr. */
-  logger?: Logger;
+  logger?: LoggerOption;
   onEvent?: (event: WorkflowEvent) => unknown;
   /** Called with the events of every session of the run. */
   onSessionEvent?: EventListener;
@@ -140,7 +140,7 @@ class RunningWorkflow implements MachineOwner<WorkflowAbort, WorkflowFact> {
     this.backlog = backlog;
     this.options = options;
     this.clock = clock;
-    this.logger = logger ?? defaultLogger();
+    this.logger = loggerOf(logger);
     this.effects = new RunEffects({
       backlog,
       agents,
@@ -210,7 +210,7 @@ class RunningWorkflow implements MachineOwner<WorkflowAbort, WorkflowFact> {
     if (this.observerFailed) return;
     this.observerFailed = true;
     const line = { event: 'observer.failed', name, message: messageOf(error) };
-    if (name === 'logger') defaultLogger().warn(line);
+    if (name === 'logger') loggerOf(undefined).warn(line);
     else this.observe('logger', () => this.logger.warn(line));
   }
 
