@@ -22,3 +22,12 @@ export function tailOf(text: string, maxBytes: number): string {
 function isContinuation(byte: number | undefined): boolean {
   return byte !== undefined && (byte & 0xc0) === 0x80;
 }
+
+/** Returns JSON whose texts are all valid Unicode: a lone surrogate makes a provider refuse the request (C-6). */
+export function wellFormed<T>(value: T): T;
+export function wellFormed(value: unknown): unknown {
+  if (typeof value === 'string') return value.toWellFormed();
+  if (Array.isArray(value)) return value.map((item) => wellFormed(item));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name.toWellFormed(), wellFormed(item)]));
+}

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import {
+  APICallError,
   type LanguageModelV4,
   type LanguageModelV4CallOptions,
   type LanguageModelV4StreamPart,
@@ -20,6 +21,7 @@ export async function stream(
   timers: RequestTimers,
   onPart: (part: LanguageModelV4StreamPart) => void,
 ): Promise<void> {
+  if (typeof model.doStream !== 'function') return generate(model, callOptions, timers, onPart);
   let parts: ReadableStream<LanguageModelV4StreamPart>;
   try {
     // Cancel a late stream: it has no reader.
@@ -29,7 +31,7 @@ export async function stream(
     ({ stream: parts } = await timers.orAborted(model.doStream(callOptions), late));
   } catch (error) {
     // Thrown before anything was sent: the model can't stream, so request a full response.
-    if (UnsupportedFunctionalityError.isInstance(error)) return generate(model, callOptions, timers, onPart);
+    if (cannotStream(error)) return generate(model, callOptions, timers, onPart);
     throw error;
   }
   const reader = parts.getReader();
@@ -59,6 +61,16 @@ export async function stream(
     cancelGrace();
     timers.signal.removeEventListener('abort', cancel);
   }
+}
+
+/** Returns true for an error by which a model says that it has no streams, in one of the ways that models do. */
+function cannotStream(error: unknown): boolean {
+  if (UnsupportedFunctionalityError.isInstance(error)) return true;
+  if (APICallError.isInstance(error) || !(error instanceof Error)) return false;
+  return (
+    /stream/i.test(error.message) &&
+    /not (supported|implemented|available)|unsupported|does ?n[o']t support/i.test(error.message)
+  );
 }
 
 /** Requests a complete response and passes it to `onPart` as stream parts. */

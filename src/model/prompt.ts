@@ -16,6 +16,7 @@ import {
 
 import { omittedCalls, withoutResults } from '../context/context-guard.ts';
 import { estimateMessageTokens } from '../context/tokens.ts';
+import { wellFormed } from '../text.ts';
 
 export type PromptRequest = {
   provider: string;
@@ -57,7 +58,7 @@ export class PromptBuilder {
     // The mark goes on the last lasting message; the notice that follows carries no mark (N-3).
     if (mark !== null && last !== undefined) prompt[prompt.length - 1] = marked(last, mark);
     if (instructions !== null && instructions !== '') {
-      const system: LanguageModelV4Message = { role: 'system', content: instructions };
+      const system: LanguageModelV4Message = { role: 'system', content: instructions.toWellFormed() };
       prompt.unshift(mark === null ? system : marked(system, mark));
     }
     if (notice !== null) prompt.push(promptMessage(userMessage(notice)));
@@ -112,7 +113,7 @@ export class PromptBuilder {
       }
       for (let index = firstNew; index < built.merged.length; index += 1) {
         const message = built.merged[index];
-        if (message !== undefined) built.prompt[index] = promptMessage(message);
+        if (message !== undefined) built.prompt[index] = promptMessage(wellFormed(message));
       }
       return built.prompt;
     } catch (error) {

@@ -37,8 +37,9 @@ export type ResultLimits = {
 /** Renders any value that a tool returned as a clear answer of limited size (C-1). */
 export function renderValue(value: unknown, limits: ResultLimits): Rendered {
   if (value instanceof Error) return renderError(value, limits);
+  const failed = failureIn(value);
+  if (failed !== null) return renderFailure(failed.message, failed.value, limits);
   if (isToolResult(value)) {
-    if (!value.success) return renderFailure(value.message, value.value, limits);
     if (value.value === null) return renderMessage(value.message, limits);
     return renderSuccess(value.value, value.message, limits);
   }
@@ -123,6 +124,7 @@ function plain(value: unknown, ancestors: readonly object[], room: Room): Json {
   if (room.left < 0) return '[left out: the result is too large]';
   switch (typeof value) {
     case 'string':
+      return value.toWellFormed();
     case 'boolean':
       return value;
     case 'number':
@@ -159,7 +161,7 @@ function plainObject(value: object, ancestors: readonly object[], room: Room): J
     if (item === undefined) continue;
     // Assigning to `__proto__` would set the prototype, and lose the value.
     const property = { value: plain(item, inner, room), enumerable: true, configurable: true, writable: true };
-    Object.defineProperty(object, key, property);
+    Object.defineProperty(object, key.toWellFormed(), property);
   }
   const kind = Object.prototype.toString.call(value).slice('[object '.length, -1);
   return fields === 0 && kind !== 'Object' ? `[${kind}]` : object;
@@ -177,7 +179,17 @@ function binary(view: ArrayBufferView): string {
 
 /** Marks the value of a service or an agent as a success, even if it has the shape of a `ToolResult`. */
 export function success(value: unknown): unknown {
-  return isToolResult(value) ? { success: true, value, message: plainSuccess } : value;
+  return isToolResult(value) || failureIn(value) !== null ? { success: true, value, message: plainSuccess } : value;
+}
+
+/** Returns the failure that a tool reported, or null: `success: false` with a message, whatever else stands beside it. */
+function failureIn(value: unknown): { message: string; value: unknown } | null {
+  if (typeof value !== 'object' || value === null || !('success' in value) || value.success !== false) return null;
+  if (!('message' in value) || typeof value.message !== 'string') return null;
+  const { success: _, message, ...rest } = value;
+  const names = Object.keys(rest);
+  if (names.length === 0) return { message, value: null };
+  return { message, value: 'value' in rest && names.length === 1 ? rest.value : rest };
 }
 
 /** Whether the tool itself returned a `ToolResult`. */

@@ -18,6 +18,21 @@ describe('every tool call is answered', () => {
     expect(run.lines.filter((line) => line.event === 'tool.threw').map((line) => line.level)).toEqual([20]);
   });
 
+  it.each<[string, object, unknown]>([
+    ['without a value', {}, null],
+    ['with a value', { value: 7 }, 7],
+    ['with one field more', { value: 7, code: 404 }, { value: 7, code: 404 }],
+    ['with another field', { code: 404 }, { code: 404 }],
+  ])('C-3: a reported failure %s is a failure', async (_what, more, value) => {
+    const reporting = () => ({ success: false, message: 'no such row', ...more });
+    const run = await oneReply([{ name: 'reporting' }], { tools: { reporting } });
+    expect(callsOf(run)[0]).toMatchObject({
+      executed: true,
+      slug: 'tool_exec_failed',
+      result: { success: false, value, message: 'no such row' },
+    });
+  });
+
   it('C-3: a structured error from the tool is kept', async () => {
     const strict = tool({
       description: 'Fails with details.',
