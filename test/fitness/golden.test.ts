@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { transcript } from '../support/golden.ts';
 
@@ -20,4 +21,12 @@ it('prints a value completely, however deep it stands', () => {
   let value: unknown = `the innermost ${'text '.repeat(40)}`;
   for (let depth = 0; depth < 80; depth += 1) value = { depth, value };
   expect(transcript({ case: value })).toContain('the innermost');
+});
+
+it('a person can review the golden files: lines of at most 160 characters, and less than 150 kB in all', () => {
+  const folder = 'test/machines/golden';
+  const texts = readdirSync(folder).map((name) => readFileSync(`${folder}/${name}`, 'utf8'));
+  const long = texts.flatMap((text) => text.split('\n')).filter((line) => line.length > 160);
+  expect(long).toEqual([]);
+  expect(texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)).toBeLessThan(150_000);
 });
