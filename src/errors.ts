@@ -21,7 +21,7 @@ export type PawlErrorCode =
 
 /**
  * A programming error with a code from a fixed set. Its message shows each field's required and actual value.
- * `problems` holds a sentence per problem, since a definition's are reported together.
+ * `problems` has a sentence per problem; those of a definition are reported together.
  */
 export class PawlError extends Error {
   override readonly name = 'PawlError';

@@ -67,7 +67,7 @@ export type AttemptOutput = {
   chance: number;
   usage: Usage;
   costUsd: number | null;
-  /** Tokens in the conversation with this attempt; 0 if nothing arrived. */
+  /** Conversation tokens including this attempt; 0 if nothing arrived. */
   contextTokens: number;
   omittedTokens: number;
   /** Tokens in this attempt's answers. */

@@ -13,7 +13,7 @@ export type CallAnswer = {
   output: ToolOutput;
   /** Estimated tokens in `output`. */
   tokens: number;
-  /** The complete text of a truncated output, to read in pages; null if the model can't, or needn't. */
+  /** A truncated output's full text, to read in pages; null if the model cannot or need not do so. */
   kept: string | null;
 };
 
@@ -42,7 +42,7 @@ export type CallFacts = {
   provided: 'success' | 'failure' | 'missing' | null;
 };
 
-/** Returns the facts of a call, with defaults for everything else. */
+/** Returns a call's facts, with defaults for all fields not given. */
 export function callFacts(callId: string, name: string, tool: CallFacts['tool']): CallFacts {
   return {
     callId,

@@ -15,7 +15,7 @@ export type ContextVerdict = { kind: 'fits' } | { kind: 'omit'; tokens: number }
 const roomAfterOmission = 0.75;
 
 /**
- * Decides whether the next request fits. `omit` drops that many tokens of the oldest tool results, which frees a
+ * Decides whether the next request fits. `omit` drops `tokens` tokens of the oldest tool results, which frees a
  * quarter of the window so that the next turns keep the cached prefix. `final_turn_now` means that even dropping them
  * all would not free enough room.
  */

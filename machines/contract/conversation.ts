@@ -98,7 +98,7 @@ export function uniqueCallIds(
   });
 }
 
-/** Appends a message, merging adjacent assistant or tool messages (C-6). It mutates none of the message objects. */
+/** Appends a message, merging adjacent assistant or tool messages (C-6). It never mutates message objects. */
 export function appendMerged(messages: Message[], message: Message): void {
   const last = messages.at(-1);
   if (last?.role === 'assistant' && message.role === 'assistant') {

@@ -71,9 +71,9 @@ export type ModelOutcome = {
   usage: Usage;
   /** US dollars; null when the target has no prices. */
   costUsd: number | null;
-  /** Tokens in the conversation, with this reply, counted by the provider or estimated. */
+  /** Conversation tokens including this reply, counted by the provider or estimated. */
   contextTokens: number;
-  /** Tokens in the omitted tool results; can exceed the request, as no result is split (T-6). */
+  /** Tokens in omitted tool results; can exceed `omitTokens`, as no result is split (T-6). */
   omittedTokens: number;
 };
 

@@ -1,9 +1,9 @@
 import type { Reply } from './reply.ts';
 
-/** What a finish reason says of its reply (C-5). `paused`: the provider goes on when it gets its reply back. */
+/** The meaning of a finish reason (C-5). `paused`: the provider continues once it gets its reply back. */
 export type FinishSense = 'complete' | 'truncated' | 'filtered' | 'paused' | 'broken';
 
-/** The one table of finish reasons: the AI SDK's own words, and the raw words that it passes on as `other`. */
+/** The one table of finish reasons: the AI SDK's values, and the raw values that it passes on as `other`. */
 const senses: Readonly<Record<string, FinishSense>> = {
   stop: 'complete',
   'tool-calls': 'complete',
@@ -32,7 +32,7 @@ const senses: Readonly<Record<string, FinishSense>> = {
 };
 
 /**
- * Returns the sense of a finish reason. A word in no row is `unknown`, which counts as complete. No reason, or an empty
+ * Returns a finish reason's meaning. An unlisted value is `unknown`, which counts as complete. No reason, or an empty
  * one, which some servers send with every part, is `broken`.
  */
 export function finishSense(reason: Reply['finishReason']): FinishSense | 'unknown' {

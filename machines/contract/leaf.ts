@@ -3,7 +3,7 @@ import type { Delivered, Effect, EffectKind, EffectKinds, EffectOf } from './eff
 
 /**
  * Events that a leaf, an inert actor of the tree, emits to the host (D-1). A leaf requests one effect when it starts
- * and ends when the host delivers. If it is stopped first, it cancels its request. It reaches the host only
+ * and ends when the host answers. If it is stopped first, it cancels its request. It reaches the host only
  * through emitted events, so the machines can be read, drawn and explored without a host.
  */
 export type HostEvent =

@@ -131,8 +131,8 @@ function providedIn(messages: readonly Message[]): Provided {
 }
 
 /**
- * Returns the parts to send: no blank text, no lone companions, and of the provider-executed calls only those with a
- * result, unless the last message waits for it.
+ * Returns the parts to send: no blank text, no lone companions, and no provider-executed calls without
+ * a result, unless the last message awaits it.
  */
 function withContent(
   message: AssistantMessage,

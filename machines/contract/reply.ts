@@ -62,8 +62,8 @@ export type Usage = {
 export const noUsage: Usage = { input: 0, output: 0, reasoning: 0, cacheRead: 0, cacheWrite: 0 };
 
 /**
- * Returns true if the reply is complete (C-5): it has a finish reason that is not a bad one, no error part, and a call
- * for every tool input that started.
+ * Returns true if the reply is complete (C-5): its finish reason is not `broken`, no part is an error, and every tool
+ * input that started became a call.
  */
 export function isComplete(reply: Reply): boolean {
   return finishSense(reply.finishReason) !== 'broken' && reply.errors.length === 0 && reply.openInputs === 0;
@@ -74,7 +74,7 @@ export function isTruncated(reply: Reply): boolean {
   return finishSense(reply.finishReason) === 'truncated';
 }
 
-/** Returns true if the provider paused, and continues the reply once it gets it back (T-2). */
+/** Returns true if the provider paused, to continue once it gets the reply back (T-2). */
 export function isPaused(reply: Reply): boolean {
   return finishSense(reply.finishReason) === 'paused';
 }
@@ -96,7 +96,7 @@ export function providerResults(reply: Reply): Map<string, ReplyResult> {
   return new Map(reply.content.flatMap((part) => (part.type === 'tool-result' ? [[part.callId, part] as const] : [])));
 }
 
-/** Returns true for text that is left out: blank, and without data of the provider, such as a reference to an item. */
+/** Returns true for text that is left out: blank, and without provider data, such as an item reference. */
 export function isBlank(part: { type: string; text?: string; providerOptions?: ProviderData }): boolean {
   return part.type === 'text' && part.text?.trim() === '' && part.providerOptions === undefined;
 }
@@ -110,9 +110,9 @@ export function standsAlone(part: AssistantPart): boolean {
 const companions: readonly AssistantPart['type'][] = ['reasoning', 'reasoning-file', 'custom'];
 
 /**
- * Returns the message that a reply adds to the conversation, or null (C-2, C-6). It omits sources and reasoning on its
- * own. Provider-executed calls and results of a complete reply go back as they came, also a result of an earlier call
- * that is still `open`. An incomplete reply keeps only whole pairs and finished parts, and adds nothing without a call.
+ * Returns the message that a reply adds to the conversation, or null (C-2, C-6). It omits sources and lone reasoning.
+ * A complete reply's provider-executed calls and results go back unchanged, even the result of an earlier call that is
+ * still `open`. An incomplete reply keeps only whole pairs and finished parts, and adds nothing without a call.
  */
 export function assistantMessage(reply: Reply, open: ReadonlySet<string>): AssistantMessage | null {
   const complete = isComplete(reply);

@@ -12,7 +12,7 @@ export type TargetState = {
   faults: number;
 };
 
-/** The next request's target, free or after a wait, if any. `target` is an index; `dueAt` is epoch ms. */
+/** The next request's target, if any, now or after a wait. `target` is an index; `dueAt` is epoch ms. */
 export type TargetChoice =
   | { kind: 'free'; target: number }
   | { kind: 'wait'; target: number; dueAt: number }

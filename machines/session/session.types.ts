@@ -20,7 +20,7 @@ export type SessionInput = {
 
 export type SessionContext = Pick<SessionInput, 'maxToolCalls' | 'finish' | 'budget' | 'window' | 'at'> & {
   maxRetries: number;
-  /** Shrinks and never grows (B-4). */
+  /** Only ever shrinks (B-4). */
   maxTurns: number;
   /** The current turn, or the previous one while the session advances; 0 before the first. */
   turn: number;

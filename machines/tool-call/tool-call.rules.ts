@@ -68,7 +68,7 @@ function dispose(
 }
 
 /**
- * Decides a call to the provider's own tool, which the provider answers: in this reply, or in a later one (T-2). Where
+ * Returns the disposition of a call that the provider executes and answers, in this reply or a later one (T-2). If
  * the reply broke off without the result, the outcome is unknown.
  */
 function disposeProvided({ provided }: CallFacts, { permission, replyComplete }: Circumstances): Disposition {
@@ -150,7 +150,7 @@ export function denied({ at, outcome: { reason } }: Delivered<'approval'>): Answ
   return { ...answer, output: reason === null ? { type: 'execution-denied' } : { type: 'execution-denied', reason } };
 }
 
-/** Returns the answer to a call whose tool ran, successfully or not; only one that was invoked counts (T-2). */
+/** Returns the answer from a tool effect; the call counts as executed only if the tool was invoked (T-2). */
 export function executed({ at, outcome: { slug, result, output, tokens, kept, spent } }: Delivered<'tool'>): Answer {
   return {
     executed: slug !== 'invalid_tool_input' && slug !== 'check_failed',

@@ -20,8 +20,8 @@ import {
 } from './definition.ts';
 
 /**
- * Validates a definition and creates an agent. Throws one `PawlError` that lists all problems: the field, its required
- * and actual values. Nothing runs before (B-1).
+ * Validates a definition and creates an agent. Throws one `PawlError` that gives each problem's field and its required
+ * and actual values. Nothing runs first (B-1).
  */
 export function defineAgent<R extends ReportDefinition = { format: 'text' }>(
   definition: AgentDefinition<R>,

@@ -40,7 +40,7 @@ export const limitsSchema = z.strictObject({
   /** How deep sub-agents may nest, counting the root session (B-7); default: 3. */
   maxDepth: count.default(3),
   /**
-   * Total requests that a session and its sub-agents may send (B-7). Default: null, that is four times
+   * Total requests that a session and its sub-agents may send (B-7). Default: null, meaning four times
    * `maxTurns x maxRetries`.
    */
   maxTreeRequests: count.nullable().default(null),
@@ -105,7 +105,7 @@ export const definitionSchema = z.strictObject({
   mcpServers: z.record(z.string(), z.custom<McpServerDefinition>()).optional(),
   /** Agents as tools, by tool name; each call is a session with its own bound (B-7). */
   agents: z.record(z.string(), z.custom<Agent>()).optional(),
-  /** The agent's purpose, for agents that have it as a tool. */
+  /** The agent's purpose, for agents that use it as a tool. */
   description: text.optional(),
   /** Every policy must allow a call. */
   toolPolicies: z

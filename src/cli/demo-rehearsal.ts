@@ -45,7 +45,7 @@ function sensibleReply(prompt: LanguageModelV4Prompt, list: string, readFile: st
   if (read.length === 0 && wanted.length > 0) {
     return { calls: wanted.map((path) => ({ name: readFile, input: { path } })) };
   }
-  // Once, it sends text instead of a report.
+  // Once, send text instead of a report.
   if (!prompt.some((message) => message.role === 'assistant' && JSON.stringify(message).includes(chatter)))
     return { text: chatter };
   return {

@@ -27,7 +27,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Resolves after `delayMs`, or when `signal` aborts. A manual clock does not advance itself for it. */
+/** Resolves after `delayMs`, or when `signal` aborts. This does not advance a manual clock. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (delayMs <= 0 || signal?.aborted) {

@@ -63,7 +63,7 @@ export function within<T>(
   });
 }
 
-/** Like `within`, for the value alone: rejects with `message` at a limit. */
+/** `within` for just the value: rejects with `message` at a limit. */
 export async function inTime<T>(
   limits: Limits,
   message: string,

@@ -4,8 +4,8 @@ import type { Delivered, Delivery, Effect, EffectKind, EffectKinds, HostEvent, L
 export type KeyedDelivery = Extract<Delivery, { key: string }>;
 
 /**
- * The host (D-1, D-2): the actor tree's only interface to the world. Leaves request effects, a driver drains and
- * starts them, and their results are delivered one at a time. The host is synchronous and does no I/O.
+ * The host (D-1, D-2): the actor tree's only interface to the world. Leaf actors request effects, a driver drains and
+ * starts them, and results are delivered one at a time. The host is synchronous and does no I/O.
  */
 export class Host {
   /** Every key ever requested; null once it is settled or cancelled. */
@@ -37,7 +37,7 @@ export class Host {
     else this.toStart.splice(waiting, 1);
   }
 
-  /** Returns the effects to start and to cancel since the last call, in the order of their requests. */
+  /** Returns the starts and cancellations requested since the last call, in request order. */
   drain(): { start: Effect[]; cancel: string[] } {
     const drained = { start: this.toStart, cancel: this.toCancel };
     this.toStart = [];

@@ -23,7 +23,7 @@ export type MachineParts<Command, Emitted, Output> = {
   driver: MakeDriver;
   clock: Clock;
   random: () => number;
-  /** Aborts the machine; the command has its reason. */
+  /** Aborts the machine with the signal's reason. */
   signal: AbortSignal | undefined;
   abortCommand: (reason: unknown) => Command;
   /** The user's inspection observer. */
@@ -119,7 +119,7 @@ export class RunningMachine<Command, Emitted extends { type: string }, Output> {
     }
   }
 
-  /** An inspector that throws is reported once, and harmless. */
+  /** An inspector that throws is harmless and reported once. */
   private inspected(event: InspectionEvent): void {
     const { inspect } = this.parts;
     if (inspect === undefined) return;

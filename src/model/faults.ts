@@ -17,7 +17,7 @@ import { headOf } from '../text.ts';
 const messageBytes = 2_000;
 
 /**
- * Classifies, once, an error that the provider or the connection threw or streamed (P-1). It ignores the SDK's retry
+ * Classifies, once, an error that the provider or the connection threw or streamed (P-1). Ignores the SDK's retry
  * advice and uses only the error itself. `now` (epoch ms) is for Retry-After dates.
  */
 export function classifyFault(error: unknown, now: number, secrets: readonly string[] = []): Fault {

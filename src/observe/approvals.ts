@@ -14,7 +14,7 @@ export class WaitingApprovals implements Fold {
     return this.keys.has(callId);
   }
 
-  /** Removes the call, so that it is decided once. Returns the key to answer; null if it is not waiting. */
+  /** Removes the call, so it is decided once. Returns the key to answer; null if no such call waits. */
   take(callId: string): string | null {
     const key = this.keys.get(callId) ?? null;
     this.keys.delete(callId);

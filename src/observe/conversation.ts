@@ -140,7 +140,7 @@ export class Conversation implements Fold {
       const answer = answers[index];
       if (call.providerExecuted || answer === undefined) return [];
       const { success: _, ...own } = answer;
-      // What the provider noted of a call goes back with its answer (C-6).
+      // The provider's options on a call go back with its answer (C-6).
       const part = call.providerOptions === undefined ? own : { ...own, providerOptions: call.providerOptions };
       const inside = answers.filter((_answer, position) => this.calls[position]?.within === index);
       if (inside.length === 0) return [part];

@@ -1,7 +1,7 @@
 import { onRejection } from '../errors.ts';
 import type { EventListener, Fold, SessionEvent } from './events.ts';
 
-/** The user's `onEvent` listener. If it throws, it is reported once and still called. */
+/** The user's `onEvent` listener. Its first error is reported; later calls continue. */
 export class Listener implements Fold {
   private readonly onEvent: EventListener | null;
   private readonly onFailure: (observer: string, error: unknown) => void;

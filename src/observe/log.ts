@@ -12,7 +12,7 @@ type Write = (fields: object, message?: string) => void;
 /** Any logger with these methods, such as pino, or `console`. */
 export type Logger = { debug: Write; info: Write; warn: Write; error: Write };
 
-/** A logger of the user's; `false` logs nothing, which suits tests. */
+/** The user's logger; `false` logs nothing, which suits tests. */
 export type LoggerOption = Logger | false;
 
 let standardLogger: Logger | null = null;

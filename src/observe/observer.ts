@@ -5,7 +5,7 @@ import type { Envelope, Fold, SessionEvent, Sighting } from './events.ts';
 import { type FoldOptions, type Folds, makeFolds } from './folds.ts';
 
 export type ObserverOptions = Omit<FoldOptions, 'envelope' | 'onFailure'> & {
-  /** Epoch ms: the current delivery, so that replays yield the same facts, and now. */
+  /** Epoch ms. `deliveredAt` is the delivery's, so replays yield the same facts. */
   times: { readonly deliveredAt: number; now(): number };
 };
 

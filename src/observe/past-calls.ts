@@ -2,7 +2,7 @@ import type { CallFacts, Fact, JsonObject, Slug } from '../../machines/index.ts'
 import type { Conversation } from './conversation.ts';
 import type { Fold } from './events.ts';
 
-/** An answered call, for policies to consult. `input` is as sent by the model, before the schema. */
+/** An answered call, for policies to consult. `input` is as the model sent it, before validation. */
 export type AnsweredCall = { callId: string; name: string; input: JsonObject; executed: boolean; slug: Slug | null };
 
 /** A session's valid, answered calls, in order. */

@@ -9,7 +9,7 @@ export function slice<S>(initial: S, reduce: (state: S, event: SessionEvent) => 
   return { initial, reduce };
 }
 
-/** The slices of one session. If a reducer throws, its slice keeps the last state and it is not called again. */
+/** The slices of one session. If a reducer throws, it is not called again and its slice keeps the last state. */
 export class Slices implements Fold {
   readonly states: Record<string, unknown> = {};
   private reducers: { name: string; reduce: Slice['reduce'] }[];

@@ -6,7 +6,7 @@ import type { EventListener, SessionEvent } from '../observe/events.ts';
 import type { LoggerOption } from '../observe/log.ts';
 import type { TurnRecord } from '../observe/records.ts';
 
-/** Limits in addition to the bound. Once one is reached, one more request asks for the report, if any is left. */
+/** Limits in addition to the bound. When one is reached, a last request, if any is left, asks for the report. */
 export type SessionBudget = {
   /** All requests, including the one for the report. */
   requests?: number;

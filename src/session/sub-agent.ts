@@ -95,7 +95,7 @@ export class SubAgents {
         slugs: ['budget_exhausted'],
       });
     }
-    // If the grant equals its bound, the bound ends the session; it needs no request budget.
+    // If the grant equals the bound, the bound ends the session; no budget is needed.
     const isBound = grant === requestBound(agent.limits) && agent.definition.agents === undefined;
     const requests = isBound ? {} : { requests: grant };
     this.granted += grant;

@@ -37,7 +37,7 @@ export type RecordedRequest = {
   body: RequestBody;
 };
 
-/** The fields of a request body that both wires share, loosely typed. */
+/** Request body fields shared by both wire formats, loosely typed. */
 export type RequestBody = {
   model?: string;
   stream?: boolean;

@@ -81,7 +81,7 @@ export class Catalog {
   }
 
   /**
-   * Returns the validated input, as the policies and the approval saw it. In a different process (D-1), it validates
+   * Returns the validated input, as the policies and the approver saw it. In a different process (D-1), it validates
    * the `sent` input again.
    */
   async checkedInput(

@@ -185,8 +185,8 @@ export function allNodes(node: Node): Node[] {
 }
 
 /**
- * Splits a drawing with states tagged `ending` into two pictures: the loop and the ending. Each shows the other's
- * states that its arrows lead to, and one arrow into each state that the other enters.
+ * Splits a drawing with states tagged `ending` into two pictures: the loop and the ending. Each shows the states
+ * its arrows enter in the other, and one arrow into each state that the other enters.
  */
 export function partsOf(drawing: Drawing): Drawing[] {
   const ends = new Set(allNodes(drawing.root).flatMap(({ id, tags }) => (tags.includes('ending') ? [id] : [])));

@@ -24,7 +24,7 @@ export function titles(text: string): string[] {
 
 export type RuleTrace = { id: string; planned: boolean; where: string[]; shownBy: string[] };
 
-/** Returns each rule of the specification with the files that implement it, and those with a test whose title cites it. */
+/** Returns each specification rule with the files that implement it, and the test files with a title that cites it. */
 export function ruleTraces(): RuleTrace[] {
   const specification = readFileSync('docs/specification.md', 'utf8');
   const all = code();
@@ -43,8 +43,8 @@ export function ruleTraces(): RuleTrace[] {
 export type SlugTrace = { slug: Slug; madeIn: string[]; reachedBy: string[] };
 
 /**
- * Returns each slug with the files that make it, and the tests that reach it over HTTP or on a path. A row of a table doesn't
- * make a slug, and neither does a type.
+ * Returns each slug with the files that produce it, and the tests that reach it over HTTP or on a path. Table rows and
+ * types do not produce a slug.
  */
 export function slugTraces(): SlugTrace[] {
   const makers = code()

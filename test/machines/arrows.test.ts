@@ -20,10 +20,10 @@ const machines = {
   },
 };
 
-/** The fields that tell facts of a type apart, where they aren't the usual ones. */
+/** The fields that distinguish facts of a type, if not the usual ones. */
 const apart: Record<string, string[]> = { 'tool.answered': ['slug'], 'workflow.exitedEarly': [] };
 
-/** What tells one step from another: its event, its arrows and what came out, by kind, target, reason and slug. */
+/** What distinguishes a step: its event, its arrows and its results, by kind, target, reason and slug. */
 function keyOf({ event, arrows, out, value }: Step): string {
   const aboutOf = (fact: { type: string }) =>
     (apart[fact.type] ?? ['target', 'reason']).map((key) => Reflect.get(fact, key));
@@ -34,7 +34,7 @@ function keyOf({ event, arrows, out, value }: Step): string {
   return JSON.stringify([event?.type, arrows.length === 0 ? value : arrows, kinds]);
 }
 
-/** The arrows of a step; of one without any, its event and state. */
+/** The arrows of a step, or its event and state if it has none. */
 const nameOf = ({ event, arrows, value }: Step) =>
   arrows.length === 0 ? `${event?.type ?? 'start'} in ${value}` : arrows.map(short).join('\n  ');
 
@@ -44,7 +44,7 @@ const short = (arrow: string) =>
     .replace(/^\w+\./, '')
     .replace(/--> \w+\./, '--> ');
 
-/** A line for each thing that came out of a step. The drafts of work items have a golden file of their own. */
+/** The line for one result of a step. Work item drafts have a golden file of their own. */
 function toldOf(one: Step['out'][number]): Told {
   if ('fact' in one) {
     const { type, ...rest } = one.fact;
@@ -61,7 +61,7 @@ function toldOf(one: Step['out'][number]): Told {
   return new Told(`asks ${asked} ${key}`, request ?? rest);
 }
 
-/** What the last event of a path led to: what came out, what the context holds now, and the output. */
+/** The results of a path's last event: facts, events sent, invocations, changed context and output. */
 function ledTo({ steps, end }: Trail): Told[] {
   const [before, last] = [steps.at(-2), steps.at(-1)];
   const isNew = ([key, value]: [string, unknown]) => JSON.stringify(value) !== JSON.stringify(before?.context[key]);

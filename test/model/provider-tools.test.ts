@@ -10,7 +10,7 @@ import { run } from '../support/session.ts';
 
 type Sent = { type: string } & Record<string, unknown>;
 
-/** Serves scripted streams, one for each request in order, and keeps what was sent. */
+/** Serves scripted streams, one per request in order, and records the requests. */
 async function startServer(streams: readonly Sent[][]) {
   const bodies: Record<string, unknown>[] = [];
   const server = createServer(async (request, response) => {
@@ -30,7 +30,7 @@ async function startServer(streams: readonly Sent[][]) {
   };
 }
 
-/** A message of Anthropic's wire. */
+/** An Anthropic wire message. */
 function anthropicMessage(stopReason: string, ...blocks: Sent[]): Sent[] {
   const usage = { input_tokens: 10, output_tokens: 5 };
   const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'claude', content: [], usage };
@@ -51,7 +51,7 @@ function anthropicMessage(stopReason: string, ...blocks: Sent[]): Sent[] {
   ];
 }
 
-/** A response of OpenAI's Responses wire. */
+/** An OpenAI Responses API response. */
 function openaiResponse(...items: Sent[]): Sent[] {
   const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 15 };
   const response = { id: 'resp_1', object: 'response', created_at: 1, model: 'gpt', output: items, usage };

@@ -20,7 +20,7 @@ const replies: Record<string, RehearsedReply> = {
 };
 type Step = { reply: string; act: 'nothing' | 'stop' | 'abort' | 'steer' };
 
-/** Predicts a session's outcome by the specification, one step per attempt, without any code of the rules. */
+/** Predicts a session's outcome from the specification, one step per attempt, without the rules' code. */
 function predicted(steps: readonly Step[], maxTurns: number, maxRetries: number) {
   let [last, requests, isStopped] = [maxTurns, 0, false];
   for (let turn = 1; turn <= last; turn += 1) {

@@ -85,7 +85,7 @@ it('D-1: each effect can be performed in a fresh process: its request and the fo
     options: {
       prompt: 'Go.',
       logger: keptLog().logger,
-      // As a journal's reader would get them.
+      // Facts as a journal reader gets them.
       onEvent: ({ sessionId: _, agent: __, at: ___, path: ____, ...fact }) => facts.push(plain(fact as Fact)),
     },
     driver: freshDriver(agent, facts, performed),

@@ -2,12 +2,12 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { expect } from 'vitest';
 
-/** The longest line of a golden file, so that a person can review it. */
+/** The maximum line length of a golden file, to keep it reviewable. */
 const width = 153;
 
 /**
- * Compares what a rule returns for each case with a golden file, a paragraph for each case. A change of any word shows up
- * in the file, which `npx vitest run -u` updates once a person has read the change.
+ * Compares what a rule returns for each case with a golden file, one paragraph per case. Any changed word shows up in
+ * the file. After reviewing the change, update the file by `npx vitest run -u`.
  *
  * A large object is printed whole the first time, as `&1 {…}`, and then as `*1`, or `*1 with {…}` where a few fields differ.
  * A long text is printed the first time, as `$1 "…"`, and then as `$1`.
@@ -45,14 +45,14 @@ export class Told {
 
 const linesOf = (value: unknown): unknown[] => (Array.isArray(value) && value.length > 0 ? value : [value]);
 
-/** Labels and references stand between two characters that no printed value holds, until they are numbered. */
+/** Until numbered, labels and references are enclosed in characters that no printed value contains. */
 const label = (kind: '&' | '$', number: number) => `\uE001${kind}${number}\uE002`;
 const reference = (kind: '&' | '$', number: number) => `\uE003${kind}${number}\uE002`;
 
 /** The length of a text once it is numbered: most labels are left out, and no reference has marks. */
 const widthOf = (text: string) => text.replace(/\uE001[^\uE002]*\uE002 |[\uE002\uE003]/g, '').length;
 
-/** Labels that nothing refers to are left out, and the others numbered anew. */
+/** Omits labels that nothing refers to, and renumbers the others. */
 function withoutUnused(text: string): string {
   const used = new Set(Array.from(text.matchAll(/\uE003([&$]\d+)\uE002/g), ([, name]) => name));
   const numbers = new Map<string, number>();
@@ -80,7 +80,7 @@ class Printer {
     return isFields(value) && Object.keys(value).length === 0 ? label : `${label} ${this.print(value, 2)}`;
   }
 
-  /** `indent` is the column of the line that the text begins in. */
+  /** `indent` is that of the line in which the text begins. */
   print(value: unknown, indent: number): string {
     if (Array.isArray(value)) {
       const inline = `[${value.map((item) => this.inline(item)).join(', ')}]`;
@@ -171,7 +171,7 @@ function isFields(value: unknown): value is Fields {
   return prototype === Object.prototype || prototype === null;
 }
 
-/** A value on one line: like a literal of TypeScript, where `undefined` and NaN stay what they are. */
+/** A value on one line, as a TypeScript literal in which `undefined` and NaN are preserved. */
 function plain(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(plain).join(', ')}]`;
   if (!isFields(value)) return scalar(value);

@@ -35,7 +35,7 @@ export function replay(input: SessionInput, deliveries: readonly Delivery[]) {
 const beside =
   /^(model\.delta|model\.warned|tool\.progressed|conversation\.|subAgent\.|server\.|effect\.|observer\.|events\.)/;
 
-/** The facts among a session's own events, without what listeners get in addition. */
+/** The facts among a session's own events, without the additions for listeners. */
 export function factsOf(events: readonly SessionEvent[]): Fact[] {
   return events
     .filter((event) => event.path.length === 0 && !beside.test(event.type))

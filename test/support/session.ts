@@ -122,7 +122,7 @@ export async function run(parts: {
     agent,
   };
   expectInvariants(finished);
-  // D-3: the deliveries alone bring about the same facts.
+  // D-3: the deliveries alone reproduce the same facts.
   const replayed = replay(sessionInput(agent, options.budget ?? {}, startedAt), deliveries);
   expect(factsOf(events)).toEqual(JSON.parse(JSON.stringify(replayed.facts)));
   return finished;

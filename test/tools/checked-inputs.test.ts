@@ -6,7 +6,7 @@ import { callsIn, report, runOverWire } from '../support/session.ts';
 
 const call = { calls: [{ name: 'save', input: {} }] };
 
-/** Resolves after real time, for limits of user code. */
+/** Waits in real time, for time limits on user code. */
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe('the input of a call is checked once', () => {

@@ -90,7 +90,7 @@ export class McpConnection {
     }
   }
 
-  /** Calls a tool. If the server is gone, restarts it a few times at most, within the call's timeout. */
+  /** Calls a tool. If the server is gone, restarts it at most a few times, within the call's timeout. */
   async call(tool: string, input: Record<string, unknown>, run: ToolRun): Promise<McpResult> {
     const client = await this.alive(run.signal);
     try {

@@ -29,7 +29,7 @@ export type McpServerOptions = {
 };
 
 /**
- * An MCP server: a stdio process (`env` is added to a few harmless ones from this process), a streamable HTTP
+ * An MCP server: a stdio process (`env` extends a few harmless variables of this process), a streamable HTTP
  * endpoint, or a ready-made transport. A function creates a new transport after the connection is lost.
  */
 export type McpServerConfig = McpServerOptions &

@@ -51,7 +51,7 @@ export class McpServers {
   /** Connects all servers in parallel. Returns null, or why a required server is missing (`tools_unavailable`). */
   async open(timeoutMs: number, signal: AbortSignal): Promise<string | null> {
     const opening = this.servers.map((server) => this.openOne(server, timeoutMs, signal));
-    // The first missing server decides, without waiting for the others.
+    // The first missing server is reported without waiting for others.
     const failed = opening.map(async (one) => (await one) ?? new Promise<never>(() => undefined));
     const missing = await Promise.race([Promise.all(opening).then(() => null), ...failed]);
     this.opened = true;

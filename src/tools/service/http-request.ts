@@ -11,7 +11,7 @@ export type HttpPolicy = {
   allowedHosts?: readonly string[];
   /** Whether loopback, private and link-local addresses may be called; default: false. */
   allowPrivate?: boolean;
-  /** Maximum bytes read of a response; default: 5 MiB. */
+  /** Maximum response bytes to read; default: 5 MiB. */
   maxBytes?: number;
 };
 

@@ -223,7 +223,7 @@ function isLong(secret: string): boolean {
   return secret.length >= 6;
 }
 
-/** Returns a secret as plain text, URL-encoded and JSON-escaped. */
+/** Returns a secret's forms: plain, URL-encoded, JSON-escaped. */
 function asWritten(secret: string): string[] {
   return [...new Set([secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)])];
 }

@@ -121,7 +121,6 @@ async function asked(approve: Sessions['approve'], question: ApprovalQuestion): 
 const denied = (reason: string): ApprovalDecision => ({ approved: false, reason });
 
 /** Runs one session of a run and writes its log. A log that cannot be written is a critical error. */
-/** Runs one session of a run and writes its log. A log that cannot be written is a critical error. */
 async function session(
   agent: Agent,
   prompt: string,
