@@ -25,6 +25,7 @@ export { defineAgent } from './agent/define-agent.ts';
 export type { Agent, AgentDefinition, Limits, ModelSettings, Price } from './agent/definition.ts';
 export { PawlError, type PawlErrorCode } from './errors.ts';
 export type { Clock } from './host/clock.ts';
+export { boundedFetch } from './model/bounded-fetch.ts';
 export type { InputMessage } from './model/messages.ts';
 export type { EventListener, SessionEvent } from './observe/events.ts';
 export type { Logger, LoggerOption } from './observe/log.ts';

@@ -1,5 +1,6 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { messageOf, PawlError } from '../errors.ts';
+import { boundedFetch } from './bounded-fetch.ts';
 
 /** Returns a model on an OpenAI-compatible server. Needs the optional peer `@ai-sdk/openai-compatible`. */
 export async function openaiCompatible(baseURL: string, model: string, apiKey?: string): Promise<LanguageModelV4> {
@@ -14,6 +15,7 @@ export async function openaiCompatible(baseURL: string, model: string, apiKey?: 
     name: 'compatible',
     baseURL,
     includeUsage: true,
+    fetch: boundedFetch(),
     ...(apiKey !== undefined && { apiKey }),
   })(model);
 }

@@ -46,7 +46,7 @@ function kindOf(error: unknown, status: number | null): FaultKind {
   }
   if (EmptyResponseBodyError.isInstance(error)) return 'network';
   const codes = codesOf(error);
-  if (status !== null && status >= 400) return kindByStatus(status, codes, wordsOf(error));
+  if (status !== null && status >= 300) return kindByStatus(status, codes, wordsOf(error));
   const named = kindByName(codes === '' ? wordsOf(error) : codes);
   if (named !== null) return named;
   if (isNetworkError(error)) return 'network';

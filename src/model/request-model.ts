@@ -24,6 +24,7 @@ import type { ModelSettings, Price } from '../agent/definition.ts';
 import { estimateTokens } from '../context/tokens.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Sighting } from '../observe/events.ts';
+import { withOneRequest } from './bounded-fetch.ts';
 import { generate, stream } from './exchange.ts';
 import { classifyFault } from './faults.ts';
 import { costOf } from './pricing.ts';
@@ -86,10 +87,11 @@ export async function requestModel(
       provider = model.provider;
       const callOptions = buildCall(options, request, provider, timers.signal);
       const exchange = options.settings.streaming === false ? generate : stream;
-      fault = await exchange(model, callOptions, timers, (part) => {
+      const onPart = (part: LanguageModelV4StreamPart) => {
         began = true;
         take(reader, part, options, request);
-      }).then(
+      };
+      fault = await withOneRequest(() => exchange(model, callOptions, timers, onPart)).then(
         () => timers.expired,
         (error) => timers.expired ?? classifyFault(error, options.clock.now(), options.secrets),
       );

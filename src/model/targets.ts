@@ -1,15 +1,25 @@
 import { type LanguageModelV4, NoSuchModelError, type ProviderV4 } from '@ai-sdk/provider';
 import { createProviderRegistry, type LanguageModel, wrapLanguageModel } from 'ai';
 import { messageOf } from '../errors.ts';
+import { boundedFetch } from './bounded-fetch.ts';
 
 /** The user's reference to a model: an AI SDK language model, or `provider:model`. */
 export type ModelReference = LanguageModel;
 
 /**
- * AI SDK providers that a `provider:model` string may name without further setup: optional peers, loaded on demand.
- * Each package exports its provider under the provider's name.
+ * AI SDK providers that a `provider:model` string may name without further setup: optional peers, loaded on demand, with
+ * the function that each package exports to create its provider.
  */
-export const knownProviders: readonly string[] = ['anthropic', 'google', 'groq', 'mistral', 'openai', 'xai'];
+const creators: Readonly<Record<string, string>> = {
+  anthropic: 'createAnthropic',
+  google: 'createGoogleGenerativeAI',
+  groq: 'createGroq',
+  mistral: 'createMistral',
+  openai: 'createOpenAI',
+  xai: 'createXai',
+};
+
+export const knownProviders: readonly string[] = Object.keys(creators);
 
 /** Splits `provider:model` into its two parts; null if the text has another form. */
 export function parseModelString(text: string): { provider: string; model: string } | null {
@@ -65,7 +75,8 @@ async function loadProvider(name: string, reference: string): Promise<ProviderV4
     const message = `Cannot load ${packageName} (${messageOf(cause)}). Install it to use ${reference}.`;
     throw new NoSuchModelError({ modelId: reference, modelType: 'languageModel', message });
   }
-  const provider = loaded[name];
+  const create = loaded[creators[name] ?? ''];
+  const provider: unknown = typeof create === 'function' ? create({ fetch: boundedFetch() }) : null;
   if (isProvider(provider)) return provider;
   const message = `The package ${packageName} exports no supported version of provider ${name}.`;
   throw new NoSuchModelError({ modelId: reference, modelType: 'languageModel', message });

@@ -82,7 +82,7 @@ describe('the packed package, installed in a separate project', () => {
         `import('${entry}').then((all) => console.log(Object.keys(all).sort().join(' ')))`,
       ]).trim();
     expect(names('pawl')).toBe(
-      'PawlError ToolError allow defineAgent deny mcpPool openApiTools readBeforeWrite requires restTool runSession serveMcp slice slugs startSession',
+      'PawlError ToolError allow boundedFetch defineAgent deny mcpPool openApiTools readBeforeWrite requires restTool runSession serveMcp slice slugs startSession',
     );
     expect(names('pawl/workflow')).toBe('createWorkItem runWorkflow workItemTool');
     expect(names('pawl/inspect')).toBe('statelyInspector');

@@ -1,0 +1,34 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { APICallError } from '@ai-sdk/provider';
+
+const attempts = new AsyncLocalStorage<{ sent: boolean }>();
+
+/** Runs the model effect of one attempt, which grants one HTTP request to a `boundedFetch` inside it (B-2). */
+export function withOneRequest<T>(task: () => Promise<T>): Promise<T> {
+  return attempts.run({ sent: false }, task);
+}
+
+/**
+ * Returns a `fetch` for the provider of a model: one attempt of a session sends one HTTP request (B-2). A redirect,
+ * which would send the prompt again, and a second request in the same attempt are refused, with an error that names
+ * them. Outside a session it only refuses redirects.
+ */
+export function boundedFetch(send: typeof globalThis.fetch = globalThis.fetch): typeof globalThis.fetch {
+  return async (input, init) => {
+    const url = input instanceof Request ? input.url : String(input);
+    const attempt = attempts.getStore();
+    if (attempt?.sent) throw new Error(`A second request in one attempt was refused: ${url}.`);
+    if (attempt !== undefined) attempt.sent = true;
+    const response = await send(input, { ...init, redirect: 'manual' });
+    if (response.status < 300 || response.status >= 400) return response;
+    await response.body?.cancel();
+    const message = `The redirect (${response.status}) from ${url} to ${response.headers.get('location')} was refused.`;
+    throw new APICallError({
+      message: `${message} Use the address it leads to.`,
+      url,
+      requestBodyValues: {},
+      statusCode: response.status,
+      isRetryable: false,
+    });
+  };
+}
