@@ -32,8 +32,8 @@ const senses: Readonly<Record<string, FinishSense>> = {
 };
 
 /**
- * Returns a finish reason's meaning. An unlisted value is `unknown`, which counts as complete. No reason, or an empty
- * one, which some servers send with every part, is `broken`.
+ * Returns a finish reason's meaning. An unlisted value is `unknown`, which counts as complete. A missing or empty
+ * reason (some servers send '' with every part) is `broken`.
  */
 export function finishSense(reason: Reply['finishReason']): FinishSense | 'unknown' {
   const raw = reason?.raw?.toLowerCase() ?? '';

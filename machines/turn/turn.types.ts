@@ -7,7 +7,7 @@ import type { TargetState } from '../contract/targets.ts';
 export type TurnInput = {
   turn: number;
   isLastTurn: boolean;
-  /** Causes of the last turn other than the number of turns. */
+  /** Why this is the last turn, other than the turn limit. */
   lastTurnSlugs: Slug[];
   /** Maximum attempts in the turn, including the first (B-1). */
   maxAttempts: number;

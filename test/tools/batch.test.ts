@@ -7,7 +7,7 @@ const batch = (...calls: { tool: string; input?: unknown }[]) => ({ calls: [{ na
 const withBatch = { builtIns: { batch: true, progressReport: true } };
 
 describe('batch', () => {
-  it('T-2 C-1: each inner call is answered, the model gets all answers in one result, and the wrapper is not progress', async () => {
+  it('T-2 C-1: each inner call is answered, one result holds all answers, and the wrapper does not count as progress', async () => {
     const { result, requests } = await runOverWire({
       script: [
         batch(

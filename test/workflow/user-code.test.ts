@@ -13,7 +13,7 @@ function withBug(over: Record<string, unknown> = {}): TestBacklog {
 }
 
 describe('W-3: faulty user code and options break nothing', () => {
-  it('observers that reject are reported once, and random may throw', async () => {
+  it('observers that reject are reported once; random() may throw', async () => {
     const backlog = withBug();
     let time = 0;
     const { result, warnings } = await runOver(

@@ -29,7 +29,7 @@ describe('servers that do not start', () => {
     },
   );
 
-  it('D-2: an abort while a server starts ends both', async () => {
+  it('D-2: an abort also stops a starting server', async () => {
     const { result } = await runOverWire({
       script: [report()],
       definition: { mcpServers: { mute: { ...odd(), env: { ODD_MUTE: '1' } } as McpServerConfig } },
