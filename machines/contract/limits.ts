@@ -25,7 +25,7 @@ export type CollapseRequest = { type: 'collapse.requested' } & CollapseCause;
 
 /**
  * Limits in addition to the bound; null means no limit. `requests` is a hard limit, and its last request is reserved
- * for the report. When any other limit is reached, one more request is allowed, for the report.
+ * for the report. When any other limit is reached, one more request may ask for the report.
  */
 export type Budget = {
   requests: number | null;

@@ -29,6 +29,7 @@ export function repairConversation(messages: readonly Message[]): { messages: Me
   const answers = new Answers(messages);
   const taken = new Set<string>();
   const provided = providedIn(messages);
+  const lastReply = messages.findLastIndex(({ role }) => role === 'assistant');
   const repaired: Message[] = [];
   for (const [position, message] of messages.entries()) {
     if (message.role === 'tool') continue;
@@ -38,11 +39,7 @@ export function repairConversation(messages: readonly Message[]): { messages: Me
       if (content.length > 0) repaired.push({ ...message, content });
       continue;
     }
-    const content = withContent(
-      message,
-      provided,
-      position >= messages.findLastIndex(({ role }) => role === 'assistant'),
-    );
+    const content = withContent(message, provided, position === lastReply);
     repairs.emptyDropped += message.content.length - content.length || (content.length === 0 ? 1 : 0);
     if (content.length === 0) continue;
     const results: ToolResultPart[] = [];

@@ -129,7 +129,7 @@ const rows = {
   },
   approval_timeout: {
     means: 'The call was not approved in time.',
-    happened: 'nobody approved your tool call in time, so it was not executed',
+    happened: 'your tool call was not approved in time, so it was not executed',
     todo: 'Go on without it.',
     person: 'a tool call was not approved in time',
   },

@@ -66,7 +66,7 @@ export function attemptFact(context: TurnContext): Fact {
 
 /**
  * Returns a turn's changes after an attempt: the state of its target (P-2, P-3) and the remaining budget. Once the
- * budget is spent, one more attempt is allowed, for the report only. `maxAttempts` never grows.
+ * budget is spent, only one more attempt may run, to get the report. `maxAttempts` never grows.
  */
 export function afterAttempt(context: TurnContext, output: AttemptOutput): Partial<TurnContext> {
   const { current } = context;

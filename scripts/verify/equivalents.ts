@@ -186,7 +186,7 @@ const equivalents: Equivalent[] = [
   {
     file: 'workflow.setup.ts',
     original: /^'settingAside'$/,
-    why: 'the phase is only reported with problems, and there are none',
+    why: 'the phase is reported only together with problems; here there are none',
   },
   {
     file: 'workflow.machine.ts',

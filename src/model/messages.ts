@@ -108,6 +108,7 @@ const message = z.discriminatedUnion('role', [
         ),
     ]),
     provider: z.string().optional(),
+    open: z.boolean().optional(),
     ...options,
   }),
   z.object({

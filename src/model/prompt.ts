@@ -55,7 +55,7 @@ export class PromptBuilder {
     const mark = promptCaching === 'auto' ? cacheMark(provider) : null;
     const prompt: LanguageModelV4Prompt = lasting.slice();
     const last = prompt.at(-1);
-    // The mark goes on the last lasting message; the notice that follows carries no mark (N-3).
+    // Mark the last message of the conversation, not the notice that follows it (N-3).
     if (mark !== null && last !== undefined) prompt[prompt.length - 1] = marked(last, mark);
     if (instructions !== null && instructions !== '') {
       const system: LanguageModelV4Message = { role: 'system', content: instructions.toWellFormed() };

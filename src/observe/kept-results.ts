@@ -17,7 +17,7 @@ export class KeptResults implements Fold {
     if (fact.type === 'tool.answered' && fact.kept !== null) this.texts.set(keptResultId(fact), fact.kept);
   }
 
-  /** Returns a page of a result, counting from 1, or null if there is none. */
+  /** Returns page `number` of a result, where the first is 1; null if there is no such page. */
   page(id: string, number: number): { text: string; of: number } | null {
     const pages = this.pages.get(id) ?? this.pagesOf(this.texts.get(id) ?? '');
     this.pages.set(id, pages);

@@ -40,8 +40,8 @@ export function sessionEffects(parts: SessionEffectsParts): SessionEffects {
   const { settings = {}, pricing = {}, instructions = null, toolPolicies = [] } = definition;
   const { conversation, keptResults, pastCalls, log } = observer.folds;
   const messages = () => conversation.messages;
-  const checking = { clock, timeoutMs: limits.toolTimeoutMs };
-  const policies = toolPolicies.length === 0 ? null : new Policies(toolPolicies, pastCalls, checking);
+  const userCode = { clock, timeoutMs: limits.toolTimeoutMs, onError: log.toolError.bind(log) };
+  const policies = toolPolicies.length === 0 ? null : new Policies(toolPolicies, pastCalls, userCode);
   const catalog = new Catalog({ clock, checkTimeoutMs: limits.toolTimeoutMs, messages, policies });
   const sight = observer.sight.bind(observer);
   const tools = new SessionTools({ agent, catalog, subAgents, observer });
@@ -55,7 +55,7 @@ export function sessionEffects(parts: SessionEffectsParts): SessionEffects {
     prompts: new PromptBuilder(conversation),
     catalog,
     callIds: conversation.callIds,
-    judgeText: (text: string, signal: AbortSignal) => judgeText(format, text, { ...checking, signal }),
+    judgeText: (text: string, signal: AbortSignal) => judgeText(format, text, { ...userCode, signal }),
     measuresContext,
     sight,
     wantsDeltas: () => observer.wantsDeltas,
@@ -63,13 +63,11 @@ export function sessionEffects(parts: SessionEffectsParts): SessionEffects {
     secrets,
   };
   const toolOptions = {
+    ...userCode,
     catalog,
-    clock,
-    timeoutMs: limits.toolTimeoutMs,
     resultBytes: limits.toolResultBytes,
     slots: new Slots(limits.maxConcurrentTools),
     sight,
-    onError: log.toolError.bind(log),
     secrets,
     conversation,
     keptResults,

@@ -68,6 +68,7 @@ export class Policies {
   private readonly policies: readonly ToolPolicy[];
   private readonly past: { readonly all: readonly AnsweredCall[] };
   private readonly limits: Limits & { timeoutMs: number };
+  private readonly onError: (name: string, callId: string, error: unknown) => void;
   /** Inputs of the calls judged in this process, as policies saw them. */
   private readonly judged = new Map<string, PolicyCall['input']>();
   /** Past calls as policies see them; they never change. */
@@ -76,15 +77,16 @@ export class Policies {
   constructor(
     policies: readonly ToolPolicy[],
     past: Policies['past'],
-    { clock, timeoutMs }: { clock: Clock; timeoutMs: number },
+    { clock, timeoutMs, onError }: { clock: Clock; timeoutMs: number; onError: Policies['onError'] },
   ) {
     this.policies = policies;
+    this.onError = onError;
     this.past = past;
     // Half the check's timeout, so that a slow policy denies the call instead of invalidating it.
     this.limits = { clock, timeoutMs: timeoutMs / 2 };
   }
 
-  /** Returns the reason to refuse the call; null if it is allowed. */
+  /** Returns the reason for refusing the call, or null if the policies allow it. */
   async judge(
     { callId, name, input }: { callId: string; name: string; input: unknown },
     revalidate: Revalidate,
@@ -125,7 +127,8 @@ export class Policies {
       const limits = { ...this.limits, timeoutMs: this.limits.timeoutMs / 2 };
       const validation = await inTime(limits, 'the input check did not finish in time', () => revalidate(past));
       return validation?.valid ? validation.value : past.input;
-    } catch {
+    } catch (error) {
+      this.onError(past.name, past.callId, error);
       return past.input;
     }
   }

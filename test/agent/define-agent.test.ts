@@ -22,7 +22,7 @@ describe('an invalid definition', () => {
       '`models[0]` must be `provider:model`, such as "openai:gpt-5", with one of the providers anthropic, google, gro',
     ],
     [
-      { models: ['nobody:gpt'] },
+      { models: ['unknown:gpt'] },
       'invalid_model',
       '`models[0]` must be `provider:model`, such as "openai:gpt-5", with one of the providers anthropic, google, gro',
     ],

@@ -175,4 +175,32 @@ describe('tools that the provider executes', () => {
     expect(ours.bodies).toHaveLength(2);
     expect(result.counters).toMatchObject({ turns: 2, attempts: 2, failedAttempts: 0, notices: 0 });
   });
+
+  it('B-2 B-5: a provider that pauses for ever stays within the bound, and a pause is no report', async () => {
+    const pause = anthropicMessage('pause_turn', said('Let me look.'));
+    await using server = await startServer([pause, pause, pause, pause]);
+    const limits = { maxTurns: 3, maxRetries: 1 };
+    const models = [anthropic(server.url)('claude-sonnet-4-5')];
+    const { result } = await run({ agent: defineAgent({ name: 'pausing', models, finish: 'text', limits }) });
+    expect(server.bodies).toHaveLength(3);
+    expect(result.slugs).toEqual(['retries_exhausted', 'max_turns_exhausted', 'no_tools']);
+  });
+
+  it('C-6: a conversation that ends with a paused reply can be continued from it', async () => {
+    await using first = await startServer([anthropicMessage('pause_turn', said('Let me look.'), search)]);
+    const definition = { name: 'pausing', finish: 'text', limits: { maxTurns: 1, maxRetries: 1 } } as const;
+    const models = (url: string) => [anthropic(url)('claude-sonnet-4-5')];
+    const before = await run({ agent: defineAgent({ ...definition, models: models(first.url) }) });
+    await using second = await startServer([anthropicMessage('end_turn', found, said('Done.'))]);
+    const { result } = await run({
+      agent: defineAgent({ ...definition, models: models(second.url), limits: { maxTurns: 3 } }),
+      options: { messages: before.result.conversation },
+    });
+    expect(second.bodies[0]?.messages).toMatchObject([
+      { role: 'user' },
+      { role: 'assistant', content: [{ text: 'Let me look.' }, { type: 'server_tool_use', id: 'srvtoolu_1' }] },
+    ]);
+    expect(second.bodies[0]?.messages).toHaveLength(2);
+    expect(result.report.content).toBe('Done.');
+  });
 });

@@ -1,3 +1,4 @@
+import type { Fault, FaultKind, Usage } from '../../machines/index.ts';
 import type { RehearsedReply } from '../../src/testing/index.ts';
 import { type Run, report, runOverWire } from './session.ts';
 import { deaf, failing, search } from './tools.ts';
@@ -16,3 +17,13 @@ export const oneReply = (
 export const callsOf = ({ result }: Run) => result.turns[0]?.attempts[0]?.calls ?? [];
 
 export const slugsOf = (run: Run) => callsOf(run).map((call) => call.slug);
+
+export const fault = (kind: FaultKind, over: Partial<Fault> = {}): Fault => ({
+  kind,
+  message: 'no',
+  status: 500,
+  retryAfterMs: null,
+  ...over,
+});
+
+export const usage: Usage = { input: 10, output: 5, reasoning: 1, cacheRead: 2, cacheWrite: 3 };

@@ -183,7 +183,7 @@ export function stopMarkers(backlog: string, run: string, items: readonly Backlo
   });
 }
 
-/** Returns an item's folder below the backlog, whether the item is open or finished; null if there is none. */
+/** Returns the folder of an open or finished item, relative to the backlog; null if the item does not exist. */
 export function folderOf(backlog: string, id: string): string | null {
   const places = [...layouts.map(({ folder }) => folder), ...restingFolders];
   const folders = places.flatMap((place) => foldersIn(join(backlog, place)).map((name) => ({ place, name })));

@@ -109,20 +109,21 @@ export const modelOutcomes: ModelOutcome[] = [
   outcome({ reply: reply([call('a')], null), fault: fault('network'), calls: [facts('a', {})] }),
 ];
 
+export const attemptInput: AttemptInput = {
+  turn: 1,
+  attempt: 1,
+  target: { index: 0, name: 'one' },
+  notice: null,
+  offer: 'all',
+  permission: 'all',
+  finish: 'report',
+  omitTokens: 0,
+  maxToolCalls: 5,
+  stopSlug: null,
+};
+
 export function attemptWalk(over: Partial<AttemptInput> = {}): Walk {
-  const input: AttemptInput = {
-    turn: 1,
-    attempt: 1,
-    target: { index: 0, name: 'one' },
-    notice: null,
-    offer: 'all',
-    permission: 'all',
-    finish: 'report',
-    omitTokens: 0,
-    maxToolCalls: 5,
-    stopSlug: null,
-    ...over,
-  };
+  const input: AttemptInput = { ...attemptInput, ...over };
   const events = (snapshot: AnyMachineSnapshot): EventObject[] => {
     if (snapshot.matches('requesting')) {
       return [...modelOutcomes.map((one) => done('model', delivered(one))), broke('model'), ...stops, abort];

@@ -6,34 +6,14 @@ import {
 } from '../../../machines/attempt/attempt.rules.ts';
 import type { AttemptContext, AttemptInput } from '../../../machines/attempt/attempt.types.ts';
 import { brokenReading, readDelivery, readOutcome } from '../../../machines/attempt/reading.rules.ts';
-import { callFacts, type Fault, type FaultKind, type ModelOutcome, noUsage } from '../../../machines/index.ts';
+import { callFacts, type ModelOutcome, noUsage } from '../../../machines/index.ts';
 import type { AnswerSummary } from '../../../machines/tool-call/tool-call.types.ts';
-import { reply } from '../../graph/levels/attempt.ts';
+import { attemptInput, reply } from '../../graph/levels/attempt.ts';
 import { expectGolden } from '../../support/golden.ts';
-
-const fault = (kind: FaultKind, over: Partial<Fault> = {}): Fault => ({
-  kind,
-  message: 'no',
-  status: 500,
-  retryAfterMs: null,
-  ...over,
-});
-
-const usage = { input: 10, output: 5, reasoning: 1, cacheRead: 2, cacheWrite: 3 };
+import { fault, usage } from '../../support/replies.ts';
 
 describe('C-5 F-2 F-4 T-4: the decisions of an attempt', () => {
-  const input: AttemptInput = {
-    turn: 2,
-    attempt: 1,
-    target: { index: 0, name: 'one' },
-    notice: null,
-    offer: 'all',
-    permission: 'all',
-    finish: 'report',
-    omitTokens: 0,
-    maxToolCalls: 5,
-    stopSlug: null,
-  };
+  const input: AttemptInput = { ...attemptInput, turn: 2 };
   const outcome = (over: Partial<ModelOutcome>): ModelOutcome => ({
     reply: null,
     fault: null,
@@ -67,7 +47,7 @@ describe('C-5 F-2 F-4 T-4: the decisions of an attempt', () => {
       fault: read({ fault: fault('server') }),
       'text that is the report': read({ reply: reply([said]), textReport: valid }, { finish: 'text' }),
       'text that is no report': read({ reply: reply([said]), textReport: invalid }, { finish: 'text' }),
-      'text that nobody asked about': read({ reply: reply([said]) }),
+      'text that is not checked': read({ reply: reply([said]) }),
       'text that may not report': read({ reply: reply([said]), textReport: valid }),
       'text on the last turn': read({ reply: reply([said]), textReport: valid }, { permission: 'report' }),
       'text on the last turn that is no report': read(
@@ -184,7 +164,7 @@ describe('C-5 F-2 F-4 T-4: the decisions of an attempt', () => {
       'text cut off, where text is the report': all(
         context({ reading: read({ reply: reply([said], 'length') }, { finish: 'text' }).reading, answers: [] }),
       ),
-      'text that nobody judged, where text is the report': all(
+      'unchecked text, where text is the report': all(
         context({ reading: read({ reply: reply([said]) }, { finish: 'text' }).reading, answers: [] }),
       ),
       'executed by the provider on the last turn': all(

@@ -6,8 +6,6 @@ import {
   afterReply,
   type Budget,
   chooseTarget,
-  type Fault,
-  type FaultKind,
   faultSlug,
   freshTargets,
   nothingSpent,
@@ -16,18 +14,9 @@ import {
 } from '../../../machines/index.ts';
 import * as turn from '../../../machines/turn/turn.rules.ts';
 import { expectGolden } from '../../support/golden.ts';
+import { fault, usage } from '../../support/replies.ts';
 
 const noBudget: Budget = { requests: null, tokens: null, costUsd: null, deadlineAt: null };
-
-const fault = (kind: FaultKind, over: Partial<Fault> = {}): Fault => ({
-  kind,
-  message: 'no',
-  status: 500,
-  retryAfterMs: null,
-  ...over,
-});
-
-const usage = { input: 10, output: 5, reasoning: 1, cacheRead: 2, cacheWrite: 3 };
 
 describe('B-1 B-5 P-2 P-3 T-3: the decisions of a turn', () => {
   const input: TurnInput = {
