@@ -2,9 +2,9 @@
 export { attemptMachine } from './attempt/attempt.machine.ts';
 export type * from './attempt/attempt.types.ts';
 export { backoffMs, longestWaitMs } from './contract/backoff.ts';
-export { batchOutput, type InnerAnswer } from './contract/batch.ts';
+export { batchOutput, type InnerAnswer, outputText } from './contract/batch.ts';
 export * from './contract/calls.ts';
-export { type ContextSize, type ContextVerdict, type ContextWindow, guardContext } from './contract/context.ts';
+export * from './contract/context.ts';
 export * from './contract/conversation.ts';
 export { type Counters, count, countSubAgent, emptyCounters } from './contract/counters.ts';
 export * from './contract/effects.ts';

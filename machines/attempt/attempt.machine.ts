@@ -51,7 +51,7 @@ export const attemptMachine = setup({
     noteDefect: assign((_, { error }: { error: unknown }) => ({ reading: brokenReading(String(error)) })),
     noteStop: assign((_, { slug }: { slug: TurnStop['slug'] }) => ({ stopSlug: slug })),
     startCalls: enqueueActions(({ context: { turn, attempt, reading }, enqueue }) => {
-      for (const [index, call] of (reading?.calls ?? []).entries()) {
+      for (const [index, { within: _, ...call }] of (reading?.calls ?? []).entries()) {
         enqueue.spawnChild('toolCall', { id: `tool.${index}`, input: { turn, attempt, index, ...call } });
       }
     }),
@@ -90,7 +90,7 @@ export const attemptMachine = setup({
             notice: context.notice,
             offer: context.offer,
             textMayReport: textMayReport(context),
-            omitTokens: context.omitTokens,
+            omit: context.omit,
           },
         }),
         onDone: [

@@ -1,3 +1,4 @@
+import { estimateTokens, type SizedResult } from '../contract/context.ts';
 import type { Fact } from '../contract/events.ts';
 import { faultSlug } from '../contract/faults.ts';
 import { nothingSpent, spentTogether } from '../contract/limits.ts';
@@ -114,7 +115,6 @@ export function outputOf(context: AttemptContext): AttemptOutput {
   const { outcome, slugs } = verdictOf(context);
   const reading = context.reading ?? brokenReading('');
   const answers = context.answers.flatMap((answer) => answer ?? []);
-  const answerTokens = answers.reduce((sum, answer) => sum + answer.tokens, 0);
   const times = [reading.at, ...answers.map((answer) => answer.at)].flatMap((at) => at ?? []);
   return {
     status: outcome,
@@ -125,11 +125,23 @@ export function outputOf(context: AttemptContext): AttemptOutput {
     chance: reading.chance,
     usage: reading.usage,
     costUsd: reading.costUsd,
-    contextTokens: reading.contextTokens === 0 ? 0 : reading.contextTokens + answerTokens,
-    omittedTokens: reading.omittedTokens,
-    answerTokens,
+    measured: reading.measured,
+    results: sizedResults(context),
     subAgentsSpent: answers.map((answer) => answer.spent).reduce(spentTogether, nothingSpent),
   };
+}
+
+/** Returns the sizes of the answers; a batch's includes those inside it. The provider's own results have none. */
+function sizedResults({ reading, answers }: AttemptContext): SizedResult[] {
+  const sizes = new Map<string, number>();
+  const calls = reading?.calls ?? [];
+  for (const [index, { callId, name, tool, within }] of calls.entries()) {
+    if (tool === 'provider') continue;
+    const id = within === null ? callId : (calls[within]?.callId ?? callId);
+    const tokens = estimateTokens(callId + name) + (answers[index]?.tokens ?? 0);
+    sizes.set(id, (sizes.get(id) ?? 0) + tokens);
+  }
+  return [...sizes].map(([callId, tokens]) => ({ callId, tokens }));
 }
 
 /** Builds the fact that an attempt ended. */

@@ -1,4 +1,5 @@
 import type { CallFacts } from '../contract/calls.ts';
+import type { Measured, SizedResult } from '../contract/context.ts';
 import type { Permission, StopSlug } from '../contract/effects.ts';
 import type { Fault } from '../contract/faults.ts';
 import type { Spent } from '../contract/limits.ts';
@@ -18,13 +19,17 @@ export type AttemptInput = {
   permission: Permission;
   /** `text`: a reply without a tool call is the report, on any turn (F-4). */
   finish: 'report' | 'text';
-  omitTokens: number;
+  /** Ids of the calls whose results the request leaves out (T-6). */
+  omit: string[];
   maxToolCalls: number;
   stopSlug: StopSlug | null;
 };
 
 /** One call of the reply, with its disposition. */
-export type Call = Pick<CallFacts, 'callId' | 'name' | 'tool'> & { progress: string; disposition: Disposition };
+export type Call = Pick<CallFacts, 'callId' | 'name' | 'tool' | 'within'> & {
+  progress: string;
+  disposition: Disposition;
+};
 
 /** The parts of a model effect's outcome that the rules read; the bodies are emitted as a fact (D-6). */
 export type Reading = {
@@ -48,8 +53,7 @@ export type Reading = {
   rejected: { index: number | null; slug: ReportSlug | 'check_failed'; reasons: string }[];
   usage: Usage;
   costUsd: number | null;
-  contextTokens: number;
-  omittedTokens: number;
+  measured: Measured | null;
 };
 
 /** `answers` are in call order; null for a call that is still unanswered. */
@@ -67,11 +71,10 @@ export type AttemptOutput = {
   chance: number;
   usage: Usage;
   costUsd: number | null;
-  /** Conversation tokens including this attempt; 0 if nothing arrived. */
-  contextTokens: number;
-  omittedTokens: number;
-  /** Tokens in this attempt's answers. */
-  answerTokens: number;
+  /** The size of the request and its reply; null if nothing arrived (T-6). */
+  measured: Measured | null;
+  /** The sizes of this attempt's answers; a batch has one for all its calls. */
+  results: SizedResult[];
   /** Excludes the attempt's own request (B-7). */
   subAgentsSpent: Spent;
 };

@@ -27,11 +27,11 @@ export function readOutcome({ at, chance, outcome }: Delivered<'model'>, input: 
     maxToolCalls: input.maxToolCalls,
     stopSlug: input.stopSlug,
   });
-  const calls = outcome.calls.flatMap(({ callId, name, tool, detail }, index) => {
+  const calls = outcome.calls.flatMap(({ callId, name, tool, within, detail }, index) => {
     const disposition = dispositions[index];
     return disposition === undefined
       ? []
-      : [{ callId, name, tool, progress: tool === 'progress' ? detail : '', disposition }];
+      : [{ callId, name, tool, within, progress: tool === 'progress' ? detail : '', disposition }];
   });
   const reading: Reading = {
     at,
@@ -48,8 +48,7 @@ export function readOutcome({ at, chance, outcome }: Delivered<'model'>, input: 
     rejected: [],
     usage: outcome.usage,
     costUsd: outcome.costUsd,
-    contextTokens: outcome.contextTokens,
-    omittedTokens: outcome.omittedTokens,
+    measured: outcome.measured,
   };
   const byCall = calls.findIndex((call) => call.tool === 'report' && call.disposition.kind === 'acknowledge');
   if (byCall !== -1) reading.accepted = { index: byCall, source: 'tool_call' };
@@ -113,8 +112,7 @@ export function brokenReading(message: string): Reading {
     rejected: [],
     usage: noUsage,
     costUsd: 0,
-    contextTokens: 0,
-    omittedTokens: 0,
+    measured: null,
   };
 }
 
@@ -124,7 +122,7 @@ export function readDelivery(
   { delivered }: { delivered: Delivered<'model'> },
 ): Change<AttemptContext, Fact> {
   const reading = readOutcome(delivered, context);
-  const { contextTokens: _, omittedTokens: __, textReport: ___, ...outcome } = delivered.outcome;
+  const { measured: _, textReport: __, ...outcome } = delivered.outcome;
   return {
     change: { reading, answers: reading.calls.map(() => null) },
     facts: [{ type: 'attempt.replied', ...nameOf(context), ...outcome }, ...reportFacts(context, reading, delivered)],

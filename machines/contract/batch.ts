@@ -9,14 +9,15 @@ export function batchOutput(answers: readonly InnerAnswer[]): ToolOutput {
     const heading = `[${index}] ${answer.name}: ${answer.success ? 'succeeded' : 'failed'}`;
     const { output } = answer;
     if (output.type === 'content') return [{ type: 'text', text: heading }, ...output.value];
-    return [{ type: 'text', text: `${heading}\n${textOf(output)}` }];
+    return [{ type: 'text', text: `${heading}\n${outputText(output)}` }];
   });
   const isText = value.every((part) => part.type === 'text');
   if (!isText) return { type: 'content', value };
   return { type: 'text', value: value.map((part) => (part.type === 'text' ? part.text : '')).join('\n\n') };
 }
 
-function textOf(output: Exclude<ToolOutput, { type: 'content' }>): string {
+/** Returns an output as text; a file is only mentioned. */
+export function outputText(output: ToolOutput): string {
   switch (output.type) {
     case 'text':
     case 'error-text':
@@ -26,6 +27,8 @@ function textOf(output: Exclude<ToolOutput, { type: 'content' }>): string {
       return JSON.stringify(output.value);
     case 'execution-denied':
       return output.reason === undefined ? 'Denied.' : `Denied: ${output.reason}`;
+    case 'content':
+      return output.value.map((part) => (part.type === 'text' ? part.text : `[${part.mediaType}]`)).join('\n');
     default:
       return output satisfies never;
   }

@@ -1,4 +1,5 @@
 import type { CallAnswer, CallFacts, CallName } from './calls.ts';
+import type { Measured, SizedResult } from './context.ts';
 import type { Fault } from './faults.ts';
 import type { Json } from './json.ts';
 import type { Spent } from './limits.ts';
@@ -37,10 +38,10 @@ export type Delivered<K extends EffectKind> = { at: number; chance: number; outc
 
 export type PrepareOutcome =
   /**
-   * `instructions` is the system prompt built for this session. `contextTokens` is the size of the first request;
-   * `answerTokens` is the size of its tool results.
+   * `instructions` is the system prompt built for this session. `tokens` is the size of the first request, and
+   * `results` are the tool results in it; 0 and empty if nothing is measured (T-6).
    */
-  | { ok: true; instructions: string | null; contextTokens: number; answerTokens: number }
+  | { ok: true; instructions: string | null; tokens: number; results: SizedResult[] }
   | { ok: false; slug: Slug; message: string };
 
 /** The tools that a request offers, or the calls that its reply may make (B-5). */
@@ -56,8 +57,8 @@ export type ModelRequest = {
   offer: Permission;
   /** Whether the reply's text may be the report, and so is validated (F-4). */
   textMayReport: boolean;
-  /** Tokens of old tool results to leave out of the prompt (T-6). */
-  omitTokens: number;
+  /** Ids of the calls whose results are left out of the prompt (T-6). */
+  omit: string[];
 };
 
 /** The outcome of one LLM request: a reply, a fault, or both if the stream broke. */
@@ -71,10 +72,8 @@ export type ModelOutcome = {
   usage: Usage;
   /** US dollars; null when the target has no prices. */
   costUsd: number | null;
-  /** Conversation tokens including this reply, counted by the provider or estimated. */
-  contextTokens: number;
-  /** Tokens in omitted tool results; can exceed `omitTokens`, as no result is split (T-6). */
-  omittedTokens: number;
+  /** The size of the request and its reply; null if nothing arrived, or is measured (T-6). */
+  measured: Measured | null;
 };
 
 /** A tool's outcome. It was invoked unless its input was rejected (`invalid_tool_input`, `check_failed`). */

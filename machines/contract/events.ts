@@ -30,6 +30,8 @@ export type Fact =
   /** No living target is free before `dueAt` (epoch ms), so the next attempt waits until then (P-3). */
   | { type: 'wait.started'; turn: number; attempt: number; target: string; dueAt: number }
   | { type: 'wait.ended'; turn: number; attempt: number }
+  /** The results of these calls do not fit the context window, so they are left out from now on (T-6). */
+  | { type: 'results.omitted'; turn: number; attempt: number; callIds: string[] }
   /** Recorded before the request is sent (B-6). `notice` is the request's ephemeral message, if any (N-1). */
   | { type: 'attempt.started'; turn: number; attempt: number; target: string; notice: string | null }
   | {

@@ -1,21 +1,9 @@
+import type { SlugRow } from './slug-row.ts';
+
 /**
  * The one table of slugs (S-1): a typed name, with one meaning, for every reason for a failure. To add a slug, add a
  * row and a test that reaches it. The notice (N-4), synthetic report (F-5), log and docs/slugs.md read this table.
  */
-type Row = {
-  /** For the documentation. */
-  means: string;
-  /** The notice's text: the event, then the next step. It says so if the model was not at fault (N-1). */
-  happened: string;
-  todo: string;
-  /** `todo` for an agent that finishes by text, and so has no report tool. */
-  todoByText?: string;
-  /** Text for people, in a report. */
-  person: string;
-  /** Recommended human action. */
-  advice?: string;
-};
-
 const rows = {
   // Problems with a model's reply.
   empty_response: {
@@ -247,6 +235,8 @@ const rows = {
     happened: 'the conversation fills the context window',
     todo: 'Work with what you have now.',
     person: 'the conversation fills the context window',
+    advice:
+      'Return less from tools, turn on `builtIns.readResult`, or raise `limits.contextWindow` if the model has more.',
   },
   depth_exceeded: {
     means: 'Sub-agents would nest deeper than `limits.maxDepth`.',
@@ -286,11 +276,11 @@ const rows = {
     person: 'there was an internal error',
     advice: 'This is a defect: the log holds the details.',
   },
-} satisfies Record<string, Row>;
+} satisfies Record<string, SlugRow>;
 
 export type Slug = keyof typeof rows;
 
-export const slugTable: Readonly<Record<Slug, Row>> = rows;
+export const slugTable: Readonly<Record<Slug, SlugRow>> = rows;
 
 /** Every slug, in the order of the table. */
 export const slugs = Object.keys(rows).filter((name): name is Slug => name in rows);

@@ -4,7 +4,8 @@
  * session.rules.ts. `startSession` starts it.
  */
 import { assign, emit, enqueueActions, not, setup, stopChild } from 'xstate';
-import type { Delivered, SessionCommand, TurnStop } from '../contract/effects.ts';
+import { steered } from '../contract/context.ts';
+import type { Delivered, SessionCommand, SessionSteer, TurnStop } from '../contract/effects.ts';
 import type { Fact } from '../contract/events.ts';
 import { leaves } from '../contract/leaf.ts';
 import type { CollapseCause, CollapseRequest } from '../contract/limits.ts';
@@ -38,6 +39,7 @@ const ofOutput = <Output>({ event }: { event: { output: Output } }) => ({ output
 const ofDelivery = <D>({ event }: { event: { output: D } }) => ({ delivered: event.output });
 const ofDefect = ({ event }: { event: { error: unknown } }) => ({ error: event.error });
 const ofCause = ({ event }: { event: CollapseCause }) => ({ reason: event.reason, slugs: event.slugs });
+const ofText = ({ event }: { event: SessionSteer }) => ({ text: event.text });
 const ofReason = ({ event }: { event: { reason: string } }) => ({ reason: event.reason });
 
 const collapseForStop = { type: 'collapse', params: { reason: 'stop_requested', slugs: ['stopped'] } } as const;
@@ -73,10 +75,12 @@ export const sessionMachine = setup({
       });
     }),
     unwatchDeadline: stopChild('deadline'),
-    announceSteering: emit((_, { text }: { text: string }) => ({ type: 'session.steered', text })),
-    takePreparation: record((_: SessionContext, { delivered }: { delivered: Delivered<'prepare'> }) =>
-      afterPreparing(delivered),
+    noteSteering: assign(({ context }, steering: { text: string }) => steered(context, steering)),
+    steerTurn: enqueueActions(({ enqueue }, { text }: { text: string }) =>
+      enqueue.sendTo('turn', { type: 'session.steer', text }),
     ),
+    announceSteering: emit((_, { text }: { text: string }) => ({ type: 'session.steered', text })),
+    takePreparation: record(afterPreparing),
     noteStop: record(stopping),
     noteAbort: record(aborting),
     collapse: record(collapse),
@@ -88,7 +92,7 @@ export const sessionMachine = setup({
       turn: context.turn,
       isLastTurn: isLastTurn(context),
     })),
-    takeTurn: assign(({ context }, { output }: { output: TurnOutput }) => afterTurn(context, output)),
+    takeTurn: assign((_, { output }: { output: TurnOutput }) => afterTurn(output)),
     stopTurn: enqueueActions(({ enqueue }, { slug, at }: Omit<TurnStop, 'type'>) =>
       enqueue.sendTo('turn', { type: 'turn.stop', slug, at }),
     ),
@@ -120,7 +124,12 @@ export const sessionMachine = setup({
   context: ({ input }) => freshSession(input),
   entry: 'announceStart',
   on: {
-    'session.steer': { actions: { type: 'announceSteering', params: ({ event }) => ({ text: event.text }) } },
+    'session.steer': {
+      actions: [
+        { type: 'announceSteering', params: ofText },
+        { type: 'noteSteering', params: ofText },
+      ],
+    },
   },
   initial: 'running',
   states: {
@@ -207,6 +216,12 @@ export const sessionMachine = setup({
             onError: { target: '#session.closing', actions: { type: 'failByDefect', params: ofDefect } },
           },
           on: {
+            'session.steer': {
+              actions: [
+                { type: 'announceSteering', params: ofText },
+                { type: 'steerTurn', params: ofText },
+              ],
+            },
             'xstate.done.actor.deadline': {
               actions: [
                 collapseForBudget,

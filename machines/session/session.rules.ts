@@ -1,4 +1,4 @@
-import { guardContext } from '../contract/context.ts';
+import { emptySize, guardContext, initialSize } from '../contract/context.ts';
 import type { Delivered, PrepareOutcome } from '../contract/effects.ts';
 import type { Fact, Failure } from '../contract/events.ts';
 import { type CollapseCause, collapsed, nothingSpent, requestsLeft } from '../contract/limits.ts';
@@ -21,10 +21,7 @@ export function freshSession(input: SessionInput): SessionContext {
     targets: freshTargets(input.targets),
     current: 0,
     spent: nothingSpent,
-    contextTokens: 0,
-    answerTokens: 0,
-    freshAnswerTokens: 0,
-    omitTokens: 0,
+    size: emptySize,
     lastTurnSlugs: [],
     stopRequested: false,
     abortReason: null,
@@ -69,46 +66,21 @@ export function turnInput(context: SessionContext): TurnInput {
     budget,
     spent,
     at,
-    omitTokens: context.omitTokens,
+    window: context.window,
+    size: context.size,
     stopSlug: context.stopRequested ? 'stopped' : null,
   };
 }
 
-/** Returns the changes after a turn: target states, spending and the size of the conversation. */
-export function afterTurn(context: SessionContext, output: TurnOutput): Partial<SessionContext> {
-  return {
-    targets: output.targets,
-    current: output.current,
-    spent: output.spent,
-    at: output.at,
-    contextTokens: output.contextTokens,
-    answerTokens: context.answerTokens + context.freshAnswerTokens,
-    freshAnswerTokens: output.answerTokens,
-    omitTokens: Math.max(context.omitTokens, output.omittedTokens),
-  };
+/** Returns the changes after a turn: target states, spending and the size of the next request. */
+export function afterTurn({ targets, current, spent, at, size }: TurnOutput): Partial<SessionContext> {
+  return { targets, current, spent, at, size };
 }
 
-/** Applies the context guard before the next turn (T-6): omits old results, and may make that turn the last. */
+/** Applies the context guard before the next turn (T-6), which may be the last. */
 export function contextMeasures(context: SessionContext): Measures {
-  const { window, contextTokens, answerTokens, omitTokens } = context;
-  // The model has not read the last turn's results yet, so they stay.
-  const omittableTokens = Math.max(0, answerTokens - omitTokens);
-  const verdict = guardContext(window, { totalTokens: contextTokens, omittableTokens });
-  switch (verdict.kind) {
-    case 'fits':
-      return { change: {}, facts: [] };
-    case 'omit':
-      return {
-        change: { omitTokens: omitTokens + verdict.tokens },
-        facts: [],
-      };
-    case 'final_turn_now': {
-      const { change, facts } = collapse(context, { reason: 'context_guard', slugs: ['context_guard'] });
-      return { change: { ...change, omitTokens: omitTokens + omittableTokens }, facts };
-    }
-    default:
-      return verdict satisfies never;
-  }
+  if (guardContext(context.window, context.size).kind === 'fits') return { change: {}, facts: [] };
+  return collapse(context, { reason: 'context_guard', slugs: ['context_guard'] });
 }
 
 /** Applies the budget before the next turn: the last request is for the report. */
@@ -125,10 +97,12 @@ export function failureOf(context: SessionContext, { exhaustion, slugs, detail }
   const why = exhaustion?.why ?? 'attempts';
   switch (why) {
     case 'budget':
-      return { slugs: unionOfSlugs(['budget_exhausted'], slugs), retryAt, detail };
+      return { slugs: unionOfSlugs(['budget_exhausted'], context.lastTurnSlugs, slugs), retryAt, detail };
     case 'targets':
     case 'limited':
-      return { slugs: unionOfSlugs(['no_targets'], slugs), retryAt, detail };
+      return { slugs: unionOfSlugs(['no_targets'], context.lastTurnSlugs, slugs), retryAt, detail };
+    case 'context':
+      return { slugs: unionOfSlugs(['context_guard'], context.lastTurnSlugs, slugs), retryAt, detail };
     case 'attempts':
       return { slugs: unionOfSlugs(['retries_exhausted'], atTheEnd, context.lastTurnSlugs, slugs), retryAt, detail };
     default:
@@ -137,10 +111,15 @@ export function failureOf(context: SessionContext, { exhaustion, slugs, detail }
 }
 
 /** Returns the changes once the tools are open and the conversation is measured. */
-export function afterPreparing({ at, outcome }: Delivered<'prepare'>): Measures {
+export function afterPreparing(
+  { size: before }: SessionContext,
+  { delivered: { at, outcome } }: { delivered: Delivered<'prepare'> },
+): Measures {
   if (!outcome.ok) return { change: { at }, facts: [] };
-  const { contextTokens, answerTokens, instructions } = outcome;
-  return { change: { at, contextTokens, answerTokens }, facts: [{ type: 'session.prepared', instructions }] };
+  const { tokens, results, instructions } = outcome;
+  // Steering may have come first.
+  const size = { ...initialSize(tokens, results), steering: before.steering };
+  return { change: { at, size }, facts: [{ type: 'session.prepared', instructions }] };
 }
 
 export function stopping(): Measures {

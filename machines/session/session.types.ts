@@ -1,4 +1,4 @@
-import type { ContextWindow } from '../contract/context.ts';
+import type { ContextWindow, RequestSize } from '../contract/context.ts';
 import type { Fact, Failure } from '../contract/events.ts';
 import type { Bound, Budget, Spent } from '../contract/limits.ts';
 import type { Change } from '../contract/record.ts';
@@ -27,13 +27,8 @@ export type SessionContext = Pick<SessionInput, 'maxToolCalls' | 'finish' | 'bud
   targets: TargetState[];
   current: number;
   spent: Spent;
-  /** Tokens in the conversation. Requests omit `omitTokens` of its tool results (T-6). */
-  contextTokens: number;
-  /** Tokens in the tool results before the last turn, which may be left out. */
-  answerTokens: number;
-  /** Tokens in the last turn's tool results. */
-  freshAnswerTokens: number;
-  omitTokens: number;
+  /** The size of the next request (T-6). */
+  size: RequestSize;
   /** Why the last turn is early. */
   lastTurnSlugs: Slug[];
   stopRequested: boolean;

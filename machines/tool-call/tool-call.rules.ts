@@ -1,4 +1,5 @@
 import type { CallFacts, CallName } from '../contract/calls.ts';
+import { estimateTokens } from '../contract/context.ts';
 import type { Delivered } from '../contract/effects.ts';
 import type { Fact } from '../contract/events.ts';
 import { nothingSpent } from '../contract/limits.ts';
@@ -175,7 +176,7 @@ function unexecuted(slug: Slug, message: string, at: number | null): Answer {
 }
 
 function costing(message: string, at: number | null): Pick<Answer, 'tokens' | 'kept' | 'spent' | 'at'> {
-  return { tokens: Math.ceil(message.length / 4), kept: null, spent: nothingSpent, at };
+  return { tokens: estimateTokens(message), kept: null, spent: nothingSpent, at };
 }
 
 /** Answers the call, once: in full as a fact (C-4), and in summary for the attempt. */

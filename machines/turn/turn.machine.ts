@@ -5,7 +5,8 @@
 import { assign, emit, enqueueActions, not, sendParent, setup } from 'xstate';
 import { attemptMachine } from '../attempt/attempt.machine.ts';
 import type { AttemptOutput } from '../attempt/attempt.types.ts';
-import { attemptKey, type Delivered, type TurnStop } from '../contract/effects.ts';
+import { steered } from '../contract/context.ts';
+import { attemptKey, type Delivered, type SessionSteer, type TurnStop } from '../contract/effects.ts';
 import type { Fact } from '../contract/events.ts';
 import { leaves } from '../contract/leaf.ts';
 import { record } from '../contract/record.ts';
@@ -16,12 +17,14 @@ import {
   attemptFact,
   attemptInput,
   attemptsRemain,
+  beginAttempt,
   brokenAttempt,
   collapseRequests,
   exclusionFacts,
   freshTurn,
   nextTarget,
   outputOf,
+  requestFits,
   targetsRemain,
 } from './turn.rules.ts';
 import type { TurnContext, TurnInput, TurnOutput } from './turn.types.ts';
@@ -37,7 +40,7 @@ export const turnMachine = setup({
     context: {} as TurnContext,
     input: {} as TurnInput,
     output: {} as TurnOutput,
-    events: {} as TurnStop | { type: 'session.abort' },
+    events: {} as TurnStop | SessionSteer | { type: 'session.abort' },
     emitted: {} as Fact,
     children: {} as { attempt: 'attempt'; wait: 'wait' },
     meta: {} as { rules: string[] },
@@ -46,10 +49,7 @@ export const turnMachine = setup({
   actors: { attempt: attemptMachine, wait: leaves.wait },
   actions: {
     announceAttempt: emit(({ context }) => attemptFact(context)),
-    beginAttempt: assign(({ context }) => {
-      const choice = nextTarget(context);
-      return { attempt: context.attempt + 1, current: choice.kind === 'free' ? choice.target : context.current };
-    }),
+    beginAttempt: record(beginAttempt),
     planWait: assign(({ context }) => {
       const choice = nextTarget(context);
       return { waiting: choice.kind === 'wait' ? { target: choice.target, dueAt: choice.dueAt } : null };
@@ -62,13 +62,14 @@ export const turnMachine = setup({
       dueAt: context.waiting?.dueAt ?? context.at,
     })),
     announceWaited: emit(({ context: { turn, attempt } }) => ({ type: 'wait.ended', turn, attempt: attempt + 1 })),
-    beginWaitedAttempt: assign(({ context }, { at }: { at: number | null }) => afterWait(context, at)),
+    beginWaitedAttempt: record(afterWait),
     takeAttempt: assign(({ context }, { output }: { output: AttemptOutput }) => afterAttempt(context, output)),
     requestCollapse: enqueueActions(({ context, enqueue }) => {
       for (const request of collapseRequests(context)) enqueue(sendParent(request));
     }),
     takeBrokenAttempt: record(brokenAttempt),
     announceExclusion: record((context: TurnContext) => ({ change: {}, facts: exclusionFacts(context) })),
+    noteSteering: assign(({ context }, steering: { text: string }) => steered(context, steering)),
     noteStop: assign(({ context }, stop: Pick<TurnStop, 'slug' | 'at'>) => afterStop(context, stop)),
     passOn: enqueueActions(({ event, enqueue }) => {
       if (event.type === 'turn.stop' || event.type === 'session.abort') enqueue.sendTo('attempt', event);
@@ -90,6 +91,7 @@ export const turnMachine = setup({
   guards: {
     attemptsRemain: ({ context }) => attemptsRemain(context),
     targetsRemain: ({ context }) => targetsRemain(context),
+    requestFits: ({ context }) => requestFits(context),
     targetIsFree: ({ context }) => nextTarget(context).kind === 'free',
     attemptWas: (_, { output, status }: { output: AttemptOutput; status: AttemptOutput['status'] }) =>
       output.status === status,
@@ -99,14 +101,18 @@ export const turnMachine = setup({
   description: 'One step of progress: attempts until one succeeds or none are left.',
   context: ({ input }) => freshTurn(input),
   initial: 'choosing',
-  on: { 'turn.stop': { actions: { type: 'noteStop', params: ofStop } } },
+  on: {
+    'turn.stop': { actions: { type: 'noteStop', params: ofStop } },
+    'session.steer': { actions: { type: 'noteSteering', params: ({ event }) => ({ text: event.text }) } },
+  },
   states: {
     choosing: {
       description: 'Is another attempt allowed, and on which target?',
-      meta: { rules: ['B-1', 'B-2', 'B-3', 'P-2', 'P-3'] },
+      meta: { rules: ['B-1', 'B-2', 'B-3', 'P-2', 'P-3', 'T-6'] },
       always: [
         { guard: not('attemptsRemain'), target: 'exhausted' },
         { guard: not('targetsRemain'), target: 'exhausted' },
+        { guard: not('requestFits'), target: 'exhausted' },
         { guard: 'targetIsFree', target: 'attempting', actions: 'beginAttempt' },
         { target: 'backingOff', actions: 'planWait' },
       ],
@@ -159,14 +165,14 @@ export const turnMachine = setup({
           key: `${attemptKey(context.turn, context.attempt + 1)}/wait`,
           request: { dueAt: context.waiting?.dueAt ?? context.at, kind: 'backoff' },
         }),
-        onDone: {
-          target: 'attempting',
-          actions: ['announceWaited', { type: 'beginWaitedAttempt', params: ofWait }],
-        },
-        onError: {
-          target: 'attempting',
-          actions: ['announceWaited', { type: 'beginWaitedAttempt', params: { at: null } }],
-        },
+        onDone: [
+          { guard: not('requestFits'), target: 'exhausted', actions: 'announceWaited' },
+          { target: 'attempting', actions: ['announceWaited', { type: 'beginWaitedAttempt', params: ofWait }] },
+        ],
+        onError: [
+          { guard: not('requestFits'), target: 'exhausted', actions: 'announceWaited' },
+          { target: 'attempting', actions: ['announceWaited', { type: 'beginWaitedAttempt', params: { at: null } }] },
+        ],
       },
       on: { 'session.abort': 'aborted' },
     },
@@ -185,7 +191,7 @@ export const turnMachine = setup({
       output: 'succeeded',
     },
     exhausted: {
-      description: 'No attempts, targets or budget left.',
+      description: 'No attempts, targets, budget or room left.',
       meta: { rules: ['B-3', 'P-2', 'P-3'] },
       entry: 'announceExhaustion',
       type: 'final',

@@ -1,4 +1,14 @@
 import type { AttemptInput, AttemptOutput } from '../attempt/attempt.types.ts';
+import {
+  afterAnswers,
+  type ContextVerdict,
+  estimateTokens,
+  guardContext,
+  mostTokens,
+  type RequestSize,
+  roomOf,
+  sent,
+} from '../contract/context.ts';
 import type { TurnStop } from '../contract/effects.ts';
 import type { Fact } from '../contract/events.ts';
 import { faultSlug } from '../contract/faults.ts';
@@ -34,28 +44,50 @@ export function nextTarget({ targets, current, last, at }: TurnContext): TargetC
 
 /** Builds the current attempt's input. On the last turn's first attempt the tool list is unchanged (B-5). */
 export function attemptInput(context: TurnContext): AttemptInput {
-  const { turn, attempt, current, reportOnly, last, finish } = context;
-  const failed = last?.slugs ?? [];
+  const { turn, attempt, current, reportOnly, finish } = context;
   return {
     turn,
     attempt,
     target: { index: current, name: context.targets[current]?.name ?? '' },
-    notice: composeNotice({
-      failed,
-      reportOnly,
-      lastTurnSlugs: context.lastTurnSlugs,
-      finish,
-      turn,
-      attempt,
-      maxAttempts: context.maxAttempts,
-    }),
+    notice: noticeOf(context, attempt),
     offer: reportOnly && attempt > 1 ? 'report' : 'all',
     permission: reportOnly ? 'report' : 'all',
     finish,
-    omitTokens: context.omitTokens,
+    omit: context.size.omitted,
     maxToolCalls: context.maxToolCalls,
     stopSlug: context.stopSlug,
   };
+}
+
+function noticeOf(context: TurnContext, attempt: number): string | null {
+  const { turn, reportOnly, last, finish, lastTurnSlugs, maxAttempts } = context;
+  return composeNotice({ failed: last?.slugs ?? [], reportOnly, lastTurnSlugs, finish, turn, attempt, maxAttempts });
+}
+
+/** Returns the context guard's verdict on the next attempt's request (T-6). */
+function nextVerdict(context: TurnContext): ContextVerdict {
+  return guardContext(context.window, context.size, estimateTokens(noticeOf(context, context.attempt + 1) ?? ''));
+}
+
+/** Returns true if the next request fits the context window, without some results if need be (T-6). */
+export function requestFits(context: TurnContext): boolean {
+  return nextVerdict(context).kind !== 'full';
+}
+
+/** Returns the changes as the next attempt begins: what its request leaves out (T-6). */
+function fitted(context: TurnContext): Change<TurnContext, Fact> {
+  const { omit } = nextVerdict(context);
+  const attempt = context.attempt + 1;
+  const { turn, size } = context;
+  const facts: Fact[] = omit.length === 0 ? [] : [{ type: 'results.omitted', turn, attempt, callIds: omit }];
+  return { change: { attempt, size: sent(size, omit) }, facts };
+}
+
+/** Begins the next attempt on the next target, which is free. */
+export function beginAttempt(context: TurnContext): Change<TurnContext, Fact> {
+  const choice = nextTarget(context);
+  const { change, facts } = fitted(context);
+  return { change: { ...change, current: choice.kind === 'free' ? choice.target : context.current }, facts };
 }
 
 /** Builds the fact that an attempt started, which is emitted before its request (B-6). */
@@ -76,17 +108,19 @@ export function afterAttempt(context: TurnContext, output: AttemptOutput): Parti
     output.fault === null
       ? afterReply(context.targets, current)
       : afterFault(context.targets, current, output.fault, at, output.chance);
-  return { last: output, spent, targets, ...within(context, spent, at) };
+  return { last: output, spent, targets, size: sizeAfter(context, output), ...within(context, spent, at) };
+}
+
+function sizeAfter({ window, size }: TurnContext, { measured, results }: AttemptOutput): RequestSize {
+  return window.windowTokens === null || measured === null ? size : afterAnswers(size, measured, results);
 }
 
 /** Begins the attempt after a wait, on the target chosen before it, even past the deadline (P-3). */
-export function afterWait(context: TurnContext, at: number | null): Partial<TurnContext> {
-  return {
-    ...within(context, context.spent, Math.max(context.at, at ?? 0)),
-    attempt: context.attempt + 1,
-    current: context.waiting?.target ?? context.current,
-    waiting: null,
-  };
+export function afterWait(context: TurnContext, { at }: { at: number | null }): Change<TurnContext, Fact> {
+  const changed = within(context, context.spent, Math.max(context.at, at ?? 0));
+  const { change, facts } = fitted({ ...context, ...changed });
+  const current = context.waiting?.target ?? context.current;
+  return { change: { ...changed, ...change, current, waiting: null }, facts };
 }
 
 /** Returns the changes after a stop, which ends approvals. If the deadline caused it, the budget is spent too (D-2). */
@@ -136,9 +170,8 @@ export function brokenOutput(): AttemptOutput {
     chance: 0,
     usage: noUsage,
     costUsd: 0,
-    contextTokens: 0,
-    omittedTokens: 0,
-    answerTokens: 0,
+    measured: null,
+    results: [],
     subAgentsSpent: nothingSpent,
   };
 }
@@ -151,7 +184,8 @@ export function exhaustionOf(context: TurnContext): Exhaustion | null {
   if (left === 'none') return { why: 'budget', retryAt };
   if (choice.kind === 'none') return { why: 'targets', retryAt };
   if (!attemptsRemain(context)) return { why: left === 'many' ? 'attempts' : 'budget', retryAt };
-  return retryAt === null ? null : { why: 'limited', retryAt };
+  if (retryAt !== null) return { why: 'limited', retryAt };
+  return requestFits(context) ? null : { why: 'context', retryAt };
 }
 
 /** Builds the fact that the last attempt's target is excluded; null if it is not. */
@@ -162,21 +196,24 @@ export function exclusionFacts({ targets, current, last }: TurnContext): Fact[] 
 }
 
 export function outputOf(context: TurnContext, status: TurnOutput['status']): TurnOutput {
-  const { last, attempt, targets, current, spent, at } = context;
+  const { last, attempt, targets, current, spent, at, size } = context;
+  const exhaustion = status === 'exhausted' ? (exhaustionOf(context) ?? { why: 'attempts', retryAt: null }) : null;
   return {
     status,
-    exhaustion: status === 'exhausted' ? (exhaustionOf(context) ?? { why: 'attempts', retryAt: null }) : null,
+    exhaustion,
     slugs: last?.slugs ?? [],
-    detail: last?.fault?.message ?? null,
+    detail: exhaustion?.why === 'context' ? doesNotFit(context) : (last?.fault?.message ?? null),
     attempts: attempt,
     targets,
     current,
     spent,
     at,
-    contextTokens: last?.contextTokens ?? 0,
-    omittedTokens: last?.omittedTokens ?? 0,
-    answerTokens: last?.answerTokens ?? 0,
+    size,
   };
+}
+
+function doesNotFit({ window, size }: TurnContext): string {
+  return `The next request may take ${mostTokens(size)} tokens, and the context window has room for ${roomOf(window)}.`;
 }
 
 /** Returns the last attempt's collapse requests, caused by its report or the budget (B-4). */

@@ -1,4 +1,5 @@
 import type { AttemptOutput } from '../attempt/attempt.types.ts';
+import type { ContextWindow, RequestSize } from '../contract/context.ts';
 import type { StopSlug } from '../contract/effects.ts';
 import type { Budget, Spent } from '../contract/limits.ts';
 import type { Slug } from '../contract/slugs.ts';
@@ -20,7 +21,9 @@ export type TurnInput = {
   spent: Spent;
   /** Epoch ms of the last delivery before the turn. */
   at: number;
-  omitTokens: number;
+  window: ContextWindow;
+  /** The size of the next request (T-6). */
+  size: RequestSize;
   /** Why approvals are no longer requested; null while they are. */
   stopSlug: StopSlug | null;
 };
@@ -38,8 +41,11 @@ export type TurnContext = TurnInput & {
 
 /** Why a turn could not continue. */
 export type Exhaustion = {
-  /** `limited`: every living target is limited for longer than the longest wait. */
-  why: 'attempts' | 'budget' | 'targets' | 'limited';
+  /**
+   * `limited`: every living target is limited for longer than the longest wait. `context`: the next request does not
+   * fit the context window.
+   */
+  why: 'attempts' | 'budget' | 'targets' | 'limited' | 'context';
   /** When a target is next free (epoch ms), if beyond the longest wait (P-3); else null. */
   retryAt: number | null;
 };
@@ -56,8 +62,6 @@ export type TurnOutput = {
   current: number;
   spent: Spent;
   at: number;
-  contextTokens: number;
-  /** Tokens in tool results omitted from the last request. */
-  omittedTokens: number;
-  answerTokens: number;
+  /** The size of the next request, after the turn. */
+  size: RequestSize;
 };

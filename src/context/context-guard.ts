@@ -1,32 +1,47 @@
-import type { Message } from '../../machines/index.ts';
+import { type ContextWindow, type Message, roomOf } from '../../machines/index.ts';
+import type { Limits } from '../agent/definition.ts';
 
-/**
- * Returns the tool results to omit (T-6): the oldest ones, until `omitTokens` are freed. The machines set the amount,
- * which never shrinks, so that the prompt's prefix changes as rarely as possible.
- */
-export function omittedCalls(
-  answerTokens: ReadonlyMap<string, number>,
-  omitTokens: number,
-): { omitted: ReadonlySet<string>; freed: number } {
-  const omitted = new Set<string>();
-  let freed = 0;
-  for (const [callId, tokens] of answerTokens) {
-    if (freed >= omitTokens) break;
-    omitted.add(callId);
-    freed += tokens;
-  }
-  return { omitted, freed };
+/** Default tokens reserved for a reply. */
+const defaultReserveTokens = 4_096;
+
+/** Returns the context window, of which `maxOutputTokens`, but at most a quarter, is reserved for the reply. */
+export function contextWindow({ contextWindow: windowTokens }: Limits, maxOutputTokens?: number): ContextWindow {
+  if (windowTokens === null) return { windowTokens, reserveTokens: 0 };
+  return {
+    windowTokens,
+    reserveTokens: Math.min(maxOutputTokens ?? defaultReserveTokens, Math.floor(windowTokens / 4)),
+  };
 }
 
-const omittedText = '[This result was left out, because the conversation fills the context window.]';
+/**
+ * Returns the most bytes of a result in the conversation: `toolResultBytes`, or fewer, so that one result never takes
+ * more than a quarter of the room in the context window.
+ */
+export function resultBytesIn(window: ContextWindow, { toolResultBytes }: Limits): number {
+  // A quarter of the tokens, at four bytes each.
+  return Math.max(256, Math.min(toolResultBytes, roomOf(window)));
+}
 
-/** Replaces the results of `omitted` calls with a placeholder. The answers stay, so that every call has one (C-1). */
-export function withoutResults(message: Message, omitted: ReadonlySet<string>): Message {
+/** Returns the text in place of a result that is left out (T-6). `readable`: the model can read it by its id. */
+export function resultStub(callId: string, tokens: number, readable: boolean): string {
+  const what = `[This result, of about ${tokens} tokens, was left out, because the conversation fills the context window.`;
+  const how = readable
+    ? `Read it in pages with read_result, id ${callId}.`
+    : 'If you still need it, ask for less of it.';
+  return `${what} ${how}]`;
+}
+
+/** Replaces the results of `omitted` calls with stubs. The answers stay, so that every call has one (C-1). */
+export function withoutResults(
+  message: Message,
+  omitted: ReadonlySet<string>,
+  stub: (callId: string) => string,
+): Message {
   if (message.role !== 'tool' || !message.content.some((part) => omitted.has(part.toolCallId))) return message;
   return {
     ...message,
     content: message.content.map((part) =>
-      omitted.has(part.toolCallId) ? { ...part, output: { type: 'text', value: omittedText } } : part,
+      omitted.has(part.toolCallId) ? { ...part, output: { type: 'text', value: stub(part.toolCallId) } } : part,
     ),
   };
 }

@@ -14,14 +14,14 @@ import {
   userMessage,
 } from '../../machines/index.ts';
 
-import { omittedCalls, withoutResults } from '../context/context-guard.ts';
-import { estimateMessageTokens } from '../context/tokens.ts';
+import { withoutResults } from '../context/context-guard.ts';
 import { wellFormed } from '../text.ts';
 
 export type PromptRequest = {
   provider: string;
   notice: string | null;
-  omitTokens: number;
+  /** Ids of the calls whose results are left out (T-6); only ever more. */
+  omit: readonly string[];
   /** `auto` marks the cacheable part (see `cacheMark`). */
   promptCaching: 'auto' | 'off';
 };
@@ -42,15 +42,16 @@ export type PromptSource = {
 export class PromptBuilder {
   private readonly source: PromptSource;
   private readonly built = new Map<string, Built>();
-  private readonly estimated = { taken: 0, tokens: 0 };
-  private freed = 0;
+  private readonly stub: (callId: string) => string;
 
-  constructor(source: PromptSource) {
+  /** `stub` returns the text in place of a result that is left out. */
+  constructor(source: PromptSource, stub: (callId: string) => string) {
     this.source = source;
+    this.stub = stub;
   }
 
-  build({ provider, notice, omitTokens, promptCaching }: PromptRequest): LanguageModelV4Prompt {
-    const lasting = this.lasting(provider, omitTokens);
+  build({ provider, notice, omit, promptCaching }: PromptRequest): LanguageModelV4Prompt {
+    const lasting = this.lasting(provider, omit);
     const { instructions } = this.source;
     const mark = promptCaching === 'auto' ? cacheMark(provider) : null;
     const prompt: LanguageModelV4Prompt = lasting.slice();
@@ -72,43 +73,22 @@ export class PromptBuilder {
     return last?.role === 'assistant' && last.open === true && last.provider === provider;
   }
 
-  /** Estimates the tokens of the conversation, for providers that report no usage. */
-  estimateTokens(): number {
+  private lasting(provider: string, omit: readonly string[]): LanguageModelV4Message[] {
     const { messages } = this.source;
-    for (; this.estimated.taken < messages.length; this.estimated.taken += 1) {
-      const message = messages[this.estimated.taken];
-      if (message !== undefined) this.estimated.tokens += estimateMessageTokens(message);
-    }
-    return this.estimated.tokens;
-  }
-
-  /** Tokens of the tool results that the last prompt omitted. */
-  get omittedTokens(): number {
-    return this.freed;
-  }
-
-  private lasting(provider: string, omitTokens: number): LanguageModelV4Message[] {
-    const { messages, answerTokens } = this.source;
     let built = this.built.get(provider);
-    if (built === undefined || built.omitTokens !== omitTokens) {
-      built = {
-        omitTokens,
-        ...omittedCalls(answerTokens, omitTokens),
-        taken: 0,
-        speaker: undefined,
-        merged: [],
-        prompt: [],
-      };
+    if (built === undefined || built.omitted.size !== omit.length) {
+      built = { omitted: new Set(omit), taken: 0, speaker: undefined, merged: [], prompt: [] };
       this.built.set(provider, built);
     }
-    this.freed = built.freed;
     try {
       const firstNew = Math.max(0, built.merged.length - 1);
       for (; built.taken < messages.length; built.taken += 1) {
         const message = messages[built.taken];
         if (message?.role === 'assistant') built.speaker = message.provider;
         const own =
-          message === undefined ? null : ownedBy(withoutResults(message, built.omitted), provider, built.speaker);
+          message === undefined
+            ? null
+            : ownedBy(withoutResults(message, built.omitted, this.stub), provider, built.speaker);
         if (own !== null) appendMerged(built.merged, own);
       }
       for (let index = firstNew; index < built.merged.length; index += 1) {
@@ -125,9 +105,7 @@ export class PromptBuilder {
 }
 
 type Built = {
-  omitTokens: number;
   omitted: ReadonlySet<string>;
-  freed: number;
   /** The number of conversation messages it covers. */
   taken: number;
   /** The provider of the last assistant message covered. */

@@ -18,10 +18,9 @@ import {
   type ReportVerdict,
   replyCalls,
   replyText,
-  type Usage,
 } from '../../machines/index.ts';
 import type { ModelSettings, Price } from '../agent/definition.ts';
-import { estimateTokens } from '../context/tokens.ts';
+import type { RequestMeter } from '../context/request-meter.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Sighting } from '../observe/events.ts';
 import { withOneRequest } from './bounded-fetch.ts';
@@ -54,8 +53,8 @@ export type ModelEffectOptions = {
   };
   /** Judges a text as the report. */
   judgeText: (text: string, signal: AbortSignal) => Promise<ReportVerdict>;
-  /** Whether to measure the size of the conversation (T-6). */
-  measuresContext: boolean;
+  /** Measures the request and its reply; null if the context window is unknown (T-6). */
+  meter: RequestMeter | null;
   sight: (sighting: Sighting) => void;
   wantsDeltas: () => boolean;
   clock: Clock;
@@ -134,14 +133,14 @@ function brokenOff(reply: Reply | null): Fault {
 
 function buildCall(
   { settings, prompts, catalog }: ModelEffectOptions,
-  { offer, notice, omitTokens }: ModelRequest,
+  { offer, notice, omit }: ModelRequest,
   provider: string,
   abortSignal: AbortSignal,
 ): LanguageModelV4CallOptions {
   const { promptCaching = 'auto', streaming: _, ...passed } = settings;
   const given = Object.fromEntries(Object.entries(passed).filter(([, value]) => value !== undefined));
   const offered = catalog.offered(offer);
-  const prompt = prompts.build({ provider, notice, omitTokens, promptCaching });
+  const prompt = prompts.build({ provider, notice, omit, promptCaching });
   return {
     ...given,
     ...(offered.length > 0 && { tools: [...offered], toolChoice: { type: 'auto' } }),
@@ -171,8 +170,7 @@ async function outcomeOf(
     textReport: asksText ? await options.judgeText(text, signal) : null,
     usage,
     costUsd: reply === null ? 0 : costOf(usage, options.pricing[target.name]),
-    contextTokens: reply === null || !options.measuresContext ? 0 : contextTokens(usage, reply, options.prompts),
-    omittedTokens: reply === null ? 0 : options.prompts.omittedTokens,
+    measured: reply === null ? null : (options.meter?.measure(request.omit, reply, usage) ?? null),
   };
 }
 
@@ -194,13 +192,6 @@ async function inspected(
     catalog.inside(call, sent[index]?.input ?? '').map((inner) => catalog.inspect(inner, index, signal)),
   );
   return inside.length === 0 ? calls : [...calls, ...(await Promise.all(inside))];
-}
-
-/** Returns the provider's token count, or an estimate if it sent none. */
-function contextTokens(usage: Usage, reply: Reply, prompts: PromptBuilder): number {
-  const counted = usage.input + usage.output;
-  if (counted > 0) return counted;
-  return prompts.estimateTokens() - prompts.omittedTokens + estimateTokens(JSON.stringify(reply.content));
 }
 
 function providedFacts({ callId, name }: ReplyCall, provided: CallFacts['provided']): CallFacts {

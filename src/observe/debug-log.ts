@@ -29,6 +29,8 @@ function lineOf(fact: Fact): string | null {
       return `collapsed from ${fact.from} turns to ${fact.to}: ${fact.reason}`;
     case 'wait.started':
       return `waiting for ${fact.target} until ${new Date(fact.dueAt).toISOString()}`;
+    case 'results.omitted':
+      return `left out ${fact.callIds.length} results, which do not fit the context window`;
     case 'target.excluded':
       return `dropped ${fact.target}: ${fact.slug}`;
     case 'session.succeeded':

@@ -37,7 +37,7 @@ export function makeFolds(options: FoldOptions) {
     records,
     pastCalls: new PastCalls(conversation),
     approvals: new WaitingApprovals(),
-    keptResults: new KeptResults(resultBytes),
+    keptResults: new KeptResults(resultBytes, conversation),
     log: new SessionLog(options, records, counters),
     debugLog: new DebugLog(options),
     slices: new Slices(slices, onFailure),

@@ -1,28 +1,43 @@
-import { type Fact, keptResultId } from '../../machines/index.ts';
+import { type Fact, keptResultId, outputText } from '../../machines/index.ts';
 import { headOf } from '../text.ts';
+import type { Conversation } from './conversation.ts';
 import type { Fold } from './events.ts';
 
-/** The results only partly read by the model, divided into pages. */
+/** The results that the model read only in part, or not at all, divided into pages. */
 export class KeptResults implements Fold {
   private readonly texts = new Map<string, string>();
   private readonly pages = new Map<string, string[]>();
   private readonly pageBytes: number;
+  private readonly conversation: Conversation;
 
   /** `resultBytes` limits the text that the model reads at once. A page leaves room for its heading. */
-  constructor(resultBytes: number) {
+  constructor(resultBytes: number, conversation: Conversation) {
+    this.conversation = conversation;
     this.pageBytes = Math.max(64, resultBytes - 160);
   }
 
   fact(fact: Fact): void {
-    if (fact.type === 'tool.answered' && fact.kept !== null) this.texts.set(keptResultId(fact), fact.kept);
+    if (fact.type !== 'tool.answered' || fact.kept === null) return;
+    this.texts.set(keptResultId(fact), fact.kept);
+    this.texts.set(fact.callId, fact.kept);
   }
 
-  /** Returns page `number` of a result, where the first is 1; null if there is no such page. */
+  /** Returns page `number`, from 1, of a result, by its own id or its call's; null if there is no such page. */
   page(id: string, number: number): { text: string; of: number } | null {
-    const pages = this.pages.get(id) ?? this.pagesOf(this.texts.get(id) ?? '');
+    const pages = this.pages.get(id) ?? this.pagesOf(this.texts.get(id) ?? this.answerTo(id));
     this.pages.set(id, pages);
     const text = pages[number - 1];
     return text === undefined ? null : { text, of: pages.length };
+  }
+
+  /** The text of an answer in the conversation: a request may have left it out (T-6). */
+  private answerTo(callId: string): string {
+    for (const { role, content } of this.conversation.messages) {
+      if (role !== 'tool') continue;
+      const answer = content.find((part) => part.toolCallId === callId);
+      if (answer !== undefined) return outputText(answer.output);
+    }
+    return '';
   }
 
   private pagesOf(text: string): string[] {

@@ -1,7 +1,8 @@
 import type { SessionEffectKinds } from '../../machines/index.ts';
 import type { Agent } from '../agent/definition.ts';
 import { redact } from '../agent/redact.ts';
-import { estimateMessageTokens } from '../context/tokens.ts';
+import { contextWindow, resultBytesIn, resultStub } from '../context/context-guard.ts';
+import { RequestMeter } from '../context/request-meter.ts';
 import { expected, messageOf } from '../errors.ts';
 import { type Clock, sleep } from '../host/clock.ts';
 import { inTime, type Limits, within } from '../host/deadline.ts';
@@ -10,6 +11,7 @@ import { PromptBuilder } from '../model/prompt.ts';
 import { requestModel } from '../model/request-model.ts';
 import type { Observer } from '../observe/observer.ts';
 import { judgeText } from '../report/format.ts';
+import { readResultName } from '../tools/built-in/read-result.ts';
 import { Catalog } from '../tools/catalog.ts';
 import { Policies } from '../tools/policies.ts';
 import { runTool } from '../tools/run-tool.ts';
@@ -45,18 +47,22 @@ export function sessionEffects(parts: SessionEffectsParts): SessionEffects {
   const catalog = new Catalog({ clock, checkTimeoutMs: limits.toolTimeoutMs, messages, policies });
   const sight = observer.sight.bind(observer);
   const tools = new SessionTools({ agent, catalog, subAgents, observer });
-  const measuresContext = limits.contextWindow !== null;
+  const window = contextWindow(limits, settings.maxOutputTokens);
+  const resultBytes = resultBytesIn(window, limits);
+  const meter = window.windowTokens === null ? null : new RequestMeter(conversation, () => catalog.offered('all'));
+  const stub = (callId: string) =>
+    resultStub(callId, conversation.answerTokens.get(callId) ?? 0, catalog.get(readResultName) !== undefined);
   const modelOptions = {
     targets: agent.targets,
     pricing,
     settings,
     timeoutMs: limits.modelTimeoutMs,
     idleTimeoutMs: limits.modelIdleTimeoutMs,
-    prompts: new PromptBuilder(conversation),
+    prompts: new PromptBuilder(conversation, stub),
     catalog,
     callIds: conversation.callIds,
     judgeText: (text: string, signal: AbortSignal) => judgeText(format, text, { ...userCode, signal }),
-    measuresContext,
+    meter,
     sight,
     wantsDeltas: () => observer.wantsDeltas,
     clock,
@@ -65,7 +71,7 @@ export function sessionEffects(parts: SessionEffectsParts): SessionEffects {
   const toolOptions = {
     ...userCode,
     catalog,
-    resultBytes: limits.toolResultBytes,
+    resultBytes,
     slots: new Slots(limits.maxConcurrentTools),
     sight,
     secrets,
@@ -83,9 +89,7 @@ export function sessionEffects(parts: SessionEffectsParts): SessionEffects {
       try {
         const preparing = { clock, timeoutMs: limits.prepareTimeoutMs, signal };
         const made = await madeInstructions(instructions, prompt, preparing);
-        const contextTokens = measuresContext ? sum(messages().map(estimateMessageTokens)) : 0;
-        const answerTokens = sum([...conversation.answerTokens.values()]);
-        return { ok: true, instructions: made, contextTokens, answerTokens };
+        return { ok: true, instructions: made, ...(meter?.first(made) ?? { tokens: 0, results: [] }) };
       } catch (error) {
         return unprepared('internal_error', `instructions() failed: ${messageOf(error)}`);
       }
@@ -141,8 +145,4 @@ async function madeInstructions(
   const made: unknown = await inTime(limits, late, () => instructions({ prompt }));
   if (typeof made !== 'string') throw new Error(expected('the result', made, 'a string'));
   return made;
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0);
 }

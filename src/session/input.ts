@@ -10,12 +10,11 @@ import {
 import { check } from '../agent/check.ts';
 import { type Agent, isAgent } from '../agent/definition.ts';
 import { aFunction, count, nonBlank } from '../agent/shapes.ts';
+import { contextWindow } from '../context/context-guard.ts';
 import { expected, PawlError } from '../errors.ts';
 import { parseMessages } from '../model/messages.ts';
 import { commonOptions } from './common-options.ts';
 import type { SessionBudget, SessionOptions } from './options.ts';
-
-const defaultReserveTokens = 4_096;
 
 const positive = z.number({ error: 'a number above 0' }).positive({ error: 'a number above 0' });
 const budgetSchema = z.strictObject({
@@ -100,18 +99,13 @@ export function sessionInput(agent: Agent, budget: SessionBudget, at: number): S
     costUsd,
     deadlineAt: wallClockMs === undefined ? null : at + wallClockMs,
   };
-  const windowTokens = limits.contextWindow;
-  const reserve = definition.settings?.maxOutputTokens ?? defaultReserveTokens;
   return {
     bound: { maxTurns: limits.maxTurns, maxRetries: limits.maxRetries },
     maxToolCalls: limits.maxToolCallsPerTurn,
     targets,
     finish: definition.finish ?? 'report',
     budget: limit,
-    window: {
-      windowTokens,
-      reserveTokens: windowTokens === null ? 0 : Math.min(reserve, Math.floor(windowTokens / 4)),
-    },
+    window: contextWindow(limits, definition.settings?.maxOutputTokens),
     at,
   };
 }

@@ -11,6 +11,7 @@ import {
 import type { Agent } from '../agent/definition.ts';
 import { redact } from '../agent/redact.ts';
 import { secretsOf } from '../agent/secrets.ts';
+import { resultBytesIn } from '../context/context-guard.ts';
 import { messageOf } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
 import type { MakeDriver } from '../host/driver.ts';
@@ -63,7 +64,7 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
       logger,
       onEvent: options.onEvent ?? null,
       slices: agent.definition.slices ?? {},
-      resultBytes: agent.limits.toolResultBytes,
+      resultBytes: resultBytesIn(input.window, agent.limits),
       times,
     });
     const { observer, secrets, sessionId } = this;

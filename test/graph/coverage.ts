@@ -51,6 +51,7 @@ export function walksWithin(size: 'small' | 'all'): Walks {
         // The first target is out, so the turn has to wait for the second.
         turnWalk(2, [], { targets: [...out, ...freshTargets(['two'])] }),
         turnWalk(attempts, ['one'], { budget }),
+        turnWalk(2, ['one'], { window }),
         turnWalk(2, ['one'], { isLastTurn: true }),
         turnWalk(attempts, ['one'], { budget: { ...budget, tokens: null, deadlineAt: 60_000 } }),
       ],

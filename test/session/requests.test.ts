@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { report, runOverWire, tokensOf } from '../support/session.ts';
-import { search, searchCall } from '../support/tools.ts';
-
-const call = (name: string, input: unknown = {}) => ({ calls: [{ name, input }] });
+import { search } from '../support/tools.ts';
 
 describe('requests on the wire', () => {
   it('C-2: a call id that some providers reject is replaced in the call and in its answer', async () => {
@@ -50,19 +48,6 @@ describe('requests on the wire', () => {
       },
     });
     expect(JSON.stringify(result.conversation.at(-1))).toContain('And be brief.');
-  });
-
-  it('T-6: tool results are not dropped before the model has read them', async () => {
-    const large = () => 'x'.repeat(8_000);
-    const { requests } = await runOverWire({
-      script: [
-        { ...searchCall, usage: { input: 100, output: 5 } },
-        { ...call('large'), usage: { input: 9_000, output: 5 } },
-        report(),
-      ],
-      definition: { tools: { search, large }, limits: { contextWindow: 10_000 } },
-    });
-    expect(JSON.stringify(requests[2]?.body.messages.at(-2))).toContain('xxxx');
   });
 
   it('an aborted session reports the reason for the abort', async () => {

@@ -9,6 +9,9 @@ const mostFileBytes = 8 * 1_024 * 1_024;
 /** Media types that providers accept in a tool result; other files are mentioned but not passed on. */
 const takenMedia = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'application/pdf'];
 
+/** Maximum number of structured values that are looked for in the text. */
+const mostCompared = 100;
+
 /** The result of an MCP tool, as a value for the record and as parts for the model. */
 export class McpResult {
   private readonly parts: (TextPart | FilePart)[];
@@ -26,14 +29,22 @@ export class McpResult {
     const given: JsonObject | null =
       structuredContent === undefined ? null : JSON.parse(JSON.stringify(structuredContent));
     this.structured = given;
-    // Servers should repeat structured content as text, but not all do. The model must get it exactly once.
-    if (given !== null && !this.parts.some((part) => part.type === 'text' && says(part.text, given))) {
+    // Servers should repeat structured content as text, but not all do. The model must get it exactly once (T-6).
+    if (given !== null && !this.says(given)) {
       this.parts.push({ type: 'text', text: JSON.stringify(given) });
     }
   }
 
   get text(): string {
     return this.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
+  }
+
+  /** Whether the text already says it: as the same JSON, or by holding every value in it. */
+  private says(given: JsonObject): boolean {
+    const texts = this.parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
+    if (texts.some((text) => isSameJson(text, given))) return true;
+    const values = leavesOf(given, []);
+    return values.length > 0 && values.length <= mostCompared && values.every((value) => this.text.includes(value));
   }
 
   output(): ToolOutput {
@@ -53,7 +64,15 @@ export class McpResult {
   }
 }
 
-function says(text: string, given: JsonObject): boolean {
+/** Returns the values in `json` as texts, at least the first `mostCompared`. */
+function leavesOf(json: Json, found: string[]): string[] {
+  if (found.length > mostCompared) return found;
+  if (typeof json === 'object' && json !== null) for (const item of Object.values(json)) leavesOf(item, found);
+  else found.push(String(json));
+  return found;
+}
+
+function isSameJson(text: string, given: JsonObject): boolean {
   try {
     return isDeepStrictEqual(JSON.parse(text), given);
   } catch {

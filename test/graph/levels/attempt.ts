@@ -65,8 +65,7 @@ export const outcome = (over: Partial<ModelOutcome>): ModelOutcome => ({
   textReport: null,
   usage: noUsage,
   costUsd: 0,
-  contextTokens: 0,
-  omittedTokens: 0,
+  measured: null,
   ...over,
 });
 const facts = (callId: string, over: Partial<CallFacts>): CallFacts => ({
@@ -117,7 +116,7 @@ export const attemptInput: AttemptInput = {
   offer: 'all',
   permission: 'all',
   finish: 'report',
-  omitTokens: 0,
+  omit: [],
   maxToolCalls: 5,
   stopSlug: null,
 };

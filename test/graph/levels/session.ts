@@ -1,5 +1,5 @@
 import type { AnyMachineSnapshot, EventObject } from 'xstate';
-import { freshTargets, nothingSpent, type SessionInput, sessionMachine } from '../../../machines/index.ts';
+import { emptySize, freshTargets, nothingSpent, type SessionInput, sessionMachine } from '../../../machines/index.ts';
 import type { TurnOutput } from '../../../machines/turn/turn.types.ts';
 import type { Walk } from '../explore.ts';
 import { abort, broke, delivered, done, stop } from './shared.ts';
@@ -17,9 +17,7 @@ const turnOutput = (over: Partial<TurnOutput>): TurnOutput => ({
   current: 0,
   spent: nothingSpent,
   at: 0,
-  contextTokens: 0,
-  omittedTokens: 0,
-  answerTokens: 0,
+  size: emptySize,
   ...over,
 });
 const exhausted = (exhaustion: TurnOutput['exhaustion']): TurnOutput =>
@@ -33,6 +31,7 @@ export const turnOutputs: TurnOutput[] = [
   exhausted({ why: 'budget', retryAt: null }),
   exhausted({ why: 'targets', retryAt: null }),
   exhausted({ why: 'limited', retryAt: 90_000 }),
+  exhausted({ why: 'context', retryAt: null }),
 ];
 
 export function sessionWalk(maxTurns: number, over: Partial<SessionInput> = {}): Walk {
@@ -47,7 +46,9 @@ export function sessionWalk(maxTurns: number, over: Partial<SessionInput> = {}):
     ...over,
   };
   const events = (snapshot: AnyMachineSnapshot): EventObject[] => {
-    const outside = [stop, abort, { type: 'session.steer', text: 'Go on.' }];
+    // With a window, once, since every steering makes the request larger.
+    const isSteered = over.window !== undefined && snapshot.context.size.steering > 0;
+    const outside = [stop, abort, ...(isSteered ? [] : [{ type: 'session.steer', text: 'Go on.' }])];
     const collapses = [
       { type: 'collapse.requested', reason: 'final_report_rejected', slugs: ['final_report_missing'] },
       { type: 'collapse.requested', reason: 'budget', slugs: ['budget_exhausted'] },
@@ -55,7 +56,7 @@ export function sessionWalk(maxTurns: number, over: Partial<SessionInput> = {}):
     const deadline = [done('deadline', delivered({})), broke('deadline')];
     if (snapshot.matches({ running: 'preparing' })) {
       return [
-        done('prepare', delivered({ ok: true, instructions: null, contextTokens: 100, answerTokens: 10 })),
+        done('prepare', delivered({ ok: true, instructions: null, tokens: 100, results: [] })),
         done('prepare', delivered({ ok: false, slug: 'tools_unavailable', message: 'no' })),
         broke('prepare'),
         ...deadline,
@@ -65,7 +66,7 @@ export function sessionWalk(maxTurns: number, over: Partial<SessionInput> = {}):
     if (snapshot.matches({ running: 'turning' })) {
       const spent = [1, 2].map((requests) => turnOutput({ spent: { requests, tokens: 100, costUsd: 0 } }));
       const outputs = over.budget === undefined ? turnOutputs : [...turnOutputs, ...spent];
-      const full = over.window === undefined ? [] : [turnOutput({ contextTokens: 10_000 })];
+      const full = over.window === undefined ? [] : [turnOutput({ size: { ...emptySize, counted: 10_000 } })];
       return [
         ...[...outputs, ...full].map((output) => done('turn', output)),
         broke('turn'),

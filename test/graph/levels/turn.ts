@@ -1,7 +1,7 @@
 import { type AnyMachineSnapshot, type EventObject, enqueueActions } from 'xstate';
 import type { AttemptOutput } from '../../../machines/attempt/attempt.types.ts';
 import { faultKinds } from '../../../machines/contract/faults.ts';
-import { faultSlug, freshTargets, nothingSpent, noUsage, turnMachine } from '../../../machines/index.ts';
+import { emptySize, faultSlug, freshTargets, nothingSpent, noUsage, turnMachine } from '../../../machines/index.ts';
 import { brokenOutput, collapseRequests } from '../../../machines/turn/turn.rules.ts';
 import type { TurnInput } from '../../../machines/turn/turn.types.ts';
 import type { Walk } from '../explore.ts';
@@ -48,7 +48,8 @@ export function turnWalk(maxAttempts: number, targets: readonly string[], over: 
     budget: { requests: null, tokens: null, costUsd: null, deadlineAt: null },
     spent: nothingSpent,
     at: 0,
-    omitTokens: 0,
+    window: { windowTokens: null, reserveTokens: 0 },
+    size: emptySize,
     stopSlug: null,
     ...over,
   };
@@ -57,12 +58,24 @@ export function turnWalk(maxAttempts: number, targets: readonly string[], over: 
     fault: { kind: 'rate_limited', message: 'no', status: 429, retryAfterMs: 90_000 },
   });
   const costly = attemptOutput({ slugs: ['empty_response'], usage: { ...noUsage, input: 1_000 } });
-  const outputs = [...attemptOutputs, late, ...(over.budget === undefined ? [] : [costly])];
+  const full = attemptOutput({ slugs: ['empty_response'], measured: { tokens: 10_000, counted: true } });
+  const hasWindow = over.window !== undefined;
+  const outputs = [
+    ...attemptOutputs,
+    late,
+    ...(over.budget === undefined ? [] : [costly]),
+    ...(hasWindow ? [full] : []),
+  ];
   const events = (snapshot: AnyMachineSnapshot): EventObject[] => {
+    // Once, since every steering makes the request larger.
+    const isSteered = !hasWindow || snapshot.context.size.steering + snapshot.context.size.estimated > 0;
+    const steering = isSteered ? [] : [{ type: 'session.steer', text: 'Go on. '.repeat(5_000) }];
     if (snapshot.matches('attempting')) {
-      return [...outputs.map((output) => done('attempt', output)), broke('attempt'), ...stops, abort];
+      return [...outputs.map((output) => done('attempt', output)), broke('attempt'), ...steering, ...stops, abort];
     }
-    if (snapshot.matches('backingOff')) return [done('wait', delivered({})), broke('wait'), ...stops, abort];
+    if (snapshot.matches('backingOff')) {
+      return [done('wait', delivered({})), broke('wait'), ...steering, ...stops, abort];
+    }
     return [];
   };
   return { machine: turnMachine, input, events };

@@ -21,8 +21,7 @@ describe('C-5 F-2 F-4 T-4: the decisions of an attempt', () => {
     textReport: null,
     usage,
     costUsd: 0.5,
-    contextTokens: 40,
-    omittedTokens: 4,
+    measured: { tokens: 40, counted: true },
     ...over,
   });
   const read = (over: Partial<ModelOutcome>, at: Partial<AttemptInput> = {}) => {
@@ -173,7 +172,7 @@ describe('C-5 F-2 F-4 T-4: the decisions of an attempt', () => {
       'no time is known': all(context({ reading: brokenReading(''), answers: [] })),
       'progress alone': all(context({ answers: [answer({ executed: false }), answer({ executed: false })] })),
       'no tokens were counted': all(
-        context({ reading: { ...read({ reply: reply([]) }).reading, contextTokens: 0, usage: noUsage } }),
+        context({ reading: { ...read({ reply: reply([]) }).reading, measured: null, usage: noUsage } }),
       ),
       'content that was withheld': all(
         context({ reading: read({ reply: reply([thought], 'content-filter') }).reading, answers: [] }),

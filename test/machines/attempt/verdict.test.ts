@@ -25,6 +25,7 @@ const call: Reading['calls'][number] = {
   callId: 'a',
   name: 't',
   tool: 'real',
+  within: null,
   progress: '',
   disposition: { kind: 'run' },
 };

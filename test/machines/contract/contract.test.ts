@@ -9,12 +9,14 @@ import {
   count,
   effectLeaf,
   emptyCounters,
+  emptySize,
   type Fact,
   guardContext,
   type HostEvent,
   historyName,
   noUsage,
   type Reply,
+  type RequestSize,
   repairConversation,
   replyCalls,
   requestBound,
@@ -198,12 +200,26 @@ describe('small rules', () => {
   });
 
   it('T-6: the context guard is exact at its limits', () => {
-    const guard = (windowTokens: number | null, totalTokens: number, omittableTokens: number) =>
-      guardContext({ windowTokens, reserveTokens: 100 }, { totalTokens, omittableTokens });
-    expect(guard(null, 10_000, 0)).toEqual({ kind: 'fits' });
-    expect(guard(1_000, 900, 0)).toEqual({ kind: 'fits' });
-    expect(guard(1_000, 1_000, 100)).toEqual({ kind: 'omit', tokens: 100 });
-    expect(guard(1_000, 1_000, 99)).toEqual({ kind: 'final_turn_now' });
+    const result = (callId: string, tokens: number, fresh = false) => ({ callId, tokens, fresh, counted: true });
+    const guard = (windowTokens: number | null, counted: number, results: RequestSize['results'], notice = 0) =>
+      guardContext({ windowTokens, reserveTokens: 100 }, { ...emptySize, counted, results }, notice);
+    expect(guard(null, 10_000, [])).toEqual({ kind: 'fits', omit: [] });
+    expect(guard(1_000, 810, [])).toEqual({ kind: 'fits', omit: [] });
+    expect(guard(1_000, 811, [])).toEqual({ kind: 'final_turn_now', omit: [] });
+    expect(guard(1_000, 900, [])).toEqual({ kind: 'final_turn_now', omit: [] });
+    expect(guard(1_000, 901, [])).toEqual({ kind: 'full', omit: [] });
+    expect(guard(1_000, 820, [], 64)).toEqual({ kind: 'final_turn_now', omit: [] });
+    expect(guard(1_000, 821, [], 64)).toEqual({ kind: 'full', omit: [] });
+    // Leaving out 600 counted tokens frees 450, less 100 for the stub.
+    expect(guard(1_000, 900, [result('a', 600)])).toEqual({ kind: 'fits', omit: [] });
+    expect(guard(1_000, 901, [result('a', 600), result('b', 600)])).toEqual({ kind: 'fits', omit: ['a'] });
+    expect(guard(1_000, 1_251, [result('a', 600)])).toEqual({ kind: 'full', omit: ['a'] });
+    expect(guard(1_000, 1_250, [result('a', 600)])).toEqual({ kind: 'final_turn_now', omit: ['a'] });
+    // A result no larger than its stub stays.
+    expect(guard(1_000, 950, [result('a', 133)])).toEqual({ kind: 'full', omit: [] });
+    const mixed = [result('old', 600), result('small', 700, true), result('large', 800, true)];
+    expect(guard(1_000, 1_000, mixed).omit).toEqual(['old']);
+    expect(guard(1_000, 1_700, mixed).omit).toEqual(['old', 'large']);
   });
 
   it('C-6: a user message between others keeps its place', () => {

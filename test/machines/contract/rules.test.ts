@@ -8,6 +8,8 @@ import {
   composeNotice,
   count,
   emptyCounters,
+  emptySize,
+  estimateTokens,
   type Fault,
   freshTargets,
   guardContext,
@@ -18,7 +20,9 @@ import {
   repairConversation,
   requestGrant,
   requestsLeft,
+  sent,
   slugs,
+  stubTokens,
   type TargetState,
 } from '../../../machines/index.ts';
 
@@ -156,24 +160,66 @@ describe('the rules', () => {
     },
   );
 
-  it('T-6: the context guard omits enough to fit, and never more than can be omitted', () => {
+  const sizedResult = fc.record({ tokens: fc.nat(4_000), counted: fc.boolean(), fresh: fc.boolean() });
+
+  it('T-6: what the context guard lets through fits, whatever the error of the estimates, and nothing is lost', () => {
     fc.assert(
       fc.property(
-        fc.nat(10_000),
-        fc.nat(10_000),
-        fc.integer({ min: 100, max: 5_000 }),
-        (kept, omittable, windowTokens) => {
-          const size = { totalTokens: kept + omittable, omittableTokens: omittable };
-          const verdict = guardContext({ windowTokens, reserveTokens: 50 }, size);
-          const limit = windowTokens - 50;
-          if (verdict.kind === 'fits') expect(size.totalTokens).toBeLessThanOrEqual(limit);
-          if (verdict.kind === 'final_turn_now') expect(kept).toBeGreaterThan(limit);
-          if (verdict.kind === 'omit') {
-            expect(verdict.tokens).toBeLessThanOrEqual(omittable);
-            expect(size.totalTokens - verdict.tokens).toBeLessThanOrEqual(limit);
-          }
+        fc.record({ base: fc.nat(8_000), text: fc.nat(4_000), notice: fc.nat(200), seed: fc.nat() }),
+        fc.array(sizedResult, { maxLength: 20 }),
+        fc.integer({ min: 100, max: 12_000 }),
+        fc.double({ min: -0.25, max: 0.25, noNaN: true }),
+        ({ base, text, notice }, found, windowTokens, error) => {
+          const results = found.map((one, index) => ({ ...one, callId: String(index) }));
+          const sum = (some: typeof results) => some.reduce((total, { tokens }) => total + tokens, 0);
+          // The true size of each result and text is off by `error`, which the provider's own count includes.
+          const real = (tokens: number) => tokens * (1 + error);
+          const seen = results.filter(({ counted }) => counted);
+          const unseen = results.filter(({ counted }) => !counted);
+          const size = {
+            counted: Math.ceil(base + real(sum(seen))),
+            estimated: sum(unseen),
+            steering: text,
+            results,
+            omitted: ['earlier'],
+          };
+          const window = { windowTokens, reserveTokens: 50 };
+          const { kind, omit } = guardContext(window, size, notice);
+          const left = sent(size, omit);
+          expect([...left.omitted, ...left.results.map(({ callId }) => callId)].toSorted()).toEqual(
+            ['earlier', ...results.map(({ callId }) => callId)].toSorted(),
+          );
+          if (kind === 'full') return;
+          const gone = results.filter(({ callId }) => omit.includes(callId));
+          const request = base + real(sum(results) - sum(gone) + text + notice + omit.length * stubTokens);
+          expect(request).toBeLessThanOrEqual(windowTokens - 50 + 2);
+          expect(guardContext(window, left, notice).omit).toEqual([]);
         },
       ),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('T-6: fresh results are left out last, the largest first', () => {
+    fc.assert(
+      fc.property(fc.array(sizedResult, { maxLength: 20 }), fc.nat(20_000), (found, counted) => {
+        const results = found.map((one, index) => ({ ...one, callId: String(index) }));
+        const { omit } = guardContext({ windowTokens: 9_000, reserveTokens: 0 }, { ...emptySize, counted, results });
+        const of = (callId: string) => results[Number(callId)];
+        const firstFresh = omit.findIndex((callId) => of(callId)?.fresh);
+        const fresh = firstFresh === -1 ? [] : omit.slice(firstFresh);
+        expect(fresh.every((callId) => of(callId)?.fresh)).toBe(true);
+        const sizes = fresh.map((callId) => of(callId)?.tokens ?? 0);
+        expect(sizes).toEqual(sizes.toSorted((one, other) => other - one));
+      }),
+    );
+  });
+
+  it('T-6: a text is estimated at four UTF-8 bytes a token', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        expect(estimateTokens(text)).toBe(Math.ceil(new TextEncoder().encode(text).length / 4));
+      }),
     );
   });
 

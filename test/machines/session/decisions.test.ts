@@ -1,5 +1,12 @@
 import { describe, it } from 'vitest';
-import { type Budget, freshTargets, type SessionContext, type TurnOutput } from '../../../machines/index.ts';
+import {
+  type Budget,
+  emptySize,
+  freshTargets,
+  type PrepareOutcome,
+  type SessionContext,
+  type TurnOutput,
+} from '../../../machines/index.ts';
 import * as session from '../../../machines/session/session.rules.ts';
 import { expectGolden } from '../../support/golden.ts';
 
@@ -29,36 +36,24 @@ describe('B-3 B-4 T-6 F-1 S-3: the decisions of a session', () => {
     current: 0,
     spent: { requests: 3, tokens: 30, costUsd: 1 },
     at: 99,
-    contextTokens: 500,
-    omittedTokens: 40,
-    answerTokens: 60,
+    size: emptySize,
     ...over,
   });
+  const prepared = (outcome: PrepareOutcome) =>
+    session.afterPreparing(context(), { delivered: { at: 5, chance: 0, outcome } });
   const spent = (over: Partial<Budget>) =>
     context({ budget: { ...noBudget, ...over }, spent: { requests: 3, tokens: 30, costUsd: 1 } });
 
   it('between turns match the golden file', () =>
     expectGolden('session-turns.txt', {
-      'the input of a turn': session.turnInput(context({ lastTurnSlugs: ['stopped'], omitTokens: 3 })),
+      'the input of a turn': session.turnInput(context({ lastTurnSlugs: ['stopped'] })),
       'after a stop': session.turnInput(context({ stopRequested: true })).stopSlug,
       'of the last turn': session.turnInput(context({ turn: 5 })).isLastTurn,
       'with one request left': session.turnInput(spent({ requests: 4 })).maxAttempts,
       'with two left': session.turnInput(spent({ requests: 5 })).maxAttempts,
-      'after a turn': session.afterTurn(
-        context({ answerTokens: 100, freshAnswerTokens: 20, omitTokens: 10 }),
-        output(),
-      ),
-      'less is never left out than before': session.afterTurn(context({ omitTokens: 50 }), output()).omitTokens,
-      'after preparing': session.afterPreparing({
-        at: 5,
-        chance: 0,
-        outcome: { ok: true, instructions: 'Be brief.', contextTokens: 7, answerTokens: 8 },
-      }),
-      'after preparing in vain': session.afterPreparing({
-        at: 5,
-        chance: 0,
-        outcome: { ok: false, slug: 'tools_unavailable', message: 'no' },
-      }),
+      'after a turn': session.afterTurn(output()),
+      'after preparing': prepared({ ok: true, instructions: 'Be brief.', tokens: 7, results: [] }),
+      'after preparing in vain': prepared({ ok: false, slug: 'tools_unavailable', message: 'no' }),
     }));
 
   it('B-4 T-6: on collapse, context and budget match the golden file', () =>
@@ -71,19 +66,8 @@ describe('B-3 B-4 T-6 F-1 S-3: the decisions of a session', () => {
         reason: 'budget',
         slugs: ['budget_exhausted'],
       }),
-      'it fits': session.contextMeasures(context({ contextTokens: 900 })),
-      'old results are left out': session.contextMeasures(
-        context({ contextTokens: 950, answerTokens: 800, omitTokens: 100 }),
-      ),
-      'all that may be left out': session.contextMeasures(
-        context({ contextTokens: 950, answerTokens: 160, omitTokens: 100 }),
-      ),
-      'even that is not enough': session.contextMeasures(
-        context({ contextTokens: 1_000, answerTokens: 150, omitTokens: 100 }),
-      ),
-      'nothing may be left out': session.contextMeasures(
-        context({ contextTokens: 1_000, answerTokens: 100, omitTokens: 150 }),
-      ),
+      'it fits': session.contextMeasures(context({ size: { ...emptySize, counted: 810 } })),
+      'the last turn': session.contextMeasures(context({ size: { ...emptySize, counted: 811 } })),
       'budget: many requests': session.budgetMeasures(spent({ requests: 5 })),
       'budget: one': session.budgetMeasures(spent({ requests: 4 })),
       'budget: none': session.budgetMeasures(spent({ requests: 3 })),
@@ -95,14 +79,15 @@ describe('B-3 B-4 T-6 F-1 S-3: the decisions of a session', () => {
       'attempts, on the last turn': session.failureOf(context({ turn: 5 }), output()),
       budget: session.failureOf(context({ turn: 5 }), output({ exhaustion: { why: 'budget', retryAt: null } })),
       targets: session.failureOf(context(), output({ exhaustion: { why: 'targets', retryAt: null } })),
+      context: session.failureOf(context(), output({ exhaustion: { why: 'context', retryAt: null } })),
       limited: session.failureOf(context(), output({ exhaustion: { why: 'limited', retryAt: 7 } })),
       'without a reason': session.failureOf(context(), output({ exhaustion: null })),
       unprepared: session.unprepared({ ok: false, slug: 'tools_unavailable', message: 'no' }),
       'prepared, and ended all the same': session.unprepared({
         ok: true,
         instructions: null,
-        contextTokens: 0,
-        answerTokens: 0,
+        tokens: 0,
+        results: [],
       }),
       aborted: session.aborted(context({ abortReason: 'enough' })),
       'out of turns': session.outOfTurns(context({ turn: 5, lastTurnSlugs: ['context_guard'] })),

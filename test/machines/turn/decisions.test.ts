@@ -6,6 +6,7 @@ import {
   afterReply,
   type Budget,
   chooseTarget,
+  emptySize,
   faultSlug,
   freshTargets,
   nothingSpent,
@@ -31,7 +32,8 @@ describe('B-1 B-5 P-2 P-3 T-3: the decisions of a turn', () => {
     budget: noBudget,
     spent: nothingSpent,
     at: 1_000,
-    omitTokens: 7,
+    window: { windowTokens: 1_000, reserveTokens: 100 },
+    size: { ...emptySize, omitted: ['a'] },
     stopSlug: null,
   };
   const context = (over: Partial<TurnContext> = {}): TurnContext => ({ ...turn.freshTurn(input), attempt: 1, ...over });
@@ -91,10 +93,10 @@ describe('B-1 B-5 P-2 P-3 T-3: the decisions of a turn', () => {
     const stop = (slug: 'stopped' | 'budget_exhausted', at: number | null) =>
       ({ type: 'turn.stop', slug, at }) as const;
     return expectGolden('after-waits-and-stops.txt', {
-      'waited, with time left': turn.afterWait(context(due), 2_500),
-      'waited until the deadline': turn.afterWait(context(due), 3_000),
-      'waited for what is not known': turn.afterWait(context({ ...due, waiting: null }), null),
-      'time does not go back': turn.afterWait(context({ ...due, at: 9_000 }), 2_500).at,
+      'waited, with time left': turn.afterWait(context(due), { at: 2_500 }),
+      'waited until the deadline': turn.afterWait(context(due), { at: 3_000 }),
+      'waited for what is not known': turn.afterWait(context({ ...due, waiting: null }), { at: null }),
+      'time does not go back': turn.afterWait(context({ ...due, at: 9_000 }), { at: 2_500 }).change.at,
       stopped: turn.afterStop(context(due), stop('stopped', null)),
       'the deadline': turn.afterStop(context({ ...due, lastTurnSlugs: [] }), stop('budget_exhausted', 3_000)),
       'the deadline, in the last attempt': turn.afterStop(
@@ -144,10 +146,7 @@ describe('B-1 B-5 P-2 P-3 T-3: the decisions of a turn', () => {
       excluded: turn.exclusionFacts(context({ targets: [out('one')], last: failed({ fault: fault('auth') }) })),
       'excluded: no such target': turn.exclusionFacts(context({ current: 9, last: failed({ fault: fault('auth') }) })),
       'output: nothing happened': turn.outputOf(context({ attempt: 0 }), 'aborted'),
-      'output: succeeded': turn.outputOf(
-        context({ last: failed({ slugs: [], contextTokens: 4, omittedTokens: 5, answerTokens: 6 }) }),
-        'succeeded',
-      ),
+      'output: succeeded': turn.outputOf(context({ last: failed({ slugs: [] }) }), 'succeeded'),
       'output: exhausted': turn.outputOf(
         context({ attempt: 3, last: failed({ fault: fault('server') }) }),
         'exhausted',

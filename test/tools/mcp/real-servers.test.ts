@@ -136,7 +136,8 @@ describe('real servers', () => {
     ]);
     expect(slugsOf(run)).toEqual([null, 'unknown_tool', null, 'tool_exec_failed', null]);
     expect(texts(run)[0]).toContain('[FILE] a.txt');
-    expect(texts(run)[2]).toContain('the content');
+    // T-6: the server sends it as text and as structured content; the model reads it once.
+    expect(texts(run)[2]).toBe('the content');
     expect(texts(run)[3]).toContain('denied');
   });
 });

@@ -1,0 +1,66 @@
+import {
+  assistantMessage,
+  estimateTokens,
+  type Measured,
+  providerResults,
+  type Reply,
+  type SizedResult,
+  stubTokens,
+  type Usage,
+} from '../../machines/index.ts';
+import type { PromptSource } from '../model/prompt.ts';
+import { estimateJsonTokens, estimateMessageTokens } from './tokens.ts';
+
+/** A provider that reports less than this share of the estimate does not count everything that was sent. */
+const leastShare = 0.5;
+
+/**
+ * Measures requests: instructions, tools and messages (T-6). Messages are only appended, so each is measured once.
+ */
+export class RequestMeter {
+  private readonly source: PromptSource;
+  private readonly tools: () => readonly object[];
+  private readonly messages = { taken: 0, tokens: 0 };
+  private offered: { tools: readonly object[]; tokens: number } = { tools: [], tokens: 0 };
+
+  constructor(source: PromptSource, tools: () => readonly object[]) {
+    this.source = source;
+    this.tools = tools;
+  }
+
+  /** Estimates a request that leaves out the results of `omit`. */
+  estimate(omit: readonly string[], instructions = this.source.instructions): number {
+    const { answerTokens } = this.source;
+    const left = omit.reduce((sum, callId) => sum + (answerTokens.get(callId) ?? stubTokens) - stubTokens, 0);
+    return estimateTokens(instructions ?? '') + this.toolTokens() + this.messageTokens() - left;
+  }
+
+  /** Estimates the first request, and the tool results in it. */
+  first(instructions: string | null): { tokens: number; results: SizedResult[] } {
+    const results = [...this.source.answerTokens].map(([callId, tokens]) => ({ callId, tokens }));
+    return { tokens: this.estimate([], instructions), results };
+  }
+
+  /** Returns the size of a request and its reply, as the provider counted it, or estimated if it did not. */
+  measure(omit: readonly string[], reply: Reply, usage: Usage): Measured {
+    const added = assistantMessage(reply, new Set(providerResults(reply).keys()));
+    const estimate = this.estimate(omit) + (added === null ? 0 : estimateMessageTokens(added));
+    if (usage.input === 0) return { tokens: estimate, counted: false };
+    return { tokens: Math.max(usage.input + usage.output, Math.ceil(estimate * leastShare)), counted: true };
+  }
+
+  private toolTokens(): number {
+    const tools = this.tools();
+    if (tools !== this.offered.tools) this.offered = { tools, tokens: estimateJsonTokens(tools) };
+    return this.offered.tokens;
+  }
+
+  private messageTokens(): number {
+    const { messages } = this.source;
+    for (; this.messages.taken < messages.length; this.messages.taken += 1) {
+      const message = messages[this.messages.taken];
+      if (message !== undefined) this.messages.tokens += estimateMessageTokens(message);
+    }
+    return this.messages.tokens;
+  }
+}
