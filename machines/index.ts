@@ -10,7 +10,7 @@ export { type Counters, count, countSubAgent, emptyCounters } from './contract/c
 export * from './contract/effects.ts';
 export type * from './contract/events.ts';
 export { type Fault, type FaultKind, faultSlug } from './contract/faults.ts';
-export { type FinishSense, finishSense } from './contract/finish-reasons.ts';
+export { type FinishSense, finishSense, oversizedFinish } from './contract/finish-reasons.ts';
 export type { Json, JsonObject } from './contract/json.ts';
 export { effectLeaf, type HostEvent, type LeafEvent, type LeafRef, leaves, workflowLeaves } from './contract/leaf.ts';
 export {

@@ -34,7 +34,7 @@ function failureSlugs(reading: Reading, answers: readonly AnswerSummary[]): Slug
     const brokeOff: Slug[] = reading.began ? ['stream_interrupted'] : [];
     return unionOfSlugs(brokeOff, [faultSlug(reading.fault.kind)]);
   }
-  if (!reading.complete) return ['stream_interrupted'];
+  if (!reading.complete) return [reading.truncated ? 'response_truncated' : 'stream_interrupted'];
   if (reading.calls.length === 0) return contentSlugs(reading);
   const refused = answers.flatMap((answer) => (answer.slug === null ? [] : [answer.slug]));
   return refused.length > 0 ? unionOfSlugs(refused) : ['progress_only'];

@@ -4,6 +4,7 @@ import { finishSense } from '../contract/finish-reasons.ts';
 import type { Change } from '../contract/record.ts';
 import {
   isComplete,
+  isOversized,
   isPaused,
   isTruncated,
   noUsage,
@@ -18,11 +19,13 @@ import type { AttemptContext, AttemptInput, Reading } from './attempt.types.ts';
 export function readOutcome({ at, chance, outcome }: Delivered<'model'>, input: AttemptInput): Reading {
   const { reply, fault } = outcome;
   const complete = reply !== null && fault === null && isComplete(reply);
-  const truncated = reply !== null && isTruncated(reply);
+  const oversized = reply !== null && isOversized(reply);
+  const truncated = oversized || (reply !== null && isTruncated(reply));
   const filtered = reply !== null && finishSense(reply.finishReason) === 'filtered';
   const dispositions = disposeAll(outcome.calls, {
     replyComplete: complete,
     replyTruncated: truncated,
+    replyOversized: oversized,
     permission: input.permission,
     maxToolCalls: input.maxToolCalls,
     stopSlug: input.stopSlug,

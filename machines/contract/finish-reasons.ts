@@ -1,7 +1,13 @@
 import type { Reply } from './reply.ts';
 
-/** The meaning of a finish reason (C-5). `paused`: the provider continues once it gets its reply back. */
-export type FinishSense = 'complete' | 'truncated' | 'filtered' | 'paused' | 'broken';
+/**
+ * The meaning of a finish reason (C-5). `paused`: the provider continues once it gets its reply back. `oversized`: Pawl
+ * itself cut the reply off.
+ */
+export type FinishSense = 'complete' | 'truncated' | 'filtered' | 'paused' | 'broken' | 'oversized';
+
+/** The finish reason of a reply beyond `limits.replyBytes`. */
+export const oversizedFinish = { unified: 'other', raw: 'reply_too_large' } as const;
 
 /** The one table of finish reasons: the AI SDK's values, and the raw values that it passes on as `other`. */
 const senses: Readonly<Record<string, FinishSense>> = {
@@ -29,6 +35,7 @@ const senses: Readonly<Record<string, FinishSense>> = {
   interrupted: 'broken',
   cancelled: 'broken',
   failed: 'broken',
+  [oversizedFinish.raw]: 'oversized',
 };
 
 /**

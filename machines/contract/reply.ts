@@ -19,8 +19,8 @@ export type Reply = {
   content: ReplyPart[];
   /** null if the stream ended without a finish reason. */
   finishReason: { unified: string; raw: string | null } | null;
-  /** Number of tool inputs that started but never became a call. */
-  openInputs: number;
+  /** Tool inputs that started and were cut off before they were whole, so they are no calls. */
+  openInputs: { callId: string; name: string; input: string }[];
   /** Messages of the error parts. */
   errors: string[];
   warnings: string[];
@@ -31,13 +31,17 @@ export type Reply = {
 type WithProviderData = { providerOptions?: ProviderData };
 /** `ended` is true if the end of the part arrived. */
 export type ReplyText = { type: 'text' | 'reasoning'; text: string; ended: boolean } & WithProviderData;
-/** `callId` is unique in the conversation; `input` is the raw text. */
+/**
+ * `callId` is unique in the conversation; `input` is the raw text. `unfinished`: the input is whole, but the stream broke
+ * off before the provider said so.
+ */
 export type ReplyCall = {
   type: 'tool-call';
   callId: string;
   name: string;
   input: string;
   providerExecuted: boolean;
+  unfinished?: true;
 } & WithProviderData;
 /** The result of a provider-executed tool. */
 export type ReplyResult = {
@@ -62,16 +66,24 @@ export type Usage = {
 export const noUsage: Usage = { input: 0, output: 0, reasoning: 0, cacheRead: 0, cacheWrite: 0 };
 
 /**
- * Returns true if the reply is complete (C-5): its finish reason is not `broken`, no part is an error, and every tool
- * input that started became a call.
+ * Returns true if the reply is complete (C-5): its finish reason is neither `broken` nor `oversized`, no part is an
+ * error, and every tool input that started became a call.
  */
 export function isComplete(reply: Reply): boolean {
-  return finishSense(reply.finishReason) !== 'broken' && reply.errors.length === 0 && reply.openInputs === 0;
+  const sense = finishSense(reply.finishReason);
+  const calls = replyCalls(reply);
+  const allCame = reply.openInputs.length === 0 && calls.every((call) => call.unfinished !== true);
+  return sense !== 'broken' && sense !== 'oversized' && reply.errors.length === 0 && allCame;
 }
 
 /** Returns true if the output limit cut the reply off. */
 export function isTruncated(reply: Reply): boolean {
   return finishSense(reply.finishReason) === 'truncated';
+}
+
+/** Returns true if the reply was cut off here, because it was larger than a reply may be. */
+export function isOversized(reply: Reply): boolean {
+  return finishSense(reply.finishReason) === 'oversized';
 }
 
 /** Returns true if the provider paused, to continue once it gets the reply back (T-2). */

@@ -41,7 +41,7 @@ const rows = {
     person: 'the model reported progress and did nothing',
   },
   response_truncated: {
-    means: 'The output limit cut the reply off.',
+    means: 'The output limit, or `limits.replyBytes`, cut the reply off.',
     happened: 'your last reply was cut off by the output limit before it was whole',
     todo: 'Reply more briefly: fewer words, smaller inputs, one tool call at a time.',
     person: 'the reply was cut off by the output limit',

@@ -29,6 +29,9 @@ function dispose(
   before: { realCalls: number; reportAccepted: boolean },
 ): Disposition {
   if (call.tool === 'provider') return disposeProvided(call, circumstances);
+  if (circumstances.replyOversized) {
+    return refuse('response_truncated', 'Your reply was too large, so this call was not executed. Reply more briefly.');
+  }
   if (!circumstances.replyComplete) {
     return refuse('stream_interrupted', 'Your reply broke off, so this call was not executed. Send it again.');
   }

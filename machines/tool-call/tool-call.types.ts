@@ -20,6 +20,8 @@ export type Disposition =
 export type Circumstances = {
   replyComplete: boolean;
   replyTruncated: boolean;
+  /** The reply was cut off here, because it was too large. */
+  replyOversized: boolean;
   /** On the last turn only the report is permitted (B-5). */
   permission: 'all' | 'report';
   /** Maximum number of real tool calls in a turn. */

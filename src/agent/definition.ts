@@ -12,6 +12,7 @@ import type { ToolPolicy } from '../tools/policies.ts';
 import { count, flag, milliseconds, oneOf, text, texts } from './shapes.ts';
 
 const resultBytes = 'an integer of at least 256';
+const replyBytes = 'an integer of at least 1024';
 
 /** The limits of an agent's sessions, checked when the agent is defined (B-1). */
 export const limitsSchema = z.strictObject({
@@ -31,6 +32,11 @@ export const limitsSchema = z.strictObject({
   modelIdleTimeoutMs: milliseconds.default(120_000),
   /** Ms to wait for an approval; null waits indefinitely; default: null. */
   approvalTimeoutMs: milliseconds.nullable().default(null),
+  /** Bytes of a reply, beyond which the request is cancelled and the attempt fails; default: 16,777,216 (16 MiB). */
+  replyBytes: z
+    .int({ error: replyBytes })
+    .min(1_024, { error: replyBytes })
+    .default(16 * 1_024 * 1_024),
   /** Bytes of a tool result sent to the model; default: 65,536. */
   toolResultBytes: z.int({ error: resultBytes }).min(256, { error: resultBytes }).default(65_536),
   /** Maximum tokens of a request plus its reply; null disables the context guard; default: null. */

@@ -12,7 +12,9 @@ import {
   finishSense,
   type Json,
   noUsage,
+  oversizedFinish,
   type ProviderData,
+  parseToolInput,
   type Reply,
   type ReplyPart,
   type ReplyText,
@@ -20,6 +22,7 @@ import {
   uniqueCallIds,
 } from '../../machines/index.ts';
 import { shown } from '../errors.ts';
+import { bytesOf, bytesOfPart } from './part-size.ts';
 
 export type Delta = { kind: 'text' | 'reasoning' | 'tool-input'; toolName: string | null; delta: string };
 
@@ -31,7 +34,8 @@ export class ReplyReader {
   private readonly content: ReplyPart[] = [];
   /** Text and reasoning parts by id; the last one with an id is the current one. */
   private readonly texts: { id: string; text: ReplyText }[] = [];
-  private readonly openInputs: { id: string; toolName: string; providerExecuted: boolean }[] = [];
+  private readonly openInputs: OpenInput[] = [];
+  private bytes = 0;
   private readonly warnings: string[] = [];
   private finishReason: Reply['finishReason'] = null;
   private responseId: string | null = null;
@@ -42,6 +46,9 @@ export class ReplyReader {
 
   /** Adds a part to the reply. Returns the delta that it contributes, if any. */
   take(part: LanguageModelV4StreamPart): Delta | null {
+    // A call repeats the input that its deltas brought.
+    const isRepeated = part.type === 'tool-call' && this.openInputs.some(({ id }) => id === part.toolCallId);
+    this.bytes += isRepeated ? bytesOfPart : bytesOf(part);
     switch (part.type) {
       case 'text-start':
       case 'reasoning-start':
@@ -69,11 +76,13 @@ export class ReplyReader {
           id: part.id,
           toolName: part.toolName,
           providerExecuted: part.providerExecuted === true,
+          input: '',
         });
         return null;
       case 'tool-input-delta': {
-        const toolName = this.openInputs.findLast((input) => input.id === part.id)?.toolName ?? null;
-        return { kind: 'tool-input', toolName, delta: part.delta };
+        const open = this.openInputs.findLast((input) => input.id === part.id);
+        if (open !== undefined) open.input += part.delta;
+        return { kind: 'tool-input', toolName: open?.toolName ?? null, delta: part.delta };
       }
       case 'tool-input-end':
       case 'ping':
@@ -95,6 +104,16 @@ export class ReplyReader {
       default:
         return this.takeContent(part);
     }
+  }
+
+  /** Bytes of the content so far, roughly. */
+  get size(): number {
+    return this.bytes;
+  }
+
+  /** Notes that the reply was cut off here, because it was too large. */
+  cutOff(): void {
+    this.finishReason = oversizedFinish;
   }
 
   /** Adds a part of a kind shared by streams and full responses. */
@@ -165,16 +184,21 @@ export class ReplyReader {
   /** Returns the reply so far, with call ids that are unique in the conversation (C-2). */
   reply(provider: string, errors: string[], ids: { taken: ReadonlySet<string>; turn: number; attempt: number }): Reply {
     const { finishReason, responseId, modelId } = this;
-    const calls = this.content.filter((part) => part.type === 'tool-call');
+    const open = this.openInputs.map(({ id, toolName, providerExecuted, input }) => {
+      const isWhole = !providerExecuted && parseToolInput(input).state === 'object';
+      return { isWhole, callId: textOf(id), name: textOf(toolName), input };
+    });
+    const content = [...this.content, ...open.filter(({ isWhole }) => isWhole).map(unfinishedCall)];
+    const calls = content.filter((part) => part.type === 'tool-call');
     const unique = uniqueCallIds(calls, ids.taken, ids.turn, ids.attempt);
     const word = finishReason?.raw ?? finishReason?.unified;
     const unknown = `the finish reason ${shown(word)} is unknown; the reply was taken as complete`;
     const warnings = finishSense(finishReason) === 'unknown' ? [...this.warnings, unknown] : this.warnings;
     return {
       provider,
-      content: withCallIds(this.content, unique),
+      content: withCallIds(content, unique),
       finishReason,
-      openInputs: this.openInputs.length,
+      openInputs: open.flatMap(({ isWhole, ...input }) => (isWhole ? [] : [input])),
       errors,
       warnings,
       responseId,
@@ -198,6 +222,13 @@ export class ReplyReader {
     const index = this.openInputs.findIndex((input) => input.id === id);
     return index === -1 ? undefined : this.openInputs.splice(index, 1)[0];
   }
+}
+
+type OpenInput = { id: string; toolName: string; providerExecuted: boolean; input: string };
+
+/** Returns the call of an input that came whole before the stream broke off. */
+function unfinishedCall({ callId, name, input }: { callId: string; name: string; input: string }): ReplyPart {
+  return { type: 'tool-call', callId, name, input, providerExecuted: false, unfinished: true };
 }
 
 /** Assigns the ids to the calls; the result of a provider-executed tool gets the id of the call before it. */

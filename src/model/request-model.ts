@@ -9,6 +9,7 @@ import {
   callFacts,
   type Fault,
   isComplete,
+  isOversized,
   type ModelOutcome,
   type ModelRequest,
   noUsage,
@@ -42,6 +43,8 @@ export type ModelEffectOptions = {
   /** Timeouts in ms: for the request, and between two parts of its stream. */
   timeoutMs: number;
   idleTimeoutMs: number;
+  /** Maximum bytes of a reply; beyond it the request is cancelled. */
+  replyBytes: number;
   prompts: PromptBuilder;
   callIds: ReadonlySet<string>;
   catalog: {
@@ -87,8 +90,13 @@ export async function requestModel(
       const callOptions = buildCall(options, request, provider, timers.signal);
       const exchange = options.settings.streaming === false ? generate : stream;
       const onPart = (part: LanguageModelV4StreamPart) => {
+        if (reader.size > options.replyBytes) return;
         began = true;
         take(reader, part, options, request);
+        if (reader.size > options.replyBytes) {
+          reader.cutOff();
+          timers.cancel();
+        }
       };
       fault = await withOneRequest(() => exchange(model, callOptions, timers, onPart)).then(
         () => timers.expired,
@@ -104,7 +112,7 @@ export async function requestModel(
   for (const warning of reply?.warnings ?? []) options.sight({ type: 'model.warned', target: target.name, warning });
   const whole = reply !== null && isComplete(reply);
   // Once the reply is complete, a failing connection cannot invalidate it (C-5).
-  if (whole) fault = null;
+  if (whole || (reply !== null && isOversized(reply))) fault = null;
   else fault ??= brokenOff(reply);
   return outcomeOf(options, request, target, reader, reply, fault, signal);
 }

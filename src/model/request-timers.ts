@@ -57,6 +57,11 @@ export class RequestTimers {
     return this.clock.alarm(delayMs, end);
   }
 
+  /** Ends the request now. */
+  cancel(): void {
+    this.controller.abort(new Error('the request was cancelled'));
+  }
+
   clear(): void {
     this.cancelTotal();
     this.cancelIdle();

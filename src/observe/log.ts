@@ -151,10 +151,14 @@ function logUnsuccessfulEnd(
   );
 }
 
+type LoggedCall = { callId: string; name: string; input: string };
+
 type LoggedReply = {
   reply: {
     finishReason: Reply['finishReason'];
-    toolCalls: { callId: string; name: string; input: string }[];
+    toolCalls: LoggedCall[];
+    /** Calls whose input had begun when the stream broke off. */
+    begunCalls?: LoggedCall[];
     text: string;
     reasoning: string;
   };
@@ -175,17 +179,17 @@ function loggedReply(reply: Reply, clean: (text: string) => string): LoggedReply
     truncated ||= kept.length < whole.length;
     return kept;
   };
-  const toolCalls: LoggedReply['reply']['toolCalls'] = [];
-  for (const call of replyCalls(reply)) {
-    if (room < bytesOfEntry) {
-      truncated = true;
-      break;
-    }
-    room -= bytesOfEntry;
-    toolCalls.push({ callId: take(call.callId), name: take(call.name), input: take(call.input) });
-  }
+  const takeCalls = (calls: readonly LoggedCall[]): LoggedCall[] =>
+    calls.flatMap(({ callId, name, input }) => {
+      truncated ||= room < bytesOfEntry;
+      if (truncated) return [];
+      room -= bytesOfEntry;
+      return [{ callId: take(callId), name: take(name), input: take(input) }];
+    });
+  const toolCalls = takeCalls(replyCalls(reply));
+  const begun = reply.openInputs.length === 0 ? {} : { begunCalls: takeCalls(reply.openInputs) };
   const text = take(replyText(reply));
   const reasoning = take(replyReasoning(reply));
-  const logged = { finishReason: reply.finishReason, toolCalls, text, reasoning };
+  const logged = { finishReason: reply.finishReason, toolCalls, ...begun, text, reasoning };
   return truncated ? { reply: logged, truncated } : { reply: logged };
 }

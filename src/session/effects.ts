@@ -58,6 +58,7 @@ export function sessionEffects(parts: SessionEffectsParts): SessionEffects {
     settings,
     timeoutMs: limits.modelTimeoutMs,
     idleTimeoutMs: limits.modelIdleTimeoutMs,
+    replyBytes: limits.replyBytes,
     prompts: new PromptBuilder(conversation, stub),
     catalog,
     callIds: conversation.callIds,

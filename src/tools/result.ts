@@ -84,7 +84,7 @@ function renderFailure(said: string, value: unknown, limits: ResultLimits): Rend
 
 function detailOf(value: unknown, { secrets }: ResultLimits): Json {
   try {
-    return redactJson(plain(value, [], { left: mostNodes }), secrets);
+    return redactJson(plain(value, [], { left: mostFailureNodes }), secrets);
   } catch {
     return 'The details of the failure cannot be converted to JSON.';
   }
@@ -114,8 +114,14 @@ export function cap(
   return { text: `${headOf(text, half)}${note}${tailOf(text, half)}`, kept: keptId === null ? null : text };
 }
 
+/** The field that says how many others were left out. */
+const leftOutKey = '…';
+
 /** Maximum number of values read from a result, so that a huge one cannot block the process. */
-const mostNodes = 200_000;
+const mostNodes = 100_000;
+
+/** The same for a failure's value, every text of which is redacted. */
+const mostFailureNodes = 10_000;
 type Room = { left: number };
 
 /** Converts a value to JSON. Types that JSON lacks get a substitute, so that nothing is lost silently. */
@@ -151,25 +157,35 @@ function plainObject(value: object, ancestors: readonly object[], room: Room): J
   if (value instanceof Error) return { name: value.name, message: value.message };
   if (ArrayBuffer.isView(value)) return binary(value);
   if (value instanceof ArrayBuffer) return `[binary, ${value.byteLength} bytes]`;
-  if (Array.isArray(value)) return plainList(value, inner, room);
-  if (value instanceof Map) return plainList([...value.entries()], inner, room);
-  if (value instanceof Set) return plainList([...value], inner, room);
-  const object: JsonObject = {};
-  let fields = 0;
-  for (const [key, item] of Object.entries(value)) {
-    fields += 1;
-    if (item === undefined) continue;
-    // Assigning to `__proto__` would set the prototype, and lose the value.
-    const property = { value: plain(item, inner, room), enumerable: true, configurable: true, writable: true };
-    Object.defineProperty(object, key.toWellFormed(), property);
-  }
+  if (Array.isArray(value)) return plainList(value, value.length, inner, room);
+  if (value instanceof Map) return plainList(value.entries(), value.size, inner, room);
+  if (value instanceof Set) return plainList(value, value.size, inner, room);
+  const keys = Object.keys(value);
   const kind = Object.prototype.toString.call(value).slice('[object '.length, -1);
-  return fields === 0 && kind !== 'Object' ? `[${kind}]` : object;
+  return keys.length === 0 && kind !== 'Object' ? `[${kind}]` : plainFields(value, keys, inner, room);
 }
 
-function plainList(items: readonly unknown[], ancestors: readonly object[], room: Room): Json[] {
-  const kept = items.slice(0, Math.max(0, room.left)).map((item) => plain(item, ancestors, room));
-  if (kept.length < items.length) kept.push(`[${items.length - kept.length} more left out]`);
+function plainFields(value: object, keys: readonly string[], ancestors: readonly object[], room: Room): JsonObject {
+  const fields: [string, Json][] = [];
+  for (const [index, key] of keys.entries()) {
+    if (room.left <= 0) {
+      fields.push([leftOutKey, `[${keys.length - index} more left out]`]);
+      break;
+    }
+    const item: unknown = Reflect.get(value, key);
+    if (item !== undefined) fields.push([key.toWellFormed(), plain(item, ancestors, room)]);
+  }
+  // `fromEntries` defines its fields, so that one named `__proto__` stays a field.
+  return Object.fromEntries(fields);
+}
+
+function plainList(items: Iterable<unknown>, size: number, ancestors: readonly object[], room: Room): Json[] {
+  const kept: Json[] = [];
+  for (const item of items) {
+    if (room.left <= 0) break;
+    kept.push(plain(item, ancestors, room));
+  }
+  if (kept.length < size) kept.push(`[${size - kept.length} more left out]`);
   return kept;
 }
 
@@ -197,11 +213,11 @@ function isToolResult(value: unknown): value is ToolResult {
   return (
     typeof value === 'object' &&
     value !== null &&
-    Object.keys(value).length === 3 &&
     'success' in value &&
     typeof value.success === 'boolean' &&
     'value' in value &&
     'message' in value &&
-    typeof value.message === 'string'
+    typeof value.message === 'string' &&
+    Object.keys(value).length === 3
   );
 }

@@ -43,6 +43,19 @@ describe('user code', () => {
     expect(JSON.stringify(callsIn(result)[0]?.result)).toContain('left out');
   });
 
+  it.each<[string, () => object]>([
+    ['an object', () => Object.fromEntries(Array.from({ length: 200_000 }, (_, index) => [`key ${index}`, index]))],
+    ['a map', () => new Map(Array.from({ length: 200_000 }, (_, index) => [`key ${index}`, index]))],
+    ['a set', () => new Set(Array.from({ length: 200_000 }, (_, index) => index))],
+    ['a list', () => Array.from({ length: 200_000 }, (_, index) => index)],
+  ])('C-1: %s of 200,000 entries is read up to the limit, and says how many are left out', async (_what, huge) => {
+    const { result } = await run({ agent: rehearsed([call('huge'), report()], { tools: { huge } }) });
+    const text = JSON.stringify(callsIn(result)[0]?.result.value);
+    expect(text).toMatch(/\[\d+ more left out\]/);
+    expect(text.match(/\d+(?=[,\]}])/g)?.length).toBeLessThan(110_000);
+    expect(callsIn(result)[0]?.slug).toBeNull();
+  });
+
   it('C-3: the message that a tool returns with its value reaches the model', async () => {
     const saved = () => ({ success: true, value: null, message: 'Saved 3 files.' });
     const { result } = await run({ agent: rehearsed([call('saved'), report()], { tools: { saved } }) });

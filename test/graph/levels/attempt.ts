@@ -49,7 +49,7 @@ export const reply = (content: Reply['content'], reason: string | null = 'stop')
   provider: 'p',
   content,
   finishReason: reason === null ? null : { unified: reason, raw: reason },
-  openInputs: 0,
+  openInputs: [],
   errors: [],
   warnings: [],
   responseId: null,

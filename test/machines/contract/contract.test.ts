@@ -168,7 +168,7 @@ describe('small rules', () => {
       content: [words, asked],
       finishReason: null,
       errors: [],
-      openInputs: 0,
+      openInputs: [],
       provider: 'p',
     } as unknown as Reply;
     expect(replyCalls(reply)).toEqual([asked]);

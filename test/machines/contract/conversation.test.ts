@@ -107,7 +107,7 @@ describe('C-2 C-6 P-4: the messages built from replies', () => {
     provider: 'p',
     content,
     finishReason: { unified: 'stop', raw: 'stop' },
-    openInputs: 0,
+    openInputs: [],
     errors: [],
     warnings: [],
     responseId: null,
@@ -167,7 +167,9 @@ describe('C-2 C-6 P-4: the messages built from replies', () => {
     'broken off, without a call': reply([said('Hi')], broken),
     'broken off, with a call': reply([thought('hm', false), said('Hi', false), said('Whole'), called()], broken),
     'broken off by an error, with a call': reply([said('Hi', false), called()], { errors: ['no'] }),
-    'an open input, with a call': reply([said('Hi', false), called()], { openInputs: 1 }),
+    'an open input, with a call': reply([said('Hi', false), called()], {
+      openInputs: [{ callId: 'a', name: 't', input: '{' }],
+    }),
     'an unknown end, without a call': reply([said('Hi')], { finishReason: { unified: 'other', raw: null } }),
     'complete, though a part has no end': reply([said('Hi', false)]),
   };

@@ -21,6 +21,7 @@ import { expectGolden } from '../../support/golden.ts';
 const plain: Circumstances = {
   replyComplete: true,
   replyTruncated: false,
+  replyOversized: false,
   permission: 'all',
   maxToolCalls: 2,
   stopSlug: null,

@@ -1,0 +1,29 @@
+import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
+
+/** Bytes counted for a part itself, since countless empty ones take memory too. */
+export const bytesOfPart = 64;
+
+/** Returns the bytes that a part adds to the reply. */
+export function bytesOf(part: LanguageModelV4StreamPart): number {
+  switch (part.type) {
+    case 'text-delta':
+    case 'reasoning-delta':
+    case 'tool-input-delta':
+      return Buffer.byteLength(part.delta) + (part.providerMetadata === undefined ? 0 : sizeOf(part.providerMetadata));
+    case 'file':
+    case 'reasoning-file':
+      return part.data.type === 'data' ? part.data.data.length : bytesOfPart;
+    case 'tool-call':
+      return bytesOfPart + (typeof part.input === 'string' ? part.input.length : sizeOf(part.input));
+    case 'ping':
+    case 'raw':
+    case 'finish':
+      return 0;
+    default:
+      return bytesOfPart + sizeOf(part);
+  }
+}
+
+function sizeOf(value: unknown): number {
+  return JSON.stringify(value)?.length ?? 0;
+}
