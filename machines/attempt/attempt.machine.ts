@@ -8,16 +8,9 @@ import type { Fact } from '../contract/events.ts';
 import { leaves } from '../contract/leaf.ts';
 import { record } from '../contract/record.ts';
 import { toolCallMachine } from '../tool-call/tool-call.machine.ts';
+import { isPending } from '../tool-call/tool-call.rules.ts';
 import type { ToolCallOutput } from '../tool-call/tool-call.types.ts';
-import {
-  answerOfBrokenCall,
-  endFact,
-  otherCallsUnanswered,
-  outputOf,
-  unanswered,
-  verdictOf,
-  withAnswer,
-} from './attempt.rules.ts';
+import { answerOfBrokenCall, endFact, outputOf, unanswered, verdictOf, withAnswer } from './attempt.rules.ts';
 import type { AttemptContext, AttemptInput, AttemptOutput, Verdict } from './attempt.types.ts';
 import { brokenReading, readDelivery, textMayReport } from './reading.rules.ts';
 
@@ -26,7 +19,6 @@ const ofDelivery = ({ event }: { event: { output: Delivered<'model'> } }) => ({ 
 const ofDefect = ({ event }: { event: { error: unknown } }) => ({ error: event.error });
 const ofStop = ({ event }: { event: TurnStop }) => ({ slug: event.slug });
 const ofAnswer = ({ event }: { event: { output: ToolCallOutput } }) => ({ answer: event.output });
-const ofAnswered = ({ event }: { event: { output: ToolCallOutput } }) => ({ index: event.output.index });
 const ofBroken = ({ event }: { event: { actorId: string } }) => ({ actorId: event.actorId });
 
 type AttemptEvent =
@@ -51,8 +43,10 @@ export const attemptMachine = setup({
     noteDefect: assign((_, { error }: { error: unknown }) => ({ reading: brokenReading(String(error)) })),
     noteStop: assign((_, { slug }: { slug: TurnStop['slug'] }) => ({ stopSlug: slug })),
     startCalls: enqueueActions(({ context: { turn, attempt, reading }, enqueue }) => {
-      for (const [index, { within: _, ...call }] of (reading?.calls ?? []).entries()) {
-        enqueue.spawnChild('toolCall', { id: `tool.${index}`, input: { turn, attempt, index, ...call } });
+      for (const [index, { callId, name, disposition }] of (reading?.calls ?? []).entries()) {
+        if (!isPending(disposition)) continue;
+        const input = { turn, attempt, index, callId, name, needsApproval: disposition.kind === 'approve' };
+        enqueue.spawnChild('toolCall', { id: `tool.${index}`, input });
       }
     }),
     takeAnswer: assign(({ context }, { answer }: { answer: ToolCallOutput }) => withAnswer(context, answer)),
@@ -64,9 +58,7 @@ export const attemptMachine = setup({
     announceEnd: emit(({ context }) => endFact(context)),
   },
   guards: {
-    replyHasCalls: (_, { delivered }: { delivered: Delivered<'model'> }) => delivered.outcome.calls.length > 0,
-    otherCallsUnanswered: ({ context }, call: { index: number } | { actorId: string }) =>
-      otherCallsUnanswered(context, call),
+    allAnswered: ({ context }) => unanswered(context).length === 0,
     verdictIs: ({ context }, { outcome }: { outcome: Verdict['outcome'] }) => verdictOf(context).outcome === outcome,
   },
 }).createMachine({
@@ -93,14 +85,7 @@ export const attemptMachine = setup({
             omit: context.omit,
           },
         }),
-        onDone: [
-          {
-            guard: { type: 'replyHasCalls', params: ofDelivery },
-            target: 'answering',
-            actions: { type: 'read', params: ofDelivery },
-          },
-          { target: 'judging', actions: { type: 'read', params: ofDelivery } },
-        ],
+        onDone: { target: 'answering', actions: { type: 'read', params: ofDelivery } },
         onError: { target: 'judging', actions: { type: 'noteDefect', params: ofDefect } },
       },
       on: {
@@ -109,24 +94,13 @@ export const attemptMachine = setup({
       },
     },
     answering: {
-      description: 'Each call runs in its own machine; the attempt waits for all of them (F-3).',
+      description: 'Each call that may run does so in its own machine; the attempt waits for all of them (F-3).',
       meta: { rules: ['C-1', 'C-5', 'F-3'] },
       entry: 'startCalls',
+      always: { guard: 'allAnswered', target: 'judging' },
       on: {
-        'xstate.done.actor.tool.*': [
-          {
-            guard: { type: 'otherCallsUnanswered', params: ofAnswered },
-            actions: { type: 'takeAnswer', params: ofAnswer },
-          },
-          { target: 'judging', actions: { type: 'takeAnswer', params: ofAnswer } },
-        ],
-        'xstate.error.actor.tool.*': [
-          {
-            guard: { type: 'otherCallsUnanswered', params: ofBroken },
-            actions: { type: 'answerBrokenCall', params: ofBroken },
-          },
-          { target: 'judging', actions: { type: 'answerBrokenCall', params: ofBroken } },
-        ],
+        'xstate.done.actor.tool.*': { actions: { type: 'takeAnswer', params: ofAnswer } },
+        'xstate.error.actor.tool.*': { actions: { type: 'answerBrokenCall', params: ofBroken } },
         'turn.stop': { actions: 'passOn' },
         'session.abort': { actions: 'passOn' },
       },

@@ -69,15 +69,6 @@ export function verdictOf({ reading, answers }: AttemptContext): Verdict {
   );
 }
 
-/** Whether any other call is still unanswered. */
-export function otherCallsUnanswered(
-  { answers }: AttemptContext,
-  call: { index: number } | { actorId: string },
-): boolean {
-  const index = 'index' in call ? call.index : indexOf(call.actorId);
-  return answers.some((answer, position) => answer === null && position !== index);
-}
-
 export function withAnswer(
   { answers }: AttemptContext,
   { index, ...answer }: ToolCallOutput,
@@ -106,7 +97,7 @@ function indexOf(actorId: string): number {
   return Number(actorId.slice('tool.'.length));
 }
 
-/** Returns the calls that a stop or an abort can still reach. */
+/** Returns the calls without an answer, which a stop or an abort can still reach. */
 export function unanswered({ answers }: AttemptContext): number[] {
   return answers.flatMap((answer, index) => (answer === null ? [index] : []));
 }

@@ -12,7 +12,7 @@ import {
   replyReasoning,
   replyText,
 } from '../contract/reply.ts';
-import { disposeAll } from '../tool-call/tool-call.rules.ts';
+import { answerFact, disposeAll, isPending, settled, summaryOf } from '../tool-call/tool-call.rules.ts';
 import type { AttemptContext, AttemptInput, Reading } from './attempt.types.ts';
 
 /** Reads a model effect's outcome and decides how to handle its calls and reports (C-5, F-2, F-4). */
@@ -127,9 +127,30 @@ export function readDelivery(
   const reading = readOutcome(delivered, context);
   const { measured: _, textReport: __, ...outcome } = delivered.outcome;
   return {
-    change: { reading, answers: reading.calls.map(() => null) },
-    facts: [{ type: 'attempt.replied', ...nameOf(context), ...outcome }, ...reportFacts(context, reading, delivered)],
+    change: {
+      reading,
+      answers: reading.calls.map(({ disposition }) =>
+        isPending(disposition) ? null : summaryOf(settled(disposition)),
+      ),
+    },
+    facts: [
+      { type: 'attempt.replied', ...nameOf(context), ...outcome },
+      ...reportFacts(context, reading, delivered),
+      ...callFacts(context, reading),
+    ],
   };
+}
+
+/** Builds the facts about a reply's calls: each was requested, and those that need no effect are answered. */
+function callFacts({ turn, attempt }: AttemptInput, { calls }: Reading): Fact[] {
+  return calls.flatMap(({ callId, name, tool, progress, disposition }, index): Fact[] => {
+    const call = { turn, attempt, index, callId, name };
+    const requested: Fact = { type: 'tool.requested', kind: tool, ...call };
+    if (isPending(disposition)) return [requested];
+    const isProgress = tool === 'progress' && disposition.kind === 'acknowledge';
+    const reported: Fact = { type: 'progress.reported', turn, attempt, callId, message: progress };
+    return [requested, ...(isProgress ? [reported] : []), answerFact(call, settled(disposition))];
+  });
 }
 
 /** Builds the facts about a reply's reports: the rejected ones, and the accepted one with its content. */

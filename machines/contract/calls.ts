@@ -31,7 +31,7 @@ export type CallFacts = {
   needsApproval: boolean;
   /** Why a valid call must not be executed: for example, a policy denies it or the agent tree is too deep. */
   refusal: {
-    slug: Extract<Slug, 'tool_not_permitted' | 'policy_denied' | 'check_failed' | 'depth_exceeded'>;
+    slug: Extract<Slug, 'tool_not_permitted' | 'policy_denied' | 'check_failed' | 'depth_exceeded' | 'tool_limit'>;
     reason: string;
   } | null;
   /** For a call inside a batch: the index of the batch. */

@@ -1,13 +1,13 @@
 /**
- * The tool-call machine: one call of a reply, from its arrival to its one answer (C-1, C-3, C-4).
- * Every path ends in `answered`. Rules: tool-call.rules.ts. The attempt machine starts one for each call.
+ * The tool-call machine: one call that may run, until its one answer (C-1, C-3, C-4). Every path ends in `answered`.
+ * Rules: tool-call.rules.ts. The attempt machine starts one for each such call, and answers the others itself.
  */
 import { emit, setup } from 'xstate';
 import { approvalKey, type Delivered, type TurnStop, toolKey } from '../contract/effects.ts';
 import type { Fact } from '../contract/events.ts';
 import { leaves } from '../contract/leaf.ts';
 import { record } from '../contract/record.ts';
-import { answered, cutShort, denied, executed, nameOf, outputOf, settled } from './tool-call.rules.ts';
+import { answered, cutShort, denied, executed, nameOf, outputOf } from './tool-call.rules.ts';
 import type { ToolCallContext, ToolCallInput, ToolCallOutput } from './tool-call.types.ts';
 
 /** Action parameters. */
@@ -27,14 +27,6 @@ export const toolCallMachine = setup({
   },
   actors: { approval: leaves.approval, tool: leaves.tool },
   actions: {
-    announceRequest: emit(({ context }) => ({ type: 'tool.requested', kind: context.tool, ...nameOf(context) })),
-    announceProgress: emit(({ context: { turn, attempt, callId, progress } }) => ({
-      type: 'progress.reported',
-      turn,
-      attempt,
-      callId,
-      message: progress,
-    })),
     announceApprovalRequest: emit(({ context }) => ({ type: 'tool.approvalRequested', ...nameOf(context) })),
     announceApproval: emit(({ context }, { delivered }: { delivered: Delivered<'approval'> }) => ({
       type: 'tool.approved',
@@ -47,7 +39,6 @@ export const toolCallMachine = setup({
       ...nameOf(context),
     })),
     announceStart: emit(({ context }) => ({ type: 'tool.started', ...nameOf(context) })),
-    settle: record((context: ToolCallContext) => answered(context, settled(context.disposition))),
     answerDenied: record((context: ToolCallContext, { delivered }: { delivered: Delivered<'approval'> }) =>
       answered(context, denied(delivered)),
     ),
@@ -64,32 +55,20 @@ export const toolCallMachine = setup({
     answerBroken: record((context: ToolCallContext) => answered(context, cutShort('internal_error', null))),
   },
   guards: {
-    isProgress: ({ context }) => context.tool === 'progress' && context.disposition.kind === 'acknowledge',
-    mayRun: ({ context }) => context.disposition.kind === 'run',
-    needsApproval: ({ context }) => context.disposition.kind === 'approve',
+    needsApproval: ({ context }) => context.needsApproval,
     isApproved: (_, { delivered }: { delivered: Delivered<'approval'> }) => delivered.outcome.decision === 'approved',
     isDenied: (_, { delivered }: { delivered: Delivered<'approval'> }) => delivered.outcome.decision === 'denied',
   },
 }).createMachine({
   id: 'toolCall',
-  description: 'One tool call of a reply: checked, approved if needed, run, and answered once.',
+  description: 'One tool call that may run: approved if needed, run, and answered once.',
   context: ({ input }) => ({ ...input, answer: null }),
-  entry: 'announceRequest',
   initial: 'disposing',
   states: {
     disposing: {
-      description: 'What should happen to the call?',
-      meta: { rules: ['C-1', 'C-5', 'B-5', 'T-2'] },
-      always: [
-        { guard: 'mayRun', target: 'running' },
-        { guard: 'needsApproval', target: 'awaitingApproval' },
-        {
-          guard: 'isProgress',
-          target: 'answered',
-          actions: ['announceProgress', 'settle'],
-        },
-        { target: 'answered', actions: 'settle' },
-      ],
+      description: 'Must the call be approved first?',
+      meta: { rules: ['C-1', 'T-2'] },
+      always: [{ guard: 'needsApproval', target: 'awaitingApproval' }, { target: 'running' }],
     },
     awaitingApproval: {
       description: 'The call awaits approval; a stop, an abort or a timeout ends the wait.',

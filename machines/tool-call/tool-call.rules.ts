@@ -6,7 +6,16 @@ import { nothingSpent } from '../contract/limits.ts';
 import type { Change } from '../contract/record.ts';
 import type { Slug } from '../contract/slugs.ts';
 import { failure } from '../contract/tool-result.ts';
-import type { Answer, Circumstances, Disposition, ToolCallContext, ToolCallOutput } from './tool-call.types.ts';
+import type {
+  Answer,
+  AnswerSummary,
+  Circumstances,
+  Disposition,
+  Pending,
+  Settled,
+  ToolCallContext,
+  ToolCallOutput,
+} from './tool-call.types.ts';
 
 /**
  * Decides how to handle each call in a reply, in order (C-1, C-5, B-5, T-2). A call depends on earlier ones in two
@@ -17,7 +26,7 @@ export function disposeAll(calls: readonly CallFacts[], circumstances: Circumsta
   let reportAccepted = false;
   return calls.map((call) => {
     const disposition = dispose(call, circumstances, { realCalls, reportAccepted });
-    if (disposition.kind === 'run' || disposition.kind === 'approve') realCalls += 1;
+    if (isPending(disposition)) realCalls += 1;
     if (call.tool === 'report' && disposition.kind === 'acknowledge') reportAccepted = true;
     return disposition;
   });
@@ -97,8 +106,12 @@ function refuse(slug: Slug, message: string): Disposition {
   return { kind: 'refuse', slug, message };
 }
 
+export function isPending(disposition: Disposition): disposition is Pending {
+  return disposition.kind === 'run' || disposition.kind === 'approve';
+}
+
 /** Returns the answer to a call that needs no effect: refused, acknowledged or executed by the provider. */
-export function settled(disposition: Disposition): Answer {
+export function settled(disposition: Settled): Answer {
   switch (disposition.kind) {
     case 'refuse':
       return unexecuted(disposition.slug, disposition.message, null);
@@ -127,9 +140,6 @@ export function settled(disposition: Disposition): Answer {
         at: null,
       };
     }
-    case 'approve':
-    case 'run':
-      return cutShort('internal_error', null);
     default:
       return disposition satisfies never;
   }
@@ -183,12 +193,16 @@ function costing(message: string, at: number | null): Pick<Answer, 'tokens' | 'k
 }
 
 /** Answers the call, once: in full as a fact (C-4), and in summary for the attempt. */
-export function answered(context: ToolCallContext, { at, spent, ...answer }: Answer): Change<ToolCallContext, Fact> {
-  const { executed, slug, tokens } = answer;
-  return {
-    change: { answer: { executed, slug, tokens, spent, at } },
-    facts: [{ type: 'tool.answered', ...nameOf(context), ...answer }],
-  };
+export function answered(context: ToolCallContext, answer: Answer): Change<ToolCallContext, Fact> {
+  return { change: { answer: summaryOf(answer) }, facts: [answerFact(context, answer)] };
+}
+
+export function summaryOf({ executed, slug, tokens, spent, at }: Answer): AnswerSummary {
+  return { executed, slug, tokens, spent, at };
+}
+
+export function answerFact(call: CallName, { at: _, spent: __, ...answer }: Answer): Fact {
+  return { type: 'tool.answered', ...nameOf(call), ...answer };
 }
 
 export function outputOf({ index, answer }: ToolCallContext): ToolCallOutput {

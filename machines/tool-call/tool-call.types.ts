@@ -1,20 +1,23 @@
-import type { CallAnswer, CallFacts, CallName } from '../contract/calls.ts';
+import type { CallAnswer, CallName } from '../contract/calls.ts';
 import type { StopSlug } from '../contract/effects.ts';
 
 import type { Spent } from '../contract/limits.ts';
 import type { Slug } from '../contract/slugs.ts';
 
 /** The decision about a call, made before anything is executed (C-1, C-5). */
-export type Disposition =
+export type Disposition = Settled | Pending;
+
+/** The call needs no effect and is answered at once. */
+export type Settled =
   /** Answered with the reason; never executed. */
   | { kind: 'refuse'; slug: Slug; message: string }
   /** A progress report, a batch or the accepted final report; answered immediately. */
   | { kind: 'acknowledge'; message: string }
   /** Executed by the provider; the result is in the reply. */
-  | { kind: 'provided'; slug: Slug | null }
-  /** Must be approved first. */
-  | { kind: 'approve' }
-  | { kind: 'run' };
+  | { kind: 'provided'; slug: Slug | null };
+
+/** The call needs an effect, and so has a machine. `approve`: it must be approved first. */
+export type Pending = { kind: 'run' | 'approve' };
 
 /** The circumstances that a call's disposition depends on. */
 export type Circumstances = {
@@ -30,7 +33,7 @@ export type Circumstances = {
   stopSlug: StopSlug | null;
 };
 
-export type ToolCallInput = CallName & { tool: CallFacts['tool']; progress: string; disposition: Disposition };
+export type ToolCallInput = CallName & { needsApproval: boolean };
 
 export type ToolCallContext = ToolCallInput & { answer: AnswerSummary | null };
 

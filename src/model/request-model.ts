@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type {
   LanguageModelV4CallOptions,
   LanguageModelV4FunctionTool,
@@ -63,6 +64,12 @@ export type ModelEffectOptions = {
   clock: Clock;
   secrets: readonly string[];
 };
+
+/** The most calls of a reply that are inspected, including those inside batches; the others are answered unseen. */
+const mostInspected = 1_000;
+
+/** How long calls are inspected without letting others run, in ms. */
+const sliceMs = 10;
 
 /**
  * Runs the model effect (B-2): sends one LLM request, without internal retries, and returns its outcome. Provider
@@ -189,17 +196,42 @@ async function inspected(
 ): Promise<CallFacts[]> {
   const results = providerResults(reply);
   const sent = replyCalls(reply);
-  const calls = await Promise.all(
-    sent.map(async (call): Promise<CallFacts> => {
-      if (!call.providerExecuted) return catalog.inspect(call, null, signal);
+  const facts = await inSlices(sent, (call, position): CallFacts | Promise<CallFacts> => {
+    if (call.providerExecuted) {
       const result = results.get(call.callId);
       return providedFacts(call, result === undefined ? 'missing' : result.isError ? 'failure' : 'success');
-    }),
+    }
+    return position < mostInspected ? catalog.inspect(call, null, signal) : uninspected(call);
+  });
+  const inside = facts.flatMap((call, within) =>
+    catalog.inside(call, sent[within]?.input ?? '').map((inner) => ({ inner, within })),
   );
-  const inside = calls.flatMap((call, index) =>
-    catalog.inside(call, sent[index]?.input ?? '').map((inner) => catalog.inspect(inner, index, signal)),
+  const insideFacts = await inSlices(inside, ({ inner, within }, position) =>
+    sent.length + position < mostInspected ? catalog.inspect(inner, within, signal) : { ...uninspected(inner), within },
   );
-  return inside.length === 0 ? calls : [...calls, ...(await Promise.all(inside))];
+  return [...facts, ...insideFacts];
+}
+
+/** Runs `task` for all items at once, but lets others run in between. */
+async function inSlices<Item, Result>(
+  items: readonly Item[],
+  task: (item: Item, position: number) => Result | Promise<Result>,
+): Promise<Result[]> {
+  const running: (Result | Promise<Result>)[] = [];
+  let rested = performance.now();
+  for (const [position, item] of items.entries()) {
+    running.push(task(item, position));
+    if (performance.now() - rested < sliceMs) continue;
+    await setImmediate();
+    rested = performance.now();
+  }
+  return Promise.all(running);
+}
+
+/** Returns the facts of a call beyond the most that are inspected in a reply. */
+function uninspected({ callId, name }: ReplyCall): CallFacts {
+  const reason = `A reply may hold at most ${mostInspected} calls; this one is beyond them.`;
+  return { ...callFacts(callId, name, 'real'), wholeInput: true, refusal: { slug: 'tool_limit', reason } };
 }
 
 function providedFacts({ callId, name }: ReplyCall, provided: CallFacts['provided']): CallFacts {

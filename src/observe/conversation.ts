@@ -136,15 +136,22 @@ export class Conversation implements Fold {
     if (message === null) return;
     this.noteOpen(message);
     this.messages.push(message);
+    const inside = new Map<number, typeof answers>();
+    for (const [position, { within }] of this.calls.entries()) {
+      const answer = answers[position];
+      if (within === null || answer === undefined) continue;
+      const known = inside.get(within);
+      if (known === undefined) inside.set(within, [answer]);
+      else known.push(answer);
+    }
     const results = replyCalls(reply).flatMap((call, index) => {
       const answer = answers[index];
       if (call.providerExecuted || answer === undefined) return [];
       const { success: _, ...own } = answer;
       // The provider's options on a call go back with its answer (C-6).
       const part = call.providerOptions === undefined ? own : { ...own, providerOptions: call.providerOptions };
-      const inside = answers.filter((_answer, position) => this.calls[position]?.within === index);
-      if (inside.length === 0) return [part];
-      const inner = inside.map(({ toolName, success, output }) => ({ name: toolName, success, output }));
+      const inner = inside.get(index)?.map(({ toolName, success, output }) => ({ name: toolName, success, output }));
+      if (inner === undefined) return [part];
       return [{ ...part, output: batchOutput(inner) }];
     });
     if (results.length > 0) this.messages.push({ role: 'tool', content: results });

@@ -20,7 +20,9 @@ export class PastCalls implements Fold {
     if (fact.type !== 'tool.answered') return;
     const { index, callId, name, executed, slug } = fact;
     const call = this.calls[index];
-    if (call?.tool !== 'real' || call.input !== 'valid' || call.refusal?.slug === 'depth_exceeded') return;
+    if (call?.tool !== 'real' || call.input !== 'valid') return;
+    // These were refused before their input was checked.
+    if (call.refusal?.slug === 'depth_exceeded' || call.refusal?.slug === 'tool_limit') return;
     this.all.push({ callId, name, input: this.conversation.inputOf(index), executed, slug });
   }
 }

@@ -1,6 +1,6 @@
 import type { Json } from '../../machines/index.ts';
 import { messageOf } from '../errors.ts';
-import type { CompiledSchema } from '../model/schema.ts';
+import type { CompiledSchema } from '../schema/schema.ts';
 import { accepted, missing, type ReportFormat, schemaFail } from './format.ts';
 
 /** JSON that satisfies the schema; without one, any JSON except null. A text reply must be only JSON. */

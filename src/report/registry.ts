@@ -1,5 +1,5 @@
 import { expected, PawlError, shown } from '../errors.ts';
-import { type AnySchema, compileSchema, type SchemaOutput } from '../model/schema.ts';
+import { type AnySchema, compileSchema, type SchemaOutput } from '../schema/schema.ts';
 import type { ReportFormat } from './format.ts';
 import { jsonFormat } from './json.ts';
 import { slackFormat } from './slack.ts';

@@ -2,7 +2,7 @@ import type { JSONSchema7 } from '@ai-sdk/provider';
 import type { CallFacts, JsonObject, Message, ReportVerdict, Spent, ToolOutput } from '../../machines/index.ts';
 import type { Limits } from '../host/deadline.ts';
 import type { OfferedTool } from '../model/request-model.ts';
-import type { Validation } from '../model/schema.ts';
+import type { Validation } from '../schema/schema.ts';
 
 /** The context passed to a tool with its input. */
 export type ToolContext = {

@@ -4,7 +4,7 @@ import { expected, PawlError, shown } from '../errors.ts';
 import { contentPiece, type SdkOutput } from '../model/content-piece.ts';
 import { toModelMessages } from '../model/messages.ts';
 import type { OfferedTool } from '../model/request-model.ts';
-import { type CompiledSchema, compileSchema } from '../model/schema.ts';
+import { type CompiledSchema, compileSchema } from '../schema/schema.ts';
 import { type CatalogTool, later, type ToolContext } from './catalog-tool.ts';
 
 type SdkTool = ToolSet[string];

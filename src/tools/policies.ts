@@ -3,8 +3,8 @@ import type { CallFacts, Slug } from '../../machines/index.ts';
 import { expected, messageOf } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import { inTime, type Limits } from '../host/deadline.ts';
-import type { Validation } from '../model/schema.ts';
 import type { AnsweredCall } from '../observe/past-calls.ts';
+import type { Validation } from '../schema/schema.ts';
 
 /** A call for a policy to judge. Its input is a copy of the tool's input, validated and with defaults filled in. */
 export type PolicyCall = { callId: string; name: string; input: Record<string, unknown> };

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { compileSchema } from '../model/schema.ts';
+import { compileSchema } from '../schema/schema.ts';
 import { type CatalogTool, functionTool, later, type ToolRun } from './catalog-tool.ts';
 
 /** Builds one of Pawl's own tools, whose input is parsed by a zod schema. */

@@ -23,12 +23,13 @@ describe('the two rooms', () => {
 
   it('third-party packages are imported only in their adapters', () => {
     const homes: Record<string, RegExp> = {
-      ai: /^src\/(model\/|tools\/(local|service\/rest)\.ts)/,
+      ai: /^src\/(model\/|schema\/schema\.ts|tools\/(local|service\/rest)\.ts)/,
       pino: /^src\/observe\/log\.ts$/,
-      ajv: /^src\/model\/schema\.ts$/,
+      ajv: /^src\/schema\/json-schema\.ts$/,
+      re2js: /^src\/schema\/json-schema\.ts$/,
       yaml: /^src\/(cli\/|tools\/service\/openapi\.ts)/,
       undici: /^src\/tools\/service\/http-request\.ts$/,
-      '@apidevtools': /^src\/tools\/service\/openapi\.ts$/,
+      '@seriousme': /^src\/tools\/service\/openapi\.ts$/,
       '@modelcontextprotocol': /^src\/(tools\/mcp\/|serve\/)/,
       xstate:
         /^src\/(host\/run-machine\.ts|session\/(running-session|options)\.ts|inspect\/|workflow\/run\/run-workflow\.ts)/,

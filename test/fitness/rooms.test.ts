@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { files } from '../graph/trace.ts';
@@ -47,15 +47,5 @@ describe('the rooms', () => {
       [...text.matchAll(/from '(\.[^']+)'/g)].map(([, from = '']) => join(path, '..', from)),
     );
     expect(imports.filter((path) => !/^(machines|src|test\/graph)\//.test(path))).toEqual([]);
-  });
-});
-
-describe('the golden files', () => {
-  const folder = 'test/machines/golden';
-  const texts = readdirSync(folder).map((name) => ({ name, text: readFileSync(join(folder, name), 'utf8') }));
-
-  it('can be reviewed: lines of at most 160 characters, under 150 kB in total', () => {
-    expect(texts.filter(({ text }) => text.split('\n').some((line) => line.length > 160))).toEqual([]);
-    expect(texts.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0)).toBeLessThan(150_000);
   });
 });

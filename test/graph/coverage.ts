@@ -11,7 +11,7 @@ import {
 import { explore, follow, type Graph, silenced, type Walk } from './explore.ts';
 import { attemptWalk } from './levels/attempt.ts';
 import { sessionWalk } from './levels/session.ts';
-import { dispositions, toolCallWalk } from './levels/tool-call.ts';
+import { toolCallWalk } from './levels/tool-call.ts';
 import { turnWalk, withoutParent } from './levels/turn.ts';
 import { workflowKey, workflowWalk } from './levels/workflow.ts';
 
@@ -66,11 +66,7 @@ export function walksWithin(size: 'small' | 'all'): Walks {
     },
     'tool-call': {
       machine: toolCallMachine,
-      walks: [
-        ...dispositions.map((disposition) => toolCallWalk(disposition)),
-        toolCallWalk({ kind: 'acknowledge', message: '' }, 'progress'),
-        toolCallWalk({ kind: 'refuse', slug: 'unknown_tool', message: 'no' }, 'progress'),
-      ],
+      walks: [toolCallWalk(false), toolCallWalk(true)],
     },
     workflow: {
       machine: workflowMachine,

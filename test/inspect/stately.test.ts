@@ -85,7 +85,7 @@ describe('the Stately inspector', () => {
         'session > prepare',
         'session > turn 1 > attempt 1 > model',
         'session > turn 1 > attempt 2 > tool.0 search > tool',
-        'session > turn 2 > attempt 1 > tool.0 final_report',
+        'session > turn 2 > attempt 1 > model',
         'session > close',
       ]),
     );

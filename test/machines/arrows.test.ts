@@ -21,7 +21,7 @@ const machines = {
 };
 
 /** The fields that distinguish facts of a type, if not the usual ones. */
-const apart: Record<string, string[]> = { 'tool.answered': ['slug'], 'workflow.exitedEarly': [] };
+const apart: Record<string, string[]> = { 'tool.answered': [], 'workflow.exitedEarly': [] };
 
 /** What distinguishes a step: its event, its arrows and its results, by kind, target, reason and slug. */
 function keyOf({ event, arrows, out, value }: Step): string {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AnyMachineSnapshot } from 'xstate';
+import type { Call } from '../../machines/attempt/attempt.types.ts';
 import {
   endsRun,
   type Fact,
@@ -9,6 +10,7 @@ import {
   type WorkflowLimits,
   type WorkflowOutput,
 } from '../../machines/index.ts';
+import { isPending } from '../../machines/tool-call/tool-call.rules.ts';
 import { pathsOf, pure, walks, walksWithin } from '../graph/coverage.ts';
 import {
   allArrows,
@@ -60,10 +62,13 @@ const promises: Record<string, (trail: Trail, walk: Walk) => void> = {
     expect(countOf(facts, /^attempt\.failed$/)).toBe(end.value === 'failed' ? 1 : 0);
     if (end.value === 'failed') expect(end.output.slugs.length).toBeGreaterThan(0);
     if (end.value === 'aborted') expect(end.output.slugs).toEqual(['aborted']);
+    // The calls that have no machine are requested and answered here; the others are only requested.
+    const pending = (end.context.reading?.calls ?? []).filter((call: Call) => isPending(call.disposition)).length;
+    expect(countOf(facts, /^tool\.requested$/)).toBe(end.context.answers.length);
+    expect(countOf(facts, /^tool\.answered$/)).toBeGreaterThanOrEqual(end.context.answers.length - pending);
     expect(end.context.answers.every((answer: unknown) => answer !== null)).toBe(true);
   },
   'tool-call': ({ facts, end }) => {
-    expect(countOf(facts, /^tool\.requested$/)).toBe(1);
     expect(countOf(facts, /^tool\.answered$/)).toBe(end.status === 'done' ? 1 : 0);
     if (end.status === 'done') expect(end.context.answer).not.toBeNull();
   },
@@ -185,7 +190,6 @@ describe('the walks of each level use exactly the outcomes of the level below', 
 
   it('call outcomes match the attempt walks', () => {
     const fed = callOutputs.map((output) => callClassOf({ index: 0, ...output }));
-    const provided = ['executed, well', 'executed, tool_exec_failed', 'executed, tool_not_permitted'];
-    expect(outputsOf(walks['tool-call']?.walks ?? [], callClassOf)).toEqual(sorted([...fed, ...provided]));
+    expect(outputsOf(walks['tool-call']?.walks ?? [], callClassOf)).toEqual(sorted(fed));
   });
 });

@@ -16,6 +16,21 @@ const oddSchemas: Record<string, unknown> = {
   hollow: {},
   wrong: { type: 'string' },
   later: { $async: true, type: 'object' },
+  // Takes exponential time on most engines.
+  evil: { type: 'object', properties: { text: { type: 'string', pattern: '^(a+)+$' } } },
+  // Takes exponential time to check: each level is tried twice.
+  doubled: {
+    type: 'object',
+    properties: { text: { $ref: '#/$defs/l0' } },
+    $defs: Object.fromEntries(
+      Array.from({ length: 40 }, (_, level) => {
+        const next = { $ref: `#/$defs/l${level + 1}` };
+        return [`l${level}`, level === 39 ? { type: 'number' } : { anyOf: [next, next] }];
+      }),
+    ),
+  },
+  deep: JSON.parse(`${'{"properties":{"a":'.repeat(200)}{}${'}}'.repeat(200)}`),
+  large: { type: 'object', description: 'x'.repeat(100_000) },
 };
 const tool = (name: string) => ({ name, description: `It is ${name}.`, inputSchema: oddSchemas[name] ?? schema });
 const pages = [

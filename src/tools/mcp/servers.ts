@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { messageOf } from '../../errors.ts';
-import { type CompiledSchema, compileSchema } from '../../model/schema.ts';
 import type { Sighting } from '../../observe/events.ts';
+import { compileForeign } from '../../schema/json-schema.ts';
+import type { CompiledSchema } from '../../schema/schema.ts';
 import { type CatalogTool, functionTool, later } from '../catalog-tool.ts';
 import { McpConnection } from './connection.ts';
 import type { McpServerConfig, McpServerDefinition } from './definition.ts';
@@ -28,7 +29,7 @@ type Server = {
 export class McpServers {
   private readonly servers: readonly Server[];
   private readonly options: McpServersOptions;
-  private readonly schemas = new Map<string, CompiledSchema | null>();
+  private readonly schemas = new Map<string, CompiledSchema | string>();
   private opened = false;
 
   constructor(definitions: Record<string, McpServerDefinition>, options: McpServersOptions) {
@@ -63,8 +64,8 @@ export class McpServers {
     return this.servers.flatMap((server) =>
       permitted(server).flatMap((tool) => {
         const compiled = this.compiled(tool);
-        if (compiled === null) {
-          this.options.info(server.name, `skipped ${tool.name}: its input schema cannot be used`);
+        if (typeof compiled === 'string') {
+          this.options.info(server.name, `skipped ${tool.name}: its input schema cannot be used: ${compiled}`);
           return [];
         }
         const name = toolName(server.name, tool.name, taken);
@@ -85,15 +86,15 @@ export class McpServers {
     );
   }
 
-  /** Compiles a tool's input schema, once per distinct schema; null if it cannot be compiled. */
-  private compiled({ inputSchema }: McpTool): CompiledSchema | null {
+  /** Returns a tool's input schema, made once per distinct schema, or why it cannot be used. */
+  private compiled({ inputSchema }: McpTool): CompiledSchema | string {
     const text = JSON.stringify(inputSchema);
     let compiled = this.schemas.get(text);
     if (compiled === undefined) {
       try {
-        compiled = compileSchema({ ...inputSchema }, 'inputSchema');
-      } catch {
-        compiled = null;
+        compiled = compileForeign({ ...inputSchema });
+      } catch (error) {
+        compiled = messageOf(error);
       }
       this.schemas.set(text, compiled);
     }

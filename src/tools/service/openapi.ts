@@ -4,7 +4,7 @@ import { check } from '../../agent/check.ts';
 import { expected, messageOf, PawlError } from '../../errors.ts';
 import { type LocalTool, localTool } from '../local.ts';
 import { type HttpPolicy, policyShape } from './http-request.ts';
-import { deref, type Json, type JsonRecord, list, operationTool, record } from './openapi-operation.ts';
+import { deref, type Json, type JsonRecord, list, type Operation, operationTool, record } from './openapi-operation.ts';
 import type { RestAuth } from './rest.ts';
 
 export type OpenApiOptions = HttpPolicy & {
@@ -62,7 +62,7 @@ export async function openApiTools(
       const isNamed = (list: readonly string[]) => names.some((one) => list.includes(one));
       if ((include !== undefined && !isNamed(include)) || isNamed(exclude)) continue;
       const { needsApproval = false } = options;
-      const made = operationTool({
+      const made = usable(name, {
         api,
         path,
         method: method.toUpperCase(),
@@ -85,23 +85,32 @@ export async function openApiTools(
   throw new PawlError('invalid_tool', `The document has no operation ${unknown}; it has ${known.join(', ')}.`);
 }
 
+/** Builds an operation's tool. Throws `invalid_tool` if its input schema cannot be used, naming the operation. */
+function usable(name: string, operation: Operation): LocalTool | null {
+  try {
+    return operationTool(operation);
+  } catch (error) {
+    if (error instanceof PawlError) throw error;
+    throw new PawlError(
+      'invalid_tool',
+      `The operation ${name} cannot be a tool: its input schema is unusable, as ${messageOf(error)}. Leave it out with \`exclude\`.`,
+      { cause: error },
+    );
+  }
+}
+
 async function readDocument(document: string | object): Promise<JsonRecord> {
   // Loaded on demand, so that only this function pays for them.
-  const [{ default: SwaggerParser }, { parse }] = await Promise.all([
-    import('@apidevtools/swagger-parser'),
-    import('yaml'),
-  ]);
+  const [{ Validator }, { parse }] = await Promise.all([import('@seriousme/openapi-schema-validator'), import('yaml')]);
   try {
     const parsed: JsonRecord =
       typeof document === 'string' ? parse(await readFile(document, 'utf8')) : structuredClone(document);
     if (typeof parsed !== 'object' || !/^3\.[01]\./.test(String(parsed?.openapi))) {
       throw new Error(expected('openapi', parsed?.openapi, 'version 3.0 or 3.1'));
     }
-    // The parser gets a copy, since it resolves references in place, which would multiply them.
-    await SwaggerParser.validate(structuredClone(parsed) as never, {
-      resolve: { external: false },
-      dereference: { circular: 'ignore' },
-    });
+    // The validator follows no references, so that nested ones cannot multiply.
+    const { valid, errors } = await new Validator().validate(structuredClone(parsed));
+    if (!valid) throw new Error(problemIn(errors));
     return parsed;
   } catch (error) {
     const where = typeof document === 'string' ? document : 'the given object';
@@ -109,6 +118,12 @@ async function readDocument(document: string | object): Promise<JsonRecord> {
       cause: error,
     });
   }
+}
+
+function problemIn(errors: string | readonly { instancePath?: string; message?: string }[] | undefined): string {
+  if (typeof errors === 'string') return errors;
+  const [first] = errors ?? [];
+  return `${first?.instancePath || 'the document'} ${first?.message ?? 'is invalid'}`;
 }
 
 /** Returns the base URL of the nearest server: the operation's, its path's, or the document's. */

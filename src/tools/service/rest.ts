@@ -5,7 +5,8 @@ import { check } from '../../agent/check.ts';
 import { secretsNamed } from '../../agent/secrets.ts';
 import { aFunction, flag, text } from '../../agent/shapes.ts';
 import { expected, messageOf, PawlError, shown } from '../../errors.ts';
-import type { AnySchema } from '../../model/schema.ts';
+import { compileForeign } from '../../schema/json-schema.ts';
+import type { AnySchema } from '../../schema/schema.ts';
 import type { LocalTool } from '../local.ts';
 import { success, ToolError } from '../result.ts';
 import { type HttpPolicy, type HttpResponse, httpRequest, policyShape, shownUrl } from './http-request.ts';
@@ -140,6 +141,19 @@ export function restLike({ method, description, input, auth, policy, needsApprov
 function asFlexible(input: AnySchema): FlexibleSchema<RestInput> {
   const isPlain = typeof input === 'object' && !('~standard' in input) && !('jsonSchema' in input);
   return (isPlain ? jsonSchema(input as JSONSchema7) : input) as FlexibleSchema<RestInput>;
+}
+
+/** Returns the schema of an input that another party wrote. Throws if it cannot be used. */
+export function inputFromOutside(input: JSONSchema7): FlexibleSchema<RestInput> {
+  const compiled = compileForeign(input);
+  return jsonSchema<RestInput>(input, {
+    validate: async (value) => {
+      const checked = await compiled.validate(value);
+      return checked.valid
+        ? { success: true, value: value as RestInput }
+        : { success: false, error: new Error(checked.reasons) };
+    },
+  });
 }
 
 function callOf({ method, url: template, headers, body }: RestToolOptions, input: RestInput): RestCall {

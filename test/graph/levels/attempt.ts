@@ -12,7 +12,7 @@ import {
   type Reply,
   type Slug,
 } from '../../../machines/index.ts';
-import type { Disposition, ToolCallOutput } from '../../../machines/tool-call/tool-call.types.ts';
+import type { ToolCallOutput } from '../../../machines/tool-call/tool-call.types.ts';
 import type { Walk } from '../explore.ts';
 import { abort, broke, delivered, done, stops } from './shared.ts';
 
@@ -32,8 +32,6 @@ export const callOutputs = [
   answer(true, 'tool_exec_failed'),
   answer(true, 'tool_timeout'),
   answer(true, 'interrupted'),
-  answer(false, null),
-  answer(false, 'unknown_tool'),
   answer(false, 'approval_timeout'),
   answer(false, 'invalid_tool_input'),
   answer(false, 'check_failed'),
@@ -129,22 +127,14 @@ export function attemptWalk(over: Partial<AttemptInput> = {}): Walk {
     }
     if (!snapshot.matches('answering')) return [];
     const answers: unknown[] = snapshot.context.answers;
-    const calls: { disposition: Disposition }[] = snapshot.context.reading.calls;
     return [
       ...answers.flatMap((known, index) => {
         if (known !== null) return [];
-        const { disposition } = calls[index] ?? {};
-        const possible =
-          disposition?.kind === 'run' || disposition?.kind === 'approve' ? callOutputs : [settledAs(disposition)];
-        return [...possible.map((output) => done(`tool.${index}`, { index, ...output })), broke(`tool.${index}`)];
+        return [...callOutputs.map((output) => done(`tool.${index}`, { index, ...output })), broke(`tool.${index}`)];
       }),
       ...stops,
       abort,
     ];
   };
   return { machine: attemptMachine, input, events };
-}
-
-function settledAs(disposition: Disposition | undefined): Omit<ToolCallOutput, 'index'> {
-  return answer(false, disposition?.kind === 'refuse' ? disposition.slug : null);
 }

@@ -1,29 +1,17 @@
 import type { AnyMachineSnapshot, EventObject } from 'xstate';
 import { nothingSpent, type Slug, toolCallMachine } from '../../../machines/index.ts';
-import type { Disposition, ToolCallInput } from '../../../machines/tool-call/tool-call.types.ts';
+import type { ToolCallInput } from '../../../machines/tool-call/tool-call.types.ts';
 import type { Walk } from '../explore.ts';
 import { abort, broke, delivered, done, stops } from './shared.ts';
 
-export const dispositions: Disposition[] = [
-  { kind: 'run' },
-  { kind: 'approve' },
-  { kind: 'acknowledge', message: 'Noted.' },
-  { kind: 'provided', slug: null },
-  { kind: 'provided', slug: 'tool_exec_failed' },
-  { kind: 'provided', slug: 'tool_not_permitted' },
-  { kind: 'refuse', slug: 'unknown_tool', message: 'no' },
-];
-
-export function toolCallWalk(disposition: Disposition, tool: ToolCallInput['tool'] = 'real'): Walk {
+export function toolCallWalk(needsApproval: boolean): Walk {
   const input: ToolCallInput = {
     turn: 1,
     attempt: 1,
     index: 0,
     callId: 'a',
     name: 't',
-    tool,
-    progress: '',
-    disposition,
+    needsApproval,
   };
   const result = { success: true, value: 1, message: '' };
   const output = { type: 'text', value: '1' };

@@ -28,7 +28,7 @@ describe('C-5 F-2 F-4 T-4: the decisions of an attempt', () => {
     const delivered = { at: 5, chance: 0.5, outcome: outcome(over) };
     const reading = readOutcome(delivered, { ...input, ...at });
     const { facts } = readDelivery({ ...input, ...at, reading: null, answers: [] }, { delivered });
-    return { reading, facts: facts.slice(1) };
+    return { reading, facts: facts.filter(({ type }) => type.startsWith('report.')) };
   };
   const said = { type: 'text', text: 'Hi', ended: true } as const;
   const thought = { type: 'reasoning', text: 'hm', ended: true } as const;

@@ -99,8 +99,6 @@ describe('C-1 C-5 B-5 T-2 F-2: tool calls', () => {
       acknowledged: settled({ kind: 'acknowledge', message: 'Noted.' }),
       'provided, well': settled({ kind: 'provided', slug: null }),
       'provided, badly': settled({ kind: 'provided', slug: 'tool_exec_failed' }),
-      'never run': settled({ kind: 'run' }),
-      'never approved': settled({ kind: 'approve' }),
       stopped: cutShort('stopped', 7),
       aborted: cutShort('aborted', null),
       'not approved in time': cutShort('approval_timeout', 7),

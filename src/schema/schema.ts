@@ -1,8 +1,10 @@
 import type { JSONSchema7 } from '@ai-sdk/provider';
 import { asSchema, type FlexibleSchema } from 'ai';
-import { Ajv, type ErrorObject } from 'ajv';
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expected, messageOf, PawlError } from '../errors.ts';
+import { compileOwn } from './json-schema.ts';
+import { type CompiledSchema, reasonsText, type Validation } from './validation.ts';
+
+export type { CompiledSchema, Validation } from './validation.ts';
 
 /** A schema from the user: zod, Standard Schema, an AI SDK schema, or a plain JSON Schema object. */
 export type AnySchema = FlexibleSchema<unknown> | JSONSchema7;
@@ -10,18 +12,10 @@ export type AnySchema = FlexibleSchema<unknown> | JSONSchema7;
 /** The type of the values that satisfy a schema; `unknown` for a plain JSON Schema. */
 export type SchemaOutput<S> = S extends FlexibleSchema<infer T> ? T : unknown;
 
-export type Validation = { valid: true; value: unknown } | { valid: false; reasons: string };
-
-/** A schema that is ready to be sent to a model and to validate values. */
-export type CompiledSchema = {
-  jsonSchema: JSONSchema7 | PromiseLike<JSONSchema7>;
-  validate(value: unknown): Validation | Promise<Validation>;
-};
-
 /** Compiles a schema. Throws `invalid_schema`, naming `field`, if the schema cannot be used. */
 export function compileSchema(schema: AnySchema, field: string): CompiledSchema {
   try {
-    if (isPlainJsonSchema(schema)) return fromJsonSchema(schema);
+    if (isPlainJsonSchema(schema)) return compileOwn(schema);
     const adapted = asSchema<unknown>(schema);
     const { jsonSchema, validate } = adapted;
     if (validate !== undefined) {
@@ -34,7 +28,7 @@ export function compileSchema(schema: AnySchema, field: string): CompiledSchema 
       };
     }
     if (isPromiseLike(jsonSchema)) return fromPromisedSchema(jsonSchema);
-    return fromJsonSchema(jsonSchema);
+    return compileOwn(jsonSchema);
   } catch (error) {
     throw new PawlError(
       'invalid_schema',
@@ -61,38 +55,15 @@ function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
   return typeof value === 'object' && value !== null && 'then' in value;
 }
 
-const ajvOptions = { allErrors: true, strict: false, validateFormats: false, unicodeRegExp: false } as const;
-
-/** Compiles as draft 2020-12 if `$schema` names it, otherwise as draft-07. */
-function fromJsonSchema(jsonSchema: JSONSchema7): CompiledSchema {
-  const ajv = /2020-12/.test(String(jsonSchema.$schema)) ? new Ajv2020(ajvOptions) : new Ajv(ajvOptions);
-  const schema: Record<string, unknown> = { ...jsonSchema };
-  const check = ajv.compile(schema);
-  if ('$async' in check) throw new Error('asynchronous schemas ($async) are not supported');
-  return {
-    jsonSchema,
-    validate: (value) =>
-      check(value) ? { valid: true, value } : { valid: false, reasons: ajvReasons(check.errors ?? []) },
-  };
-}
-
 function fromPromisedSchema(jsonSchema: PromiseLike<JSONSchema7>): CompiledSchema {
   let compiled: CompiledSchema | null = null;
   return {
     jsonSchema,
     validate: async (value) => {
-      compiled ??= fromJsonSchema(await jsonSchema);
+      compiled ??= compileOwn(await jsonSchema);
       return compiled.validate(value);
     },
   };
-}
-
-const longestReasons = 2_000;
-
-function ajvReasons(errors: readonly ErrorObject[]): string {
-  return cut(
-    errors.map(({ instancePath, message }) => `${instancePath.slice(1).replaceAll('/', '.') || 'it'} ${message}`),
-  );
 }
 
 /** Returns the issues of zod or a Standard Schema, each with its path, or else the error's message. */
@@ -103,8 +74,8 @@ function reasonsOf(error: Error): string {
     : typeof carrier === 'object' && carrier !== null && 'issues' in carrier
       ? carrier.issues
       : null;
-  if (!Array.isArray(issues)) return cut([error.message]);
-  return cut(issues.map(issueText));
+  if (!Array.isArray(issues)) return reasonsText([error.message]);
+  return reasonsText(issues.map(issueText));
 }
 
 function issueText(issue: unknown): string {
@@ -116,9 +87,4 @@ function issueText(issue: unknown): string {
 
 function segmentText(segment: unknown): string {
   return typeof segment === 'object' && segment !== null && 'key' in segment ? String(segment.key) : String(segment);
-}
-
-function cut(reasons: readonly string[]): string {
-  const text = reasons.join('; ');
-  return text.length > longestReasons ? `${text.slice(0, longestReasons)}…` : text;
 }

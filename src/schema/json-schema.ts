@@ -1,0 +1,113 @@
+import type { JSONSchema7 } from '@ai-sdk/provider';
+import { Ajv, type ErrorObject } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { RegExpEngine } from 'ajv/dist/types/index.js';
+import { RE2JS } from 're2js';
+import { bounded, wasEnded } from './bounded-check.ts';
+import { type CompiledSchema, reasonsText } from './validation.ts';
+
+/** How long the check of one value may take, in ms. */
+const checkMs = 50;
+
+/** How long a schema from outside may take to compile, in ms; it is compiled at its first use. */
+const compileMs = 250;
+
+/** After so many checks in a row that took too long, a schema is not tried again. */
+const mostTimeouts = 3;
+
+/** The limits of a schema from outside: the bytes of its JSON, its depth and its references. */
+const mostBytes = 65_536;
+const deepest = 100;
+const mostRefs = 1_000;
+
+const options = { strict: false, validateFormats: false, unicodeRegExp: false, logger: false } as const;
+
+type Check = ((value: unknown) => unknown) & { errors?: ErrorObject[] | null };
+
+/** Compiles the user's own JSON Schema. Throws if it cannot be used. Every check names all reasons. */
+export function compileOwn(jsonSchema: JSONSchema7): CompiledSchema {
+  const check = compiled(jsonSchema, true);
+  return { jsonSchema, validate: checker(() => check) };
+}
+
+/**
+ * Compiles a JSON Schema that others wrote: an MCP server, an OpenAPI document. Throws if it is too large or invalid.
+ * Its patterns run on a linear-time engine where that knows them, and no check blocks the process for long.
+ */
+export function compileForeign(jsonSchema: JSONSchema7): CompiledSchema {
+  checkBounds(jsonSchema);
+  if (ajvFor(jsonSchema, false).validateSchema(plain(jsonSchema)) !== true)
+    throw new Error('it is not a valid JSON Schema');
+  let check: Check | null = null;
+  return {
+    jsonSchema,
+    validate: checker(() => {
+      check ??= bounded(compileMs, () => compiled(jsonSchema, false));
+      return check;
+    }),
+  };
+}
+
+function compiled(jsonSchema: JSONSchema7, isOwn: boolean): Check {
+  const check = ajvFor(jsonSchema, isOwn).compile(plain(jsonSchema));
+  if ('$async' in check) throw new Error('asynchronous schemas ($async) are not supported');
+  return check;
+}
+
+function plain(jsonSchema: JSONSchema7): Record<string, unknown> {
+  return { ...jsonSchema };
+}
+
+/** Draft 2020-12 if `$schema` names it, otherwise draft-07. */
+function ajvFor(jsonSchema: JSONSchema7, isOwn: boolean): Ajv {
+  const own = isOwn ? { ...options, allErrors: true } : { ...options, code: { optimize: false, regExp } };
+  return /2020-12/.test(String(jsonSchema.$schema)) ? new Ajv2020(own) : new Ajv(own);
+}
+
+/** Compiles a pattern for a linear-time engine; one that it does not know runs on the usual engine. */
+function linear(pattern: string): RegExp | { test: (text: string) => boolean } {
+  try {
+    const expression = RE2JS.compile(RE2JS.translateRegExp(pattern));
+    return { test: (text) => expression.matcher(text).find() };
+  } catch {
+    return new RegExp(pattern);
+  }
+}
+
+const regExp = Object.assign(linear, { code: 'linear' }) as RegExpEngine;
+
+function checker(check: () => Check): CompiledSchema['validate'] {
+  let timeouts = 0;
+  return (value) => {
+    if (timeouts >= mostTimeouts) throw new Error('its schema takes too long to check');
+    try {
+      const own = check();
+      const valid = bounded(checkMs, () => own(value));
+      timeouts = 0;
+      return valid ? { valid: true, value } : { valid: false, reasons: reasonsText(pathsOf(own.errors ?? [])) };
+    } catch (error) {
+      if (!wasEnded(error)) throw error;
+      timeouts += 1;
+      throw new Error(`its schema takes too long to check (more than ${checkMs} ms)`, { cause: error });
+    }
+  };
+}
+
+function pathsOf(errors: readonly ErrorObject[]): string[] {
+  return errors.map(({ instancePath, message }) => `${instancePath.slice(1).replaceAll('/', '.') || 'it'} ${message}`);
+}
+
+function checkBounds(schema: unknown): void {
+  const bytes = Buffer.byteLength(JSON.stringify(schema));
+  if (bytes > mostBytes) throw new Error(`it has ${bytes} bytes; the most is ${mostBytes}`);
+  let refs = 0;
+  const visit = (value: unknown, depth: number): void => {
+    if (depth > deepest) throw new Error(`it is more than ${deepest} levels deep`);
+    if (typeof value !== 'object' || value === null) return;
+    if ('$async' in value) throw new Error('asynchronous schemas ($async) are not supported');
+    if ('$ref' in value) refs += 1;
+    if (refs > mostRefs) throw new Error(`it has more than ${mostRefs} references`);
+    for (const inner of Object.values(value)) visit(inner, depth + 1);
+  };
+  visit(schema, 1);
+}

@@ -1,0 +1,17 @@
+import type { JSONSchema7 } from '@ai-sdk/provider';
+
+export type Validation = { valid: true; value: unknown } | { valid: false; reasons: string };
+
+/** A schema that is ready to be sent to a model and to validate values. */
+export type CompiledSchema = {
+  jsonSchema: JSONSchema7 | PromiseLike<JSONSchema7>;
+  validate(value: unknown): Validation | Promise<Validation>;
+};
+
+const longestReasons = 2_000;
+
+/** Joins the reasons why a value is invalid, and cuts them at 2,000 characters. */
+export function reasonsText(reasons: readonly string[]): string {
+  const text = reasons.join('; ');
+  return text.length > longestReasons ? `${text.slice(0, longestReasons)}…` : text;
+}
