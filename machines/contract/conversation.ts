@@ -77,25 +77,19 @@ export function historyName(name: string): string {
 export const callIdPattern = /^[A-Za-z0-9_-]{1,64}$/;
 
 /**
- * Returns ids for a reply's calls that are unique in the whole conversation (C-2). An id that is missing, repeated or
- * not accepted by every provider is replaced by one derived from turn, attempt and index. `taken` holds all earlier
- * ids. The id of a provider-executed call is the provider's own reference, and never changes.
+ * Returns an id for call `index` of a reply that is unique in the whole conversation (C-2). An id that is missing,
+ * repeated or not accepted by every provider is replaced by one derived from turn, attempt and index. The id of a
+ * provider-executed call is the provider's own reference, and never changes.
  */
-export function uniqueCallIds(
-  calls: readonly { callId: string; providerExecuted: boolean }[],
-  taken: ReadonlySet<string>,
-  turn: number,
-  attempt: number,
-): string[] {
-  const own = new Set<string>();
-  return calls.map(({ callId: id, providerExecuted }, index) => {
-    if (providerExecuted) return id;
-    const free = (candidate: string) => !taken.has(candidate) && !own.has(candidate);
-    let unique = callIdPattern.test(id) && free(id) ? id : `call_${turn}_${attempt}_${index}`;
-    while (!free(unique)) unique = `${unique}_`;
-    own.add(unique);
-    return unique;
-  });
+export function uniqueCallId(
+  { callId, providerExecuted }: { callId: string; providerExecuted: boolean },
+  { turn, attempt, index }: { turn: number; attempt: number; index: number },
+  isTaken: (id: string) => boolean,
+): string {
+  if (providerExecuted) return callId;
+  let unique = callIdPattern.test(callId) && !isTaken(callId) ? callId : `call_${turn}_${attempt}_${index}`;
+  while (isTaken(unique)) unique = `${unique}_`;
+  return unique;
 }
 
 /** Appends a message, merging adjacent assistant or tool messages (C-6). It never mutates message objects. */

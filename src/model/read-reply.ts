@@ -1,5 +1,4 @@
 import type {
-  JSONValue,
   LanguageModelV4Content,
   LanguageModelV4FinishReason,
   LanguageModelV4StreamPart,
@@ -8,23 +7,32 @@ import type {
   SharedV4Warning,
 } from '@ai-sdk/provider';
 import {
-  type FileData,
   finishSense,
-  type Json,
   noUsage,
   oversizedFinish,
-  type ProviderData,
   parseToolInput,
   type Reply,
   type ReplyPart,
   type ReplyText,
   type Usage,
-  uniqueCallIds,
+  uniqueCallId,
 } from '../../machines/index.ts';
 import { shown } from '../errors.ts';
 import { bytesOf, bytesOfPart } from './part-size.ts';
+import { addProviderData, fileData, jsonOf, providerData, shownInput, textOf, usageOf } from './reply-values.ts';
 
-export type Delta = { kind: 'text' | 'reasoning' | 'tool-input'; toolName: string | null; delta: string };
+/** A piece of a reply's part. Parts are numbered from 0, in the order of their beginning. */
+export type Delta = {
+  kind: 'text' | 'reasoning' | 'tool-input';
+  part: number;
+  /** The call and its tool, for `tool-input`; otherwise null. */
+  callId: string | null;
+  toolName: string | null;
+  delta: string;
+};
+
+/** Where a reply stands in the session, and the call ids before it. */
+export type ReplyPlace = { turn: number; attempt: number; takenIds: ReadonlySet<string> };
 
 /**
  * Builds one reply from the parts of a stream or a full response, in order of arrival (P-4). It judges nothing:
@@ -33,7 +41,7 @@ export type Delta = { kind: 'text' | 'reasoning' | 'tool-input'; toolName: strin
 export class ReplyReader {
   private readonly content: ReplyPart[] = [];
   /** Text and reasoning parts by id; the last one with an id is the current one. */
-  private readonly texts: { id: string; text: ReplyText }[] = [];
+  private readonly texts: OpenText[] = [];
   private readonly openInputs: OpenInput[] = [];
   private bytes = 0;
   private readonly warnings: string[] = [];
@@ -43,6 +51,14 @@ export class ReplyReader {
   usage: Usage = noUsage;
   /** The raw errors from the stream, in order. */
   readonly errors: unknown[] = [];
+  private readonly place: ReplyPlace;
+  private readonly ownIds = new Set<string>();
+  private parts = 0;
+  private calls = 0;
+
+  constructor(place: ReplyPlace) {
+    this.place = place;
+  }
 
   /** Adds a part to the reply. Returns the delta that it contributes, if any. */
   take(part: LanguageModelV4StreamPart): Delta | null {
@@ -57,32 +73,29 @@ export class ReplyReader {
       case 'text-delta':
       case 'reasoning-delta': {
         const kind = part.type === 'text-delta' ? 'text' : 'reasoning';
-        const text = this.openTextOf(kind, part.id) ?? this.openText(kind, part.id, undefined);
-        text.text += part.delta;
-        addProviderData(text, part.providerMetadata);
-        return { kind, toolName: null, delta: part.delta };
+        const open = this.openTextOf(kind, part.id) ?? this.openText(kind, part.id, undefined);
+        open.text.text += part.delta;
+        addProviderData(open.text, part.providerMetadata);
+        return { kind, part: open.part, callId: null, toolName: null, delta: part.delta };
       }
       case 'text-end':
       case 'reasoning-end': {
-        const text = this.openTextOf(part.type === 'text-end' ? 'text' : 'reasoning', part.id);
-        if (text !== undefined) {
-          text.ended = true;
-          addProviderData(text, part.providerMetadata);
+        const open = this.openTextOf(part.type === 'text-end' ? 'text' : 'reasoning', part.id);
+        if (open !== undefined) {
+          open.text.ended = true;
+          addProviderData(open.text, part.providerMetadata);
         }
         return null;
       }
       case 'tool-input-start':
-        this.openInputs.push({
-          id: part.id,
-          toolName: part.toolName,
-          providerExecuted: part.providerExecuted === true,
-          input: '',
-        });
+        this.openInput(part.id, part.toolName, part.providerExecuted === true);
         return null;
       case 'tool-input-delta': {
         const open = this.openInputs.findLast((input) => input.id === part.id);
-        if (open !== undefined) open.input += part.delta;
-        return { kind: 'tool-input', toolName: open?.toolName ?? null, delta: part.delta };
+        if (open === undefined) return null;
+        open.input += part.delta;
+        const { part: number, callId, toolName } = open;
+        return { kind: 'tool-input', part: number, callId, toolName, delta: part.delta };
       }
       case 'tool-input-end':
       case 'ping':
@@ -122,16 +135,20 @@ export class ReplyReader {
       case 'text':
       case 'reasoning':
         this.content.push({ type: part.type, text: part.text, ended: true, ...providerData(part.providerMetadata) });
-        return { kind: part.type, toolName: null, delta: part.text };
+        return { kind: part.type, part: this.nextPart(), callId: null, toolName: null, delta: part.text };
       case 'tool-call': {
         const opened = this.closeInput(part.toolCallId);
+        // Some providers set it only on the part that starts the input, and some only on the call.
+        const providerExecuted = part.providerExecuted === true || opened?.providerExecuted === true;
+        const callId = providerExecuted
+          ? textOf(part.toolCallId)
+          : (opened?.callId ?? this.uniqueId(part.toolCallId, false));
         this.content.push({
           type: 'tool-call',
-          callId: textOf(part.toolCallId),
+          callId,
           name: textOf(part.toolName),
           input: typeof part.input === 'string' ? part.input : shownInput(part.input),
-          // Some providers set it only on the part that starts the input.
-          providerExecuted: part.providerExecuted === true || opened?.providerExecuted === true,
+          providerExecuted,
           ...providerData(part.providerMetadata),
         });
         return null;
@@ -181,22 +198,20 @@ export class ReplyReader {
     for (const warning of warnings) this.warnings.push(shown(warning));
   }
 
-  /** Returns the reply so far, with call ids that are unique in the conversation (C-2). */
-  reply(provider: string, errors: string[], ids: { taken: ReadonlySet<string>; turn: number; attempt: number }): Reply {
+  /** Returns the reply so far. */
+  reply(provider: string, errors: string[]): Reply {
     const { finishReason, responseId, modelId } = this;
-    const open = this.openInputs.map(({ id, toolName, providerExecuted, input }) => {
+    const open = this.openInputs.map(({ callId, toolName, providerExecuted, input }) => {
       const isWhole = !providerExecuted && parseToolInput(input).state === 'object';
-      return { isWhole, callId: textOf(id), name: textOf(toolName), input };
+      return { isWhole, callId, name: toolName, input };
     });
     const content = [...this.content, ...open.filter(({ isWhole }) => isWhole).map(unfinishedCall)];
-    const calls = content.filter((part) => part.type === 'tool-call');
-    const unique = uniqueCallIds(calls, ids.taken, ids.turn, ids.attempt);
     const word = finishReason?.raw ?? finishReason?.unified;
     const unknown = `the finish reason ${shown(word)} is unknown; the reply was taken as complete`;
     const warnings = finishSense(finishReason) === 'unknown' ? [...this.warnings, unknown] : this.warnings;
     return {
       provider,
-      content: withCallIds(content, unique),
+      content,
       finishReason,
       openInputs: open.flatMap(({ isWhole, ...input }) => (isWhole ? [] : [input])),
       errors,
@@ -206,95 +221,60 @@ export class ReplyReader {
     };
   }
 
-  private openTextOf(kind: 'text' | 'reasoning', id: string): ReplyText | undefined {
-    return this.texts.findLast((one) => one.id === id && one.text.type === kind)?.text;
+  private openTextOf(kind: 'text' | 'reasoning', id: string): OpenText | undefined {
+    return this.texts.findLast((one) => one.id === id && one.text.type === kind);
   }
 
-  private openText(kind: 'text' | 'reasoning', id: string, metadata: SharedV4ProviderMetadata | undefined): ReplyText {
+  private openText(kind: 'text' | 'reasoning', id: string, metadata: SharedV4ProviderMetadata | undefined): OpenText {
     const text: ReplyText = { type: kind, text: '', ended: false, ...providerData(metadata) };
-    this.texts.push({ id, text });
+    const open = { id, part: this.nextPart(), text };
+    this.texts.push(open);
     this.content.push(text);
-    return text;
+    return open;
+  }
+
+  private openInput(id: unknown, toolName: unknown, providerExecuted: boolean): void {
+    const callId = this.uniqueId(id, providerExecuted);
+    const part = this.nextPart();
+    this.openInputs.push({ id, callId, part, toolName: textOf(toolName), providerExecuted, input: '' });
+  }
+
+  private nextPart(): number {
+    this.parts += 1;
+    return this.parts - 1;
+  }
+
+  /** Returns the id of the next call, unique in the conversation (C-2). */
+  private uniqueId(id: unknown, providerExecuted: boolean): string {
+    const { turn, attempt, takenIds } = this.place;
+    const index = this.calls;
+    this.calls += 1;
+    const isTaken = (one: string) => takenIds.has(one) || this.ownIds.has(one);
+    const unique = uniqueCallId({ callId: textOf(id), providerExecuted }, { turn, attempt, index }, isTaken);
+    if (!providerExecuted) this.ownIds.add(unique);
+    return unique;
   }
 
   /** Closes the open input that belongs to a call. Ids may repeat, so each call closes only one. */
-  private closeInput(id: string): { providerExecuted: boolean } | undefined {
+  private closeInput(id: string): OpenInput | undefined {
     const index = this.openInputs.findIndex((input) => input.id === id);
     return index === -1 ? undefined : this.openInputs.splice(index, 1)[0];
   }
 }
 
-type OpenInput = { id: string; toolName: string; providerExecuted: boolean; input: string };
+type OpenText = { id: string; part: number; text: ReplyText };
+
+/** `id` is the provider's; `callId` is unique in the conversation. */
+type OpenInput = {
+  id: unknown;
+  callId: string;
+  part: number;
+  toolName: string;
+  providerExecuted: boolean;
+  input: string;
+};
 
 /** Returns the call of an input that came whole before the stream broke off. */
 function unfinishedCall({ callId, name, input }: { callId: string; name: string; input: string }): ReplyPart {
   return { type: 'tool-call', callId, name, input, providerExecuted: false, unfinished: true };
-}
-
-/** Assigns the ids to the calls; the result of a provider-executed tool gets the id of the call before it. */
-function withCallIds(content: readonly ReplyPart[], ids: readonly string[]): ReplyPart[] {
-  const renamed = new Map<string, string>();
-  let calls = 0;
-  return content.map((part) => {
-    if (part.type === 'tool-call') {
-      const callId = ids[calls] ?? part.callId;
-      calls += 1;
-      renamed.set(part.callId, callId);
-      return callId === part.callId ? part : { ...part, callId };
-    }
-    if (part.type === 'tool-result') return { ...part, callId: renamed.get(part.callId) ?? part.callId };
-    return part;
-  });
-}
-
-/** Reads the provider's token counts. An invalid count becomes 0, so that no budget is evaded (S-4). */
-function usageOf(usage: LanguageModelV4Usage | undefined): Usage {
-  const { inputTokens, outputTokens } = usage ?? {};
-  return {
-    input: tokensOf(inputTokens?.total),
-    output: tokensOf(outputTokens?.total),
-    reasoning: tokensOf(outputTokens?.reasoning),
-    cacheRead: tokensOf(inputTokens?.cacheRead),
-    cacheWrite: tokensOf(inputTokens?.cacheWrite),
-  };
-}
-
-function tokensOf(count: unknown): number {
-  return typeof count === 'number' && Number.isFinite(count) && count > 0 ? count : 0;
-}
-
-/** Turns a non-string from a badly typed third-party model into an empty string, which is handled as such. */
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
-function shownInput(input: unknown): string {
-  return JSON.stringify(input) ?? '';
-}
-
-/** Returns the provider's metadata as the part's options, which go back to the provider (P-5). */
-function providerData(metadata: SharedV4ProviderMetadata | undefined): { providerOptions?: ProviderData } {
-  return metadata === undefined ? {} : { providerOptions: plain(metadata) };
-}
-
-function addProviderData(part: ReplyText, metadata: SharedV4ProviderMetadata | undefined): void {
-  if (metadata === undefined) return;
-  const merged: ProviderData = { ...part.providerOptions };
-  for (const [provider, data] of Object.entries(plain(metadata))) merged[provider] = { ...merged[provider], ...data };
-  part.providerOptions = merged;
-}
-
-function fileData(data: { type: 'data'; data: string | Uint8Array } | { type: 'url'; url: URL }): FileData {
-  if (data.type === 'url') return { type: 'url', url: data.url.toString() };
-  return { type: 'data', data: typeof data.data === 'string' ? data.data : Buffer.from(data.data).toString('base64') };
-}
-
-function plain(metadata: SharedV4ProviderMetadata): ProviderData {
-  const data: ProviderData = JSON.parse(JSON.stringify(metadata));
-  return data;
-}
-
-function jsonOf(value: JSONValue | object): Json {
-  const json: Json = JSON.parse(JSON.stringify(value) ?? 'null');
-  return json;
 }

@@ -60,7 +60,6 @@ export type ModelEffectOptions = {
   /** Measures the request and its reply; null if the context window is unknown (T-6). */
   meter: RequestMeter | null;
   sight: (sighting: Sighting) => void;
-  wantsDeltas: () => boolean;
   clock: Clock;
   secrets: readonly string[];
 };
@@ -83,7 +82,8 @@ export async function requestModel(
   const target = options.targets[request.target];
   if (target === undefined) throw new Error(`no target at index ${request.target}`);
   const timers = new RequestTimers(options, signal);
-  const reader = new ReplyReader();
+  const { turn, attempt } = request;
+  const reader = new ReplyReader({ turn, attempt, takenIds: options.callIds });
   let provider = '';
   let began = false;
   let fault: Fault | null = null;
@@ -115,7 +115,7 @@ export async function requestModel(
   }
   if (fault === null && reader.errors.length > 0)
     fault = classifyFault(reader.errors[0], options.clock.now(), options.secrets);
-  const reply = began ? replyOf(reader, provider, options, request) : null;
+  const reply = began ? replyOf(reader, provider, options) : null;
   for (const warning of reply?.warnings ?? []) options.sight({ type: 'model.warned', target: target.name, warning });
   const whole = reply !== null && isComplete(reply);
   // Once the reply is complete, a failing connection cannot invalidate it (C-5).
@@ -127,16 +127,16 @@ export async function requestModel(
 function take(
   reader: ReplyReader,
   part: LanguageModelV4StreamPart,
-  { wantsDeltas, sight }: ModelEffectOptions,
+  { sight }: ModelEffectOptions,
   { turn, attempt }: ModelRequest,
 ): void {
   const delta = reader.take(part);
-  if (delta !== null && wantsDeltas()) sight({ type: 'model.delta', turn, attempt, ...delta });
+  if (delta !== null && delta.delta !== '') sight({ type: 'model.delta', turn, attempt, ...delta });
 }
 
-function replyOf(reader: ReplyReader, provider: string, options: ModelEffectOptions, request: ModelRequest): Reply {
+function replyOf(reader: ReplyReader, provider: string, options: ModelEffectOptions): Reply {
   const errors = reader.errors.map((error) => classifyFault(error, options.clock.now(), options.secrets).message);
-  return reader.reply(provider, errors, { taken: options.callIds, turn: request.turn, attempt: request.attempt });
+  return reader.reply(provider, errors);
 }
 
 /** Returns the fault for a stream that ended cleanly but left its reply incomplete: the connection failed. */

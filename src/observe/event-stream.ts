@@ -1,101 +1,89 @@
-import type { Envelope, Fold, SessionEvent } from './events.ts';
+import type { Fold, SessionEvent } from './events.ts';
 
-const bufferedEvents = 1_000;
+type DeltaEvent = Extract<SessionEvent, { type: 'model.delta' }>;
+
+/** Maximum length of joined deltas, since a reader that keeps up takes its pieces from them. */
+const longestJoined = 16_384;
 
 /**
- * A session's event stream. Each reader has a separate buffer of 1,000 events, beyond which the oldest are dropped
- * and counted, so that slow or missing readers use bounded memory and delay nothing. The first reader also gets
- * earlier events, within that buffer.
+ * A session's events, from the first (S-6). Each reader gets all of them, at its own pace. Adjacent deltas of a part are
+ * kept as one, and so are adjacent progress events of a call, of which the last counts; so memory grows with what the
+ * session keeps anyway. A reader that keeps up gets every piece as it arrives.
  */
-export class EventStream implements AsyncIterable<SessionEvent>, Fold {
-  private readonly unread = new EventBuffer();
-  private readers: EventBuffer[] = [];
-  private readonly envelope: () => Envelope;
-  private firstTaken = false;
+export class EventStream implements Fold {
+  private readonly events: SessionEvent[] = [];
+  private readonly waiting = new Set<() => void>();
   private ended = false;
 
-  constructor(envelope: () => Envelope) {
-    this.envelope = envelope;
-  }
-
-  /** Whether the stream has a reader and therefore needs reply deltas. */
-  get isRead(): boolean {
-    return this.readers.length > 0;
-  }
-
   event(event: SessionEvent): void {
-    if (!this.firstTaken && event.type !== 'model.delta') this.unread.push(event);
-    for (const reader of this.readers) reader.push(event);
+    const last = this.events.at(-1);
+    const joined = last === undefined ? null : joinedWith(last, event);
+    if (joined === null) this.events.push(event);
+    else this.events[this.events.length - 1] = joined;
+    this.wake();
   }
 
   end(): void {
     this.ended = true;
-    for (const reader of this.readers) reader.end();
+    this.wake();
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<SessionEvent> {
-    const buffer = this.firstTaken ? new EventBuffer() : this.unread;
-    this.firstTaken = true;
-    this.readers.push(buffer);
-    if (this.ended) buffer.end();
-    try {
-      for (;;) {
-        const dropped = buffer.takeDropped();
-        if (dropped > 0) yield { type: 'events.dropped', count: dropped, ...this.envelope() };
-        const event = await buffer.next();
-        if (event === null) return;
-        yield event;
+  /** Returns the events from position `seq`, those to come included. */
+  from(seq: number): AsyncIterable<SessionEvent> {
+    return { [Symbol.asyncIterator]: () => this.read(seq) };
+  }
+
+  private async *read(seq: number): AsyncGenerator<SessionEvent> {
+    let next = seq;
+    for (let position = this.positionOf(seq); ; ) {
+      const event = this.events[position];
+      if (event !== undefined && event.seq >= next) {
+        yield restOf(event, next);
+        next = event.seq + 1;
+      } else if (position < this.events.length - 1) {
+        position += 1;
+      } else {
+        if (this.ended) return;
+        await new Promise<void>((resolve) => this.waiting.add(resolve));
       }
-    } finally {
-      this.readers = this.readers.filter((reader) => reader !== buffer);
     }
+  }
+
+  /** Returns the position in the list of the first event that reaches `seq`. */
+  private positionOf(seq: number): number {
+    let [low, high] = [0, this.events.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.events[middle]?.seq ?? 0) < seq) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  private wake(): void {
+    for (const resolve of this.waiting) resolve();
+    this.waiting.clear();
   }
 }
 
-class EventBuffer {
-  private events: SessionEvent[] = [];
-  private first = 0;
-  private dropped = 0;
-  private ended = false;
-  private wake: (() => void) | null = null;
-
-  push(event: SessionEvent): void {
-    this.events.push(event);
-    if (this.events.length - this.first > bufferedEvents) {
-      this.first += 1;
-      this.dropped += 1;
-    }
-    if (this.first > bufferedEvents) this.compact();
-    this.wake?.();
+/** Returns one event for two, or null if they are not pieces of the same. */
+function joinedWith(last: SessionEvent, event: SessionEvent): SessionEvent | null {
+  if (last.sessionId !== event.sessionId) return null;
+  if (last.type === 'model.delta' && event.type === 'model.delta') {
+    const isLong = last.delta.length + event.delta.length > longestJoined;
+    return isLong || !isSamePart(last, event) ? null : { ...event, delta: last.delta + event.delta };
   }
+  const isProgress = last.type === 'tool.progressed' && event.type === 'tool.progressed';
+  return isProgress && last.callId === event.callId ? event : null;
+}
 
-  end(): void {
-    this.ended = true;
-    this.wake?.();
-  }
+function isSamePart(one: DeltaEvent, other: DeltaEvent): boolean {
+  return one.turn === other.turn && one.attempt === other.attempt && one.part === other.part;
+}
 
-  takeDropped(): number {
-    const { dropped } = this;
-    this.dropped = 0;
-    return dropped;
-  }
-
-  async next(): Promise<SessionEvent | null> {
-    while (this.first >= this.events.length) {
-      if (this.ended) return null;
-      await new Promise<void>((resolve) => {
-        this.wake = resolve;
-      });
-      this.wake = null;
-    }
-    const event = this.events[this.first] ?? null;
-    this.first += 1;
-    if (this.first > bufferedEvents) this.compact();
-    return event;
-  }
-
-  private compact(): void {
-    this.events = this.events.slice(this.first);
-    this.first = 0;
-  }
+/** Returns what an event holds from position `seq` on: for a delta, the rest of its text. */
+function restOf(event: SessionEvent, seq: number): SessionEvent {
+  if (event.type !== 'model.delta') return event;
+  const begin = event.seq - event.delta.length + 1;
+  return seq <= begin ? event : { ...event, delta: event.delta.slice(seq - begin) };
 }

@@ -2,13 +2,15 @@ import type { Counters, Fact, JsonObject, Repairs, ToolOutput } from '../../mach
 
 /** An observation that is not a fact of the machines. It affects no decision; a replay does not need it. */
 export type Sighting =
-  /** A piece of a streamed reply. */
+  /** A piece of a streamed reply (S-6). `part` numbers the parts of an attempt's reply, from 0. */
   | {
       type: 'model.delta';
       turn: number;
       attempt: number;
+      part: number;
       kind: 'text' | 'reasoning' | 'tool-input';
-      /** The tool called, for `tool-input`; otherwise null. */
+      /** The call and its tool, for `tool-input`; otherwise null. */
+      callId: string | null;
       toolName: string | null;
       delta: string;
     }
@@ -36,9 +38,7 @@ export type Sighting =
   /** A result for a settled effect was dropped (D-2). */
   | { type: 'effect.late'; key: string }
   /** A user's observer threw. This is reported once, and a slice is not called again. */
-  | { type: 'observer.failed'; observer: string; message: string }
-  /** Events that were not read in time were dropped, oldest first. */
-  | { type: 'events.dropped'; count: number };
+  | { type: 'observer.failed'; observer: string; message: string };
 
 export type Envelope = {
   sessionId: string;
@@ -49,11 +49,24 @@ export type Envelope = {
   path: readonly string[];
 };
 
-/** Adds the call's input to the events of a new call, because an approver needs it. */
-type WithInput<F> = F extends { type: 'tool.requested' | 'tool.approvalRequested' } ? F & { input: JsonObject } : F;
+/**
+ * The position in the stream, from 1. It grows by 1 with each event, and with a delta by the length of its text: the
+ * delta has the position of its last character. A reader that has `seq` goes on with `eventsFrom(seq + 1)`.
+ */
+export type Positioned = { seq: number };
+
+/**
+ * What an event adds to its fact. A new call's holds its input, because an approver needs it. A failed attempt's says how
+ * many parts had begun: the deltas of all of them are taken back (S-6).
+ */
+type Told<F> = F extends { type: 'tool.requested' | 'tool.approvalRequested' }
+  ? F & { input: JsonObject }
+  : F extends { type: 'attempt.failed' }
+    ? F & { partsTakenBack: number }
+    : F;
 
 /** An event of the stream, `onEvent` and the slices. */
-export type SessionEvent = (WithInput<Fact> | Sighting) & Envelope;
+export type SessionEvent = (Told<Fact> | Sighting) & Envelope & Positioned;
 
 export type EventListener = (event: SessionEvent) => unknown;
 

@@ -4,7 +4,7 @@ import { Conversation } from './conversation.ts';
 import { SessionCounters } from './counters.ts';
 import { DebugLog } from './debug-log.ts';
 import { EventStream } from './event-stream.ts';
-import type { Envelope, EventListener, Fold } from './events.ts';
+import type { EventListener, Fold } from './events.ts';
 import { KeptResults } from './kept-results.ts';
 import { Listener } from './listener.ts';
 import { type LogContext, type Logger, SessionLog } from './log.ts';
@@ -19,15 +19,13 @@ export type FoldOptions = LogContext & {
   slices: Record<string, Slice>;
   /** Maximum bytes of a result read at once. */
   resultBytes: number;
-  /** The envelope for a new event. */
-  envelope: () => Envelope;
   /** User code threw. */
   onFailure: (observer: string, error: unknown) => void;
 };
 
 /** A session's folds. They receive events in this order, so a fold may read those above it. */
 export function makeFolds(options: FoldOptions) {
-  const { messages, slices, resultBytes, envelope, onFailure } = options;
+  const { messages, slices, resultBytes, onFailure } = options;
   const counters = new SessionCounters();
   const conversation = new Conversation(messages);
   const records = new Records();
@@ -41,7 +39,7 @@ export function makeFolds(options: FoldOptions) {
     log: new SessionLog(options, records, counters),
     debugLog: new DebugLog(options),
     slices: new Slices(slices, onFailure),
-    stream: new EventStream(envelope),
+    stream: new EventStream(),
     listener: new Listener(options.onEvent, onFailure),
   } satisfies Record<string, Fold>;
 }

@@ -4,7 +4,7 @@ import { messageOf } from '../errors.ts';
 import type { Envelope, Fold, SessionEvent, Sighting } from './events.ts';
 import { type FoldOptions, type Folds, makeFolds } from './folds.ts';
 
-export type ObserverOptions = Omit<FoldOptions, 'envelope' | 'onFailure'> & {
+export type ObserverOptions = Omit<FoldOptions, 'onFailure'> & {
   /** Epoch ms. `deliveredAt` is the delivery's, so replays yield the same facts. */
   times: { readonly deliveredAt: number; now(): number };
 };
@@ -17,12 +17,14 @@ export class Observer {
   private readonly list: readonly Fold[];
   private readonly options: ObserverOptions;
   private readonly warned: string[] = [];
+  private seq = 0;
+  /** The parts of the current attempt's reply that have begun. */
+  private parts = 0;
 
   constructor(options: ObserverOptions) {
     this.options = options;
     this.folds = makeFolds({
       ...options,
-      envelope: () => this.envelope(this.options.times.now()),
       onFailure: (observer, error) => this.userCodeFailed(observer, error),
     });
     this.list = Object.values(this.folds);
@@ -32,31 +34,34 @@ export class Observer {
     return this.folds.counters.all;
   }
 
-  /** Whether any observer would get the deltas of a reply. */
-  get wantsDeltas(): boolean {
-    return this.options.onEvent !== null || this.folds.stream.isRead;
-  }
-
   /** Receives a machine fact. Never throws: the actor tree is in the middle of a step. */
   take(fact: Fact): void {
     const { deliveredAt } = this.options.times;
     this.tell((fold) => fold.fact?.(fact, deliveredAt));
-    this.publish(this.eventOf(fact, this.envelope(deliveredAt)));
+    this.publish({ ...this.told(fact), ...this.envelope(deliveredAt), seq: this.next(1) });
+    if (fact.type === 'attempt.started') this.parts = 0;
   }
 
   /** Receives a non-fact observation. */
   sight(sighting: Sighting): void {
+    if (sighting.type === 'model.delta') {
+      this.parts = Math.max(this.parts, sighting.part + 1);
+      this.pass({ ...sighting, ...this.envelope(this.options.times.now()), seq: this.next(sighting.delta.length) });
+      return;
+    }
     if (sighting.type === 'model.warned' && !this.isNewWarning(`${sighting.target} ${sighting.warning}`)) return;
     const isReport = sighting.type === 'observer.failed';
     this.tell((fold) => fold.sighting?.(sighting), isReport);
     const clean =
       'message' in sighting ? { ...sighting, message: redact(sighting.message, this.options.secrets) } : sighting;
-    this.publish({ ...clean, ...this.envelope(this.options.times.now()) }, isReport);
+    this.publish({ ...clean, ...this.envelope(this.options.times.now()), seq: this.next(1) }, isReport);
   }
 
   /** Forwards an event from a sub-agent's session, under its path. No fold here counts it. */
   forward(event: SessionEvent, name: string): void {
-    this.publish({ ...event, path: [name, ...event.path] });
+    const path = [name, ...event.path];
+    if (event.type === 'model.delta') this.pass({ ...event, path, seq: this.next(event.delta.length) });
+    else this.publish({ ...event, path, seq: this.next(1) });
   }
 
   /** Reports that user code threw. */
@@ -75,9 +80,21 @@ export class Observer {
     return { sessionId, agent, at, path: ownPath };
   }
 
-  private eventOf(fact: Fact, envelope: Envelope): SessionEvent {
-    if (fact.type !== 'tool.requested' && fact.type !== 'tool.approvalRequested') return { ...fact, ...envelope };
-    return { ...fact, input: this.folds.conversation.inputOf(fact.index), ...envelope };
+  private next(positions: number): number {
+    this.seq += positions;
+    return this.seq;
+  }
+
+  private told(fact: Fact) {
+    if (fact.type === 'attempt.failed') return { ...fact, partsTakenBack: this.parts };
+    if (fact.type !== 'tool.requested' && fact.type !== 'tool.approvalRequested') return fact;
+    return { ...fact, input: this.folds.conversation.inputOf(fact.index) };
+  }
+
+  /** Passes on a delta: countless, and of interest to two folds alone. */
+  private pass(delta: SessionEvent): void {
+    this.folds.stream.event(delta);
+    this.folds.listener.event(delta);
   }
 
   private publish(event: SessionEvent, isReport = false): void {

@@ -65,7 +65,6 @@ export function sessionEffects(parts: SessionEffectsParts): SessionEffects {
     judgeText: (text: string, signal: AbortSignal) => judgeText(format, text, { ...userCode, signal }),
     meter,
     sight,
-    wantsDeltas: () => observer.wantsDeltas,
     clock,
     secrets,
   };

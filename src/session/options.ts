@@ -64,7 +64,10 @@ export type ApprovalInput = { approved: boolean; reason?: string; sessionId?: st
 
 export type Session<Report = unknown> = {
   readonly sessionId: string;
+  /** All events, from the first, for each reader at its own pace (S-6). */
   readonly events: AsyncIterable<SessionEvent>;
+  /** The events from position `seq` (see `SessionEvent`), such as the one after the last that a page has seen. */
+  eventsFrom(seq: number): AsyncIterable<SessionEvent>;
   /** Never rejects (F-5). */
   readonly result: Promise<SessionResult<Report>>;
   /** Live while the session runs; do not modify. */

@@ -3,7 +3,6 @@ import { createActor } from 'xstate';
 import {
   type Counters,
   type Fact,
-  type Failure,
   type SessionCommand,
   type SessionOutput,
   sessionMachine,
@@ -20,7 +19,7 @@ import { type MachineEnd, RunningMachine } from '../host/run-machine.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import { loggerOf } from '../observe/log.ts';
 import { Observer } from '../observe/observer.ts';
-import { approvalDecision, steeringText } from './commands.ts';
+import { approvalDecision, decideOne, position, steering } from './commands.ts';
 import { sessionEffects } from './effects.ts';
 import { inputMessages, sessionInput } from './input.ts';
 import type { ApprovalInput, Session, SessionOptions, SessionResult } from './options.ts';
@@ -68,9 +67,8 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
       times,
     });
     const { observer, secrets, sessionId } = this;
-    const start = (parts: SessionParts<unknown>) => new RunningSession({ ...parts, driver });
     const parent = { sessionId, agent, options: { ...options, logger, clock }, observer, lineage };
-    this.subAgents = subAgentsOf(parent, input.budget, start);
+    this.subAgents = subAgentsOf(parent, input.budget, (parts) => new RunningSession({ ...parts, driver }));
     const { perform, close } = sessionEffects({ agent, prompt, observer, subAgents: this.subAgents, clock, secrets });
     this.machine = new RunningMachine<SessionCommand, Fact, SessionOutput>({
       actor: (settings) => createActor(sessionMachine, { input, ...settings }),
@@ -96,7 +94,11 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
   }
 
   get events(): AsyncIterable<SessionEvent> {
-    return this.observer.folds.stream;
+    return this.eventsFrom(1);
+  }
+
+  eventsFrom(seq: number): AsyncIterable<SessionEvent> {
+    return this.observer.folds.stream.from(position(seq));
   }
 
   get counters(): Readonly<Counters> {
@@ -104,9 +106,9 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
   }
 
   steer(text: string): boolean {
-    const event = { type: 'session.steer', text: steeringText(text) } as const;
+    const command = steering(text);
     const isRead = !this.ended && this.observer.folds.records.accepted === null;
-    if (isRead) this.machine.command(event);
+    if (isRead) this.machine.command(command);
     return isRead;
   }
 
@@ -119,10 +121,7 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
   }
 
   approve(callId: string, decision: ApprovalInput): boolean {
-    const { approved, reason, sessionId } = approvalDecision(decision);
-    const waiting = this.waitingFor(callId).filter((one) => sessionId === null || one.sessionId === sessionId);
-    const [only] = waiting;
-    return waiting.length === 1 && only !== undefined && only.decide(callId, approved, reason);
+    return decideOne(this.waitingFor(callId), callId, approvalDecision(decision));
   }
 
   waitingFor(callId: string): SubSession[] {
@@ -143,7 +142,7 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
   /** If the machines themselves broke, fails the session with its one ERROR line (S-3). */
   private outputOf(end: MachineEnd<SessionOutput>): SessionOutput {
     if ('output' in end) return end.output;
-    const failure: Failure = { slugs: ['internal_error'], retryAt: null, detail: messageOf(end.defect) };
+    const failure = { slugs: ['internal_error' as const], retryAt: null, detail: messageOf(end.defect) };
     this.observer.take({ type: 'session.failed', turns: this.observer.counters.turns, failure });
     return { status: 'failed', failure };
   }

@@ -39,8 +39,8 @@ const beside =
 export function factsOf(events: readonly SessionEvent[]): Fact[] {
   return events
     .filter((event) => event.path.length === 0 && !beside.test(event.type))
-    .map(({ sessionId: _, agent: __, at: ___, path: ____, ...event }) => {
-      const { input: _____, ...fact } = { input: null, ...event };
+    .map(({ sessionId: _, agent: __, at: ___, path: ____, seq: _____, ...event }) => {
+      const { input: ______, partsTakenBack: _______, ...fact } = { input: null, partsTakenBack: null, ...event };
       return JSON.parse(JSON.stringify(fact));
     });
 }

@@ -14,7 +14,7 @@ import {
   repairConversation,
   replyReasoning,
   replyText,
-  uniqueCallIds,
+  uniqueCallId,
 } from '../../../machines/index.ts';
 import { expectGolden } from '../../support/golden.ts';
 
@@ -189,8 +189,14 @@ describe('C-2 C-6 P-4: the messages built from replies', () => {
 
   it('C-2: call ids are unique in the reply and in the conversation', () => {
     const taken = new Set(['old', 'call_1_2_1', 'call_1_2_1_']);
-    const calls = (...ids: string[]) => ids.map((callId) => ({ callId, providerExecuted: false }));
-    expect(uniqueCallIds(calls('a', 'old', 'a', '', 'b c', 'ok-1_2'), taken, 1, 2)).toEqual([
+    const idsOf = (...ids: string[]) =>
+      ids.map((callId, index) => {
+        const isTaken = (id: string) => taken.has(id);
+        const id = uniqueCallId({ callId, providerExecuted: false }, { turn: 1, attempt: 2, index }, isTaken);
+        taken.add(id);
+        return id;
+      });
+    expect(idsOf('a', 'old', 'a', '', 'b c', 'ok-1_2')).toEqual([
       'a',
       'call_1_2_1__',
       'call_1_2_2',
@@ -199,12 +205,14 @@ describe('C-2 C-6 P-4: the messages built from replies', () => {
       'ok-1_2',
     ]);
     const [longest, tooLong] = ['x'.repeat(64), 'x'.repeat(65)];
-    expect(uniqueCallIds(calls(longest, tooLong), new Set(), 1, 1)).toEqual([longest, 'call_1_1_1']);
+    expect(idsOf(longest, tooLong)).toEqual([longest, 'call_1_2_1___']);
   });
 
   it("C-2: the id of a provider-executed call is the provider's reference, and never changes", () => {
-    const calls = ['ws:1', 'x'.repeat(90), 'old'].map((callId) => ({ callId, providerExecuted: true }));
-    expect(uniqueCallIds(calls, new Set(['old']), 1, 1)).toEqual(calls.map(({ callId }) => callId));
+    for (const callId of ['ws:1', 'x'.repeat(90), 'old']) {
+      const call = { callId, providerExecuted: true };
+      expect(uniqueCallId(call, { turn: 1, attempt: 1, index: 0 }, () => true)).toBe(callId);
+    }
   });
 
   it('C-2: tool names have 1 to 64 characters and never match a property that every object has', () => {

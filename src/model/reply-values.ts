@@ -1,0 +1,54 @@
+import type { JSONValue, LanguageModelV4Usage, SharedV4ProviderMetadata } from '@ai-sdk/provider';
+import type { FileData, Json, ProviderData, ReplyText, Usage } from '../../machines/index.ts';
+
+/** Reads the provider's token counts. An invalid count becomes 0, so that no budget is evaded (S-4). */
+export function usageOf(usage: LanguageModelV4Usage | undefined): Usage {
+  const { inputTokens, outputTokens } = usage ?? {};
+  return {
+    input: tokensOf(inputTokens?.total),
+    output: tokensOf(outputTokens?.total),
+    reasoning: tokensOf(outputTokens?.reasoning),
+    cacheRead: tokensOf(inputTokens?.cacheRead),
+    cacheWrite: tokensOf(inputTokens?.cacheWrite),
+  };
+}
+
+function tokensOf(count: unknown): number {
+  return typeof count === 'number' && Number.isFinite(count) && count > 0 ? count : 0;
+}
+
+/** Turns a non-string from a badly typed third-party model into an empty string, which is handled as such. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+export function shownInput(input: unknown): string {
+  return JSON.stringify(input) ?? '';
+}
+
+/** Returns the provider's metadata as the part's options, which go back to the provider (P-5). */
+export function providerData(metadata: SharedV4ProviderMetadata | undefined): { providerOptions?: ProviderData } {
+  return metadata === undefined ? {} : { providerOptions: plain(metadata) };
+}
+
+export function addProviderData(part: ReplyText, metadata: SharedV4ProviderMetadata | undefined): void {
+  if (metadata === undefined) return;
+  const merged: ProviderData = { ...part.providerOptions };
+  for (const [provider, data] of Object.entries(plain(metadata))) merged[provider] = { ...merged[provider], ...data };
+  part.providerOptions = merged;
+}
+
+export function fileData(data: { type: 'data'; data: string | Uint8Array } | { type: 'url'; url: URL }): FileData {
+  if (data.type === 'url') return { type: 'url', url: data.url.toString() };
+  return { type: 'data', data: typeof data.data === 'string' ? data.data : Buffer.from(data.data).toString('base64') };
+}
+
+function plain(metadata: SharedV4ProviderMetadata): ProviderData {
+  const data: ProviderData = JSON.parse(JSON.stringify(metadata));
+  return data;
+}
+
+export function jsonOf(value: JSONValue | object): Json {
+  const json: Json = JSON.parse(JSON.stringify(value) ?? 'null');
+  return json;
+}
