@@ -102,6 +102,15 @@ export function onRejection(returned: unknown, told: (error: unknown) => void): 
   if (returned instanceof Promise) returned.catch(told);
 }
 
+/** Returns the stack of any thrown value, or its message if it has none; never throws. */
+export function stackOf(error: unknown): string {
+  try {
+    return error instanceof Error && typeof error.stack === 'string' ? error.stack : messageOf(error);
+  } catch {
+    return messageOf(error);
+  }
+}
+
 /** Returns the message of any thrown value; never throws. */
 export function messageOf(error: unknown): string {
   try {

@@ -39,9 +39,16 @@ export type Delivered<K extends EffectKind> = { at: number; chance: number; outc
 export type PrepareOutcome =
   /**
    * `instructions` is the system prompt built for this session. `tokens` is the size of the first request, and
-   * `results` are the tool results in it; 0 and empty if nothing is measured (T-6).
+   * `results` are the tool results in it; 0 and empty if nothing is measured (T-6). `unavailable` holds the targets, by
+   * index, that cannot be had at all (P-2).
    */
-  | { ok: true; instructions: string | null; tokens: number; results: SizedResult[] }
+  | {
+      ok: true;
+      instructions: string | null;
+      tokens: number;
+      results: SizedResult[];
+      unavailable: { target: number; message: string }[];
+    }
   | { ok: false; slug: Slug; message: string };
 
 /** The tools that a request offers, or the calls that its reply may make (B-5). */

@@ -49,8 +49,8 @@ export type Fact =
   | { type: 'attempt.succeeded'; turn: number; attempt: number; target: string }
   | { type: 'attempt.failed'; turn: number; attempt: number; target: string; slugs: Slug[]; detail: string | null }
   | { type: 'attempt.aborted'; turn: number; attempt: number; target: string }
-  /** The target gets no more requests in this session (P-2). */
-  | { type: 'target.excluded'; target: string; slug: Slug }
+  /** The target gets no more requests in this session (P-2); `detail` says why in one sentence. */
+  | { type: 'target.excluded'; target: string; slug: Slug; detail: string }
   | ({ type: 'tool.requested'; kind: CallFacts['tool'] } & CallName)
   | ({ type: 'tool.approvalRequested' } & CallName)
   | ({ type: 'tool.approved'; reason: string | null } & CallName)

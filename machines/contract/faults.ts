@@ -1,7 +1,8 @@
 import type { Slug } from './slugs.ts';
 
 /**
- * The kinds of provider and network failure (P-1). The adapter classifies each failure once. A fault is an outcome of
+ * The kinds of provider and network failure (P-1). `unavailable`: nothing was sent, since the model cannot be had here: a
+ * package, a key or the model itself is missing. The adapter classifies each failure once. A fault is an outcome of
  * the model effect; it is never thrown.
  */
 export const faultKinds = [
@@ -13,6 +14,7 @@ export const faultKinds = [
   'server',
   'invalid_request',
   'content_filter',
+  'unavailable',
 ] as const;
 
 export type FaultKind = (typeof faultKinds)[number];
@@ -45,6 +47,8 @@ export function faultSlug(kind: FaultKind): Slug {
       return 'invalid_request';
     case 'content_filter':
       return 'content_filtered';
+    case 'unavailable':
+      return 'target_unavailable';
     default:
       return kind satisfies never;
   }

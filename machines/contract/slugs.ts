@@ -205,6 +205,13 @@ const rows = {
     todo: 'Reply again, with the tool calls that you still want.',
     person: 'the stream of the reply broke off',
   },
+  target_unavailable: {
+    means: 'A model cannot be had here: its package, its key or the model itself is missing. Nothing was sent.',
+    happened: 'your reply did not arrive, because a model is not set up; this was not your fault',
+    todo: 'Reply again.',
+    person: 'a model is not set up',
+    advice: 'Install the package or set the key that is named above, or check the name of the model.',
+  },
   // Reasons why a session ended, or had to end soon.
   no_targets: {
     means: 'No usable target is left.',

@@ -48,8 +48,8 @@ export function afterReply(targets: readonly TargetState[], target: number): Tar
 }
 
 /**
- * Returns the targets after a fault (P-2, P-3). `auth`, `quota` and `invalid_request` exclude the target for the
- * session. Transient faults limit it for the provider's retry delay, or a backoff if none. A content filter does
+ * Returns the targets after a fault (P-2, P-3). `auth`, `quota`, `invalid_request` and `unavailable` exclude the target
+ * for the session. Transient faults limit it for the provider's retry delay, or a backoff if none. A content filter does
  * neither.
  */
 export function afterFault(
@@ -63,6 +63,7 @@ export function afterFault(
     case 'auth':
     case 'quota':
     case 'invalid_request':
+    case 'unavailable':
       return replaced(targets, target, (state) => ({ ...state, status: 'out' }));
     case 'rate_limited':
     case 'server':
@@ -77,6 +78,11 @@ export function afterFault(
     default:
       return fault.kind satisfies never;
   }
+}
+
+/** Returns the targets without those at `indices`, which cannot be had at all (P-2). */
+export function withoutUnavailable(targets: readonly TargetState[], indices: readonly number[]): TargetState[] {
+  return targets.map((state, index) => (indices.includes(index) ? { ...state, status: 'out' } : state));
 }
 
 function replaced(

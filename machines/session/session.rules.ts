@@ -3,7 +3,7 @@ import type { Delivered, PrepareOutcome } from '../contract/effects.ts';
 import type { Fact, Failure } from '../contract/events.ts';
 import { type CollapseCause, collapsed, nothingSpent, requestsLeft } from '../contract/limits.ts';
 import { type Slug, unionOfSlugs } from '../contract/slugs.ts';
-import { freshTargets } from '../contract/targets.ts';
+import { freshTargets, withoutUnavailable } from '../contract/targets.ts';
 import type { TurnInput, TurnOutput } from '../turn/turn.types.ts';
 import type { Ending, Measures, SessionContext, SessionInput } from './session.types.ts';
 
@@ -112,14 +112,26 @@ export function failureOf(context: SessionContext, { exhaustion, slugs, detail }
 
 /** Returns the changes once the tools are open and the conversation is measured. */
 export function afterPreparing(
-  { size: before }: SessionContext,
+  { size: before, targets }: SessionContext,
   { delivered: { at, outcome } }: { delivered: Delivered<'prepare'> },
 ): Measures {
   if (!outcome.ok) return { change: { at }, facts: [] };
-  const { tokens, results, instructions } = outcome;
+  const { tokens, results, instructions, unavailable } = outcome;
   // Steering may have come first.
   const size = { ...initialSize(tokens, results), steering: before.steering };
-  return { change: { at, size }, facts: [{ type: 'session.prepared', instructions }] };
+  const left = withoutUnavailable(
+    targets,
+    unavailable.map(({ target }) => target),
+  );
+  const facts: Fact[] = unavailable.map(({ target, message }) => {
+    return {
+      type: 'target.excluded',
+      target: targets[target]?.name ?? '',
+      slug: 'target_unavailable',
+      detail: message,
+    };
+  });
+  return { change: { at, size, targets: left }, facts: [{ type: 'session.prepared', instructions }, ...facts] };
 }
 
 export function stopping(): Measures {

@@ -192,7 +192,8 @@ export function exhaustionOf(context: TurnContext): Exhaustion | null {
 export function exclusionFacts({ targets, current, last }: TurnContext): Fact[] {
   const target = targets[current];
   if (target?.status !== 'out' || last?.fault == null) return [];
-  return [{ type: 'target.excluded', target: target.name, slug: faultSlug(last.fault.kind) }];
+  const { kind, message } = last.fault;
+  return [{ type: 'target.excluded', target: target.name, slug: faultSlug(kind), detail: message }];
 }
 
 export function outputOf(context: TurnContext, status: TurnOutput['status']): TurnOutput {

@@ -50,6 +50,7 @@ const table = {
   ),
   inspect: switchFlag('inspect', 'open the Stately inspector (relay on port 8080)', ['run', 'demo']),
   json: switchFlag('json', 'print only the result to stdout, as JSON', ['run', 'demo', 'work']),
+  log: flag('log', 'FORMAT', 'log lines on stderr: human (default) or json', anyAgent, logFormat),
   logLevel: flag(
     'log-level',
     'LEVEL',
@@ -132,6 +133,12 @@ function port(text: string | boolean | undefined, name: string): number | undefi
   if (typeof text !== 'string') return undefined;
   if (/^\d+$/.test(text) && Number(text) <= 65_535) return Number(text);
   throw new UsageError(expected(name, text, 'a port from 0 to 65535'));
+}
+
+function logFormat(text: string | boolean | undefined, name: string): 'human' | 'json' {
+  if (typeof text !== 'string' || text === 'human') return 'human';
+  if (text === 'json') return 'json';
+  throw new UsageError(expected(name, text, 'human or json'));
 }
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { messageOf, PawlError } from '../errors.ts';
 import { commands, exitCodes, flagsUsage, readFlags, UsageError } from './command-line.ts';
-import { demoCommand } from './demo.ts';
+import { demoCommand } from './demo/demo.ts';
 import { packageFile } from './package-root.ts';
 import { runCommand } from './run.ts';
 import { serveCommand } from './serve.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { defineAgent } from '../agent/define-agent.ts';
 import type { Agent, AgentDefinition } from '../agent/definition.ts';
+import { unavailableTargets } from '../model/targets.ts';
 import type { SessionEvent } from '../observe/events.ts';
-import { stderrLogger } from '../observe/log.ts';
 import type { Session, SessionResult } from '../session/options.ts';
 import { startSession } from '../session/start-session.ts';
 import { readAgentFile } from './agent-file.ts';
@@ -10,6 +10,7 @@ import { Approver } from './approver.ts';
 import type { Flags } from './command-line.ts';
 import { exitCodeOf, UsageError } from './command-line.ts';
 import { directoryTools } from './directory-tools.ts';
+import { commandLogger } from './log.ts';
 import { chosenModel } from './models.ts';
 import { TerminalView } from './view.ts';
 
@@ -32,7 +33,10 @@ export async function agentOf(given: AgentDefinition, flags: Flags): Promise<Age
       'No model is set: pass --model or --base-url, add models to the agent file, or set a key such as OPENAI_API_KEY.',
     );
   }
-  return defineAgent(bounded({ ...given, models }, flags));
+  const agent = defineAgent(bounded({ ...given, models }, flags));
+  const missing = unavailableTargets(agent.targets);
+  if (missing.length < agent.targets.length) return agent;
+  throw new UsageError(missing.map(({ message }) => message).join(' '));
 }
 
 function lookingAround(): AgentDefinition {
@@ -55,7 +59,7 @@ export function bounded(definition: AgentDefinition, { maxTurns, maxRetries }: F
 export async function session(agent: Agent, prompt: string, flags: Flags): Promise<number> {
   const view = flags.json ? null : new TerminalView(process.stdout, agent);
   const showsView = view !== null && process.stderr.isTTY === true;
-  const logger = stderrLogger(flags.logLevel ?? (showsView ? 'silent' : 'warn'));
+  const logger = commandLogger(flags, showsView ? 'silent' : 'warn');
   const inspector = flags.inspect ? await (await import('../inspect/stately.ts')).statelyInspector() : null;
   if (inspector !== null) process.stderr.write(`Open the inspector in a browser: ${inspector.address}\n`);
   const abort = new AbortController();

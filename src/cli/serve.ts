@@ -1,8 +1,8 @@
-import { stderrLogger } from '../observe/log.ts';
 import { serveMcp } from '../serve/serve-mcp.ts';
 import { readAgentFile } from './agent-file.ts';
 import type { Flags } from './command-line.ts';
 import { exitCodes, UsageError } from './command-line.ts';
+import { commandLogger } from './log.ts';
 import { agentOf } from './run.ts';
 
 /** `pawl serve`: serves an agent over MCP until the client disconnects or a signal ends it. */
@@ -12,7 +12,7 @@ export async function serveCommand(positionals: readonly string[], flags: Flags)
   const agent = await agentOf(await readAgentFile(flags.mcp), flags);
   const served = await serveMcp(agent, {
     transport: flags.http === undefined ? 'stdio' : { http: { port: flags.http } },
-    logger: stderrLogger(flags.logLevel ?? 'warn'),
+    logger: commandLogger(flags),
   });
   if (served.url !== null) process.stderr.write(`Serving ${agent.name} at ${served.url}\n`);
   const end = () => void served.close();

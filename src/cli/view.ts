@@ -110,7 +110,9 @@ export class TerminalView {
       case 'server.unavailable':
         return [`├─ ${this.paint('yellow', `MCP server ${event.server}: ${clip(event.message, 80)}`)}`];
       case 'target.excluded':
-        return [`│  ├─ ${this.paint('red', `${event.target} dropped: ${event.slug}`)}`];
+        return [
+          `├─ ${this.paint('red', `${event.target} dropped: ${event.slug}`)}  ${this.paint('dim', clip(event.detail, 80))}`,
+        ];
       case 'session.stopping':
         return [`├─ ${this.paint('yellow', 'stopping')}`];
       case 'session.aborting':
@@ -167,9 +169,19 @@ export function clip(text: string, width: number): string {
   return line.length > width ? `${line.slice(0, Math.max(1, width - 1))}…` : line;
 }
 
-/** Makes control characters visible, except newlines and tabs, so that outside text cannot control the terminal. */
+/** Joins the parts of an emoji, and is harmless there. */
+const joiner = '\u200d';
+
+/**
+ * Writes characters that control the terminal, or hide or reorder text, as escapes such as `\u{202e}`. Newlines, tabs and
+ * the joiners of emoji stay.
+ */
 export function tame(text: string): string {
-  return text.replace(/(?![\t\n])\p{Cc}/gu, '�');
+  return text.replace(/(?![\t\n])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (character, at: number) => {
+    if (character === joiner && /(?:\p{Extended_Pictographic}|\ufe0f)$/u.test(text.slice(Math.max(0, at - 2), at)))
+      return character;
+    return `\\u{${character.codePointAt(0)?.toString(16)}}`;
+  });
 }
 
 function counterRows({ counters, turns }: SessionResult, bound: number): [string, string][] {

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
-import { stderrLogger } from '../observe/log.ts';
 import { backlogFolder, readBacklog, refOf, stopMarkers } from '../workflow/backlog/backlog.ts';
 import { type BacklogConfig, readConfig } from '../workflow/backlog/config.ts';
 import type { NamedAgent } from '../workflow/run/agents.ts';
@@ -10,6 +9,7 @@ import { runWorkflow, type WorkflowResult } from '../workflow/run/run-workflow.t
 import { readAgentFile } from './agent-file.ts';
 import type { Flags } from './command-line.ts';
 import { exitCodes, UsageError } from './command-line.ts';
+import { commandLogger } from './log.ts';
 import { agentOf, interruption } from './run.ts';
 import { tame } from './view.ts';
 import { WorkView } from './work-view.ts';
@@ -39,7 +39,7 @@ export async function workCommand(positionals: readonly string[], flags: Flags):
     agents,
     limits: flags.once ? { maxItems: 1 } : {},
     signal: ending.signal,
-    logger: stderrLogger(flags.logLevel ?? (showsView ? 'silent' : 'warn')),
+    logger: commandLogger(flags, showsView ? 'silent' : 'warn'),
     onEvent: (event) => view?.show(event),
     onSessionEvent: (event) => view?.showSession(event),
   }).finally(() => {

@@ -35,9 +35,9 @@ export function timeoutFault(message: string): Fault {
 }
 
 function kindOf(error: unknown, status: number | null): FaultKind {
-  if (LoadAPIKeyError.isInstance(error) || LoadSettingError.isInstance(error)) return 'auth';
+  if (LoadAPIKeyError.isInstance(error) || LoadSettingError.isInstance(error)) return 'unavailable';
+  if (NoSuchModelError.isInstance(error)) return 'unavailable';
   if (
-    NoSuchModelError.isInstance(error) ||
     InvalidPromptError.isInstance(error) ||
     InvalidArgumentError.isInstance(error) ||
     UnsupportedFunctionalityError.isInstance(error)
@@ -49,8 +49,8 @@ function kindOf(error: unknown, status: number | null): FaultKind {
   if (status !== null && status >= 300) return kindByStatus(status, codes, wordsOf(error));
   const named = kindByName(codes === '' ? wordsOf(error) : codes);
   if (named !== null) return named;
-  if (isNetworkError(error)) return 'network';
   if (isTimeout(error)) return 'timeout';
+  if (isNetworkError(error)) return 'network';
   return 'server';
 }
 
@@ -130,7 +130,7 @@ function bodyOf(value: unknown): string {
 }
 
 const networkCodes =
-  /^(ECONN|ENOTFOUND|EAI_AGAIN|EPIPE|EHOST|ENETUNREACH|UND_ERR_(SOCKET|CONNECT|CLOSED|ABORTED|DESTROYED)|ERR_(TLS|SSL)|CERT_|DEPTH_ZERO|UNABLE_TO)/;
+  /^(ECONN|ENOTFOUND|EAI_AGAIN|EPIPE|EHOST|ENETUNREACH|UND_ERR_(SOCKET|CLOSED|ABORTED|DESTROYED)|ERR_(TLS|SSL)|CERT_|DEPTH_ZERO|UNABLE_TO)/;
 
 /** Finds a connection failure anywhere in the chain of causes, by its code or by fetch's message. */
 function isNetworkError(error: unknown): boolean {
@@ -143,7 +143,8 @@ function isNetworkError(error: unknown): boolean {
 
 function isTimeout(error: unknown): boolean {
   return causesOf(error).some(
-    (cause) => /^(ETIMEDOUT|UND_ERR_(HEADERS|BODY)_TIMEOUT)$/.test(codeOf(cause)) || cause.name === 'TimeoutError',
+    (cause) =>
+      /^(ETIMEDOUT|UND_ERR_(HEADERS|BODY|CONNECT)_TIMEOUT)$/.test(codeOf(cause)) || cause.name === 'TimeoutError',
   );
 }
 

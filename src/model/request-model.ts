@@ -30,7 +30,7 @@ import { generate, stream } from './exchange.ts';
 import { classifyFault } from './faults.ts';
 import { costOf } from './pricing.ts';
 import type { PromptBuilder } from './prompt.ts';
-import { ReplyReader } from './read-reply.ts';
+import { ReplyReader } from './reply/read-reply.ts';
 import { RequestTimers } from './request-timers.ts';
 import type { Target } from './targets.ts';
 

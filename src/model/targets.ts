@@ -1,25 +1,26 @@
+import { createRequire } from 'node:module';
 import { type LanguageModelV4, NoSuchModelError, type ProviderV4 } from '@ai-sdk/provider';
 import { createProviderRegistry, type LanguageModel, wrapLanguageModel } from 'ai';
 import { messageOf } from '../errors.ts';
-import { boundedFetch } from './bounded-fetch.ts';
+import { patientFetch } from './patient-fetch.ts';
 
 /** The user's reference to a model: an AI SDK language model, or `provider:model`. */
 export type ModelReference = LanguageModel;
 
 /**
  * AI SDK providers that a `provider:model` string may name without further setup: optional peers, loaded on demand, with
- * the function that each package exports to create its provider.
+ * the function that each package exports to create its provider, and the variable that holds its key.
  */
-const creators: Readonly<Record<string, string>> = {
-  anthropic: 'createAnthropic',
-  google: 'createGoogleGenerativeAI',
-  groq: 'createGroq',
-  mistral: 'createMistral',
-  openai: 'createOpenAI',
-  xai: 'createXai',
+const known: Readonly<Record<string, { create: string; key: string }>> = {
+  anthropic: { create: 'createAnthropic', key: 'ANTHROPIC_API_KEY' },
+  google: { create: 'createGoogleGenerativeAI', key: 'GOOGLE_GENERATIVE_AI_API_KEY' },
+  groq: { create: 'createGroq', key: 'GROQ_API_KEY' },
+  mistral: { create: 'createMistral', key: 'MISTRAL_API_KEY' },
+  openai: { create: 'createOpenAI', key: 'OPENAI_API_KEY' },
+  xai: { create: 'createXai', key: 'XAI_API_KEY' },
 };
 
-export const knownProviders: readonly string[] = Object.keys(creators);
+export const knownProviders: readonly string[] = Object.keys(known);
 
 /** Splits `provider:model` into its two parts; null if the text has another form. */
 export function parseModelString(text: string): { provider: string; model: string } | null {
@@ -52,6 +53,19 @@ export class Target {
     return this.resolved;
   }
 
+  /** Returns why the model cannot be had at all, found without a request (P-2); null if that is not known. */
+  unavailable(): string | null {
+    const { reference } = this;
+    const parsed = typeof reference === 'string' ? parseModelString(reference) : null;
+    if (typeof reference !== 'string' || parsed === null) return null;
+    const own = this.providers[parsed.provider];
+    if (own !== undefined) return reasonToLack(own, parsed);
+    const packageName = `@ai-sdk/${parsed.provider}`;
+    if (!isInstalled(packageName)) return `${reference} needs the package ${packageName}: npm install ${packageName}.`;
+    const { key = '' } = known[parsed.provider] ?? {};
+    return (process.env[key] ?? '') === '' ? `${reference} needs a key: set ${key}.` : null;
+  }
+
   private async resolve(): Promise<LanguageModelV4> {
     const { reference } = this;
     if (typeof reference !== 'string') return adapted(reference);
@@ -59,6 +73,34 @@ export class Target {
     if (parsed === null) throw new NoSuchModelError({ modelId: reference, modelType: 'languageModel' });
     const provider = this.providers[parsed.provider] ?? (await loadProvider(parsed.provider, reference));
     return createProviderRegistry({ [parsed.provider]: provider }).languageModel(`${parsed.provider}:${parsed.model}`);
+  }
+}
+
+/** Returns the targets that cannot be had at all, by index, and why. */
+export function unavailableTargets(targets: readonly Target[]): { target: number; message: string }[] {
+  return targets.flatMap((one, target) => {
+    const message = one.unavailable();
+    return message === null ? [] : [{ target, message }];
+  });
+}
+
+/** Returns why the user's provider has no such model; null if it has. */
+function reasonToLack(provider: ProviderV4, { provider: name, model }: { provider: string; model: string }) {
+  try {
+    createProviderRegistry({ [name]: provider }).languageModel(`${name}:${model}`);
+    return null;
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+function isInstalled(packageName: string): boolean {
+  try {
+    createRequire(import.meta.url).resolve(packageName);
+    return true;
+  } catch (error) {
+    // A package without an entry for `require` is installed all the same.
+    return !(error instanceof Error && 'code' in error && error.code === 'MODULE_NOT_FOUND');
   }
 }
 
@@ -75,8 +117,8 @@ async function loadProvider(name: string, reference: string): Promise<ProviderV4
     const message = `Cannot load ${packageName} (${messageOf(cause)}). Install it to use ${reference}.`;
     throw new NoSuchModelError({ modelId: reference, modelType: 'languageModel', message });
   }
-  const create = loaded[creators[name] ?? ''];
-  const provider: unknown = typeof create === 'function' ? create({ fetch: boundedFetch() }) : null;
+  const create = loaded[known[name]?.create ?? ''];
+  const provider: unknown = typeof create === 'function' ? create({ fetch: patientFetch() }) : null;
   if (isProvider(provider)) return provider;
   const message = `The package ${packageName} exports no supported version of provider ${name}.`;
   throw new NoSuchModelError({ modelId: reference, modelType: 'languageModel', message });

@@ -1,7 +1,7 @@
 import pino from 'pino';
 import { type Counters, type Fact, type Reply, replyCalls, replyReasoning, replyText } from '../../machines/index.ts';
 import { redact } from '../agent/redact.ts';
-import { messageOf } from '../errors.ts';
+import { stackOf } from '../errors.ts';
 import { headOf } from '../text.ts';
 import type { SessionCounters } from './counters.ts';
 import type { Fold } from './events.ts';
@@ -78,8 +78,7 @@ export class SessionLog implements Fold {
   /** Logs a tool's exact error (C-3), which appears nowhere else. */
   toolError(name: string, callId: string, error: unknown): void {
     const { sessionId, agent, secrets } = this.options;
-    const text = error instanceof Error ? (error.stack ?? error.message) : messageOf(error);
-    const line = { event: 'tool.threw', sessionId, agent, name, callId, error: redact(text, secrets) };
+    const line = { event: 'tool.threw', sessionId, agent, name, callId, error: redact(stackOf(error), secrets) };
     this.guarded((logger) => logger.debug(line, `${name} threw`));
   }
 

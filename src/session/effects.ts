@@ -1,11 +1,9 @@
 import type { SessionEffectKinds } from '../../machines/index.ts';
 import type { Agent } from '../agent/definition.ts';
-import { redact } from '../agent/redact.ts';
 import { contextWindow, resultBytesIn, resultStub } from '../context/context-guard.ts';
 import { RequestMeter } from '../context/request-meter.ts';
-import { expected, messageOf } from '../errors.ts';
 import { type Clock, sleep } from '../host/clock.ts';
-import { inTime, type Limits, within } from '../host/deadline.ts';
+import { within } from '../host/deadline.ts';
 import type { Effects, Perform } from '../host/driver.ts';
 import { PromptBuilder } from '../model/prompt.ts';
 import { requestModel } from '../model/request-model.ts';
@@ -16,6 +14,7 @@ import { Catalog } from '../tools/catalog.ts';
 import { Policies } from '../tools/policies.ts';
 import { runTool } from '../tools/run-tool.ts';
 import { Slots } from '../tools/slots.ts';
+import { prepare } from './prepare.ts';
 import type { SubAgents } from './sub-agent.ts';
 import { SessionTools } from './tools.ts';
 
@@ -39,7 +38,7 @@ export type SessionEffects = {
 export function sessionEffects(parts: SessionEffectsParts): SessionEffects {
   const { agent, prompt, observer, subAgents, clock, secrets } = parts;
   const { limits, format, definition } = agent;
-  const { settings = {}, pricing = {}, instructions = null, toolPolicies = [] } = definition;
+  const { settings = {}, pricing = {}, toolPolicies = [] } = definition;
   const { conversation, keptResults, pastCalls, log } = observer.folds;
   const messages = () => conversation.messages;
   const userCode = { clock, timeoutMs: limits.toolTimeoutMs, onError: log.toolError.bind(log) };
@@ -80,20 +79,7 @@ export function sessionEffects(parts: SessionEffectsParts): SessionEffects {
   };
   const open = (signal: AbortSignal) => tools.open(limits.prepareTimeoutMs, signal);
   const effects: Effects<keyof SessionEffectKinds> = {
-    prepare: async (_request, { signal }) => {
-      const unprepared = (slug: 'tools_unavailable' | 'internal_error', message: string) => {
-        return { ok: false as const, slug, message: redact(message, secrets) };
-      };
-      const missing = await open(signal);
-      if (missing !== null) return unprepared('tools_unavailable', missing);
-      try {
-        const preparing = { clock, timeoutMs: limits.prepareTimeoutMs, signal };
-        const made = await madeInstructions(instructions, prompt, preparing);
-        return { ok: true, instructions: made, ...(meter?.first(made) ?? { tokens: 0, results: [] }) };
-      } catch (error) {
-        return unprepared('internal_error', `instructions() failed: ${messageOf(error)}`);
-      }
-    },
+    prepare: (_request, { signal }) => prepare({ agent, prompt, open, meter, clock, secrets }, signal),
     model: (request, { signal }) => requestModel(modelOptions, request, signal),
     tool: (request, { signal }) => runTool(toolOptions, request, signal),
     // The decision is delivered from outside (`approve`); here it only times out.
@@ -133,16 +119,4 @@ function performer(effects: Effects<keyof SessionEffectKinds>): Perform {
         return Promise.reject(new Error(`unknown session effect: ${effect.kind}`));
     }
   };
-}
-
-async function madeInstructions(
-  instructions: Agent['definition']['instructions'] | null,
-  prompt: string | null,
-  limits: Limits,
-): Promise<string | null> {
-  if (typeof instructions !== 'function') return instructions ?? null;
-  const late = `it did not return within ${limits.timeoutMs} ms`;
-  const made: unknown = await inTime(limits, late, () => instructions({ prompt }));
-  if (typeof made !== 'string') throw new Error(expected('the result', made, 'a string'));
-  return made;
 }

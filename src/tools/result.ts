@@ -60,7 +60,16 @@ export function renderValue(value: unknown, limits: ResultLimits): Rendered {
 /** Renders an error that a tool threw as a failure (C-3). */
 export function renderError(error: unknown, limits: ResultLimits): Rendered {
   const message = messageOf(error) || 'The tool failed without a message.';
-  return renderFailure(message, error instanceof ToolError ? error.value : null, limits);
+  return renderFailure(message, carriedBy(error), limits);
+}
+
+/** Returns the value that a thrown `ToolError` carries; any other thrown value, however hostile, has none. */
+function carriedBy(error: unknown): Json {
+  try {
+    return error instanceof ToolError ? error.value : null;
+  } catch {
+    return null;
+  }
 }
 
 function renderMessage(said: string, limits: ResultLimits): Rendered {

@@ -44,7 +44,8 @@ describe('the command', () => {
   it('serve: a port in use causes a one-sentence error', async () => {
     await using server = await startModelServer([]);
     const agent = file('served.mjs', "export default { name: 'served', models: ['openai:gpt-5'] };");
-    const { code, stderr } = await pawl(['serve', '--mcp', agent, '--http', new URL(server.url).port]);
+    const model = ['--base-url', server.url, '--model', 'm'];
+    const { code, stderr } = await pawl(['serve', '--mcp', agent, '--http', new URL(server.url).port, ...model]);
     expect(code).toBe(2);
     expect(stderr).toContain('`port` must be a free port; got ');
     expect(stderr).not.toMatch(/^\s+at /m);
@@ -124,12 +125,14 @@ describe('the command', () => {
   });
 
   it('run: control characters from the model never reach the terminal', async () => {
-    const said = 'One\ttwo\nthree \u001b[2J\u009b2J\r\u0007four';
+    const said = 'One\ttwo\nthree \u001b[2J\u009b2J\r\u0007four \u202egpj.exe\u200b 👨\u200d👩';
     await using server = await startModelServer([{ text: said }, report(said)]);
     const { code, stdout } = await pawl(['run', '--base-url', server.url, '--model', 'm', 'Hi.']);
     expect(code).toBe(0);
-    expect(stdout).toContain('One\ttwo\nthree �[2J�2J��four');
-    expect(stdout.match(/(?![\t\n])\p{Cc}/gu)).toBeNull();
+    expect(stdout).toContain(
+      'One\ttwo\nthree \\u{1b}[2J\\u{9b}2J\\u{d}\\u{7}four \\u{202e}gpj.exe\\u{200b} 👨\u200d👩',
+    );
+    expect(stdout.match(/(?![\t\n\u200d])[\p{Cc}\p{Cf}]/gu)).toBeNull();
   });
 
   describe('on a terminal', () => {
@@ -201,13 +204,23 @@ describe('the command', () => {
     expect(code).toBe(1);
     expect(stdout).toContain('Check that the provider can be reached');
     expect(stderr).not.toMatch(/^\s+at /m);
-    expect(stderr.split('\n').filter((line) => line.includes('"level":50'))).toHaveLength(1);
+    const lines = stderr.trim().split('\n');
+    expect(lines.filter((line) => line.startsWith('ERROR session failed: retries_exhausted'))).toHaveLength(1);
+    expect(lines[0]).toMatch(/^WARN {2}turn 1, attempt 1 failed: network_error \(.+\)$/);
   });
 
-  it('exit code 1: a missing key is reported with the name of its variable', async () => {
-    const { code, stdout } = await pawl(['run', '--model', 'openai:gpt-5', 'Hi.']);
-    expect(code).toBe(1);
-    expect(stdout).toContain('OPENAI_API_KEY');
+  it('--log json prints JSON lines on stderr, and --log-level decides which', async () => {
+    const args = ['run', '--base-url', 'http://127.0.0.1:9/v1', '--model', 'm', '--max-retries', '1', 'Hi.'];
+    const json = await pawl([...args, '--log', 'json']);
+    expect(
+      json.stderr
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line).level),
+    ).toEqual([40, 50]);
+    const errors = await pawl([...args, '--log-level', 'error']);
+    expect(errors.stderr).toMatch(/^ERROR session failed: .+\n$/);
+    expect((await pawl([...args, '--log-level', 'silent'])).stderr).toBe('');
   });
 
   it.each([
@@ -222,6 +235,9 @@ describe('the command', () => {
     [['demo', '/no/such/folder'], '/no/such/folder is not a directory'],
     [['demo', '--max-retries', '0'], '`limits.maxRetries` must be an integer of at least 1; got 0.'],
     [['run', '--fast', 'Hi.'], '--fast'],
+    [['run', '--log', 'xml', 'Hi.'], '`--log` must be human or json; got "xml".'],
+    [['run', '--model', 'openai:gpt-5', 'Hi.'], 'openai:gpt-5 needs a key: set OPENAI_API_KEY.'],
+    [['run', '--model', 'mistral:small', 'Hi.'], 'npm install @ai-sdk/mistral'],
   ])('exit code 2: %j', async (args, message) => {
     const { code, stdout, stderr } = await pawl(args);
     expect([code, stdout]).toEqual([2, '']);

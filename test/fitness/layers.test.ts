@@ -28,7 +28,7 @@ describe('the two rooms', () => {
       ajv: /^src\/schema\/json-schema\.ts$/,
       re2js: /^src\/schema\/json-schema\.ts$/,
       yaml: /^src\/(cli\/|tools\/service\/openapi\.ts)/,
-      undici: /^src\/tools\/service\/http-request\.ts$/,
+      undici: /^src\/(tools\/service\/http-request|model\/patient-fetch)\.ts$/,
       '@seriousme': /^src\/tools\/service\/openapi\.ts$/,
       '@modelcontextprotocol': /^src\/(tools\/mcp\/|serve\/)/,
       xstate:

@@ -15,6 +15,7 @@ it('P-1: the classification yields every kind of fault', () => {
     new APICallError({ message: 'no', url: 'http://x', requestBodyValues: {}, statusCode, responseBody });
   const errors = [
     new LoadAPIKeyError({ message: 'no key' }),
+    status(401),
     status(402),
     status(429),
     Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' }),

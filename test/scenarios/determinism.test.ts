@@ -85,7 +85,7 @@ describe('determinism', () => {
       key: 'prepare',
       at: 1,
       chance: 0,
-      outcome: { ok: true, instructions: null, tokens: 0, results: [] },
+      outcome: { ok: true, instructions: null, tokens: 0, results: [], unavailable: [] },
     };
     const broken = [1, 2, 3].map(
       (attempt): Delivery => ({ key: `turn-1/attempt-${attempt}/model`, at: 2, defect: 'oops' }),

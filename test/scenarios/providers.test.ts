@@ -1,7 +1,7 @@
 import { APICallError } from '@ai-sdk/provider';
 import { describe, expect, it } from 'vitest';
 import { defineAgent } from '../../src/index.ts';
-import { manualClock, rehearsalModel, type ScriptedResponse, startModelServer } from '../../src/testing/index.ts';
+import { rehearsalModel, type ScriptedResponse, startModelServer } from '../../src/testing/index.ts';
 import { counters, report, run, runOverWire, tokensOf, wireModel } from '../support/session.ts';
 import { search, searchCall } from '../support/tools.ts';
 
@@ -267,28 +267,5 @@ describe('waiting and targets', () => {
     });
     expect(filtered.result.turns[0]?.attempts[0]?.slugs).toEqual(['content_filtered']);
     expect(filtered.clock.waits).toEqual([]);
-  });
-
-  it('P-2: a missing key, an unknown provider package and an unreachable server end the session with advice on what to do', async () => {
-    const agent = (model: string) => defineAgent({ name: 'strings', models: [model], limits: { maxRetries: 1 } });
-    const { OPENAI_API_KEY: kept } = process.env;
-    delete process.env.OPENAI_API_KEY;
-    const missing = await run({ agent: agent('openai:gpt-x') });
-    if (kept !== undefined) process.env.OPENAI_API_KEY = kept;
-    expect(missing.result.slugs).toEqual(['no_targets', 'provider_auth']);
-    expect(missing.result.report.content).toContain('OPENAI_API_KEY');
-    const absent = await run({ agent: agent('mistral:small') });
-    expect(absent.result.slugs).toEqual(['no_targets', 'invalid_request']);
-    expect(absent.result.report.content).toContain('@ai-sdk/mistral');
-    const unreachable = await run({
-      agent: defineAgent({
-        name: 'far',
-        models: [wireModel('openai', 'http://127.0.0.1:9/v1')],
-        limits: { maxRetries: 1 },
-      }),
-      clock: manualClock(),
-    });
-    expect(unreachable.result.slugs).toContain('network_error');
-    expect(unreachable.result.report.content).toContain('Check that the provider can be reached');
   });
 });

@@ -56,7 +56,7 @@ export function sessionWalk(maxTurns: number, over: Partial<SessionInput> = {}):
     const deadline = [done('deadline', delivered({})), broke('deadline')];
     if (snapshot.matches({ running: 'preparing' })) {
       return [
-        done('prepare', delivered({ ok: true, instructions: null, tokens: 100, results: [] })),
+        done('prepare', delivered({ ok: true, instructions: null, tokens: 100, results: [], unavailable: [] })),
         done('prepare', delivered({ ok: false, slug: 'tools_unavailable', message: 'no' })),
         broke('prepare'),
         ...deadline,

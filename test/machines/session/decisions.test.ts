@@ -52,7 +52,7 @@ describe('B-3 B-4 T-6 F-1 S-3: the decisions of a session', () => {
       'with one request left': session.turnInput(spent({ requests: 4 })).maxAttempts,
       'with two left': session.turnInput(spent({ requests: 5 })).maxAttempts,
       'after a turn': session.afterTurn(output()),
-      'after preparing': prepared({ ok: true, instructions: 'Be brief.', tokens: 7, results: [] }),
+      'after preparing': prepared({ ok: true, instructions: 'Be brief.', tokens: 7, results: [], unavailable: [] }),
       'after preparing in vain': prepared({ ok: false, slug: 'tools_unavailable', message: 'no' }),
     }));
 
@@ -88,6 +88,7 @@ describe('B-3 B-4 T-6 F-1 S-3: the decisions of a session', () => {
         instructions: null,
         tokens: 0,
         results: [],
+        unavailable: [],
       }),
       aborted: session.aborted(context({ abortReason: 'enough' })),
       'out of turns': session.outOfTurns(context({ turn: 5, lastTurnSlugs: ['context_guard'] })),

@@ -1,16 +1,16 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { defineAgent } from '../agent/define-agent.ts';
-import { messageOf } from '../errors.ts';
-import { rehearsalModel } from '../testing/rehearsal-model.ts';
-import { type McpPool, mcpPool } from '../tools/mcp/pool.ts';
-import type { Flags } from './command-line.ts';
-import { UsageError } from './command-line.ts';
+import { defineAgent } from '../../agent/define-agent.ts';
+import { messageOf } from '../../errors.ts';
+import { rehearsalModel } from '../../testing/rehearsal-model.ts';
+import { type McpPool, mcpPool } from '../../tools/mcp/pool.ts';
+import type { Flags } from '../command-line.ts';
+import { UsageError } from '../command-line.ts';
+import { directoryTools } from '../directory-tools.ts';
+import { chosenModel } from '../models.ts';
+import { packageFile } from '../package-root.ts';
+import { bounded, session } from '../run.ts';
 import { demoRehearsal } from './demo-rehearsal.ts';
-import { directoryTools } from './directory-tools.ts';
-import { chosenModel } from './models.ts';
-import { packageFile } from './package-root.ts';
-import { bounded, session } from './run.ts';
 
 const serverStartMs = 10_000;
 

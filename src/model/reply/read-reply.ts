@@ -16,8 +16,8 @@ import {
   type ReplyText,
   type Usage,
   uniqueCallId,
-} from '../../machines/index.ts';
-import { shown } from '../errors.ts';
+} from '../../../machines/index.ts';
+import { shown } from '../../errors.ts';
 import { bytesOf, bytesOfPart } from './part-size.ts';
 import { addProviderData, fileData, jsonOf, providerData, shownInput, textOf, usageOf } from './reply-values.ts';
 

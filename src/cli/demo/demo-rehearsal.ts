@@ -1,5 +1,5 @@
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
-import type { RehearsalRequest, RehearsedReply } from '../testing/rehearsal-model.ts';
+import type { RehearsalRequest, RehearsedReply } from '../../testing/rehearsal-model.ts';
 
 const mostFiles = 3;
 

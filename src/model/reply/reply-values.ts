@@ -1,5 +1,5 @@
 import type { JSONValue, LanguageModelV4Usage, SharedV4ProviderMetadata } from '@ai-sdk/provider';
-import type { FileData, Json, ProviderData, ReplyText, Usage } from '../../machines/index.ts';
+import type { FileData, Json, ProviderData, ReplyText, Usage } from '../../../machines/index.ts';
 
 /** Reads the provider's token counts. An invalid count becomes 0, so that no budget is evaded (S-4). */
 export function usageOf(usage: LanguageModelV4Usage | undefined): Usage {

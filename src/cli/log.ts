@@ -1,0 +1,36 @@
+import { type Logger, stderrLogger } from '../observe/log.ts';
+import type { Flags } from './command-line.ts';
+import { tame } from './view.ts';
+
+const levels = ['debug', 'info', 'warn', 'error'] as const;
+
+/** pino also knows two levels beyond those of a session. */
+const least: Record<string, number> = { trace: 0, debug: 0, info: 1, warn: 2, error: 3, fatal: 4, silent: 4 };
+
+/** Returns the logger of a command on stderr: lines for people, or JSON lines with `--log json`. */
+export function commandLogger({ log, logLevel }: Flags, standard: 'warn' | 'silent' = 'warn'): Logger {
+  const level = logLevel ?? standard;
+  if (log === 'json') return stderrLogger(level);
+  const write = (name: (typeof levels)[number], index: number) => (fields: object, message?: string) => {
+    if (index >= (least[level] ?? 2)) process.stderr.write(`${line(name, fields, message)}\n`);
+  };
+  const [debug, info, warn, error] = levels.map(write) as [
+    Logger['debug'],
+    Logger['info'],
+    Logger['warn'],
+    Logger['error'],
+  ];
+  return { debug, info, warn, error };
+}
+
+/** `WARN  turn 1, attempt 1 failed: provider_error (The provider is overloaded.)`, with the sub-agent's name. */
+function line(level: string, fields: object, message = ''): string {
+  const of = (name: string) => {
+    const value: unknown = Reflect.get(fields, name);
+    return typeof value === 'string' && value !== '' ? value : null;
+  };
+  const agent = of('parentSessionId') === null ? '' : `${of('agent')}: `;
+  const detail = of('detail') ?? of('error');
+  const about = detail === null ? '' : ` (${detail})`;
+  return tame(`${level.toUpperCase().padEnd(5)} ${agent}${message}${about}`).replace(/\s*\n\s*/g, ' ');
+}

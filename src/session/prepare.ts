@@ -1,0 +1,54 @@
+import type { PrepareOutcome, Slug } from '../../machines/index.ts';
+import type { Agent } from '../agent/definition.ts';
+import { redact } from '../agent/redact.ts';
+import type { RequestMeter } from '../context/request-meter.ts';
+import { expected, messageOf } from '../errors.ts';
+import type { Clock } from '../host/clock.ts';
+import { inTime, type Limits } from '../host/deadline.ts';
+import { unavailableTargets } from '../model/targets.ts';
+
+export type PrepareParts = {
+  agent: Agent;
+  prompt: string | null;
+  /** Opens the tools. Returns null, or why some are missing. */
+  open: (signal: AbortSignal) => Promise<string | null>;
+  meter: RequestMeter | null;
+  clock: Clock;
+  secrets: readonly string[];
+};
+
+/** Runs the prepare effect: looks for the models, opens the tools, and makes and measures the first request's parts. */
+export async function prepare(
+  { agent, prompt, open, meter, clock, secrets }: PrepareParts,
+  signal: AbortSignal,
+): Promise<PrepareOutcome> {
+  const { limits, targets, definition } = agent;
+  const unprepared = (slug: Slug, message: string) => {
+    return { ok: false as const, slug, message: redact(message, secrets) };
+  };
+  const unavailable = unavailableTargets(targets);
+  if (unavailable.length === targets.length) {
+    return unprepared('target_unavailable', unavailable.map(({ message }) => message).join(' '));
+  }
+  const missing = await open(signal);
+  if (missing !== null) return unprepared('tools_unavailable', missing);
+  try {
+    const preparing = { clock, timeoutMs: limits.prepareTimeoutMs, signal };
+    const instructions = await madeInstructions(definition.instructions ?? null, prompt, preparing);
+    return { ok: true, instructions, unavailable, ...(meter?.first(instructions) ?? { tokens: 0, results: [] }) };
+  } catch (error) {
+    return unprepared('internal_error', `instructions() failed: ${messageOf(error)}`);
+  }
+}
+
+async function madeInstructions(
+  instructions: Agent['definition']['instructions'] | null,
+  prompt: string | null,
+  limits: Limits,
+): Promise<string | null> {
+  if (typeof instructions !== 'function') return instructions ?? null;
+  const late = `it did not return within ${limits.timeoutMs} ms`;
+  const made: unknown = await inTime(limits, late, () => instructions({ prompt }));
+  if (typeof made !== 'string') throw new Error(expected('the result', made, 'a string'));
+  return made;
+}
