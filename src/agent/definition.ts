@@ -132,6 +132,8 @@ export const definitionSchema = z.strictObject({
   builtIns: builtInsSchema.optional(),
   /** Custom state, folded over the events. */
   slices: z.record(z.string(), z.custom<Slice>(isSlice, { error: 'a slice: { initial, reduce }' })).optional(),
+  /** Texts that never reach a log, an event, a report or the inspector, in addition to what the definition holds (S-5). */
+  secrets: texts.optional(),
   /** Prices by target name (`provider:model`). */
   pricing: z.record(z.string(), priceSchema).optional(),
 });

@@ -11,11 +11,12 @@ const shapes: readonly [RegExp, string][] = [
     removed,
   ],
   [/\bAIza[A-Za-z0-9_-]{20,}/g, removed],
-  [/(\/\/[^\s/:@]+:)[^\s/@]+@/g, `$1${removed}@`],
-  [
-    /\b(authorization|x-api-key|api[-_]?key|x-goog-api-key)(["']?\s*[:=]\s*["']?)(?!Bearer|Basic)[^\s"',;)}]+/gi,
-    `$1$2${removed}`,
-  ],
+  [/(\/\/[^\s/:@]*:)[^\s/@]+@/g, `$1${removed}@`],
+  [/(\/\/)[^\s/:@]{8,}@/g, `$1${removed}@`],
+  [/([?&](?:key|api[-_]?key|token|access[-_]?token|sig|signature|secret|password|auth)=)[^\s&#"']+/gi, `$1${removed}`],
+  // Whatever its scheme, the whole value of the header.
+  [/\b((?:proxy-)?authorization)(["']?\s*[:=]\s*["']?)[^\r\n"',;)}]+/gi, `$1$2${removed}`],
+  [/\b(x-api-key|api[-_]?key|x-goog-api-key)(["']?\s*[:=]\s*["']?)[^\s"',;)}]+/gi, `$1$2${removed}`],
   [/\b(api key(?: provided)?|access token)(:\s*)[^\s"',;)}]+/gi, `$1$2${removed}`],
 ];
 
@@ -34,6 +35,23 @@ export function redactJson(value: Json, secrets: readonly string[]): Json {
       typeof item === 'string' && credentialName.test(name) ? removed : redactJson(item, secrets),
     ]),
   );
+}
+
+/** Removes known secrets, to the letter, from all texts in a value (S-5). Returns the same value if it holds none. */
+export function withoutSecrets<T>(value: T, secrets: readonly string[]): T;
+export function withoutSecrets(value: unknown, secrets: readonly string[]): unknown {
+  if (secrets.length === 0) return value;
+  if (typeof value === 'string') return secrets.reduce((text, secret) => text.replaceAll(secret, removed), value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) {
+    const clean = value.map((item) => withoutSecrets<unknown>(item, secrets));
+    return clean.some((item, index) => item !== value[index]) ? clean : value;
+  }
+  const entries = Object.entries(value);
+  const clean = entries.map(([name, item]) => [withoutSecrets(name, secrets), withoutSecrets<unknown>(item, secrets)]);
+  const isSame = clean.every(([name, item], index) => name === entries[index]?.[0] && item === entries[index]?.[1]);
+  // `fromEntries` defines its fields, so that one named `__proto__` stays a field.
+  return isSame ? value : Object.fromEntries(clean);
 }
 
 /** Removes keys and credentials from `text` (S-5): known ones by exact match, others by pattern. */

@@ -1,3 +1,4 @@
+import { keyVariable, type ModelReference } from '../model/targets.ts';
 import type { AgentDefinition } from './definition.ts';
 
 const harmlessHeader =
@@ -5,18 +6,50 @@ const harmlessHeader =
 const secretName = /authorization|key|token|secret|pass|pwd|credential|cookie|dsn|(^|_)pat($|_)/i;
 const shortestSecret = 6;
 
-/** Returns the credentials in a definition, which are redacted wherever they appear. */
-export function secretsOf({ settings, mcpServers = {} }: AgentDefinition): string[] {
-  const found = secretHeaders(settings?.headers ?? {});
+const configured = new Set<string>();
+
+/** Returns the secrets of all agents that this process has run, for an inspector, which sees every session. */
+export function configuredSecrets(): string[] {
+  return longestFirst(configured);
+}
+
+/** Returns the credentials in a definition, which are redacted wherever they appear (S-5). */
+export function secretsOf({ settings, models, secrets = [], mcpServers = {} }: AgentDefinition): string[] {
+  const found = [...secrets, ...secretHeaders(settings?.headers ?? {}), ...models.flatMap(keyOf)];
   collect(settings?.providerOptions ?? {}, found);
   for (const server of Object.values(mcpServers)) {
     const config = 'shared' in server ? server.shared : server;
     if ('headers' in config) found.push(...secretHeaders(config.headers ?? {}));
-    if ('env' in config) collect(config.env ?? {}, found);
+    if ('env' in config) found.push(...secretsInEnvironment(config.env ?? {}));
     if ('url' in config) found.push(...secretsOfUrl(String(config.url)));
   }
-  // Longest first: replacing a part first would leave the rest of the longer secret.
-  return [...new Set(found)].filter((secret) => secret.length >= shortestSecret).sort((a, b) => b.length - a.length);
+  const all = longestFirst(found.flatMap(asWritten).filter((secret) => secret.length >= shortestSecret));
+  for (const secret of all) configured.add(secret);
+  return all;
+}
+
+/** Replacing a part first would leave the rest of the longer secret. */
+function longestFirst(secrets: Iterable<string>): string[] {
+  return [...new Set(secrets)].sort((one, other) => other.length - one.length);
+}
+
+/** Returns the key of a `provider:model` string, which its provider reads from the environment. */
+function keyOf(model: ModelReference): string[] {
+  const key = typeof model === 'string' ? process.env[keyVariable(model) ?? ''] : undefined;
+  return key === undefined ? [] : [key];
+}
+
+/** A secret turns up as it is, or as a URL or JSON would write it. */
+function asWritten(secret: string): string[] {
+  return [secret, encodeURIComponent(secret.toWellFormed()), JSON.stringify(secret).slice(1, -1)];
+}
+
+/** Values under secret-sounding names, and others that look like tokens: long, mixed and without spaces or slashes. */
+function secretsInEnvironment(env: Record<string, string>): string[] {
+  return Object.entries(env).flatMap(([name, value]) => {
+    const isToken = /^(?=.*\d)(?=.*[A-Za-z])[^\s/\\]{12,}$/.test(value);
+    return [...(secretName.test(name) || isToken ? [value] : []), ...secretsOfUrl(value)];
+  });
 }
 
 /** Returns the secrets in a service's headers: only those with a secret-sounding name, since most are harmless. */
@@ -24,12 +57,14 @@ export function secretsNamed(headers: Record<string, string>): string[] {
   return secretHeaders(Object.fromEntries(Object.entries(headers).filter(([name]) => secretName.test(name))));
 }
 
-/** Returns the password and the query values of a URL, the latter both decoded and as written. */
+/** Returns the credentials of a URL: its password, or else its user name, and the values of its query. */
 function secretsOfUrl(text: string): string[] {
   if (!URL.canParse(text)) return [];
-  const { password, search, searchParams } = new URL(text);
+  const { username, password, search, searchParams } = new URL(text);
   const written = search.split(/[?&]/).map((pair) => pair.split('=')[1] ?? '');
-  return [...searchParams.values(), ...written, password];
+  // Without a password, the name is the token.
+  const userInfo = password === '' ? username : password;
+  return [...searchParams.values(), ...written, userInfo, decodeURIComponent(userInfo)];
 }
 
 /** Treats every header as a secret unless it is known to be harmless. For `Bearer x`, x alone counts too. */

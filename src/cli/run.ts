@@ -33,7 +33,10 @@ export async function agentOf(given: AgentDefinition, flags: Flags): Promise<Age
       'No model is set: pass --model or --base-url, add models to the agent file, or set a key such as OPENAI_API_KEY.',
     );
   }
-  const agent = defineAgent(bounded({ ...given, models }, flags));
+  // The model of --base-url is made here, so the definition does not hold its key.
+  const { OPENAI_API_KEY: key } = process.env;
+  const secrets = [...(given.secrets ?? []), ...(flags.baseUrl !== undefined && key !== undefined ? [key] : [])];
+  const agent = defineAgent(bounded({ ...given, models, secrets }, flags));
   const missing = unavailableTargets(agent.targets);
   if (missing.length < agent.targets.length) return agent;
   throw new UsageError(missing.map(({ message }) => message).join(' '));

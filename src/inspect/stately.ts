@@ -1,13 +1,16 @@
-import { createServer } from 'node:net';
 import type { StatelyInspectionEvent } from '@statelyai/inspect';
 import type { AnyActorRef, AnyEventObject, InspectionEvent } from 'xstate';
 import { redact } from '../agent/redact.ts';
-import { expected, messageOf, PawlError } from '../errors.ts';
+import { configuredSecrets } from '../agent/secrets.ts';
+import { messageOf, PawlError } from '../errors.ts';
+import { startRelay } from './relay.ts';
 
 export type StatelyInspectorOptions = {
-  /** Port of the relay, in Node; default: 8080. */
+  /** Port of the relay, in Node; 0 for any free one; default: 8080. */
   port?: number;
-  /** Secrets to redact from everything sent, in addition to those recognized by pattern. */
+  /** Origins of further pages that may read from the relay. Stately's page and loopback always may. */
+  origins?: readonly string[];
+  /** Secrets to redact from everything sent, in addition to those of agents and those recognized by pattern. */
   secrets?: readonly string[];
   /** Maximum characters sent per text; default: 200. */
   textLength?: number;
@@ -21,29 +24,29 @@ export type StatelyInspector = {
   stop(): void;
 };
 
-type Sender = { send(event: StatelyInspectionEvent): void; stop(): void };
+type Sender = { send(event: StatelyInspectionEvent): void; stop(): void; address: string | null };
 
 const version = '0.7.2';
 const defaultPort = 8_080;
 
 /**
- * Starts the Stately inspector of `@statelyai/inspect`. In a browser it opens a window; in Node it starts a WebSocket
- * relay on this machine, whose page shows the sessions as hierarchies of actors. Nothing is sent before this call.
- * Rejects with `invalid_options` if the port is taken.
+ * Starts the Stately inspector. In a browser it opens a window, by `@statelyai/inspect`; in Node it starts a WebSocket
+ * relay on the loopback address, whose page shows the sessions as hierarchies of actors. Nothing is sent before this
+ * call. Rejects with `invalid_options` if the port is taken.
  */
 export async function statelyInspector(options: StatelyInspectorOptions = {}): Promise<StatelyInspector> {
-  const { port = defaultPort, secrets = [], textLength = 200 } = options;
+  const { port = defaultPort, origins = [], secrets = [], textLength = 200 } = options;
   const isBrowser = 'document' in globalThis;
-  const sender = isBrowser ? await browserSender() : await relaySender(port);
+  const sender = isBrowser ? await browserSender() : await relaySender(port, origins);
   const translator = new Translator((text) => {
-    const clean = redact(text, secrets);
+    const clean = redact(text, [...secrets, ...configuredSecrets()]);
     return clean.length > textLength ? `${clean.slice(0, textLength)}… (${clean.length} characters)` : clean;
   });
   return {
     inspect: (event) => {
       for (const translated of translator.translate(event)) sender.send(translated);
     },
-    address: isBrowser ? null : `http://localhost:${port}`,
+    address: sender.address,
     stop: () => sender.stop(),
   };
 }
@@ -51,32 +54,12 @@ export async function statelyInspector(options: StatelyInspectorOptions = {}): P
 async function browserSender(): Promise<Sender> {
   const { createBrowserInspector } = await loaded(() => import('@statelyai/inspect'));
   const inspector = createBrowserInspector();
-  return { send: (event) => inspector.adapter.send(event), stop: () => inspector.stop() };
+  return { send: (event) => inspector.adapter.send(event), stop: () => inspector.stop(), address: null };
 }
 
-async function relaySender(port: number): Promise<Sender> {
-  const { createWebSocketInspector } = await loaded(() => import('@statelyai/inspect'));
-  const { createInspectorServer } = await loaded(() => import('@statelyai/inspect/server'));
-  await checkPort(port);
-  const relay = createInspectorServer({ port, autoOpen: false });
-  const inspector = createWebSocketInspector({ url: `ws://localhost:${port}` });
-  await connected(inspector.adapter);
-  return {
-    send: (event) => inspector.adapter.send(event),
-    stop: () => {
-      inspector.stop();
-      relay.stop();
-    },
-  };
-}
-
-/** Waits for the connection. An inspector stopped before that would retry forever. */
-async function connected(adapter: object): Promise<void> {
-  const socket: unknown = Reflect.get(adapter, 'ws');
-  if (!(typeof socket === 'object' && socket !== null && 'addEventListener' in socket)) return;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  for (const type of ['open', 'error']) (socket as EventTarget).addEventListener(type, () => resolve(), { once: true });
-  await promise;
+async function relaySender(port: number, origins: readonly string[]): Promise<Sender> {
+  const { address, send, stop } = await startRelay(port, origins);
+  return { address, send: (event) => send(JSON.stringify(event)), stop };
 }
 
 async function loaded<T>(load: () => Promise<T>): Promise<T> {
@@ -89,21 +72,6 @@ async function loaded<T>(load: () => Promise<T>): Promise<T> {
       { cause },
     );
   }
-}
-
-/** Rejects if the port is taken; the relay itself would end the process. */
-async function checkPort(port: number): Promise<void> {
-  const probe = createServer();
-  await new Promise<void>((resolve, reject) => {
-    const refuse = (error: Error) =>
-      reject(new PawlError('invalid_options', `${expected('port', port, 'a free port')} ${messageOf(error)}`));
-    probe.once('error', refuse);
-    try {
-      probe.listen(port, () => probe.close(() => resolve()));
-    } catch (error) {
-      refuse(error instanceof Error ? error : new Error(messageOf(error)));
-    }
-  });
 }
 
 /**

@@ -28,6 +28,11 @@ export function parseModelString(text: string): { provider: string; model: strin
   return match?.[1] !== undefined && match[2] !== undefined ? { provider: match[1], model: match[2] } : null;
 }
 
+/** Returns the variable that holds the key of a `provider:model` string's provider; null if it is not known. */
+export function keyVariable(text: string): string | null {
+  return known[parseModelString(text)?.provider ?? '']?.key ?? null;
+}
+
 /** Returns a target's name in events and logs: `provider:model`. */
 export function targetName(model: ModelReference): string {
   if (typeof model === 'string') return model;

@@ -3,7 +3,6 @@ import { WaitingApprovals } from './approvals.ts';
 import { Conversation } from './conversation.ts';
 import { SessionCounters } from './counters.ts';
 import { DebugLog } from './debug-log.ts';
-import { EventStream } from './event-stream.ts';
 import type { EventListener, Fold } from './events.ts';
 import { KeptResults } from './kept-results.ts';
 import { Listener } from './listener.ts';
@@ -11,6 +10,7 @@ import { type LogContext, type Logger, SessionLog } from './log.ts';
 import { PastCalls } from './past-calls.ts';
 import { Records } from './records.ts';
 import { type Slice, Slices } from './slices.ts';
+import { EventStream } from './stream/event-stream.ts';
 
 export type FoldOptions = LogContext & {
   messages: Message[];

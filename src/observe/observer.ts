@@ -1,8 +1,9 @@
 import type { Counters, Fact } from '../../machines/index.ts';
-import { redact } from '../agent/redact.ts';
+import { redact, withoutSecrets } from '../agent/redact.ts';
 import { messageOf } from '../errors.ts';
 import type { Envelope, Fold, SessionEvent, Sighting } from './events.ts';
 import { type FoldOptions, type Folds, makeFolds } from './folds.ts';
+import { DeltaSecrets } from './stream/delta-secrets.ts';
 
 export type ObserverOptions = Omit<FoldOptions, 'onFailure'> & {
   /** Epoch ms. `deliveredAt` is the delivery's, so replays yield the same facts. */
@@ -11,18 +12,23 @@ export type ObserverOptions = Omit<FoldOptions, 'onFailure'> & {
 
 const ownPath: readonly string[] = [];
 
+/** The facts after which no delta of an attempt comes. */
+const repliesEnd = /^attempt\.(?!started)/;
+
 /** A session's derived state: a list of folds, and the events sent to listeners. */
 export class Observer {
   readonly folds: Folds;
   private readonly list: readonly Fold[];
   private readonly options: ObserverOptions;
   private readonly warned: string[] = [];
+  private readonly deltaSecrets: DeltaSecrets;
   private seq = 0;
   /** The parts of the current attempt's reply that have begun. */
   private parts = 0;
 
   constructor(options: ObserverOptions) {
     this.options = options;
+    this.deltaSecrets = new DeltaSecrets(options.secrets);
     this.folds = makeFolds({
       ...options,
       onFailure: (observer, error) => this.userCodeFailed(observer, error),
@@ -38,6 +44,7 @@ export class Observer {
   take(fact: Fact): void {
     const { deliveredAt } = this.options.times;
     this.tell((fold) => fold.fact?.(fact, deliveredAt));
+    if (repliesEnd.test(fact.type)) for (const delta of this.deltaSecrets.rest()) this.passDelta(delta);
     this.publish({ ...this.told(fact), ...this.envelope(deliveredAt), seq: this.next(1) });
     if (fact.type === 'attempt.started') this.parts = 0;
   }
@@ -46,7 +53,8 @@ export class Observer {
   sight(sighting: Sighting): void {
     if (sighting.type === 'model.delta') {
       this.parts = Math.max(this.parts, sighting.part + 1);
-      this.pass({ ...sighting, ...this.envelope(this.options.times.now()), seq: this.next(sighting.delta.length) });
+      const shown = this.deltaSecrets.take(sighting);
+      if (shown !== null) this.passDelta(shown);
       return;
     }
     if (sighting.type === 'model.warned' && !this.isNewWarning(`${sighting.target} ${sighting.warning}`)) return;
@@ -91,6 +99,10 @@ export class Observer {
     return { ...fact, input: this.folds.conversation.inputOf(fact.index) };
   }
 
+  private passDelta(delta: Extract<Sighting, { type: 'model.delta' }>): void {
+    this.pass({ ...delta, ...this.envelope(this.options.times.now()), seq: this.next(delta.delta.length) });
+  }
+
   /** Passes on a delta: countless, and of interest to two folds alone. */
   private pass(delta: SessionEvent): void {
     this.folds.stream.event(delta);
@@ -98,7 +110,8 @@ export class Observer {
   }
 
   private publish(event: SessionEvent, isReport = false): void {
-    this.tell((fold) => fold.event?.(event), isReport);
+    const clean = withoutSecrets(event, this.options.secrets);
+    this.tell((fold) => fold.event?.(clean), isReport);
   }
 
   /** Calls each fold. One that throws does not affect the others; it is reported, except during a report. */

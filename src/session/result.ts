@@ -1,6 +1,6 @@
 import type { SessionOutput } from '../../machines/index.ts';
 import type { Agent } from '../agent/definition.ts';
-import { redact } from '../agent/redact.ts';
+import { redact, withoutSecrets } from '../agent/redact.ts';
 import type { Observer } from '../observe/observer.ts';
 import { syntheticReport } from '../report/synthetic.ts';
 import type { SessionReport, SessionResult } from './options.ts';
@@ -42,7 +42,8 @@ function reportOf<Report>(
   const format = agent.format.name;
   const { accepted, turns } = observer.folds.records;
   if (ending.status === 'succeeded' && accepted !== null && accepted.source !== 'synthetic') {
-    return { source: accepted.source, format, content: accepted.content as Report, accepted: true };
+    const content = withoutSecrets(accepted.content, secrets) as Report;
+    return { source: accepted.source, format, content, accepted: true };
   }
   const status = ending.status === 'aborted' ? 'aborted' : 'failed';
   const failure = ending.status === 'succeeded' ? { slugs: [], retryAt: null, detail: null } : ending.failure;

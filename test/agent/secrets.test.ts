@@ -1,14 +1,149 @@
-import { describe, expect, it } from 'vitest';
-import { runOverWire } from '../support/session.ts';
+import fc from 'fast-check';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { redact, withoutSecrets } from '../../src/agent/redact.ts';
+import { secretsOf } from '../../src/agent/secrets.ts';
+import type { AgentDefinition, SessionEvent } from '../../src/index.ts';
+import { DeltaSecrets } from '../../src/observe/stream/delta-secrets.ts';
+import { rehearsalModel } from '../../src/testing/index.ts';
+import { odd } from '../support/mcp.ts';
+import { report, runOverWire } from '../support/session.ts';
 
-describe('user code', () => {
-  it('S-5: every configured header value is a secret, and so is the part after its scheme', async () => {
-    const { result, events, lines } = await runOverWire({
-      script: [{ status: 401, error: { message: 'hunter2hunter2 and opensesame1 are refused' } }],
-      definition: { settings: { headers: { authorization: 'Bearer hunter2hunter2', 'x-auth': 'opensesame1' } } },
+afterEach(() => vi.unstubAllEnvs());
+
+/** Secrets without a known shape, by where they are configured. */
+const planted = {
+  header: 'zebra quilt harbor',
+  scheme: 'mellow+tundra',
+  option: 'walnut_ferry_9',
+  url: 'p@ss/w0rd "x"',
+  query: 'copper-lantern',
+  environment: 'velvet9harbor2moon',
+  own: 'orchid.summit.42',
+};
+
+const definition: Partial<AgentDefinition> = {
+  settings: {
+    headers: { 'x-auth': planted.header, authorization: `Token ${planted.scheme}` },
+    providerOptions: { scripted: { apiToken: planted.option } },
+  },
+  mcpServers: {
+    odd: { ...odd(), env: { DATABASE: planted.environment } },
+    far: {
+      url: `http://user:${encodeURIComponent(planted.url)}@127.0.0.1:9/mcp?channel=${planted.query}`,
+      optional: true,
+    },
+  },
+  secrets: [planted.own],
+};
+const all = Object.values(planted).join(' | ');
+
+describe('S-5: secrets', () => {
+  it.each([
+    ['a text that streams', { text: all }],
+    ['its pieces', { text: all, pieceLength: 3 }],
+    ['reasoning', { reasoning: all, text: 'x' }],
+    ['the input of a call', { calls: [{ name: 'odd__echo', input: { text: all } }], pieceLength: 5 }],
+    ['the name of a call', { calls: [{ name: `call ${all}` }] }],
+    ['a result', { calls: [{ name: 'leak' }] }],
+    ['a failure', { calls: [{ name: 'fail' }] }],
+    ["a provider's error", { status: 400, error: { message: all } }],
+    ['an error in mid-stream', { text: 'x', errorEvent: { afterEvents: 2, type: 'overloaded', message: all } }],
+  ])('configured anywhere, turn up in no log, event or report, in %s', async (_where, response) => {
+    const { events, lines, result } = await runOverWire({
+      script: [response, { status: 400, error: { message: all } }],
+      definition: {
+        ...definition,
+        tools: {
+          leak: () => ({ all, [all]: all }),
+          fail: () => {
+            throw new Error(all);
+          },
+        },
+      },
     });
-    const everything = JSON.stringify([result, events, lines]);
-    expect(everything).not.toContain('hunter2hunter2');
-    expect(everything).not.toContain('opensesame1');
+    const seen = JSON.stringify([events, lines, result.report, result.failure]);
+    for (const [name, secret] of Object.entries(planted)) {
+      expect([name, seen.includes(JSON.stringify(secret).slice(1, -1))]).toEqual([name, false]);
+      expect([name, seen.includes(encodeURIComponent(secret))]).toEqual([name, false]);
+    }
+  });
+
+  it('turn up in no accepted report, which is a success; the conversation stays as the model had it', async () => {
+    const { events, result } = await runOverWire({ script: [report(all)], definition });
+    expect(result.success).toBe(true);
+    const seen = JSON.stringify([events, result.report]);
+    for (const secret of Object.values(planted)) expect(seen).not.toContain(JSON.stringify(secret).slice(1, -1));
+    expect(JSON.stringify(result.conversation)).toContain(planted.own);
+  });
+
+  it("a `provider:model` string's key is one, and so is the key in the user part of a URL", () => {
+    vi.stubEnv('OPENAI_API_KEY', 'quince-harbor-nine');
+    const found = secretsOf({
+      name: 'a',
+      models: ['openai:gpt-5', rehearsalModel([])],
+      mcpServers: { far: { url: 'https://maple-token@example.com/mcp' } },
+    });
+    expect(found).toEqual(expect.arrayContaining(['quince-harbor-nine', 'maple-token']));
+  });
+
+  it("harmless values of a server's environment are none", () => {
+    const env = { NODE_ENV: 'production', LANG: 'en_US.UTF-8', ROOT: '/srv/files/2024', DEBUG: 'true', PORT: '8080' };
+    expect(secretsOf({ name: 'a', models: [], mcpServers: { one: { command: 'x', env } } })).toEqual([]);
+  });
+
+  it.each([
+    ['Authorization: Token abc def', 'Authorization: [redacted]'],
+    ['{"authorization":"Token abc"}', '{"authorization":"[redacted]"}'],
+    ['proxy-authorization = Digest user="me"', 'proxy-authorization = [redacted]"me"'],
+    ['https://tokentoken@host/x', 'https://[redacted]@host/x'],
+    ['https://:secret@host/x', 'https://:[redacted]@host/x'],
+    ['GET /v1?key=abc&page=2', 'GET /v1?key=[redacted]&page=2'],
+    ['GET /v1?page=2&access_token=abc', 'GET /v1?page=2&access_token=[redacted]'],
+    ['see https://example.com/a?page=2', 'see https://example.com/a?page=2'],
+    ['x-api-key: abc', 'x-api-key: [redacted]'],
+  ])('known shapes are taken out whole: %s', (text, clean) => {
+    expect(redact(text)).toBe(clean);
+  });
+
+  it('a secret that is split over deltas is taken out, and nothing else is lost or reordered', () => {
+    const secrets = ['abcab', 'bcd', 'aaaa'];
+    const piece = fc.record({
+      part: fc.nat(1),
+      delta: fc.string({ unit: fc.constantFrom('a', 'b', 'c', 'd', ' '), minLength: 1 }),
+    });
+    fc.assert(
+      fc.property(fc.array(piece), (pieces) => {
+        const cleaner = new DeltaSecrets(secrets);
+        const shown = ['', ''];
+        const take = (delta: Extract<SessionEvent, { type: 'model.delta' }> | ReturnType<DeltaSecrets['take']>) => {
+          if (delta !== null) shown[delta.part] += delta.delta;
+        };
+        for (const one of pieces)
+          take(
+            cleaner.take({
+              type: 'model.delta',
+              turn: 1,
+              attempt: 1,
+              kind: 'text',
+              callId: null,
+              toolName: null,
+              ...one,
+            }),
+          );
+        for (const rest of cleaner.rest()) take(rest);
+        for (const part of [0, 1]) {
+          const whole = pieces.flatMap((one) => (one.part === part ? [one.delta] : [])).join('');
+          if (!secrets.some((secret) => whole.includes(secret))) expect(shown[part]).toBe(whole);
+          for (const secret of secrets) expect(shown[part]).not.toContain(secret);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('a value without a secret stays the same object', () => {
+    const value = { a: [1, { b: 'c' }] };
+    expect(withoutSecrets(value, ['secret'])).toBe(value);
+    expect(withoutSecrets({ secret: ['a secret', 1] }, ['secret'])).toEqual({ '[redacted]': ['a [redacted]', 1] });
   });
 });

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import type { StatelyInspectionEvent } from '@statelyai/inspect';
 import { describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
@@ -44,7 +45,7 @@ describe('the Stately inspector', () => {
   it('S-5: its relay receives every session state and the actor hierarchy, without bodies or secrets', async () => {
     const port = await freePort();
     const inspector = await statelyInspector({ port, secrets: ['open-sesame'] });
-    const client = new WebSocket(`ws://localhost:${port}`);
+    const client = new WebSocket(`ws://127.0.0.1:${port}`);
     const received: StatelyInspectionEvent[] = [];
     client.on('message', (data) => received.push(JSON.parse(String(data))));
     await once(client, 'open');
@@ -110,7 +111,7 @@ describe('the Stately inspector', () => {
   it('sessions and sub-agents have separate roots', async () => {
     const port = await freePort();
     const inspector = await statelyInspector({ port });
-    const client = new WebSocket(`ws://localhost:${port}`);
+    const client = new WebSocket(`ws://127.0.0.1:${port}`);
     const roots = new Set<string>();
     client.on('message', (data) => roots.add(JSON.parse(String(data)).rootId));
     await once(client, 'open');
@@ -151,5 +152,67 @@ describe('the Stately inspector', () => {
     const { port } = server.address() as AddressInfo;
     await expect(statelyInspector({ port })).rejects.toThrow(PawlError);
     server.close();
+  });
+});
+
+describe('the relay', () => {
+  const connect = async (url: string, headers: Record<string, string>) => {
+    const client = new WebSocket(url, { headers });
+    const got: string[] = [];
+    client.on('message', (data) => got.push(String(data)));
+    const opened = await once(client, 'open').then(
+      () => true,
+      () => false,
+    );
+    return { client, got, opened };
+  };
+
+  it('S-5: listens on loopback, and answers no page of another origin or name', async () => {
+    const inspector = await statelyInspector({ port: 0, origins: ['https://tools.example'] });
+    const address = inspector.address ?? '';
+    const socket = address.replace('http:', 'ws:');
+    expect(new URL(address).hostname).toBe('127.0.0.1');
+    await runOverWire({ script: [report()], options: { inspect: inspector.inspect } });
+    for (const [origin, may] of [
+      ['https://stately.ai', true],
+      ['http://localhost:3000', true],
+      ['https://tools.example', true],
+      ['https://evil.example', false],
+      ['http://127.0.0.1.evil.example', false],
+      ['null', false],
+    ] as const) {
+      const { client, got, opened } = await connect(socket, { origin });
+      expect([origin, opened]).toEqual([origin, may]);
+      if (may) await expect.poll(() => got.length).toBeGreaterThan(10);
+      client.terminate();
+    }
+    const renamed = await connect(socket, { host: 'evil.example' });
+    expect(renamed.opened).toBe(false);
+    renamed.client.terminate();
+    const other = networkInterfaces();
+    const outside = Object.values(other).flatMap(
+      (some) => some?.find((one) => !one.internal && one.family === 'IPv4') ?? [],
+    )[0];
+    if (outside !== undefined) {
+      await expect(fetch(`http://${outside.address}:${new URL(address).port}`)).rejects.toThrow('fetch failed');
+    }
+    const page = await fetch(address);
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+    expect(await page.text()).toContain('https://stately.ai/inspect');
+    inspector.stop();
+  });
+
+  it('S-5: removes the secrets of the agents that it sees', async () => {
+    const inspector = await statelyInspector({ port: 0 });
+    await runOverWire({
+      script: [{ text: 'plum-harbor-lane' }, report()],
+      definition: { secrets: ['plum-harbor-lane'] },
+      options: { inspect: inspector.inspect },
+    });
+    const { client, got } = await connect((inspector.address ?? '').replace('http:', 'ws:'), {});
+    await expect.poll(() => got.length).toBeGreaterThan(10);
+    expect(got.join()).not.toContain('plum-harbor-lane');
+    client.terminate();
+    inspector.stop();
   });
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { defineAgent, PawlError, type Session, type SessionEvent, startSession } from '../../src/index.ts';
-import { EventStream } from '../../src/observe/event-stream.ts';
+import { EventStream } from '../../src/observe/stream/event-stream.ts';
 import { type RehearsalScript, rehearsalModel } from '../../src/testing/index.ts';
 import { report, runOverWire } from '../support/session.ts';
 import { search, searchCall } from '../support/tools.ts';

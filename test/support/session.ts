@@ -3,6 +3,8 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import pino from 'pino';
 import { expect } from 'vitest';
 import { type Counters, type Delivery, emptyCounters } from '../../machines/index.ts';
+import { withoutSecrets } from '../../src/agent/redact.ts';
+import { secretsOf } from '../../src/agent/secrets.ts';
 import {
   type Agent,
   type AgentDefinition,
@@ -124,7 +126,8 @@ export async function run(parts: {
   expectInvariants(finished);
   // D-3: the deliveries alone reproduce the same facts.
   const replayed = replay(sessionInput(agent, options.budget ?? {}, startedAt), deliveries);
-  expect(factsOf(events)).toEqual(JSON.parse(JSON.stringify(replayed.facts)));
+  const clean = withoutSecrets(JSON.parse(JSON.stringify(replayed.facts)), secretsOf(agent.definition));
+  expect(factsOf(events)).toEqual(clean);
   return finished;
 }
 

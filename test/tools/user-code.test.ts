@@ -11,6 +11,13 @@ const call = (name: string, input: unknown = {}) => ({ calls: [{ name, input }] 
 const rehearsed = (replies: Parameters<typeof rehearsalModel>[0], over: object = {}) =>
   defineAgent({ name: 'hard', models: [rehearsalModel(replies)], ...over });
 
+const fail = () => {
+  throw new Error('hostile');
+};
+const hostileGetter = { get: fail };
+const hostileTraps = { get: fail, has: fail, getPrototypeOf: fail, ownKeys: fail, getOwnPropertyDescriptor: fail };
+const both = { calls: [{ name: 'throws' }, { name: 'rejects' }] };
+
 describe('user code', () => {
   it('C-1: a call whose toModelOutput hangs is answered at the timeout', async () => {
     const hanging = { inputSchema: z.object({}), execute: () => 'x', toModelOutput: () => never };
@@ -54,6 +61,27 @@ describe('user code', () => {
     expect(text).toMatch(/\[\d+ more left out\]/);
     expect(text.match(/\d+(?=[,\]}])/g)?.length).toBeLessThan(110_000);
     expect(callsIn(result)[0]?.slug).toBeNull();
+  });
+
+  it.each<[string, () => unknown]>([
+    ['a Proxy whose every trap throws', () => new Proxy({}, hostileTraps)],
+    ['an error whose message throws', () => Object.defineProperty(new Error('x'), 'message', hostileGetter)],
+    ['an error whose stack throws', () => Object.defineProperty(new Error('x'), 'stack', hostileGetter)],
+    ['null', () => null],
+    ['a symbol', () => Symbol('x')],
+  ])('C-3 T-2: a tool that throws or returns %s was executed all the same', async (_what, thrown) => {
+    const tools = {
+      throws: () => {
+        throw thrown();
+      },
+      rejects: () => Promise.reject(thrown()),
+    };
+    const { result } = await run({ agent: rehearsed([both, report()], { tools }) });
+    expect(callsIn(result).map(({ executed, slug }) => [executed, slug])).toEqual([
+      [true, 'tool_exec_failed'],
+      [true, 'tool_exec_failed'],
+      [false, null],
+    ]);
   });
 
   it('C-3: the message that a tool returns with its value reaches the model', async () => {

@@ -1,4 +1,4 @@
-import type { Fold, SessionEvent } from './events.ts';
+import type { Fold, SessionEvent } from '../events.ts';
 
 type DeltaEvent = Extract<SessionEvent, { type: 'model.delta' }>;
 
