@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { type LanguageModelV4, NoSuchModelError, type ProviderV4 } from '@ai-sdk/provider';
 import { createProviderRegistry, type LanguageModel, wrapLanguageModel } from 'ai';
 import { messageOf } from '../errors.ts';
-import { patientFetch } from './patient-fetch.ts';
+import { providerFetch } from './patient-fetch.ts';
 
 /** The user's reference to a model: an AI SDK language model, or `provider:model`. */
 export type ModelReference = LanguageModel;
@@ -123,7 +123,7 @@ async function loadProvider(name: string, reference: string): Promise<ProviderV4
     throw new NoSuchModelError({ modelId: reference, modelType: 'languageModel', message });
   }
   const create = loaded[known[name]?.create ?? ''];
-  const provider: unknown = typeof create === 'function' ? create({ fetch: patientFetch() }) : null;
+  const provider: unknown = typeof create === 'function' ? create({ fetch: providerFetch() }) : null;
   if (isProvider(provider)) return provider;
   const message = `The package ${packageName} exports no supported version of provider ${name}.`;
   throw new NoSuchModelError({ modelId: reference, modelType: 'languageModel', message });

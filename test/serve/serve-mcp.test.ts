@@ -160,10 +160,13 @@ describe('an agent as an MCP server', () => {
 
 it.each<[object, string]>([
   [{ transport: { http: { port: 'abc' } } }, '`transport.http.port` must be an integer from 0 to 65535; got "abc".'],
-  [{ transport: { http: { path: '/x' } } }, 'Unknown option `transport.http.path`. Options: port, host.'],
+  [
+    { transport: { http: { path: '/x' } } },
+    'Unknown option `transport.http.path`. Options: port, host, auth, hosts, origins, disconnectGraceMs.',
+  ],
   [
     { transport: { http: {} }, budjet: 3 },
-    'Unknown option `budjet`. Did you mean `budget`? Options: transport, logger, budget, onEvent.',
+    'Unknown option `budjet`. Did you mean `budget`? Options: transport, logger, budget, maxSessions, onEvent.',
   ],
   [
     { transport: { http: {} }, logger: 5 },

@@ -33,10 +33,18 @@ const oddSchemas: Record<string, unknown> = {
   large: { type: 'object', description: 'x'.repeat(100_000) },
 };
 const tool = (name: string) => ({ name, description: `It is ${name}.`, inputSchema: oddSchemas[name] ?? schema });
+/** Tools of a server that floods its client, by the flag it was started with. */
+const floods: Record<string, () => object[]> = {
+  '--many': () => Array.from({ length: 2_000 }, (_, index) => tool(`tool ${index}`)),
+  '--wordy': () => [{ ...tool('wordy'), description: 'word '.repeat(10_000) }],
+  '--heavy': () =>
+    Array.from({ length: 300 }, (_, index) => ({ ...tool(`t${index}`), description: 'x'.repeat(20_000) })),
+};
+const flood = floods[process.argv.find((argument) => argument in floods) ?? ''];
 const pages = [
   ['echo', 'hang', 'die', 'flood'],
   ['twice', 'garbage', 'change', 'huge', 'refuse', 'empty', 'odd result'],
-  ['late', 'storm', 'busy', 'summary', 'same', ...Object.keys(oddSchemas)],
+  ['late', 'storm', 'busy', 'summary', 'same', 'environment', ...Object.keys(oddSchemas)],
 ];
 let changed = false;
 
@@ -52,6 +60,7 @@ function answer({ id, method, params }: Message, { send, raw, die }: Way): unkno
       serverInfo: { name: 'odd', version: '1' },
     });
   } else if (method === 'tools/list') {
+    if (flood !== undefined) return reply({ tools: flood() });
     const page = Number(params?.cursor ?? 0);
     const names = [...(pages[page] ?? []), ...(changed && page === 0 ? ['added'] : [])];
     reply({ tools: names.map(tool), ...(page + 1 < pages.length && { nextCursor: String(page + 1) }) });
@@ -98,6 +107,8 @@ function answer({ id, method, params }: Message, { send, raw, die }: Way): unkno
         // Sends a sampling request first, although the client has not declared that capability.
         send({ jsonrpc: '2.0', id: 900, method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } });
         return text('asked back');
+      case 'environment':
+        return text(JSON.stringify(process.env));
       default:
         return text(`${params?.name}: ${JSON.stringify(params?.arguments ?? {})}`);
     }

@@ -14,9 +14,9 @@ import {
 import { messageOf } from '../../errors.ts';
 import { systemClock } from '../../host/clock.ts';
 import { inTime } from '../../host/deadline.ts';
+import { patientFetch } from '../../model/patient-fetch.ts';
 import type { ToolRun } from '../catalog-tool.ts';
 import { ToolError } from '../result.ts';
-import { patientFetch } from '../service/http-request.ts';
 import type { McpServerConfig } from './definition.ts';
 import { listTools, type McpTool } from './list.ts';
 import { McpResult } from './result.ts';

@@ -98,7 +98,7 @@ export class StdioTransport implements Transport {
       (line) => this.take(line),
       () => this.tooLong(),
     );
-    eachLine(child.stderr, this.onStderr, () => undefined);
+    eachLine(child.stderr, thinned(this.onStderr), () => undefined);
     await new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve);
       child.once('error', reject);
@@ -148,6 +148,19 @@ export class StdioTransport implements Transport {
       });
     });
   }
+}
+
+/** Lines of stderr that are passed on whole, before a flood is thinned. */
+const mostLines = 500;
+
+/** Passes on the first 500 lines, then only every hundredth, with the number of those that were left out. */
+export function thinned(onLine: (line: string) => void): (line: string) => void {
+  let count = 0;
+  return (line) => {
+    count += 1;
+    if (count <= mostLines) onLine(line);
+    else if (count % 100 === 0) onLine(`[99 lines left out] ${line}`);
+  };
 }
 
 function signalGroup(pid: number, signal: NodeJS.Signals): void {

@@ -3,6 +3,7 @@ import { BlockList, isIP, type LookupFunction } from 'node:net';
 import type { Agent } from 'undici';
 import { z } from 'zod';
 import { count, flag } from '../../agent/shapes.ts';
+import { noTimeouts } from '../../model/patient-fetch.ts';
 import { ToolError } from '../result.ts';
 
 /** Limits on where requests may go and how much of a response is read. */
@@ -104,7 +105,13 @@ export async function httpRequest(request: HttpRequest, policy: HttpPolicy): Pro
       throw new ToolError(`${shownUrl(request.url)} redirects more than ${mostRedirects} times.`);
     if (!URL.canParse(location, url.href)) throw new ToolError(`${shownUrl(url)} redirects to an invalid URL.`);
     const next = new URL(location, url);
-    if (next.origin !== url.origin) headers = harmless(headers);
+    const isElsewhere = next.origin !== url.origin;
+    if (isElsewhere) headers = harmless(headers);
+    if (response.status > 303 && isElsewhere && body !== null) {
+      throw new ToolError(
+        `${method} ${shownUrl(url)} redirects (${response.status}) to ${shownUrl(next)}; the body was not sent to another origin.`,
+      );
+    }
     if (response.status === 303 || (response.status < 303 && method === 'POST')) {
       method = 'GET';
       body = null;
@@ -182,20 +189,10 @@ let agents: Promise<Agents> | null = null;
 function loadAgents(): Promise<Agents> {
   agents ??= import('undici').then(({ Agent: NewAgent, fetch }) => ({
     fetch,
-    public: new NewAgent({ ...patient, connect: { lookup: publicLookup } }),
-    open: new NewAgent(patient),
+    public: new NewAgent({ ...noTimeouts, connect: { lookup: publicLookup } }),
+    open: new NewAgent(noTimeouts),
   }));
   return agents;
-}
-
-/** Disables the agent's timeouts, since each call has its own signal. */
-const patient = { headersTimeout: 0, bodyTimeout: 0 };
-
-/** `fetch` without its own timeouts. */
-export async function patientFetch(url: string | URL, init?: RequestInit): Promise<Response> {
-  const { fetch, open } = await loadAgents();
-  // Both fetches are the same implementation; only their types differ.
-  return (await fetch(url, { ...init, dispatcher: open } as never)) as unknown as Response;
 }
 
 function harmless(headers: Record<string, string>): Record<string, string> {

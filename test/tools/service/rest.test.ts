@@ -172,4 +172,32 @@ describe('REST tools', () => {
     expect(other.received[0]?.headers['x-tenant-key']).toBeUndefined();
     expect(callsIn(result)[0]?.slug).toBeNull();
   });
+
+  it.each([307, 308])('a redirect (%i) to another origin does not send the body there', async (status) => {
+    await using other = await service((_, response) => json(response, { here: true }));
+    const elsewhere = other.url.replace('127.0.0.1', 'localhost');
+    await using api = await service((request, response) => {
+      const location = request.url.startsWith('/users') ? '/moved' : `${elsewhere}/there`;
+      response.writeHead(status, { location }).end();
+    });
+    const { result } = await runOverWire({
+      script: [ask({ card: '4111' }), report()],
+      definition: {
+        tools: {
+          user: restTool({
+            method: 'POST',
+            url: `${api.url}/users`,
+            input: z.object({ card: z.string() }),
+            allowPrivate: true,
+          }),
+        },
+      },
+    });
+    expect(api.received).toHaveLength(2);
+    expect(other.received).toEqual([]);
+    expect(callsIn(result)[0]).toMatchObject({
+      slug: 'tool_exec_failed',
+      result: { message: expect.stringContaining('the body was not sent to another origin') },
+    });
+  });
 });

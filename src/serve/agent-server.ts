@@ -1,0 +1,182 @@
+import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import {
+  CallToolRequestSchema,
+  type CallToolResult,
+  ElicitResultSchema,
+  ErrorCode,
+  ListToolsRequestSchema,
+  McpError,
+} from '@modelcontextprotocol/sdk/types.js';
+import { z } from 'zod';
+import type { Agent } from '../agent/definition.ts';
+import { messageOf } from '../errors.ts';
+import type { SessionEvent } from '../observe/events.ts';
+import type { ApprovalInput, Session, SessionOptions, SessionResult } from '../session/options.ts';
+import { startSession } from '../session/start-session.ts';
+import type { ServeMcpOptions } from './serve-mcp.ts';
+
+const defaultMaxSessions = 16;
+
+const input = z.strictObject({ prompt: z.string().min(1) });
+const inputSchema = {
+  type: 'object' as const,
+  properties: { prompt: { type: 'string', description: 'The task, with everything needed to do it.' } },
+  required: ['prompt'],
+  additionalProperties: false,
+};
+
+/** The sessions that a served agent runs, for all clients together. */
+export class Sessions {
+  private readonly agent: Agent;
+  private readonly options: ServeMcpOptions;
+  private readonly running = new Set<Promise<unknown>>();
+
+  constructor(agent: Agent, options: ServeMcpOptions) {
+    this.agent = agent;
+    this.options = options;
+  }
+
+  /** Runs a session. Throws a protocol error if as many run as may. */
+  async run(
+    prompt: string,
+    signal: AbortSignal,
+    heard: (event: SessionEvent, session: Session) => void,
+  ): Promise<SessionResult> {
+    const { logger, budget, onEvent, maxSessions = defaultMaxSessions } = this.options;
+    if (this.running.size >= maxSessions) {
+      throw new McpError(
+        ErrorCode.InternalError,
+        `the server runs ${maxSessions} sessions, the most it may (maxSessions); try again later`,
+      );
+    }
+    const options: SessionOptions = {
+      prompt,
+      signal,
+      ...(logger !== undefined && { logger }),
+      ...(budget !== undefined && { budget }),
+      onEvent: (event) => {
+        heard(event, session);
+        return onEvent?.(event);
+      },
+    };
+    const session: Session = startSession(this.agent, options);
+    this.running.add(session.result);
+    const result = await session.result;
+    this.running.delete(session.result);
+    return result;
+  }
+
+  async ended(): Promise<void> {
+    await Promise.all(this.running);
+  }
+}
+
+/** What a tool call can do with the client that made it. */
+type Caller = Parameters<Parameters<Server['setRequestHandler']>[1]>[1];
+
+/**
+ * Creates the server for one client, with the agent as its only tool. `vanished` returns the signal that the client of
+ * the current request has gone; null if the transport's end says so.
+ */
+export function agentServer(
+  agent: Agent,
+  sessions: Sessions,
+  vanished: () => AbortSignal | null,
+): { server: Server; closed: Promise<void> } {
+  const server = new Server({ name: agent.name, version: '1.0.0' }, { capabilities: { tools: {} } });
+  const gone = new AbortController();
+  const description = agent.definition.description ?? `Gives a task to the agent ${agent.name} and returns its report.`;
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [{ name: agent.name, description, inputSchema }] }));
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }, caller) => {
+    if (params.name !== agent.name) throw new McpError(ErrorCode.InvalidParams, `unknown tool ${params.name}`);
+    const parsed = input.safeParse(params.arguments);
+    if (!parsed.success)
+      throw new McpError(ErrorCode.InvalidParams, `the input must be { prompt }: ${parsed.error.issues[0]?.message}`);
+    const tell = progressTo(caller, params._meta?.progressToken);
+    const signals = [caller.signal, gone.signal, vanished()].filter((signal) => signal !== null);
+    const result = await sessions.run(parsed.data.prompt, AbortSignal.any(signals), (event, session) => {
+      tell(event);
+      if (event.type === 'tool.approvalRequested') void decide(server, caller, event, session);
+    });
+    return resultOf(result);
+  });
+  const closed = new Promise<void>((resolve) => {
+    server.onclose = () => {
+      gone.abort(new Error('the client disconnected'));
+      resolve();
+    };
+  });
+  return { server, closed };
+}
+
+type Asked = Extract<SessionEvent, { type: 'tool.approvalRequested' }>;
+
+/** Asks the client's user to approve a call, if the client can ask; otherwise denies it at once, with the reason. */
+async function decide(server: Server, caller: Caller, { callId, name, input, sessionId }: Asked, session: Session) {
+  const deny = (reason: string): ApprovalInput => ({ approved: false, reason, sessionId });
+  const asked = async (): Promise<ApprovalInput> => {
+    if (server.getClientCapabilities()?.elicitation === undefined) {
+      return deny('The MCP client cannot ask a person for approval (elicitation).');
+    }
+    const requestedSchema = {
+      type: 'object' as const,
+      properties: { approve: { type: 'boolean' as const, title: 'Approve', description: 'Run this call?' } },
+      required: ['approve'],
+    };
+    const message = `The agent wants to run ${name} with ${JSON.stringify(input)}.`;
+    const params = { mode: 'form' as const, message, requestedSchema };
+    const { action, content } = await caller.sendRequest(
+      { method: 'elicitation/create', params },
+      ElicitResultSchema,
+      // The session's own limit on approvals applies (`approvalTimeoutMs`).
+      { timeout: longestWaitMs },
+    );
+    if (action !== 'accept') return deny(action === 'decline' ? 'Declined by the user.' : 'Dismissed by the user.');
+    return content?.approve === true ? { approved: true, sessionId } : deny('Declined by the user.');
+  };
+  const decision = await asked().catch((error) => deny(`The client could not be asked: ${messageOf(error)}`));
+  session.approve(callId, decision);
+}
+
+/** The longest delay that a timer supports, in ms. */
+const longestWaitMs = 2_147_483_647;
+
+/** Returns what sends a session's progress to the client, if it asked for that. */
+function progressTo(caller: Caller, progressToken: string | number | undefined): (event: SessionEvent) => void {
+  let progress = 0;
+  return (event) => {
+    const message = progressToken === undefined ? null : progressOf(event);
+    if (message === null || progressToken === undefined) return;
+    progress += 1;
+    const notice = { method: 'notifications/progress' as const, params: { progressToken, progress, message } };
+    // The client may have disconnected.
+    caller.sendNotification(notice).catch(() => undefined);
+  };
+}
+/** Returns the progress message for an event, or null if the event is not forwarded. */
+function progressOf(event: SessionEvent): string | null {
+  const where = event.path.length === 0 ? '' : `${event.path.join(' > ')}: `;
+  switch (event.type) {
+    case 'attempt.started':
+      return `${where}turn ${event.turn}, attempt ${event.attempt}`;
+    case 'attempt.failed':
+      return `${where}turn ${event.turn}, attempt ${event.attempt} failed: ${event.slugs.join(', ')}`;
+    case 'tool.answered':
+      return `${where}${event.name}: ${event.slug ?? 'done'}`;
+    case 'progress.reported':
+      return `${where}${event.message}`;
+    default:
+      return null;
+  }
+}
+
+function resultOf({ success, report, slugs }: SessionResult): CallToolResult {
+  const { content } = report;
+  const text = typeof content === 'string' ? content : JSON.stringify(content);
+  const isObject = typeof content === 'object' && content !== null && !Array.isArray(content);
+  return {
+    content: [{ type: 'text', text }],
+    ...(isObject && { structuredContent: { ...content } }),
+    ...(!success && { isError: true, _meta: { slugs } }),
+  };
+}
