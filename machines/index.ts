@@ -14,13 +14,15 @@ export { type FinishSense, finishSense, oversizedFinish } from './contract/finis
 export type { Json, JsonObject } from './contract/json.ts';
 export { effectLeaf, type HostEvent, type LeafEvent, type LeafRef, leaves, workflowLeaves } from './contract/leaf.ts';
 export {
+  type Allowance,
   type Bound,
   type Budget,
   type CollapseReason,
   collapsed,
+  fairGrants,
+  leftForSubAgents,
   nothingSpent,
   requestBound,
-  requestGrant,
   requestsLeft,
   type Spent,
   spentTogether,

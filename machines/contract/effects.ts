@@ -83,11 +83,14 @@ export type ModelOutcome = {
   measured: Measured | null;
 };
 
-/** A tool's outcome. It was invoked unless its input was rejected (`invalid_tool_input`, `check_failed`). */
+/**
+ * A tool's outcome. It was invoked unless its input was rejected (`invalid_tool_input`, `check_failed`), or it is a
+ * sub-agent and the tree's budget is spent (`budget_exhausted`).
+ */
 export type ToolOutcome = Omit<CallAnswer, 'executed' | 'slug'> & {
   slug: Extract<
     Slug,
-    'tool_exec_failed' | 'tool_timeout' | 'interrupted' | 'invalid_tool_input' | 'check_failed'
+    'tool_exec_failed' | 'tool_timeout' | 'interrupted' | 'invalid_tool_input' | 'check_failed' | 'budget_exhausted'
   > | null;
   /** A sub-agent's spending, including its sub-agents (B-7). */
   spent: Spent;

@@ -47,13 +47,37 @@ export function spentTogether(one: Spent, other: Spent): Spent {
   };
 }
 
+/** What a session and its sub-agents may still spend; null means no limit. */
+export type Allowance = Omit<Budget, 'deadlineAt'>;
+
+/** Returns what is left for sub-agents (B-7). One request is reserved for the calling session's report. */
+export function leftForSubAgents({ requests, tokens, costUsd }: Allowance, spent: Spent, reserved: Spent): Allowance {
+  return {
+    requests: requests === null ? null : Math.max(0, requests - spent.requests - reserved.requests - 1),
+    tokens: tokens === null ? null : Math.max(0, tokens - spent.tokens - reserved.tokens),
+    costUsd: costUsd === null ? null : Math.max(0, costUsd - spent.costUsd - reserved.costUsd),
+  };
+}
+
 /**
- * Returns how many requests a sub-agent may send, including its own sub-agents (B-7): its bound, or fewer if the tree's
- * limit leaves fewer after `used` and `granted` requests. One request is reserved for the calling session's report.
+ * Shares what is left among sub-agents that start together (B-7): each gets at most its bound of requests, an equal share
+ * of the rest, and nothing that another got. A grant without a request, a token or any money is no grant: null.
  */
-export function requestGrant(limit: number | null, used: number, granted: number, childBound: number): number {
-  if (limit === null) return childBound;
-  return Math.max(0, Math.min(childBound, limit - used - granted - 1));
+export function fairGrants(left: Allowance, bounds: readonly number[]): (Allowance | null)[] {
+  let { requests, tokens, costUsd } = left;
+  return bounds.map((bound, index) => {
+    const share = bounds.length - index;
+    const grant = {
+      requests: requests === null ? bound : Math.min(bound, Math.floor(requests / share)),
+      tokens: tokens === null ? null : Math.floor(tokens / share),
+      costUsd: costUsd === null ? null : costUsd / share,
+    };
+    if (grant.requests < 1 || grant.tokens === 0 || grant.costUsd === 0) return null;
+    if (requests !== null) requests -= grant.requests;
+    if (tokens !== null) tokens -= grant.tokens ?? 0;
+    if (costUsd !== null) costUsd -= grant.costUsd ?? 0;
+    return grant;
+  });
 }
 
 /** Returns how many more requests the budget allows at `at`: many, one (for the report) or none. */

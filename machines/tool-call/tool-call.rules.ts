@@ -164,10 +164,13 @@ export function denied({ at, outcome: { reason } }: Delivered<'approval'>): Answ
   return { ...answer, output: reason === null ? { type: 'execution-denied' } : { type: 'execution-denied', reason } };
 }
 
+/** The slugs of a tool effect that did not invoke its tool. */
+const notInvoked: readonly Slug[] = ['invalid_tool_input', 'check_failed', 'budget_exhausted'];
+
 /** Returns the answer from a tool effect; the call counts as executed only if the tool was invoked (T-2). */
 export function executed({ at, outcome: { slug, result, output, tokens, kept, spent } }: Delivered<'tool'>): Answer {
   return {
-    executed: slug !== 'invalid_tool_input' && slug !== 'check_failed',
+    executed: slug === null || !notInvoked.includes(slug),
     slug,
     result,
     output,

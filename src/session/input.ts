@@ -1,12 +1,5 @@
 import { z } from 'zod';
-import {
-  type Budget,
-  type Counters,
-  repairConversation,
-  requestBound,
-  type SessionInput,
-  userMessage,
-} from '../../machines/index.ts';
+import { type Budget, repairConversation, requestBound, type SessionInput, userMessage } from '../../machines/index.ts';
 import { check } from '../agent/check.ts';
 import { type Agent, isAgent } from '../agent/definition.ts';
 import { aFunction, count, nonBlank } from '../agent/shapes.ts';
@@ -42,19 +35,6 @@ export function checkOptions(agent: unknown, options: unknown): void {
     throw new PawlError('invalid_options', expected('options', options, 'an object with `prompt` or `messages`'));
   }
   check(optionsSchema, options, '', 'invalid_options');
-}
-
-/** Returns the remaining budget for a sub-agent, except requests. Each limit is above 0, so it can still report. */
-export function budgetLeft(
-  { tokens, costUsd, deadlineAt }: Budget,
-  spent: Counters['tree'],
-  at: number,
-): Omit<SessionBudget, 'requests'> {
-  return {
-    ...(tokens !== null && { tokens: Math.max(1, tokens - spent.tokens.input - spent.tokens.output) }),
-    ...(costUsd !== null && { costUsd: Math.max(Number.EPSILON, costUsd - (spent.costUsd ?? 0)) }),
-    ...(deadlineAt !== null && { wallClockMs: Math.max(1, deadlineAt - at) }),
-  };
 }
 
 /** Returns the conversation that a session starts with, repaired where needed (C-6). */

@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { requestBound, requestGrant } from '../../machines/index.ts';
+import { type Allowance, requestBound } from '../../machines/index.ts';
 import type { Agent } from '../agent/definition.ts';
 import type { CatalogTool, ToolRun } from '../tools/catalog-tool.ts';
-import { success, ToolError } from '../tools/result.ts';
+import { BudgetSpentError, success, ToolError } from '../tools/result.ts';
 import { schemaTool } from '../tools/schema-tool.ts';
+import type { Grants } from './grants.ts';
 import type { Session, SessionBudget, SessionResult } from './options.ts';
 
 /** A session's place in the tree of sub-agents. */
@@ -26,12 +27,9 @@ export type SubSession = Session & {
 export type SubAgentsOptions = {
   depth: number;
   maxDepth: number;
-  /** The most requests that this session and its sub-agents may send; null: as many as their bounds allow. */
-  requestLimit: number | null;
-  /** Requests sent by this session and by its sub-agents that have ended. */
-  requestsUsed: () => number;
-  /** Returns what remains of the session's other budgets. */
-  budgetLeft: () => SessionBudget;
+  grants: Grants;
+  /** Returns the wall-clock time left, in ms; undefined if it is not limited. */
+  timeLeft: () => number | undefined;
   start: (agent: Agent, name: string, prompt: string, budget: SessionBudget, run: ToolRun) => SubSession;
   ended: (name: string, callId: string, result: SessionResult) => void;
 };
@@ -50,7 +48,6 @@ export class SubAgents {
   private readonly options: SubAgentsOptions;
   private running: SubSession[] = [];
   private stopping = false;
-  private granted = 0;
 
   constructor(options: SubAgentsOptions) {
     this.options = options;
@@ -87,29 +84,23 @@ export class SubAgents {
   }
 
   private async run(name: string, agent: Agent, prompt: string, run: ToolRun): Promise<unknown> {
-    const { requestLimit, requestsUsed, budgetLeft, start, ended } = this.options;
+    const { grants, timeLeft, start, ended } = this.options;
     const bound = agent.limits.maxTreeRequests ?? requestBound(agent.limits);
-    const grant = requestGrant(requestLimit, requestsUsed(), this.granted, bound);
-    if (grant === 0) {
-      throw new ToolError('The shared request budget is spent: do the task yourself, or report what you have.', {
-        slugs: ['budget_exhausted'],
-      });
+    const grant = await grants.take(bound, run.signal);
+    if (grant === null) {
+      throw new BudgetSpentError('The shared budget is spent: do the task yourself, or report what you have.');
     }
-    // If the grant equals the bound, the bound ends the session; no budget is needed.
-    const isBound = grant === requestBound(agent.limits) && agent.definition.agents === undefined;
-    const requests = isBound ? {} : { requests: grant };
-    this.granted += grant;
     let result: SessionResult;
     try {
-      const session = start(agent, name, prompt, { ...budgetLeft(), ...requests }, run);
+      const session = start(agent, name, prompt, budgetOf(agent, grant, timeLeft()), run);
       this.running.push(session);
       if (this.stopping) session.stop();
       result = await session.result;
       this.running = this.running.filter((one) => one !== session);
+      ended(name, run.callId, result);
     } finally {
-      this.granted -= grant;
+      grants.giveBack(grant);
     }
-    ended(name, run.callId, result);
     const { requests: sent, tokens, costUsd } = result.counters.tree;
     run.account({ requests: sent, tokens: tokens.input + tokens.output, costUsd: costUsd ?? 0 });
     if (result.success) return success(result.report.content);
@@ -118,4 +109,20 @@ export class SubAgents {
       report: String(result.report.content),
     });
   }
+}
+
+function budgetOf(agent: Agent, { requests, tokens, costUsd }: Allowance, wallClockMs?: number): SessionBudget {
+  // If the grant equals the bound, the bound ends the session; no budget is needed.
+  const isBound = requests === requestBound(agent.limits) && agent.definition.agents === undefined;
+  return {
+    ...(requests !== null && !isBound && { requests }),
+    ...(tokens !== null && { tokens }),
+    // An unpriced agent can't keep to a cost limit; its requests are still limited.
+    ...(costUsd !== null && isPriced(agent) && { costUsd }),
+    ...(wallClockMs !== undefined && { wallClockMs }),
+  };
+}
+
+function isPriced({ targets, definition }: Agent): boolean {
+  return targets.every(({ name }) => definition.pricing?.[name] !== undefined);
 }

@@ -1,8 +1,8 @@
-import type { Budget } from '../../machines/index.ts';
+import type { Budget, Counters, Spent } from '../../machines/index.ts';
 import type { Agent } from '../agent/definition.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import type { Observer } from '../observe/observer.ts';
-import { budgetLeft } from './input.ts';
+import { Grants } from './grants.ts';
 import type { SessionOptions } from './options.ts';
 import type { SessionParts } from './running-session.ts';
 import { type Lineage, SubAgents, type SubSession } from './sub-agent.ts';
@@ -32,16 +32,14 @@ export function subAgentsOf(
   return new SubAgents({
     depth: lineage.depth,
     maxDepth,
-    requestLimit: budget.requests,
-    requestsUsed: () => observer.counters.tree.requests,
-    budgetLeft: () => budgetLeft(budget, observer.counters.tree, clock.now()),
-    start: (child, name, prompt, { costUsd, ...granted }, { callId, signal }) => {
+    grants: new Grants(budget, () => spentIn(observer.counters.tree)),
+    timeLeft: () => (budget.deadlineAt === null ? undefined : Math.max(1, budget.deadlineAt - clock.now())),
+    start: (child, name, prompt, granted, { callId, signal }) => {
       const childSessionId = `${sessionId}/${callId}`;
       observer.sight({ type: 'subAgent.started', callId, name, childSessionId });
       const own: SessionOptions = {
         prompt,
-        // An unpriced agent can't keep to a cost limit; its requests are still limited.
-        budget: { ...granted, ...(costUsd !== undefined && isPriced(child) && { costUsd }) },
+        budget: granted,
         signal,
         logger,
         clock,
@@ -57,6 +55,6 @@ export function subAgentsOf(
   });
 }
 
-function isPriced({ targets, definition }: Agent): boolean {
-  return targets.every(({ name }) => definition.pricing?.[name] !== undefined);
+function spentIn({ requests, tokens, costUsd }: Counters['tree']): Spent {
+  return { requests, tokens: tokens.input + tokens.output, costUsd: costUsd ?? 0 };
 }

@@ -21,6 +21,20 @@ export class ToolError extends Error {
   }
 }
 
+/** An error of one of Pawl's own tools, which was not executed, since the budget of its tree is spent (B-7). */
+export class BudgetSpentError extends Error {
+  override readonly name = 'BudgetSpentError';
+}
+
+/** Whether a thrown value, however hostile, is a `BudgetSpentError`. */
+export function isBudgetSpent(error: unknown): boolean {
+  try {
+    return error instanceof BudgetSpentError;
+  } catch {
+    return false;
+  }
+}
+
 /** A tool's outcome as a `ToolResult` (C-3), and as output for the model; `kept` is its complete text if cut. */
 export type Rendered = { result: ToolResult; output: ToolOutput; kept: string | null };
 

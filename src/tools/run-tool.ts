@@ -18,7 +18,7 @@ import type { KeptResults } from '../observe/kept-results.ts';
 import { readResultName } from './built-in/read-result.ts';
 import type { Catalog } from './catalog.ts';
 import type { CatalogTool, ToolRun } from './catalog-tool.ts';
-import { cap, type Rendered, type ResultLimits, renderError, renderValue, ToolError } from './result.ts';
+import { cap, isBudgetSpent, type Rendered, type ResultLimits, renderError, renderValue, ToolError } from './result.ts';
 import type { Slots } from './slots.ts';
 
 export type ToolEffectOptions = Omit<ResultLimits, 'keptId'> & {
@@ -77,7 +77,8 @@ export async function runTool(options: ToolEffectOptions, call: CallName, signal
     return outcome(ending.value, ending.value.result.success ? null : 'tool_exec_failed', spent);
   } catch (error) {
     options.onError(name, callId, error);
-    return outcome(renderError(error, limits), 'tool_exec_failed', spent);
+    const slug = isBudgetSpent(error) ? 'budget_exhausted' : 'tool_exec_failed';
+    return outcome(renderError(error, limits), slug, spent);
   } finally {
     release();
   }

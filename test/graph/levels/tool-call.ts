@@ -30,6 +30,7 @@ export function toolCallWalk(needsApproval: boolean): Walk {
       ran('interrupted'),
       ran('invalid_tool_input'),
       ran('check_failed'),
+      ran('budget_exhausted'),
       broke('tool'),
       ...stops,
       abort,

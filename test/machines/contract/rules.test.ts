@@ -8,21 +8,15 @@ import {
   composeNotice,
   count,
   emptyCounters,
-  emptySize,
-  estimateTokens,
   type Fault,
   freshTargets,
-  guardContext,
   historyName,
   longestWaitMs,
   type Message,
   parseToolInput,
   repairConversation,
-  requestGrant,
   requestsLeft,
-  sent,
   slugs,
-  stubTokens,
   type TargetState,
 } from '../../../machines/index.ts';
 
@@ -143,84 +137,6 @@ describe('the rules', () => {
   ] as const)('B-4: with budget %j and %j spent, requests left: %s', (budget, spent, left) => {
     const whole = { requests: null, tokens: null, costUsd: null, deadlineAt: null, ...budget };
     expect(requestsLeft(whole, { requests: 0, tokens: 0, costUsd: 0, ...spent }, 100)).toBe(left);
-  });
-
-  it.each([
-    [null, 5, 5, 12, 12],
-    [20, 0, 0, 12, 12],
-    [20, 5, 0, 12, 12],
-    [20, 10, 4, 12, 5],
-    [20, 10, 9, 12, 0],
-    [20, 19, 0, 12, 0],
-    [20, 30, 0, 12, 0],
-  ])(
-    'B-7: with a limit of %s, %i used and %i granted, a bound of %i gets a grant of %i',
-    (limit, used, granted, bound, grant) => {
-      expect(requestGrant(limit, used, granted, bound)).toBe(grant);
-    },
-  );
-
-  const sizedResult = fc.record({ tokens: fc.nat(4_000), counted: fc.boolean(), fresh: fc.boolean() });
-
-  it('T-6: what the context guard lets through fits, whatever the error of the estimates, and nothing is lost', () => {
-    fc.assert(
-      fc.property(
-        fc.record({ base: fc.nat(8_000), text: fc.nat(4_000), notice: fc.nat(200), seed: fc.nat() }),
-        fc.array(sizedResult, { maxLength: 20 }),
-        fc.integer({ min: 100, max: 12_000 }),
-        fc.double({ min: -0.25, max: 0.25, noNaN: true }),
-        ({ base, text, notice }, found, windowTokens, error) => {
-          const results = found.map((one, index) => ({ ...one, callId: String(index) }));
-          const sum = (some: typeof results) => some.reduce((total, { tokens }) => total + tokens, 0);
-          // The true size of each result and text is off by `error`, which the provider's own count includes.
-          const real = (tokens: number) => tokens * (1 + error);
-          const seen = results.filter(({ counted }) => counted);
-          const unseen = results.filter(({ counted }) => !counted);
-          const size = {
-            counted: Math.ceil(base + real(sum(seen))),
-            estimated: sum(unseen),
-            steering: text,
-            results,
-            omitted: ['earlier'],
-          };
-          const window = { windowTokens, reserveTokens: 50 };
-          const { kind, omit } = guardContext(window, size, notice);
-          const left = sent(size, omit);
-          expect([...left.omitted, ...left.results.map(({ callId }) => callId)].toSorted()).toEqual(
-            ['earlier', ...results.map(({ callId }) => callId)].toSorted(),
-          );
-          if (kind === 'full') return;
-          const gone = results.filter(({ callId }) => omit.includes(callId));
-          const request = base + real(sum(results) - sum(gone) + text + notice + omit.length * stubTokens);
-          expect(request).toBeLessThanOrEqual(windowTokens - 50 + 2);
-          expect(guardContext(window, left, notice).omit).toEqual([]);
-        },
-      ),
-      { numRuns: 1_000 },
-    );
-  });
-
-  it('T-6: fresh results are left out last, the largest first', () => {
-    fc.assert(
-      fc.property(fc.array(sizedResult, { maxLength: 20 }), fc.nat(20_000), (found, counted) => {
-        const results = found.map((one, index) => ({ ...one, callId: String(index) }));
-        const { omit } = guardContext({ windowTokens: 9_000, reserveTokens: 0 }, { ...emptySize, counted, results });
-        const of = (callId: string) => results[Number(callId)];
-        const firstFresh = omit.findIndex((callId) => of(callId)?.fresh);
-        const fresh = firstFresh === -1 ? [] : omit.slice(firstFresh);
-        expect(fresh.every((callId) => of(callId)?.fresh)).toBe(true);
-        const sizes = fresh.map((callId) => of(callId)?.tokens ?? 0);
-        expect(sizes).toEqual(sizes.toSorted((one, other) => other - one));
-      }),
-    );
-  });
-
-  it('T-6: a text is estimated at four UTF-8 bytes a token', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (text) => {
-        expect(estimateTokens(text)).toBe(Math.ceil(new TextEncoder().encode(text).length / 4));
-      }),
-    );
   });
 
   it('N-1 N-2: a notice is composed only after a failure or on the last turn', () => {

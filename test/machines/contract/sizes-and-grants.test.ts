@@ -1,0 +1,110 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  emptySize,
+  estimateTokens,
+  fairGrants,
+  guardContext,
+  leftForSubAgents,
+  sent,
+  stubTokens,
+} from '../../../machines/index.ts';
+
+describe('for arbitrary sizes and budgets', () => {
+  it('B-7: grants never exceed what is left, and share it fairly', () => {
+    const limit = fc.option(fc.nat(200));
+    const sum = fc.record({ requests: fc.nat(100), tokens: fc.nat(100), costUsd: fc.nat(100) });
+    fc.assert(
+      fc.property(
+        fc.record({ requests: limit, tokens: limit, costUsd: limit }),
+        sum,
+        sum,
+        fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 8 }),
+        (allowance, spent, reserved, bounds) => {
+          const left = leftForSubAgents(allowance, spent, reserved);
+          const grants = fairGrants(left, bounds);
+          for (const name of ['requests', 'tokens', 'costUsd'] as const) {
+            const granted = grants.reduce((total, grant) => total + (grant?.[name] ?? 0), 0);
+            const most = left[name] ?? Number.POSITIVE_INFINITY;
+            expect(granted).toBeLessThanOrEqual(most + 1e-9);
+          }
+          for (const [index, grant] of grants.entries()) {
+            expect(grant?.requests ?? 1).toBeGreaterThanOrEqual(1);
+            expect(grant?.requests ?? 1).toBeLessThanOrEqual(bounds[index] ?? 0);
+          }
+          // Whoever gets less than its bound gets no less than an equal share.
+          const share = Math.floor((left.requests ?? Number.POSITIVE_INFINITY) / bounds.length);
+          for (const [index, grant] of grants.entries()) {
+            if (grant !== null) expect(grant.requests).toBeGreaterThanOrEqual(Math.min(share, bounds[index] ?? 0));
+          }
+          // One request stays for the report of the session that calls.
+          if (allowance.requests !== null)
+            expect(left.requests).toBeLessThanOrEqual(Math.max(0, allowance.requests - 1));
+        },
+      ),
+    );
+  });
+
+  const sizedResult = fc.record({ tokens: fc.nat(4_000), counted: fc.boolean(), fresh: fc.boolean() });
+
+  it('T-6: what the context guard lets through fits, whatever the error of the estimates, and nothing is lost', () => {
+    fc.assert(
+      fc.property(
+        fc.record({ base: fc.nat(8_000), text: fc.nat(4_000), notice: fc.nat(200), seed: fc.nat() }),
+        fc.array(sizedResult, { maxLength: 20 }),
+        fc.integer({ min: 100, max: 12_000 }),
+        fc.double({ min: -0.25, max: 0.25, noNaN: true }),
+        ({ base, text, notice }, found, windowTokens, error) => {
+          const results = found.map((one, index) => ({ ...one, callId: String(index) }));
+          const sum = (some: typeof results) => some.reduce((total, { tokens }) => total + tokens, 0);
+          // The true size of each result and text is off by `error`, which the provider's own count includes.
+          const real = (tokens: number) => tokens * (1 + error);
+          const seen = results.filter(({ counted }) => counted);
+          const unseen = results.filter(({ counted }) => !counted);
+          const size = {
+            counted: Math.ceil(base + real(sum(seen))),
+            estimated: sum(unseen),
+            steering: text,
+            results,
+            omitted: ['earlier'],
+          };
+          const window = { windowTokens, reserveTokens: 50 };
+          const { kind, omit } = guardContext(window, size, notice);
+          const left = sent(size, omit);
+          expect([...left.omitted, ...left.results.map(({ callId }) => callId)].toSorted()).toEqual(
+            ['earlier', ...results.map(({ callId }) => callId)].toSorted(),
+          );
+          if (kind === 'full') return;
+          const gone = results.filter(({ callId }) => omit.includes(callId));
+          const request = base + real(sum(results) - sum(gone) + text + notice + omit.length * stubTokens);
+          expect(request).toBeLessThanOrEqual(windowTokens - 50 + 2);
+          expect(guardContext(window, left, notice).omit).toEqual([]);
+        },
+      ),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('T-6: fresh results are left out last, the largest first', () => {
+    fc.assert(
+      fc.property(fc.array(sizedResult, { maxLength: 20 }), fc.nat(20_000), (found, counted) => {
+        const results = found.map((one, index) => ({ ...one, callId: String(index) }));
+        const { omit } = guardContext({ windowTokens: 9_000, reserveTokens: 0 }, { ...emptySize, counted, results });
+        const of = (callId: string) => results[Number(callId)];
+        const firstFresh = omit.findIndex((callId) => of(callId)?.fresh);
+        const fresh = firstFresh === -1 ? [] : omit.slice(firstFresh);
+        expect(fresh.every((callId) => of(callId)?.fresh)).toBe(true);
+        const sizes = fresh.map((callId) => of(callId)?.tokens ?? 0);
+        expect(sizes).toEqual(sizes.toSorted((one, other) => other - one));
+      }),
+    );
+  });
+
+  it('T-6: a text is estimated at four UTF-8 bytes a token', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        expect(estimateTokens(text)).toBe(Math.ceil(new TextEncoder().encode(text).length / 4));
+      }),
+    );
+  });
+});
