@@ -40,7 +40,7 @@ export {
   type TargetChoice,
   type TargetState,
 } from './contract/targets.ts';
-export { historyInput, type ParsedInput, parseToolInput } from './contract/tool-input.ts';
+export { historyInput, type ParsedInput, parseTextInput, parseToolInput } from './contract/tool-input.ts';
 export { failure, plainSuccess, resultText, type ToolResult } from './contract/tool-result.ts';
 export * from './contract/work.ts';
 export { sessionMachine } from './session/session.machine.ts';

@@ -20,6 +20,8 @@ export type ToolCallPart = {
   toolName: string;
   input: JsonObject;
   providerExecuted?: boolean;
+  /** The tool takes a text, which `input` holds as `{ text }`. */
+  isText?: boolean;
 } & WithProviderData;
 export type ToolResultPart = {
   type: 'tool-result';

@@ -42,6 +42,8 @@ export type ReplyCall = {
   input: string;
   providerExecuted: boolean;
   unfinished?: true;
+  /** The tool takes a text, so the input is a JSON string. */
+  isText?: true;
 } & WithProviderData;
 /** The result of a provider-executed tool. */
 export type ReplyResult = {
@@ -154,10 +156,11 @@ function lastingPart(part: ReplyPart, complete: boolean, results: Map<string, Re
         type: 'tool-call',
         toolCallId: part.callId,
         toolName: historyName(part.name),
-        input: historyInput(part.input),
+        input: historyInput(part),
         ...providerData(part),
       } as const;
-      return [part.providerExecuted ? { ...call, providerExecuted: true } : call];
+      if (part.providerExecuted) return [{ ...call, providerExecuted: true }];
+      return [part.isText === true ? { ...call, isText: true } : call];
     }
     case 'tool-result': {
       const output: ToolOutput = { type: part.isError ? 'error-json' : 'json', value: part.result };

@@ -53,10 +53,21 @@ function depthOf(json: string): number {
   return most;
 }
 
+/** Parses the input of a tool that takes a text: a JSON string, kept as `{ text }`. */
+export function parseTextInput(input: string): ParsedInput {
+  try {
+    const text: unknown = JSON.parse(input);
+    if (typeof text === 'string') return { state: 'object', value: { text } };
+  } catch {
+    // Not JSON, so not a JSON string either.
+  }
+  return { state: 'malformed', reason: 'the input is not a JSON string' };
+}
+
 /** Returns the input as kept in the history, in a form that every provider accepts (C-2). */
-export function historyInput(text: string): JsonObject {
-  const parsed = parseToolInput(text);
-  return parsed.state === 'malformed' ? { malformed_input: text } : parsed.value;
+export function historyInput({ input, isText }: { input: string; isText?: true }): JsonObject {
+  const parsed = isText === true ? parseTextInput(input) : parseToolInput(input);
+  return parsed.state === 'malformed' ? { malformed_input: input } : parsed.value;
 }
 
 function isObject(value: unknown): value is JsonObject {

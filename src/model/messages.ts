@@ -60,6 +60,7 @@ const toolCall = z.object({
   toolName: z.string(),
   input: z.unknown().transform(toInput),
   providerExecuted: z.boolean().optional(),
+  isText: z.boolean().optional(),
   ...options,
 });
 /** Result pieces other than text and files, from earlier SDK releases and some providers. */

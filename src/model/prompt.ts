@@ -10,6 +10,8 @@ import {
   type FilePart,
   isBlank,
   type Message,
+  type ToolCallPart,
+  type ToolOutput,
   type ToolResultPart,
   userMessage,
 } from '../../machines/index.ts';
@@ -28,6 +30,13 @@ export type PromptRequest = {
 
 const goOn = 'Go on.';
 
+/** How some results are told: `stub` is the text in place of one that is left out. */
+export type PromptForms = {
+  stub: (callId: string) => string;
+  /** Returns a result's output in the form that its tool demands. */
+  output: (part: ToolResultPart) => ToolOutput;
+};
+
 /** The source of a prompt: the lasting, append-only conversation. */
 export type PromptSource = {
   readonly instructions: string | null;
@@ -42,12 +51,11 @@ export type PromptSource = {
 export class PromptBuilder {
   private readonly source: PromptSource;
   private readonly built = new Map<string, Built>();
-  private readonly stub: (callId: string) => string;
+  private readonly forms: PromptForms;
 
-  /** `stub` returns the text in place of a result that is left out. */
-  constructor(source: PromptSource, stub: (callId: string) => string) {
+  constructor(source: PromptSource, forms: PromptForms) {
     this.source = source;
-    this.stub = stub;
+    this.forms = forms;
   }
 
   build({ provider, notice, omit, promptCaching }: PromptRequest): LanguageModelV4Prompt {
@@ -68,6 +76,12 @@ export class PromptBuilder {
     return prompt;
   }
 
+  private formed(message: Message, omitted: ReadonlySet<string>): Message {
+    const formed = withoutResults(message, omitted, this.forms.stub);
+    if (formed.role !== 'tool') return formed;
+    return { ...formed, content: formed.content.map((part) => ({ ...part, output: this.forms.output(part) })) };
+  }
+
   private isOpen(provider: string): boolean {
     const last = this.source.messages.at(-1);
     return last?.role === 'assistant' && last.open === true && last.provider === provider;
@@ -86,9 +100,7 @@ export class PromptBuilder {
         const message = messages[built.taken];
         if (message?.role === 'assistant') built.speaker = message.provider;
         const own =
-          message === undefined
-            ? null
-            : ownedBy(withoutResults(message, built.omitted, this.stub), provider, built.speaker);
+          message === undefined ? null : ownedBy(this.formed(message, built.omitted), provider, built.speaker);
         if (own !== null) appendMerged(built.merged, own);
       }
       for (let index = firstNew; index < built.merged.length; index += 1) {
@@ -125,12 +137,18 @@ function ownedBy(message: Message, provider: string, speaker: string | undefined
   const foreign = new Set(
     message.content.flatMap((part) => (part.type === 'tool-call' && part.providerExecuted ? [part.toolCallId] : [])),
   );
-  const content = message.content.flatMap((part) => {
+  const content = message.content.flatMap((part): AssistantPart[] => {
     if (!isPortable(part, foreign)) return [];
     const { providerOptions: _, ...own } = part;
+    // Only its own provider knows of a tool that takes a text.
+    if (own.type === 'tool-call') return [withoutTextMark(own)];
     return isBlank(own) ? [] : [own];
   });
   return content.length === 0 ? null : { role: 'assistant', provider: speaker, content };
+}
+
+function withoutTextMark({ isText: _, ...call }: ToolCallPart): ToolCallPart {
+  return call;
 }
 
 function isPortable(part: AssistantPart, foreign: ReadonlySet<string>): boolean {
@@ -179,6 +197,10 @@ function promptPart(part: AssistantPart): AssistantContent {
     }
     case 'tool-result':
       return promptResult(part);
+    case 'tool-call': {
+      const { isText, ...call } = part;
+      return isText === true ? { ...call, input: part.input.text ?? '' } : call;
+    }
     default:
       return part;
   }

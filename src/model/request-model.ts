@@ -14,6 +14,7 @@ import {
   type ModelOutcome,
   type ModelRequest,
   noUsage,
+  parseTextInput,
   providerResults,
   type Reply,
   type ReplyCall,
@@ -52,6 +53,8 @@ export type ModelEffectOptions = {
     offered(offer: ModelRequest['offer']): readonly OfferedTool[];
     /** Collects the facts that decide a call's disposition; `within` is the index of the enclosing batch. */
     inspect(call: ReplyCall, within: number | null, signal: AbortSignal): Promise<CallFacts>;
+    /** Whether a tool takes a text instead of an object. */
+    takesText(name: string): boolean;
     /** Returns the calls inside a batch; empty for any other call. */
     inside(call: CallFacts, sent: string): ReplyCall[];
   };
@@ -136,7 +139,15 @@ function take(
 
 function replyOf(reader: ReplyReader, provider: string, options: ModelEffectOptions): Reply {
   const errors = reader.errors.map((error) => classifyFault(error, options.clock.now(), options.secrets).message);
-  return reader.reply(provider, errors);
+  return withTextInputs(reader.reply(provider, errors), options.catalog);
+}
+
+/** Marks the calls whose input is a text, so that it goes back as one. */
+function withTextInputs(reply: Reply, catalog: ModelEffectOptions['catalog']): Reply {
+  const isText = (part: Reply['content'][number]) =>
+    part.type === 'tool-call' && catalog.takesText(part.name) && parseTextInput(part.input).state === 'object';
+  if (!reply.content.some(isText)) return reply;
+  return { ...reply, content: reply.content.map((part) => (isText(part) ? { ...part, isText: true } : part)) } as Reply;
 }
 
 /** Returns the fault for a stream that ended cleanly but left its reply incomplete: the connection failed. */

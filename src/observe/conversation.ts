@@ -57,7 +57,7 @@ export class Conversation implements Fold {
 
   /** The inputs of all calls in the reply: parsed once, since a batch may hold thousands. */
   private allInputs(): JsonObject[] {
-    const own = this.reply === null ? [] : replyCalls(this.reply).map(({ input }) => historyInput(input));
+    const own = this.reply === null ? [] : replyCalls(this.reply).map(historyInput);
     const seen = new Map<number, number>();
     return this.calls.map(({ within }, index) => {
       if (within === null) return own[index] ?? {};
@@ -66,7 +66,7 @@ export class Conversation implements Fold {
       const inside = own[within]?.calls;
       const call = Array.isArray(inside) ? inside[position] : null;
       const input = typeof call === 'object' && call !== null && 'input' in call ? call.input : null;
-      return historyInput(JSON.stringify(input ?? {}));
+      return historyInput({ input: JSON.stringify(input ?? {}) });
     });
   }
 

@@ -5,13 +5,14 @@ import { RequestMeter } from '../context/request-meter.ts';
 import { type Clock, sleep } from '../host/clock.ts';
 import { within } from '../host/deadline.ts';
 import type { Effects, Perform } from '../host/driver.ts';
-import { PromptBuilder } from '../model/prompt.ts';
+import { PromptBuilder, type PromptForms } from '../model/prompt.ts';
 import { requestModel } from '../model/request-model.ts';
 import type { Observer } from '../observe/observer.ts';
 import { judgeText } from '../report/format.ts';
 import { readResultName } from '../tools/built-in/read-result.ts';
 import { Catalog } from '../tools/catalog.ts';
 import { Policies } from '../tools/policies.ts';
+import { asItem } from '../tools/provider-tools.ts';
 import { runTool } from '../tools/run-tool.ts';
 import { Slots } from '../tools/slots.ts';
 import { prepare } from './prepare.ts';
@@ -49,8 +50,14 @@ export function sessionEffects(parts: SessionEffectsParts): SessionEffects {
   const window = contextWindow(limits, settings.maxOutputTokens);
   const resultBytes = resultBytesIn(window, limits);
   const meter = window.windowTokens === null ? null : new RequestMeter(conversation, () => catalog.offered('all'));
-  const stub = (callId: string) =>
-    resultStub(callId, conversation.answerTokens.get(callId) ?? 0, catalog.get(readResultName) !== undefined);
+  const forms: PromptForms = {
+    stub: (callId) =>
+      resultStub(callId, conversation.answerTokens.get(callId) ?? 0, catalog.get(readResultName) !== undefined),
+    output: ({ toolName, output }) => {
+      const { resultItem } = catalog.get(toolName) ?? {};
+      return resultItem === undefined ? output : asItem(output, resultItem);
+    },
+  };
   const modelOptions = {
     targets: agent.targets,
     pricing,
@@ -58,7 +65,7 @@ export function sessionEffects(parts: SessionEffectsParts): SessionEffects {
     timeoutMs: limits.modelTimeoutMs,
     idleTimeoutMs: limits.modelIdleTimeoutMs,
     replyBytes: limits.replyBytes,
-    prompts: new PromptBuilder(conversation, stub),
+    prompts: new PromptBuilder(conversation, forms),
     catalog,
     callIds: conversation.callIds,
     judgeText: (text: string, signal: AbortSignal) => judgeText(format, text, { ...userCode, signal }),

@@ -1,5 +1,5 @@
 import type { JSONSchema7 } from '@ai-sdk/provider';
-import type { CallFacts, JsonObject, Message, ReportVerdict, Spent, ToolOutput } from '../../machines/index.ts';
+import type { CallFacts, Json, JsonObject, Message, ReportVerdict, Spent, ToolOutput } from '../../machines/index.ts';
 import type { Limits } from '../host/deadline.ts';
 import type { OfferedTool } from '../model/request-model.ts';
 import type { Validation } from '../schema/schema.ts';
@@ -37,6 +37,10 @@ export type CatalogTool = {
   toModelOutput: ((value: unknown, input: unknown, callId: string) => Promise<ToolOutput>) | null;
   /** Judges the report; null for all tools but the report tool. */
   judgeReport: ((input: JsonObject, limits: Limits) => Promise<ReportVerdict>) | null;
+  /** The input is a text; the conversation, policies and events hold it as `{ text }`. */
+  takesText?: boolean;
+  /** Builds the item that the result must be, from a text (see `asItem`). */
+  resultItem?: (text: string, failed: boolean) => Json;
   /** Why this session refuses every call to the tool, regardless of the input. */
   refusal?: NonNullable<CallFacts['refusal']>;
   /** The tool's own timeout in ms; null for a tool that limits itself. Default: the agent's `toolTimeoutMs`. */

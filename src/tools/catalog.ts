@@ -5,6 +5,7 @@ import {
   type JsonObject,
   type Message,
   type Permission,
+  parseTextInput,
   parseToolInput,
   type ReplyCall,
 } from '../../machines/index.ts';
@@ -76,6 +77,10 @@ export class Catalog {
     return offer === 'report' && this.offeredReport.length > 0 ? this.offeredReport : this.offeredAll;
   }
 
+  takesText(name: string): boolean {
+    return this.tools.get(name)?.takesText === true;
+  }
+
   get(name: string): CatalogTool | undefined {
     return this.tools.get(name);
   }
@@ -107,7 +112,7 @@ export class Catalog {
 
   /** Returns the calls inside a batch, as if the model had sent them one by one (T-2). */
   inside({ callId, tool, input }: CallFacts, sent: string): ReplyCall[] {
-    return tool === 'batch' && input === 'valid' ? callsInside(callId, historyInput(sent)) : [];
+    return tool === 'batch' && input === 'valid' ? callsInside(callId, historyInput({ input: sent })) : [];
   }
 
   /**
@@ -116,8 +121,8 @@ export class Catalog {
    */
   async inspect(call: ReplyCall, within: number | null, signal: AbortSignal): Promise<CallFacts> {
     const { callId, name } = call;
-    const parsed = parseToolInput(call.input);
     const tool = this.tools.get(name);
+    const parsed = tool?.takesText === true ? parseTextInput(call.input) : parseToolInput(call.input);
     const facts = {
       ...callFacts(callId, name, tool?.kind ?? 'unknown'),
       within,
@@ -158,7 +163,7 @@ export class Catalog {
       if (tool.refusal !== undefined) return { ...facts, refusal: tool.refusal };
       if (tool.kind === 'batch') return facts;
       this.checked.set(callId, validation.value);
-      const asked = { callId, name, input: validation.value };
+      const asked = { callId, name, input: tool.takesText === true ? input : validation.value };
       const valid = (past: AnsweredCall) => this.tools.get(past.name)?.validate(past.input);
       return after(this.options.policies?.judge(asked, valid, signal) ?? null, (denial) => {
         if (denial !== null) return { ...facts, refusal: denial };

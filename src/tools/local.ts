@@ -6,6 +6,7 @@ import { toModelMessages } from '../model/messages.ts';
 import type { OfferedTool } from '../model/request-model.ts';
 import { type CompiledSchema, compileSchema } from '../schema/schema.ts';
 import { type CatalogTool, later, type ToolContext } from './catalog-tool.ts';
+import { providerTool } from './provider-tools.ts';
 
 type SdkTool = ToolSet[string];
 
@@ -35,15 +36,18 @@ export function localTool(name: string, definition: LocalTool): CatalogTool {
       expected(`tools.${name}.needsApproval`, needsApproval, 'a boolean or a function'),
     );
   }
-  if (typeof execute !== 'function' && !(definition.type === 'provider' && definition.isProviderExecuted)) {
+  const { takesText = false, resultItem, isRemote } = checkedProviderTool(name, definition);
+  if (typeof execute !== 'function' && !isRemote) {
     throw new PawlError('invalid_tool', expected(`tools.${name}.execute`, execute, 'a function that runs the tool'));
   }
   const schema = compileSchema(definition.inputSchema, `tools.${name}.inputSchema`);
   return {
+    takesText,
+    ...(resultItem !== undefined && { resultItem }),
     name,
     kind: 'real',
     offered: later(offeredTool(name, definition, schema)),
-    validate: (input) => schema.validate(input),
+    validate: (input) => schema.validate(takesText ? input.text : input),
     needsApproval: (input, context) => approvalNeeded(needsApproval, input, context),
     execute: async (input, context) => {
       const options = sdkOptions(context);
@@ -51,10 +55,28 @@ export function localTool(name: string, definition: LocalTool): CatalogTool {
       return execute?.(input, options);
     },
     toModelOutput:
-      toModelOutput === undefined
-        ? null
-        : async (output, input, toolCallId) => modelOutput(await toModelOutput({ toolCallId, input, output })),
+      toModelOutput !== undefined
+        ? async (output, input, toolCallId) => modelOutput(await toModelOutput({ toolCallId, input, output }))
+        : resultItem !== undefined
+          ? async (output) => ({ type: 'json', value: JSON.parse(JSON.stringify(output) ?? 'null') })
+          : null,
     judgeReport: null,
+  };
+}
+
+type ProviderRole = { isRemote: boolean; takesText?: boolean; resultItem?: CatalogTool['resultItem'] };
+
+/** Returns what a provider-defined tool needs. Throws `invalid_tool`, by its id, if an agent cannot have it. */
+function checkedProviderTool(name: string, definition: SdkTool): ProviderRole {
+  if (definition.type !== 'provider') return { isRemote: false };
+  const { id, args, isProviderExecuted } = definition;
+  const { isRemote, refusal, takesText, resultItem } = providerTool(id);
+  const reason = refusal?.(args) ?? null;
+  if (reason !== null) throw new PawlError('invalid_tool', `\`tools.${name}\` (${id}) cannot be used: ${reason}.`);
+  return {
+    isRemote: isRemote?.(args) ?? isProviderExecuted === true,
+    ...(takesText !== undefined && { takesText }),
+    ...(resultItem !== undefined && { resultItem }),
   };
 }
 

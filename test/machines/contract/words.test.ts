@@ -168,7 +168,7 @@ describe('C-2 C-5: tool call input', () => {
     };
     const read = Object.entries(inputs).map(([name, text]) => [
       name,
-      { parsed: short(parseToolInput(text)), history: short(historyInput(text)) },
+      { parsed: short(parseToolInput(text)), history: short(historyInput({ input: text })) },
     ]);
     await expectGolden('inputs.txt', Object.fromEntries(read));
   });
