@@ -7,6 +7,7 @@ export type {
   Failure,
   Fault,
   FaultKind,
+  FilePart,
   Json,
   JsonObject,
   Message,

@@ -45,7 +45,7 @@ export type Reading = {
   complete: boolean;
   truncated: boolean;
   filtered: boolean;
-  /** `answer` is text from an agent that finishes by text; `open` is a reply that the provider paused. */
+  /** `answer` is text or a file from an agent that finishes by text; `open` is a reply that the provider paused. */
   holds: 'nothing' | 'reasoning' | 'text' | 'answer' | 'open' | 'other';
   calls: Call[];
   /** The accepted report (F-2); `index` is null for a text report. */

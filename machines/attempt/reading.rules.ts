@@ -9,6 +9,7 @@ import {
   isTruncated,
   noUsage,
   type Reply,
+  replyFiles,
   replyReasoning,
   replyText,
 } from '../contract/reply.ts';
@@ -85,7 +86,10 @@ export function textMayReport({ finish, permission }: AttemptInput): boolean {
 
 function contentOf(reply: Reply, { finish, permission }: AttemptInput): Reading['holds'] {
   if (isPaused(reply)) return permission === 'all' ? 'open' : 'other';
-  if (replyText(reply).trim() !== '') return finish === 'text' ? 'answer' : 'text';
+  const hasText = replyText(reply).trim() !== '';
+  // An image or a file alone is an answer too, where a reply is one.
+  if (finish === 'text' && (hasText || replyFiles(reply).length > 0)) return 'answer';
+  if (hasText) return 'text';
   if (reply.content.some((part) => part.type === 'file' || part.type === 'source')) {
     return 'other';
   }

@@ -105,6 +105,10 @@ export function replyReasoning(reply: Reply): string {
   return reply.content.flatMap((part) => (part.type === 'reasoning' ? [part.text] : [])).join('');
 }
 
+export function replyFiles(reply: Reply): FilePart[] {
+  return reply.content.filter((part) => part.type === 'file');
+}
+
 /** Returns the results of provider-executed tools by call id. */
 export function providerResults(reply: Reply): Map<string, ReplyResult> {
   return new Map(reply.content.flatMap((part) => (part.type === 'tool-result' ? [[part.callId, part] as const] : [])));

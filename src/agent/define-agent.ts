@@ -9,15 +9,7 @@ import { type CatalogTool, toolNamePattern } from '../tools/catalog-tool.ts';
 import { localTool } from '../tools/local.ts';
 import { checkServer } from '../tools/mcp/definition.ts';
 import { check } from './check.ts';
-import {
-  type Agent,
-  type AgentDefinition,
-  definitionSchema,
-  isAgent,
-  limitsSchema,
-  type ModelSettings,
-  nameRule,
-} from './definition.ts';
+import { type Agent, type AgentDefinition, definitionSchema, isAgent, limitsSchema, nameRule } from './definition.ts';
 
 /**
  * Validates a definition and creates an agent. Throws one `PawlError` that gives each problem's field and its required
@@ -37,16 +29,27 @@ export function defineAgent<R extends ReportDefinition = { format: 'text' }>(
   for (const [name, agent] of given.agents) problems.collect(() => checkSubAgent(name, agent, given.tools));
   const format = problems.collect(() => reportFormat(definition?.report ?? { format: 'text' })) ?? textFormat;
   const tools = given.tools.flatMap(([name, tool]) => problems.collect(() => checkedTool(name, tool)) ?? []);
+  const finish = problems.collect(() => finishOf(definition));
   problems.throwIfAny();
   const checkedLimits = Object.freeze(limits ?? limitsSchema.parse({}));
   return Object.freeze({
     name: definition.name,
-    definition: Object.freeze({ ...definition, settings: withoutCallMark(definition.settings ?? {}) }),
+    definition: Object.freeze({ ...definition, ...(finish !== undefined && { finish }) }),
     limits: checkedLimits,
     targets: targetsOf(definition),
     format,
-    tools: toolsOf(definition, tools, format),
+    tools: toolsOf({ ...definition, ...(finish !== undefined && { finish }) }, tools, format),
   });
+}
+
+/** Files are no input of a tool, so an agent that reports files finishes by a plain reply. */
+function finishOf({ report, finish }: AgentDefinition): AgentDefinition['finish'] {
+  if (report?.format !== 'files') return finish;
+  if (finish !== 'report') return 'text';
+  throw new PawlError(
+    'invalid_agent',
+    '`finish` must be text, since a report of files is a plain reply; got "report".',
+  );
 }
 
 /** Returns the entries to check one by one, even if the definition is invalid. */
@@ -111,17 +114,6 @@ function toolsOf(
   const options = resultStore === true ? { ...builtIns, readResult: true } : builtIns;
   const tools = [...own, ...(finish === 'text' ? [] : [finalReportTool(format)]), ...builtInsOf(options)];
   return new Map(tools.map((tool) => [tool.name, tool]));
-}
-
-/**
- * A call-level cache mark would apply to the last block, which may be the notice (N-3). The prompt carries the
- * marks instead.
- */
-function withoutCallMark(settings: ModelSettings): ModelSettings {
-  const { anthropic } = settings.providerOptions ?? {};
-  if (anthropic === undefined || !('cacheControl' in anthropic || 'cache_control' in anthropic)) return settings;
-  const { cacheControl: _, cache_control: __, ...rest } = anthropic;
-  return { ...settings, providerOptions: { ...settings.providerOptions, anthropic: rest } };
 }
 
 /** The targets, each under a unique name. */

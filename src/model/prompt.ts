@@ -9,6 +9,7 @@ import {
   appendMerged,
   type FilePart,
   isBlank,
+  type JsonObject,
   type Message,
   type ToolCallPart,
   type ToolOutput,
@@ -18,14 +19,19 @@ import {
 
 import { withoutResults } from '../context/context-guard.ts';
 import { wellFormed } from '../text.ts';
+import { type CacheMark, cacheMark, marked, marksIn, marksLeft } from './cache-marks.ts';
 
 export type PromptRequest = {
   provider: string;
   notice: string | null;
   /** Ids of the calls whose results are left out (T-6); only ever more. */
   omit: readonly string[];
-  /** `auto` marks the cacheable part (see `cacheMark`). */
+  /** `auto` marks the cacheable part (see `cacheMark`), and steps back where the user marks. */
   promptCaching: 'auto' | 'off';
+  /** The user's own mark for the whole call. */
+  ownMark?: JsonObject | null;
+  /** Returns how many of the tools that the request offers carry a mark. */
+  markedTools?: (mark: CacheMark) => number;
 };
 
 const goOn = 'Go on.';
@@ -53,22 +59,38 @@ export class PromptBuilder {
   private readonly built = new Map<string, Built>();
   private readonly forms: PromptForms;
 
+  /** The number of messages that the session was given. */
+  private readonly given: number;
+
   constructor(source: PromptSource, forms: PromptForms) {
+    this.given = source.messages.length;
     this.source = source;
     this.forms = forms;
   }
 
-  build({ provider, notice, omit, promptCaching }: PromptRequest): LanguageModelV4Prompt {
+  build({
+    provider,
+    notice,
+    omit,
+    promptCaching,
+    ownMark = null,
+    markedTools = () => 0,
+  }: PromptRequest): LanguageModelV4Prompt {
     const lasting = this.lasting(provider, omit);
     const { instructions } = this.source;
-    const mark = promptCaching === 'auto' ? cacheMark(provider) : null;
+    const mark = promptCaching === 'auto' ? cacheMark(provider, ownMark) : null;
+    let left = mark === null ? 0 : marksLeft(markedTools(mark) + this.userMarks(mark));
+    const withMark = (message: LanguageModelV4Message) => {
+      if (mark === null || left === 0) return message;
+      left -= 1;
+      return marked(message, mark);
+    };
     const prompt: LanguageModelV4Prompt = lasting.slice();
     const last = prompt.at(-1);
     // Mark the last message of the conversation, not the notice that follows it (N-3).
-    if (mark !== null && last !== undefined) prompt[prompt.length - 1] = marked(last, mark);
+    if (last !== undefined) prompt[prompt.length - 1] = withMark(last);
     if (instructions !== null && instructions !== '') {
-      const system: LanguageModelV4Message = { role: 'system', content: instructions.toWellFormed() };
-      prompt.unshift(mark === null ? system : marked(system, mark));
+      prompt.unshift(withMark({ role: 'system', content: instructions.toWellFormed() }));
     }
     if (notice !== null) prompt.push(promptMessage(userMessage(notice)));
     // After a turn of provider-executed tools alone, the model spoke last. It continues only from its own open message.
@@ -80,6 +102,11 @@ export class PromptBuilder {
     const formed = withoutResults(message, omitted, this.forms.stub);
     if (formed.role !== 'tool') return formed;
     return { ...formed, content: formed.content.map((part) => ({ ...part, output: this.forms.output(part) })) };
+  }
+
+  /** Counts the user's marks, which only given messages carry: those come first. */
+  private userMarks(mark: CacheMark): number {
+    return this.source.messages.slice(0, this.given).reduce((sum, message) => sum + marksIn(message, mark), 0);
   }
 
   private isOpen(provider: string): boolean {
@@ -216,19 +243,4 @@ function promptResult(part: ToolResultPart): LanguageModelV4ToolResultPart {
 function promptFile(part: FilePart): LanguageModelV4FilePart {
   const { data } = part;
   return { ...part, data: data.type === 'url' ? { type: 'url', url: new URL(data.url) } : data };
-}
-
-type Mark = Record<string, { [key: string]: { type: string } }>;
-
-/** Returns the provider option that marks what to cache; null if the provider needs no marks. */
-function cacheMark(provider: string): Mark | null {
-  if (/anthropic/.test(provider)) return { anthropic: { cacheControl: { type: 'ephemeral' } } };
-  if (/bedrock/.test(provider)) return { bedrock: { cachePoint: { type: 'default' } } };
-  return null;
-}
-
-function marked(message: LanguageModelV4Message, mark: Mark): LanguageModelV4Message {
-  const options = { ...message.providerOptions };
-  for (const [provider, option] of Object.entries(mark)) options[provider] = { ...options[provider], ...option };
-  return { ...message, providerOptions: options };
 }

@@ -9,6 +9,7 @@ import {
   type CallFacts,
   callFacts,
   type Fault,
+  type FilePart,
   isComplete,
   isOversized,
   type ModelOutcome,
@@ -20,6 +21,7 @@ import {
   type ReplyCall,
   type ReportVerdict,
   replyCalls,
+  replyFiles,
   replyText,
 } from '../../machines/index.ts';
 import type { ModelSettings, Price } from '../agent/definition.ts';
@@ -27,6 +29,7 @@ import type { RequestMeter } from '../context/request-meter.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Sighting } from '../observe/events.ts';
 import { withOneRequest } from './bounded-fetch.ts';
+import { type CacheMark, isMarked, withoutCallMark } from './cache-marks.ts';
 import { generate, stream } from './exchange.ts';
 import { classifyFault } from './faults.ts';
 import { costOf } from './pricing.ts';
@@ -58,8 +61,8 @@ export type ModelEffectOptions = {
     /** Returns the calls inside a batch; empty for any other call. */
     inside(call: CallFacts, sent: string): ReplyCall[];
   };
-  /** Judges a text as the report. */
-  judgeText: (text: string, signal: AbortSignal) => Promise<ReportVerdict>;
+  /** Judges a reply's text and files as the report. */
+  judgeReply: (text: string, files: readonly FilePart[], signal: AbortSignal) => Promise<ReportVerdict>;
   /** Measures the request and its reply; null if the context window is unknown (T-6). */
   meter: RequestMeter | null;
   sight: (sighting: Sighting) => void;
@@ -163,10 +166,13 @@ function buildCall(
   provider: string,
   abortSignal: AbortSignal,
 ): LanguageModelV4CallOptions {
-  const { promptCaching = 'auto', streaming: _, ...passed } = settings;
+  const { settings: unmarked, own } = withoutCallMark(settings);
+  const { promptCaching = 'auto', streaming: _, ...passed } = unmarked;
   const given = Object.fromEntries(Object.entries(passed).filter(([, value]) => value !== undefined));
   const offered = catalog.offered(offer);
-  const prompt = prompts.build({ provider, notice, omit, promptCaching });
+  const markedTools = (mark: CacheMark) =>
+    offered.filter((tool) => tool.type === 'function' && isMarked(tool, mark)).length;
+  const prompt = prompts.build({ provider, notice, omit, promptCaching, ownMark: own, markedTools });
   return {
     ...given,
     ...(offered.length > 0 && { tools: [...offered], toolChoice: { type: 'auto' } }),
@@ -186,14 +192,16 @@ async function outcomeOf(
 ): Promise<ModelOutcome> {
   const calls = reply === null ? [] : await inspected(reply, options.catalog, signal);
   const text = reply === null ? '' : replyText(reply);
+  const files = reply === null ? [] : replyFiles(reply);
+  const isAnswer = text.trim() !== '' || files.length > 0;
   const asksText =
-    request.textMayReport && fault === null && text.trim() !== '' && calls.every((call) => call.tool === 'provider');
+    request.textMayReport && fault === null && isAnswer && calls.every((call) => call.tool === 'provider');
   const usage = reply === null ? noUsage : reader.usage;
   return {
     reply,
     fault,
     calls,
-    textReport: asksText ? await options.judgeText(text, signal) : null,
+    textReport: asksText ? await options.judgeReply(text, files, signal) : null,
     usage,
     costUsd: reply === null ? 0 : costOf(usage, options.pricing[target.name]),
     measured: reply === null ? null : (options.meter?.measure(request.omit, reply, usage) ?? null),

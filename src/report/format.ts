@@ -1,6 +1,6 @@
 import type { JSONSchema7 } from '@ai-sdk/provider';
 import type { ReportSlug } from '../../machines/contract/report.ts';
-import type { Json, JsonObject, ReportVerdict } from '../../machines/index.ts';
+import type { FilePart, Json, JsonObject, ReportVerdict } from '../../machines/index.ts';
 import { messageOf } from '../errors.ts';
 import { inTime, type Limits } from '../host/deadline.ts';
 
@@ -19,6 +19,8 @@ export type ReportFormat = {
   contentSchema: JSONSchema7 | PromiseLike<JSONSchema7>;
   validate(content: unknown): ContentVerdict;
   parseText(text: string): { ok: true; content: unknown } | { ok: false; reasons: string };
+  /** Turns the files of a plain reply, such as images, into such content; without it they are only mentioned. */
+  parseFiles?(files: readonly FilePart[]): unknown;
 };
 
 /** Judges the report in the input of a final_report call. The model's own verdict on its success is ignored (F-6). */
@@ -26,10 +28,17 @@ export function judgeCall(format: ReportFormat, input: JsonObject, limits: Limit
   return judged(format, () => format.validate(input.content), limits);
 }
 
-/** Judges a plain-text reply as a report (F-4). */
-export function judgeText(format: ReportFormat, text: string, limits: Limits): Promise<ReportVerdict> {
+/** Judges a plain reply, a text or files, as a report (F-4). */
+export function judgeReply(
+  format: ReportFormat,
+  text: string,
+  files: readonly FilePart[],
+  limits: Limits,
+): Promise<ReportVerdict> {
   const judge = () => {
-    const parsed = format.parseText(text);
+    if (format.parseFiles !== undefined) return format.validate(format.parseFiles(files));
+    const said = text.trim() === '' ? files.map(({ mediaType }) => `[${mediaType}]`).join('\n') : text;
+    const parsed = format.parseText(said);
     return parsed.ok ? format.validate(parsed.content) : invalidFormat(parsed.reasons);
   };
   return judged(format, judge, limits);

@@ -1,5 +1,7 @@
+import type { FilePart } from '../../machines/index.ts';
 import { expected, PawlError, shown } from '../errors.ts';
 import { type AnySchema, compileSchema, type SchemaOutput } from '../schema/schema.ts';
+import { filesFormat } from './files.ts';
 import type { ReportFormat } from './format.ts';
 import { jsonFormat } from './json.ts';
 import { slackFormat } from './slack.ts';
@@ -7,7 +9,7 @@ import { markdownFormat, textFormat } from './text.ts';
 
 /** The format of an agent's report, built-in or user-defined. `schema` applies to `json` only. */
 export type ReportDefinition = {
-  format: 'text' | 'markdown' | 'json' | 'slack' | ReportFormat;
+  format: 'text' | 'markdown' | 'json' | 'slack' | 'files' | ReportFormat;
   schema?: AnySchema;
 };
 
@@ -16,9 +18,11 @@ export type ReportOf<R extends ReportDefinition> = R extends { format: 'text' | 
   ? string
   : R extends { format: 'json'; schema: infer S }
     ? SchemaOutput<S>
-    : unknown;
+    : R extends { format: 'files' }
+      ? FilePart[]
+      : unknown;
 
-const formatNames = ['text', 'markdown', 'json', 'slack'] as const;
+const formatNames = ['text', 'markdown', 'json', 'slack', 'files'] as const;
 
 /** Returns the format of a definition. Throws `invalid_format` or `invalid_schema` if it is invalid. */
 export function reportFormat(definition: ReportDefinition): ReportFormat {
@@ -38,6 +42,8 @@ export function reportFormat(definition: ReportDefinition): ReportFormat {
       return jsonFormat(schema === undefined ? null : compileSchema(schema, 'report.schema'));
     case 'slack':
       return slackFormat;
+    case 'files':
+      return filesFormat;
     default:
       if (isFormat(format)) return format;
       throw new PawlError(

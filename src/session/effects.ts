@@ -1,4 +1,4 @@
-import type { SessionEffectKinds } from '../../machines/index.ts';
+import type { FilePart, SessionEffectKinds } from '../../machines/index.ts';
 import type { Agent } from '../agent/definition.ts';
 import { contextWindow, resultBytesIn, resultStub } from '../context/context-guard.ts';
 import { RequestMeter } from '../context/request-meter.ts';
@@ -8,7 +8,7 @@ import type { Effects, Perform } from '../host/driver.ts';
 import { PromptBuilder, type PromptForms } from '../model/prompt.ts';
 import { requestModel } from '../model/request-model.ts';
 import type { Observer } from '../observe/observer.ts';
-import { judgeText } from '../report/format.ts';
+import { judgeReply } from '../report/format.ts';
 import { readResultName } from '../tools/built-in/read-result.ts';
 import { Catalog } from '../tools/catalog.ts';
 import { Policies } from '../tools/policies.ts';
@@ -68,7 +68,8 @@ export function sessionEffects(parts: SessionEffectsParts): SessionEffects {
     prompts: new PromptBuilder(conversation, forms),
     catalog,
     callIds: conversation.callIds,
-    judgeText: (text: string, signal: AbortSignal) => judgeText(format, text, { ...userCode, signal }),
+    judgeReply: (text: string, files: readonly FilePart[], signal: AbortSignal) =>
+      judgeReply(format, text, files, { ...userCode, signal }),
     meter,
     sight,
     clock,

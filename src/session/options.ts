@@ -1,5 +1,5 @@
 import type { InspectionEvent } from 'xstate';
-import type { Counters, Delivery, Failure, Message, Slug } from '../../machines/index.ts';
+import type { Counters, Delivery, Failure, FilePart, Message, Slug } from '../../machines/index.ts';
 import type { Clock } from '../host/clock.ts';
 import type { InputMessage } from '../model/messages.ts';
 import type { EventListener, SessionEvent } from '../observe/events.ts';
@@ -42,7 +42,14 @@ export type SessionOptions = {
 
 /** The report that every session ends with (F-5). */
 export type SessionReport<Report> =
-  | { source: 'tool_call' | 'text_fallback'; format: string; content: Report; accepted: true }
+  | {
+      source: 'tool_call' | 'text_fallback';
+      format: string;
+      content: Report;
+      accepted: true;
+      /** The files of the accepted reply, such as images, if it held any. */
+      files?: readonly FilePart[];
+    }
   | { source: 'synthetic'; format: string; content: string; accepted: false };
 
 export type SessionResult<Report = unknown> = {

@@ -1,4 +1,4 @@
-import type { SessionOutput } from '../../machines/index.ts';
+import { replyFiles, type SessionOutput } from '../../machines/index.ts';
 import type { Agent } from '../agent/definition.ts';
 import { redact, withoutSecrets } from '../agent/redact.ts';
 import type { Observer } from '../observe/observer.ts';
@@ -43,7 +43,9 @@ function reportOf<Report>(
   const { accepted, turns } = observer.folds.records;
   if (ending.status === 'succeeded' && accepted !== null && accepted.source !== 'synthetic') {
     const content = withoutSecrets(accepted.content, secrets) as Report;
-    return { source: accepted.source, format, content, accepted: true };
+    const reply = accepted.source === 'text_fallback' ? (observer.folds.records.attempt()?.reply ?? null) : null;
+    const files = reply === null ? [] : replyFiles(reply);
+    return { source: accepted.source, format, content, accepted: true, ...(files.length > 0 && { files }) };
   }
   const status = ending.status === 'aborted' ? 'aborted' : 'failed';
   const failure = ending.status === 'succeeded' ? { slugs: [], retryAt: null, detail: null } : ending.failure;

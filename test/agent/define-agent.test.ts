@@ -62,7 +62,7 @@ describe('an invalid definition', () => {
     [
       { report: { format: 'pdf' } },
       'invalid_format',
-      '`report.format` must be one of text, markdown, json, slack, or an object with name, description, contentSchema',
+      '`report.format` must be one of text, markdown, json, slack, files, or an object with name, description, contentSchema',
     ],
     [
       { report: { format: 'text', schema: z.string() } },
