@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { expected, fieldName, PawlError, Problems } from '../errors.ts';
 import { knownProviders, parseModelString, Target, targetName } from '../model/targets.ts';
 import type { ReportFormat } from '../report/format.ts';
@@ -8,8 +9,11 @@ import { builtInNames, builtInsOf } from '../tools/built-in/list.ts';
 import { type CatalogTool, toolNamePattern } from '../tools/catalog-tool.ts';
 import { localTool } from '../tools/local.ts';
 import { checkServer } from '../tools/mcp/definition.ts';
+import { policyShape } from '../tools/service/http-request.ts';
 import { check } from './check.ts';
 import { type Agent, type AgentDefinition, definitionSchema, isAgent, limitsSchema, nameRule } from './definition.ts';
+
+const downloadsSchema = z.strictObject(policyShape);
 
 /**
  * Validates a definition and creates an agent. Throws one `PawlError` that gives each problem's field and its required
@@ -22,6 +26,7 @@ export function defineAgent<R extends ReportDefinition = { format: 'text' }>(
   problems.collect(() => check(definitionSchema, definition, '', 'invalid_agent'));
   const given = entriesOf(definition);
   const limits = problems.collect(() => check(limitsSchema, definition?.limits ?? {}, 'limits', 'invalid_limit'));
+  problems.collect(() => check(downloadsSchema, definition?.downloads ?? {}, 'downloads', 'invalid_agent'));
   for (const [index, model] of given.models.entries()) {
     problems.collect(() => checkModel(model, fieldName('models', [index]), Object.keys(definition.providers ?? {})));
   }

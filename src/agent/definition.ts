@@ -9,6 +9,7 @@ import { type CatalogTool, toolNamePattern } from '../tools/catalog-tool.ts';
 import type { LocalTool } from '../tools/local.ts';
 import type { McpServerDefinition } from '../tools/mcp/definition.ts';
 import type { ToolPolicy } from '../tools/policies.ts';
+import type { HttpPolicy } from '../tools/service/http-request.ts';
 import { count, flag, milliseconds, oneOf, text, texts } from './shapes.ts';
 
 const resultBytes = 'an integer of at least 256';
@@ -130,6 +131,8 @@ export const definitionSchema = z.strictObject({
   finish: oneOf('report', 'text').optional(),
   /** Built-in tools to offer in addition to final_report. */
   builtIns: builtInsSchema.optional(),
+  /** How files are downloaded whose URL the model's provider cannot read; default: public addresses, up to 32 MiB. */
+  downloads: z.custom<HttpPolicy>().optional(),
   /** Custom state, folded over the events. */
   slices: z.record(z.string(), z.custom<Slice>(isSlice, { error: 'a slice: { initial, reduce }' })).optional(),
   /** Texts that never reach a log, an event, a report or the inspector, in addition to what the definition holds (S-5). */

@@ -41,6 +41,8 @@ export type PromptForms = {
   stub: (callId: string) => string;
   /** Returns a result's output in the form that its tool demands. */
   output: (part: ToolResultPart) => ToolOutput;
+  /** Returns a file that is named by its URL as it goes out. */
+  file: (part: FilePart) => FilePart;
 };
 
 /** The source of a prompt: the lasting, append-only conversation. */
@@ -99,9 +101,19 @@ export class PromptBuilder {
   }
 
   private formed(message: Message, omitted: ReadonlySet<string>): Message {
-    const formed = withoutResults(message, omitted, this.forms.stub);
-    if (formed.role !== 'tool') return formed;
-    return { ...formed, content: formed.content.map((part) => ({ ...part, output: this.forms.output(part) })) };
+    const { stub, output, file } = this.forms;
+    const formed = withoutResults(message, omitted, stub);
+    switch (formed.role) {
+      case 'user':
+        return { ...formed, content: formed.content.map((part) => (part.type === 'file' ? file(part) : part)) };
+      case 'tool':
+        return {
+          ...formed,
+          content: formed.content.map((part) => ({ ...part, output: withFiles(output(part), file) })),
+        };
+      default:
+        return formed;
+    }
   }
 
   /** Counts the user's marks, which only given messages carry: those come first. */
@@ -141,6 +153,11 @@ export class PromptBuilder {
       throw error;
     }
   }
+}
+
+function withFiles(output: ToolOutput, file: PromptForms['file']): ToolOutput {
+  if (output.type !== 'content') return output;
+  return { ...output, value: output.value.map((part) => (part.type === 'file' ? file(part) : part)) };
 }
 
 type Built = {

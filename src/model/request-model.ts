@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type {
+  LanguageModelV4,
   LanguageModelV4CallOptions,
   LanguageModelV4FunctionTool,
   LanguageModelV4ProviderTool,
@@ -51,6 +52,8 @@ export type ModelEffectOptions = {
   /** Maximum bytes of a reply; beyond it the request is cancelled. */
   replyBytes: number;
   prompts: PromptBuilder;
+  /** Downloads the files of the conversation that a model cannot fetch itself. */
+  prepareFiles: (model: LanguageModelV4, signal: AbortSignal) => Promise<void>;
   callIds: ReadonlySet<string>;
   catalog: {
     offered(offer: ModelRequest['offer']): readonly OfferedTool[];
@@ -100,7 +103,6 @@ export async function requestModel(
     });
     if (model !== null) {
       provider = model.provider;
-      const callOptions = buildCall(options, request, provider, timers.signal);
       const exchange = options.settings.streaming === false ? generate : stream;
       const onPart = (part: LanguageModelV4StreamPart) => {
         if (reader.size > options.replyBytes) return;
@@ -111,7 +113,12 @@ export async function requestModel(
           timers.cancel();
         }
       };
-      fault = await withOneRequest(() => exchange(model, callOptions, timers, onPart)).then(
+      const send = async () => {
+        await timers.orAborted(options.prepareFiles(model, timers.signal));
+        const callOptions = buildCall(options, request, provider, timers.signal);
+        await withOneRequest(() => exchange(model, callOptions, timers, onPart));
+      };
+      fault = await send().then(
         () => timers.expired,
         (error) => timers.expired ?? classifyFault(error, options.clock.now(), options.secrets),
       );

@@ -1,3 +1,4 @@
+import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type { FilePart, SessionEffectKinds } from '../../machines/index.ts';
 import type { Agent } from '../agent/definition.ts';
 import { contextWindow, resultBytesIn, resultStub } from '../context/context-guard.ts';
@@ -5,6 +6,7 @@ import { RequestMeter } from '../context/request-meter.ts';
 import { type Clock, sleep } from '../host/clock.ts';
 import { within } from '../host/deadline.ts';
 import type { Effects, Perform } from '../host/driver.ts';
+import { NamedFiles } from '../model/files.ts';
 import { PromptBuilder, type PromptForms } from '../model/prompt.ts';
 import { requestModel } from '../model/request-model.ts';
 import type { Observer } from '../observe/observer.ts';
@@ -50,6 +52,7 @@ export function sessionEffects(parts: SessionEffectsParts): SessionEffects {
   const window = contextWindow(limits, settings.maxOutputTokens);
   const resultBytes = resultBytesIn(window, limits);
   const meter = window.windowTokens === null ? null : new RequestMeter(conversation, () => catalog.offered('all'));
+  const files = new NamedFiles(definition.downloads ?? {});
   const forms: PromptForms = {
     stub: (callId) =>
       resultStub(callId, conversation.answerTokens.get(callId) ?? 0, catalog.get(readResultName) !== undefined),
@@ -57,6 +60,7 @@ export function sessionEffects(parts: SessionEffectsParts): SessionEffects {
       const { resultItem } = catalog.get(toolName) ?? {};
       return resultItem === undefined ? output : asItem(output, resultItem);
     },
+    file: (part) => files.resolved(part),
   };
   const modelOptions = {
     targets: agent.targets,
@@ -66,6 +70,7 @@ export function sessionEffects(parts: SessionEffectsParts): SessionEffects {
     idleTimeoutMs: limits.modelIdleTimeoutMs,
     replyBytes: limits.replyBytes,
     prompts: new PromptBuilder(conversation, forms),
+    prepareFiles: (model: LanguageModelV4, signal: AbortSignal) => files.prepare(model, conversation.messages, signal),
     catalog,
     callIds: conversation.callIds,
     judgeReply: (text: string, files: readonly FilePart[], signal: AbortSignal) =>

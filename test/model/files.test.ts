@@ -1,0 +1,130 @@
+import { createAnthropic } from '@ai-sdk/anthropic';
+import { createGoogleGenerativeAI } from '@ai-sdk/google';
+import { createOpenAI } from '@ai-sdk/openai';
+import { generateText, type LanguageModel, type ModelMessage } from 'ai';
+import { describe, expect, it } from 'vitest';
+import { defineAgent, PawlError } from '../../src/index.ts';
+import { rehearsalModel, startModelServer } from '../../src/testing/index.ts';
+import { startStreams } from '../support/conversations.ts';
+import { service } from '../support/service.ts';
+import { counters, report, run, wireModel } from '../support/session.ts';
+
+const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const pdf = Buffer.from('%PDF-1.4 one page').toString('base64');
+const far = 'https://files.example/cat.png';
+
+const providers: [string, (baseURL: string) => LanguageModel][] = [
+  ['Anthropic', (baseURL) => createAnthropic({ baseURL, apiKey: 'k' })('claude-sonnet-4-5')],
+  ['OpenAI', (baseURL) => createOpenAI({ baseURL, apiKey: 'k' }).responses('gpt-5')],
+  ['OpenAI chat', (baseURL) => createOpenAI({ baseURL, apiKey: 'k' }).chat('gpt-5')],
+  ['Google', (baseURL) => createGoogleGenerativeAI({ baseURL, apiKey: 'k' })('gemini-2.5-flash')],
+];
+
+const files: [string, Extract<ModelMessage, { role: 'user' }>['content']][] = [
+  ['a data: URL of an image', [{ type: 'image', image: `data:image/png;base64,${pixel}` }]],
+  [
+    'a data: URL of a file',
+    [{ type: 'file', data: `data:application/pdf;base64,${pdf}`, mediaType: 'application/pdf' }],
+  ],
+  [
+    'a data: URL with parameters',
+    [{ type: 'file', data: `data:image/png;name=a.png;base64,${pixel}`, mediaType: 'image/png' }],
+  ],
+  ['base64', [{ type: 'image', image: pixel, mediaType: 'image/png' }]],
+  ['bytes', [{ type: 'file', data: Buffer.from(pdf, 'base64'), mediaType: 'application/pdf', filename: 'a.pdf' }]],
+];
+const linked: typeof files = [['a URL that the provider fetches itself', [{ type: 'image', image: new URL(far) }]]];
+
+/** What a request says, without the settings of the call. */
+const said = ({ messages, input, contents }: Record<string, unknown>) => messages ?? input ?? contents;
+
+describe('C-6: files go out as the AI SDK sends them', () => {
+  const cases = providers.flatMap(([name, model]) =>
+    [...files, ...(name === 'Google' ? [] : linked)].map(([what, content]) => [name, what, model, content] as const),
+  );
+  it.each(cases)('%s: %s', async (_name, _what, model, content) => {
+    const messages: ModelMessage[] = [{ role: 'user', content }];
+    // The server answers nothing that is a reply: only the requests are compared.
+    await using theirs = await startStreams([]);
+    await generateText({ model: model(theirs.url), messages, maxRetries: 0 }).catch(() => null);
+    await using ours = await startStreams([]);
+    const own = model(ours.url);
+    if (typeof own === 'string') throw new Error('not a model');
+    await run({
+      agent: defineAgent({
+        name: 'seeing',
+        models: [own],
+        finish: 'text',
+        limits: { maxRetries: 1, maxTurns: 2 },
+        settings: { promptCaching: 'off', streaming: false },
+      }),
+      options: { messages },
+    });
+    expect(theirs.bodies).toHaveLength(1);
+    expect(ours.bodies.slice(0, 1).map(said)).toEqual(theirs.bodies.map(said));
+  });
+});
+
+describe('files that a model cannot fetch itself', () => {
+  const picture = async () =>
+    await service((_request, response) => {
+      response.writeHead(200, { 'content-type': 'image/png' }).end(Buffer.from(pixel, 'base64'));
+    });
+  const seen = (url: string) => ({
+    messages: [{ role: 'user' as const, content: [{ type: 'image' as const, image: new URL(url) }] }],
+  });
+
+  it('are downloaded once, and go out as data', async () => {
+    await using server = await picture();
+    await using model = await startModelServer([{}, report()]);
+    const agent = defineAgent({
+      name: 'seeing',
+      models: [wireModel('openai', model.url)],
+      downloads: { allowPrivate: true },
+    });
+    const { result } = await run({ agent, options: seen(`${server.url}/cat.png`), requests: model.requests });
+    expect(result.success).toBe(true);
+    expect(server.received).toHaveLength(1);
+    for (const { body } of model.requests) {
+      expect(JSON.stringify(body.messages)).toContain(`data:image/png;base64,${pixel}`);
+    }
+    expect(JSON.stringify(result.conversation)).toContain(`${server.url}/cat.png`);
+    expect(JSON.stringify(result.conversation)).not.toContain(pixel);
+  });
+
+  it.each([
+    ['of this machine, unless that is allowed', {}, 'is not public'],
+    ['of a host that is not allowed', { allowPrivate: true, allowedHosts: ['files.example'] }, 'is not allowed'],
+    ['that is too large', { allowPrivate: true, maxBytes: 10 }, 'larger than 10 bytes'],
+  ])('a file %s is refused before a request, and the next target is asked', async (_what, downloads, reason) => {
+    await using server = await picture();
+    await using model = await startModelServer([report()]);
+    const fetching = rehearsalModel([report('Seen.')]);
+    Object.assign(fetching, { supportedUrls: { 'image/*': [/./] } });
+    const agent = defineAgent({ name: 'seeing', models: [wireModel('openai', model.url), fetching], downloads });
+    const { result } = await run({ agent, options: seen(`${server.url}/cat.png`), requests: model.requests });
+    expect(model.requests).toEqual([]);
+    expect(result.turns[0]?.attempts[0]?.fault).toMatchObject({ kind: 'invalid_request' });
+    expect(result.turns[0]?.attempts[0]?.fault?.message).toContain(reason);
+    expect(result.report.content).toBe('Seen.');
+    expect(result.counters).toEqual(
+      counters({
+        turns: 1,
+        attempts: 2,
+        failedAttempts: 1,
+        notices: 1,
+        toolCalls: { requested: 1, answered: 1, acknowledged: 1 },
+        reports: { attempted: 1 },
+        tokens: result.counters.tokens,
+        costUsd: null,
+        slugs: { invalid_request: 1 },
+      }),
+    );
+  });
+
+  it('an unknown option for downloads is refused', () => {
+    const define = () => defineAgent({ name: 'a', models: [rehearsalModel([])], downloads: { hosts: [] } as never });
+    expect(define).toThrow(PawlError);
+    expect(define).toThrow('Unknown option `downloads.hosts`');
+  });
+});
