@@ -31,7 +31,7 @@ describe('the command', () => {
     ]) {
       expect(stdout).toContain(part);
     }
-    expect(stdout).toContain('slugs.md');
+    expect(stdout).toContain('architecture.md');
   });
 
   it('demo: reports on an empty directory too', async () => {
