@@ -51,7 +51,9 @@ export function localTool(name: string, definition: LocalTool): CatalogTool {
     needsApproval: (input, context) => approvalNeeded(needsApproval, input, context),
     execute: async (input, context) => {
       const options = sdkOptions(context);
-      await onInputAvailable?.({ input, ...options });
+      if (onInputAvailable !== undefined) await onInputAvailable({ input, ...options });
+      // Another tool that began in the same step may have aborted the session since (D-2).
+      context.signal.throwIfAborted();
       return execute?.(input, options);
     },
     toModelOutput:

@@ -25,8 +25,12 @@ export function replay(input: SessionInput, deliveries: readonly Delivery[]) {
   const drain = () => started.push(...host.drain().start.map((effect) => effect.key));
   drain();
   for (const delivery of deliveries) {
-    if ('event' in delivery) actor.send(delivery.event);
-    else host.deliver(delivery);
+    if ('event' in delivery) {
+      // A command may come after the end.
+      if (actor.getSnapshot().status === 'active') actor.send(delivery.event);
+    } else {
+      host.deliver(delivery);
+    }
     drain();
   }
   return { actor, facts, started, status: actor.getSnapshot().status };
