@@ -4,6 +4,7 @@ import { expected, PawlError, shown } from '../errors.ts';
 import { contentPiece, type SdkOutput } from '../model/content-piece.ts';
 import { toModelMessages } from '../model/messages.ts';
 import type { OfferedTool } from '../model/request-model.ts';
+import { withoutExtraFields } from '../schema/forbidden-fields.ts';
 import { type CompiledSchema, compileSchema } from '../schema/schema.ts';
 import { type CatalogTool, later, type ToolContext } from './catalog-tool.ts';
 import { providerTool } from './provider-tools.ts';
@@ -40,7 +41,8 @@ export function localTool(name: string, definition: LocalTool): CatalogTool {
   if (typeof execute !== 'function' && !isRemote) {
     throw new PawlError('invalid_tool', expected(`tools.${name}.execute`, execute, 'a function that runs the tool'));
   }
-  const schema = compileSchema(definition.inputSchema, `tools.${name}.inputSchema`);
+  const compiled = compileSchema(definition.inputSchema, `tools.${name}.inputSchema`);
+  const schema = definition.type === 'provider' ? compiled : withoutExtraFields(compiled);
   return {
     takesText,
     ...(resultItem !== undefined && { resultItem }),
