@@ -22,6 +22,8 @@ export class Observer {
   private readonly options: ObserverOptions;
   private readonly warned: string[] = [];
   private readonly deltaSecrets: DeltaSecrets;
+  /** Events in order: a fold that fails during one reports it by another, which all folds get after it. */
+  private readonly unpublished: { event: SessionEvent; isReport: boolean }[] = [];
   private seq = 0;
   /** The parts of the current attempt's reply that have begun. */
   private parts = 0;
@@ -110,8 +112,13 @@ export class Observer {
   }
 
   private publish(event: SessionEvent, isReport = false): void {
-    const clean = withoutSecrets(event, this.options.secrets);
-    this.tell((fold) => fold.event?.(clean), isReport);
+    this.unpublished.push({ event: withoutSecrets(event, this.options.secrets), isReport });
+    if (this.unpublished.length > 1) return;
+    for (let next = this.unpublished[0]; next !== undefined; next = this.unpublished[0]) {
+      const { event: clean, isReport: isOwnReport } = next;
+      this.tell((fold) => fold.event?.(clean), isOwnReport);
+      this.unpublished.shift();
+    }
   }
 
   /** Calls each fold. One that throws does not affect the others; it is reported, except during a report. */

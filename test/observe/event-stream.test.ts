@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { defineAgent, PawlError, type Session, type SessionEvent, startSession } from '../../src/index.ts';
+import { defineAgent, PawlError, type Session, type SessionEvent, slice, startSession } from '../../src/index.ts';
 import { EventStream } from '../../src/observe/stream/event-stream.ts';
 import { type RehearsalScript, rehearsalModel } from '../../src/testing/index.ts';
 import { report, runOverWire } from '../support/session.ts';
@@ -132,6 +132,25 @@ describe('S-6: the event stream', () => {
     expect(events.flatMap((event) => (event.type === 'attempt.failed' ? [event.partsTakenBack] : []))).toEqual([
       2, 0, 0,
     ]);
+  });
+
+  it('keeps its order when an observer fails during an event, and reports the failure after it', async () => {
+    const { events } = await runOverWire({
+      script: [searchCall, report()],
+      definition: {
+        tools: { search },
+        slices: {
+          broken: slice(0, (count, event) => {
+            if (event.type === 'tool.answered') throw new Error('no');
+            return count;
+          }),
+        },
+      },
+    });
+    const seqs = events.map(({ seq }) => seq);
+    expect(seqs).toEqual(seqs.toSorted((one, other) => one - other));
+    const types = events.map(({ type }) => type);
+    expect(types.slice(types.indexOf('tool.answered')).slice(0, 2)).toEqual(['tool.answered', 'observer.failed']);
   });
 
   it('joins what it keeps, but never two parts, calls or sessions', () => {
