@@ -87,7 +87,7 @@ export function textMayReport({ finish, permission }: AttemptInput): boolean {
 function contentOf(reply: Reply, { finish, permission }: AttemptInput): Reading['holds'] {
   if (isPaused(reply)) return permission === 'all' ? 'open' : 'other';
   const hasText = replyText(reply).trim() !== '';
-  // An image or a file alone is an answer too, where a reply is one.
+  // For an agent that finishes by text, an image or a file alone is an answer too.
   if (finish === 'text' && (hasText || replyFiles(reply).length > 0)) return 'answer';
   if (hasText) return 'text';
   if (reply.content.some((part) => part.type === 'file' || part.type === 'source')) {

@@ -61,7 +61,7 @@ export function leftForSubAgents({ requests, tokens, costUsd }: Allowance, spent
 
 /**
  * Shares what is left among sub-agents that start together (B-7): each gets at most its bound of requests, an equal share
- * of the rest, and nothing that another got. A grant without a request, a token or any money is no grant: null.
+ * of the rest, and nothing that another got. Null stands for a grant without requests, tokens or money.
  */
 export function fairGrants(left: Allowance, bounds: readonly number[]): (Allowance | null)[] {
   let { requests, tokens, costUsd } = left;

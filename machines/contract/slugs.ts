@@ -206,7 +206,7 @@ const rows = {
     person: 'the stream of the reply broke off',
   },
   target_unavailable: {
-    means: 'A model cannot be had here: its package, its key or the model itself is missing. Nothing was sent.',
+    means: 'A model is not available here: its package, its key or the model itself is missing. Nothing was sent.',
     happened: 'your reply did not arrive, because a model is not set up; this was not your fault',
     todo: 'Reply again.',
     person: 'a model is not set up',

@@ -47,7 +47,7 @@ export function defineAgent<R extends ReportDefinition = { format: 'text' }>(
   });
 }
 
-/** Files are no input of a tool, so an agent that reports files finishes by a plain reply. */
+/** Files cannot be a tool's input, so an agent that reports files finishes by a plain reply. */
 function finishOf({ report, finish }: AgentDefinition): AgentDefinition['finish'] {
   if (report?.format !== 'files') return finish;
   if (finish !== 'report') return 'text';

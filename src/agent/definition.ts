@@ -131,7 +131,7 @@ export const definitionSchema = z.strictObject({
   finish: oneOf('report', 'text').optional(),
   /** Built-in tools to offer in addition to final_report. */
   builtIns: builtInsSchema.optional(),
-  /** How files are downloaded whose URL the model's provider cannot read; default: public addresses, up to 32 MiB. */
+  /** How Pawl downloads files whose URL the model's provider cannot read; default: public addresses, up to 32 MiB. */
   downloads: z.custom<HttpPolicy>().optional(),
   /** Custom state, folded over the events. */
   slices: z.record(z.string(), z.custom<Slice>(isSlice, { error: 'a slice: { initial, reduce }' })).optional(),

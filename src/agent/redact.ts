@@ -37,7 +37,7 @@ export function redactJson(value: Json, secrets: readonly string[]): Json {
   );
 }
 
-/** Removes known secrets, to the letter, from all texts in a value (S-5). Returns the same value if it holds none. */
+/** Removes known secrets, by exact match, from all texts in a value (S-5). Returns the same value if it holds none. */
 export function withoutSecrets<T>(value: T, secrets: readonly string[]): T;
 export function withoutSecrets(value: unknown, secrets: readonly string[]): unknown {
   if (secrets.length === 0) return value;

@@ -31,7 +31,7 @@ export async function startRelay(port: number, origins: readonly string[]): Prom
   });
   const messages: string[] = [];
   relay.on('connection', (client) => {
-    // A client that breaks off is of no interest.
+    // A client that disconnects does not matter.
     client.on('error', () => client.terminate());
     for (const message of messages) client.send(message);
   });
@@ -69,7 +69,7 @@ async function loadedWs() {
   }
 }
 
-/** A client without an origin is no page, but a program on this machine. */
+/** A client without an origin is not a page, but a program on this machine. */
 function mayRead(origin: string | undefined, origins: readonly string[]): boolean {
   if (origin === undefined || origins.includes(origin) || origin === new URL(inspectorPage).origin) return true;
   return URL.canParse(origin) && isLoopback(new URL(origin).hostname);

@@ -36,7 +36,7 @@ export type PromptRequest = {
 
 const goOn = 'Go on.';
 
-/** How some results are told: `stub` is the text in place of one that is left out. */
+/** How some results are written: `stub` is the text in place of one that is left out. */
 export type PromptForms = {
   stub: (callId: string) => string;
   /** Returns a result's output in the form that its tool demands. */

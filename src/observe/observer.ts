@@ -105,7 +105,7 @@ export class Observer {
     this.pass({ ...delta, ...this.envelope(this.options.times.now()), seq: this.next(delta.delta.length) });
   }
 
-  /** Passes on a delta: countless, and of interest to two folds alone. */
+  /** Passes on a delta. There are very many, and only two folds need them. */
   private pass(delta: SessionEvent): void {
     this.folds.stream.event(delta);
     this.folds.listener.event(delta);

@@ -36,7 +36,7 @@ export class Sessions {
     this.options = options;
   }
 
-  /** Runs a session. Throws a protocol error if as many run as may. */
+  /** Runs a session. Throws a protocol error if `maxSessions` are running already. */
   async run(
     prompt: string,
     signal: AbortSignal,
@@ -46,7 +46,7 @@ export class Sessions {
     if (this.running.size >= maxSessions) {
       throw new McpError(
         ErrorCode.InternalError,
-        `the server runs ${maxSessions} sessions, the most it may (maxSessions); try again later`,
+        `the server already runs ${maxSessions} sessions, its limit (maxSessions); try again later`,
       );
     }
     const options: SessionOptions = {

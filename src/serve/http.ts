@@ -112,7 +112,7 @@ class Clients {
 
 /**
  * Returns a signal that aborts `graceMs` after the connection of an unfinished response has closed. The transport keeps
- * no events, so that the client cannot resume the request.
+ * no events, so the client cannot resume the request.
  */
 function vanishing(response: ServerResponse, graceMs: number): AbortSignal {
   const gone = new AbortController();
@@ -135,7 +135,7 @@ function checkCaller({ headers }: IncomingMessage, { auth, hosts, origins = [] }
   if (auth !== undefined && !isSame(authorization, `Bearer ${auth.bearer}`)) throw new Refusal(401, 'unauthorized');
 }
 
-/** Compares in a time that says nothing of where they differ. */
+/** Compares in a time that does not reveal where they differ. */
 function isSame(one: string, other: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(one), digest(other));

@@ -2,7 +2,7 @@ import type { Json, ToolOutput } from '../../machines/index.ts';
 
 type Args = Record<string, unknown>;
 
-/** What Pawl must know about a tool that a provider defines, beside what the AI SDK says of it. */
+/** What Pawl must know about a tool that a provider defines, beyond what the AI SDK says about it. */
 type ProviderTool = {
   /** Whether the provider runs it; for tools that can run in either place. */
   isRemote?: (args: Args) => boolean;

@@ -112,7 +112,7 @@ describe('serving to strangers', () => {
     const first = one.callTool(call);
     await began;
     await expect(other.callTool(call)).rejects.toThrow(
-      'the server runs 1 sessions, the most it may (maxSessions); try again later',
+      'the server already runs 1 sessions, its limit (maxSessions); try again later',
     );
     release('found');
     expect(await first).toMatchObject({ content: [{ text: 'Done.' }] });
