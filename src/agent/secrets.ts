@@ -13,9 +13,14 @@ export function configuredSecrets(): string[] {
   return longestFirst(configured);
 }
 
-/** Returns the credentials in a definition, which are redacted wherever they appear (S-5). */
-export function secretsOf({ settings, models, secrets = [], mcpServers = {} }: AgentDefinition): string[] {
-  const found = [...secrets, ...secretHeaders(settings?.headers ?? {}), ...models.flatMap(keyOf)];
+/**
+ * Returns the credentials in a definition and those of its sub-agents, which are redacted wherever they appear (S-5).
+ * `ofTree` holds those of the sessions above.
+ */
+export function secretsOf(definition: AgentDefinition, ofTree: readonly string[] = []): string[] {
+  const { settings, models, secrets = [], mcpServers = {}, agents = {} } = definition;
+  const found = [...ofTree, ...secrets, ...secretHeaders(settings?.headers ?? {}), ...models.flatMap(keyOf)];
+  for (const agent of Object.values(agents)) found.push(...secretsOf(agent.definition));
   collect(settings?.providerOptions ?? {}, found);
   for (const server of Object.values(mcpServers)) {
     const config = 'shared' in server ? server.shared : server;

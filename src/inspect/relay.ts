@@ -6,6 +6,9 @@ export type Relay = { readonly address: string; send(message: string): void; sto
 
 const inspectorPage = 'https://stately.ai/inspect';
 
+/** Bytes that may wait for a page that does not read. */
+const mostBuffered = 16 * 1_024 * 1_024;
+
 /** How many messages a page that connects later still gets. */
 const kept = 200;
 
@@ -50,7 +53,10 @@ export async function startRelay(port: number, origins: readonly string[]): Prom
     send: (message) => {
       messages.push(message);
       if (messages.length > kept) messages.shift();
-      for (const client of relay.clients) if (client.readyState === client.OPEN) client.send(message);
+      for (const client of relay.clients) {
+        if (client.bufferedAmount > mostBuffered) client.terminate();
+        else if (client.readyState === client.OPEN) client.send(message);
+      }
     },
     stop: () => {
       for (const client of relay.clients) client.terminate();

@@ -29,9 +29,13 @@ export class NamedFiles {
       const message = messages[this.taken];
       if (message !== undefined) this.wanted.push(...urlsIn(message));
     }
+    // A malformed one is no fault of the provider, and no other attempt would mend it.
+    for (const { url } of this.wanted) splitDataUrl(url);
     if (this.wanted.length === 0) return;
     const supported = (await model.supportedUrls) ?? {};
-    const missing = this.wanted.filter((wanted) => !this.ready.has(wanted.url) && !isSupported(wanted, supported));
+    const missing = this.wanted.filter(
+      (wanted) => !isDataUrl(wanted.url) && !this.ready.has(wanted.url) && !isSupported(wanted, supported),
+    );
     await Promise.all(
       missing.map(async (wanted) => {
         const download = this.downloads.get(wanted.url) ?? this.download(wanted, signal);
@@ -76,17 +80,28 @@ function urlsIn(message: Message): Wanted[] {
     if (part.type !== 'tool-result' || part.output.type !== 'content') return [];
     return part.output.value.filter((piece) => piece.type === 'file');
   });
-  return files.flatMap(({ mediaType, data }) =>
-    data.type === 'url' && !data.url.startsWith('data:') ? [{ url: data.url, mediaType }] : [],
-  );
+  return files.flatMap(({ mediaType, data }) => (data.type === 'url' ? [{ url: data.url, mediaType }] : []));
 }
 
-/** Splits a `data:` URL into its media type and base64; null for any other. */
+function isDataUrl(url: string): boolean {
+  return /^data:/i.test(url);
+}
+
+/** Splits a `data:` URL into its media type and base64; null for any other. Throws if it is malformed. */
 function splitDataUrl(url: string): Downloaded | null {
-  const [, type = '', encoding, body] = /^data:([^,;]*)(?:;[^,;]*?)*?(;base64)?,(.*)$/s.exec(url) ?? [];
-  if (body === undefined) return null;
-  const data = encoding === undefined ? Buffer.from(decodeURIComponent(body)).toString('base64') : body;
-  return { mediaType: type === '' ? 'text/plain' : type, data };
+  if (!isDataUrl(url)) return null;
+  const comma = url.indexOf(',');
+  const [type = '', ...parameters] = url.slice('data:'.length, Math.max(0, comma)).split(';');
+  try {
+    if (comma === -1) throw new Error('it has no comma');
+    const body = url.slice(comma + 1);
+    const isBase64 = parameters.at(-1)?.toLowerCase() === 'base64';
+    const data = isBase64 ? body : Buffer.from(decodeURIComponent(body)).toString('base64');
+    return { mediaType: type === '' ? 'text/plain' : type, data };
+  } catch (error) {
+    const message = `The data: URL ${url.slice(0, 60)} is malformed: ${messageOf(error)}`;
+    throw new InvalidPromptError({ prompt: url, message });
+  }
 }
 
 /** Whether a model fetches a URL itself: its media type and address match what it names. */

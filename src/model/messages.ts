@@ -162,7 +162,7 @@ type AnyFileData =
 
 function toFileData(value: AnyFileData): FileData {
   if (typeof value === 'string') {
-    return /^(https?:|data:)/.test(value) ? { type: 'url', url: value } : { type: 'data', data: value };
+    return /^(https?|data):/i.test(value) ? { type: 'url', url: value } : { type: 'data', data: value };
   }
   if (value instanceof URL) return { type: 'url', url: value.toString() };
   if (value instanceof Uint8Array || value instanceof ArrayBuffer) return { type: 'data', data: base64(value) };

@@ -6,9 +6,10 @@ import { type CompiledSchema, reasonsText, type Validation } from './validation.
  * silently, so that a model would not learn that a field it set had no effect (C-5).
  */
 export function withoutExtraFields(compiled: CompiledSchema): CompiledSchema {
-  const { jsonSchema } = compiled;
+  const { jsonSchema, dropsFields = false } = compiled;
+  if (!dropsFields) return compiled;
   const check = (value: unknown, schema: JSONSchema7): Validation | Promise<Validation> => {
-    const forbidden = forbiddenIn(value, schema, schema, '');
+    const forbidden = new Search(schema).forbiddenIn(value, schema, '');
     if (forbidden.length === 0) return compiled.validate(value);
     return { valid: false, reasons: reasonsText(forbidden.map((path) => `${path} is not a field of the schema`)) };
   };
@@ -21,27 +22,52 @@ export function withoutExtraFields(compiled: CompiledSchema): CompiledSchema {
   };
 }
 
-/** Returns the paths of the forbidden fields. Of several schemas that may apply, the one that forbids least counts. */
-function forbiddenIn(value: unknown, schema: JSONSchema7Definition, root: JSONSchema7, path: string): string[] {
-  if (typeof schema === 'boolean' || typeof value !== 'object' || value === null) return [];
-  const { $ref, anyOf, oneOf, items, properties = {}, additionalProperties } = schema;
-  if ($ref !== undefined) return forbiddenIn(value, resolved($ref, root), root, path);
-  const branches = anyOf ?? oneOf;
-  if (branches !== undefined) {
-    const kind = Array.isArray(value) ? 'array' : 'object';
-    const possible = branches.filter((branch) => mayBe(branch, kind));
-    const found = possible.map((branch) => forbiddenIn(value, branch, root, path));
-    return found.sort((one, other) => one.length - other.length)[0] ?? [];
+/** One search through a value. Each pair of a value and a schema is looked at once, however often unions lead to it. */
+class Search {
+  private readonly root: JSONSchema7;
+  private readonly seen = new Map<JSONSchema7, Map<object, string[]>>();
+
+  constructor(root: JSONSchema7) {
+    this.root = root;
   }
-  if (Array.isArray(value)) {
-    if (items === undefined || Array.isArray(items)) return [];
-    return value.flatMap((item, index) => forbiddenIn(item, items, root, `${path}${path === '' ? '' : '.'}${index}`));
+
+  /** Returns the paths of the forbidden fields. Of several schemas that may apply, the one that forbids least counts. */
+  forbiddenIn(value: unknown, schema: JSONSchema7Definition, path: string): string[] {
+    if (typeof schema === 'boolean' || typeof value !== 'object' || value === null) return [];
+    const known = this.seen.get(schema) ?? new Map<object, string[]>();
+    this.seen.set(schema, known);
+    const before = known.get(value);
+    if (before !== undefined) return before;
+    // A schema may refer to itself.
+    known.set(value, []);
+    const found = this.look(value, schema, path);
+    known.set(value, found);
+    return found;
   }
-  return Object.entries(value).flatMap(([name, inner]) => {
-    const own = path === '' ? name : `${path}.${name}`;
-    const known = Object.hasOwn(properties, name) ? properties[name] : additionalProperties;
-    return known === false ? [own] : forbiddenIn(inner, known ?? true, root, own);
-  });
+
+  private look(value: object, schema: JSONSchema7, path: string): string[] {
+    const { $ref, anyOf, oneOf, items, properties = {}, patternProperties, additionalProperties } = schema;
+    if ($ref !== undefined) return this.forbiddenIn(value, resolved($ref, this.root), path);
+    const branches = anyOf ?? oneOf;
+    if (branches !== undefined) {
+      const kind = Array.isArray(value) ? 'array' : 'object';
+      const possible = branches.filter((branch) => mayBe(branch, kind));
+      const found = possible.map((branch) => this.forbiddenIn(value, branch, path));
+      return found.sort((one, other) => one.length - other.length)[0] ?? [];
+    }
+    if (Array.isArray(value)) {
+      if (items === undefined || Array.isArray(items) || 'prefixItems' in schema) return [];
+      return value.flatMap((item, index) =>
+        this.forbiddenIn(item, items, path === '' ? `${index}` : `${path}.${index}`),
+      );
+    }
+    return Object.entries(value).flatMap(([name, inner]) => {
+      const own = path === '' ? name : `${path}.${name}`;
+      const other = patternProperties === undefined ? additionalProperties : true;
+      const known = Object.hasOwn(properties, name) ? properties[name] : other;
+      return known === false ? [own] : this.forbiddenIn(inner, known ?? true, own);
+    });
+  }
 }
 
 function mayBe(schema: JSONSchema7Definition, kind: 'array' | 'object'): boolean {

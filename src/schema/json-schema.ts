@@ -6,13 +6,17 @@ import { RE2JS } from 're2js';
 import { bounded, wasEnded } from './bounded-check.ts';
 import { type CompiledSchema, reasonsText } from './validation.ts';
 
-/** How long the check of one value may take, in ms. */
+/** How long a check by a schema from outside may take, in ms, and how many bytes of the value add one more. */
 const checkMs = 50;
+const bytesPerMs = 4_096;
+
+/** How long a check by the user's own schema may take, in ms. */
+const ownCheckMs = 1_000;
 
 /** How long a schema from outside may take to compile, in ms; it is compiled at its first use. */
-const compileMs = 250;
+const compileMs = 500;
 
-/** After so many checks in a row that took too long, a schema is not tried again. */
+/** After so many checks that took too long, no value as large is checked again. */
 const mostTimeouts = 3;
 
 /** The limits of a schema from outside: the bytes of its JSON, its depth and its references. */
@@ -27,7 +31,7 @@ type Check = ((value: unknown) => unknown) & { errors?: ErrorObject[] | null };
 /** Compiles the user's own JSON Schema. Throws if it cannot be used. Every check names all reasons. */
 export function compileOwn(jsonSchema: JSONSchema7): CompiledSchema {
   const check = compiled(jsonSchema, true);
-  return { jsonSchema, validate: checker(() => check) };
+  return { jsonSchema, validate: checker(() => check, true) };
 }
 
 /**
@@ -42,9 +46,9 @@ export function compileForeign(jsonSchema: JSONSchema7): CompiledSchema {
   return {
     jsonSchema,
     validate: checker(() => {
-      check ??= bounded(compileMs, () => compiled(jsonSchema, false));
+      check ??= inTime(() => compiled(jsonSchema, false));
       return check;
-    }),
+    }, false),
   };
 }
 
@@ -76,21 +80,34 @@ function linear(pattern: string): RegExp | { test: (text: string) => boolean } {
 
 const regExp = Object.assign(linear, { code: 'linear' }) as RegExpEngine;
 
-function checker(check: () => Check): CompiledSchema['validate'] {
-  let timeouts = 0;
+function checker(check: () => Check, isOwn: boolean): CompiledSchema['validate'] {
+  /** The sizes of the values whose check took too long. */
+  const slow: number[] = [];
   return (value) => {
-    if (timeouts >= mostTimeouts) throw new Error('its schema takes too long to check');
+    const own = check();
+    const bytes = isOwn ? 0 : JSON.stringify(value).length;
+    if (slow.filter((known) => known <= bytes).length >= mostTimeouts)
+      throw new Error('its schema takes too long to check');
+    const limitMs = isOwn ? ownCheckMs : checkMs + Math.ceil(bytes / bytesPerMs);
     try {
-      const own = check();
-      const valid = bounded(checkMs, () => own(value));
-      timeouts = 0;
+      const valid = bounded(limitMs, () => own(value));
       return valid ? { valid: true, value } : { valid: false, reasons: reasonsText(pathsOf(own.errors ?? [])) };
     } catch (error) {
       if (!wasEnded(error)) throw error;
-      timeouts += 1;
-      throw new Error(`its schema takes too long to check (more than ${checkMs} ms)`, { cause: error });
+      if (!isOwn) slow.push(bytes);
+      throw new Error(`its schema takes too long to check (more than ${limitMs} ms)`, { cause: error });
     }
   };
+}
+
+/** Runs the compilation of a schema within its limit. */
+function inTime<T>(task: () => T): T {
+  try {
+    return bounded(compileMs, task);
+  } catch (error) {
+    if (!wasEnded(error)) throw error;
+    throw new Error(`its schema takes too long to compile (more than ${compileMs} ms)`, { cause: error });
+  }
 }
 
 function pathsOf(errors: readonly ErrorObject[]): string[] {

@@ -21,6 +21,7 @@ export function compileSchema(schema: AnySchema, field: string): CompiledSchema 
     if (validate !== undefined) {
       return {
         jsonSchema,
+        dropsFields: true,
         validate: (value) => {
           const result = validate(value);
           return isPromiseLike(result) ? Promise.resolve(result).then(validationOf) : validationOf(result);

@@ -6,6 +6,8 @@ export type Validation = { valid: true; value: unknown } | { valid: false; reaso
 export type CompiledSchema = {
   jsonSchema: JSONSchema7 | PromiseLike<JSONSchema7>;
   validate(value: unknown): Validation | Promise<Validation>;
+  /** Whether the check may drop fields that the sent schema forbids, as zod does. */
+  dropsFields?: boolean;
 };
 
 const longestReasons = 2_000;

@@ -55,11 +55,14 @@ export class Sessions {
       ...(logger !== undefined && { logger }),
       ...(budget !== undefined && { budget }),
       onEvent: (event) => {
-        heard(event, session);
+        // The first event comes while the session starts.
+        if (started !== null) heard(event, started);
         return onEvent?.(event);
       },
     };
-    const session: Session = startSession(this.agent, options);
+    let started: Session | null = null;
+    const session = startSession(this.agent, options);
+    started = session;
     this.running.add(session.result);
     const result = await session.result;
     this.running.delete(session.result);

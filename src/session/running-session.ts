@@ -51,7 +51,7 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
     const logger = loggerOf(options.logger);
     const { messages, repairs } = inputMessages(options);
     this.sessionId = options.sessionId ?? randomUUID();
-    this.secrets = secretsOf(agent.definition);
+    this.secrets = secretsOf(agent.definition, lineage.secrets);
     const times = { deliveredAt: clock.now(), now: () => clock.now() };
     const input = sessionInput(agent, budget, times.deliveredAt);
     this.observer = new Observer({
@@ -67,7 +67,7 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
       times,
     });
     const { observer, secrets, sessionId } = this;
-    const parent = { sessionId, agent, options: { ...options, logger, clock }, observer, lineage };
+    const parent = { sessionId, agent, options: { ...options, logger, clock }, observer, lineage, secrets };
     this.subAgents = subAgentsOf(parent, input.budget, (parts) => new RunningSession({ ...parts, driver }));
     const { perform, close } = sessionEffects({ agent, prompt, observer, subAgents: this.subAgents, clock, secrets });
     this.machine = new RunningMachine<SessionCommand, Fact, SessionOutput>({

@@ -13,10 +13,12 @@ export type Lineage = {
   /** 1 for the root session. */
   depth: number;
   maxDepth: number;
+  /** The secrets of the sessions above, since a task or a report may repeat them (S-5). */
+  secrets: readonly string[];
 };
 
 /** The lineage of a session without a parent. */
-export const root: Lineage = { parentSessionId: null, depth: 1, maxDepth: Number.POSITIVE_INFINITY };
+export const root: Lineage = { parentSessionId: null, depth: 1, maxDepth: Number.POSITIVE_INFINITY, secrets: [] };
 
 /** A sub-agent's session, as its parent uses it. */
 export type SubSession = Session & {

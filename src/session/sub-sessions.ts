@@ -14,6 +14,7 @@ export type Parent = {
   options: SessionOptions & Required<Pick<SessionOptions, 'logger' | 'clock'>>;
   observer: Observer;
   lineage: Lineage;
+  secrets: readonly string[];
 };
 
 /**
@@ -21,14 +22,14 @@ export type Parent = {
  * (B-7).
  */
 export function subAgentsOf(
-  { sessionId, agent, options, observer, lineage }: Parent,
+  { sessionId, agent, options, observer, lineage, secrets }: Parent,
   budget: Budget,
   start: (parts: SessionParts<unknown>) => SubSession,
 ): SubAgents | null {
   if (agent.definition.agents === undefined) return null;
   const { logger, clock, random, inspect } = options;
   const maxDepth = Math.min(lineage.maxDepth, agent.limits.maxDepth);
-  const below: Lineage = { parentSessionId: sessionId, depth: lineage.depth + 1, maxDepth };
+  const below: Lineage = { parentSessionId: sessionId, depth: lineage.depth + 1, maxDepth, secrets };
   return new SubAgents({
     depth: lineage.depth,
     maxDepth,

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { redact, withoutSecrets } from '../../src/agent/redact.ts';
 import { secretsOf } from '../../src/agent/secrets.ts';
-import type { AgentDefinition, SessionEvent } from '../../src/index.ts';
+import { type AgentDefinition, defineAgent, type SessionEvent } from '../../src/index.ts';
 import { DeltaSecrets } from '../../src/observe/stream/delta-secrets.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { odd } from '../support/mcp.ts';
@@ -139,6 +139,48 @@ describe('S-5: secrets', () => {
       }),
       { numRuns: 500 },
     );
+  });
+
+  it('of two secrets that begin alike, the longer is taken out whole, however it is split', () => {
+    const whole = 'one tokenAAA-longer two tokenAAA';
+    for (let length = 1; length < whole.length; length += 1) {
+      const cleaner = new DeltaSecrets(['tokenAAA-longer', 'tokenAAA']);
+      let shown = '';
+      for (let at = 0; at < whole.length; at += length) {
+        const delta = whole.slice(at, at + length);
+        shown +=
+          cleaner.take({
+            type: 'model.delta',
+            turn: 1,
+            attempt: 1,
+            kind: 'text',
+            part: 0,
+            callId: null,
+            toolName: null,
+            delta,
+          })?.delta ?? '';
+      }
+      for (const rest of cleaner.rest()) shown += rest.delta;
+      expect(shown).toBe('one [redacted] two [redacted]');
+    }
+  });
+
+  it("a parent's and a sub-agent's own secrets turn up in neither's events, logs and reports", async () => {
+    const secrets = { parent: 'harbor-zebra-quilt', child: 'lantern-copper-moss' };
+    const both = `${secrets.parent} ${secrets.child}`;
+    const child = defineAgent({
+      name: 'child',
+      models: [rehearsalModel([{ text: both }, report(both)])],
+      secrets: [secrets.child],
+    });
+    const { events, lines, result } = await runOverWire({
+      script: [{ text: both, calls: [{ name: 'child', input: { prompt: both, reason: both } }] }, report(both)],
+      definition: { secrets: [secrets.parent], agents: { child } },
+    });
+    expect(result.success).toBe(true);
+    expect(result.counters.subAgents.child?.reports.attempted).toBe(1);
+    const seen = JSON.stringify([events, lines, result.report]);
+    for (const secret of Object.values(secrets)) expect(seen).not.toContain(secret);
   });
 
   it('a value without a secret stays the same object', () => {

@@ -26,6 +26,7 @@ const files: [string, Extract<ModelMessage, { role: 'user' }>['content']][] = [
     'a data: URL of a file',
     [{ type: 'file', data: `data:application/pdf;base64,${pdf}`, mediaType: 'application/pdf' }],
   ],
+  ['a data: URL in capitals', [{ type: 'image', image: `DATA:image/png;BASE64,${pixel}` }]],
   [
     'a data: URL with parameters',
     [{ type: 'file', data: `data:image/png;name=a.png;base64,${pixel}`, mediaType: 'image/png' }],
@@ -121,6 +122,28 @@ describe('files that a model cannot fetch itself', () => {
       }),
     );
   });
+
+  it.each(['data:image/png;base64', 'data:text/plain,%E0%A4%A'])(
+    'a malformed %s is one invalid_request',
+    async (url) => {
+      const model = rehearsalModel([report()]);
+      const { result } = await run({
+        agent: defineAgent({ name: 'seeing', models: [model] }),
+        options: {
+          messages: [
+            {
+              role: 'user',
+              content: [{ type: 'file', data: { type: 'url', url: new URL(url) }, mediaType: 'text/plain' }],
+            },
+          ],
+        },
+      });
+      expect(model.requests).toEqual([]);
+      expect(result.slugs).toContain('invalid_request');
+      expect(result.counters.attempts).toBe(1);
+      expect(result.turns[0]?.attempts[0]?.fault?.message).toContain(`The data: URL ${url} is malformed`);
+    },
+  );
 
   it('an unknown option for downloads is refused', () => {
     const define = () => defineAgent({ name: 'a', models: [rehearsalModel([])], downloads: { hosts: [] } as never });

@@ -94,6 +94,19 @@ describe('S-6: the event stream', () => {
     for (const seq of [0, 1.5, '3']) expect(() => running.eventsFrom(seq as number)).toThrow(PawlError);
   });
 
+  it('a reader that leaves while it waits is free at once', async () => {
+    const running = session([{ hangs: true }]);
+    const reader = running.events[Symbol.asyncIterator]();
+    let last = await reader.next();
+    while (!last.done && last.value.type !== 'attempt.started') last = await reader.next();
+    const waiting = reader.next();
+    await reader.return?.();
+    expect(await waiting).toEqual({ done: true, value: undefined });
+    expect(await reader.next()).toEqual({ done: true, value: undefined });
+    running.abort('enough');
+    await running.result;
+  });
+
   it('a delta names its attempt and part, and the call whose input it is, by its id in the conversation', async () => {
     const { events } = await runOverWire({
       script: [

@@ -1,7 +1,9 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { describe, expect, it } from 'vitest';
 import { defineAgent } from '../../src/index.ts';
+import { ReplyReader } from '../../src/model/reply/read-reply.ts';
 import { callsOf } from '../support/replies.ts';
 import { counters, report, run, runOverWire, tokensOf, wireModel } from '../support/session.ts';
 import { search } from '../support/tools.ts';
@@ -119,6 +121,25 @@ describe('replies without an end', () => {
       );
     },
   );
+
+  it('C-5: an input counts once, whether its deltas bring it, its call or both', async () => {
+    const input = { q: 'x'.repeat(6_000) };
+    const parts = (deltas: boolean): LanguageModelV4StreamPart[] => [
+      { type: 'tool-input-start', id: 'a', toolName: 'search' },
+      ...(deltas ? [{ type: 'tool-input-delta', id: 'a', delta: JSON.stringify(input) } as const] : []),
+      { type: 'tool-input-end', id: 'a' },
+      { type: 'tool-call', toolCallId: 'a', toolName: 'search', input: JSON.stringify(input) },
+    ];
+    const sizes = [true, false].map((deltas) => {
+      const reader = new ReplyReader({ turn: 1, attempt: 1, takenIds: new Set() });
+      for (const part of parts(deltas)) reader.take(part);
+      return reader.size;
+    });
+    for (const size of sizes) {
+      expect(size).toBeGreaterThan(6_000);
+      expect(size).toBeLessThan(7_000);
+    }
+  });
 
   it('C-1 C-5: no call of a reply that is too large is executed; each is answered response_truncated', async () => {
     const ran = await runOverWire({

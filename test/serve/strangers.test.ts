@@ -171,6 +171,7 @@ describe('serving to strangers', () => {
     await using server = await served(approvals, {}, over, { tools: { guarded } });
     const client = await clientOf(server.url, {}, answer);
     expect(await client.callTool(call)).toMatchObject({ content: [{ text: 'Done.' }] });
+    expect(heard[0]?.type).toBe('session.started');
     const [answered] = heard.flatMap((event) => (event.type === 'tool.answered' ? [event.slug ?? 'done'] : []));
     expect(answered).toBe(outcome);
     const reasons = heard.flatMap((event) => (event.type === 'tool.denied' ? [event.reason] : []));

@@ -25,19 +25,21 @@ const schemas = {
     q: z.union([z.string(), z.object({ a: z.string() }), z.object({ b: z.string() })]),
     list: z.array(z.unknown()),
   }),
+  patterns: z.object({ ...shape, of: z.record(z.templateLiteral(['x-', z.string()]), z.number()).optional() }),
   transformed: z.object(shape).transform(({ q }) => ({ q })),
 };
 
 describe('C-5: fields that the sent schema forbids', () => {
   it.each<[keyof typeof schemas, object, string | null]>([
     ['zod', { ...given, limit: 5 }, 'limit is not a field of the schema'],
-    ['json', { ...given, limit: 5 }, 'limit is not a field of the schema'],
+    ['json', { ...given, limit: 5 }, 'it must NOT have additional properties'],
     ['zod', { ...given, inner: { a: 1, b: 2 } }, 'inner.b is not a field of the schema'],
     ['zod', { ...given, list: [{ k: 'x' }, { k: 'y', l: 1 }] }, 'list.1.l is not a field of the schema'],
     ['zod', { ...given, constructor: 1 }, 'constructor is not a field of the schema'],
     ['transformed', { ...given, limit: 5 }, 'limit is not a field of the schema'],
     ['union', { ...given, q: { b: 'x' } }, null],
     ['union', { ...given, q: { c: 'x' } }, 'q.c is not a field of the schema'],
+    ['patterns', { ...given, of: { 'x-any': 1 } }, null],
     ['loose', { ...given, limit: 5 }, null],
     ['record', { ...given, of: { any: 1 } }, null],
     ['zod', given, null],
@@ -72,5 +74,20 @@ describe('C-5: fields that the sent schema forbids', () => {
         costUsd: null,
       }),
     );
+  });
+
+  it('a union of types that hold themselves is searched once for each value, not once for each way to it', async () => {
+    type Tree = { left?: Tree | undefined; right?: Tree | undefined };
+    const tree: z.ZodType<Tree> = z.lazy(() => z.union([node('a'), node('b'), node('c')]));
+    const node = (name: string) =>
+      z.object({ left: tree.optional(), right: tree.optional(), [name]: z.string().optional() });
+    let input: object = {};
+    for (let level = 0; level < 24; level += 1) input = { left: input };
+    const grow = tool({ description: 'Grows.', inputSchema: z.object({ tree }), execute: () => 'grown' });
+    const { result } = await runOverWire({
+      script: [{ calls: [{ name: 'grow', input: { tree: input } }] }, report()],
+      definition: { tools: { grow } },
+    });
+    expect(callsIn(result)[0]).toMatchObject({ executed: true, output: { value: 'grown' } });
   });
 });

@@ -18,7 +18,7 @@ describe('schemas that others wrote', () => {
     const run = await runOverWire({ script: [{ calls }, report()], definition: { mcpServers: { odd: odd() } } });
     expect(slugsOf(run)).toEqual(['invalid_tool_input', null, 'check_failed', null, null]);
     expect(texts(run)[0]).toBe('The input does not satisfy the tool\'s schema: text must match pattern "^(a+)+$"');
-    expect(texts(run)[2]).toContain('its schema takes too long to check (more than 50 ms)');
+    expect(texts(run)[2]).toMatch(/its schema takes too long to check \(more than \d+ ms\)/);
     const skipped = run.lines.flatMap(({ event, line }) => (event === 'server.unavailable' ? [line] : []));
     expect(skipped).toEqual(
       expect.arrayContaining([
@@ -45,13 +45,14 @@ describe('schemas that others wrote', () => {
     );
   });
 
-  it('C-5: a schema that takes too long three times in a row is not tried again', () => {
+  it('C-5: after three checks that took too long, no value as large is checked again', () => {
     const { validate } = compileForeign({
       properties: { text: { type: 'string', pattern: '^(?=(a+)+$)' } },
     });
     const check = () => validate({ text: `${'a'.repeat(40)}b` });
-    for (let time = 0; time < 3; time += 1) expect(check).toThrow('more than 50 ms');
+    for (let time = 0; time < 3; time += 1) expect(check).toThrow(/more than \d+ ms/);
     expect(check).toThrow(/^its schema takes too long to check$/);
+    expect(validate({ text: 'aaa' })).toEqual({ valid: true, value: { text: 'aaa' } });
   });
 
   it.each<[string, object, string]>([

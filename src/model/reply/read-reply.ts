@@ -63,8 +63,8 @@ export class ReplyReader {
   /** Adds a part to the reply. Returns the delta that it contributes, if any. */
   take(part: LanguageModelV4StreamPart): Delta | null {
     // A call repeats the input that its deltas brought.
-    const isRepeated = part.type === 'tool-call' && this.openInputs.some(({ id }) => id === part.toolCallId);
-    this.bytes += isRepeated ? bytesOfPart : bytesOf(part);
+    const open = part.type === 'tool-call' ? this.openInputs.find(({ id }) => id === part.toolCallId) : undefined;
+    this.bytes += open === undefined ? bytesOf(part) : Math.max(bytesOfPart, bytesOf(part) - open.input.length);
     switch (part.type) {
       case 'text-start':
       case 'reasoning-start':

@@ -17,19 +17,31 @@ export class DeltaSecrets {
   take(given: Delta): Delta | null {
     if (this.secrets.length === 0) return given;
     const delta = { ...given, toolName: withoutSecrets(given.toolName, this.secrets) };
-    const before = this.held.get(delta.part)?.delta ?? '';
-    const text = withoutSecrets(before + delta.delta, this.secrets);
-    const shown = text.length - this.longestBeginning(text);
+    const text = (this.held.get(delta.part)?.delta ?? '') + delta.delta;
+    const shown = this.safeLength(text);
     if (shown < text.length) this.held.set(delta.part, { ...delta, delta: text.slice(shown) });
     else this.held.delete(delta.part);
-    return shown === 0 ? null : { ...delta, delta: text.slice(0, shown) };
+    return shown === 0 ? null : { ...delta, delta: withoutSecrets(text.slice(0, shown), this.secrets) };
   }
 
   /** Returns all text held back: nothing more of these parts will come. */
   rest(): Delta[] {
     const rest = [...this.held.values()];
     this.held.clear();
-    return rest;
+    return rest.map((delta) => ({ ...delta, delta: withoutSecrets(delta.delta, this.secrets) }));
+  }
+
+  /** Returns how much of a text no secret can begin in and go on beyond; none is cut in two either. */
+  private safeLength(text: string): number {
+    let safe = text.length - this.longestBeginning(text);
+    for (let before = -1; before !== safe; ) {
+      before = safe;
+      for (const secret of this.secrets) {
+        const at = text.lastIndexOf(secret, safe - 1);
+        if (at !== -1 && at < safe && at + secret.length > safe) safe = at;
+      }
+    }
+    return safe;
   }
 
   /** Returns the length of the longest end of `text` with which a secret begins. */

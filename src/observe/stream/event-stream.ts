@@ -30,23 +30,48 @@ export class EventStream implements Fold {
 
   /** Returns the events from position `seq`, those to come included. */
   from(seq: number): AsyncIterable<SessionEvent> {
-    return { [Symbol.asyncIterator]: () => this.read(seq) };
+    return { [Symbol.asyncIterator]: () => this.reader(seq) };
   }
 
-  private async *read(seq: number): AsyncGenerator<SessionEvent> {
+  /** A reader; `return` ends it at once, even while it waits. */
+  private reader(seq: number): AsyncIterator<SessionEvent> {
     let next = seq;
-    for (let position = this.positionOf(seq); ; ) {
-      const event = this.events[position];
-      if (event !== undefined && event.seq >= next) {
-        yield restOf(event, next);
-        next = event.seq + 1;
-      } else if (position < this.events.length - 1) {
-        position += 1;
-      } else {
-        if (this.ended) return;
-        await new Promise<void>((resolve) => this.waiting.add(resolve));
+    let position = this.positionOf(seq);
+    let closed = false;
+    let leave = () => {};
+    /** Returns the next event; undefined if there is none yet. */
+    const take = (): SessionEvent | undefined => {
+      for (; ; position += 1) {
+        const event = this.events[position];
+        if (event === undefined) return undefined;
+        if (event.seq >= next) {
+          const rest = restOf(event, next);
+          next = event.seq + 1;
+          return rest;
+        }
+        // The last event may still grow.
+        if (position === this.events.length - 1) return undefined;
       }
-    }
+    };
+    return {
+      next: async () => {
+        for (;;) {
+          const event = closed ? undefined : take();
+          if (event !== undefined) return { done: false, value: event };
+          if (closed || this.ended) return { done: true, value: undefined };
+          await new Promise<void>((resolve) => {
+            leave = resolve;
+            this.waiting.add(resolve);
+          });
+          this.waiting.delete(leave);
+        }
+      },
+      return: async () => {
+        closed = true;
+        leave();
+        return { done: true, value: undefined };
+      },
+    };
   }
 
   /** Returns the position in the list of the first event that reaches `seq`. */
