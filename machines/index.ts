@@ -49,6 +49,7 @@ export { toolCallMachine } from './tool-call/tool-call.machine.ts';
 export type * from './tool-call/tool-call.types.ts';
 export { turnMachine } from './turn/turn.machine.ts';
 export type * from './turn/turn.types.ts';
+export { machinesVersion } from './version.ts';
 export { endsRun, reasonOf } from './workflow/incident.rules.ts';
 export { workflowMachine } from './workflow/workflow.machine.ts';
 export { runState } from './workflow/workflow.rules.ts';

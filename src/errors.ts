@@ -17,7 +17,16 @@ export type PawlErrorCode =
   | 'invalid_config'
   | 'invalid_backlog'
   | 'backlog_locked'
-  | 'backlog_failed';
+  | 'backlog_failed'
+  | 'invalid_journal'
+  | 'journal_failed'
+  | 'session_exists'
+  | 'session_taken'
+  | 'session_unknown'
+  | 'session_ended'
+  | 'agent_changed'
+  | 'machines_changed'
+  | 'tools_unavailable';
 
 /**
  * A programming error with a code from a fixed set. Its message shows each field's required and actual value.

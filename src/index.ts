@@ -26,6 +26,19 @@ export { defineAgent } from './agent/define-agent.ts';
 export type { Agent, AgentDefinition, Limits, ModelSettings, Price } from './agent/definition.ts';
 export { PawlError, type PawlErrorCode } from './errors.ts';
 export type { Clock } from './host/clock.ts';
+export type {
+  Append,
+  Journal,
+  JournalEntry,
+  JournaledSession,
+  SessionChange,
+  SessionHead,
+  SessionMessage,
+  SessionQuery,
+  SessionStatus,
+} from './journal/journal.ts';
+export { deleteSession, exportSession, listSessions, pruneSessions } from './journal/sessions.ts';
+export { type SqliteJournalOptions, sqliteJournal } from './journal/sqlite.ts';
 export { boundedFetch } from './model/bounded-fetch.ts';
 export type { InputMessage } from './model/messages.ts';
 export type { EventListener, SessionEvent } from './observe/events.ts';
@@ -35,10 +48,29 @@ export { type Slice, slice } from './observe/slices.ts';
 export type { ReportFormat } from './report/format.ts';
 export type { ReportDefinition } from './report/registry.ts';
 export { type ServedAgent, type ServeMcpOptions, serveMcp } from './serve/serve-mcp.ts';
-export type { Session, SessionBudget, SessionOptions, SessionReport, SessionResult } from './session/options.ts';
+export type {
+  ResumeOptions,
+  Session,
+  SessionBudget,
+  SessionOptions,
+  SessionReport,
+  SessionResult,
+  SuspendOptions,
+} from './session/options.ts';
+export { type ForkOptions, forkSession } from './session/recovery/fork-session.ts';
+export { abortSession, approveSession, steerSession, stopSession } from './session/recovery/messages.ts';
+export type { ReplayedSession, ReplayStep, SentRequest } from './session/recovery/recording.ts';
+export {
+  type RecordedSession,
+  type ReplayOptions,
+  readSession,
+  replaySession,
+} from './session/recovery/replay-session.ts';
+export { type RefusedSession, type ResumeAllOptions, resumeAll } from './session/recovery/resume-all.ts';
+export { resumeSession } from './session/recovery/resume-session.ts';
 export { runSession, startSession } from './session/start-session.ts';
 export type { ToolContext } from './tools/catalog-tool.ts';
-export type { FunctionTool, LocalTool } from './tools/local.ts';
+export { type FunctionTool, idempotent, type LocalTool } from './tools/local.ts';
 export type { McpServerConfig, McpServerDefinition } from './tools/mcp/definition.ts';
 export { type McpPool, mcpPool } from './tools/mcp/pool.ts';
 export {

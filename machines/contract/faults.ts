@@ -2,8 +2,8 @@ import type { Slug } from './slugs.ts';
 
 /**
  * The kinds of provider and network failure (P-1). `unavailable`: nothing was sent, since the model cannot be had here: a
- * package, a key or the model itself is missing. The adapter classifies each failure once. A fault is an outcome of
- * the model effect; it is never thrown.
+ * package, a key or the model itself is missing. `interrupted`: the process died while the request was in flight (D-4).
+ * The adapter classifies each failure once. A fault is an outcome of the model effect; it is never thrown.
  */
 export const faultKinds = [
   'auth',
@@ -15,6 +15,7 @@ export const faultKinds = [
   'invalid_request',
   'content_filter',
   'unavailable',
+  'interrupted',
 ] as const;
 
 export type FaultKind = (typeof faultKinds)[number];
@@ -49,6 +50,8 @@ export function faultSlug(kind: FaultKind): Slug {
       return 'content_filtered';
     case 'unavailable':
       return 'target_unavailable';
+    case 'interrupted':
+      return 'interrupted';
     default:
       return kind satisfies never;
   }

@@ -49,8 +49,8 @@ export function afterReply(targets: readonly TargetState[], target: number): Tar
 
 /**
  * Returns the targets after a fault (P-2, P-3). `auth`, `quota`, `invalid_request` and `unavailable` exclude the target
- * for the session. Transient faults limit it for the provider's retry delay, or a backoff if none. A content filter does
- * neither.
+ * for the session. Transient faults limit it for the provider's retry delay, or a backoff if none. A content filter and an
+ * interruption do neither.
  */
 export function afterFault(
   targets: readonly TargetState[],
@@ -74,6 +74,7 @@ export function afterFault(
         return { ...state, faults, limitedUntil: at + (fault.retryAfterMs ?? backoffMs(faults, chance)) };
       });
     case 'content_filter':
+    case 'interrupted':
       return [...targets];
     default:
       return fault.kind satisfies never;

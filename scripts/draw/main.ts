@@ -1,12 +1,13 @@
-/** `npm run draw`: draws the machines into `visualizations/`. With `--check`, only lists the stale pictures. */
+/** `npm run draw`: draws the machines into `visualizations/`, and writes their version. With `--check`, only lists the stale pictures. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { slugDocument } from '../../test/graph/slug-document.ts';
+import { machinesVersion, versionFile } from './machines-version.ts';
 import { pictures } from './pictures.ts';
 
 const check = process.argv.includes('--check');
 const files = [...(await pictures())].map(([name, text]) => [join('visualizations', name), text] as const);
-const stale = [...files, ['docs/slugs.md', slugDocument()] as const].filter(
+const stale = [...files, ['docs/slugs.md', slugDocument()] as const, [versionFile, machinesVersion()] as const].filter(
   ([file, text]) => !existsSync(file) || readFileSync(file, 'utf8') !== text,
 );
 if (!check) for (const [file, text] of stale) writeFileSync(file, text);

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { expected } from '../errors.ts';
 import type { SessionResult } from '../session/options.ts';
 
-export const exitCodes = { succeeded: 0, failed: 1, usage: 2, aborted: 130 } as const;
+export const exitCodes = { succeeded: 0, failed: 1, usage: 2, aborted: 130, suspended: 75 } as const;
 
 /** A command-line error, reported as one sentence with exit code 2. */
 export class UsageError extends Error {

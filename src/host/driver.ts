@@ -1,8 +1,11 @@
 import type { Delivery, Effect, EffectKind, EffectKinds, SessionCommand } from '../../machines/index.ts';
 import type { Host } from './host.ts';
 
-/** An effect under way: its key, and the signal that aborts when the machines cancel it. */
-export type EffectContext = { readonly key: string; readonly signal: AbortSignal };
+/**
+ * An effect under way: its key, the signal that aborts when the machines cancel it, and when it first began (epoch ms),
+ * which may have been in another process.
+ */
+export type EffectContext = { readonly key: string; readonly signal: AbortSignal; readonly since: number };
 
 /** The implementations of some effect kinds. A rejection is a defect, never an expected fault (P-1, D-5). */
 export type Effects<K extends EffectKind> = {
@@ -45,4 +48,8 @@ export type Driver<Command = SessionCommand> = {
   answer(key: string, outcome: EffectKinds[EffectKind]['outcome']): void;
 };
 
-export type MakeDriver = <Command>(host: Host, perform: Perform, owner: DriverOwner<Command>) => Driver<Command>;
+export type MakeDriver<Command = SessionCommand> = (
+  host: Host,
+  perform: Perform,
+  owner: DriverOwner<Command>,
+) => Driver<Command>;

@@ -1,9 +1,12 @@
 import type { Delivery, Effect, EffectKind, EffectKinds, Json } from '../../machines/index.ts';
-import type { Driver, DriverOwner, MakeDriver, Perform } from './driver.ts';
+import type { Driver, DriverOwner, Perform } from './driver.ts';
+import { RunningEffect } from './effect-context.ts';
 import type { Host, KeyedDelivery } from './host.ts';
 
 /** Makes the memory driver: effects are promises; deliveries are queued. */
-export const memoryDriver: MakeDriver = (host, perform, owner) => new MemoryDriver(host, perform, owner);
+export function memoryDriver<Command>(host: Host, perform: Perform, owner: DriverOwner<Command>): Driver<Command> {
+  return new MemoryDriver(host, perform, owner);
+}
 
 class MemoryDriver<Command> implements Driver<Command> {
   private readonly host: Host;
@@ -92,7 +95,7 @@ class MemoryDriver<Command> implements Driver<Command> {
   private begin(effect: Effect): void {
     const { owner } = this;
     const { key } = effect;
-    const running = new RunningEffect(key);
+    const running = new RunningEffect(key, owner.now());
     this.running.set(key, running);
     const settle = (delivery: () => KeyedDelivery) => {
       if (running.cancelled) return;
@@ -103,27 +106,5 @@ class MemoryDriver<Command> implements Driver<Command> {
       (outcome) => settle(() => this.outcomeOf(key, outcome)),
       (error) => settle(() => ({ key, at: owner.now(), defect: owner.describeDefect(error) })),
     );
-  }
-}
-
-/** An effect under way. Its signal is created on first use, because many effects never use it. */
-class RunningEffect {
-  readonly key: string;
-  cancelled = false;
-  private controller: AbortController | null = null;
-
-  constructor(key: string) {
-    this.key = key;
-  }
-
-  get signal(): AbortSignal {
-    this.controller ??= new AbortController();
-    if (this.cancelled) this.controller.abort();
-    return this.controller.signal;
-  }
-
-  cancel(): void {
-    this.cancelled = true;
-    this.controller?.abort();
   }
 }

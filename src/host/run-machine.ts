@@ -10,7 +10,7 @@ type RootActor<Command, Output> = {
   start(): unknown;
   send(event: Command): void;
   subscribe(observer: { complete: () => void; error: (error: unknown) => void }): unknown;
-  getSnapshot(): { status: string; output?: Output | undefined };
+  getSnapshot(): ReturnType<Stateful['getSnapshot']> & { output?: Output | undefined };
 };
 
 /** Settings for `createActor`. */
@@ -20,7 +20,7 @@ export type MachineParts<Command, Emitted, Output> = {
   /** Creates the root actor, with these settings. */
   actor: (settings: ActorSettings) => RootActor<Command, Output>;
   perform: Perform;
-  driver: MakeDriver;
+  driver: MakeDriver<Command>;
   clock: Clock;
   random: () => number;
   /** Aborts the machine with the signal's reason. */
@@ -63,7 +63,7 @@ export class RunningMachine<Command, Emitted extends { type: string }, Output> {
     this.parts = parts;
     const { owner, clock } = parts;
     const host = new Host();
-    this.driver = parts.driver<Command>(host, parts.perform, {
+    this.driver = parts.driver(host, parts.perform, {
       now: () => clock.now(),
       chance: () => this.chance(),
       command: (event) => this.send(event),
@@ -94,7 +94,15 @@ export class RunningMachine<Command, Emitted extends { type: string }, Output> {
   /** Starts the actor tree. Not in the constructor, so the owner is complete when the first fact arrives. */
   start(): void {
     this.driver.start(() => this.root.start());
-    this.listen();
+  }
+
+  /** The active states, from the root actor down, such as `turn: attempting`. */
+  get states(): string[] {
+    return statesOf('', this.root);
+  }
+
+  get hasEnded(): boolean {
+    return this.root.getSnapshot().status !== 'active';
   }
 
   command(event: Command): void {
@@ -135,7 +143,8 @@ export class RunningMachine<Command, Emitted extends { type: string }, Output> {
     this.inspectorFailed = true;
   }
 
-  private listen(): void {
+  /** Listens to the abort signal. Commands that came before are delivered first. */
+  listen(): void {
     const { signal, abortCommand } = this.parts;
     if (signal === undefined) return;
     const abort = () => this.command(abortCommand(messageOf(signal.reason)));
@@ -158,6 +167,25 @@ export const noClock = {
 
 function isHostEvent(emitted: { type: string }): emitted is HostEvent {
   return emitted.type === 'effect.requested' || emitted.type === 'effect.cancelled';
+}
+
+type Stateful = { getSnapshot(): { value?: unknown; status: string; children?: Record<string, Stateful | undefined> } };
+
+function statesOf(name: string, actor: Stateful): string[] {
+  const { value, status, children = {} } = actor.getSnapshot();
+  if (value === undefined || (name !== '' && status !== 'active')) return [];
+  const below = Object.entries(children).flatMap(([id, child]) => (child === undefined ? [] : statesOf(id, child)));
+  return [`${name === '' ? 'session' : name}: ${pathOf(value)}`, ...below];
+}
+
+function pathOf(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return String(value);
+  const paths = Object.entries(value).map(([state, inner]) =>
+    typeof inner === 'object' && inner !== null && Object.keys(inner).length === 0
+      ? state
+      : `${state}.${pathOf(inner)}`,
+  );
+  return paths.join(' and ');
 }
 
 type Emitter<Emitted> = { on(type: '*', listener: (emitted: Emitted | HostEvent) => void): unknown };

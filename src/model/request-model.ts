@@ -68,10 +68,14 @@ export type ModelEffectOptions = {
   judgeReply: (text: string, files: readonly FilePart[], signal: AbortSignal) => Promise<ReportVerdict>;
   /** Measures the request and its reply; null if the context window is unknown (T-6). */
   meter: RequestMeter | null;
+  /** Writes a request down, before it goes out; null for a session without a journal (D-3). */
+  recordRequest: RecordRequest | null;
   sight: (sighting: Sighting) => void;
   clock: Clock;
   secrets: readonly string[];
 };
+
+export type RecordRequest = (request: ModelRequest, provider: string, tools: readonly OfferedTool[]) => Promise<void>;
 
 /** The most calls of a reply that are inspected, including those inside batches; the others are answered unseen. */
 const mostInspected = 1_000;
@@ -116,6 +120,9 @@ export async function requestModel(
       const send = async () => {
         await timers.orAborted(options.prepareFiles(model, timers.signal));
         const callOptions = buildCall(options, request, provider, timers.signal);
+        if (options.recordRequest !== null) {
+          await timers.orAborted(options.recordRequest(request, provider, callOptions.tools ?? []));
+        }
         await withOneRequest(() => exchange(model, callOptions, timers, onPart));
       };
       fault = await send().then(

@@ -10,8 +10,9 @@ export class WaitingApprovals implements Fold {
     if (fact.type === 'tool.answered' || fact.type === 'tool.approved') this.keys.delete(fact.callId);
   }
 
-  has(callId: string): boolean {
-    return this.keys.has(callId);
+  /** The ids of the calls. */
+  get waiting(): string[] {
+    return [...this.keys.keys()];
   }
 
   /** Removes the call, so it is decided once. Returns the key to answer; null if no such call waits. */

@@ -1,4 +1,4 @@
-import type { Counters, Fact, JsonObject, Repairs, ToolOutput } from '../../machines/index.ts';
+import type { Counters, Fact, Failure, JsonObject, Repairs, ToolOutput } from '../../machines/index.ts';
 
 /** An observation that is not a fact of the machines. It affects no decision; a replay does not need it. */
 export type Sighting =
@@ -25,7 +25,7 @@ export type Sighting =
       callId: string;
       name: string;
       childSessionId: string;
-      status: 'succeeded' | 'failed' | 'aborted';
+      status: 'succeeded' | 'failed' | 'aborted' | 'suspended';
       counters: Counters;
     }
   /** An MCP server connected, was lost or changed its list of tools, or an optional one is unavailable. */
@@ -37,6 +37,10 @@ export type Sighting =
   | { type: 'model.warned'; target: string; warning: string }
   /** A result for a settled effect was dropped (D-2). */
   | { type: 'effect.late'; key: string }
+  /** The session goes on after a crash or a suspension. `interrupted`: the keys of what had begun and not ended (D-4). */
+  | { type: 'session.resumed'; interrupted: string[] }
+  /** The session was let go of before its end: `slugs` is `suspended` or `journal_failed`. It can be resumed. */
+  | { type: 'session.suspended'; failure: Failure }
   /** A user's observer threw. This is reported once, and a slice is not called again. */
   | { type: 'observer.failed'; observer: string; message: string };
 

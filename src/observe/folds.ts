@@ -16,6 +16,8 @@ export type FoldOptions = LogContext & {
   messages: Message[];
   logger: Logger;
   onEvent: EventListener | null;
+  /** For a sub-agent: takes its events into the stream of the session above. */
+  forward: EventListener | null;
   slices: Record<string, Slice>;
   /** Maximum bytes of a result read at once. */
   resultBytes: number;
@@ -23,7 +25,10 @@ export type FoldOptions = LogContext & {
   onFailure: (observer: string, error: unknown) => void;
 };
 
-/** A session's folds. They receive events in this order, so a fold may read those above it. */
+/**
+ * A session's folds. They receive events in this order, so a fold may read those above it. The audience comes last: it
+ * tells the world, so it gets nothing that is only replayed.
+ */
 export function makeFolds(options: FoldOptions) {
   const { messages, slices, resultBytes, onFailure } = options;
   const counters = new SessionCounters();
@@ -36,10 +41,11 @@ export function makeFolds(options: FoldOptions) {
     pastCalls: new PastCalls(conversation),
     approvals: new WaitingApprovals(),
     keptResults: new KeptResults(resultBytes, conversation),
-    log: new SessionLog(options, records, counters),
-    debugLog: new DebugLog(options),
     slices: new Slices(slices, onFailure),
     stream: new EventStream(),
+    parent: new Listener(options.forward, onFailure),
+    log: new SessionLog(options, records, counters),
+    debugLog: new DebugLog(options),
     listener: new Listener(options.onEvent, onFailure),
   } satisfies Record<string, Fold>;
 }

@@ -4,7 +4,7 @@ import { redact } from '../agent/redact.ts';
 import { stackOf } from '../errors.ts';
 import { headOf } from '../text.ts';
 import type { SessionCounters } from './counters.ts';
-import type { Fold } from './events.ts';
+import type { Fold, Sighting } from './events.ts';
 import type { Records } from './records.ts';
 
 type Write = (fields: object, message?: string) => void;
@@ -68,6 +68,11 @@ export class SessionLog implements Fold {
     }
   }
 
+  sighting(sighting: Sighting): void {
+    if (sighting.type !== 'session.suspended') return;
+    this.guarded((logger) => logUnsuccessfulEnd(logger, this.options, sighting, this.counters.all));
+  }
+
   /** Logs a line about a server, at DEBUG or INFO. */
   note(level: 'debug' | 'info', event: string, server: string, text: string): void {
     const { sessionId, agent, secrets } = this.options;
@@ -121,16 +126,17 @@ function parentOf(parentSessionId: string | null): { parentSessionId?: string } 
   return parentSessionId === null ? {} : { parentSessionId };
 }
 
-/** Writes the one line of a session that did not succeed (S-3): ERROR if it failed, INFO if it was aborted. */
+/** Writes the one line of a session that did not succeed (S-3): INFO if that was asked for, otherwise ERROR. */
 function logUnsuccessfulEnd(
   logger: Logger,
   { sessionId, agent, parentSessionId, secrets }: LogContext,
-  fact: Extract<Fact, { type: 'session.failed' | 'session.aborted' }>,
+  fact: Extract<Fact | Sighting, { type: 'session.failed' | 'session.aborted' | 'session.suspended' }>,
   counters: Counters,
 ): void {
   const { slugs, retryAt, detail } = fact.failure;
   const { turns, attempts, requests, toolCalls, tokens, costUsd } = counters;
-  logger[fact.type === 'session.failed' ? 'error' : 'info'](
+  const isAskedFor = slugs[0] === 'aborted' || slugs[0] === 'suspended';
+  logger[isAskedFor ? 'info' : 'error'](
     {
       event: fact.type,
       sessionId,

@@ -5,7 +5,24 @@ import type { Envelope, Fold, SessionEvent, Sighting } from './events.ts';
 import { type FoldOptions, type Folds, makeFolds } from './folds.ts';
 import { DeltaSecrets } from './stream/delta-secrets.ts';
 
-export type ObserverOptions = Omit<FoldOptions, 'onFailure'> & {
+/** Where a session's journal notes what a replay does not give again (D-3). */
+export type Recorder = {
+  fact(fact: Fact): void;
+  sighted(sighting: Sighting, at: number): void;
+};
+
+/** The observer of the session above, whose stream holds this session's events too. */
+export type Parent = {
+  forward(event: SessionEvent): void;
+  position(): number;
+  moveTo(position: number): void;
+};
+
+export type ObserverOptions = Omit<FoldOptions, 'onFailure' | 'forward'> & {
+  recorder?: Recorder | null;
+  parent?: Parent | null;
+  /** A replay: called before each fact is told, so that what was sighted before it comes first. */
+  beforeFact?: (() => void) | null;
   /** Epoch ms. `deliveredAt` is the delivery's, so replays yield the same facts. */
   times: { readonly deliveredAt: number; now(): number };
 };
@@ -18,24 +35,62 @@ const repliesEnd = /^attempt\.(?!started)/;
 /** A session's derived state: a list of folds, and the events sent to listeners. */
 export class Observer {
   readonly folds: Folds;
-  private readonly list: readonly Fold[];
+  private list: readonly Fold[];
   private readonly options: ObserverOptions;
   private readonly warned: string[] = [];
   private readonly deltaSecrets: DeltaSecrets;
   /** Events in order: a fold that fails during one reports it by another, which all folds get after it. */
   private readonly unpublished: { event: SessionEvent; isReport: boolean }[] = [];
   private seq = 0;
+  /** Set during a replay; then what is sighted comes from the journal alone. */
+  private beforeFact: (() => void) | null;
   /** The parts of the current attempt's reply that have begun. */
   private parts = 0;
 
   constructor(options: ObserverOptions) {
     this.options = options;
+    this.beforeFact = options.beforeFact ?? null;
     this.deltaSecrets = new DeltaSecrets(options.secrets);
     this.folds = makeFolds({
       ...options,
+      forward: options.parent?.forward ?? null,
       onFailure: (observer, error) => this.userCodeFailed(observer, error),
     });
+    const { log, debugLog, listener, ...state } = this.folds;
+    this.list = Object.values(this.beforeFact === null ? this.folds : state);
+  }
+
+  /** Ends a replay: from now on, sightings are taken in. */
+  endReplay(): void {
+    this.beforeFact = null;
+  }
+
+  /** From now on, the log and the listener are told. */
+  goLive(): void {
     this.list = Object.values(this.folds);
+  }
+
+  /** The position of the last event in the stream of the whole tree. */
+  get position(): number {
+    return this.options.parent?.position() ?? this.seq;
+  }
+
+  /** The next event comes after this position, or a later one that was already reached. */
+  moveTo(position: number): void {
+    if (this.options.parent != null) this.options.parent.moveTo(position);
+    else this.seq = Math.max(this.seq, position);
+  }
+
+  /** Replay: takes in what was sighted at `at` (epoch ms). */
+  resight(sighting: Sighting, at: number): void {
+    if (sighting.type === 'model.delta') {
+      this.parts = Math.max(this.parts, sighting.part + 1);
+      this.pass({ ...sighting, ...this.envelope(at), seq: this.next(sighting.delta.length) });
+      return;
+    }
+    if (sighting.type === 'model.warned') this.isNewWarning(`${sighting.target} ${sighting.warning}`);
+    this.tell((fold) => fold.sighting?.(sighting), true);
+    this.publish({ ...sighting, ...this.envelope(at), seq: this.next(1) }, true);
   }
 
   get counters(): Counters {
@@ -45,14 +100,17 @@ export class Observer {
   /** Receives a machine fact. Never throws: the actor tree is in the middle of a step. */
   take(fact: Fact): void {
     const { deliveredAt } = this.options.times;
+    this.options.recorder?.fact(fact);
     this.tell((fold) => fold.fact?.(fact, deliveredAt));
     if (repliesEnd.test(fact.type)) for (const delta of this.deltaSecrets.rest()) this.passDelta(delta);
+    this.beforeFact?.();
     this.publish({ ...this.told(fact), ...this.envelope(deliveredAt), seq: this.next(1) });
     if (fact.type === 'attempt.started') this.parts = 0;
   }
 
   /** Receives a non-fact observation. */
   sight(sighting: Sighting): void {
+    if (this.beforeFact !== null) return;
     if (sighting.type === 'model.delta') {
       this.parts = Math.max(this.parts, sighting.part + 1);
       const shown = this.deltaSecrets.take(sighting);
@@ -64,7 +122,9 @@ export class Observer {
     this.tell((fold) => fold.sighting?.(sighting), isReport);
     const clean =
       'message' in sighting ? { ...sighting, message: redact(sighting.message, this.options.secrets) } : sighting;
-    this.publish({ ...clean, ...this.envelope(this.options.times.now()), seq: this.next(1) }, isReport);
+    const at = this.options.times.now();
+    this.options.recorder?.sighted(clean, at);
+    this.publish({ ...clean, ...this.envelope(at), seq: this.next(1) }, isReport);
   }
 
   /** Forwards an event from a sub-agent's session, under its path. No fold here counts it. */
@@ -102,13 +162,16 @@ export class Observer {
   }
 
   private passDelta(delta: Extract<Sighting, { type: 'model.delta' }>): void {
-    this.pass({ ...delta, ...this.envelope(this.options.times.now()), seq: this.next(delta.delta.length) });
+    const at = this.options.times.now();
+    this.options.recorder?.sighted(delta, at);
+    this.pass({ ...delta, ...this.envelope(at), seq: this.next(delta.delta.length) });
   }
 
-  /** Passes on a delta. There are very many, and only two folds need them. */
+  /** Passes on a delta. There are very many, and few folds need them. */
   private pass(delta: SessionEvent): void {
     this.folds.stream.event(delta);
-    this.folds.listener.event(delta);
+    this.folds.parent.event(delta);
+    if (this.list.includes(this.folds.listener)) this.folds.listener.event(delta);
   }
 
   private publish(event: SessionEvent, isReport = false): void {

@@ -5,12 +5,18 @@ import { headOf } from '../text.ts';
 
 const quotedBytes = 4_000;
 
+const openings = {
+  failed: 'The session failed: no report was accepted.',
+  aborted: 'The session was aborted before a report was accepted.',
+  suspended: 'The session was suspended before a report was accepted.',
+};
+
 /**
  * Builds the report for a session without an accepted one (F-5): attempts, reasons for failure and their counts, advice
  * and the model's last text.
  */
 export function syntheticReport(
-  status: 'failed' | 'aborted',
+  status: 'failed' | 'aborted' | 'suspended',
   prompt: string | null,
   failure: Failure,
   counters: Counters,
@@ -18,9 +24,7 @@ export function syntheticReport(
 ): string {
   const { slugs, retryAt, detail } = failure;
   const sections = [
-    status === 'aborted'
-      ? 'The session was aborted before a report was accepted.'
-      : 'The session failed: no report was accepted.',
+    openings[status],
     prompt === null ? '' : `Prompt: ${headOf(prompt, 500)}`,
     `Reasons: ${slugs.map((slug) => `${slug} (${slugTable[slug].person})`).join('; ')}.`,
     detail === null ? '' : `Last fault: ${detail}`,

@@ -1,7 +1,7 @@
 import type { SessionSteer } from '../../machines/index.ts';
 import { expected, PawlError } from '../errors.ts';
-import type { ApprovalInput } from './options.ts';
-import type { SubSession } from './sub-agent.ts';
+import type { ApprovalInput, SuspendOptions } from './options.ts';
+import type { SubSession } from './sub-agents/sub-session.ts';
 
 /** Checks the `steer` text. */
 export function steering(text: unknown): SessionSteer {
@@ -13,6 +13,14 @@ export function steering(text: unknown): SessionSteer {
 export function position(seq: unknown): number {
   if (typeof seq === 'number' && Number.isInteger(seq) && seq >= 1) return seq;
   throw new PawlError('invalid_options', expected('seq', seq, 'an integer of at least 1'));
+}
+
+const defaultGraceMs = 10_000;
+
+/** Checks the options of `suspend`. Returns how long it waits, in ms. */
+export function graceOf({ graceMs = defaultGraceMs }: SuspendOptions): number {
+  if (typeof graceMs === 'number' && graceMs >= 0) return graceMs;
+  throw new PawlError('invalid_options', expected('graceMs', graceMs, 'a number of at least 0'));
 }
 
 type Decision = { approved: boolean; reason: string | null; sessionId: string | null };

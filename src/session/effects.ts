@@ -6,6 +6,8 @@ import { RequestMeter } from '../context/request-meter.ts';
 import { type Clock, sleep } from '../host/clock.ts';
 import { within } from '../host/deadline.ts';
 import type { Effects, Perform } from '../host/driver.ts';
+import type { SessionHead } from '../journal/journal.ts';
+import type { ScopeLog } from '../journal/scope-log.ts';
 import { NamedFiles } from '../model/files.ts';
 import { PromptBuilder, type PromptForms } from '../model/prompt.ts';
 import { requestModel } from '../model/request-model.ts';
@@ -18,28 +20,30 @@ import { asItem } from '../tools/provider-tools.ts';
 import { runTool } from '../tools/run-tool.ts';
 import { Slots } from '../tools/slots.ts';
 import { prepare } from './prepare.ts';
-import type { SubAgents } from './sub-agent.ts';
+import type { SubAgents } from './sub-agents/sub-agents.ts';
 import { SessionTools } from './tools.ts';
 
 export type SessionEffectsParts = {
   agent: Agent;
-  prompt: string | null;
+  head: Pick<SessionHead, 'sessionId' | 'prompt'>;
+  log: ScopeLog | null;
   observer: Observer;
   subAgents: SubAgents | null;
   clock: Clock;
   secrets: readonly string[];
 };
 
-/** The effects of one session: `perform` runs an effect; `open` and `close` open and close its tools. */
+/** The effects of one session: `perform` runs an effect; `tools` are opened and closed by some. */
 export type SessionEffects = {
   perform: Perform;
+  catalog: Catalog;
   open: (signal: AbortSignal) => Promise<string | null>;
-  close: () => Promise<void>;
+  tools: SessionTools;
 };
 
 /** Connects a session's effects to the world. State that outlives an effect is kept in the folds (D-1). */
 export function sessionEffects(parts: SessionEffectsParts): SessionEffects {
-  const { agent, prompt, observer, subAgents, clock, secrets } = parts;
+  const { agent, head, log: written, observer, subAgents, clock, secrets } = parts;
   const { limits, format, definition } = agent;
   const { settings = {}, pricing = {}, toolPolicies = [] } = definition;
   const { conversation, keptResults, pastCalls, log } = observer.folds;
@@ -76,12 +80,14 @@ export function sessionEffects(parts: SessionEffectsParts): SessionEffects {
     judgeReply: (text: string, files: readonly FilePart[], signal: AbortSignal) =>
       judgeReply(format, text, files, { ...userCode, signal }),
     meter,
+    recordRequest: written === null ? null : written.sent.bind(written, messages),
     sight,
     clock,
     secrets,
   };
   const toolOptions = {
     ...userCode,
+    sessionId: head.sessionId,
     catalog,
     resultBytes,
     slots: new Slots(limits.maxConcurrentTools),
@@ -92,12 +98,14 @@ export function sessionEffects(parts: SessionEffectsParts): SessionEffects {
   };
   const open = (signal: AbortSignal) => tools.open(limits.prepareTimeoutMs, signal);
   const effects: Effects<keyof SessionEffectKinds> = {
-    prepare: (_request, { signal }) => prepare({ agent, prompt, open, meter, clock, secrets }, signal),
+    prepare: (_request, { signal }) => prepare({ agent, prompt: head.prompt, open, meter, clock, secrets }, signal),
     model: (request, { signal }) => requestModel(modelOptions, request, signal),
-    tool: (request, { signal }) => runTool(toolOptions, request, signal),
+    tool: (request, context) => runTool(toolOptions, request, context),
     // The decision is delivered from outside (`approve`); here it only times out.
-    approval: async (_request, { signal }) => {
-      await within({ clock, timeoutMs: limits.approvalTimeoutMs, signal }, () => new Promise<never>(() => {}));
+    approval: async (_request, { signal, since }) => {
+      const { approvalTimeoutMs: whole } = limits;
+      const timeoutMs = whole === null ? null : Math.max(0, since + whole - clock.now());
+      await within({ clock, timeoutMs, signal }, () => new Promise<never>(() => {}));
       return { decision: 'timeout', reason: null };
     },
     wait: async ({ dueAt, kind }, { signal }) => {
@@ -110,7 +118,7 @@ export function sessionEffects(parts: SessionEffectsParts): SessionEffects {
       return {};
     },
   };
-  return { perform: performer(effects), open, close: () => tools.close() };
+  return { perform: performer(effects), catalog, open, tools };
 }
 
 function performer(effects: Effects<keyof SessionEffectKinds>): Perform {

@@ -2,12 +2,13 @@ import { z } from 'zod';
 import { type Budget, repairConversation, requestBound, type SessionInput, userMessage } from '../../machines/index.ts';
 import { check } from '../agent/check.ts';
 import { type Agent, isAgent } from '../agent/definition.ts';
-import { aFunction, count, nonBlank } from '../agent/shapes.ts';
+import { aFunction, count, hasMethods, nonBlank } from '../agent/shapes.ts';
 import { contextWindow } from '../context/context-guard.ts';
 import { expected, PawlError } from '../errors.ts';
+import type { Journal } from '../journal/journal.ts';
 import { parseMessages } from '../model/messages.ts';
 import { commonOptions } from './common-options.ts';
-import type { SessionBudget, SessionOptions } from './options.ts';
+import type { ResumeOptions, SessionBudget, SessionOptions } from './options.ts';
 
 const positive = z.number({ error: 'a number above 0' }).positive({ error: 'a number above 0' });
 const budgetSchema = z.strictObject({
@@ -17,20 +18,40 @@ const budgetSchema = z.strictObject({
   wallClockMs: positive.optional(),
 });
 
+const aJournal = z.custom<Journal>((value) => hasMethods(value, 'create', 'append', 'read', 'lease', 'release'), {
+  error: "a journal, such as sqliteJournal('pawl.db')",
+});
+
 const optionsSchema = z.strictObject({
   prompt: z.unknown().optional(),
   messages: z.unknown().optional(),
   budget: z.unknown().optional(),
   sessionId: nonBlank.optional(),
   onDelivery: aFunction.optional(),
+  journal: aJournal.optional(),
   ...commonOptions,
 } satisfies Record<keyof SessionOptions, z.ZodType>);
 
+const resumeSchema = z.strictObject({
+  journal: aJournal,
+  sessionId: nonBlank,
+  onDelivery: aFunction.optional(),
+  ...commonOptions,
+} satisfies Record<keyof ResumeOptions, z.ZodType>);
+
+function checkIsAgent(agent: unknown): void {
+  if (isAgent(agent)) return;
+  throw new PawlError('invalid_options', expected('agent', agent, 'an agent made by defineAgent'));
+}
+
+export function checkResumeOptions(agent: unknown, options: unknown): void {
+  checkIsAgent(agent);
+  check(resumeSchema, options, 'options', 'invalid_options');
+}
+
 /** Throws for anything but an agent and for unknown options, so that no option is silently ignored. */
 export function checkOptions(agent: unknown, options: unknown): void {
-  if (!isAgent(agent)) {
-    throw new PawlError('invalid_options', expected('agent', agent, 'an agent made by defineAgent'));
-  }
+  checkIsAgent(agent);
   if (typeof options !== 'object' || options === null) {
     throw new PawlError('invalid_options', expected('options', options, 'an object with `prompt` or `messages`'));
   }

@@ -1,6 +1,7 @@
 import type { InspectionEvent } from 'xstate';
 import type { Counters, Delivery, Failure, FilePart, Message, Slug } from '../../machines/index.ts';
 import type { Clock } from '../host/clock.ts';
+import type { Journal } from '../journal/journal.ts';
 import type { InputMessage } from '../model/messages.ts';
 import type { EventListener, SessionEvent } from '../observe/events.ts';
 import type { LoggerOption } from '../observe/log.ts';
@@ -32,6 +33,11 @@ export type SessionOptions = {
   inspect?: (event: InspectionEvent) => void;
   /** Default: a random UUID. */
   sessionId?: string;
+  /**
+   * Where the session is written down, such as `sqliteJournal('pawl.db')`, so that it can be resumed after a crash (D-3).
+   * Default: nowhere, and a crash loses the session.
+   */
+  journal?: Journal;
   /** For tests; default: the system clock. */
   clock?: Clock;
   /** Returns a number in [0, 1) for the backoff's jitter. For tests; default: `Math.random`. */
@@ -55,7 +61,8 @@ export type SessionReport<Report> =
 export type SessionResult<Report = unknown> = {
   sessionId: string;
   agent: string;
-  status: 'succeeded' | 'failed' | 'aborted';
+  /** `suspended`: the session was let go of, and can be resumed from its journal. */
+  status: 'succeeded' | 'failed' | 'aborted' | 'suspended';
   success: boolean;
   report: SessionReport<Report>;
   /** Why the session did not succeed, the deciding reason first; empty on success. */
@@ -66,6 +73,14 @@ export type SessionResult<Report = unknown> = {
   slices: Record<string, unknown>;
   failure?: Failure;
 };
+
+/** The options of `resumeSession`: the session's own, which a journal does not hold. */
+export type ResumeOptions = Pick<
+  SessionOptions,
+  'signal' | 'logger' | 'onEvent' | 'inspect' | 'clock' | 'random' | 'onDelivery'
+> & { journal: Journal; sessionId: string };
+
+export type SuspendOptions = { graceMs?: number };
 
 export type ApprovalInput = { approved: boolean; reason?: string; sessionId?: string };
 
@@ -93,4 +108,10 @@ export type Session<Report = unknown> = {
    * makes call ids if a model sends none, so sub-agents may share one. Then also pass the event's `sessionId`.
    */
   approve(callId: string, decision: ApprovalInput): boolean;
+  /**
+   * Lets go of a session with a journal, so that another process can resume it at once: begins nothing more, waits
+   * until the running requests and tools have ended, writes all down and gives back the lease. What still runs after
+   * `graceMs` (default: 10,000) counts as interrupted (D-4). `result` then has the status `suspended`.
+   */
+  suspend(options?: SuspendOptions): Promise<void>;
 };

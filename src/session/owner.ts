@@ -3,7 +3,7 @@ import { redact } from '../agent/redact.ts';
 import { messageOf, onRejection } from '../errors.ts';
 import type { MachineOwner } from '../host/run-machine.ts';
 import type { Observer } from '../observe/observer.ts';
-import type { SubAgents } from './sub-agent.ts';
+import type { SubAgents } from './sub-agents/sub-agents.ts';
 
 export type SessionOwnerParts = {
   observer: Observer;

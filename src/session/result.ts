@@ -1,4 +1,4 @@
-import { replyFiles, type SessionOutput } from '../../machines/index.ts';
+import { type Failure, replyFiles, type SessionOutput } from '../../machines/index.ts';
 import type { Agent } from '../agent/definition.ts';
 import { redact, withoutSecrets } from '../agent/redact.ts';
 import type { Observer } from '../observe/observer.ts';
@@ -14,8 +14,11 @@ export type Ended<Report> = {
   readonly secrets: readonly string[];
 };
 
+/** How a session ended, or was let go of. */
+export type Ending = SessionOutput | { status: 'suspended'; failure: Failure };
+
 /** Builds the result of an ended session from the machines' output and the folds over their facts. */
-export function sessionResult<Report>(session: Ended<Report>, ending: SessionOutput): SessionResult<Report> {
+export function sessionResult<Report>(session: Ended<Report>, ending: Ending): SessionResult<Report> {
   const { sessionId, agent, observer } = session;
   const { conversation, records, slices } = observer.folds;
   return {
@@ -35,10 +38,7 @@ export function sessionResult<Report>(session: Ended<Report>, ending: SessionOut
 }
 
 /** Returns the report, which always exists. If the session did not succeed, writes a synthetic one (F-5). */
-function reportOf<Report>(
-  { agent, prompt, observer, secrets }: Ended<Report>,
-  ending: SessionOutput,
-): SessionReport<Report> {
+function reportOf<Report>({ agent, prompt, observer, secrets }: Ended<Report>, ending: Ending): SessionReport<Report> {
   const format = agent.format.name;
   const { accepted, turns } = observer.folds.records;
   if (ending.status === 'succeeded' && accepted !== null && accepted.source !== 'synthetic') {
@@ -47,7 +47,7 @@ function reportOf<Report>(
     const files = reply === null ? [] : replyFiles(reply);
     return { source: accepted.source, format, content, accepted: true, ...(files.length > 0 && { files }) };
   }
-  const status = ending.status === 'aborted' ? 'aborted' : 'failed';
+  const status = ending.status === 'succeeded' ? 'failed' : ending.status;
   const failure = ending.status === 'succeeded' ? { slugs: [], retryAt: null, detail: null } : ending.failure;
   const content = redact(syntheticReport(status, prompt, failure, observer.counters, turns), secrets);
   return { source: 'synthetic', format, content, accepted: false };

@@ -1,96 +1,47 @@
-import { randomUUID } from 'node:crypto';
-import { createActor } from 'xstate';
-import {
-  type Counters,
-  type Fact,
-  type SessionCommand,
-  type SessionOutput,
-  sessionMachine,
-} from '../../machines/index.ts';
-import type { Agent } from '../agent/definition.ts';
-import { redact } from '../agent/redact.ts';
-import { secretsOf } from '../agent/secrets.ts';
-import { resultBytesIn } from '../context/context-guard.ts';
-import { messageOf } from '../errors.ts';
-import { systemClock } from '../host/clock.ts';
-import type { MakeDriver } from '../host/driver.ts';
-import { memoryDriver } from '../host/memory.ts';
-import { type MachineEnd, RunningMachine } from '../host/run-machine.ts';
-import type { SessionEvent } from '../observe/events.ts';
-import { loggerOf } from '../observe/log.ts';
-import { Observer } from '../observe/observer.ts';
-import { approvalDecision, decideOne, position, steering } from './commands.ts';
-import { sessionEffects } from './effects.ts';
-import { inputMessages, sessionInput } from './input.ts';
-import type { ApprovalInput, Session, SessionOptions, SessionResult } from './options.ts';
-import { SessionOwner } from './owner.ts';
-import { sessionResult } from './result.ts';
-import { type Lineage, root, type SubAgents, type SubSession } from './sub-agent.ts';
-import { subAgentsOf } from './sub-sessions.ts';
+import type { Counters, Effect, Fact, Failure, SessionOutput } from '../../machines/index.ts';
+import { messageOf, PawlError } from '../errors.ts';
+import type { MachineEnd } from '../host/run-machine.ts';
+import type { ScopeLog } from '../journal/scope-log.ts';
+import type { SessionEvent, Sighting } from '../observe/events.ts';
+import { approvalDecision, decideOne, graceOf, position, steering } from './commands.ts';
+import type { ApprovalInput, Session, SessionResult, SuspendOptions } from './options.ts';
+import { suspendTree } from './recovery/suspension.ts';
+import { type Ending, sessionResult } from './result.ts';
+import { type SubSession, waitingIn } from './sub-agents/sub-session.ts';
+import { abortion, type SessionParts, type Wired, wire } from './wiring.ts';
 
-/** The parts of a session. Only tests and sub-agents pass more than an agent and options. */
-export type SessionParts<Report> = {
-  agent: Agent<Report>;
-  options: SessionOptions;
-  lineage?: Lineage;
-  driver?: MakeDriver;
-};
+/** A session without a parent, as those use it who do not read its report. */
+export type RootSession = Pick<RunningSession<unknown>, keyof RunningSession<unknown>>;
 
-/** A session: the machines, the effects and the folds, wired together. */
+/** The call of a tool effect; an empty text for any other. */
+const callOf = (effect: Effect) => (effect.kind === 'tool' ? effect.request.callId : '');
+
+/** A session that runs, or is replayed to go on. It does nothing before `start`, or the steps of a replay. */
 export class RunningSession<Report> implements Session<Report>, SubSession {
   readonly sessionId: string;
   readonly result: Promise<SessionResult<Report>>;
-  private readonly secrets: readonly string[];
-  private readonly observer: Observer;
-  private readonly machine: RunningMachine<SessionCommand, Fact, SessionOutput>;
-  private readonly subAgents: SubAgents | null;
+  readonly log: ScopeLog | null;
+  readonly wired: Wired;
+  private readonly parts: SessionParts<Report>;
+  private readonly suspended = Promise.withResolvers<Ending>();
   private ended = false;
 
-  constructor({ agent, options, lineage = root, driver = memoryDriver }: SessionParts<Report>) {
-    const { clock = systemClock, budget = {}, prompt = null } = options;
-    const logger = loggerOf(options.logger);
-    const { messages, repairs } = inputMessages(options);
-    this.sessionId = options.sessionId ?? randomUUID();
-    this.secrets = secretsOf(agent.definition, lineage.secrets);
-    const times = { deliveredAt: clock.now(), now: () => clock.now() };
-    const input = sessionInput(agent, budget, times.deliveredAt);
-    this.observer = new Observer({
-      sessionId: this.sessionId,
-      agent: agent.name,
-      parentSessionId: lineage.parentSessionId,
-      secrets: this.secrets,
-      messages,
-      logger,
-      onEvent: options.onEvent ?? null,
-      slices: agent.definition.slices ?? {},
-      resultBytes: resultBytesIn(input.window, agent.limits),
-      times,
-    });
-    const { observer, secrets, sessionId } = this;
-    const parent = { sessionId, agent, options: { ...options, logger, clock }, observer, lineage, secrets };
-    this.subAgents = subAgentsOf(parent, input.budget, (parts) => new RunningSession({ ...parts, driver }));
-    const { perform, close } = sessionEffects({ agent, prompt, observer, subAgents: this.subAgents, clock, secrets });
-    this.machine = new RunningMachine<SessionCommand, Fact, SessionOutput>({
-      actor: (settings) => createActor(sessionMachine, { input, ...settings }),
-      perform,
-      driver,
-      clock,
-      random: options.random ?? Math.random,
-      signal: options.signal,
-      abortCommand: (reason) => this.abortion(reason),
-      inspect: options.inspect,
-      owner: new SessionOwner({ observer, secrets, times, onDelivery: options.onDelivery, subAgents: this.subAgents }),
-    });
-    this.result = this.machine.end.then(async (end) => {
-      // After a defect, the close effect was never requested.
-      if ('defect' in end) await close().catch((error) => observer.userCodeFailed('close', error));
-      const output = this.outputOf(end);
-      this.ended = true;
-      observer.folds.stream.end();
-      return sessionResult({ sessionId, agent, prompt, observer, secrets }, output);
-    });
-    if (repairs !== null) observer.sight({ type: 'conversation.repaired', repairs });
-    this.machine.start();
+  constructor(parts: SessionParts<Report>) {
+    this.parts = parts;
+    this.sessionId = parts.head.sessionId;
+    this.log = parts.log;
+    this.wired = wire(parts, (own) => new RunningSession(own).start());
+    const ended = this.wired.machine.end.then((end) => this.conclude(end));
+    this.result =
+      parts.log === null ? ended : Promise.race([ended, this.suspended.promise.then((one) => this.resultOf(one))]);
+  }
+
+  start(sightings: readonly Sighting[] = []): RunningSession<Report> {
+    const { observer, machine } = this.wired;
+    for (const sighting of sightings) observer.sight(sighting);
+    machine.start();
+    machine.listen();
+    return this;
   }
 
   get events(): AsyncIterable<SessionEvent> {
@@ -98,52 +49,102 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
   }
 
   eventsFrom(seq: number): AsyncIterable<SessionEvent> {
-    return this.observer.folds.stream.from(position(seq));
+    return this.wired.observer.folds.stream.from(position(seq));
   }
 
   get counters(): Readonly<Counters> {
-    return this.observer.counters;
+    return this.wired.observer.counters;
   }
 
   steer(text: string): boolean {
     const command = steering(text);
-    const isRead = !this.ended && this.observer.folds.records.accepted === null;
-    if (isRead) this.machine.command(command);
+    const isRead = !this.ended && this.wired.observer.folds.records.accepted === null;
+    if (isRead) this.wired.machine.command(command);
     return isRead;
   }
 
   stop(): void {
-    if (!this.ended) this.machine.command({ type: 'session.stop' });
+    if (!this.ended) this.wired.machine.command({ type: 'session.stop' });
   }
 
   abort(reason: unknown = 'aborted by the caller'): void {
-    if (!this.ended) this.machine.command(this.abortion(reason));
+    if (!this.ended) this.wired.machine.command(abortion(reason, this.wired.secrets));
   }
 
   approve(callId: string, decision: ApprovalInput): boolean {
     return decideOne(this.waitingFor(callId), callId, approvalDecision(decision));
   }
 
+  async suspend(options: SuspendOptions = {}): Promise<void> {
+    const graceMs = graceOf(options);
+    if (this.log === null || this.log.scope !== '') {
+      throw new PawlError('invalid_options', 'Only a session with a `journal` can be suspended; abort this one.');
+    }
+    if (!this.ended) await suspendTree(this, graceMs);
+  }
+
+  tree(): SubSession[] {
+    return [this, ...(this.wired.subSessions?.subAgents.tree() ?? [])];
+  }
+
   waitingFor(callId: string): SubSession[] {
-    const own = this.observer.folds.approvals.has(callId) ? [this] : [];
-    return [...own, ...(this.subAgents?.waitingFor(callId) ?? [])];
+    return this.tree().filter((session) => waitingIn(session).includes(callId));
   }
 
   decide(callId: string, approved: boolean, reason: string | null): boolean {
-    const key = this.observer.folds.approvals.take(callId);
-    if (key !== null) this.machine.answer(key, { decision: approved ? 'approved' : 'denied', reason });
+    const key = this.wired.observer.folds.approvals.take(callId);
+    if (key !== null) this.wired.machine.answer(key, { decision: approved ? 'approved' : 'denied', reason });
     return key !== null;
   }
 
-  private abortion(reason: unknown): SessionCommand {
-    return { type: 'session.abort', reason: redact(messageOf(reason), this.secrets) };
+  goOn(): void {
+    const { machine, journaled, subSessions } = this.wired;
+    const open = new Set(journaled?.pendingEffects.map(callOf));
+    journaled?.goOn();
+    machine.listen();
+    subSessions?.subAgents.goOn((callId) => open.has(callId));
+  }
+
+  /** Ends here, without the machines: the session goes on from its journal, or never began (`failed`). */
+  async letGo(status: 'failed' | 'suspended', failure: Failure, release: () => Promise<void>): Promise<void> {
+    const { observer } = this.wired;
+    this.ended = true;
+    if (status === 'failed') observer.take({ type: 'session.failed', turns: 0, failure });
+    else observer.sight({ type: 'session.suspended', failure });
+    await release().catch((error) => observer.userCodeFailed('journal', error));
+    this.suspended.resolve({ status, failure });
+    observer.folds.stream.end();
+  }
+
+  private async conclude(end: MachineEnd<SessionOutput>): Promise<SessionResult<Report>> {
+    const { observer, effects } = this.wired;
+    // After a defect, the close effect was never requested.
+    if ('defect' in end) await effects.tools.close().catch((error) => observer.userCodeFailed('close', error));
+    const output = this.outputOf(end);
+    this.ended = true;
+    const result = this.resultOf(output);
+    if (this.log !== null) {
+      const { status, slugs } = { ...output, slugs: result.slugs };
+      await this.log.ended({ status, slugs }).catch((error) => observer.userCodeFailed('journal', error));
+    }
+    observer.folds.stream.end();
+    return result;
+  }
+
+  private resultOf(ending: Ending): SessionResult<Report> {
+    const { agent, head } = this.parts;
+    const { observer, secrets } = this.wired;
+    return sessionResult({ sessionId: head.sessionId, agent, prompt: head.prompt, observer, secrets }, ending);
   }
 
   /** If the machines themselves broke, fails the session with its one ERROR line (S-3). */
   private outputOf(end: MachineEnd<SessionOutput>): SessionOutput {
     if ('output' in end) return end.output;
-    const failure = { slugs: ['internal_error' as const], retryAt: null, detail: messageOf(end.defect) };
-    this.observer.take({ type: 'session.failed', turns: this.observer.counters.turns, failure });
+    const { observer } = this.wired;
+    const failure: Failure = { slugs: ['internal_error'], retryAt: null, detail: messageOf(end.defect) };
+    const fact: Fact = { type: 'session.failed', turns: observer.counters.turns, failure };
+    if (this.log === null) observer.take(fact);
+    else this.log.applying(() => observer.take(fact));
     return { status: 'failed', failure };
   }
 }

@@ -1,16 +1,31 @@
+import { randomUUID } from 'node:crypto';
 import type { Agent } from '../agent/definition.ts';
+import { systemClock } from '../host/clock.ts';
+import { ScopeLog } from '../journal/scope-log.ts';
+import { TreeLog } from '../journal/tree-log.ts';
+import { newHead } from './head.ts';
 import { checkOptions } from './input.ts';
 import type { Session, SessionOptions, SessionResult } from './options.ts';
+import { connect } from './recovery/messages.ts';
 import { RunningSession } from './running-session.ts';
 
 /**
  * Starts a session of `agent`. It begins immediately. Invalid options throw `PawlError` before anything runs.
  *
- * The session runs in this process, in memory: effects are promises, and a crash loses it.
+ * Without a `journal` the session runs in memory, and a crash loses it. With one, it can be resumed (`resumeSession`). A
+ * journal that cannot be written before anything runs fails the session with `journal_failed`; later, it suspends it.
  */
 export function startSession<Report>(agent: Agent<Report>, options: SessionOptions): Session<Report> {
   checkOptions(agent, options);
-  return new RunningSession({ agent, options });
+  const { journal, sessionId = randomUUID(), clock = systemClock } = options;
+  const { head, repairs } = newHead(agent, sessionId, { ...options, clock });
+  const tree = journal === undefined ? null : new TreeLog(journal, head);
+  const session = new RunningSession({ agent, options, head, log: tree === null ? null : ScopeLog.of(tree, head) });
+  if (tree !== null) {
+    connect(session, tree);
+    tree.hear();
+  }
+  return session.start(repairs === null ? [] : [{ type: 'conversation.repaired', repairs }]);
 }
 
 /** Starts a session and waits until it ends. Never rejects once it has started. */

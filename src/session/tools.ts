@@ -4,7 +4,7 @@ import type { Observer } from '../observe/observer.ts';
 import type { Catalog } from '../tools/catalog.ts';
 import type { CatalogTool } from '../tools/catalog-tool.ts';
 import type { McpServers } from '../tools/mcp/servers.ts';
-import type { SubAgents } from './sub-agent.ts';
+import type { SubAgents } from './sub-agents/sub-agents.ts';
 
 export type SessionToolsOptions = {
   agent: Agent;
@@ -49,6 +49,12 @@ export class SessionTools {
   async close(): Promise<void> {
     this.closed = true;
     await this.options.subAgents?.close();
+    await this.servers?.close();
+  }
+
+  /** Closes the servers, without waiting for the sub-agents. */
+  async closeServers(): Promise<void> {
+    this.closed = true;
     await this.servers?.close();
   }
 

@@ -2,6 +2,7 @@
 
 export { arbitraryFault, arbitraryReply } from './arbitraries.ts';
 export { assertInvariants, brokenPromises, type Witness } from './invariants.ts';
+export { type JournalFactory, journalConformance } from './journal-conformance.ts';
 export { type ManualClock, manualClock } from './manual-clock.ts';
 export { type PawlMatchers, pawlMatchers } from './matchers.ts';
 export {
@@ -20,4 +21,5 @@ export {
   type RehearsedReply,
   rehearsalModel,
 } from './rehearsal-model.ts';
+export { replayFixture } from './replay-fixture.ts';
 export { type SessionPath, type SessionPathsOptions, type Step, sessionPaths } from './session-paths.ts';

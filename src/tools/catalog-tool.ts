@@ -4,6 +4,9 @@ import type { Limits } from '../host/deadline.ts';
 import type { OfferedTool } from '../model/request-model.ts';
 import type { Validation } from '../schema/schema.ts';
 
+/** What is known of a call before it runs. */
+export type CallContext = Omit<ToolContext, 'idempotencyKey'>;
+
 /** The context passed to a tool with its input. */
 export type ToolContext = {
   callId: string;
@@ -11,6 +14,8 @@ export type ToolContext = {
   signal: AbortSignal;
   /** The conversation so far. */
   messages: () => readonly Message[];
+  /** The same for a call that runs again after a crash, and for no other call (D-4). */
+  idempotencyKey: string;
 };
 
 /** The context of Pawl's own tools, which also report progress and spending. */
@@ -30,7 +35,7 @@ export type CatalogTool = {
   offered: Promise<OfferedTool> | OfferedTool;
   validate(input: JsonObject): Validation | Promise<Validation>;
   /** Whether a call with this (valid) input needs approval first. */
-  needsApproval(input: unknown, context: ToolContext): boolean | Promise<boolean>;
+  needsApproval(input: unknown, context: CallContext): boolean | Promise<boolean>;
   /** Runs the tool. Every value of an async iterable but the last is preliminary. */
   execute(input: unknown, run: ToolRun): unknown;
   /** Converts the tool's return value to output for the model; null leaves that to the catalog. */
@@ -45,6 +50,11 @@ export type CatalogTool = {
   refusal?: NonNullable<CallFacts['refusal']>;
   /** The tool's own timeout in ms; null for a tool that limits itself. Default: the agent's `toolTimeoutMs`. */
   timeoutMs?: number | null;
+  /**
+   * What becomes of a call that ran when its process died (D-4): it is answered `interrupted`, runs again, or goes on, as a
+   * sub-agent does. Default: `answer`.
+   */
+  afterCrash?: 'answer' | 'repeat' | 'continue';
 };
 
 /** Matches the tool names that every provider accepts. */

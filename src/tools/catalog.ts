@@ -16,7 +16,7 @@ import type { OfferedTool } from '../model/request-model.ts';
 import type { AnsweredCall } from '../observe/past-calls.ts';
 import type { Validation } from '../schema/schema.ts';
 import { callsInside } from './built-in/batch.ts';
-import type { CatalogTool, ToolContext } from './catalog-tool.ts';
+import type { CallContext, CatalogTool } from './catalog-tool.ts';
 import type { Policies } from './policies.ts';
 
 export type CatalogOptions = {
@@ -187,7 +187,7 @@ function notInside(name: string): NonNullable<CallFacts['refusal']> {
 function needsApproval(
   tool: CatalogTool,
   input: unknown,
-  context: ToolContext,
+  context: CallContext,
   limits: Limits,
 ): boolean | { reason: string } | Promise<boolean | { reason: string }> {
   const broken = (error: unknown) => ({

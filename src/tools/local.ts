@@ -6,7 +6,7 @@ import { toModelMessages } from '../model/messages.ts';
 import type { OfferedTool } from '../model/request-model.ts';
 import { withoutExtraFields } from '../schema/forbidden-fields.ts';
 import { type CompiledSchema, compileSchema } from '../schema/schema.ts';
-import { type CatalogTool, later, type ToolContext } from './catalog-tool.ts';
+import { type CallContext, type CatalogTool, later, type ToolContext } from './catalog-tool.ts';
 import { providerTool } from './provider-tools.ts';
 
 type SdkTool = ToolSet[string];
@@ -18,7 +18,16 @@ type SdkTool = ToolSet[string];
 export type FunctionTool = { call(input: unknown, context: ToolContext): unknown }['call'];
 
 /** A local tool from the user: an unmodified AI SDK `tool()`, or a plain function. */
-export type LocalTool = SdkTool | FunctionTool;
+export type LocalTool = (SdkTool | FunctionTool) & { idempotent?: boolean };
+
+/**
+ * Declares that a tool may run twice with the effect of one run: after a crash, a call that was under way runs again
+ * instead of being answered `interrupted` (D-4). Both runs get the same `idempotencyKey` in their context.
+ */
+export function idempotent<Tool extends LocalTool>(tool: Tool): Tool & { idempotent: true } {
+  if (typeof tool !== 'function') return { ...tool, idempotent: true };
+  return Object.assign(tool.bind(null), { idempotent: true as const }) as Tool & { idempotent: true };
+}
 
 /** Adapts a local tool. Throws `invalid_tool` or `invalid_schema`, naming the unusable part. */
 export function localTool(name: string, definition: LocalTool): CatalogTool {
@@ -30,7 +39,10 @@ export function localTool(name: string, definition: LocalTool): CatalogTool {
     if (definition[field] === undefined) continue;
     throw new PawlError('invalid_tool', `\`tools.${name}.${field}\` is not supported; remove it.`);
   }
-  const { execute, needsApproval, toModelOutput, onInputAvailable } = definition;
+  const { execute, needsApproval, toModelOutput, onInputAvailable, idempotent: isIdempotent } = definition;
+  if (!['undefined', 'boolean'].includes(typeof isIdempotent)) {
+    throw new PawlError('invalid_tool', expected(`tools.${name}.idempotent`, isIdempotent, 'a boolean'));
+  }
   if (!['undefined', 'boolean', 'function'].includes(typeof needsApproval)) {
     throw new PawlError(
       'invalid_tool',
@@ -46,6 +58,7 @@ export function localTool(name: string, definition: LocalTool): CatalogTool {
   return {
     takesText,
     ...(resultItem !== undefined && { resultItem }),
+    ...(isIdempotent === true && { afterCrash: 'repeat' }),
     name,
     kind: 'real',
     offered: later(offeredTool(name, definition, schema)),
@@ -88,7 +101,7 @@ function checkedProviderTool(name: string, definition: SdkTool): ProviderRole {
 function approvalNeeded(
   needsApproval: SdkTool['needsApproval'],
   input: unknown,
-  context: ToolContext,
+  context: CallContext,
 ): boolean | Promise<boolean> {
   if (typeof needsApproval !== 'function') return needsApproval === true;
   const needed: unknown = needsApproval(input, sdkOptions(context));
@@ -98,8 +111,9 @@ function approvalNeeded(
 }
 
 /** Builds the options that the SDK passes to a tool; messages are converted only if the tool reads them. */
-function sdkOptions({ callId, signal, messages }: ToolContext) {
+function sdkOptions({ callId, signal, messages, ...more }: CallContext) {
   return {
+    ...more,
     toolCallId: callId,
     abortSignal: signal,
     context: {},
@@ -109,8 +123,9 @@ function sdkOptions({ callId, signal, messages }: ToolContext) {
   };
 }
 
-function functionAsTool(name: string, run: FunctionTool): CatalogTool {
+function functionAsTool(name: string, run: FunctionTool & { idempotent?: boolean }): CatalogTool {
   return {
+    ...(run.idempotent === true && { afterCrash: 'repeat' }),
     name,
     kind: 'real',
     offered: { type: 'function', name, inputSchema: { type: 'object' } },

@@ -12,6 +12,7 @@ import {
 import { estimateOutputTokens } from '../context/tokens.ts';
 import type { Clock } from '../host/clock.ts';
 import { within } from '../host/deadline.ts';
+import type { EffectContext } from '../host/driver.ts';
 import type { Conversation } from '../observe/conversation.ts';
 import type { Sighting } from '../observe/events.ts';
 import type { KeptResults } from '../observe/kept-results.ts';
@@ -22,6 +23,7 @@ import { cap, isBudgetSpent, type Rendered, type ResultLimits, renderError, rend
 import type { Slots } from './slots.ts';
 
 export type ToolEffectOptions = Omit<ResultLimits, 'keptId'> & {
+  sessionId: string;
   catalog: Catalog;
   clock: Clock;
   timeoutMs: number;
@@ -38,7 +40,11 @@ export type ToolEffectOptions = Omit<ResultLimits, 'keptId'> & {
  * Runs the tool effect: invokes one tool once and returns one outcome (C-1, C-3). A tool that ignores its timeout or
  * an abort is cut off and answered; its late result is counted and dropped.
  */
-export async function runTool(options: ToolEffectOptions, call: CallName, signal: AbortSignal): Promise<ToolOutcome> {
+export async function runTool(
+  options: ToolEffectOptions,
+  call: CallName,
+  { key, signal }: EffectContext,
+): Promise<ToolOutcome> {
   const { catalog, slots, clock, conversation, keptResults } = options;
   const { callId, name } = call;
   const tool = catalog.get(name);
@@ -53,6 +59,7 @@ export async function runTool(options: ToolEffectOptions, call: CallName, signal
   const run = (ownSignal: AbortSignal): ToolRun => ({
     callId,
     signal: ownSignal,
+    idempotencyKey: `${options.sessionId}/${key}`,
     messages: () => conversation.messages,
     now: () => clock.now(),
     resultPage: (id, page) => keptResults.page(id, page),

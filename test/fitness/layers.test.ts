@@ -32,7 +32,7 @@ describe('the two rooms', () => {
       '@seriousme': /^src\/tools\/service\/openapi\.ts$/,
       '@modelcontextprotocol': /^src\/(tools\/mcp\/|serve\/)/,
       xstate:
-        /^src\/(host\/run-machine\.ts|session\/(running-session|options)\.ts|inspect\/|workflow\/run\/run-workflow\.ts)/,
+        /^src\/(host\/run-machine\.ts|session\/(session-machine|options)\.ts|inspect\/|workflow\/run\/run-workflow\.ts)/,
       '@statelyai': /^src\/inspect\/stately\.ts$/,
     };
     for (const { path, text } of sources('src')) {

@@ -82,12 +82,12 @@ describe('the packed package, installed in a separate project', () => {
         `import('${entry}').then((all) => console.log(Object.keys(all).sort().join(' ')))`,
       ]).trim();
     expect(names('pawl')).toBe(
-      'PawlError ToolError allow boundedFetch defineAgent deny mcpPool openApiTools readBeforeWrite requires restTool runSession serveMcp slice slugs startSession',
+      'PawlError ToolError abortSession allow approveSession boundedFetch defineAgent deleteSession deny exportSession forkSession idempotent listSessions mcpPool openApiTools pruneSessions readBeforeWrite readSession replaySession requires restTool resumeAll resumeSession runSession serveMcp slice slugs sqliteJournal startSession steerSession stopSession',
     );
     expect(names('pawl/workflow')).toBe('createWorkItem runWorkflow workItemTool');
     expect(names('pawl/inspect')).toBe('statelyInspector');
     expect(names('pawl/testing')).toBe(
-      'arbitraryFault arbitraryReply assertInvariants brokenPromises manualClock pawlMatchers rehearsalModel sessionPaths startModelServer',
+      'arbitraryFault arbitraryReply assertInvariants brokenPromises journalConformance manualClock pawlMatchers rehearsalModel replayFixture sessionPaths startModelServer',
     );
     expect(names('pawl/machines').split(' ')).toEqual(
       expect.arrayContaining(['sessionMachine', 'turnMachine', 'attemptMachine', 'toolCallMachine', 'slugs']),

@@ -2,6 +2,7 @@ import { APICallError, LoadAPIKeyError } from '@ai-sdk/provider';
 import { expect, it } from 'vitest';
 import { faultKinds } from '../../machines/contract/faults.ts';
 import { classifyFault, timeoutFault } from '../../src/model/faults.ts';
+import { interruptedRequest } from '../../src/session/recovery/after-crash.ts';
 import { ruleTraces, slugTraces } from '../graph/trace.ts';
 
 it('S-1: every slug is set in code and reached by an HTTP or path test', () => {
@@ -23,7 +24,8 @@ it('P-1: the classification yields every kind of fault', () => {
     status(400),
     status(400, '{"error":{"code":"content_filter"}}'),
   ];
-  const kinds = [...errors.map((error) => classifyFault(error, 0).kind), timeoutFault('late').kind];
+  const classified = errors.map((error) => classifyFault(error, 0).kind);
+  const kinds = [...classified, timeoutFault('late').kind, interruptedRequest.fault?.kind];
   expect(kinds.toSorted()).toEqual([...faultKinds].toSorted());
 });
 

@@ -9,6 +9,7 @@ import { memoryDriver } from '../../src/host/memory.ts';
 import { type Agent, defineAgent, readBeforeWrite } from '../../src/index.ts';
 import { Observer } from '../../src/observe/observer.ts';
 import { sessionEffects } from '../../src/session/effects.ts';
+import { newHead } from '../../src/session/head.ts';
 import { RunningSession } from '../../src/session/running-session.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { keptLog, report } from '../support/session.ts';
@@ -36,7 +37,15 @@ function freshDriver(agent: Agent, facts: readonly Fact[], performed: string[]):
       });
       for (const fact of facts) observer.take(fact);
       const secrets = secretsOf(agent.definition);
-      const fresh = sessionEffects({ agent, prompt: 'Go.', observer, subAgents: null, clock: systemClock, secrets });
+      const fresh = sessionEffects({
+        agent,
+        head: { sessionId: 'fresh', prompt: 'Go.' },
+        log: null,
+        observer,
+        subAgents: null,
+        clock: systemClock,
+        secrets,
+      });
       if (effect.kind !== 'prepare') expect(await fresh.open(context.signal)).toBeNull();
       performed.push(effect.key);
       const copy: Effect = plain(effect);
@@ -80,16 +89,18 @@ it('D-1: each effect can be performed in a fresh process: its request and the fo
   });
   const performed: string[] = [];
   const facts: Fact[] = [];
+  const { head } = newHead(agent, 'fresh', { prompt: 'Go.', clock: systemClock });
   const session = new RunningSession({
     agent,
+    head,
+    log: null,
     options: {
-      prompt: 'Go.',
       logger: keptLog().logger,
       // Facts as a journal reader gets them.
       onEvent: ({ sessionId: _, agent: __, at: ___, path: ____, ...fact }) => facts.push(plain(fact as Fact)),
     },
     driver: freshDriver(agent, facts, performed),
-  });
+  }).start();
   const result = await session.result;
   expect(result.success).toBe(true);
   const calls = result.turns.flatMap(({ attempts }) => attempts.flatMap(({ calls: all }) => all));

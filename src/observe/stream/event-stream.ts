@@ -28,6 +28,11 @@ export class EventStream implements Fold {
     this.wake();
   }
 
+  /** The events so far; adjacent deltas of a part are one. */
+  get held(): readonly SessionEvent[] {
+    return this.events;
+  }
+
   /** Returns the events from position `seq`, those to come included. */
   from(seq: number): AsyncIterable<SessionEvent> {
     return { [Symbol.asyncIterator]: () => this.reader(seq) };

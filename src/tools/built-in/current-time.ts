@@ -27,6 +27,7 @@ export function currentTimeTool(): CatalogTool {
     name: currentTimeName,
     description: 'Gets the current date, weekday and time in a time zone.',
     input: timeInput,
+    afterCrash: 'repeat',
     execute: ({ timeZone }, { now }) => {
       const moment = new Date(now());
       const local = new Intl.DateTimeFormat('en-GB', { timeZone, dateStyle: 'full', timeStyle: 'long' }).format(moment);

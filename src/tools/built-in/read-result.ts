@@ -16,6 +16,7 @@ export function readResultTool(): CatalogTool {
     name: readResultName,
     description: 'Reads a page of a result that was too large to show in full.',
     input: readInput,
+    afterCrash: 'repeat',
     execute: ({ id, page }, { resultPage }) => {
       const found = resultPage(id, page);
       if (found === null) throw new ToolError(`No page ${page} of result ${id}.`);

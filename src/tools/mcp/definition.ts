@@ -21,6 +21,8 @@ export type McpServerOptions = {
   deny?: readonly string[];
   /** Tools that need approval: all, or the named ones; default: none. */
   needsApproval?: boolean | readonly string[];
+  /** Tools whose interrupted calls run again after a crash (D-4): all, or the named ones; default: none. */
+  idempotent?: boolean | readonly string[];
   /** Handle the server's elicitation and sampling requests, which are otherwise declined. */
   handlers?: {
     elicit?: (request: ElicitRequest['params']) => ElicitResult | Promise<ElicitResult>;
@@ -46,13 +48,13 @@ export type McpServerDefinition = McpServerConfig | SharedMcpServer;
 export type SharedMcpServer = { readonly name: string; readonly shared: McpServerConfig; readonly pool: McpPool };
 
 const toolNames = z.array(z.string(), { error: 'an array of tool names' });
+const someTools = z.union([z.boolean(), toolNames], { error: 'a boolean or an array of tool names' }).optional();
 const common = {
   optional: flag.optional(),
   allow: toolNames.optional(),
   deny: toolNames.optional(),
-  needsApproval: z
-    .union([z.boolean(), z.array(z.string())], { error: 'a boolean or an array of tool names' })
-    .optional(),
+  needsApproval: someTools,
+  idempotent: someTools,
   handlers: z.strictObject({ elicit: aFunction.optional(), sample: aFunction.optional() }).optional(),
 };
 const strings = z.record(z.string(), z.string(), { error: 'an object of strings' });

@@ -154,9 +154,11 @@ export function toolName(server: string, tool: string, taken: ReadonlySet<string
 }
 
 function catalogTool(name: string, { config, connection }: Server, tool: McpTool, schema: CompiledSchema): CatalogTool {
-  const { needsApproval = false } = config;
-  const approval = typeof needsApproval === 'boolean' ? needsApproval : needsApproval.includes(tool.name);
+  const { needsApproval = false, idempotent = false } = config;
+  const isNamed = (some: boolean | readonly string[]) => (typeof some === 'boolean' ? some : some.includes(tool.name));
+  const approval = isNamed(needsApproval);
   return {
+    ...(isNamed(idempotent) && { afterCrash: 'repeat' }),
     name,
     kind: 'real',
     offered: later(

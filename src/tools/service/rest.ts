@@ -34,6 +34,11 @@ export type RestToolOptions = HttpPolicy & {
   body?: (input: RestInput) => unknown;
   auth?: RestAuth;
   needsApproval?: boolean;
+  /**
+   * Whether a call that a crash interrupted is sent again (D-4). Default: true for GET and HEAD. Other methods then send
+   * the header `Idempotency-Key`, the same for both requests.
+   */
+  idempotent?: boolean;
 };
 
 /** The request that a call sends. The two kinds of REST tool build it from the input in different ways. */
@@ -57,6 +62,7 @@ const optionsSchema = z.strictObject({
   body: aFunction.optional(),
   auth: z.unknown().optional(),
   needsApproval: flag.optional(),
+  idempotent: flag.optional(),
   ...policyShape,
 } satisfies Record<keyof RestToolOptions, z.ZodType>);
 
@@ -96,6 +102,7 @@ export function restTool(options: RestToolOptions): LocalTool {
     auth,
     policy: options,
     needsApproval,
+    idempotent: options.idempotent,
     call: (given) => callOf(options, given),
   });
 }
@@ -107,19 +114,25 @@ export type RestLike = {
   auth: RestAuth | undefined;
   policy: HttpPolicy;
   needsApproval: boolean;
+  idempotent?: boolean | undefined;
   call: (input: RestInput) => RestCall;
 };
 
 /** Builds a tool around a call: adds the credentials and turns the response into a result. */
-export function restLike({ method, description, input, auth, policy, needsApproval, call }: RestLike): LocalTool {
+export function restLike(options: RestLike): LocalTool {
+  const { method, description, input, auth, policy, needsApproval, call } = options;
+  const isRead = method === 'GET' || method === 'HEAD';
+  const isIdempotent = options.idempotent ?? isRead;
   checkAuth(auth);
   const ownSecrets = secretsOfAuth(auth);
-  return tool({
+  const made = tool({
     description,
     inputSchema: asFlexible(input),
     needsApproval,
-    execute: async (given: RestInput, { abortSignal }) => {
-      const { url, headers, body } = call(given);
+    execute: async (given: RestInput, { abortSignal, ...context }) => {
+      const { url, headers: own, body } = call(given);
+      const sendsKey = isIdempotent && !isRead && 'idempotencyKey' in context;
+      const headers = { ...(sendsKey && { 'idempotency-key': String(context.idempotencyKey) }), ...own };
       const secrets = [...ownSecrets, ...secretsNamed(headers).filter(isLong)].flatMap(asWritten);
       const clean = (text: string) => secrets.reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text);
       authorize(auth, url, headers);
@@ -136,6 +149,7 @@ export function restLike({ method, description, input, auth, policy, needsApprov
       });
     },
   });
+  return { ...made, idempotent: isIdempotent };
 }
 
 function asFlexible(input: AnySchema): FlexibleSchema<RestInput> {

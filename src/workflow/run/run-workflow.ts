@@ -173,6 +173,7 @@ class RunningWorkflow implements MachineOwner<WorkflowAbort, WorkflowFact> {
       return this.end(end.output);
     });
     machine.start();
+    machine.listen();
   }
 
   take(fact: WorkflowFact): void {

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { type Allowance, fairGrants, leftForSubAgents, nothingSpent, type Spent } from '../../machines/index.ts';
+import { type Allowance, fairGrants, leftForSubAgents, nothingSpent, type Spent } from '../../../machines/index.ts';
 
 type Waiting = { bound: number; settle: (grant: Allowance | null) => void };
 
@@ -38,6 +38,12 @@ export class Grants {
     return granted;
   }
 
+  /** Takes a grant that was made before a crash. */
+  reserve(grant: Allowance): void {
+    this.running += 1;
+    this.reserved = reservedWith(this.reserved, grant, 1);
+  }
+
   giveBack(grant: Allowance): void {
     this.running -= 1;
     this.reserved = reservedWith(this.reserved, grant, -1);
@@ -56,8 +62,7 @@ export class Grants {
     for (const [index, one] of waiting.entries()) {
       const grant = grants[index] ?? null;
       if (grant !== null) {
-        this.running += 1;
-        this.reserved = reservedWith(this.reserved, grant, 1);
+        this.reserve(grant);
         one.settle(grant);
       } else if (some || this.running > 0) {
         this.waiting.push(one);

@@ -1,0 +1,256 @@
+import type { Delivery, Effect, EffectKind, EffectKinds, Json, SessionCommand } from '../../machines/index.ts';
+import type { Driver, DriverOwner, Perform } from './driver.ts';
+import { RunningEffect } from './effect-context.ts';
+import type { Host, KeyedDelivery } from './host.ts';
+
+type Outcome = EffectKinds[EffectKind]['outcome'];
+
+/** Where a driver writes down what it does. Its promises resolve when that is durable (D-3). */
+export type DriverLog = {
+  start(): Promise<void>;
+  begun(keys: readonly string[], at: number): Promise<void>;
+  delivered(deliveries: readonly Delivery[]): Promise<void>;
+  /** Runs one step of the actor tree, and notes the facts that follow. */
+  applying(step: () => void): void;
+  /** The driver cannot go on. */
+  failed(error: unknown): void;
+};
+
+/** What a driver must know of the effects of a session. */
+export type EffectPolicy = {
+  /** The outcome of an effect that had begun when the process died; null if it is performed again (D-4). */
+  interrupted(effect: Effect): Outcome | null;
+  /** Whether a suspension waits for the effect's end. It does not wait for people, times and sub-agents. */
+  isAwaited(effect: Effect): boolean;
+};
+
+/**
+ * The journaled driver: like the memory driver, but each delivery is durable before it is delivered, and each effect is
+ * marked before it begins. It can replay what was written down, go on from there, and let go of the session.
+ */
+export class JournaledDriver implements Driver {
+  private readonly log: DriverLog;
+  private readonly policy: EffectPolicy;
+  private parts: { host: Host; perform: Perform; owner: DriverOwner } | null = null;
+  /** The steps of the actor tree that are still to be taken: its start, and deliveries. */
+  private steps: (() => void)[] = [];
+  private queue: Delivery[] = [];
+  private pending: Effect[] = [];
+  /** When each effect that has not ended was first marked, in epoch ms. */
+  private readonly begunAt = new Map<string, number>();
+  private readonly running = new Map<string, { effect: Effect; running: RunningEffect }>();
+  private phase: 'replaying' | 'running' | 'suspending' | 'released';
+  private working = false;
+  private onIdle: (() => void) | null = null;
+
+  constructor(log: DriverLog, policy: EffectPolicy, isReplay: boolean) {
+    this.log = log;
+    this.policy = policy;
+    this.phase = isReplay ? 'replaying' : 'running';
+  }
+
+  attach(host: Host, perform: Perform, owner: DriverOwner): this {
+    this.parts = { host, perform, owner };
+    return this;
+  }
+
+  start(startTree: () => void): void {
+    const step = () => {
+      startTree();
+      this.drain();
+    };
+    this.steps.push(step);
+    if (this.phase !== 'replaying') void this.work(() => this.log.start());
+  }
+
+  command(event: SessionCommand): void {
+    // A replay has its commands from the journal.
+    if (this.phase === 'replaying') return;
+    this.enqueue({ at: this.owner.now(), event });
+  }
+
+  answer(key: string, outcome: Outcome): void {
+    this.enqueue(this.outcomeOf(key, outcome));
+  }
+
+  /** Replay: takes up a delivery that was written down. It is delivered by the next `replayStep`. */
+  replayDelivery(delivery: Delivery): void {
+    this.steps.push(() => this.deliver(delivery));
+  }
+
+  replayMark(key: string, at: number): void {
+    if (!this.begunAt.has(key)) this.begunAt.set(key, at);
+  }
+
+  /** Replay: takes the next step of the actor tree. Returns false if there is none. */
+  replayStep(): boolean {
+    const step = this.steps.shift();
+    step?.();
+    return step !== undefined;
+  }
+
+  /** Replay: the effects that have not ended. */
+  get pendingEffects(): readonly Effect[] {
+    return this.pending;
+  }
+
+  /** Replay: whether the session goes on with tools that had been opened. */
+  get needsTools(): boolean {
+    return this.pending.length > 0 && !this.pending.some(({ kind }) => kind === 'prepare' || kind === 'close');
+  }
+
+  /** Replay: the keys of the effects that had begun and are not performed again. */
+  get interrupted(): string[] {
+    return this.pending.flatMap((effect) =>
+      this.isMarked(effect) && this.policy.interrupted(effect) !== null ? [effect.key] : [],
+    );
+  }
+
+  /** Replay: takes the steps whose deliveries were written down, but not what followed from them. */
+  catchUp(): void {
+    for (let step = this.steps.shift(); step !== undefined; step = this.steps.shift()) this.log.applying(step);
+  }
+
+  /** Ends the replay: what was interrupted is answered so or begins again, and everything else begins (D-4). */
+  goOn(): void {
+    this.phase = 'running';
+    for (const effect of [...this.pending]) {
+      if (!this.isMarked(effect)) continue;
+      const outcome = this.policy.interrupted(effect);
+      if (outcome !== null) this.queue.push(this.outcomeOf(effect.key, outcome));
+    }
+    void this.work();
+  }
+
+  /** Begins no further effect. Resolves when no awaited effect runs any more, and the last delivery is durable. */
+  suspend(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.phase === 'running') this.phase = 'suspending';
+      this.onIdle = resolve;
+      void this.work();
+    });
+  }
+
+  /** Lets go of the session: every running effect's signal aborts, and nothing more is delivered. */
+  release(): void {
+    this.phase = 'released';
+    for (const { running } of this.running.values()) running.cancel();
+    this.running.clear();
+    this.onIdle?.();
+  }
+
+  private isMarked({ key }: Effect): boolean {
+    return this.begunAt.has(key);
+  }
+
+  private get owner(): DriverOwner {
+    return this.attached.owner;
+  }
+
+  private get attached() {
+    if (this.parts === null) throw new Error('the driver is not attached to a host');
+    return this.parts;
+  }
+
+  private outcomeOf(key: string, outcome: Outcome): KeyedDelivery {
+    return { key, at: this.owner.now(), chance: this.owner.chance(), outcome: outcome as Json };
+  }
+
+  private enqueue(delivery: Delivery): void {
+    if (this.phase === 'released') return;
+    this.queue.push(delivery);
+    void this.work();
+  }
+
+  /** Writes, then acts: deliveries first, so that a step's commands reach the effects requested in that step (D-2). */
+  private async work(first: () => Promise<void> = async () => {}): Promise<void> {
+    if (this.working || this.phase === 'replaying') return;
+    this.working = true;
+    try {
+      await first();
+      // Nothing comes between the last look for work and the end.
+      while (this.hasWork) await this.workOnce();
+    } catch (error) {
+      this.log.failed(error);
+    } finally {
+      this.working = false;
+    }
+    const isAwaiting = [...this.running.values()].some(({ effect }) => this.policy.isAwaited(effect));
+    if (this.phase === 'suspending' && !isAwaiting) this.onIdle?.();
+  }
+
+  private get hasWork(): boolean {
+    if (this.phase === 'released') return false;
+    // What was marked also begins.
+    const mayBegin =
+      this.phase === 'running' ? this.pending.length > 0 : this.pending.some((one) => this.isMarked(one));
+    return mayBegin || this.steps.length > 0 || this.queue.length > 0;
+  }
+
+  private async workOnce(): Promise<void> {
+    const step = this.steps.shift();
+    if (step !== undefined) {
+      this.log.applying(step);
+      return;
+    }
+    if (this.queue.length > 0) {
+      const deliveries = this.queue;
+      this.queue = [];
+      await this.log.delivered(deliveries);
+      this.steps.push(...deliveries.map((delivery) => () => this.deliver(delivery)));
+      return;
+    }
+    const at = this.owner.now();
+    const unmarked = this.pending.filter((effect) => !this.isMarked(effect));
+    if (unmarked.length > 0 && this.phase === 'running') {
+      const keys = unmarked.map(({ key }) => key);
+      await this.log.begun(keys, at);
+      for (const key of keys) this.begunAt.set(key, at);
+      // What came meanwhile may cancel some of them.
+      return;
+    }
+    const effects = this.pending.filter((effect) => this.isMarked(effect));
+    this.pending = unmarked;
+    for (const effect of effects) this.begin(effect);
+  }
+
+  private deliver(delivery: Delivery): void {
+    const { host, owner } = this.attached;
+    owner.delivering(delivery);
+    if ('event' in delivery) owner.command(delivery.event);
+    else if (host.deliver(delivery)) this.settle(delivery.key);
+    else owner.late(delivery.key);
+    this.drain();
+  }
+
+  /** Handles the actor tree's new requests. */
+  private drain(): void {
+    const { start, cancel } = this.attached.host.drain();
+    for (const key of cancel) this.settle(key);
+    this.pending.push(...start);
+  }
+
+  /** Forgets an effect that ended, or was cancelled or answered from outside: then it never begins, or its signal aborts. */
+  private settle(key: string): void {
+    this.pending = this.pending.filter((effect) => effect.key !== key);
+    this.begunAt.delete(key);
+    this.running.get(key)?.running.cancel();
+    this.running.delete(key);
+  }
+
+  private begin(effect: Effect): void {
+    const { perform, owner } = this.attached;
+    const { key } = effect;
+    const running = new RunningEffect(key, this.begunAt.get(key) ?? owner.now());
+    this.running.set(key, { effect, running });
+    const settle = (delivery: () => KeyedDelivery) => {
+      if (running.cancelled) return;
+      this.running.delete(key);
+      this.enqueue(delivery());
+    };
+    perform(effect, running).then(
+      (outcome) => settle(() => this.outcomeOf(key, outcome)),
+      (error) => settle(() => ({ key, at: owner.now(), defect: owner.describeDefect(error) })),
+    );
+  }
+}

@@ -1,0 +1,26 @@
+import { PawlError } from '../errors.ts';
+
+/** The errors of journals, worded once for all stores. */
+
+export function exists(sessionId: string): PawlError {
+  const message = `The journal already holds a session ${sessionId}. Resume it, or pass another \`sessionId\`.`;
+  return new PawlError('session_exists', message);
+}
+
+export function unknownSession(sessionId: string): PawlError {
+  return new PawlError('session_unknown', `The journal holds no session ${sessionId}.`);
+}
+
+export function doesNotRun(sessionId: string): PawlError {
+  return new PawlError('session_taken', `The session ${sessionId} is no longer in the journal.`);
+}
+
+export function noLongerOwned(sessionId: string): PawlError {
+  const message = `Another process has taken the session ${sessionId}, so this one no longer writes to its journal.`;
+  return new PawlError('session_taken', message);
+}
+
+export function runsElsewhere(sessionId: string): PawlError {
+  const message = `Another process runs the session ${sessionId}, or died a moment ago: try again when its lease has run out.`;
+  return new PawlError('session_taken', message);
+}

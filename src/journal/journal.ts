@@ -1,0 +1,131 @@
+import type { Allowance, Delivery, Message, SessionCommand, SessionInput, Slug } from '../../machines/index.ts';
+import type { OfferedTool } from '../model/request-model.ts';
+import type { Sighting } from '../observe/events.ts';
+
+/** The format of the entries. A journal of another format is refused. */
+export const journalFormat = 1;
+
+/** What a session begins with: all that its machines, and the folds over their facts, need (D-3). */
+export type SessionHead = {
+  format: number;
+  /** The version of the machines (D-6). */
+  machines: string;
+  sessionId: string;
+  agent: string;
+  /** For a sub-agent: its parent's scope, the call that started it, the tool's name and what it was granted (B-7). */
+  call: { parent: string; callId: string; name: string; granted: Allowance } | null;
+  input: SessionInput;
+  /** The task; null if only messages were given. It is also the last of the messages. */
+  prompt: string | null;
+  messages: Message[];
+  /** What a resumed session must find again: the report's format, and the names of tools, sub-agents and MCP servers. */
+  report: string;
+  tools: string[];
+  servers: string[];
+  /** Maximum bytes of a result that the model reads at once. */
+  resultBytes: number;
+};
+
+/**
+ * An entry of a session's journal, as JSON. The sub-agents of a session share its journal: `scope` is the path of call
+ * ids from the session down, empty for the session's own entries. `seq` is the position in the session's event stream
+ * before what the entry tells.
+ */
+export type JournalEntry = { scope: string } & (
+  | { type: 'started'; head: SessionHead }
+  /** The mark before an effect begins (D-3). */
+  | { type: 'begun'; key: string; at: number }
+  /** A list of tools, before it is first offered; requests name it by its number. */
+  | { type: 'offered'; number: number; tools: readonly OfferedTool[] }
+  /**
+   * A request, as it goes out, by reference: the first `messages` of the conversation, without the results that the
+   * effect's request omits, and the list of tools with the number `tools`; null for none.
+   */
+  | { type: 'sent'; turn: number; attempt: number; provider: string; messages: number; tools: number | null }
+  | { type: 'delivered'; delivery: Delivery }
+  /**
+   * The facts that followed from the start, or from the next delivery: their types, and a digest of them. What was sighted
+   * among them comes after this entry; its `seq` is before `end`.
+   */
+  | { type: 'told'; seq: number; end: number; facts: string; digest: string }
+  /** An observation that is not a fact. Adjacent deltas of a part are one. */
+  | ({ type: 'sighted' } & Sighted)
+);
+
+export type SessionStatus = 'running' | 'suspended' | 'succeeded' | 'failed' | 'aborted';
+
+/** A sighting as it is noted: `seq` is the position in the event stream before it, `at` its time (epoch ms). */
+export type Sighted = { seq: number; at: number; sighting: Sighting };
+
+/** A session in a journal. `suspended`: it has not ended, and no process runs it now. Times are epoch ms. */
+export type JournaledSession = {
+  sessionId: string;
+  agent: string;
+  status: SessionStatus;
+  /** Why it did not succeed; empty until it has ended. */
+  slugs: Slug[];
+  /** The calls that wait for approval. */
+  waiting: string[];
+  createdAt: number;
+  updatedAt: number;
+  /** The number of entries. */
+  entries: number;
+};
+
+/** Which sessions to list; all fields must match. `since`: updated at this time (epoch ms) or later. */
+export type SessionQuery = { sessionId?: string; status?: SessionStatus; agent?: string; slug?: Slug; since?: number };
+
+/** What an append changes in the session's row. */
+export type SessionChange = {
+  status?: 'succeeded' | 'failed' | 'aborted';
+  slugs?: Slug[];
+  waiting?: string[];
+};
+
+/** A message to a session, from any process. */
+export type SessionMessage =
+  | SessionCommand
+  | { type: 'approve'; callId: string; approved: boolean; reason: string | null; sessionId: string | null };
+
+export type Append = {
+  /** The process that appends; it must hold the lease. */
+  owner: string;
+  /** The number of entries before these. */
+  after: number;
+  entries: readonly JournalEntry[];
+  change?: SessionChange;
+  /** The messages that these entries took in; they are removed from the inbox. */
+  taken?: readonly number[];
+};
+
+/**
+ * Where sessions are journaled. A session has one owner at a time, who holds its lease: to write, a process takes the
+ * lease, and every append renews it. All methods reject with `PawlError('journal_failed')` if the store does not answer.
+ */
+export type Journal = {
+  /** How long a lease lasts, in ms. */
+  readonly leaseMs: number;
+  /** Registers a session with its first entries, and takes its lease. Rejects with `session_exists`. */
+  create(session: Pick<JournaledSession, 'sessionId' | 'agent'>, append: Omit<Append, 'after'>): Promise<void>;
+  /**
+   * Appends entries, all or none, and resolves when they are durable. Rejects with `session_taken`, and writes nothing,
+   * unless `owner` holds the lease and the journal has exactly `after` entries.
+   */
+  append(sessionId: string, append: Append): Promise<void>;
+  /** Returns a session's entries in order; empty for an unknown session. */
+  read(sessionId: string): Promise<JournalEntry[]>;
+  /** Takes or renews the lease. Returns false if another process holds it, or there is no such session. */
+  lease(sessionId: string, owner: string): Promise<boolean>;
+  /** Gives the lease back, if `owner` holds it. */
+  release(sessionId: string, owner: string): Promise<void>;
+  /** Leaves a message for the session's owner. Returns false for an unknown or ended session. */
+  post(sessionId: string, message: SessionMessage): Promise<boolean>;
+  /** Returns the messages that nobody has taken yet, in order. */
+  inbox(sessionId: string): Promise<{ id: number; message: SessionMessage }[]>;
+  /** Returns the sessions that match, the latest updated first. */
+  list(query: SessionQuery): Promise<JournaledSession[]>;
+  /** Deletes a session. Returns false for an unknown one. Rejects with `session_taken` while a process runs it. */
+  delete(sessionId: string): Promise<boolean>;
+  /** Closes the store. Sessions that still run fail to write. */
+  close(): Promise<void>;
+};

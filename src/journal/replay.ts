@@ -1,0 +1,135 @@
+import type { Delivery, Fact } from '../../machines/index.ts';
+import { PawlError } from '../errors.ts';
+import type { Sighting } from '../observe/events.ts';
+import type { JournalEntry, SessionHead } from './journal.ts';
+import { toldOf } from './scope-log.ts';
+
+/** A session of a recorded tree, which is played again. Nothing of the world is touched (D-3). */
+export type Player = {
+  /** Takes up a delivery; the next step delivers it. */
+  deliver(delivery: Delivery): void;
+  /** An effect had begun at `at` (epoch ms). */
+  mark(key: string, at: number): void;
+  /** Takes the next step of the machines. Returns the facts that follow; null if there is no step to take. */
+  step(): Fact[] | null;
+  resight(sighting: Sighting, at: number): void;
+  /** The position in the stream of the whole tree. */
+  position(): number;
+  moveTo(position: number): void;
+};
+
+/** Makes the player of a session; `above` is null for the root. */
+export type MakePlayer<P extends Player> = (head: SessionHead, above: P | null, beforeFact: () => void) => P;
+
+type Told = Extract<JournalEntry, { type: 'told' }>;
+type Sighted = Extract<JournalEntry, { type: 'sighted' }>;
+
+/** Where the machines took another way than the journal: after entry `entry`, from 1. */
+export type Difference = { entry: number; scope: string; recorded: string; replayed: string };
+
+/** Plays the entries of a session's journal in order: the session, its sub-agents, and what was sighted. */
+export class Replay<P extends Player> {
+  readonly players = new Map<string, P>();
+  private readonly make: MakePlayer<P>;
+  /** What was sighted among the facts of the current step, and is still to come. */
+  private among: Sighted[] = [];
+  /** The number of the entry that is played, from 1. */
+  entry = 0;
+
+  constructor(make: MakePlayer<P>) {
+    this.make = make;
+  }
+
+  get root(): P {
+    return this.playerOf('');
+  }
+
+  /**
+   * Plays the entries, up to the first that leads elsewhere than it did. Returns that difference, or null. `onEntry` is
+   * called after each entry; with the facts of a step, or null.
+   */
+  play(
+    entries: readonly JournalEntry[],
+    onEntry: (entry: JournalEntry, facts: Fact[] | null) => void = () => {},
+  ): Difference | null {
+    for (let index = 0; index < entries.length; index += 1) {
+      const entry = entries[index];
+      if (entry === undefined) break;
+      this.entry = index + 1;
+      if (entry.type !== 'told') {
+        this.take(entry);
+        onEntry(entry, null);
+        continue;
+      }
+      for (let next = entries[index + 1]; next?.type === 'sighted' && next.seq < entry.end; next = entries[index + 1]) {
+        this.among.push(next);
+        index += 1;
+      }
+      const facts = this.step(entry);
+      onEntry(entry, facts);
+      const difference = facts === null ? null : this.difference(entry, facts);
+      if (difference !== null) return difference;
+    }
+    return null;
+  }
+
+  private take(entry: Exclude<JournalEntry, { type: 'told' }>): void {
+    switch (entry.type) {
+      case 'started':
+        this.start(entry.head, entry.scope);
+        return;
+      case 'begun':
+        this.playerOf(entry.scope).mark(entry.key, entry.at);
+        return;
+      case 'delivered':
+        this.playerOf(entry.scope).deliver(entry.delivery);
+        return;
+      case 'sighted':
+        this.resight(entry);
+        return;
+      default:
+        return;
+    }
+  }
+
+  private start(head: SessionHead, scope: string): void {
+    const above = head.call === null ? null : this.playerOf(head.call.parent);
+    this.players.set(
+      scope,
+      this.make(head, above, () => this.resightUpTo(this.root.position())),
+    );
+  }
+
+  /** When the machines broke, their end was told without a step to take: then there are no facts. */
+  private step({ scope, seq }: Told): Fact[] | null {
+    this.root.moveTo(seq);
+    const facts = this.playerOf(scope).step();
+    this.resightUpTo(Number.POSITIVE_INFINITY);
+    return facts;
+  }
+
+  private difference({ scope, facts, digest }: Told, taken: readonly Fact[]): Difference | null {
+    const replayed = toldOf(taken);
+    if (replayed.digest === digest) return null;
+    const said = replayed.facts === facts ? `${facts} with other contents` : replayed.facts;
+    return { entry: this.entry, scope, recorded: facts, replayed: said };
+  }
+
+  private resightUpTo(seq: number): void {
+    for (let [next] = this.among; next !== undefined && next.seq <= seq; [next] = this.among) {
+      this.among.shift();
+      this.resight(next);
+    }
+  }
+
+  private resight({ scope, seq, sighting, at }: Sighted): void {
+    this.root.moveTo(seq);
+    this.playerOf(scope).resight(sighting, at);
+  }
+
+  private playerOf(scope: string): P {
+    const player = this.players.get(scope);
+    if (player !== undefined) return player;
+    throw new PawlError('invalid_journal', `The journal tells of a session "${scope}" that did not start.`);
+  }
+}

@@ -1,0 +1,113 @@
+import { hash } from 'node:crypto';
+import type { Delivery, Fact, Message, ModelRequest } from '../../machines/index.ts';
+import type { DriverLog } from '../host/journaled.ts';
+import type { OfferedTool } from '../model/request-model.ts';
+import type { Sighting } from '../observe/events.ts';
+import type { SessionChange, SessionHead } from './journal.ts';
+import type { TreeLog } from './tree-log.ts';
+
+/** The log of one session of a tree: a scope of its parent's journal. */
+export class ScopeLog implements DriverLog {
+  readonly scope: string;
+  readonly head: SessionHead;
+  readonly tree: TreeLog;
+  private facts: Fact[] = [];
+  /** Messages that came in since the last delivery was written. */
+  private messages: number[] = [];
+
+  constructor(tree: TreeLog, head: SessionHead) {
+    this.tree = tree;
+    this.scope = scopeOf(head);
+    this.head = head;
+  }
+
+  /** The log of a new session. */
+  static of(tree: TreeLog, head: SessionHead): ScopeLog {
+    const log = new ScopeLog(tree, head);
+    tree.note({ scope: log.scope, type: 'started', head });
+    return log;
+  }
+
+  /** The log of a new sub-agent. */
+  child(head: SessionHead): ScopeLog {
+    return ScopeLog.of(this.tree, head);
+  }
+
+  start(): Promise<void> {
+    return this.tree.write();
+  }
+
+  begun(keys: readonly string[], at: number): Promise<void> {
+    for (const key of keys) this.tree.note({ scope: this.scope, type: 'begun', key, at });
+    return this.tree.write();
+  }
+
+  delivered(deliveries: readonly Delivery[]): Promise<void> {
+    for (const delivery of deliveries) this.tree.note({ scope: this.scope, type: 'delivered', delivery });
+    for (const id of this.messages) this.tree.took(id);
+    this.messages = [];
+    return this.tree.write();
+  }
+
+  applying(step: () => void): void {
+    const seq = this.tree.position;
+    const told = { scope: this.scope, type: 'told' as const, seq, end: seq, facts: '', digest: '' };
+    this.tree.note(told);
+    this.facts = [];
+    step();
+    // The write that the note waits for comes after the step.
+    Object.assign(told, { end: this.tree.position, ...toldOf(this.facts) });
+  }
+
+  /** Replay: takes a step. Returns the facts that follow; null if there was no step to take. */
+  retaking(step: () => boolean): Fact[] | null {
+    this.facts = [];
+    return step() ? this.facts : null;
+  }
+
+  fact(fact: Fact): void {
+    this.facts.push(fact);
+  }
+
+  sighted(sighting: Sighting, at: number): void {
+    this.tree.note({ scope: this.scope, type: 'sighted', seq: this.tree.position, at, sighting });
+  }
+
+  /** Writes a request down, before it goes out. */
+  sent(
+    conversation: () => readonly Message[],
+    { turn, attempt }: ModelRequest,
+    provider: string,
+    tools: readonly OfferedTool[],
+  ): Promise<void> {
+    const number = this.tree.offered(this.scope, tools);
+    const messages = conversation().length;
+    this.tree.note({ scope: this.scope, type: 'sent', turn, attempt, provider, messages, tools: number });
+    return this.tree.write();
+  }
+
+  /** A message came in, which the next delivery holds. */
+  receives(id: number): void {
+    this.messages.push(id);
+  }
+
+  failed(error: unknown): void {
+    this.tree.fail(error);
+  }
+
+  /** The session has ended. Resolves when all is durable, and its lease given back. */
+  async ended(change: SessionChange): Promise<void> {
+    if (this.scope === '') await this.tree.end(change);
+  }
+}
+
+/** The facts of a step as they are noted: their types, and a digest of them. */
+export function toldOf(facts: readonly Fact[]): { facts: string; digest: string } {
+  const types = facts.map(({ type }) => type).join(' ');
+  return { facts: types, digest: hash('sha1', JSON.stringify(facts)).slice(0, 16) };
+}
+
+export function scopeOf({ call }: SessionHead): string {
+  if (call === null) return '';
+  return call.parent === '' ? call.callId : `${call.parent}/${call.callId}`;
+}

@@ -1,0 +1,313 @@
+import { closeSync, existsSync, openSync } from 'node:fs';
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import { z } from 'zod';
+import { check } from '../agent/check.ts';
+import { milliseconds, nonBlank } from '../agent/shapes.ts';
+import { messageOf, PawlError } from '../errors.ts';
+import type { Append, Journal, JournalEntry, JournaledSession, SessionMessage, SessionQuery } from './journal.ts';
+import { doesNotRun, exists, noLongerOwned, runsElsewhere } from './journal-errors.ts';
+
+export type SqliteJournalOptions = {
+  /**
+   * How long a session belongs to its process without a sign of life from it, in ms. Default: 10,000. After a crash,
+   * another process can take the session when this time is over.
+   */
+  leaseMs?: number;
+};
+
+/** "Pawl", so that another program's database is not taken for a journal. */
+const applicationId = 0x5061776c;
+const schemaVersion = 1;
+
+/** How long a write waits for one of another process, in ms. */
+const busyMs = 5_000;
+
+const schema = `
+  CREATE TABLE sessions (
+    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, agent TEXT NOT NULL, ended TEXT, slugs TEXT NOT NULL,
+    waiting TEXT NOT NULL, created INTEGER NOT NULL, updated INTEGER NOT NULL, entries INTEGER NOT NULL,
+    owner TEXT, leased INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX sessions_updated ON sessions (updated);
+  CREATE TABLE entries (
+    session INTEGER NOT NULL, position INTEGER NOT NULL, entry TEXT NOT NULL, UNIQUE (session, position)
+  ) STRICT;
+  CREATE TABLE inbox (id INTEGER PRIMARY KEY AUTOINCREMENT, session INTEGER NOT NULL, message TEXT NOT NULL) STRICT;
+  CREATE INDEX inbox_session ON inbox (session);
+  PRAGMA application_id = ${applicationId};
+  PRAGMA user_version = ${schemaVersion};
+`;
+
+type Row = {
+  number: number;
+  id: string;
+  agent: string;
+  ended: JournaledSession['status'] | null;
+  slugs: string;
+  waiting: string;
+  created: number;
+  updated: number;
+  entries: number;
+  owner: string | null;
+  leased: number;
+};
+
+const fileSchema = nonBlank;
+const optionsSchema = z.strictObject({ leaseMs: milliseconds.default(10_000) });
+
+/**
+ * Opens a journal in a SQLite file, and creates the file if there is none; `:memory:` is one for tests. Several processes
+ * may open the same file. Every append is durable when it resolves. Throws `PawlError`: `invalid_options`,
+ * `invalid_journal` for a file that is no journal of this version, `journal_failed` for one that cannot be opened.
+ */
+export function sqliteJournal(file: string, options: SqliteJournalOptions = {}): Journal {
+  check(fileSchema, file, 'file', 'invalid_options');
+  const { leaseMs } = check(optionsSchema, options, 'options', 'invalid_options');
+  return new SqliteJournal(file, leaseMs);
+}
+
+class SqliteJournal implements Journal {
+  readonly leaseMs: number;
+  private readonly file: string;
+  private readonly database: DatabaseSync;
+  private readonly statements = new Map<string, ReturnType<DatabaseSync['prepare']>>();
+
+  constructor(file: string, leaseMs: number) {
+    this.file = file;
+    this.leaseMs = leaseMs;
+    const sqlite = process.getBuiltinModule?.('node:sqlite');
+    if (sqlite === undefined) throw this.failed('opened', new Error('it needs Node 22.13 or later, for node:sqlite'));
+    try {
+      // Only its owner may read it: it holds conversations.
+      if (file !== ':memory:' && !existsSync(file)) closeSync(openSync(file, 'a', 0o600));
+      this.database = new sqlite.DatabaseSync(file);
+      this.database.exec(`PRAGMA busy_timeout = ${busyMs}`);
+      this.checkSchema();
+      this.database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
+    } catch (error) {
+      throw error instanceof PawlError ? error : this.failed('opened', error);
+    }
+  }
+
+  create({ sessionId, agent }: Parameters<Journal['create']>[0], append: Parameters<Journal['create']>[1]) {
+    return this.write(() => {
+      if (this.rowOf(sessionId) !== undefined) throw exists(sessionId);
+      const now = Date.now();
+      this.run(
+        "INSERT INTO sessions (id, agent, slugs, waiting, created, updated, entries, owner, leased) VALUES (?, ?, '[]', '[]', ?, ?, 0, ?, ?)",
+        sessionId,
+        agent,
+        now,
+        now,
+        append.owner,
+        now + this.leaseMs,
+      );
+      this.insert(sessionId, { ...append, after: 0 });
+    });
+  }
+
+  append(sessionId: string, append: Append) {
+    return this.write(() => this.insert(sessionId, append));
+  }
+
+  read(sessionId: string) {
+    const read = (): JournalEntry[] => {
+      const rows = this.all<{ entry: string }>(
+        'SELECT entry FROM entries WHERE session = (SELECT number FROM sessions WHERE id = ?) ORDER BY position',
+        sessionId,
+      );
+      const known = this.rowOf(sessionId)?.entries ?? 0;
+      if (rows.length !== known) {
+        const message = `The journal ${this.file} holds ${rows.length} entries of the session ${sessionId}, which had ${known}.`;
+        throw new PawlError('invalid_journal', message);
+      }
+      return rows.map(({ entry }) => JSON.parse(entry));
+    };
+    // Another process may write meanwhile.
+    return this.answer(() => this.transaction(read, 'DEFERRED'));
+  }
+
+  lease(sessionId: string, owner: string) {
+    return this.write(() => {
+      const now = Date.now();
+      const row = this.rowOf(sessionId);
+      if (row === undefined || (row.owner !== owner && isHeld(row, now))) return false;
+      this.run('UPDATE sessions SET owner = ?, leased = ? WHERE number = ?', owner, now + this.leaseMs, row.number);
+      return true;
+    });
+  }
+
+  release(sessionId: string, owner: string) {
+    return this.write(() => {
+      this.run('UPDATE sessions SET owner = NULL, leased = 0 WHERE id = ? AND owner = ?', sessionId, owner);
+    });
+  }
+
+  post(sessionId: string, message: SessionMessage) {
+    return this.write(() => {
+      const row = this.rowOf(sessionId);
+      if (row === undefined || row.ended !== null) return false;
+      this.run('INSERT INTO inbox (session, message) VALUES (?, ?)', row.number, JSON.stringify(message));
+      return true;
+    });
+  }
+
+  inbox(sessionId: string) {
+    return this.answer(() =>
+      this.all<{ id: number; message: string }>(
+        'SELECT id, message FROM inbox WHERE session = (SELECT number FROM sessions WHERE id = ?) ORDER BY id',
+        sessionId,
+      ).map(({ id, message }) => ({ id, message: JSON.parse(message) as SessionMessage })),
+    );
+  }
+
+  list({ sessionId, status, agent, slug, since = 0 }: SessionQuery) {
+    return this.answer(() => {
+      const now = Date.now();
+      const rows = this.all<Row>(
+        'SELECT * FROM sessions WHERE updated >= ? AND agent = coalesce(?, agent) AND id = coalesce(?, id) ORDER BY updated DESC, number DESC',
+        since,
+        agent ?? null,
+        sessionId ?? null,
+      );
+      return rows
+        .map((row) => sessionOf(row, now))
+        .filter((session) => status === undefined || session.status === status)
+        .filter(({ slugs }) => slug === undefined || slugs.includes(slug));
+    });
+  }
+
+  delete(sessionId: string) {
+    return this.write(() => {
+      const row = this.rowOf(sessionId);
+      if (row === undefined) return false;
+      if (isHeld(row, Date.now())) throw runsElsewhere(sessionId);
+      for (const table of ['entries', 'inbox']) this.run(`DELETE FROM ${table} WHERE session = ?`, row.number);
+      this.run('DELETE FROM sessions WHERE number = ?', row.number);
+      return true;
+    });
+  }
+
+  close() {
+    return this.answer(() => {
+      this.statements.clear();
+      if (this.database.isOpen) this.database.close();
+    });
+  }
+
+  private insert(sessionId: string, { owner, after, entries, change = {}, taken = [] }: Append): void {
+    const row = this.rowOf(sessionId);
+    if (row === undefined) throw doesNotRun(sessionId);
+    if (row.owner !== owner || row.entries !== after) throw noLongerOwned(sessionId);
+    for (const [index, entry] of entries.entries()) {
+      const text = JSON.stringify(entry);
+      this.run('INSERT INTO entries (session, position, entry) VALUES (?, ?, ?)', row.number, after + index + 1, text);
+    }
+    const now = Date.now();
+    this.run(
+      'UPDATE sessions SET entries = ?, updated = ?, leased = ?, ended = ?, slugs = ?, waiting = ? WHERE number = ?',
+      after + entries.length,
+      now,
+      now + this.leaseMs,
+      change.status ?? row.ended,
+      change.slugs === undefined ? row.slugs : JSON.stringify(change.slugs),
+      change.waiting === undefined ? row.waiting : JSON.stringify(change.waiting),
+      row.number,
+    );
+    for (const id of taken) this.run('DELETE FROM inbox WHERE id = ?', id);
+  }
+
+  private rowOf(sessionId: string): Row | undefined {
+    return this.all<Row>('SELECT * FROM sessions WHERE id = ?', sessionId)[0];
+  }
+
+  private run(sql: string, ...values: SQLInputValue[]): void {
+    this.statement(sql).run(...values);
+  }
+
+  private all<T>(sql: string, ...values: SQLInputValue[]): T[] {
+    return this.statement(sql).all(...values) as T[];
+  }
+
+  private statement(sql: string) {
+    const known = this.statements.get(sql) ?? this.database.prepare(sql);
+    this.statements.set(sql, known);
+    return known;
+  }
+
+  /** Creates the tables in a new file. Throws if the file is not a journal of this version. */
+  private checkSchema(): void {
+    const pragma = (name: string) => Number(Object.values(this.database.prepare(`PRAGMA ${name}`).get() ?? {})[0]);
+    if (pragma('application_id') === 0 && pragma('user_version') === 0) {
+      this.transaction(() => {
+        // Another process may just have done it.
+        if (pragma('application_id') !== 0) return;
+        const tables = this.database.prepare('SELECT count(*) AS tables FROM sqlite_schema').get();
+        if (tables?.tables !== 0) throw this.foreign();
+        this.database.exec(schema);
+      });
+    }
+    if (pragma('application_id') !== applicationId) throw this.foreign();
+    const version = pragma('user_version');
+    if (version === schemaVersion) return;
+    const message = `${this.file} is a journal of version ${version}; this release of Pawl reads version ${schemaVersion}.`;
+    throw new PawlError('invalid_journal', message);
+  }
+
+  private foreign(): PawlError {
+    return new PawlError(
+      'invalid_journal',
+      `${this.file} is a database, but not a journal of Pawl. It was left as it is.`,
+    );
+  }
+
+  private transaction<T>(work: () => T, kind: 'IMMEDIATE' | 'DEFERRED' = 'IMMEDIATE'): T {
+    this.database.exec(`BEGIN ${kind}`);
+    try {
+      const result = work();
+      this.database.exec('COMMIT');
+      return result;
+    } catch (error) {
+      // A full disk rolls back by itself.
+      if (this.database.isTransaction) this.database.exec('ROLLBACK');
+      throw error;
+    }
+  }
+
+  private write<T>(work: () => T): Promise<T> {
+    return this.answer(() => this.transaction(work), 'written');
+  }
+
+  /** Returns what `work` does, or how it failed, as a promise. */
+  private async answer<T>(work: () => T, what: 'read' | 'written' = 'read'): Promise<T> {
+    try {
+      return work();
+    } catch (error) {
+      throw error instanceof PawlError ? error : this.failed(what, error);
+    }
+  }
+
+  private failed(what: string, error: unknown): PawlError {
+    return new PawlError('journal_failed', `The journal ${this.file} cannot be ${what}: ${messageOf(error)}.`, {
+      cause: error,
+    });
+  }
+}
+
+function isHeld({ owner, leased }: Row, now: number): boolean {
+  return owner !== null && leased > now;
+}
+
+function sessionOf(row: Row, now: number): JournaledSession {
+  const { id, agent, ended, slugs, waiting, created, updated, entries } = row;
+  return {
+    sessionId: id,
+    agent,
+    status: ended ?? (isHeld(row, now) ? 'running' : 'suspended'),
+    slugs: JSON.parse(slugs),
+    waiting: JSON.parse(waiting),
+    createdAt: created,
+    updatedAt: updated,
+    entries,
+  };
+}

@@ -1,0 +1,254 @@
+import { randomUUID } from 'node:crypto';
+import { messageOf, PawlError } from '../errors.ts';
+import { systemClock } from '../host/clock.ts';
+import type { Append, Journal, JournalEntry, SessionChange, SessionHead, SessionMessage } from './journal.ts';
+import { noLongerOwned } from './journal-errors.ts';
+import type { ScopeLog } from './scope-log.ts';
+
+/** How often the inbox is read, in ms. */
+const inboxMs = 250;
+
+/** Characters of notes that wait for the next write; more are written at once. */
+const mostNoted = 65_536;
+
+/** What a tree of sessions gives to its log, once it is there. */
+export type TreeOwner = {
+  /** The position in the root's event stream. */
+  position(): number;
+  /** The calls that wait for approval. */
+  waiting(): string[];
+  /** Takes in a message. Returns the log of the session that it is for; null if it is for none. */
+  receive(message: SessionMessage): ScopeLog | null;
+  /** The log can no longer be written: nothing more may be done. */
+  failed(error: PawlError): void;
+};
+
+/**
+ * The open journal of a session and its sub-agents: one sequence of entries, with one owner. What is noted is written
+ * with the next write, in one append; writes that come together are one append too.
+ */
+export class TreeLog {
+  private readonly journal: Journal;
+  private readonly session: Pick<SessionHead, 'sessionId' | 'agent'>;
+  private readonly owner: string;
+  /** The number of entries in the journal; null before the session is in it. */
+  private written: number | null;
+  private notes: JournalEntry[] = [];
+  private noted = 0;
+  private taken: number[] = [];
+  private readonly received = new Set<number>();
+  private last: Promise<void> = Promise.resolve();
+  private next: Promise<void> | null = null;
+  private tree: TreeOwner | null = null;
+  private waiting = '[]';
+  private readonly offers: Map<string, number>;
+  private stopTicking = () => {};
+  private closed = false;
+  private hears = false;
+  /** Why the journal cannot be written any more. */
+  private failure: unknown = null;
+
+  /** `recorded` holds the entries of a session that goes on; its lease must have been taken by `owner`. */
+  constructor(
+    journal: Journal,
+    session: Pick<SessionHead, 'sessionId' | 'agent'>,
+    owner: string = randomUUID(),
+    recorded: readonly JournalEntry[] = [],
+  ) {
+    this.journal = journal;
+    this.session = session;
+    this.owner = owner;
+    this.written = recorded.length === 0 ? null : recorded.length;
+    this.offers = new Map(
+      recorded.flatMap((entry) => (entry.type === 'offered' ? [[JSON.stringify(entry.tools), entry.number]] : [])),
+    );
+  }
+
+  /** Connects the sessions, whose events and messages go through this log. */
+  connect(tree: TreeOwner): void {
+    this.tree = tree;
+  }
+
+  /** The messages that came while no process ran the session. */
+  messages(): ReturnType<Journal['inbox']> {
+    return this.journal.inbox(this.session.sessionId);
+  }
+
+  /** From now on, messages are taken in; these first. */
+  hear(first: Awaited<ReturnType<Journal['inbox']>> = []): void {
+    this.hears = true;
+    for (const { id, message } of first) this.receive(id, message);
+  }
+
+  /** Begins to renew the lease, and to look for messages. */
+  keep(): void {
+    let renewed = Date.now();
+    const tick = async () => {
+      try {
+        if (Date.now() - renewed > this.journal.leaseMs / 3) {
+          if (!(await this.journal.lease(this.session.sessionId, this.owner)))
+            this.fail(noLongerOwned(this.session.sessionId));
+          renewed = Date.now();
+        }
+        if (this.hears)
+          for (const { id, message } of await this.journal.inbox(this.session.sessionId)) this.receive(id, message);
+      } catch {
+        // The next write tells whether the journal can be reached; until then, the lease may run out.
+      }
+      if (!this.closed) this.stopTicking = systemClock.alarm(Math.min(inboxMs, this.journal.leaseMs / 4), tick);
+    };
+    void tick();
+  }
+
+  get position(): number {
+    return this.tree?.position() ?? 0;
+  }
+
+  /** Adds an entry to the next write. */
+  note(entry: JournalEntry): void {
+    const before = this.notes.at(-1);
+    const joined = before === undefined ? null : joinedDelta(before, entry);
+    if (joined === null) this.notes.push(entry);
+    else this.notes[this.notes.length - 1] = joined;
+    if (entry.type !== 'sighted' || entry.sighting.type !== 'model.delta') return;
+    this.noted += entry.sighting.delta.length;
+    if (this.noted > mostNoted) void this.write().catch(failedAlready);
+  }
+
+  /** Returns the number of a list of tools; notes it when it is new. */
+  offered(scope: string, tools: Extract<JournalEntry, { type: 'offered' }>['tools']): number | null {
+    if (tools.length === 0) return null;
+    const text = JSON.stringify(tools);
+    const known = this.offers.get(text);
+    if (known !== undefined) return known;
+    const number = this.offers.size;
+    this.offers.set(text, number);
+    this.note({ scope, type: 'offered', number, tools });
+    return number;
+  }
+
+  /** Whether nothing more is written. */
+  get isClosed(): boolean {
+    return this.closed;
+  }
+
+  /** Whether the session is in the journal. */
+  get isBegun(): boolean {
+    return this.written !== null;
+  }
+
+  /** Writes all notes and the end of the session, and gives the session back. */
+  async end(change: SessionChange): Promise<void> {
+    if (this.closed) return;
+    await this.after(() => this.append(change));
+    await this.release();
+  }
+
+  /** Writes all notes. Resolves when they are durable. */
+  write(): Promise<void> {
+    this.next ??= this.after(() => {
+      this.next = null;
+      return this.append({});
+    });
+    return this.next;
+  }
+
+  /** Marks a message as taken in by the entries of the next write. */
+  took(id: number): void {
+    this.taken.push(id);
+  }
+
+  /** Stops everything: the journal is not written any more. */
+  fail(error: unknown): void {
+    if (this.closed) return;
+    this.failure = error;
+    this.close();
+    const message = messageOf(error);
+    this.tree?.failed(error instanceof PawlError ? error : new PawlError('journal_failed', message, { cause: error }));
+  }
+
+  /** Writes all notes, and gives the session back, so that another process can take it at once. */
+  async release(): Promise<void> {
+    await this.write();
+    this.close();
+    await this.journal.release(this.session.sessionId, this.owner);
+  }
+
+  /** Writes nothing more. */
+  close(): void {
+    this.closed = true;
+    this.stopTicking();
+  }
+
+  /** Gives the session back, if the journal still takes it; otherwise its lease runs out. */
+  async leave(): Promise<void> {
+    if (this.isBegun) await this.journal.release(this.session.sessionId, this.owner).catch(failedAlready);
+  }
+
+  private after(task: () => Promise<void>): Promise<void> {
+    const done = this.last.then(task);
+    this.last = done.catch(() => undefined);
+    return done;
+  }
+
+  private async append(change: SessionChange): Promise<void> {
+    if (this.failure !== null) throw this.failure;
+    try {
+      await this.appendNotes(change);
+    } catch (error) {
+      this.fail(error);
+      throw error;
+    }
+  }
+
+  private async appendNotes(change: SessionChange): Promise<void> {
+    const { notes: entries, taken, owner } = this;
+    const waiting = this.tree?.waiting() ?? [];
+    const isChanged = JSON.stringify(waiting) !== this.waiting;
+    if (entries.length + taken.length === 0 && !isChanged && change.status === undefined) return;
+    this.notes = [];
+    this.noted = 0;
+    this.taken = [];
+    const append: Omit<Append, 'after'> = {
+      owner,
+      entries,
+      change: isChanged ? { waiting, ...change } : change,
+      taken,
+    };
+    if (this.written === null) {
+      const { sessionId, agent } = this.session;
+      await this.journal.create({ sessionId, agent }, append);
+      this.keep();
+    } else {
+      await this.journal.append(this.session.sessionId, { ...append, after: this.written });
+    }
+    this.waiting = JSON.stringify(waiting);
+    this.written = (this.written ?? 0) + entries.length;
+    for (const id of taken) this.received.delete(id);
+  }
+
+  private receive(id: number, message: SessionMessage): void {
+    if (this.received.has(id) || this.closed) return;
+    this.received.add(id);
+    const scope = this.tree?.receive(message) ?? null;
+    if (scope !== null) {
+      scope.receives(id);
+      return;
+    }
+    this.took(id);
+    void this.write().catch(failedAlready);
+  }
+}
+
+/** An append that failed has told the tree. */
+const failedAlready = () => undefined;
+
+/** Returns one entry for two adjacent deltas of a part; null if they are not. */
+function joinedDelta(last: JournalEntry, entry: JournalEntry): JournalEntry | null {
+  if (last.type !== 'sighted' || entry.type !== 'sighted' || last.scope !== entry.scope) return null;
+  const [one, other] = [last.sighting, entry.sighting];
+  if (one.type !== 'model.delta' || other.type !== 'model.delta') return null;
+  const isSamePart = one.turn === other.turn && one.attempt === other.attempt && one.part === other.part;
+  if (!isSamePart || last.seq + one.delta.length !== entry.seq) return null;
+  return { ...last, at: entry.at, sighting: { ...one, delta: one.delta + other.delta } };
+}

@@ -1,0 +1,84 @@
+import { machinesVersion, type Repairs, type SessionInput } from '../../machines/index.ts';
+import type { Agent } from '../agent/definition.ts';
+import { resultBytesIn } from '../context/context-guard.ts';
+import { PawlError } from '../errors.ts';
+import { journalFormat, type SessionHead } from '../journal/journal.ts';
+import { inputMessages, sessionInput } from './input.ts';
+import type { SessionOptions } from './options.ts';
+
+/** Returns what a new session begins with, and what was repaired in its messages. */
+export function newHead(
+  agent: Agent,
+  sessionId: string,
+  options: SessionOptions & Required<Pick<SessionOptions, 'clock'>>,
+  call: SessionHead['call'] = null,
+): { head: SessionHead; repairs: Repairs | null } {
+  const { messages, repairs } = inputMessages(options);
+  const input = sessionInput(agent, options.budget ?? {}, options.clock.now());
+  const head = {
+    format: journalFormat,
+    machines: machinesVersion,
+    sessionId,
+    agent: agent.name,
+    call,
+    input,
+    prompt: options.prompt ?? null,
+    messages,
+    ...definedBy(agent),
+    resultBytes: resultBytesIn(input.window, agent.limits),
+  };
+  return { head, repairs };
+}
+
+function definedBy({ format, tools, definition }: Agent): Pick<SessionHead, 'report' | 'tools' | 'servers'> {
+  const { agents = {}, mcpServers = {} } = definition;
+  return { report: format.name, tools: [...tools.keys(), ...Object.keys(agents)], servers: Object.keys(mcpServers) };
+}
+
+/** Throws `machines_changed` unless these machines recorded the session (D-6). */
+export function checkMachines({ format, machines, sessionId }: SessionHead): void {
+  if (format === journalFormat && machines === machinesVersion) return;
+  const recorded = `format ${format}, machines ${machines}`;
+  throw new PawlError(
+    'machines_changed',
+    `The session ${sessionId} was recorded by another version of Pawl (${recorded}; this one has format ${journalFormat}, machines ${machinesVersion}). Finish it with that version.`,
+  );
+}
+
+/** Throws `agent_changed`, and names every difference, unless the agent can go on with a recorded session. */
+export function checkAgent(agent: Agent, head: SessionHead): void {
+  const { report, tools, servers } = definedBy(agent);
+  const now: SessionInput = { ...sessionInput(agent, {}, head.input.at), budget: head.input.budget };
+  const fields = (input: SessionInput): [string, unknown][] => [
+    ['models', input.targets],
+    ['limits.maxTurns', input.bound.maxTurns],
+    ['limits.maxRetries', input.bound.maxRetries],
+    ['limits.maxToolCallsPerTurn', input.maxToolCalls],
+    ['finish', input.finish],
+    ['the context window', input.window],
+  ];
+  const own = [
+    ['name', agent.name, head.agent],
+    ['report', report, head.report],
+  ].filter(([, is, was]) => is !== was);
+  const before = new Map(fields(head.input));
+  const differences = [
+    ...own.map(([field, is, was]) => differs(field, is, was)),
+    ...fields(now).flatMap(([field, is]) =>
+      JSON.stringify(is) === JSON.stringify(before.get(field)) ? [] : [differs(field, is, before.get(field))],
+    ),
+    ...missing('tool', head.tools, tools),
+    ...missing('MCP server', head.servers, servers),
+  ];
+  if (differences.length === 0) return;
+  const message = `The agent ${agent.name} is not the one that began the session ${head.sessionId}: ${differences.join('; ')}.`;
+  throw new PawlError('agent_changed', message);
+}
+
+function differs(field: string | undefined, is: unknown, was: unknown): string {
+  return `${field}: was ${JSON.stringify(was)}, is ${JSON.stringify(is)}`;
+}
+
+function missing(kind: string, before: readonly string[], now: readonly string[]): string[] {
+  return before.filter((name) => !now.includes(name)).map((name) => `the ${kind} ${name} is missing`);
+}

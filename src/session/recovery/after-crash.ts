@@ -1,0 +1,61 @@
+import {
+  type Fault,
+  failure,
+  type ModelOutcome,
+  nothingSpent,
+  noUsage,
+  type ToolOutcome,
+} from '../../../machines/index.ts';
+import { estimateOutputTokens } from '../../context/tokens.ts';
+import type { EffectPolicy } from '../../host/journaled.ts';
+import type { Catalog } from '../../tools/catalog.ts';
+
+/** What becomes of a session's effects when its process dies or lets go of it (D-4). */
+export function effectPolicy(catalog: Catalog): EffectPolicy {
+  return {
+    interrupted: (effect) => {
+      if (effect.kind === 'model') return interruptedRequest;
+      // What only reads, opens, closes or waits is performed again.
+      if (effect.kind !== 'tool' || isRepeated(catalog, effect.request.name)) return null;
+      return interruptedCall;
+    },
+    isAwaited: (effect) => {
+      if (effect.kind === 'tool') return catalog.get(effect.request.name)?.afterCrash !== 'continue';
+      return effect.kind !== 'wait' && effect.kind !== 'approval';
+    },
+  };
+}
+
+function isRepeated(catalog: Catalog, name: string): boolean {
+  return (catalog.get(name)?.afterCrash ?? 'answer') !== 'answer';
+}
+
+const fault: Fault = {
+  kind: 'interrupted',
+  message: 'The process ended while the request was in flight.',
+  status: null,
+  retryAfterMs: null,
+};
+
+/** The outcome of a request that was in flight. */
+export const interruptedRequest: ModelOutcome = {
+  reply: null,
+  fault,
+  calls: [],
+  textReport: null,
+  usage: noUsage,
+  costUsd: 0,
+  measured: null,
+};
+
+const said = 'interrupted, outcome unknown: the process ended while the tool ran, and it was not run again.';
+const output = { type: 'error-text' as const, value: said };
+
+const interruptedCall: ToolOutcome = {
+  slug: 'interrupted',
+  result: failure(said),
+  output,
+  kept: null,
+  tokens: estimateOutputTokens(output),
+  spent: nothingSpent,
+};

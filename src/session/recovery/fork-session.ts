@@ -1,0 +1,41 @@
+import { randomUUID } from 'node:crypto';
+import { PawlError } from '../../errors.ts';
+import type { Journal, JournalEntry } from '../../journal/journal.ts';
+import { unknownSession } from '../../journal/journal-errors.ts';
+import { entriesUntil } from './replay-session.ts';
+
+export type ForkOptions = {
+  /** Where the new session leaves the old one: at the start of a turn or attempt, such as `turn-3`. */
+  at: string;
+  /** The new session's id. Default: a random UUID. */
+  sessionId?: string;
+};
+
+/**
+ * Starts a new session from a turn or attempt of a recorded one, which stays as it is. Returns the new session's id; it
+ * is suspended, and `resumeSession` goes on with it.
+ */
+export async function forkSession(
+  journal: Journal,
+  sessionId: string,
+  { at, sessionId: forkId = randomUUID() }: ForkOptions,
+): Promise<string> {
+  const entries = await journal.read(sessionId);
+  if (entries.length === 0) throw unknownSession(sessionId);
+  const kept = entries.slice(0, entriesUntil(entries, at)).map((entry) => renamed(entry, sessionId, forkId));
+  const [first] = kept;
+  if (first?.type !== 'started') throw new PawlError('invalid_journal', `The session ${sessionId} does not begin.`);
+  const owner = randomUUID();
+  await journal.create({ sessionId: forkId, agent: first.head.agent }, { owner, entries: kept });
+  await journal.release(forkId, owner);
+  return forkId;
+}
+
+/** Gives an entry's session, and its sub-agents, their new ids. */
+function renamed(entry: JournalEntry, from: string, to: string): JournalEntry {
+  const own = (id: string) => (id === from || id.startsWith(`${from}/`) ? to + id.slice(from.length) : id);
+  if (entry.type === 'started') return { ...entry, head: { ...entry.head, sessionId: own(entry.head.sessionId) } };
+  if (entry.type !== 'sighted' || !('childSessionId' in entry.sighting)) return entry;
+  const { sighting } = entry;
+  return { ...entry, sighting: { ...sighting, childSessionId: own(sighting.childSessionId) } };
+}

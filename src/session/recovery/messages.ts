@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { check } from '../../agent/check.ts';
+import { nonBlank } from '../../agent/shapes.ts';
+import type { Journal, SessionMessage } from '../../journal/journal.ts';
+import type { ScopeLog } from '../../journal/scope-log.ts';
+import type { TreeLog } from '../../journal/tree-log.ts';
+import { approvalDecision, steering } from '../commands.ts';
+import type { ApprovalInput } from '../options.ts';
+import type { RootSession } from '../running-session.ts';
+import { waitingIn } from '../sub-agents/sub-session.ts';
+import { giveUp } from './suspension.ts';
+
+/** Connects a session and its sub-agents to their log: its messages reach them, and its failure ends them. */
+export function connect(root: RootSession, tree: TreeLog): void {
+  tree.connect({
+    position: () => root.wired.observer.position,
+    waiting: () => root.tree().flatMap(waitingIn),
+    receive: (message) => receive(root, message),
+    failed: (error) => giveUp(root, tree, error),
+  });
+}
+
+/** Takes in a message. Returns the log of the session that it is for; null if it is for none (D-2). */
+function receive(root: RootSession, message: SessionMessage): ScopeLog | null {
+  switch (message.type) {
+    case 'approve': {
+      const { callId, approved, reason, sessionId } = message;
+      const [meant, ...others] = root
+        .waitingFor(callId)
+        .filter((one) => sessionId === null || one.sessionId === sessionId);
+      return meant !== undefined && others.length === 0 && meant.decide(callId, approved, reason) ? meant.log : null;
+    }
+    case 'session.steer':
+      return root.steer(message.text) ? root.log : null;
+    case 'session.stop':
+      root.stop();
+      return root.log;
+    case 'session.abort':
+      root.abort(message.reason);
+      return root.log;
+    default:
+      return message satisfies never;
+  }
+}
+
+/**
+ * Decides a call that awaits approval, from any process: whoever runs the session, now or later, takes the decision in.
+ * Returns false if the journal holds no such session, or no such call of it waits.
+ */
+export async function approveSession(
+  journal: Journal,
+  sessionId: string,
+  callId: string,
+  decision: ApprovalInput,
+): Promise<boolean> {
+  const message: SessionMessage = { type: 'approve', callId, ...approvalDecision(decision) };
+  const [session] = await journal.list({ sessionId: checkedId(sessionId) });
+  if (session?.waiting.includes(callId) !== true) return false;
+  return journal.post(sessionId, message);
+}
+
+/** Steers a session from any process (see `Session.steer`). Returns false if it is unknown or has ended. */
+export function steerSession(journal: Journal, sessionId: string, text: string): Promise<boolean> {
+  return journal.post(checkedId(sessionId), steering(text));
+}
+
+/** Stops a session from any process (see `Session.stop`). Returns false if it is unknown or has ended. */
+export function stopSession(journal: Journal, sessionId: string): Promise<boolean> {
+  return journal.post(checkedId(sessionId), { type: 'session.stop' });
+}
+
+/** Aborts a session from any process (see `Session.abort`). Returns false if it is unknown or has ended. */
+export function abortSession(journal: Journal, sessionId: string, reason = 'aborted by the caller'): Promise<boolean> {
+  return journal.post(checkedId(sessionId), { type: 'session.abort', reason });
+}
+
+const idSchema = z.object({ sessionId: nonBlank });
+
+function checkedId(sessionId: string): string {
+  return check(idSchema, { sessionId }, '', 'invalid_options').sessionId;
+}

@@ -1,0 +1,98 @@
+import type { Effect, Fact, SessionCommand, SessionOutput } from '../../../machines/index.ts';
+import { messageOf } from '../../errors.ts';
+import { systemClock } from '../../host/clock.ts';
+import { JournaledDriver } from '../../host/journaled.ts';
+import { RunningMachine } from '../../host/run-machine.ts';
+import type { SessionHead } from '../../journal/journal.ts';
+import type { Player } from '../../journal/replay.ts';
+import { loggerOf } from '../../observe/log.ts';
+import { Observer } from '../../observe/observer.ts';
+import { SessionOwner } from '../owner.ts';
+import { sessionActor } from '../session-machine.ts';
+
+const nothing = async () => {};
+
+/** Nothing is written, and nothing goes on. */
+const noLog = {
+  start: nothing,
+  begun: nothing,
+  delivered: nothing,
+  applying: (step: () => void) => step(),
+  failed: nothing,
+};
+const noPolicy = { interrupted: () => null, isAwaited: () => false };
+
+/** A recorded session, played again without its agent: the machines and the folds alone. */
+export class RecordedPlayer implements Player {
+  readonly head: SessionHead;
+  readonly observer: Observer;
+  private readonly driver = new JournaledDriver(noLog, noPolicy, true);
+  private readonly machine: RunningMachine<SessionCommand, Fact, SessionOutput>;
+  private facts: Fact[] = [];
+
+  constructor(head: SessionHead, above: RecordedPlayer | null, beforeFact: () => void) {
+    this.head = head;
+    const { sessionId, agent, call, messages, resultBytes, input } = head;
+    const times = { deliveredAt: input.at, now: () => input.at };
+    this.observer = new Observer({
+      sessionId,
+      agent,
+      parentSessionId: above?.head.sessionId ?? null,
+      secrets: [],
+      messages: [...messages],
+      logger: loggerOf(false),
+      onEvent: null,
+      slices: {},
+      resultBytes,
+      recorder: { fact: (fact) => void this.facts.push(fact), sighted: () => {} },
+      parent:
+        above === null
+          ? null
+          : {
+              forward: (event) => above.observer.forward(event, call?.name ?? ''),
+              position: () => above.observer.position,
+              moveTo: (position) => above.observer.moveTo(position),
+            },
+      beforeFact,
+      times,
+    });
+    const { observer, driver } = this;
+    this.machine = new RunningMachine<SessionCommand, Fact, SessionOutput>({
+      actor: sessionActor(input),
+      perform: () => Promise.reject(new Error('a replay performs nothing')),
+      driver: (...attached) => driver.attach(...attached),
+      clock: systemClock,
+      random: () => 0,
+      signal: undefined,
+      abortCommand: (reason) => ({ type: 'session.abort', reason: messageOf(reason) }),
+      inspect: undefined,
+      owner: new SessionOwner({ observer, secrets: [], times, onDelivery: undefined, subAgents: null }),
+    });
+    this.machine.start();
+  }
+
+  deliver: Player['deliver'] = (delivery) => this.driver.replayDelivery(delivery);
+
+  mark: Player['mark'] = (key, at) => this.driver.replayMark(key, at);
+
+  step(): Fact[] | null {
+    this.facts = [];
+    return this.driver.replayStep() ? this.facts : null;
+  }
+
+  resight: Player['resight'] = (sighting, at) => this.observer.resight(sighting, at);
+
+  position: Player['position'] = () => this.observer.position;
+
+  moveTo: Player['moveTo'] = (position) => this.observer.moveTo(position);
+
+  /** The effects that have not ended. */
+  get pending(): readonly Effect[] {
+    return this.driver.pendingEffects;
+  }
+
+  /** The states of the actors that are active, from the session down, such as `turn-2: attempting`. */
+  get states(): string[] {
+    return this.machine.states;
+  }
+}

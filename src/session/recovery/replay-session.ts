@@ -1,0 +1,57 @@
+import { expected, PawlError } from '../../errors.ts';
+import type { Journal, JournalEntry, JournaledSession, SessionHead } from '../../journal/journal.ts';
+import { unknownSession } from '../../journal/journal-errors.ts';
+import { checkMachines } from '../head.ts';
+import { Recording, type ReplayedSession } from './recording.ts';
+
+export type ReplayOptions = {
+  /** Stops at the start of a turn or attempt, such as `turn-3` or `turn-3/attempt-2`. Default: at the end. */
+  until?: string;
+};
+
+/**
+ * Runs a recorded session again, offline: the machines and the folds alone, without its agent, any model or tool. Throws
+ * `PawlError`: `session_unknown`; `invalid_options` for an `until` that the session does not reach.
+ */
+export async function replaySession(
+  journal: Journal,
+  sessionId: string,
+  options: ReplayOptions = {},
+): Promise<ReplayedSession> {
+  const entries = await journal.read(sessionId);
+  if (entries.length === 0) throw unknownSession(sessionId);
+  return replayEntries(entries, options);
+}
+
+/** What a journal tells of a session: its row, and what its events add up to. */
+export type RecordedSession = JournaledSession &
+  Pick<ReplayedSession, 'events' | 'requests' | 'counters' | 'conversation' | 'turns'>;
+
+/** Reads a session, whether it runs, is suspended or has ended. Throws `session_unknown`; `machines_changed` (D-6). */
+export async function readSession(journal: Journal, sessionId: string): Promise<RecordedSession> {
+  const entries = await journal.read(sessionId);
+  const [row] = await journal.list({ sessionId });
+  const [first] = entries;
+  if (row === undefined || first?.type !== 'started') throw unknownSession(sessionId);
+  checkMachines(first.head);
+  const { events, requests, counters, conversation, turns } = replayEntries(entries);
+  return { ...row, events, requests, counters, conversation, turns };
+}
+
+/** Replays the entries of a journal; see `replaySession`. */
+export function replayEntries(entries: readonly JournalEntry[], { until }: ReplayOptions = {}): ReplayedSession {
+  const upTo = until === undefined ? entries.length : entriesUntil(entries, until);
+  return new Recording(entries, upTo).played();
+}
+
+/** Returns the number of entries up to the step that starts a turn or attempt of the session itself, with that step. */
+export function entriesUntil(entries: readonly JournalEntry[], until: string): number {
+  const [, turn, attempt = '1'] = /^turn-(\d+)(?:\/attempt-(\d+))?$/.exec(until) ?? [];
+  if (turn === undefined) {
+    throw new PawlError('invalid_options', expected('until', until, 'turn-N or turn-N/attempt-M'));
+  }
+  const key = `turn-${turn}/attempt-${attempt}/model`;
+  const begun = entries.findIndex((entry) => entry.type === 'begun' && entry.scope === '' && entry.key === key);
+  if (begun === -1) throw new PawlError('invalid_options', `The session has no ${until}.`);
+  return begun;
+}

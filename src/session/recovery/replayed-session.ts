@@ -1,0 +1,71 @@
+import type { Agent } from '../../agent/definition.ts';
+import { PawlError } from '../../errors.ts';
+import type { JournalEntry, SessionHead } from '../../journal/journal.ts';
+import { unknownSession } from '../../journal/journal-errors.ts';
+import { type Player, Replay } from '../../journal/replay.ts';
+import { ScopeLog } from '../../journal/scope-log.ts';
+import { TreeLog } from '../../journal/tree-log.ts';
+import type { ResumeOptions } from '../options.ts';
+import { type RootSession, RunningSession } from '../running-session.ts';
+
+/** Plays a session's journal. Nobody is told anything, and nothing is written. */
+export function replayed<Report>(
+  agent: Agent<Report>,
+  options: ResumeOptions,
+  head: SessionHead,
+  entries: readonly JournalEntry[],
+  owner: string,
+): { session: RunningSession<Report>; tree: TreeLog } {
+  const tree = new TreeLog(options.journal, head, owner, entries);
+  const { journal: _, sessionId: __, ...own } = options;
+  let root: RunningSession<Report> | null = null;
+  const replay = new Replay<SessionPlayer>((begun, above, beforeFact) => {
+    const log = new ScopeLog(tree, begun);
+    if (above !== null) {
+      const { subSessions } = above.session.wired;
+      if (subSessions === null) throw new Error(`the agent ${agent.name} has no sub-agents`);
+      return new SessionPlayer(subSessions.restore(log, (parts) => new RunningSession({ ...parts, beforeFact })));
+    }
+    root = new RunningSession({ agent, options: own, head: begun, log, beforeFact });
+    return new SessionPlayer(root);
+  });
+  const difference = replay.play(entries);
+  if (difference !== null) {
+    const { entry, recorded, replayed: now } = difference;
+    throw new PawlError(
+      'invalid_journal',
+      `The journal of the session ${head.sessionId} cannot be replayed: entry ${entry} says "${recorded}", and the machines say "${now}".`,
+    );
+  }
+  if (root === null) throw unknownSession(head.sessionId);
+  return { session: root, tree };
+}
+
+/** A session that is replayed to go on. */
+class SessionPlayer implements Player {
+  readonly session: RootSession;
+
+  constructor(session: RootSession) {
+    this.session = session;
+    session.wired.machine.start();
+  }
+
+  deliver: Player['deliver'] = (delivery) => this.session.wired.journaled?.replayDelivery(delivery);
+
+  mark: Player['mark'] = (key, at) => this.session.wired.journaled?.replayMark(key, at);
+
+  step: Player['step'] = () => {
+    const { log, wired } = this.session;
+    return log?.retaking(() => wired.journaled?.replayStep() === true) ?? null;
+  };
+
+  resight: Player['resight'] = (sighting, at) => {
+    const { observer, subSessions } = this.session.wired;
+    observer.resight(sighting, at);
+    if (sighting.type === 'subAgent.ended') subSessions?.subAgents.restoreEnd(sighting.callId);
+  };
+
+  position: Player['position'] = () => this.session.wired.observer.position;
+
+  moveTo: Player['moveTo'] = (position) => this.session.wired.observer.moveTo(position);
+}

@@ -1,0 +1,34 @@
+import type { Agent } from '../../agent/definition.ts';
+import { expected, PawlError } from '../../errors.ts';
+import type { Journal } from '../../journal/journal.ts';
+import type { ResumeOptions, Session } from '../options.ts';
+import { resumeSession } from './resume-session.ts';
+
+export type ResumeAllOptions = Omit<ResumeOptions, 'sessionId' | 'signal'> & { journal: Journal };
+
+/** A session that could not be resumed. It stays as it was. */
+export type RefusedSession = { sessionId: string; error: unknown };
+
+/**
+ * Resumes every session of these agents that no process runs, for a process that starts. Sessions that another process
+ * takes meanwhile are its own. Resolves when all go on, or were refused.
+ */
+export async function resumeAll(
+  agents: readonly Agent[],
+  options: ResumeAllOptions,
+): Promise<{ sessions: Session[]; refused: RefusedSession[] }> {
+  if (!Array.isArray(agents)) throw new PawlError('invalid_options', expected('agents', agents, 'an array of agents'));
+  const named = new Map(agents.map((agent) => [agent.name, agent]));
+  const sessions: Session[] = [];
+  const refused: RefusedSession[] = [];
+  for (const { sessionId, agent: name } of await options.journal.list({ status: 'suspended' })) {
+    const agent = named.get(name);
+    if (agent === undefined) continue;
+    try {
+      sessions.push(await resumeSession(agent, { ...options, sessionId }));
+    } catch (error) {
+      if (!(error instanceof PawlError && error.code === 'session_taken')) refused.push({ sessionId, error });
+    }
+  }
+  return { sessions, refused };
+}

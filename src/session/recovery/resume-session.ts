@@ -1,0 +1,124 @@
+import { randomUUID } from 'node:crypto';
+import type { Agent } from '../../agent/definition.ts';
+import { PawlError } from '../../errors.ts';
+import type { JournalEntry, SessionHead } from '../../journal/journal.ts';
+import { runsElsewhere, unknownSession } from '../../journal/journal-errors.ts';
+import { checkAgent, checkMachines } from '../head.ts';
+import { checkResumeOptions } from '../input.ts';
+import type { ResumeOptions, Session } from '../options.ts';
+import type { RootSession } from '../running-session.ts';
+import { waitingIn } from '../sub-agents/sub-session.ts';
+import { connect } from './messages.ts';
+import { replayed } from './replayed-session.ts';
+
+/** Far more positions than there are in what a crash can lose of a session's events. */
+const lostPositions = 2 ** 20;
+
+/**
+ * Goes on with a session from its journal, after a crash or `suspend` (D-3, D-4). A session that has ended gives its
+ * result. Nothing is written, and the session stays as it was, when it rejects with `PawlError`: `session_unknown`;
+ * `session_taken`, while another process holds it; `agent_changed` and `machines_changed`, with what differs;
+ * `tools_unavailable`; `invalid_journal` and `journal_failed`.
+ */
+export async function resumeSession<Report>(agent: Agent<Report>, options: ResumeOptions): Promise<Session<Report>> {
+  checkResumeOptions(agent, options);
+  const { journal, sessionId } = options;
+  let entries = await journal.read(sessionId);
+  const head = headOf(entries, sessionId);
+  checkMachines(head);
+  checkAgent(agent, head);
+  const owner = randomUUID();
+  if (hasEnded(entries)) {
+    const { session, tree } = replayed(agent, options, head, entries, owner);
+    tree.close();
+    return session;
+  }
+  if (!(await journal.lease(sessionId, owner))) throw runsElsewhere(sessionId);
+  try {
+    // Another process may have gone on meanwhile.
+    entries = await journal.read(sessionId);
+    return await goOn(agent, options, head, entries, owner);
+  } catch (error) {
+    await journal.release(sessionId, owner);
+    throw error;
+  }
+}
+
+async function goOn<Report>(
+  agent: Agent<Report>,
+  options: ResumeOptions,
+  head: SessionHead,
+  entries: readonly JournalEntry[],
+  owner: string,
+): Promise<Session<Report>> {
+  const { session, tree } = replayed(agent, options, head, entries, owner);
+  tree.keep();
+  const { observer, machine } = session.wired;
+  if (!wasSuspended(entries)) observer.moveTo(observer.position + lostPositions);
+  connect(session, tree);
+  const sessions = session.tree();
+  for (const { wired } of sessions) {
+    wired.observer.endReplay();
+    wired.journaled?.catchUp();
+  }
+  if (machine.hasEnded) return session;
+  for (const { wired } of sessions) wired.observer.goLive();
+  const missing = await openTools(session, options);
+  if (missing !== null) {
+    tree.close();
+    const message = `The session ${head.sessionId} was not resumed, since tools could not be opened: ${missing}`;
+    throw new PawlError('tools_unavailable', message);
+  }
+  const interrupted = sessions.flatMap(({ log, wired }) =>
+    (wired.journaled?.interrupted ?? []).map((key) => (log?.scope ? `${log.scope}/${key}` : key)),
+  );
+  const messages = await tree.messages();
+  observer.sight({ type: 'session.resumed', interrupted });
+  askAgain(session);
+  session.goOn();
+  // They are delivered before anything begins (D-2).
+  tree.hear(messages);
+  return session;
+}
+
+/** Opens the tools that had been open. Returns null, or why some are missing: then all are closed again. */
+async function openTools(session: RootSession, { signal }: ResumeOptions): Promise<string | null> {
+  const sessions = session.tree();
+  const opening = signal ?? new AbortController().signal;
+  const missing = await Promise.all(
+    sessions.map(({ wired }) => (wired.journaled?.needsTools === true ? wired.effects.open(opening) : null)),
+  );
+  const first = missing.find((one) => one !== null) ?? null;
+  if (first !== null) await Promise.allSettled(sessions.map(({ wired }) => wired.effects.tools.closeServers()));
+  return first;
+}
+
+/** Shows the listener the approvals that are still waited for, as they were first asked. */
+function askAgain(session: RootSession): void {
+  const { stream, listener } = session.wired.observer.folds;
+  const waiting = session.tree().flatMap((one) => waitingIn(one).map((callId) => `${one.sessionId} ${callId}`));
+  for (const event of stream.held) {
+    const isAsked = event.type === 'tool.approvalRequested' && waiting.includes(`${event.sessionId} ${event.callId}`);
+    if (isAsked) listener.event(event);
+  }
+}
+
+function headOf([first]: readonly JournalEntry[], sessionId: string): SessionHead {
+  if (first === undefined) throw unknownSession(sessionId);
+  if (first.type === 'started' && first.scope === '') return first.head;
+  throw new PawlError('invalid_journal', `The journal of the session ${sessionId} does not begin with its start.`);
+}
+
+/** Whether the end was told. If it was only delivered, the session goes on to tell it. */
+function hasEnded(entries: readonly JournalEntry[]): boolean {
+  return entries.some(
+    (entry) =>
+      entry.type === 'told' && entry.scope === '' && /\bsession\.(succeeded|failed|aborted)\b/.test(entry.facts),
+  );
+}
+
+/** Whether nothing came after the session was suspended, so that nothing of it was lost. */
+function wasSuspended(entries: readonly JournalEntry[]): boolean {
+  const last = entries.at(-1);
+  return last?.type === 'sighted' && last.sighting.type === 'session.suspended';
+}

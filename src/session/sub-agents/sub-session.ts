@@ -1,0 +1,36 @@
+import type { Allowance } from '../../../machines/index.ts';
+import type { ScopeLog } from '../../journal/scope-log.ts';
+import type { Session } from '../options.ts';
+import type { Wired } from '../wiring.ts';
+
+/** A session's place in the tree of sub-agents. */
+export type Lineage = {
+  parentSessionId: string | null;
+  /** 1 for the root session. */
+  depth: number;
+  maxDepth: number;
+  /** The secrets of the sessions above, since a task or a report may repeat them (S-5). */
+  secrets: readonly string[];
+};
+
+/** The lineage of a session without a parent. */
+export const root: Lineage = { parentSessionId: null, depth: 1, maxDepth: Number.POSITIVE_INFINITY, secrets: [] };
+
+/** A session of the tree, as the sessions above use it. */
+export type SubSession = Session & {
+  readonly log: ScopeLog | null;
+  readonly wired: Wired;
+  /** This session, and those below that have not ended. */
+  tree(): SubSession[];
+  decide(callId: string, approved: boolean, reason: string | null): boolean;
+  /** Goes on after a replay. */
+  goOn(): void;
+};
+
+/** The calls of a session that wait for approval, without those of its sub-agents. */
+export function waitingIn({ wired }: SubSession): string[] {
+  return wired.observer.folds.approvals.waiting;
+}
+
+/** A sub-agent, from its start until its end is told. */
+export type Child = { name: string; callId: string; grant: Allowance; session: SubSession; abort: AbortController };

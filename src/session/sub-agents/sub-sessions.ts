@@ -1,0 +1,118 @@
+import { type Allowance, type Counters, requestBound, type Spent } from '../../../machines/index.ts';
+import type { Agent } from '../../agent/definition.ts';
+import type { SessionHead } from '../../journal/journal.ts';
+import type { ScopeLog } from '../../journal/scope-log.ts';
+import type { Observer } from '../../observe/observer.ts';
+import { newHead } from '../head.ts';
+import type { SessionBudget, SessionOptions } from '../options.ts';
+import type { SessionParts } from '../wiring.ts';
+import { Grants } from './grants.ts';
+import { SubAgents } from './sub-agents.ts';
+import type { Child, Lineage, SubSession } from './sub-session.ts';
+
+/** The parts of a parent session that its sub-sessions use. */
+export type SuperSession = Pick<SessionParts<unknown>, 'agent' | 'driver' | 'head' | 'log'> & {
+  options: SessionOptions & Required<Pick<SessionOptions, 'logger' | 'clock'>>;
+  observer: Observer;
+  lineage: Lineage;
+  secrets: readonly string[];
+};
+
+/** Makes sub-agents: `start` a session, or `restore` one that began before a crash. */
+export type SubSessions = {
+  subAgents: SubAgents;
+  /** Replay: makes the sub-agent that has this log. Returns its session. */
+  restore<Made extends SubSession>(log: ScopeLog, make: (parts: SessionParts<unknown>) => Made): Made;
+};
+
+/**
+ * Makes a session's sub-agents; null if it has none. They share its logger, clock, remaining budget and event stream
+ * (B-7).
+ */
+export function subSessionsOf(
+  above: SuperSession,
+  begin: (parts: SessionParts<unknown>) => SubSession,
+): SubSessions | null {
+  const { agent, options, observer, lineage, secrets, driver, head, log } = above;
+  const { agents } = agent.definition;
+  if (agents === undefined) return null;
+  const { clock } = options;
+  const { budget } = head.input;
+  const maxDepth = Math.min(lineage.maxDepth, agent.limits.maxDepth);
+  const below: Lineage = { parentSessionId: head.sessionId, depth: lineage.depth + 1, maxDepth, secrets };
+  const partsOf = (child: Agent, own: SessionHead, task: Pick<Child, 'name' | 'abort'>): SessionParts<unknown> => ({
+    agent: child,
+    options: optionsOf(options, task.abort.signal),
+    lineage: below,
+    head: own,
+    log: null,
+    ...(driver !== undefined && { driver }),
+    parent: {
+      forward: (event) => observer.forward(event, task.name),
+      position: () => observer.position,
+      moveTo: (position) => observer.moveTo(position),
+    },
+  });
+  const subAgents = new SubAgents({
+    depth: lineage.depth,
+    maxDepth,
+    grants: new Grants(budget, () => spentIn(observer.counters.tree)),
+    start: (child, { callId, name, grant, abort, prompt }) => {
+      const childSessionId = `${head.sessionId}/${callId}`;
+      observer.sight({ type: 'subAgent.started', callId, name, childSessionId });
+      const call = { parent: log?.scope ?? '', callId, name, granted: grant };
+      const timeLeft = budget.deadlineAt === null ? undefined : Math.max(1, budget.deadlineAt - clock.now());
+      const granted = budgetOf(child, grant, timeLeft);
+      const own = newHead(child, childSessionId, { prompt, budget: granted, clock }, call).head;
+      return begin({ ...partsOf(child, own, { name, abort }), log: log?.child(own) ?? null });
+    },
+    ended: (name, callId, { sessionId: childSessionId, status, counters }) =>
+      observer.sight({ type: 'subAgent.ended', callId, name, childSessionId, status, counters }),
+  });
+  return {
+    subAgents,
+    restore: (childLog, make) => {
+      const { call } = childLog.head;
+      const child = agents[call?.name ?? ''];
+      if (call === null || child === undefined) throw new Error(`no sub-agent for ${childLog.scope}`);
+      const { callId, name, granted: grant } = call;
+      const abort = new AbortController();
+      const session = make({ ...partsOf(child, childLog.head, { name, abort }), log: childLog });
+      subAgents.restore({ name, callId, grant, session, abort });
+      return session;
+    },
+  };
+}
+
+function optionsOf(
+  { logger, clock, random, inspect }: SuperSession['options'],
+  signal: AbortSignal,
+): SuperSession['options'] {
+  return {
+    signal,
+    logger,
+    clock,
+    ...(random !== undefined && { random }),
+    ...(inspect !== undefined && { inspect }),
+  };
+}
+
+function spentIn({ requests, tokens, costUsd }: Counters['tree']): Spent {
+  return { requests, tokens: tokens.input + tokens.output, costUsd: costUsd ?? 0 };
+}
+
+function budgetOf(agent: Agent, { requests, tokens, costUsd }: Allowance, wallClockMs?: number): SessionBudget {
+  // If the grant equals the bound, the bound ends the session; no budget is needed.
+  const isBound = requests === requestBound(agent.limits) && agent.definition.agents === undefined;
+  return {
+    ...(requests !== null && !isBound && { requests }),
+    ...(tokens !== null && { tokens }),
+    // An unpriced agent can't keep to a cost limit; its requests are still limited.
+    ...(costUsd !== null && isPriced(agent) && { costUsd }),
+    ...(wallClockMs !== undefined && { wallClockMs }),
+  };
+}
+
+function isPriced({ targets, definition }: Agent): boolean {
+  return targets.every(({ name }) => definition.pricing?.[name] !== undefined);
+}

@@ -1,0 +1,94 @@
+import type { Fact, SessionCommand, SessionOutput } from '../../machines/index.ts';
+import type { Agent } from '../agent/definition.ts';
+import { redact } from '../agent/redact.ts';
+import { secretsOf } from '../agent/secrets.ts';
+import { messageOf } from '../errors.ts';
+import { systemClock } from '../host/clock.ts';
+import type { MakeDriver } from '../host/driver.ts';
+import { JournaledDriver } from '../host/journaled.ts';
+import { memoryDriver } from '../host/memory.ts';
+import { RunningMachine } from '../host/run-machine.ts';
+import type { SessionHead } from '../journal/journal.ts';
+import type { ScopeLog } from '../journal/scope-log.ts';
+import { loggerOf } from '../observe/log.ts';
+import { Observer, type Parent } from '../observe/observer.ts';
+import { type SessionEffects, sessionEffects } from './effects.ts';
+import type { SessionOptions } from './options.ts';
+import { SessionOwner } from './owner.ts';
+import { effectPolicy } from './recovery/after-crash.ts';
+import { sessionActor } from './session-machine.ts';
+import { type Lineage, root, type SubSession } from './sub-agents/sub-session.ts';
+import { type SubSessions, subSessionsOf } from './sub-agents/sub-sessions.ts';
+
+/** The parts of a session. */
+export type SessionParts<Report> = {
+  agent: Agent<Report>;
+  options: SessionOptions;
+  /** What the session begins with, or began with before a crash. */
+  head: SessionHead;
+  /** Where the session is written down; null for a session in memory. */
+  log: ScopeLog | null;
+  lineage?: Lineage;
+  parent?: Parent;
+  /** A replay; see `Observer`. */
+  beforeFact?: () => void;
+  /** For tests: a driver in memory. */
+  driver?: MakeDriver;
+};
+
+/** A session's parts, connected. */
+export type Wired = {
+  secrets: readonly string[];
+  observer: Observer;
+  subSessions: SubSessions | null;
+  effects: SessionEffects;
+  machine: RunningMachine<SessionCommand, Fact, SessionOutput>;
+  /** Null for a session in memory. */
+  journaled: JournaledDriver | null;
+};
+
+/** Connects the machines, the effects and the folds. `begin` starts a sub-agent's session. */
+export function wire(parts: SessionParts<unknown>, begin: (parts: SessionParts<unknown>) => SubSession): Wired {
+  const { agent, options, head, log, lineage = root, beforeFact = null } = parts;
+  const { clock = systemClock } = options;
+  const logger = loggerOf(options.logger);
+  const secrets = secretsOf(agent.definition, lineage.secrets);
+  const times = { deliveredAt: head.input.at, now: () => clock.now() };
+  const observer = new Observer({
+    sessionId: head.sessionId,
+    agent: agent.name,
+    parentSessionId: lineage.parentSessionId,
+    secrets,
+    messages: [...head.messages],
+    logger,
+    onEvent: options.onEvent ?? null,
+    slices: agent.definition.slices ?? {},
+    resultBytes: head.resultBytes,
+    recorder: log,
+    parent: parts.parent ?? null,
+    beforeFact,
+    times,
+  });
+  const above = { ...parts, options: { ...options, logger, clock }, observer, lineage, secrets };
+  const subSessions = subSessionsOf(above, begin);
+  const subAgents = subSessions?.subAgents ?? null;
+  const effects = sessionEffects({ agent, head, observer, subAgents, clock, secrets, log });
+  const journaled = log === null ? null : new JournaledDriver(log, effectPolicy(effects.catalog), beforeFact !== null);
+  const inMemory = parts.driver ?? memoryDriver;
+  const machine = new RunningMachine<SessionCommand, Fact, SessionOutput>({
+    actor: sessionActor(head.input),
+    perform: effects.perform,
+    driver: journaled === null ? inMemory : (...attached) => journaled.attach(...attached),
+    clock,
+    random: options.random ?? Math.random,
+    signal: options.signal,
+    abortCommand: (reason) => abortion(reason, secrets),
+    inspect: options.inspect,
+    owner: new SessionOwner({ observer, secrets, times, onDelivery: options.onDelivery, subAgents }),
+  });
+  return { secrets, observer, subSessions, effects, machine, journaled };
+}
+
+export function abortion(reason: unknown, secrets: readonly string[]): SessionCommand {
+  return { type: 'session.abort', reason: redact(messageOf(reason), secrets) };
+}

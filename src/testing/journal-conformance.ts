@@ -1,0 +1,154 @@
+import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import type { Journal, JournalEntry } from '../journal/journal.ts';
+
+/** Returns a journal of 1 second's lease, over the same store each time. It is closed after each check. */
+export type JournalFactory = (options: { leaseMs: number }) => Journal | Promise<Journal>;
+
+const entry = (key: string): JournalEntry => ({ scope: '', type: 'begun', key, at: 1 });
+const keysIn = (entries: readonly JournalEntry[]) => entries.map((one) => (one.type === 'begun' ? one.key : one.type));
+
+type Check = (one: Journal, other: Journal, sessionId: string) => Promise<void>;
+
+const leaseMs = 1_000;
+
+/** Creates a session with one entry, owned by `owner`. */
+const created = (journal: Journal, sessionId: string, owner = 'one') =>
+  journal.create({ sessionId, agent: 'tested' }, { owner, entries: [entry('first')] });
+
+const checks: Record<string, Check> = {
+  'a new session has its first entries, and its lease': async (one, other, id) => {
+    deepStrictEqual(await one.read(id), []);
+    await created(one, id);
+    deepStrictEqual(keysIn(await other.read(id)), ['first']);
+    strictEqual(await other.lease(id, 'other'), false);
+    strictEqual(await one.lease(id, 'one'), true);
+  },
+  'a session is created once': async (one, other, id) => {
+    await created(one, id);
+    await rejects(created(other, id, 'other'), { code: 'session_exists' });
+    deepStrictEqual(keysIn(await one.read(id)), ['first']);
+  },
+  'entries are appended in order, all or none, by the owner alone': async (one, other, id) => {
+    await created(one, id);
+    await one.append(id, { owner: 'one', after: 1, entries: [entry('second'), entry('third')] });
+    const more = [entry('more')];
+    await rejects(one.append(id, { owner: 'one', after: 1, entries: more }), { code: 'session_taken' });
+    await rejects(one.append(id, { owner: 'one', after: 4, entries: more }), { code: 'session_taken' });
+    await rejects(other.append(id, { owner: 'other', after: 3, entries: more }), { code: 'session_taken' });
+    await rejects(one.append(`${id}-no`, { owner: 'one', after: 0, entries: more }), { code: 'session_taken' });
+    deepStrictEqual(keysIn(await other.read(id)), ['first', 'second', 'third']);
+  },
+  'entries come back as they were': async (one, other, id) => {
+    const odd = entry('a "quoted" line\n\u2028 with \\ and 😀 and \u0001 and \uFFFF');
+    await one.create(
+      { sessionId: id, agent: 'tested' },
+      { owner: 'one', entries: [odd, entry('x'.repeat(3_000_000))] },
+    );
+    deepStrictEqual(await other.read(id), [odd, entry('x'.repeat(3_000_000))]);
+  },
+  'of many appends at the same place, one succeeds': async (one, other, id) => {
+    await created(one, id);
+    const tries = Array.from({ length: 10 }, (_, index) =>
+      (index % 2 === 0 ? one : other).append(id, { owner: 'one', after: 1, entries: [entry(`try ${index}`)] }),
+    );
+    const settled = await Promise.allSettled(tries);
+    strictEqual(settled.filter(({ status }) => status === 'fulfilled').length, 1);
+    strictEqual((await one.read(id)).length, 2);
+  },
+  'a lease that was given back can be taken; of many who try, one gets it': async (one, other, id) => {
+    await created(one, id);
+    await other.release(id, 'other');
+    strictEqual(await other.lease(id, 'other'), false);
+    await one.release(id, 'one');
+    const owners = Array.from({ length: 10 }, () => randomUUID());
+    const got = await Promise.all(owners.map((owner, index) => (index % 2 === 0 ? one : other).lease(id, owner)));
+    strictEqual(got.filter((is) => is).length, 1);
+    await rejects(one.append(id, { owner: 'one', after: 1, entries: [entry('late')] }), { code: 'session_taken' });
+    strictEqual(await one.lease(`${id}-no`, 'one'), false);
+  },
+  'a lease runs out, and its owner is shut out once another has taken it': async (one, other, id) => {
+    await created(one, id);
+    const began = Date.now();
+    while (!(await other.lease(id, 'other'))) {
+      ok(Date.now() - began < 10 * leaseMs, 'the lease did not run out');
+      await new Promise(setImmediate);
+    }
+    ok(Date.now() - began > leaseMs / 2, 'the lease ran out at once');
+    await rejects(one.append(id, { owner: 'one', after: 1, entries: [entry('late')] }), { code: 'session_taken' });
+    await other.append(id, { owner: 'other', after: 1, entries: [entry('mine')] });
+  },
+  'messages wait in order until they are taken with an append': async (one, other, id) => {
+    strictEqual(await one.post(id, { type: 'session.stop' }), false);
+    await created(one, id);
+    strictEqual(await other.post(id, { type: 'session.steer', text: 'Be quick.' }), true);
+    strictEqual(await other.post(id, { type: 'session.stop' }), true);
+    const waiting = await one.inbox(id);
+    deepStrictEqual(
+      waiting.map(({ message }) => message),
+      [{ type: 'session.steer', text: 'Be quick.' }, { type: 'session.stop' }],
+    );
+    const taken = waiting.slice(0, 1).map((message) => message.id);
+    await one.append(id, { owner: 'one', after: 1, entries: [], taken });
+    deepStrictEqual(
+      (await other.inbox(id)).map(({ message }) => message.type),
+      ['session.stop'],
+    );
+  },
+  'sessions are listed by status, agent, slug and time, the latest first': async (one, other, id) => {
+    const before = Date.now();
+    await created(one, id);
+    await one.create({ sessionId: `${id}-2`, agent: 'second' }, { owner: 'one', entries: [entry('first')] });
+    const change = { status: 'failed', slugs: ['budget_exhausted'], waiting: ['call-1'] } as const;
+    await one.append(`${id}-2`, {
+      owner: 'one',
+      after: 1,
+      entries: [],
+      change: { ...change, slugs: ['budget_exhausted'], waiting: ['call-1'] },
+    });
+    const ids = async (query: Parameters<Journal['list']>[0]) =>
+      (await other.list(query)).map(({ sessionId }) => sessionId).filter((one_) => one_.startsWith(id));
+    deepStrictEqual(await ids({ since: before }), [`${id}-2`, id]);
+    deepStrictEqual(await ids({ agent: 'second' }), [`${id}-2`]);
+    deepStrictEqual(await ids({ sessionId: id }), [id]);
+    deepStrictEqual(await ids({ status: 'failed' }), [`${id}-2`]);
+    deepStrictEqual(await ids({ slug: 'budget_exhausted' }), [`${id}-2`]);
+    deepStrictEqual(await ids({ status: 'running' }), [id]);
+    deepStrictEqual(await ids({ since: Date.now() + 60_000 }), []);
+    await one.release(id, 'one');
+    deepStrictEqual(await ids({ status: 'suspended' }), [id]);
+    const [row] = await other.list({ sessionId: `${id}-2` });
+    ok(row !== undefined && row.createdAt >= before && row.updatedAt >= row.createdAt);
+    deepStrictEqual([row.slugs, row.waiting, row.entries], [['budget_exhausted'], ['call-1'], 1]);
+    strictEqual(await other.post(`${id}-2`, { type: 'session.stop' }), false);
+  },
+  'a session is deleted with all it had, but not while a process runs it': async (one, other, id) => {
+    await created(one, id);
+    await rejects(other.delete(id), { code: 'session_taken' });
+    await one.release(id, 'one');
+    strictEqual(await other.delete(id), true);
+    strictEqual(await other.delete(id), false);
+    deepStrictEqual(await one.read(id), []);
+    await created(one, id);
+    deepStrictEqual([keysIn(await one.read(id)), await one.inbox(id)], [['first'], []]);
+  },
+};
+
+/**
+ * The checks that a store of one's own must pass to be a `Journal`. Each resolves, or rejects with what is wrong. Run
+ * them with any test runner: `for (const { name, check } of journalConformance(factory)) it(name, check)`.
+ */
+export function journalConformance(factory: JournalFactory): { name: string; check: () => Promise<void> }[] {
+  return Object.entries(checks).map(([name, act]) => ({
+    name,
+    check: async () => {
+      // Two processes over one store.
+      const [one, other] = [await factory({ leaseMs }), await factory({ leaseMs })];
+      try {
+        await act(one, other, `conformance-${randomUUID()}`);
+      } finally {
+        await Promise.all([one.close(), other.close()]);
+      }
+    },
+  }));
+}

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import type { SessionEvent } from '../../src/index.ts';
+import { check, livesOf, wasInterrupted } from '../support/lives.ts';
+
+const facts = (events: readonly SessionEvent[]) =>
+  events.flatMap(({ seq: _, at: __, ...event }) =>
+    ['session.resumed', 'model.delta', 'model.warned'].includes(event.type) ? [] : [event.type],
+  );
+
+describe('D-3, D-4, B-6: a session whose process dies at a write goes on', async () => {
+  const whole = await livesOf([]);
+
+  it('a life without a crash', () => {
+    check(whole);
+    expect(whole.effects.toSorted()).toEqual([
+      'charge once',
+      'read both',
+      'write both',
+      'write by the helper',
+      'write first',
+      'write second',
+    ]);
+    expect(whole.result.counters).toMatchObject({ requests: 6, failedAttempts: 1, tree: { requests: 8 } });
+  });
+
+  it(`at each of its ${whole.writes} writes, before and after it is durable`, async () => {
+    let interrupted = 0;
+    for (let at = 1; at <= whole.writes; at += 1) {
+      for (const when of ['before', 'after'] as const) {
+        const lives = await livesOf([{ at, when }]);
+        check(lives);
+        if (wasInterrupted(lives)) {
+          interrupted += 1;
+          continue;
+        }
+        expect([at, when, lives.result.conversation]).toEqual([at, when, whole.result.conversation]);
+        expect([at, when, lives.result.counters]).toEqual([at, when, whole.result.counters]);
+        expect([at, when, facts(lives.told)]).toEqual([at, when, facts(whole.told)]);
+      }
+    }
+    expect(interrupted).toBeGreaterThan(5);
+  }, 120_000);
+
+  it('several times in a row', async () => {
+    let seed = 7;
+    const below = (most: number) => {
+      seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
+      return seed % most;
+    };
+    for (let life = 0; life < 20; life += 1) {
+      const deaths = Array.from({ length: 2 + below(4) }, () => {
+        return { at: 1 + below(20), when: below(2) === 0 ? ('before' as const) : ('after' as const) };
+      });
+      check(await livesOf(deaths));
+    }
+  }, 60_000);
+});

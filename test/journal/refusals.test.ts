@@ -1,0 +1,163 @@
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { tool } from 'ai';
+import { describe, expect, it } from 'vitest';
+import {
+  type AgentDefinition,
+  defineAgent,
+  type Journal,
+  type JournalEntry,
+  resumeSession,
+  runSession,
+  sqliteJournal,
+  startSession,
+} from '../../src/index.ts';
+import { rehearsalModel } from '../../src/testing/index.ts';
+import { dyingJournal, journalWith } from '../support/dying-journal.ts';
+import { freshFile, inputSchema, workingAgent } from '../support/journaled.ts';
+import { report } from '../support/session.ts';
+
+describe('D-6: what cannot go on is refused, and stays as it was', () => {
+  const unfinished = async (definition: Partial<AgentDefinition> = {}, journal = sqliteJournal(':memory:')) => {
+    const dying = dyingJournal(journal, 6, 'after');
+    startSession(workingAgent(definition).agent, {
+      prompt: 'Go.',
+      journal: dying.journal,
+      sessionId: 's',
+      logger: false,
+    });
+    await dying.died;
+    return { journal, before: await journal.read('s') };
+  };
+
+  it('another agent: every difference is named', async () => {
+    const { journal, before } = await unfinished();
+    const other = defineAgent({
+      name: 'other',
+      models: [rehearsalModel([report()], { modelId: 'newer' })],
+      limits: { maxTurns: 3, maxRetries: 2 },
+      finish: 'text',
+    });
+    const error = await resumeSession(other, { journal, sessionId: 's', logger: false }).catch((thrown) => thrown);
+    expect(error).toMatchObject({ code: 'agent_changed' });
+    for (const part of [
+      'name: was "working", is "other"',
+      'models: was ["rehearsal:script"]',
+      'limits.maxTurns: was 10, is 3',
+      'limits.maxRetries: was 3, is 2',
+      'finish: was "report", is "text"',
+      'the tool work is missing',
+    ]) {
+      expect(error.message).toContain(part);
+    }
+    expect(await journal.read('s')).toEqual(before);
+    const grown = workingAgent({
+      tools: { work: tool({ inputSchema, execute: () => 'ok' }), more: tool({ inputSchema, execute: () => 'ok' }) },
+    }).agent;
+    expect((await (await resumeSession(grown, { journal, sessionId: 's', logger: false })).result).success).toBe(true);
+  });
+
+  it('another version of the machines', async () => {
+    const { journal, before } = await unfinished();
+    const aged = before.map(
+      (entry): JournalEntry =>
+        entry.type === 'started' ? { ...entry, head: { ...entry.head, machines: 'older' } } : entry,
+    );
+    const old = journalWith(journal, { read: async () => aged });
+    await expect(
+      resumeSession(workingAgent().agent, { journal: old, sessionId: 's', logger: false }),
+    ).rejects.toMatchObject({ code: 'machines_changed' });
+  });
+
+  it('a journal that leads elsewhere, or misses its beginning', async () => {
+    const { journal, before } = await unfinished();
+    const reads = (entries: JournalEntry[]) => journalWith(journal, { read: async () => entries });
+    const tampered = before.map(
+      (entry): JournalEntry =>
+        entry.type === 'told' && entry.facts.includes('turn.started') ? { ...entry, digest: '0' } : entry,
+    );
+    const agent = workingAgent().agent;
+    const resume = (own: Journal) => resumeSession(agent, { journal: own, sessionId: 's', logger: false });
+    await expect(resume(reads(tampered))).rejects.toMatchObject({
+      code: 'invalid_journal',
+      message: expect.stringContaining('entry 5'),
+    });
+    await expect(resume(reads(before.slice(1)))).rejects.toMatchObject({ code: 'invalid_journal' });
+    await expect(resume(reads([]))).rejects.toMatchObject({ code: 'session_unknown' });
+    // The lease was given back.
+    expect((await (await resume(journal)).result).success).toBe(true);
+  });
+
+  it('tools that cannot be opened: nothing is written, and the session can be resumed later', async () => {
+    const missing = join(tmpdir(), 'no-such-mcp-server');
+    const { journal, before } = await unfinished({ mcpServers: { files: { command: missing, optional: true } } });
+    const strict = workingAgent({ mcpServers: { files: { command: missing } } }).agent;
+    await expect(resumeSession(strict, { journal, sessionId: 's', logger: false })).rejects.toMatchObject({
+      code: 'tools_unavailable',
+    });
+    expect(await journal.read('s')).toEqual(before);
+    const lenient = workingAgent({ mcpServers: { files: { command: missing, optional: true } } }).agent;
+    expect((await (await resumeSession(lenient, { journal, sessionId: 's', logger: false })).result).success).toBe(
+      true,
+    );
+  });
+
+  it('files that are no journal of this version are left as they are', async () => {
+    const text = freshFile();
+    writeFileSync(text, 'Dear diary, this is a text of more than sixteen bytes.');
+    expect(() => sqliteJournal(text)).toThrow(expect.objectContaining({ code: 'journal_failed' }));
+    expect(readFileSync(text, 'utf8')).toContain('Dear diary');
+    const foreign = freshFile();
+    const database = new DatabaseSync(foreign);
+    database.exec('CREATE TABLE mine (a TEXT)');
+    database.close();
+    expect(() => sqliteJournal(foreign)).toThrow(expect.objectContaining({ code: 'invalid_journal' }));
+    const newer = freshFile();
+    await sqliteJournal(newer).close();
+    const bumped = new DatabaseSync(newer);
+    bumped.exec('PRAGMA user_version = 99');
+    bumped.close();
+    expect(() => sqliteJournal(newer)).toThrow('is a journal of version 99; this release of Pawl reads version 1');
+    expect(() => sqliteJournal(join(tmpdir(), 'no-such-folder', 'pawl.db'))).toThrow(
+      expect.objectContaining({ code: 'journal_failed' }),
+    );
+    expect(() => sqliteJournal('  ')).toThrow(expect.objectContaining({ code: 'invalid_options' }));
+    expect(() => sqliteJournal(newer, { leaseMs: -1 })).toThrow(expect.objectContaining({ code: 'invalid_options' }));
+  });
+
+  it('a truncated file, and one whose entries are gone', async () => {
+    const file = freshFile();
+    const journal = sqliteJournal(file);
+    await runSession(workingAgent().agent, { prompt: 'Go.', journal, sessionId: 's', logger: false });
+    await journal.close();
+    const database = new DatabaseSync(file);
+    database.exec('DELETE FROM entries WHERE position > 4');
+    database.close();
+    const shortened = sqliteJournal(file);
+    await expect(
+      resumeSession(workingAgent().agent, { journal: shortened, sessionId: 's', logger: false }),
+    ).rejects.toMatchObject({ code: 'invalid_journal' });
+    await shortened.close();
+    const bytes = readFileSync(file);
+    writeFileSync(file, bytes.subarray(0, Math.floor(bytes.length / 2)));
+    const torn = () =>
+      resumeSession(workingAgent().agent, { journal: sqliteJournal(file), sessionId: 's', logger: false });
+    await expect((async () => torn())()).rejects.toMatchObject({ code: 'journal_failed' });
+    expect(readFileSync(file)).toHaveLength(Math.floor(bytes.length / 2));
+  });
+
+  it('the file is readable by its owner alone; a read-only one fails the session before anything runs', async () => {
+    const file = freshFile();
+    const journal = sqliteJournal(file);
+    await runSession(workingAgent().agent, { prompt: 'Go.', journal, logger: false });
+    for (const end of ['', '-wal', '-shm']) {
+      if (existsSync(file + end)) expect((statSync(file + end).mode & 0o777).toString(8)).toBe('600');
+    }
+    await journal.close();
+    chmodSync(file, 0o400);
+    if (process.getuid?.() === 0) return;
+    expect(() => sqliteJournal(file)).toThrow(expect.objectContaining({ code: 'journal_failed' }));
+  });
+});

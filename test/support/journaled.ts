@@ -1,0 +1,20 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { tool } from 'ai';
+import { z } from 'zod';
+import { type AgentDefinition, defineAgent } from '../../src/index.ts';
+import { rehearsalModel } from '../../src/testing/index.ts';
+import { report } from './session.ts';
+
+export const inputSchema = z.object({});
+
+export const freshFile = () => join(mkdtempSync(join(tmpdir(), 'pawl-journal-')), 'pawl.db');
+
+/** An agent that calls its tool `work` once, and reports. */
+export function workingAgent(definition: Partial<AgentDefinition> = {}) {
+  const worked: string[] = [];
+  const work = tool({ inputSchema, execute: () => void worked.push('worked') });
+  const model = rehearsalModel([{ calls: [{ name: 'work', input: {} }] }, report()]);
+  return { worked, model, agent: defineAgent({ name: 'working', models: [model], tools: { work }, ...definition }) };
+}
