@@ -4,8 +4,9 @@ import { z } from 'zod';
 import { check } from '../agent/check.ts';
 import { milliseconds, nonBlank } from '../agent/shapes.ts';
 import { messageOf, PawlError } from '../errors.ts';
-import type { Append, Journal, JournalEntry, JournaledSession, SessionMessage, SessionQuery } from './journal.ts';
+import type { Append, Journal, JournalEntry, SessionMessage, SessionQuery } from './journal.ts';
 import { doesNotRun, exists, noLongerOwned, runsElsewhere } from './journal-errors.ts';
+import { applicationId, isHeld, type Row, schema, schemaVersion, sessionOf } from './sqlite-schema.ts';
 
 export type SqliteJournalOptions = {
   /**
@@ -15,42 +16,8 @@ export type SqliteJournalOptions = {
   leaseMs?: number;
 };
 
-/** "Pawl", so that another program's database is not taken for a journal. */
-const applicationId = 0x5061776c;
-const schemaVersion = 1;
-
 /** How long a write waits for one of another process, in ms. */
 const busyMs = 5_000;
-
-const schema = `
-  CREATE TABLE sessions (
-    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, agent TEXT NOT NULL, ended TEXT, slugs TEXT NOT NULL,
-    waiting TEXT NOT NULL, created INTEGER NOT NULL, updated INTEGER NOT NULL, entries INTEGER NOT NULL,
-    owner TEXT, leased INTEGER NOT NULL
-  ) STRICT;
-  CREATE INDEX sessions_updated ON sessions (updated);
-  CREATE TABLE entries (
-    session INTEGER NOT NULL, position INTEGER NOT NULL, entry TEXT NOT NULL, UNIQUE (session, position)
-  ) STRICT;
-  CREATE TABLE inbox (id INTEGER PRIMARY KEY AUTOINCREMENT, session INTEGER NOT NULL, message TEXT NOT NULL) STRICT;
-  CREATE INDEX inbox_session ON inbox (session);
-  PRAGMA application_id = ${applicationId};
-  PRAGMA user_version = ${schemaVersion};
-`;
-
-type Row = {
-  number: number;
-  id: string;
-  agent: string;
-  ended: JournaledSession['status'] | null;
-  slugs: string;
-  waiting: string;
-  created: number;
-  updated: number;
-  entries: number;
-  owner: string | null;
-  leased: number;
-};
 
 const fileSchema = nonBlank;
 const optionsSchema = z.strictObject({ leaseMs: milliseconds.default(10_000) });
@@ -292,22 +259,4 @@ class SqliteJournal implements Journal {
       cause: error,
     });
   }
-}
-
-function isHeld({ owner, leased }: Row, now: number): boolean {
-  return owner !== null && leased > now;
-}
-
-function sessionOf(row: Row, now: number): JournaledSession {
-  const { id, agent, ended, slugs, waiting, created, updated, entries } = row;
-  return {
-    sessionId: id,
-    agent,
-    status: ended ?? (isHeld(row, now) ? 'running' : 'suspended'),
-    slugs: JSON.parse(slugs),
-    waiting: JSON.parse(waiting),
-    createdAt: created,
-    updatedAt: updated,
-    entries,
-  };
 }

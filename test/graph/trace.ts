@@ -48,7 +48,7 @@ export type SlugTrace = { slug: Slug; madeIn: string[]; reachedBy: string[] };
  */
 export function slugTraces(): SlugTrace[] {
   const makers = code()
-    .filter(({ path }) => path !== 'machines/contract/slugs.ts')
+    .filter(({ path }) => !/^machines\/contract\/(session-)?slugs\.ts$/.test(path))
     .map(({ path, text }) => ({ path, text: withoutTypes(text) }));
   const reaching = tests().filter(({ path }) => !path.startsWith('test/fitness/'));
   return slugs.map((slug) => {

@@ -1,5 +1,5 @@
 import { expected, PawlError } from '../../errors.ts';
-import type { Journal, JournalEntry, JournaledSession, SessionHead } from '../../journal/journal.ts';
+import type { Journal, JournalEntry, JournaledSession } from '../../journal/journal.ts';
 import { unknownSession } from '../../journal/journal-errors.ts';
 import { checkMachines } from '../head.ts';
 import { Recording, type ReplayedSession } from './recording.ts';

@@ -1,0 +1,33 @@
+import type { SlugRow } from './slug-row.ts';
+
+/** The last rows of the table of slugs: what befalls a session without its model's doing. */
+export const sessionRows = {
+  suspended: {
+    means: 'The session was let go of before its end; it can be resumed from its journal.',
+    happened: 'the session was suspended',
+    todo: 'Resume it from its journal.',
+    person: 'the session was suspended',
+    advice: 'Resume it from its journal.',
+  },
+  journal_failed: {
+    means: 'The journal could not be written, so the session was let go of; it can be resumed from there.',
+    happened: 'the journal of the session could not be written',
+    todo: 'See to its journal, and resume it.',
+    person: 'the journal of the session could not be written',
+    advice: 'See to the journal, such as a full disk, and resume the session.',
+  },
+  tools_unavailable: {
+    means: 'The tools could not be opened.',
+    happened: 'the tools could not be opened',
+    todo: 'Check that the tool servers can be started and reached.',
+    person: 'the tools could not be opened',
+    advice: 'Check that the tool servers can be started and reached.',
+  },
+  internal_error: {
+    means: 'A defect of Pawl, or of code it was given.',
+    happened: 'your reply could not be processed, because of an internal error; this was not your fault',
+    todo: 'Reply again.',
+    person: 'there was an internal error',
+    advice: 'This is a defect: the log holds the details.',
+  },
+} satisfies Record<string, SlugRow>;

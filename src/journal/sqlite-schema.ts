@@ -1,0 +1,54 @@
+import type { JournaledSession } from './journal.ts';
+
+/** "Pawl", so that another program's database is not taken for a journal. */
+export const applicationId = 0x5061776c;
+export const schemaVersion = 1;
+
+export const schema = `
+  CREATE TABLE sessions (
+    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, agent TEXT NOT NULL, ended TEXT, slugs TEXT NOT NULL,
+    waiting TEXT NOT NULL, created INTEGER NOT NULL, updated INTEGER NOT NULL, entries INTEGER NOT NULL,
+    owner TEXT, leased INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX sessions_updated ON sessions (updated);
+  CREATE TABLE entries (
+    session INTEGER NOT NULL, position INTEGER NOT NULL, entry TEXT NOT NULL, UNIQUE (session, position)
+  ) STRICT;
+  CREATE TABLE inbox (id INTEGER PRIMARY KEY AUTOINCREMENT, session INTEGER NOT NULL, message TEXT NOT NULL) STRICT;
+  CREATE INDEX inbox_session ON inbox (session);
+  PRAGMA application_id = ${applicationId};
+  PRAGMA user_version = ${schemaVersion};
+`;
+
+/** A row of `sessions`. */
+export type Row = {
+  number: number;
+  id: string;
+  agent: string;
+  ended: JournaledSession['status'] | null;
+  slugs: string;
+  waiting: string;
+  created: number;
+  updated: number;
+  entries: number;
+  owner: string | null;
+  leased: number;
+};
+
+export function isHeld({ owner, leased }: Row, now: number): boolean {
+  return owner !== null && leased > now;
+}
+
+export function sessionOf(row: Row, now: number): JournaledSession {
+  const { id, agent, ended, slugs, waiting, created, updated, entries } = row;
+  return {
+    sessionId: id,
+    agent,
+    status: ended ?? (isHeld(row, now) ? 'running' : 'suspended'),
+    slugs: JSON.parse(slugs),
+    waiting: JSON.parse(waiting),
+    createdAt: created,
+    updatedAt: updated,
+    entries,
+  };
+}
