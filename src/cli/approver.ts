@@ -12,6 +12,7 @@ export class Approver {
   private readonly approve: (callId: string, decision: Decision) => void;
   private readonly interrupt: () => void;
   private readonly waiting: Waiting[] = [];
+  private begun = false;
 
   /** @param interrupt called when the user presses Ctrl-C at a prompt */
   constructor(approve: (callId: string, decision: Decision) => void, interrupt: () => void) {
@@ -22,13 +23,19 @@ export class Approver {
   heed(event: SessionEvent): void {
     if (event.type === 'tool.approvalRequested') {
       this.waiting.push({ call: event, withdrawn: new AbortController() });
-      if (this.waiting.length === 1) void this.askAll();
+      if (this.begun && this.waiting.length === 1) void this.askAll();
     }
     // The call timed out, or the session was stopped or aborted, so no decision is needed.
     if (event.type === 'tool.answered') {
       const answered = ({ call }: Waiting) => call.callId === event.callId && call.sessionId === event.sessionId;
       this.waiting.find(answered)?.withdrawn.abort();
     }
+  }
+
+  /** Begins to ask: the session can be answered now. */
+  begin(): void {
+    this.begun = true;
+    void this.askAll();
   }
 
   private async askAll(): Promise<void> {

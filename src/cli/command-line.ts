@@ -13,7 +13,7 @@ export function exitCodeOf({ status }: Pick<SessionResult, 'status'>): number {
   return exitCodes[status];
 }
 
-export const commands = ['run', 'demo', 'serve', 'work'] as const;
+export const commands = ['run', 'demo', 'serve', 'work', 'sessions', 'resume', 'replay', 'export', 'fork'] as const;
 type Command = (typeof commands)[number];
 
 type Flag<Value> = {
@@ -26,19 +26,31 @@ type Flag<Value> = {
   parse: (text: string | boolean | undefined, flag: string) => Value;
 };
 
-const anyAgent = ['run', 'demo', 'serve', 'work'] as const;
+const anyAgent = ['run', 'demo', 'serve', 'work', 'resume'] as const;
+const oneSession = ['run', 'demo', 'resume'] as const;
+const ofJournal = ['sessions', 'resume', 'replay', 'export', 'fork'] as const;
 
 /** The flags of all commands, in usage order. To add one, add a row here. */
 const table = {
-  agent: textFlag('agent', 'FILE', 'the agent: a .ts or .js module, or Markdown with front matter', ['run']),
+  agent: textFlag('agent', 'FILE', 'the agent: a .ts or .js module, or Markdown with front matter', ['run', 'resume']),
   model: textFlag('model', 'PROVIDER:ID', "override the agent's model; with --base-url, just the model name", anyAgent),
   baseUrl: textFlag('base-url', 'URL', 'an OpenAI-compatible server: Ollama, llama.cpp, LM Studio, vLLM', anyAgent),
   mcp: textFlag('mcp', 'FILE', 'the agent to serve', ['serve']),
   http: flag('http', 'PORT', 'serve over streamable HTTP on 127.0.0.1 instead of stdio', ['serve'], port),
+  journal: textFlag(
+    'journal',
+    'FILE',
+    'write the session down, so that it can be resumed; or read it (default: pawl.db)',
+    ['run', 'demo', ...ofJournal],
+  ),
+  at: textFlag('at', 'turn-N', 'where the new session leaves the old one', ['fork']),
+  until: textFlag('until', 'turn-N/attempt-M', 'stop there, and show the request, the states and the counters', [
+    'replay',
+  ]),
   question: textFlag('question', 'TEXT', 'the question to ask about the directory', ['demo']),
   once: switchFlag('once', 'work on one item, then exit', ['work']),
   dryRun: switchFlag('dry-run', 'show what would run, then exit', ['work']),
-  rehearsal: switchFlag('rehearsal', 'use the rule-based model even if a key is set', ['demo']),
+  rehearsal: switchFlag('rehearsal', 'use the rule-based model even if a key is set', ['demo', 'resume']),
   maxTurns: flag('max-turns', 'N', 'maximum number of turns', anyAgent, wholeNumber),
   maxRetries: flag('max-retries', 'N', 'maximum number of attempts per turn', anyAgent, wholeNumber),
   maxSeconds: flag(
@@ -48,8 +60,8 @@ const table = {
     ['run', 'demo'],
     wholeNumber,
   ),
-  inspect: switchFlag('inspect', 'open the Stately inspector (relay on port 8080)', ['run', 'demo']),
-  json: switchFlag('json', 'print only the result to stdout, as JSON', ['run', 'demo', 'work']),
+  inspect: switchFlag('inspect', 'open the Stately inspector (relay on port 8080)', oneSession),
+  json: switchFlag('json', 'print only the result to stdout, as JSON', [...oneSession, 'work', 'sessions', 'replay']),
   log: flag('log', 'FORMAT', 'log lines on stderr: human (default) or json', anyAgent, logFormat),
   logLevel: flag(
     'log-level',

@@ -6,6 +6,8 @@ import { demoCommand } from './demo/demo.ts';
 import { packageFile } from './package-root.ts';
 import { runCommand } from './run.ts';
 import { serveCommand } from './serve.ts';
+import { exportCommand, forkCommand, replayCommand, sessionsCommand } from './sessions/journal.ts';
+import { resumeCommand } from './sessions/resume.ts';
 import { workCommand } from './work.ts';
 
 const usage = () => `pawl - LLM agent sessions that are bounded, answered and accounted for
@@ -15,12 +17,17 @@ Usage:
   pawl demo [options] [directory]  answer a question about a directory (default: pawl's own docs)
   pawl serve --mcp FILE [options]  serve an agent as an MCP server, over stdio or HTTP
   pawl work [options] DIRECTORY    work through a backlog
+  pawl sessions [options]          list the sessions of a journal
+  pawl resume [options] ID         go on with a session that was killed or suspended
+  pawl replay [options] ID|FILE    play a recorded session again, offline
+  pawl export [options] ID         print a session as a file, for pawl replay and for tests
+  pawl fork --at turn-N ID         start a new session from a turn of another
 
 Options:
 ${flagsUsage()}
   --help, --version
 
-Exit codes: 0 succeeded, 1 failed, 2 usage or configuration, 130 aborted.
+Exit codes: 0 succeeded, 1 failed, 2 usage or configuration, 75 suspended, 130 aborted.
 `;
 
 async function main(argv: readonly string[]): Promise<number> {
@@ -36,6 +43,16 @@ async function main(argv: readonly string[]): Promise<number> {
       return serveCommand(rest, flags);
     case 'work':
       return workCommand(rest, flags);
+    case 'sessions':
+      return sessionsCommand(rest, flags);
+    case 'resume':
+      return resumeCommand(rest, flags);
+    case 'replay':
+      return replayCommand(rest, flags);
+    case 'export':
+      return exportCommand(rest, flags);
+    case 'fork':
+      return forkCommand(rest, flags);
     default:
       throw new UsageError(
         command === undefined

@@ -1,9 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { defineAgent } from '../agent/define-agent.ts';
 import type { Agent, AgentDefinition } from '../agent/definition.ts';
+import { PawlError } from '../errors.ts';
+import { sleep, systemClock } from '../host/clock.ts';
+import { sqliteJournal } from '../journal/sqlite.ts';
 import { unavailableTargets } from '../model/targets.ts';
 import type { SessionEvent } from '../observe/events.ts';
-import type { Session, SessionResult } from '../session/options.ts';
+import type { ResumeOptions, Session, SessionResult } from '../session/options.ts';
+import { resumeSession } from '../session/recovery/resume-session.ts';
 import { startSession } from '../session/start-session.ts';
 import { readAgentFile } from './agent-file.ts';
 import { Approver } from './approver.ts';
@@ -18,8 +22,13 @@ import { TerminalView } from './view.ts';
 export async function runCommand(positionals: readonly string[], flags: Flags): Promise<number> {
   const prompt = positionals.join(' ').trim();
   if (prompt === '') throw new UsageError('Missing prompt: pawl run "prompt".');
+  return session(await runAgent(flags), { prompt }, flags);
+}
+
+/** The agent of `pawl run`: from the file, or the default one. */
+export async function runAgent(flags: Flags): Promise<Agent> {
   const given = flags.agent === undefined ? lookingAround() : await readAgentFile(flags.agent);
-  return session(await agentOf(given, flags), prompt, flags);
+  return agentOf(given, flags);
 }
 
 /** Builds an agent from a definition, with the model and the bound from the flags. */
@@ -42,9 +51,11 @@ export async function agentOf(given: AgentDefinition, flags: Flags): Promise<Age
   throw new UsageError(missing.map(({ message }) => message).join(' '));
 }
 
+export const defaultAgentName = 'pawl';
+
 function lookingAround(): AgentDefinition {
   return {
-    name: 'pawl',
+    name: defaultAgentName,
     instructions: 'You answer questions and do small tasks. You may look at the files in the current folder.',
     models: [],
     tools: directoryTools(process.cwd()),
@@ -58,8 +69,17 @@ export function bounded(definition: AgentDefinition, { maxTurns, maxRetries }: F
   return { ...definition, limits: { ...definition.limits, ...limits } };
 }
 
-/** Runs one session in the terminal, with the live view or JSON on stdout and the log on stderr. Ctrl-C aborts it. */
-export async function session(agent: Agent, prompt: string, flags: Flags): Promise<number> {
+/** How often to look whether a lease has run out, in ms. */
+const leaseLookMs = 250;
+
+/** What a session begins with: a prompt; or its id in the journal, to go on with. */
+export type Beginning = { prompt: string } | { sessionId: string };
+
+/**
+ * Runs one session in the terminal, with the live view or JSON on stdout and the log on stderr. Ctrl-C aborts it; SIGTERM
+ * suspends it if it has a journal.
+ */
+export async function session(agent: Agent, beginning: Beginning, flags: Flags): Promise<number> {
   const view = flags.json ? null : new TerminalView(process.stdout, agent);
   const showsView = view !== null && process.stderr.isTTY === true;
   const logger = commandLogger(flags, showsView ? 'silent' : 'warn');
@@ -67,32 +87,69 @@ export async function session(agent: Agent, prompt: string, flags: Flags): Promi
   if (inspector !== null) process.stderr.write(`Open the inspector in a browser: ${inspector.address}\n`);
   const abort = new AbortController();
   const interrupt = (signal: NodeJS.Signals = 'SIGINT') => abort.abort(interruption(signal));
+  const journal = flags.journal === undefined ? undefined : sqliteJournal(flags.journal);
+  const terminate = (signal: NodeJS.Signals) => {
+    const { session: one } = running;
+    if (journal === undefined || one === null) interrupt(signal);
+    else void one.suspend().catch(() => interrupt(signal));
+  };
   process.once('SIGINT', interrupt);
-  process.once('SIGTERM', interrupt);
+  process.once('SIGTERM', terminate);
   const running: { session: Session | null } = { session: null };
   const approver = new Approver((callId, decision) => running.session?.approve(callId, decision), interrupt);
   const onEvent = (event: SessionEvent) => {
     view?.show(event);
     approver.heed(event);
   };
-  running.session = startSession(agent, {
-    prompt,
-    logger,
-    signal: abort.signal,
-    onEvent,
-    sessionId: randomUUID(),
-    ...(flags.maxSeconds !== undefined && { budget: { wallClockMs: flags.maxSeconds * 1_000 } }),
-    ...(inspector !== null && { inspect: inspector.inspect }),
-  });
+  const options = { logger, signal: abort.signal, onEvent, ...(inspector !== null && { inspect: inspector.inspect }) };
+  const sessionId = 'sessionId' in beginning ? beginning.sessionId : randomUUID();
+  const again = journal === undefined ? null : `pawl resume ${sessionId} --journal ${flags.journal}`;
+  if (journal !== undefined && 'sessionId' in beginning) {
+    running.session = await resumed(agent, { ...options, journal, sessionId });
+    // What waits was asked before the session could be answered.
+    approver.begin();
+  } else if ('prompt' in beginning) {
+    if (again !== null) process.stderr.write(`${killHint(again)}\n`);
+    running.session = startSession(agent, {
+      ...options,
+      prompt: beginning.prompt,
+      sessionId,
+      ...(journal !== undefined && { journal }),
+      ...(flags.maxSeconds !== undefined && { budget: { wallClockMs: flags.maxSeconds * 1_000 } }),
+    });
+    approver.begin();
+  }
+  if (running.session === null) throw new UsageError('A session is resumed from a journal: pass --journal.');
   view?.watch(running.session.counters);
   const result = await running.session.result;
   if (inspector !== null && process.stderr.isTTY) await keptOpen(inspector.address, abort.signal);
   inspector?.stop();
   process.off('SIGINT', interrupt);
-  process.off('SIGTERM', interrupt);
+  process.off('SIGTERM', terminate);
+  await journal?.close();
+  if (result.status === 'suspended') process.stderr.write(`Suspended. To go on: ${again}\n`);
   if (view === null) process.stdout.write(`${JSON.stringify(result)}\n`);
   else view.end(result);
   return exitCodeOf(result satisfies SessionResult);
+}
+
+/** Resumes a session. One whose process has just died can be taken when its lease has run out. */
+async function resumed(agent: Agent, options: ResumeOptions): Promise<Session> {
+  const until = Date.now() + 2 * options.journal.leaseMs;
+  for (let told = false; ; told = true) {
+    try {
+      return await resumeSession(agent, options);
+    } catch (error) {
+      const isTaken = error instanceof PawlError && error.code === 'session_taken' && Date.now() < until;
+      if (!isTaken || options.signal?.aborted === true) throw error;
+      if (!told) process.stderr.write('Another process runs the session, or has just died: waiting for its lease.\n');
+      await sleep(systemClock, leaseLookMs, options.signal);
+    }
+  }
+}
+
+function killHint(again: string): string {
+  return `The session is written down. Try kill -9 ${process.pid}, and then: ${again}`;
 }
 
 /** Returns the abort reason for a signal. */

@@ -57,6 +57,13 @@ export class TerminalView {
         return [
           `${event.path.length === 0 ? '' : '├─ '}${this.paint('bold', `session ${clip(event.agent, 64)}`)}  ${this.paint('dim', `${event.maxTurns} turns x ${event.maxRetries} attempts = at most ${event.maxTurns * event.maxRetries} requests`)}`,
         ];
+      case 'session.resumed':
+        return [
+          this.paint('bold', `session ${clip(event.agent, 64)} goes on`) +
+            (event.interrupted.length === 0
+              ? ''
+              : this.paint('yellow', `  interrupted: ${event.interrupted.join(', ')}`)),
+        ];
       case 'turn.started':
         return [
           `├─ turn ${event.turn}${event.isLastTurn ? this.paint('yellow', '  last turn: only the report is permitted') : ''}`,

@@ -11,7 +11,11 @@ export function demoRehearsal(): (request: RehearsalRequest) => RehearsedReply {
   return ({ index, prompt, tools }) => {
     const named = (pattern: RegExp) => tools.find((name) => pattern.test(name)) ?? '';
     const list = named(/list_directory$/);
-    const reply = mistakes(list)[index] ?? sensibleReply(prompt, list, named(/read_text_file$/) || named(/read_file$/));
+    // A session that was resumed has made its mistakes.
+    const isNew = !prompt.some(({ role }) => role === 'assistant');
+    const reply =
+      (isNew ? mistakes(list)[index] : undefined) ??
+      sensibleReply(prompt, list, named(/read_text_file$/) || named(/read_file$/));
     return { ...reply, usage: usageOf(prompt) };
   };
 }

@@ -9,7 +9,7 @@ import { UsageError } from '../command-line.ts';
 import { directoryTools } from '../directory-tools.ts';
 import { chosenModel } from '../models.ts';
 import { packageFile } from '../package-root.ts';
-import { bounded, session } from '../run.ts';
+import { type Beginning, bounded, session } from '../run.ts';
 import { demoRehearsal } from './demo-rehearsal.ts';
 
 const serverStartMs = 10_000;
@@ -18,7 +18,19 @@ const serverStartMs = 10_000;
  * `pawl demo`: answers a question about a real directory with real tools. Without a key, a rule-based model stands in
  * and misbehaves at times, which shows the notices, the answers and the bound at work.
  */
-export async function demoCommand([directory, ...extra]: readonly string[], flags: Flags): Promise<number> {
+export async function demoCommand(directories: readonly string[], flags: Flags): Promise<number> {
+  const prompt = flags.question ?? 'What is in this directory, and what are its files about?';
+  return demoSession(directories, { prompt }, flags);
+}
+
+export const demoAgentName = 'demo';
+
+/** Runs or resumes a session of the demo's agent. */
+export async function demoSession(
+  [directory, ...extra]: readonly string[],
+  beginning: Beginning,
+  flags: Flags,
+): Promise<number> {
   if (extra.length > 0) throw new UsageError(`Pass one directory; got ${[directory, ...extra].join(' ')}.`);
   const root = directory ?? packageFile('docs');
   if (!existsSync(root) || !statSync(root).isDirectory()) throw new UsageError(`${root} is not a directory.`);
@@ -27,7 +39,7 @@ export async function demoCommand([directory, ...extra]: readonly string[], flag
   const agent = defineAgent(
     bounded(
       {
-        name: 'demo',
+        name: demoAgentName,
         instructions:
           'You answer questions about a directory. Look at it with the tools, read what matters, and deliver the answer as the final report.',
         models: [model ?? rehearsalModel(demoRehearsal(), { provider: 'rehearsal', modelId: 'rules' })],
@@ -39,7 +51,7 @@ export async function demoCommand([directory, ...extra]: readonly string[], flag
       flags,
     ),
   );
-  return await session(agent, flags.question ?? 'What is in this directory, and what are its files about?', flags);
+  return await session(agent, beginning, flags);
 }
 
 /**

@@ -1,0 +1,165 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { styleText } from 'node:util';
+import type { Journal, JournaledSession } from '../../journal/journal.ts';
+import { exportSession, listSessions } from '../../journal/sessions.ts';
+import { sqliteJournal } from '../../journal/sqlite.ts';
+import { readTape } from '../../journal/tape.ts';
+import { forkSession } from '../../session/recovery/fork-session.ts';
+import type { ReplayedSession, ReplayStep, SentRequest } from '../../session/recovery/recording.ts';
+import { replayEntries } from '../../session/recovery/replay-session.ts';
+import { exitCodes, type Flags, UsageError } from '../command-line.ts';
+import { tame } from '../view.ts';
+
+const defaultFile = 'pawl.db';
+
+/** Returns the journal's file, which must exist: a command that reads creates none. */
+export function journalFile({ journal = defaultFile }: Flags): string {
+  if (existsSync(journal)) return journal;
+  throw new UsageError(
+    `There is no journal ${journal}: pass --journal FILE, or make one with pawl run --journal FILE.`,
+  );
+}
+
+/** `pawl sessions`: lists the sessions of a journal, the latest first. */
+export async function sessionsCommand(rest: readonly string[], flags: Flags): Promise<number> {
+  if (rest.length > 0) throw new UsageError(`pawl sessions takes no argument; got ${rest.join(' ')}.`);
+  return withJournal(flags, async (journal) => {
+    const sessions = await listSessions(journal);
+    if (flags.json) return print(JSON.stringify(sessions));
+    if (sessions.length === 0) return print('The journal holds no session.');
+    return print(sessions.map(rowOf).join('\n'));
+  });
+}
+
+/** `pawl replay`: plays a session of the journal, or an exported one, and shows each step. */
+export async function replayCommand([what, ...rest]: readonly string[], flags: Flags): Promise<number> {
+  if (what === undefined || rest.length > 0) throw new UsageError('Pass one session or file: pawl replay ID.');
+  const until = flags.until === undefined ? {} : { until: flags.until };
+  const replayed = existsSync(what)
+    ? replayEntries(readTape(await readFile(what, 'utf8')), until)
+    : await withJournal(flags, async (journal) => {
+        await sessionOf(journal, what);
+        return replayEntries(await journal.read(what), until);
+      });
+  const { difference } = replayed;
+  if (flags.json) print(JSON.stringify(replayed));
+  else print(storyOf(replayed, flags.until !== undefined));
+  if (difference === null) return exitCodes.succeeded;
+  const { entry, recorded, replayed: now } = difference;
+  process.stderr.write(
+    `pawl: the machines take another way at entry ${entry}: it was "${recorded}", and is "${now}".\n`,
+  );
+  return exitCodes.failed;
+}
+
+/** `pawl export`: prints a session as a file. */
+export async function exportCommand([sessionId, ...rest]: readonly string[], flags: Flags): Promise<number> {
+  if (sessionId === undefined || rest.length > 0) throw new UsageError('Pass one session: pawl export ID > FILE.');
+  return withJournal(flags, async (journal) => {
+    process.stdout.write(await exportSession(journal, sessionId));
+    return exitCodes.succeeded;
+  });
+}
+
+/** `pawl fork`: starts a new session from a turn of another, and prints its id. */
+export async function forkCommand([sessionId, ...rest]: readonly string[], flags: Flags): Promise<number> {
+  const { at } = flags;
+  if (sessionId === undefined || rest.length > 0 || at === undefined) {
+    throw new UsageError('Pass one session and where to leave it: pawl fork ID --at turn-3.');
+  }
+  return withJournal(flags, async (journal) => {
+    const fork = await forkSession(journal, sessionId, { at });
+    process.stderr.write(`To go on: pawl resume ${fork} --journal ${journalFile(flags)}\n`);
+    return print(fork);
+  });
+}
+
+/** Returns a session's row. Throws `UsageError` for an unknown one. */
+export async function sessionOf(journal: Journal, sessionId: string): Promise<JournaledSession> {
+  const [session] = await journal.list({ sessionId });
+  if (session !== undefined) return session;
+  throw new UsageError(`The journal holds no session ${sessionId}: pawl sessions lists them.`);
+}
+
+async function withJournal<T>(flags: Flags, act: (journal: Journal) => Promise<T>): Promise<T> {
+  const journal = sqliteJournal(journalFile(flags));
+  try {
+    return await act(journal);
+  } finally {
+    await journal.close();
+  }
+}
+
+function rowOf({ sessionId, agent, status, slugs, waiting, updatedAt }: JournaledSession): string {
+  const when = new Date(updatedAt).toISOString().replace('T', ' ').slice(0, 19);
+  const why = [...slugs, ...(waiting.length > 0 ? [`${waiting.length} waiting for approval`] : [])].join(', ');
+  return `${sessionId.padEnd(36)}  ${when}  ${status.padEnd(9)}  ${tame(agent)}${why === '' ? '' : `  ${why}`}`;
+}
+
+/** The steps; and, if the replay stopped on the way, what was there. */
+function storyOf(replayed: ReplayedSession, isPartial: boolean): string {
+  const steps = replayed.steps.flatMap((step) => stepLines(step, replayed.sessionId));
+  if (!isPartial) return [...steps, '', ...counterLines(replayed)].join('\n');
+  const sent = replayed.requests.at(-1);
+  return [
+    ...steps,
+    '',
+    dim('states'),
+    ...replayed.states.map((state) => `  ${state}`),
+    dim('pending'),
+    ...replayed.pending.map((key) => `  ${key}`),
+    ...(sent === undefined ? [] : requestLines(sent)),
+    ...counterLines(replayed),
+  ].join('\n');
+}
+
+function stepLines({ entry, sessionId, cause, facts }: ReplayStep, root: string): string[] {
+  const margin = sessionId === root ? '' : '  ';
+  const told = facts.map((fact) => {
+    const slugs = 'slugs' in fact && Array.isArray(fact.slugs) ? ` ${fact.slugs.join(', ')}` : '';
+    return `${fact.type}${slugs}`;
+  });
+  return [
+    `${String(entry).padStart(6)}  ${margin}${tame(cause)}`,
+    ...told.map((one) => `        ${margin}${dim(tame(one))}`),
+  ];
+}
+
+function requestLines({
+  turn,
+  attempt,
+  provider,
+  instructions,
+  messages,
+  notice,
+  omitted,
+  tools,
+}: SentRequest): string[] {
+  const shown = (role: string, content: string) => `  ${role.padEnd(10)} ${tame(content)}`;
+  return [
+    dim(`request of turn ${turn}, attempt ${attempt}, to ${tame(provider)}`),
+    ...(instructions === null ? [] : [shown('system', instructions)]),
+    ...messages.map(({ role, content }) => shown(role, JSON.stringify(content))),
+    ...(notice === null ? [] : [shown('notice', notice)]),
+    ...(omitted.length === 0 ? [] : [shown('left out', omitted.join(', '))]),
+    shown('tools', tools.map(({ name }) => name).join(', ') || 'none'),
+  ];
+}
+
+function counterLines({ counters }: ReplayedSession): string[] {
+  const { turns, requests, failedAttempts, toolCalls, tokens } = counters;
+  return [
+    dim('counters'),
+    `  ${turns} turns, ${requests} requests, ${failedAttempts} failed attempts, ${toolCalls.answered} of ${toolCalls.requested} calls answered, ${tokens.input + tokens.output} tokens`,
+  ];
+}
+
+function dim(text: string): string {
+  return process.stdout.isTTY === true ? styleText('dim', text) : text;
+}
+
+function print(text: string): number {
+  process.stdout.write(`${text}\n`);
+  return exitCodes.succeeded;
+}
