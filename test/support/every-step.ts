@@ -16,17 +16,23 @@ export function effectsIn(file: string): string[] {
 }
 
 /** An agent whose session takes every kind of step: see `everyStep`. Its tools note their effects in `file`. */
-export function steppingAgent(url: string, file: string, mcpServers: Record<string, McpServerConfig> = {}): Agent {
+export function steppingAgent(
+  url: string,
+  file: string,
+  mcpServers: Record<string, McpServerConfig> = {},
+  apiKey = 'test-key',
+): Agent {
+  const model = wireModel('openai', url, 'scripted', apiKey);
   const write = tool({ inputSchema, execute: ({ id }) => effect(file, 'write', id) });
   const helper = defineAgent({
     name: 'helper',
     instructions: 'You are the helper.',
-    models: [wireModel('openai', url)],
+    models: [model],
     tools: { write },
   });
   return defineAgent({
     name: 'stepping',
-    models: [wireModel('openai', url)],
+    models: [model],
     tools: {
       read: idempotent(
         tool({

@@ -76,9 +76,9 @@ export async function runOverWire({
   return await run({ agent, options, clock, alarms, during, requests: server.requests });
 }
 
-export function wireModel(wire: 'openai' | 'anthropic', url: string, model = 'scripted') {
-  if (wire === 'anthropic') return createAnthropic({ baseURL: url, apiKey: 'test-key' })(model);
-  return createOpenAICompatible({ name: 'scripted', baseURL: url, apiKey: 'test-key', includeUsage: true })(model);
+export function wireModel(wire: 'openai' | 'anthropic', url: string, model = 'scripted', apiKey = 'test-key') {
+  if (wire === 'anthropic') return createAnthropic({ baseURL: url, apiKey })(model);
+  return createOpenAICompatible({ name: 'scripted', baseURL: url, apiKey, includeUsage: true })(model);
 }
 
 export async function run(parts: {

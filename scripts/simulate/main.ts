@@ -1,0 +1,66 @@
+/** `npm run simulate`: kills processes at random points of their sessions, and checks that nothing was lost (D-3, D-4). */
+import { chances, type Killed, killedLives } from '../../test/support/kills.ts';
+import { postgresFolder, startPostgres } from '../../test/support/postgres.ts';
+
+const say = (text: string) => process.stdout.write(`${text}\n`);
+const seed = Number(process.argv[2] ?? 1);
+let failed = false;
+
+/** Runs `count` simulations, two at once. */
+async function simulate(name: string, count: number, make: (index: number) => Killed): Promise<void> {
+  const began = performance.now();
+  const broken: string[] = [];
+  let kills = 0;
+  let interrupted = 0;
+  const indexes = Array.from({ length: count }, (_, index) => index);
+  const worker = async () => {
+    for (let index = indexes.shift(); index !== undefined; index = indexes.shift()) {
+      const parts = make(index);
+      const lives = await killedLives(parts);
+      kills += parts.kills;
+      interrupted += lives.interrupted;
+      broken.push(...lives.broken.map((what) => `${what} (${lives.folder})`));
+    }
+  };
+  await Promise.all([worker(), worker()]);
+  const seconds = Math.round((performance.now() - began) / 1_000);
+  say(
+    `${name}: ${count} runs, ${kills} kills, ${interrupted} effects interrupted, ${broken.length} promises broken, ${seconds} s`,
+  );
+  for (const what of broken) say(`  ${what}`);
+  failed ||= broken.length > 0;
+}
+
+const sessions = (count: number) => Array.from({ length: count }, (_, index) => `s${index}`);
+
+await simulate('SQLite, three kills in a row', 70, (index) => {
+  return { kills: 3, lifeMs: 400, chance: chances(seed * 1_000 + index) };
+});
+for (const processes of [2, 3]) {
+  await simulate(`SQLite, ${processes} processes that fight for 50 sessions`, 1, () => {
+    return { ids: sessions(50), processes, kills: 8, lifeMs: 1_500, chance: chances(seed * 2_000 + processes) };
+  });
+}
+if (postgresFolder === null) {
+  say('PostgreSQL: skipped, since there is none (apt-get install postgresql).');
+} else {
+  const server = await startPostgres(postgresFolder);
+  let made = 0;
+  const postgres = (kills: number): Killed => {
+    made += 1;
+    return { where: server.url, ids: [`p${made}`], kills, lifeMs: 400, chance: chances(seed * 3_000 + made) };
+  };
+  await simulate('PostgreSQL, three kills in a row', 10, () => postgres(3));
+  const restarted = async () => {
+    await server.kill();
+    await server.start();
+  };
+  for (let round = 0; round < 5; round += 1) {
+    await simulate('PostgreSQL, its server crashes before each kill', 1, () => ({
+      ...postgres(2),
+      disturb: restarted,
+    }));
+  }
+  await server.stop();
+}
+process.exitCode = failed ? 1 : 0;

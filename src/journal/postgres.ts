@@ -1,0 +1,260 @@
+import { Pool, type PoolConfig } from 'pg';
+import { z } from 'zod';
+import { check } from '../agent/check.ts';
+import { milliseconds, nonBlank } from '../agent/shapes.ts';
+import { messageOf, PawlError } from '../errors.ts';
+import type { Append, Journal, JournalEntry, JournaledSession, SessionMessage, SessionQuery } from './journal.ts';
+import { doesNotRun, exists, noLongerOwned, runsElsewhere } from './journal-errors.ts';
+
+export type PostgresJournalOptions = {
+  /** How long a session belongs to its process without a sign of life from it, in ms. Default: 10,000. */
+  leaseMs?: number;
+  /** The schema of the tables, which is made if there is none. Default: `pawl`. */
+  schema?: string;
+  /** The most connections that this process opens. Default: 10. */
+  connections?: number;
+};
+
+const schemaVersion = 1;
+
+const connectionSchema = z.object({ connectionString: nonBlank });
+const optionsSchema = z.strictObject({
+  leaseMs: milliseconds.default(10_000),
+  schema: z
+    .string({ error: 'a name of lower-case letters, digits and _' })
+    .regex(/^[a-z_][a-z0-9_]{0,62}$/, { error: 'a name of lower-case letters, digits and _' })
+    .default('pawl'),
+  connections: z.int({ error: 'an integer of at least 1' }).min(1, { error: 'an integer of at least 1' }).default(10),
+} satisfies Record<keyof PostgresJournalOptions, z.ZodType>);
+
+/** Epoch ms on the server's clock, which all processes share. */
+const now = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
+
+const tables = (schema: string) => `
+  CREATE SCHEMA IF NOT EXISTS ${schema};
+  CREATE TABLE IF NOT EXISTS ${schema}.sessions (
+    number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id text NOT NULL UNIQUE, agent text NOT NULL, ended text,
+    slugs text NOT NULL, waiting text NOT NULL, created bigint NOT NULL, updated bigint NOT NULL,
+    entries bigint NOT NULL, owner text, leased bigint NOT NULL
+  );
+  CREATE INDEX IF NOT EXISTS sessions_updated ON ${schema}.sessions (updated);
+  CREATE TABLE IF NOT EXISTS ${schema}.entries (
+    session bigint NOT NULL REFERENCES ${schema}.sessions ON DELETE CASCADE, position bigint NOT NULL,
+    entry text NOT NULL, PRIMARY KEY (session, position)
+  );
+  CREATE TABLE IF NOT EXISTS ${schema}.inbox (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, message text NOT NULL,
+    session bigint NOT NULL REFERENCES ${schema}.sessions ON DELETE CASCADE
+  );
+  CREATE INDEX IF NOT EXISTS inbox_session ON ${schema}.inbox (session);
+  CREATE TABLE IF NOT EXISTS ${schema}.version (version integer PRIMARY KEY);
+  INSERT INTO ${schema}.version SELECT ${schemaVersion} WHERE NOT EXISTS (SELECT 1 FROM ${schema}.version);
+`;
+
+type Row = Pick<JournaledSession, 'agent'> & {
+  id: string;
+  ended: JournaledSession['status'] | null;
+  slugs: string;
+  waiting: string;
+  created: string;
+  updated: string;
+  entries: string;
+  held: boolean;
+};
+
+/**
+ * A journal in PostgreSQL 12 or later, which processes on several machines may share. Every append is durable when it
+ * resolves (`synchronous_commit` is on). Connects on first use, and makes its tables. Throws `PawlError`
+ * (`invalid_options`); what the server refuses rejects with `journal_failed` or `invalid_journal`.
+ */
+export function postgresJournal(connectionString: string, options: PostgresJournalOptions = {}): Journal {
+  check(connectionSchema, { connectionString }, '', 'invalid_options');
+  const { leaseMs, schema, connections } = check(optionsSchema, options, 'options', 'invalid_options');
+  const config = { connectionString, max: connections, options: '-c synchronous_commit=on' };
+  return new PostgresJournal(config, schema, leaseMs);
+}
+
+class PostgresJournal implements Journal {
+  readonly leaseMs: number;
+  private readonly pool: Pool;
+  private readonly schema: string;
+  private ready: Promise<void> | null = null;
+  private closed: Promise<void> | null = null;
+
+  constructor(config: PoolConfig, schema: string, leaseMs: number) {
+    this.leaseMs = leaseMs;
+    this.schema = schema;
+    this.pool = new Pool(config);
+    // An idle connection broke; the next statement opens another, and tells if it cannot.
+    this.pool.on('error', () => undefined);
+  }
+
+  async create({ sessionId, agent }: Parameters<Journal['create']>[0], append: Omit<Append, 'after'>) {
+    const { owner, entries } = append;
+    const made = await this.query(
+      `WITH made AS (
+         INSERT INTO $.sessions (id, agent, slugs, waiting, created, updated, entries, owner, leased)
+         VALUES ($1, $2, '[]', '[]', ${now}, ${now}, $3, $4, ${now} + $5) ON CONFLICT (id) DO NOTHING RETURNING number
+       ), written AS (${insertion('made', 0, 6)})
+       SELECT number FROM made`,
+      [sessionId, agent, entries.length, owner, this.leaseMs, texts(entries)],
+    );
+    if (made.length === 0) throw exists(sessionId);
+  }
+
+  async append(sessionId: string, { owner, after, entries, change = {}, taken = [] }: Append) {
+    const json = (list: readonly string[] | undefined) => (list === undefined ? null : JSON.stringify(list));
+    const held = await this.query(
+      `WITH held AS (
+         UPDATE $.sessions SET entries = $3::bigint + cardinality($6::text[]), updated = ${now}, leased = ${now} + $7,
+           ended = coalesce($4, ended), slugs = coalesce($5, slugs), waiting = coalesce($8, waiting)
+         WHERE id = $1 AND owner = $2 AND entries = $3::bigint RETURNING number
+       ), written AS (${insertion('held', '$3::bigint', 6)}),
+       taken AS (DELETE FROM $.inbox WHERE id = ANY ($9::bigint[]) AND session IN (SELECT number FROM held))
+       SELECT number FROM held`,
+      [
+        sessionId,
+        owner,
+        after,
+        change.status ?? null,
+        json(change.slugs),
+        texts(entries),
+        this.leaseMs,
+        json(change.waiting),
+        taken,
+      ],
+    );
+    if (held.length > 0) return;
+    const known = await this.query('SELECT 1 FROM $.sessions WHERE id = $1', [sessionId]);
+    throw known.length === 0 ? doesNotRun(sessionId) : noLongerOwned(sessionId);
+  }
+
+  async read(sessionId: string) {
+    const rows = await this.query<{ entry: string | null; known: string }>(
+      `SELECT entry, entries AS known FROM $.sessions LEFT JOIN $.entries ON session = number
+       WHERE id = $1 ORDER BY position`,
+      [sessionId],
+    );
+    const texts = rows.flatMap(({ entry }) => (entry === null ? [] : [entry]));
+    const known = Number(rows[0]?.known ?? 0);
+    if (texts.length !== known) {
+      const message = `The journal holds ${texts.length} entries of the session ${sessionId}, which had ${known}.`;
+      throw new PawlError('invalid_journal', message);
+    }
+    return texts.map((text): JournalEntry => JSON.parse(text));
+  }
+
+  async lease(sessionId: string, owner: string) {
+    const taken = await this.query(
+      `UPDATE $.sessions SET owner = $2, leased = ${now} + $3
+       WHERE id = $1 AND (owner IS NULL OR owner = $2 OR leased <= ${now}) RETURNING number`,
+      [sessionId, owner, this.leaseMs],
+    );
+    return taken.length > 0;
+  }
+
+  async release(sessionId: string, owner: string) {
+    await this.query('UPDATE $.sessions SET owner = NULL, leased = 0 WHERE id = $1 AND owner = $2', [sessionId, owner]);
+  }
+
+  async post(sessionId: string, message: SessionMessage) {
+    const posted = await this.query(
+      'INSERT INTO $.inbox (session, message) SELECT number, $2 FROM $.sessions WHERE id = $1 AND ended IS NULL RETURNING id',
+      [sessionId, JSON.stringify(message)],
+    );
+    return posted.length > 0;
+  }
+
+  async inbox(sessionId: string) {
+    const rows = await this.query<{ id: string; message: string }>(
+      'SELECT inbox.id, message FROM $.inbox JOIN $.sessions ON session = number WHERE sessions.id = $1 ORDER BY inbox.id',
+      [sessionId],
+    );
+    return rows.map(({ id, message }) => ({ id: Number(id), message: JSON.parse(message) as SessionMessage }));
+  }
+
+  async list({ sessionId, status, agent, slug, since = 0 }: SessionQuery) {
+    const rows = await this.query<Row>(
+      `SELECT *, owner IS NOT NULL AND leased > ${now} AS held FROM $.sessions
+       WHERE updated >= $1 AND agent = coalesce($2, agent) AND id = coalesce($3, id) ORDER BY updated DESC, number DESC`,
+      [since, agent ?? null, sessionId ?? null],
+    );
+    return rows
+      .map(sessionOf)
+      .filter((session) => status === undefined || session.status === status)
+      .filter(({ slugs }) => slug === undefined || slugs.includes(slug));
+  }
+
+  async delete(sessionId: string) {
+    const deleted = await this.query(
+      `DELETE FROM $.sessions WHERE id = $1 AND (owner IS NULL OR leased <= ${now}) RETURNING number`,
+      [sessionId],
+    );
+    if (deleted.length > 0) return true;
+    const known = await this.query('SELECT 1 FROM $.sessions WHERE id = $1', [sessionId]);
+    if (known.length > 0) throw runsElsewhere(sessionId);
+    return false;
+  }
+
+  close() {
+    this.closed ??= this.pool.end();
+    return this.closed;
+  }
+
+  /** Runs one statement, which is one transaction. `$.` stands for the schema. */
+  private async query<T extends object>(sql: string, values: readonly unknown[]): Promise<T[]> {
+    this.ready ??= this.prepared();
+    // A server that was not there may come back.
+    this.ready.catch(() => {
+      this.ready = null;
+    });
+    await this.ready;
+    return this.run<T>(sql, values);
+  }
+
+  private async run<T extends object>(sql: string, values: readonly unknown[] = []): Promise<T[]> {
+    try {
+      const { rows } = await this.pool.query(sql.replaceAll('$.', `${this.schema}.`), [...values]);
+      return rows;
+    } catch (error) {
+      throw new PawlError('journal_failed', `The journal in PostgreSQL cannot be used: ${messageOf(error)}.`, {
+        cause: error,
+      });
+    }
+  }
+
+  /** Makes the tables, one process at a time, and checks their version. */
+  private async prepared(): Promise<void> {
+    const lock = `SELECT pg_advisory_xact_lock(hashtext('pawl ${this.schema}'))`;
+    const isMade = `SELECT to_regclass('${this.schema}.version') IS NOT NULL AS made`;
+    const [row] = await this.run<{ made: boolean }>(isMade);
+    if (row?.made !== true) await this.run(`BEGIN; ${lock}; ${tables(this.schema)} COMMIT`);
+    const [found] = await this.run<{ version: number }>('SELECT version FROM $.version');
+    if (found?.version === schemaVersion) return;
+    const message = `The schema ${this.schema} is a journal of version ${found?.version}; this release of Pawl reads version ${schemaVersion}.`;
+    throw new PawlError('invalid_journal', message);
+  }
+}
+
+function texts(entries: readonly JournalEntry[]): string[] {
+  return entries.map((entry) => JSON.stringify(entry));
+}
+
+/** Inserts the texts in parameter `parameter` as the entries after position `after` of the session in `from`. */
+function insertion(from: string, after: number | string, parameter: number): string {
+  return `INSERT INTO $.entries (session, position, entry)
+    SELECT number, ${after} + place, text FROM ${from}, unnest($${parameter}::text[]) WITH ORDINALITY AS new (text, place)`;
+}
+
+function sessionOf({ id, agent, ended, slugs, waiting, created, updated, entries, held }: Row): JournaledSession {
+  return {
+    sessionId: id,
+    agent,
+    status: ended ?? (held ? 'running' : 'suspended'),
+    slugs: JSON.parse(slugs),
+    waiting: JSON.parse(waiting),
+    createdAt: Number(created),
+    updatedAt: Number(updated),
+    entries: Number(entries),
+  };
+}

@@ -1,0 +1,76 @@
+import { tool } from 'ai';
+import { afterAll, describe, expect, it } from 'vitest';
+import { resumeSession, runSession, startSession } from '../../src/index.ts';
+import { postgresJournal } from '../../src/journal/postgres.ts';
+import { assertInvariants, journalConformance } from '../../src/testing/index.ts';
+import { inputSchema, workingAgent } from '../support/journaled.ts';
+import { type Postgres, postgresFolder, startPostgres } from '../support/postgres.ts';
+import { keptLog } from '../support/session.ts';
+
+if (postgresFolder === null) process.stderr.write('No PostgreSQL from Debian (apt-get install postgresql): skipped.\n');
+
+describe.skipIf(postgresFolder === null)('D-3: the journal in PostgreSQL', async () => {
+  const server: Postgres | null = postgresFolder === null ? null : await startPostgres(postgresFolder);
+  const url = server?.url ?? '';
+  afterAll(() => server?.stop());
+
+  for (const { name, check } of journalConformance((options) => postgresJournal(url, options))) it(name, check);
+
+  it('a session runs, ends, and gives its result again', async () => {
+    const journal = postgresJournal(url, { schema: 'another' });
+    const { agent, model } = workingAgent();
+    const result = await runSession(agent, { prompt: 'Go.', journal, sessionId: 's', logger: false });
+    assertInvariants(result);
+    expect(result.success).toBe(true);
+    expect(await (await resumeSession(agent, { journal, sessionId: 's', logger: false })).result).toEqual(result);
+    expect(model.requests).toHaveLength(2);
+    await journal.close();
+  });
+
+  it('a server that crashes in the middle suspends the session, which goes on when it is back', async () => {
+    const journal = postgresJournal(url, { leaseMs: 1_000 });
+    const held: { finish: () => void } = { finish: () => {} };
+    const work = tool({
+      inputSchema,
+      execute: () => new Promise<string>((resolve) => (held.finish = () => resolve('done'))),
+    });
+    const { agent } = workingAgent({ tools: { work } });
+    const { lines, logger } = keptLog();
+    const session = startSession(agent, { prompt: 'Go.', journal, sessionId: 'crashed', logger });
+    while (session.counters.toolCalls.requested === 0) await new Promise(setImmediate);
+    await server?.kill();
+    held.finish();
+    const suspended = await session.result;
+    expect(suspended).toMatchObject({ status: 'suspended', slugs: ['journal_failed'] });
+    expect(lines.filter(({ level }) => level >= 50)).toHaveLength(1);
+    await expect(resumeSession(agent, { journal, sessionId: 'crashed', logger: false })).rejects.toMatchObject({
+      code: 'journal_failed',
+    });
+    await server?.start();
+    // Its lease could not be given back.
+    for (;;) {
+      const resumed = await resumeSession(agent, { journal, sessionId: 'crashed', logger: false }).catch((error) => {
+        expect(error).toMatchObject({ code: 'session_taken' });
+        return null;
+      });
+      if (resumed === null) continue;
+      const result = await resumed.result;
+      assertInvariants(result);
+      expect(result.success).toBe(true);
+      expect(result.turns[0]?.attempts[0]?.calls[0]).toMatchObject({ slug: 'interrupted', executed: true });
+      break;
+    }
+    await journal.close();
+  }, 30_000);
+
+  it('what cannot be used is refused', async () => {
+    expect(() => postgresJournal('')).toThrow(expect.objectContaining({ code: 'invalid_options' }));
+    expect(() => postgresJournal(url, { schema: 'Not; a name' })).toThrow(
+      '`options.schema` must be a name of lower-case',
+    );
+    const journal = postgresJournal('postgres://pawl@127.0.0.1:1/none');
+    const result = await runSession(workingAgent().agent, { prompt: 'Go.', journal, logger: false });
+    expect(result).toMatchObject({ status: 'failed', slugs: ['journal_failed'], counters: { requests: 0 } });
+    await journal.close();
+  });
+});
