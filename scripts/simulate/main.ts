@@ -48,7 +48,7 @@ if (postgresFolder === null) {
   let made = 0;
   const postgres = (kills: number): Killed => {
     made += 1;
-    return { where: server.url, ids: [`p${made}`], kills, lifeMs: 400, chance: chances(seed * 3_000 + made) };
+    return { where: server.url, ids: [`p${made}`], kills, lifeMs: 900, chance: chances(seed * 3_000 + made) };
   };
   await simulate('PostgreSQL, three kills in a row', 10, () => postgres(3));
   const restarted = async () => {

@@ -42,6 +42,7 @@ await runWorkflow({
   // In the other phases a fake git kills its parent, this process: see the test.
   onEvent: (event) => {
     if (event.type === 'phase.started' && event.phase === 'restoring') dieIn('restoring');
+    if (event.type === 'phase.started' && event.phase === 'archiving') dieIn('worked');
     if (event.type === 'phase.started' && event.phase === phase) process.env.PAWL_DIE_ON = 'commit';
   },
 });

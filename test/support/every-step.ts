@@ -29,6 +29,7 @@ export function steppingAgent(
     instructions: 'You are the helper.',
     models: [model],
     tools: { write },
+    limits: { maxRetries: 12 },
   });
   return defineAgent({
     name: 'stepping',
@@ -49,7 +50,8 @@ export function steppingAgent(
     agents: { delegate: helper },
     mcpServers,
     builtIns: { batch: true },
-    limits: { maxTreeRequests: 40 },
+    // Every kill may cost an attempt.
+    limits: { maxRetries: 12, maxTreeRequests: 200 },
   });
 }
 

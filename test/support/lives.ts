@@ -67,7 +67,7 @@ export function wasInterrupted({ told }: Lives): boolean {
 
 /** What holds however often the process died. */
 export function check({ result, lines, told, effects, requests, listed }: Lives): void {
-  assertInvariants(result, { limits: { maxTurns: 10, maxRetries: 5 } });
+  assertInvariants(result, { limits: { maxTurns: 10, maxRetries: 12 } });
   expect(result.report).toMatchObject({ accepted: true, content: 'Everything is done.' });
   expect(requests).toBeLessThanOrEqual(result.counters.tree.requests);
   const once = effects.filter((effect) => !effect.startsWith('read'));

@@ -24,6 +24,12 @@ const log = (level: string) => (line: object) =>
   appendFileSync(join(folder, 'log'), `${JSON.stringify({ level, ...line })}\n`);
 const logger = { debug: () => {}, info: () => {}, warn: log('warn'), error: log('error') };
 
+/** Another process has the session, or the journal's server is away. */
+function unlessBusy(error: unknown): null {
+  if (error instanceof PawlError && ['session_taken', 'journal_failed'].includes(error.code)) return null;
+  throw error;
+}
+
 async function live(sessionId: string): Promise<void> {
   const note = ['--no-warnings', join(import.meta.dirname, 'note-mcp.ts'), join(folder, `${sessionId}.effects`)];
   const mcpServers = { notes: { command: process.execPath, args: note } };
@@ -37,14 +43,15 @@ async function live(sessionId: string): Promise<void> {
   };
   const own = { journal, sessionId, logger, onEvent: (event: SessionEvent) => queueMicrotask(() => approve(event)) };
   for (;;) {
-    const [known] = await journal.list({ sessionId });
-    if (known === undefined) {
+    const listed = await journal.list({ sessionId }).catch(unlessBusy);
+    if (listed === null) {
+      await setTimeout(50);
+      continue;
+    }
+    if (listed.length === 0) {
       session = startSession(agent, { ...own, prompt: 'Do it all.' });
     } else {
-      session = await resumeSession(agent, own).catch((error) => {
-        if (error instanceof PawlError && ['session_taken', 'journal_failed'].includes(error.code)) return null;
-        throw error;
-      });
+      session = await resumeSession(agent, own).catch(unlessBusy);
     }
     for (const event of asked) approve(event);
     const result = await session?.result;

@@ -67,6 +67,24 @@ describe('W-4: a killed run resumes from its state file', () => {
     expect(result.created).toMatchObject([{ title: 'Session failure: Critical error in scanning' }]);
   });
 
+  it('after the last agent and before archiving: the item was done, so it is archived, not worked on again', async () => {
+    const backlog = backlogOfFive();
+    die(backlog, 'worked');
+    expect(backlog.state).toMatchObject({ current_phase: 'archiving', current_item: 'BUG-001' });
+    expect(backlog.has('bugs/BUG-001-bug-1')).toBe(true);
+    const worked: string[] = [];
+    const { result } = await runOver(backlog, {
+      process: ({ item }) => {
+        worked.push(item.id);
+        return { status: 'succeeded' };
+      },
+    });
+    expect(worked).toEqual(['BUG-002', 'BUG-003', 'BUG-004', 'BUG-005']);
+    expect(result).toMatchObject({ status: 'completed', failures: [], problems: [] });
+    expect(result.succeeded).toEqual(['BUG-001', ...worked]);
+    expect(backlog.has('bugs/BUG-001-bug-1')).toBe(false);
+  });
+
   it('in archiving: the item was done, so it is archived', async () => {
     const backlog = backlogOfFive();
     die(backlog, 'archiving');

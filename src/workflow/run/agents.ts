@@ -78,19 +78,28 @@ const done = (agent: string, { message = '', ...over }: Partial<Done>): Done => 
 const messageBytes = 4_000;
 const abortedWork = { verdict: 'aborted', slugs: ['aborted'], message: 'aborted' } satisfies Partial<Done>;
 
-/** Runs an agent, or the function that replaces it, on an item. Never throws: a failure is an outcome too. */
+/**
+ * Runs an agent, or the function that replaces it, on an item. Never throws: a failure is an outcome too. `settled` gets
+ * the outcome before anything else is done with it.
+ */
 export async function work(
   agent: Agent | NamedAgent | WorkFunction,
   task: WorkTask,
   sessions: Sessions,
+  settled: (outcome: Done) => void,
 ): Promise<Done> {
-  if (typeof agent === 'function') return functionWork(agent, task);
+  if (typeof agent === 'function') {
+    const outcome = await functionWork(agent, task);
+    settled(outcome);
+    return outcome;
+  }
   const ready = await unlessAborted(sessions.signal, () => readied(agent));
   if (ready === wasAborted) return done(agent.name, abortedWork);
   if ('problem' in ready) {
     return done(ready.name, { verdict: 'unavailable', message: ready.problem, lookedFor: [...ready.lookedFor] });
   }
-  const ended = await session(ready, task.prompt, { role: task.phase, item: task.item.id }, sessions);
+  const first = (result: SessionResult) => settled(sessionOutcome(result, task.phase));
+  const ended = await session(ready, task.prompt, { role: task.phase, item: task.item.id }, sessions, first);
   return 'problem' in ended ? done(ready.name, ended.problem) : sessionOutcome(ended.result, task.phase);
 }
 
@@ -126,6 +135,7 @@ async function session(
   prompt: string,
   { role, item }: { role: string; item: string | null },
   { folder, signal, logger, options, onSessionEvent, approve, onResult }: Sessions,
+  first: (result: SessionResult) => void = () => {},
 ): Promise<{ result: SessionResult } | { problem: Pick<Done, 'verdict' | 'message'> }> {
   let log: SessionLog;
   try {
@@ -159,6 +169,7 @@ async function session(
     });
     started.resolve(running);
     const result = await running.result;
+    first(result);
     log.end(result);
     onResult(result);
     return log.problem === null ? { result } : { problem: { verdict: 'critical', message: log.problem } };

@@ -7,6 +7,7 @@ import type {
   SessionEffectKinds,
   StopMarker,
   WorkflowEffectKinds,
+  WorkOutcome,
 } from '../../../machines/index.ts';
 import type { Agent } from '../../agent/definition.ts';
 import { messageOf, shown } from '../../errors.ts';
@@ -145,7 +146,19 @@ export class RunEffects {
       if (agent === undefined) throw new Error('there is no test agent');
       const prompt = workPrompt(backlog, found, phase);
       const task = { phase, item: found, folder: join(backlog, found.folder), prompt, signal: sessions.signal };
-      const outcome = await work(agent, task, { ...sessions, folder: this.folder.of(state) });
+      const isLast = phase === 'testing' || agents.test === undefined;
+      const unwritten: unknown[] = [];
+      // From here on, a crash puts the item away, and nobody works on it again (W-4).
+      const settled = ({ verdict }: Pick<WorkOutcome, 'verdict'>) => {
+        if (!isLast || verdict !== 'succeeded') return;
+        try {
+          this.folder.begin({ ...state, current_phase: 'archiving' });
+        } catch (error) {
+          unwritten.push(error);
+        }
+      };
+      const outcome = await work(agent, task, { ...sessions, folder: this.folder.of(state) }, settled);
+      if (unwritten.length > 0) throw unwritten[0];
       return { ...outcome, stops: this.stops(state) };
     } catch (error) {
       return { ...nothing, verdict: 'critical', message: messageOf(error) };
