@@ -15,6 +15,9 @@ export const freshFile = () => join(mkdtempSync(join(tmpdir(), 'pawl-journal-'))
 export function workingAgent(definition: Partial<AgentDefinition> = {}) {
   const worked: string[] = [];
   const work = tool({ inputSchema, execute: () => void worked.push('worked') });
-  const model = rehearsalModel([{ calls: [{ name: 'work', input: {} }] }, report()]);
+  // It goes by what it is told, so that it does not begin anew in another process.
+  const model = rehearsalModel(({ prompt }) =>
+    prompt.some(({ role }) => role === 'tool') ? report() : { calls: [{ name: 'work', input: {} }] },
+  );
   return { worked, model, agent: defineAgent({ name: 'working', models: [model], tools: { work }, ...definition }) };
 }
