@@ -14,6 +14,7 @@ import { type Agent, defineAgent, runSession, startSession } from '../src/index.
 import { rehearsalModel } from '../src/testing/index.ts';
 import { backlogBench } from './backlog.ts';
 import { bareLoop } from './floor.ts';
+import { journalBench } from './journal.ts';
 
 const quick = process.argv.includes('--quick');
 const rounds = quick ? 3 : 7;
@@ -115,6 +116,7 @@ async function main(): Promise<void> {
   await waitingSessions(quick ? 1_000 : 5_000);
   await sideBySide();
   await backlogBench(500);
+  await journalBench(quick);
 }
 
 async function overWire(): Promise<void> {

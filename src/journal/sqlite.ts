@@ -163,24 +163,27 @@ class SqliteJournal implements Journal {
   }
 
   private insert(sessionId: string, { owner, after, entries, change = {}, taken = [] }: Append): void {
-    const row = this.rowOf(sessionId);
-    if (row === undefined) throw doesNotRun(sessionId);
-    if (row.owner !== owner || row.entries !== after) throw noLongerOwned(sessionId);
-    for (const [index, entry] of entries.entries()) {
-      const text = JSON.stringify(entry);
-      this.run('INSERT INTO entries (session, position, entry) VALUES (?, ?, ?)', row.number, after + index + 1, text);
-    }
     const now = Date.now();
-    this.run(
-      'UPDATE sessions SET entries = ?, updated = ?, leased = ?, ended = ?, slugs = ?, waiting = ? WHERE number = ?',
+    const json = (list: readonly string[] | undefined) => (list === undefined ? null : JSON.stringify(list));
+    const [held] = this.all<Pick<Row, 'number'>>(
+      `UPDATE sessions SET entries = ?, updated = ?, leased = ?, ended = coalesce(?, ended), slugs = coalesce(?, slugs),
+       waiting = coalesce(?, waiting) WHERE id = ? AND owner = ? AND entries = ? RETURNING number`,
       after + entries.length,
       now,
       now + this.leaseMs,
-      change.status ?? row.ended,
-      change.slugs === undefined ? row.slugs : JSON.stringify(change.slugs),
-      change.waiting === undefined ? row.waiting : JSON.stringify(change.waiting),
-      row.number,
+      change.status ?? null,
+      json(change.slugs),
+      json(change.waiting),
+      sessionId,
+      owner,
+      after,
     );
+    if (held === undefined)
+      throw this.rowOf(sessionId) === undefined ? doesNotRun(sessionId) : noLongerOwned(sessionId);
+    for (const [index, entry] of entries.entries()) {
+      const text = JSON.stringify(entry);
+      this.run('INSERT INTO entries (session, position, entry) VALUES (?, ?, ?)', held.number, after + index + 1, text);
+    }
     for (const id of taken) this.run('DELETE FROM inbox WHERE id = ?', id);
   }
 
