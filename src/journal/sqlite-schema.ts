@@ -10,10 +10,9 @@ export const schema = `
     waiting TEXT NOT NULL, created INTEGER NOT NULL, updated INTEGER NOT NULL, entries INTEGER NOT NULL,
     owner TEXT, leased INTEGER NOT NULL
   ) STRICT;
-  CREATE INDEX sessions_updated ON sessions (updated);
   CREATE TABLE entries (
-    session INTEGER NOT NULL, position INTEGER NOT NULL, entry TEXT NOT NULL, UNIQUE (session, position)
-  ) STRICT;
+    session INTEGER NOT NULL, position INTEGER NOT NULL, entry TEXT NOT NULL, PRIMARY KEY (session, position)
+  ) STRICT, WITHOUT ROWID;
   CREATE TABLE inbox (id INTEGER PRIMARY KEY AUTOINCREMENT, session INTEGER NOT NULL, message TEXT NOT NULL) STRICT;
   CREATE INDEX inbox_session ON inbox (session);
   PRAGMA application_id = ${applicationId};

@@ -57,7 +57,9 @@ describe('D-3: nothing that was acknowledged is lost', () => {
         Buffer.concat([written.subarray(0, cut), zeros]),
       ]) {
         const found = await foundOn(database, Buffer.concat([log, tail]));
-        expect(found).toEqual(Array.from({ length: entries }, (_, at) => entry(at)));
+        // What was not acknowledged may be there, but only whole.
+        expect(found.length === entries || found.length === entries + 1).toBe(true);
+        expect(found).toEqual(Array.from({ length: found.length }, (_, at) => entry(at)));
       }
       expect(await foundOn(database, next.log)).toHaveLength(entries + 1);
     }
