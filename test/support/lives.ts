@@ -54,9 +54,10 @@ export async function livesOf(deaths: readonly Death[]) {
   const told: SessionEvent[] = [];
   for await (const event of session.events) told.push(event);
   const [listed] = await journal.list({});
+  const entries = await journal.read('s');
   await journal.close();
   const requests = server.requests.length;
-  return { result, lines, events, told, effects: effectsIn(file), requests, writes: last.writes(), listed };
+  return { result, lines, events, told, effects: effectsIn(file), requests, writes: last.writes(), listed, entries };
 }
 
 export type Lives = Awaited<ReturnType<typeof livesOf>>;
