@@ -27,6 +27,7 @@ beforeAll(() => {
   const paths = {
     pawl: entry('index.ts'),
     'pawl/testing': entry('testing/index.ts'),
+    'pawl/postgres': entry('journal/postgres.ts'),
     'pawl/inspect': entry('inspect/stately.ts'),
     'pawl/workflow': entry('workflow/index.ts'),
   };
