@@ -11,7 +11,8 @@ const journal = ['--journal', file];
 
 describe('D-3: a session of the command is suspended, resumed, replayed, exported and forked', async () => {
   const suspended = await pawl(['demo', ...journal], (kill, stdout) => {
-    if (stdout.includes('turn 2')) kill('SIGTERM');
+    // Long before its end.
+    if (stdout.includes('session demo')) kill('SIGTERM');
   });
   const [listed] = JSON.parse((await pawl(['sessions', ...journal, '--json'])).stdout);
   const id: string = listed.sessionId;
