@@ -44,14 +44,17 @@ class SqliteJournal implements Journal {
     this.leaseMs = leaseMs;
     const sqlite = process.getBuiltinModule?.('node:sqlite');
     if (sqlite === undefined) throw this.failed('opened', new Error('it needs Node 22.13 or later, for node:sqlite'));
+    let opened: DatabaseSync | null = null;
     try {
       // Only its owner may read it: it holds conversations.
       if (file !== ':memory:' && !existsSync(file)) closeSync(openSync(file, 'a', 0o600));
-      this.database = new sqlite.DatabaseSync(file);
+      opened = new sqlite.DatabaseSync(file);
+      this.database = opened;
       this.database.exec(`PRAGMA busy_timeout = ${busyMs}`);
       this.checkSchema();
       this.database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
     } catch (error) {
+      opened?.close();
       throw error instanceof PawlError ? error : this.failed('opened', error);
     }
   }

@@ -59,6 +59,25 @@ describe('D-6: what cannot go on is refused, and stays as it was', () => {
     expect((await (await resumeSession(grown, { journal, sessionId: 's', logger: false })).result).success).toBe(true);
   });
 
+  it('another sub-agent', async () => {
+    const helper = (maxTurns: number) =>
+      defineAgent({ name: 'helper', models: [rehearsalModel([{ hangs: true }])], limits: { maxTurns } });
+    const model = rehearsalModel([{ calls: [{ name: 'help', input: { prompt: 'Help.', reason: 'It is much.' } }] }]);
+    const agent = (maxTurns: number) =>
+      defineAgent({ name: 'asking', models: [model], agents: { help: helper(maxTurns) } });
+    const journal = sqliteJournal(':memory:');
+    const session = startSession(agent(4), { prompt: 'Go.', journal, sessionId: 's', logger: false });
+    while (session.counters.toolCalls.requested === 0) await new Promise(setImmediate);
+    for (let tick = 0; tick < 20; tick += 1) await new Promise(setImmediate);
+    await session.suspend({ graceMs: 0 });
+    const before = await journal.read('s');
+    await expect(resumeSession(agent(5), { journal, sessionId: 's', logger: false })).rejects.toMatchObject({
+      code: 'agent_changed',
+      message: expect.stringContaining('limits.maxTurns: was 4, is 5'),
+    });
+    expect(await journal.read('s')).toEqual(before);
+  });
+
   it('another version of the machines', async () => {
     const { journal, before } = await unfinished();
     const aged = before.map(

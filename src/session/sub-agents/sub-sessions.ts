@@ -3,7 +3,7 @@ import type { Agent } from '../../agent/definition.ts';
 import type { SessionHead } from '../../journal/journal.ts';
 import type { ScopeLog } from '../../journal/scope-log.ts';
 import type { Observer } from '../../observe/observer.ts';
-import { newHead } from '../head.ts';
+import { checkAgent, newHead } from '../head.ts';
 import type { SessionBudget, SessionOptions } from '../options.ts';
 import type { SessionParts } from '../wiring.ts';
 import { Grants } from './grants.ts';
@@ -75,6 +75,7 @@ export function subSessionsOf(
       const { call } = childLog.head;
       const child = agents[call?.name ?? ''];
       if (call === null || child === undefined) throw new Error(`no sub-agent for ${childLog.scope}`);
+      checkAgent(child, childLog.head);
       const { callId, name, granted: grant } = call;
       const abort = new AbortController();
       const session = make({ ...partsOf(child, childLog.head, { name, abort }), log: childLog });
