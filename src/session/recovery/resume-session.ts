@@ -7,7 +7,7 @@ import { checkAgent, checkMachines } from '../head.ts';
 import { checkResumeOptions } from '../input.ts';
 import type { ResumeOptions, Session } from '../options.ts';
 import type { RootSession } from '../running-session.ts';
-import { waitingIn } from '../sub-agents/sub-session.ts';
+import { type SubSession, waitingIn } from '../sub-agents/sub-session.ts';
 import { connect } from './messages.ts';
 import { replayed } from './replayed-session.ts';
 
@@ -52,9 +52,9 @@ async function goOn<Report>(
   owner: string,
 ): Promise<Session<Report>> {
   const { session, tree } = replayed(agent, options, head, entries, owner);
-  tree.keep();
   const { observer, machine } = session.wired;
   if (!wasSuspended(entries)) observer.moveTo(observer.position + lostPositions);
+  tree.keep();
   connect(session, tree);
   const sessions = session.tree();
   for (const { wired } of sessions) {
@@ -63,34 +63,38 @@ async function goOn<Report>(
   }
   if (machine.hasEnded) return session;
   for (const { wired } of sessions) wired.observer.goLive();
-  const missing = await openTools(session, options);
-  if (missing !== null) {
+  try {
+    await openTools(session, options);
+    const messages = await tree.messages();
+    observer.sight({ type: 'session.resumed', interrupted: sessions.flatMap(interruptedIn) });
+    askAgain(session);
+    session.goOn();
+    // They are delivered before anything begins (D-2).
+    tree.hear(messages);
+    return session;
+  } catch (error) {
     tree.close();
-    const message = `The session ${head.sessionId} was not resumed, since tools could not be opened: ${missing}`;
-    throw new PawlError('tools_unavailable', message);
+    await Promise.allSettled(sessions.map(({ wired }) => wired.effects.tools.closeServers()));
+    throw error;
   }
-  const interrupted = sessions.flatMap(({ log, wired }) =>
-    (wired.journaled?.interrupted ?? []).map((key) => (log?.scope ? `${log.scope}/${key}` : key)),
-  );
-  const messages = await tree.messages();
-  observer.sight({ type: 'session.resumed', interrupted });
-  askAgain(session);
-  session.goOn();
-  // They are delivered before anything begins (D-2).
-  tree.hear(messages);
-  return session;
 }
 
-/** Opens the tools that had been open. Returns null, or why some are missing: then all are closed again. */
-async function openTools(session: RootSession, { signal }: ResumeOptions): Promise<string | null> {
-  const sessions = session.tree();
+/** Opens the tools that had been open. Throws `tools_unavailable` if some are missing. */
+async function openTools(session: RootSession, { signal, sessionId }: ResumeOptions): Promise<void> {
   const opening = signal ?? new AbortController().signal;
   const missing = await Promise.all(
-    sessions.map(({ wired }) => (wired.journaled?.needsTools === true ? wired.effects.open(opening) : null)),
+    session.tree().map(({ wired }) => (wired.journaled?.needsTools === true ? wired.effects.open(opening) : null)),
   );
-  const first = missing.find((one) => one !== null) ?? null;
-  if (first !== null) await Promise.allSettled(sessions.map(({ wired }) => wired.effects.tools.closeServers()));
-  return first;
+  const why = missing.find((one) => one !== null);
+  if (why == null) return;
+  const message = `The session ${sessionId} was not resumed, since tools could not be opened: ${why}`;
+  throw new PawlError('tools_unavailable', message);
+}
+
+/** The keys of the effects that had begun and are not performed again, under the path of their sub-agent. */
+function interruptedIn({ log, wired }: SubSession): string[] {
+  const path = log === null || log.scope === '' ? '' : `${log.scope}/`;
+  return (wired.journaled?.interrupted ?? []).map((key) => path + key);
 }
 
 /** Shows the listener the approvals that are still waited for, as they were first asked. */
