@@ -39,8 +39,12 @@ export class JournaledDriver implements Driver {
   /** When each effect that has not ended was first marked, in epoch ms. */
   private readonly begunAt = new Map<string, number>();
   private readonly running = new Map<string, { effect: Effect; running: RunningEffect }>();
-  private phase: 'replaying' | 'running' | 'suspending' | 'released';
+  /** The effects that had begun in an earlier life. */
+  private readonly begunBefore = new Set<string>();
+  /** `caughtUp`: a replay has ended, and commands are taken in, but nothing begins yet. */
+  private phase: 'replaying' | 'caughtUp' | 'running' | 'suspending' | 'released';
   private working = false;
+  private last: Promise<void> = Promise.resolve();
   private onIdle: (() => void) | null = null;
 
   constructor(log: DriverLog, policy: EffectPolicy, isReplay: boolean) {
@@ -80,6 +84,7 @@ export class JournaledDriver implements Driver {
 
   replayMark(key: string, at: number): void {
     if (!this.begunAt.has(key)) this.begunAt.set(key, at);
+    this.begunBefore.add(key);
   }
 
   /** Replay: takes the next step of the actor tree. Returns false if there is none. */
@@ -109,26 +114,34 @@ export class JournaledDriver implements Driver {
   /** Replay: takes the steps whose deliveries were written down, but not what followed from them. */
   catchUp(): void {
     for (let step = this.steps.shift(); step !== undefined; step = this.steps.shift()) this.log.applying(step);
+    this.phase = 'caughtUp';
   }
 
-  /** Ends the replay: what was interrupted is answered so or begins again, and everything else begins (D-4). */
+  /** Goes on after a replay: the commands that were taken in are delivered, and what is pending begins. */
   goOn(): void {
     this.phase = 'running';
-    for (const effect of [...this.pending]) {
-      if (!this.isMarked(effect)) continue;
-      const outcome = this.policy.interrupted(effect);
-      if (outcome !== null) this.queue.push(this.outcomeOf(effect.key, outcome));
-    }
     void this.work();
   }
 
   /** Begins no further effect. Resolves when no awaited effect runs any more, and the last delivery is durable. */
   suspend(): Promise<void> {
     return new Promise((resolve) => {
+      if (this.phase === 'caughtUp') resolve();
       if (this.phase === 'running') this.phase = 'suspending';
       this.onIdle = resolve;
       void this.work();
     });
+  }
+
+  /** Resolves when the work at hand is done. */
+  async settled(): Promise<void> {
+    await this.last;
+  }
+
+  /** Whether something is still to be written or delivered. */
+  get isBusy(): boolean {
+    if (this.phase === 'caughtUp') return false;
+    return this.working || this.steps.length > 0 || this.queue.length > 0;
   }
 
   /** Lets go of the session: every running effect's signal aborts, and nothing more is delivered. */
@@ -137,6 +150,12 @@ export class JournaledDriver implements Driver {
     for (const { running } of this.running.values()) running.cancel();
     this.running.clear();
     this.onIdle?.();
+  }
+
+  /** The outcome of an effect that had begun in an earlier life, and is not performed again (D-4). */
+  private interruptionOf(effect: Effect): KeyedDelivery | null {
+    const outcome = this.begunBefore.has(effect.key) ? this.policy.interrupted(effect) : null;
+    return outcome === null ? null : this.outcomeOf(effect.key, outcome);
   }
 
   private isMarked({ key }: Effect): boolean {
@@ -164,7 +183,12 @@ export class JournaledDriver implements Driver {
 
   /** Writes, then acts: deliveries first, so that a step's commands reach the effects requested in that step (D-2). */
   private async work(first: () => Promise<void> = async () => {}): Promise<void> {
-    if (this.working || this.phase === 'replaying') return;
+    if (this.working || this.phase === 'replaying' || this.phase === 'caughtUp') return;
+    this.last = this.workToTheEnd(first);
+    await this.last;
+  }
+
+  private async workToTheEnd(first: () => Promise<void>): Promise<void> {
     this.working = true;
     try {
       await first();
@@ -198,6 +222,11 @@ export class JournaledDriver implements Driver {
       this.queue = [];
       await this.log.delivered(deliveries);
       this.steps.push(...deliveries.map((delivery) => () => this.deliver(delivery)));
+      return;
+    }
+    const interrupted = this.pending.flatMap((effect) => this.interruptionOf(effect) ?? []);
+    if (interrupted.length > 0) {
+      this.queue.push(...interrupted);
       return;
     }
     const at = this.owner.now();

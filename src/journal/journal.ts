@@ -114,8 +114,10 @@ export type Journal = {
   append(sessionId: string, append: Append): Promise<void>;
   /** Returns a session's entries in order; empty for an unknown session. */
   read(sessionId: string): Promise<JournalEntry[]>;
-  /** Takes or renews the lease. Returns false if another process holds it, or there is no such session. */
+  /** Takes the lease. Returns false if another process holds it, or there is no such session. */
   lease(sessionId: string, owner: string): Promise<boolean>;
+  /** Renews the lease. Returns false unless `owner` was the last to take it, and has not given it back. */
+  renew(sessionId: string, owner: string): Promise<boolean>;
   /** Gives the lease back, if `owner` holds it. */
   release(sessionId: string, owner: string): Promise<void>;
   /** Leaves a message for the session's owner. Returns false for an unknown or ended session. */

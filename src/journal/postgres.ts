@@ -153,6 +153,14 @@ class PostgresJournal implements Journal {
     return taken.length > 0;
   }
 
+  async renew(sessionId: string, owner: string) {
+    const renewed = await this.query(
+      `UPDATE $.sessions SET leased = ${now} + $3 WHERE id = $1 AND owner = $2 RETURNING number`,
+      [sessionId, owner, this.leaseMs],
+    );
+    return renewed.length > 0;
+  }
+
   async release(sessionId: string, owner: string) {
     await this.query('UPDATE $.sessions SET owner = NULL, leased = 0 WHERE id = $1 AND owner = $2', [sessionId, owner]);
   }

@@ -107,6 +107,13 @@ class SqliteJournal implements Journal {
     });
   }
 
+  renew(sessionId: string, owner: string) {
+    return this.write(() => {
+      const sql = 'UPDATE sessions SET leased = ? WHERE id = ? AND owner = ? RETURNING number';
+      return this.all(sql, Date.now() + this.leaseMs, sessionId, owner).length > 0;
+    });
+  }
+
   release(sessionId: string, owner: string) {
     return this.write(() => {
       this.run('UPDATE sessions SET owner = NULL, leased = 0 WHERE id = ? AND owner = ?', sessionId, owner);

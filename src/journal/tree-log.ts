@@ -40,7 +40,8 @@ export class TreeLog {
   private last: Promise<void> = Promise.resolve();
   private next: Promise<void> | null = null;
   private tree: TreeOwner | null = null;
-  private waiting = '[]';
+  /** The row's list of waiting calls, as JSON; null if it is not known. */
+  private waiting: string | null;
   private readonly offers: Map<string, number>;
   private stopTicking = () => {};
   private closed = false;
@@ -59,6 +60,7 @@ export class TreeLog {
     this.session = session;
     this.owner = owner;
     this.written = recorded.length === 0 ? null : recorded.length;
+    this.waiting = recorded.length === 0 ? '[]' : null;
     this.offers = new Map(
       recorded.flatMap((entry) => (entry.type === 'offered' ? [[JSON.stringify(entry.tools), entry.number]] : [])),
     );
@@ -67,6 +69,11 @@ export class TreeLog {
   /** Connects the sessions, whose events and messages go through this log. */
   connect(tree: TreeOwner): void {
     this.tree = tree;
+  }
+
+  /** Whether the journal holds the session, as far as it can be asked. */
+  async holdsSession(): Promise<boolean> {
+    return (await this.journal.read(this.session.sessionId)).length > 0;
   }
 
   /** The messages that came while no process ran the session. */
@@ -86,7 +93,7 @@ export class TreeLog {
     const tick = async () => {
       try {
         if (Date.now() - renewed > this.journal.leaseMs / 3) {
-          if (!(await this.journal.lease(this.session.sessionId, this.owner)))
+          if (!(await this.journal.renew(this.session.sessionId, this.owner)))
             this.fail(noLongerOwned(this.session.sessionId));
           renewed = Date.now();
         }
@@ -106,6 +113,7 @@ export class TreeLog {
 
   /** Adds an entry to the next write. */
   note(entry: JournalEntry): void {
+    this.leaveOutEarlierProgress(entry);
     const before = this.notes.at(-1);
     const joined = before === undefined ? null : joinedDelta(before, entry);
     if (joined === null) this.notes.push(entry);
@@ -113,6 +121,13 @@ export class TreeLog {
     if (entry.type !== 'sighted' || entry.sighting.type !== 'model.delta') return;
     this.noted += entry.sighting.delta.length;
     if (this.noted > mostNoted) void this.write().catch(failedAlready);
+  }
+
+  /** Of a tool's preliminary output the last counts. */
+  private leaveOutEarlierProgress(entry: JournalEntry): void {
+    const { callId } = progressIn(entry);
+    if (callId === null) return;
+    this.notes = this.notes.filter((note) => note.scope !== entry.scope || progressIn(note).callId !== callId);
   }
 
   /** Returns the number of a list of tools; notes it when it is new. */
@@ -182,7 +197,7 @@ export class TreeLog {
 
   /** Gives the session back, if the journal still takes it; otherwise its lease runs out. */
   async leave(): Promise<void> {
-    if (this.isBegun) await this.journal.release(this.session.sessionId, this.owner).catch(failedAlready);
+    await this.journal.release(this.session.sessionId, this.owner).catch(failedAlready);
   }
 
   private after(task: () => Promise<void>): Promise<void> {
@@ -242,6 +257,10 @@ export class TreeLog {
 
 /** An append that failed has told the tree. */
 const failedAlready = () => undefined;
+
+function progressIn(entry: JournalEntry): { callId: string | null } {
+  return entry.type === 'sighted' && entry.sighting.type === 'tool.progressed' ? entry.sighting : { callId: null };
+}
 
 /** Returns one entry for two adjacent deltas of a part; null if they are not. */
 function joinedDelta(last: JournalEntry, entry: JournalEntry): JournalEntry | null {

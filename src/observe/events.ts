@@ -61,7 +61,8 @@ export type Positioned = { seq: number };
 
 /**
  * What an event adds to its fact. A new call's holds its input, because an approver needs it. A failed attempt's says how
- * many parts had begun: the deltas of all of them are taken back (S-6).
+ * many parts had begun: the deltas of all of them are taken back (S-6). After a crash that is not known, and the number is
+ * larger than any (`Number.MAX_SAFE_INTEGER`).
  */
 type Told<F> = F extends { type: 'tool.requested' | 'tool.approvalRequested' }
   ? F & { input: JsonObject }

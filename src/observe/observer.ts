@@ -1,4 +1,4 @@
-import type { Counters, Fact } from '../../machines/index.ts';
+import type { Counters, Fact, Slug } from '../../machines/index.ts';
 import { redact, withoutSecrets } from '../agent/redact.ts';
 import { messageOf } from '../errors.ts';
 import type { Envelope, Fold, SessionEvent, Sighting } from './events.ts';
@@ -58,6 +58,16 @@ export class Observer {
     });
     const { log, debugLog, listener, ...state } = this.folds;
     this.list = Object.values(this.beforeFact === null ? this.folds : state);
+  }
+
+  /** From now on, nothing that is sighted is told to anybody. */
+  silence(): void {
+    this.beforeFact = () => {};
+  }
+
+  /** Whether a replay goes on. */
+  get isReplaying(): boolean {
+    return this.beforeFact !== null;
   }
 
   /** Ends a replay: from now on, sightings are taken in. */
@@ -156,9 +166,14 @@ export class Observer {
   }
 
   private told(fact: Fact) {
-    if (fact.type === 'attempt.failed') return { ...fact, partsTakenBack: this.parts };
+    if (fact.type === 'attempt.failed') return { ...fact, partsTakenBack: this.partsOf(fact.slugs) };
     if (fact.type !== 'tool.requested' && fact.type !== 'tool.approvalRequested') return fact;
     return { ...fact, input: this.folds.conversation.inputOf(fact.index) };
+  }
+
+  /** A crash may have lost parts that were shown: then all that there can be are taken back. */
+  private partsOf(slugs: readonly Slug[]): number {
+    return slugs.includes('interrupted') ? Number.MAX_SAFE_INTEGER : this.parts;
   }
 
   private passDelta(delta: Extract<Sighting, { type: 'model.delta' }>): void {

@@ -18,15 +18,23 @@ const budgetSchema = z.strictObject({
   wallClockMs: positive.optional(),
 });
 
-const aJournal = z.custom<Journal>((value) => hasMethods(value, 'create', 'append', 'read', 'lease', 'release'), {
-  error: "a journal, such as sqliteJournal('pawl.db')",
+const aJournal = z.custom<Journal>(
+  (value) => hasMethods(value, 'create', 'append', 'read', 'lease', 'renew', 'release', 'post', 'inbox'),
+  {
+    error: "a journal, such as sqliteJournal('pawl.db')",
+  },
+);
+
+/** Texts that are not well-formed become others on their way to a store. */
+export const sessionIdShape = nonBlank.refine((id) => id.isWellFormed(), {
+  error: 'a well-formed text that is not blank',
 });
 
 const optionsSchema = z.strictObject({
   prompt: z.unknown().optional(),
   messages: z.unknown().optional(),
   budget: z.unknown().optional(),
-  sessionId: nonBlank.optional(),
+  sessionId: sessionIdShape.optional(),
   onDelivery: aFunction.optional(),
   journal: aJournal.optional(),
   ...commonOptions,

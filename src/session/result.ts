@@ -1,6 +1,9 @@
-import { type Failure, replyFiles, type SessionOutput } from '../../machines/index.ts';
+import { type Fact, type Failure, replyFiles, type SessionOutput } from '../../machines/index.ts';
 import type { Agent } from '../agent/definition.ts';
 import { redact, withoutSecrets } from '../agent/redact.ts';
+import { messageOf } from '../errors.ts';
+import type { MachineEnd } from '../host/run-machine.ts';
+import type { ScopeLog } from '../journal/scope-log.ts';
 import type { Observer } from '../observe/observer.ts';
 import { syntheticReport } from '../report/synthetic.ts';
 import type { SessionReport, SessionResult } from './options.ts';
@@ -51,4 +54,14 @@ function reportOf<Report>({ agent, prompt, observer, secrets }: Ended<Report>, e
   const failure = ending.status === 'succeeded' ? { slugs: [], retryAt: null, detail: null } : ending.failure;
   const content = redact(syntheticReport(status, prompt, failure, observer.counters, turns), secrets);
   return { source: 'synthetic', format, content, accepted: false };
+}
+
+/** Returns how the machines ended. If they broke, fails the session with its one ERROR line (S-3). */
+export function outputOf(end: MachineEnd<SessionOutput>, observer: Observer, log: ScopeLog | null): SessionOutput {
+  if ('output' in end) return end.output;
+  const failure: Failure = { slugs: ['internal_error'], retryAt: null, detail: messageOf(end.defect) };
+  const fact: Fact = { type: 'session.failed', turns: observer.counters.turns, failure };
+  if (log === null) observer.take(fact);
+  else log.applying(() => observer.take(fact));
+  return { status: 'failed', failure };
 }

@@ -1,12 +1,12 @@
-import type { Counters, Effect, Fact, Failure, SessionOutput } from '../../machines/index.ts';
-import { messageOf, PawlError } from '../errors.ts';
+import type { Counters, Effect, Failure, SessionOutput } from '../../machines/index.ts';
+import { PawlError } from '../errors.ts';
 import type { MachineEnd } from '../host/run-machine.ts';
 import type { ScopeLog } from '../journal/scope-log.ts';
 import type { SessionEvent, Sighting } from '../observe/events.ts';
 import { approvalDecision, decideOne, graceOf, position, steering } from './commands.ts';
 import type { ApprovalInput, Session, SessionResult, SuspendOptions } from './options.ts';
 import { suspendTree } from './recovery/suspension.ts';
-import { type Ending, sessionResult } from './result.ts';
+import { type Ending, outputOf, sessionResult } from './result.ts';
 import { type SubSession, waitingIn } from './sub-agents/sub-session.ts';
 import { abortion, type SessionParts, type Wired, wire } from './wiring.ts';
 
@@ -24,6 +24,7 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
   readonly wired: Wired;
   private readonly parts: SessionParts<Report>;
   private readonly suspended = Promise.withResolvers<Ending>();
+  private suspending: Promise<void> | null = null;
   private ended = false;
 
   constructor(parts: SessionParts<Report>) {
@@ -80,7 +81,9 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
     if (this.log === null || this.log.scope !== '') {
       throw new PawlError('invalid_options', 'Only a session with a `journal` can be suspended; abort this one.');
     }
-    if (!this.ended) await suspendTree(this, graceMs);
+    if (!this.ended) this.suspending ??= suspendTree(this, this.log.tree, graceMs);
+    await this.suspending;
+    await this.result;
   }
 
   tree(): SubSession[] {
@@ -92,6 +95,7 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
   }
 
   decide(callId: string, approved: boolean, reason: string | null): boolean {
+    if (this.ended) return false;
     const key = this.wired.observer.folds.approvals.take(callId);
     if (key !== null) this.wired.machine.answer(key, { decision: approved ? 'approved' : 'denied', reason });
     return key !== null;
@@ -105,10 +109,15 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
     subSessions?.subAgents.goOn((callId) => open.has(callId));
   }
 
+  /** Begins, delivers and accepts nothing more. */
+  retire(): void {
+    this.ended = true;
+    this.wired.journaled?.release();
+  }
+
   /** Ends here, without the machines: the session goes on from its journal, or never began (`failed`). */
   async letGo(status: 'failed' | 'suspended', failure: Failure, release: () => Promise<void>): Promise<void> {
     const { observer } = this.wired;
-    this.ended = true;
     if (status === 'failed') observer.take({ type: 'session.failed', turns: 0, failure });
     else observer.sight({ type: 'session.suspended', failure });
     await release().catch((error) => observer.userCodeFailed('journal', error));
@@ -120,7 +129,7 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
     const { observer, effects } = this.wired;
     // After a defect, the close effect was never requested.
     if ('defect' in end) await effects.tools.close().catch((error) => observer.userCodeFailed('close', error));
-    const output = this.outputOf(end);
+    const output = outputOf(end, observer, this.log);
     this.ended = true;
     const result = this.resultOf(output);
     if (this.log !== null) {
@@ -135,16 +144,5 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
     const { agent, head } = this.parts;
     const { observer, secrets } = this.wired;
     return sessionResult({ sessionId: head.sessionId, agent, prompt: head.prompt, observer, secrets }, ending);
-  }
-
-  /** If the machines themselves broke, fails the session with its one ERROR line (S-3). */
-  private outputOf(end: MachineEnd<SessionOutput>): SessionOutput {
-    if ('output' in end) return end.output;
-    const { observer } = this.wired;
-    const failure: Failure = { slugs: ['internal_error'], retryAt: null, detail: messageOf(end.defect) };
-    const fact: Fact = { type: 'session.failed', turns: observer.counters.turns, failure };
-    if (this.log === null) observer.take(fact);
-    else this.log.applying(() => observer.take(fact));
-    return { status: 'failed', failure };
   }
 }

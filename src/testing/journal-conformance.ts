@@ -23,6 +23,8 @@ const checks: Record<string, Check> = {
     deepStrictEqual(keysIn(await other.read(id)), ['first']);
     strictEqual(await other.lease(id, 'other'), false);
     strictEqual(await one.lease(id, 'one'), true);
+    strictEqual(await one.renew(id, 'one'), true);
+    strictEqual(await other.renew(id, 'other'), false);
   },
   'a session is created once': async (one, other, id) => {
     await created(one, id);
@@ -61,6 +63,7 @@ const checks: Record<string, Check> = {
     await other.release(id, 'other');
     strictEqual(await other.lease(id, 'other'), false);
     await one.release(id, 'one');
+    strictEqual(await one.renew(id, 'one'), false);
     const owners = Array.from({ length: 10 }, () => randomUUID());
     const got = await Promise.all(owners.map((owner, index) => (index % 2 === 0 ? one : other).lease(id, owner)));
     strictEqual(got.filter((is) => is).length, 1);
@@ -76,6 +79,7 @@ const checks: Record<string, Check> = {
     }
     ok(Date.now() - began > leaseMs / 2, 'the lease ran out at once');
     await rejects(one.append(id, { owner: 'one', after: 1, entries: [entry('late')] }), { code: 'session_taken' });
+    strictEqual(await one.renew(id, 'one'), false);
     await other.append(id, { owner: 'other', after: 1, entries: [entry('mine')] });
   },
   'messages wait in order until they are taken with an append': async (one, other, id) => {

@@ -8,6 +8,7 @@ export function journalWith(journal: Journal, over: Partial<Journal>): Journal {
     append: (...given) => journal.append(...given),
     read: (...given) => journal.read(...given),
     lease: (...given) => journal.lease(...given),
+    renew: (...given) => journal.renew(...given),
     release: (...given) => journal.release(...given),
     post: (...given) => journal.post(...given),
     inbox: (...given) => journal.inbox(...given),
@@ -44,6 +45,7 @@ export function dyingJournal(journal: Journal, at: number, when: 'before' | 'aft
     append: (sessionId, append) => write(append.owner, sessionId, () => journal.append(sessionId, append)),
     read: (sessionId) => alive(() => journal.read(sessionId)),
     lease: (sessionId, owner) => alive(() => journal.lease(sessionId, owner)),
+    renew: (sessionId, owner) => alive(() => journal.renew(sessionId, owner)),
     release: (sessionId, owner) => alive(() => journal.release(sessionId, owner)),
     inbox: (sessionId) => alive(() => journal.inbox(sessionId)),
   });

@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { check } from '../../agent/check.ts';
+import { nonBlank } from '../../agent/shapes.ts';
 import { PawlError } from '../../errors.ts';
 import type { Journal, JournalEntry } from '../../journal/journal.ts';
 import { unknownSession } from '../../journal/journal-errors.ts';
+import { sessionIdShape } from '../input.ts';
 import { entriesUntil } from './replay-session.ts';
 
 export type ForkOptions = {
@@ -11,15 +15,17 @@ export type ForkOptions = {
   sessionId?: string;
 };
 
+const optionsSchema = z.strictObject({
+  at: nonBlank,
+  sessionId: sessionIdShape.optional(),
+} satisfies Record<keyof ForkOptions, z.ZodType>);
+
 /**
  * Starts a new session from a turn or attempt of a recorded one, which stays as it is. Returns the new session's id; it
  * is suspended, and `resumeSession` goes on with it.
  */
-export async function forkSession(
-  journal: Journal,
-  sessionId: string,
-  { at, sessionId: forkId = randomUUID() }: ForkOptions,
-): Promise<string> {
+export async function forkSession(journal: Journal, sessionId: string, options: ForkOptions): Promise<string> {
+  const { at, sessionId: forkId = randomUUID() } = check(optionsSchema, options, 'options', 'invalid_options');
   const entries = await journal.read(sessionId);
   if (entries.length === 0) throw unknownSession(sessionId);
   const kept = entries.slice(0, entriesUntil(entries, at)).map((entry) => renamed(entry, sessionId, forkId));

@@ -16,7 +16,7 @@ export function connect(root: RootSession, tree: TreeLog): void {
     position: () => root.wired.observer.position,
     waiting: () => root.tree().flatMap(waitingIn),
     receive: (message) => receive(root, message),
-    failed: (error) => giveUp(root, tree, error),
+    failed: (error) => void giveUp(root, tree, error),
   });
 }
 

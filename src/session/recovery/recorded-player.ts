@@ -30,7 +30,7 @@ export class RecordedPlayer implements Player {
   private readonly machine: RunningMachine<SessionCommand, Fact, SessionOutput>;
   private facts: Fact[] = [];
 
-  constructor(head: SessionHead, above: RecordedPlayer | null, beforeFact: () => void) {
+  constructor(head: SessionHead, above: RecordedPlayer | null, beforeFact: () => void, secrets: readonly string[]) {
     this.head = head;
     const { sessionId, agent, call, messages, resultBytes, input } = head;
     const times = { deliveredAt: input.at, now: () => input.at };
@@ -38,7 +38,7 @@ export class RecordedPlayer implements Player {
       sessionId,
       agent,
       parentSessionId: above?.head.sessionId ?? null,
-      secrets: [],
+      secrets,
       messages: [...messages],
       logger: loggerOf(false),
       onEvent: null,
@@ -66,7 +66,7 @@ export class RecordedPlayer implements Player {
       signal: undefined,
       abortCommand: (reason) => ({ type: 'session.abort', reason: messageOf(reason) }),
       inspect: undefined,
-      owner: new SessionOwner({ observer, secrets: [], times, onDelivery: undefined, subAgents: null }),
+      owner: new SessionOwner({ observer, secrets, times, onDelivery: undefined, subAgents: null }),
     });
     this.machine.start();
   }

@@ -1,6 +1,6 @@
 import type { Counters, Fact, Message } from '../../../machines/index.ts';
 import { PawlError } from '../../errors.ts';
-import type { JournalEntry, SessionHead } from '../../journal/journal.ts';
+import type { JournalEntry } from '../../journal/journal.ts';
 import { type Difference, Replay } from '../../journal/replay.ts';
 import { scopeOf } from '../../journal/scope-log.ts';
 import type { OfferedTool } from '../../model/request-model.ts';
@@ -60,14 +60,15 @@ export class Recording {
   private readonly causes = new Map<string, string[]>();
   private readonly steps: ReplayStep[] = [];
   private readonly requests: SentRequest[] = [];
-  private readonly replay = new Replay((head: SessionHead, above: RecordedPlayer | null, beforeFact) => {
-    this.causes.set(scopeOf(head), ['start']);
-    return new RecordedPlayer(head, above, beforeFact);
-  });
+  private readonly replay: Replay<RecordedPlayer>;
 
-  constructor(entries: readonly JournalEntry[], upTo: number) {
+  constructor(entries: readonly JournalEntry[], upTo: number, secrets: readonly string[]) {
     this.entries = entries;
     this.upTo = upTo;
+    this.replay = new Replay((head, above, beforeFact) => {
+      this.causes.set(scopeOf(head), ['start']);
+      return new RecordedPlayer(head, above, beforeFact, secrets);
+    });
   }
 
   played(): ReplayedSession {

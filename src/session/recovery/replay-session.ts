@@ -7,6 +7,8 @@ import { Recording, type ReplayedSession } from './recording.ts';
 export type ReplayOptions = {
   /** Stops at the start of a turn or attempt, such as `turn-3` or `turn-3/attempt-2`. Default: at the end. */
   until?: string;
+  /** Texts that no event may show, such as the agent's secrets (S-5). The journal itself holds what came. */
+  secrets?: readonly string[];
 };
 
 /**
@@ -28,20 +30,27 @@ export type RecordedSession = JournaledSession &
   Pick<ReplayedSession, 'events' | 'requests' | 'counters' | 'conversation' | 'turns'>;
 
 /** Reads a session, whether it runs, is suspended or has ended. Throws `session_unknown`; `machines_changed` (D-6). */
-export async function readSession(journal: Journal, sessionId: string): Promise<RecordedSession> {
+export async function readSession(
+  journal: Journal,
+  sessionId: string,
+  { secrets = [] }: Pick<ReplayOptions, 'secrets'> = {},
+): Promise<RecordedSession> {
   const entries = await journal.read(sessionId);
   const [row] = await journal.list({ sessionId });
   const [first] = entries;
   if (row === undefined || first?.type !== 'started') throw unknownSession(sessionId);
   checkMachines(first.head);
-  const { events, requests, counters, conversation, turns } = replayEntries(entries);
+  const { events, requests, counters, conversation, turns } = replayEntries(entries, { secrets });
   return { ...row, events, requests, counters, conversation, turns };
 }
 
 /** Replays the entries of a journal; see `replaySession`. */
-export function replayEntries(entries: readonly JournalEntry[], { until }: ReplayOptions = {}): ReplayedSession {
+export function replayEntries(
+  entries: readonly JournalEntry[],
+  { until, secrets = [] }: ReplayOptions = {},
+): ReplayedSession {
   const upTo = until === undefined ? entries.length : entriesUntil(entries, until);
-  return new Recording(entries, upTo).played();
+  return new Recording(entries, upTo, secrets).played();
 }
 
 /** Returns the number of entries up to the step that starts a turn or attempt of the session itself, with that step. */

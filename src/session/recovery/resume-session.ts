@@ -11,8 +11,8 @@ import { type SubSession, waitingIn } from '../sub-agents/sub-session.ts';
 import { connect } from './messages.ts';
 import { replayed } from './replayed-session.ts';
 
-/** Far more positions than there are in what a crash can lose of a session's events. */
-const lostPositions = 2 ** 20;
+/** Far more positions than there are in what a crash can lose of a session's events: each character has one. */
+const lostPositions = 2 ** 32;
 
 /**
  * Goes on with a session from its journal, after a crash or `suspend` (D-3, D-4). A session that has ended gives its
@@ -54,6 +54,7 @@ async function goOn<Report>(
   const { session, tree } = replayed(agent, options, head, entries, owner);
   const { observer, machine } = session.wired;
   if (!wasSuspended(entries)) observer.moveTo(observer.position + lostPositions);
+  const began = observer.position;
   tree.keep();
   connect(session, tree);
   const sessions = session.tree();
@@ -62,15 +63,17 @@ async function goOn<Report>(
     wired.journaled?.catchUp();
   }
   if (machine.hasEnded) return session;
-  for (const { wired } of sessions) wired.observer.goLive();
   try {
     await openTools(session, options);
     const messages = await tree.messages();
     observer.sight({ type: 'session.resumed', interrupted: sessions.flatMap(interruptedIn) });
-    askAgain(session);
-    session.goOn();
-    // They are delivered before anything begins (D-2).
+    // Nobody sees a position of this life before it is durable that there is such a life.
+    await tree.write();
+    for (const { wired } of sessions) wired.observer.goLive();
+    tellWhatWaits(session, began);
+    // Commands are delivered before anything begins (D-2).
     tree.hear(messages);
+    session.goOn();
     return session;
   } catch (error) {
     tree.close();
@@ -97,11 +100,13 @@ function interruptedIn({ log, wired }: SubSession): string[] {
   return (wired.journaled?.interrupted ?? []).map((key) => path + key);
 }
 
-/** Shows the listener the approvals that are still waited for, as they were first asked. */
-function askAgain(session: RootSession): void {
+/** Tells the listener what came since the replay, and the approvals that are still waited for, as they were asked. */
+function tellWhatWaits(session: RootSession, began: number): void {
   const { stream, listener } = session.wired.observer.folds;
+  for (const event of stream.held) if (event.seq > began) listener.event(event);
   const waiting = session.tree().flatMap((one) => waitingIn(one).map((callId) => `${one.sessionId} ${callId}`));
   for (const event of stream.held) {
+    if (event.seq > began) continue;
     const isAsked = event.type === 'tool.approvalRequested' && waiting.includes(`${event.sessionId} ${event.callId}`);
     if (isAsked) listener.event(event);
   }

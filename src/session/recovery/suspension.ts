@@ -5,21 +5,42 @@ import type { TreeLog } from '../../journal/tree-log.ts';
 import type { RootSession } from '../running-session.ts';
 
 /** Lets go of a session and its sub-agents: all is written down, and the lease given back. */
-export async function suspendTree(root: RootSession, graceMs: number): Promise<void> {
+export async function suspendTree(root: RootSession, tree: TreeLog, graceMs: number): Promise<void> {
   const over = new AbortController();
-  const idle = Promise.all(root.tree().map(({ wired }) => wired.journaled?.suspend()));
-  await Promise.race([idle, sleep(systemClock, graceMs, over.signal).catch(() => undefined)]);
+  const drivers = () => root.tree().flatMap(({ wired }) => wired.journaled ?? []);
+  const idle = Promise.all(drivers().map((driver) => driver.suspend()));
+  await Promise.race([idle, sleep(systemClock, graceMs, over.signal)]);
   over.abort();
-  const tree = root.log?.tree;
-  if (root.wired.machine.hasEnded || tree === undefined || tree.isClosed) return;
+  // What was accepted or written so far is told and delivered first.
+  while (drivers().some(({ isBusy }) => isBusy)) await Promise.all(drivers().map((driver) => driver.settled()));
+  if (root.wired.machine.hasEnded) {
+    await root.result;
+    return;
+  }
+  if (tree.isClosed) return;
   const release = () => tree.release();
   await letGo(root, 'suspended', { slugs: ['suspended'], retryAt: null, detail: null }, release);
 }
 
 /** The journal failed, or another process has taken the session: does nothing more. */
-export function giveUp(root: RootSession, tree: TreeLog, error: PawlError): void {
+export async function giveUp(root: RootSession, tree: TreeLog, error: PawlError): Promise<void> {
+  // The end was told; that it could not be written is told by an event.
+  if (root.wired.machine.hasEnded) return;
+  retire(root);
   const failure: Failure = { slugs: ['journal_failed'], retryAt: null, detail: error.message };
-  void letGo(root, tree.isBegun ? 'suspended' : 'failed', failure, () => tree.leave());
+  const status = tree.isBegun || (await mayBeBegun(tree, error)) ? 'suspended' : 'failed';
+  await letGo(root, status, failure, () => tree.leave());
+}
+
+/** Whether the journal may hold the session although the answer to its first write was lost. */
+async function mayBeBegun(tree: TreeLog, error: PawlError): Promise<boolean> {
+  if (error.code === 'session_exists') return false;
+  return tree.holdsSession().catch(() => true);
+}
+
+/** Nothing more begins or is delivered, and nothing more is accepted. */
+function retire(root: RootSession): void {
+  for (const session of root.tree()) session.retire();
 }
 
 async function letGo(
@@ -29,7 +50,10 @@ async function letGo(
   release: () => Promise<void>,
 ): Promise<void> {
   const sessions = root.tree();
-  for (const { wired } of sessions) wired.journaled?.release();
+  retire(root);
   await Promise.allSettled(sessions.map(({ wired }) => wired.effects.tools.closeServers()));
-  await root.letGo(status, failure, release);
+  const told = root.letGo(status, failure, release);
+  // What still comes late is told to nobody: the next process goes on with these positions.
+  for (const { wired } of sessions) wired.observer.silence();
+  await told;
 }

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { requestBound } from '../../../machines/index.ts';
 import type { Agent } from '../../agent/definition.ts';
 import type { CatalogTool, ToolRun } from '../../tools/catalog-tool.ts';
@@ -6,6 +5,7 @@ import { BudgetSpentError, success, ToolError } from '../../tools/result.ts';
 import { schemaTool } from '../../tools/schema-tool.ts';
 import type { SessionResult } from '../options.ts';
 import type { Grants } from './grants.ts';
+import { subAgentInput } from './sub-agent-input.ts';
 import type { Child, SubSession } from './sub-session.ts';
 
 export type SubAgentsOptions = {
@@ -16,19 +16,14 @@ export type SubAgentsOptions = {
   ended: (name: string, callId: string, result: SessionResult) => void;
 };
 
-const subAgentInput = z.object({
-  prompt: z
-    .string()
-    .trim()
-    .min(1)
-    .describe('The task, with everything needed to do it: the sub-agent sees nothing else.'),
-  reason: z.string().trim().min(1).describe('Why you delegate the task, in one sentence.'),
-});
+const callIsOver = new Error('its call was aborted');
 
 /** The sub-agents of one session, as tools (B-7). Each call runs a session with its own bound. */
 export class SubAgents {
   private readonly options: SubAgentsOptions;
   private readonly running = new Map<string, Child>();
+  /** Those that ran before a crash, until their calls are performed again. */
+  private readonly restored = new Map<string, Child>();
   /** Those that ended before a crash, whose calls were not answered. */
   private readonly ended = new Map<string, Child>();
   private stopping = false;
@@ -60,43 +55,55 @@ export class SubAgents {
   }
 
   tree(): SubSession[] {
-    return [...this.running.values()].flatMap(({ session }) => session.tree());
+    return [...this.restored.values(), ...this.running.values()].flatMap(({ session }) => session.tree());
   }
 
-  /** Resolves when every sub-agent has ended, including those whose call has already been answered. */
+  /** Ends the sub-agents that still run: every call has been answered, so nobody waits for them. */
   async close(): Promise<void> {
-    await Promise.all([...this.running.values()].map(({ session }) => session.result));
+    await Promise.all([...this.restored.values(), ...this.running.values()].map((child) => this.abandoned(child)));
   }
 
   /** Replay: a sub-agent that had started. */
   restore(child: Child): void {
     this.options.grants.reserve(child.grant);
-    this.running.set(child.callId, child);
+    this.restored.set(child.callId, child);
   }
 
   /** Replay: the end of a sub-agent had been told. */
   restoreEnd(callId: string): void {
-    const child = this.running.get(callId);
+    const child = this.restored.get(callId);
     if (child === undefined) return;
-    this.running.delete(callId);
+    this.restored.delete(callId);
     this.ended.set(callId, child);
     this.options.grants.giveBack(child.grant);
   }
 
-  /** Goes on after a replay. A sub-agent whose call is no longer open is aborted, as its call was. */
+  /** Goes on after a replay. A sub-agent whose call is open goes on with it; the others end. */
   goOn(isOpen: (callId: string) => boolean): void {
-    for (const child of [...this.running.values()]) {
-      child.session.goOn();
-      if (this.stopping) child.session.stop();
-      if (isOpen(child.callId)) continue;
-      child.abort.abort(new Error('its call was aborted'));
-      void this.resultOf(child);
-    }
+    for (const child of [...this.restored.values()]) if (!isOpen(child.callId)) void this.abandoned(child);
+  }
+
+  /** Aborts a sub-agent that nobody waits for. */
+  private abandoned(child: Child): Promise<SessionResult> {
+    child.abort.abort(callIsOver);
+    this.revive(child);
+    return this.resultOf(child);
+  }
+
+  /** Lets a sub-agent that ran before a crash go on, unless it does already. */
+  private revive(child: Child): Child {
+    if (!this.restored.delete(child.callId)) return child;
+    this.running.set(child.callId, child);
+    child.session.goOn();
+    if (this.stopping) child.session.stop();
+    return child;
   }
 
   private async run(name: string, agent: Agent, prompt: string, run: ToolRun): Promise<unknown> {
+    const restored = this.restored.get(run.callId);
     const child =
-      this.running.get(run.callId) ?? this.ended.get(run.callId) ?? (await this.begin(name, agent, prompt, run));
+      (restored === undefined ? this.ended.get(run.callId) : this.revive(restored)) ??
+      (await this.begin(name, agent, prompt, run));
     const abort = () => child.abort.abort(run.signal.reason);
     if (run.signal.aborted) abort();
     else run.signal.addEventListener('abort', abort, { once: true });

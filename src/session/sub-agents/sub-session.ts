@@ -23,6 +23,8 @@ export type SubSession = Session & {
   /** This session, and those below that have not ended. */
   tree(): SubSession[];
   decide(callId: string, approved: boolean, reason: string | null): boolean;
+  /** Begins, delivers and accepts nothing more. */
+  retire(): void;
   /** Goes on after a replay. */
   goOn(): void;
 };
