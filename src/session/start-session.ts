@@ -13,7 +13,8 @@ import { RunningSession } from './running-session.ts';
  * Starts a session of `agent`. It begins immediately. Invalid options throw `PawlError` before anything runs.
  *
  * Without a `journal` the session runs in memory, and a crash loses it. With one, it can be resumed (`resumeSession`). A
- * journal that cannot be written before anything runs fails the session with `journal_failed`; later, it suspends it.
+ * journal that cannot be written suspends the session with `journal_failed`. If it holds nothing of the session, which
+ * then has run nothing, the session failed.
  */
 export function startSession<Report>(agent: Agent<Report>, options: SessionOptions): Session<Report> {
   checkOptions(agent, options);
