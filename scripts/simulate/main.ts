@@ -1,6 +1,8 @@
 /** `npm run simulate`: kills processes at random points of their sessions, and checks that nothing was lost (D-3, D-4). */
 import { chances, type Killed, killedLives } from '../../test/support/kills.ts';
 import { postgresFolder, startPostgres } from '../../test/support/postgres.ts';
+import { restateBinary, startRestate } from '../../test/support/restate.ts';
+import { restateLives } from '../../test/support/restate-lives.ts';
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
 const seed = Number(process.argv[2] ?? 1);
@@ -62,5 +64,28 @@ if (postgresFolder === null) {
     }));
   }
   await server.stop();
+}
+if (restateBinary === null) {
+  say('Restate: skipped, since there is no server for this platform.');
+} else {
+  const server = await startRestate(restateBinary);
+  const began = performance.now();
+  const broken: string[] = [];
+  let interrupted = 0;
+  for (let run = 0; run < 12; run += 1) {
+    const chance = chances(seed * 4_000 + run);
+    const kill = (what: 'service' | 'server') => ({ afterMs: Math.floor(chance() * 300), what });
+    const kills = [kill('service'), kill(run % 2 === 0 ? 'server' : 'service'), kill('service')];
+    const lives = await restateLives({ server, kills });
+    interrupted += lives.interrupted;
+    broken.push(...lives.broken.map((what) => `${what} (${lives.folder})`));
+  }
+  await server.stop();
+  const seconds = Math.round((performance.now() - began) / 1_000);
+  say(
+    `Restate: 12 runs, 30 kills of the service and 6 of the server, ${interrupted} effects interrupted, ${broken.length} promises broken, ${seconds} s`,
+  );
+  for (const what of broken) say(`  ${what}`);
+  failed ||= broken.length > 0;
 }
 process.exitCode = failed ? 1 : 0;

@@ -28,6 +28,7 @@ beforeAll(() => {
     pawl: entry('index.ts'),
     'pawl/testing': entry('testing/index.ts'),
     'pawl/postgres': entry('journal/postgres.ts'),
+    'pawl/restate': entry('restate/restate-agents.ts'),
     'pawl/inspect': entry('inspect/stately.ts'),
     'pawl/workflow': entry('workflow/index.ts'),
   };

@@ -31,6 +31,7 @@ describe('the two rooms', () => {
       undici: /^src\/(tools\/service\/http-request|model\/patient-fetch)\.ts$/,
       '@seriousme': /^src\/tools\/service\/openapi\.ts$/,
       '@modelcontextprotocol': /^src\/(tools\/mcp\/|serve\/)/,
+      '@restatedev': /^src\/restate\//,
       pg: /^src\/journal\/postgres\.ts$/,
       xstate:
         /^src\/(host\/run-machine\.ts|session\/(session-machine|options)\.ts|inspect\/|workflow\/run\/run-workflow\.ts)/,

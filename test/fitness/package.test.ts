@@ -87,6 +87,7 @@ describe('the packed package, installed in a separate project', () => {
     expect(names('pawl/workflow')).toBe('createWorkItem runWorkflow workItemTool');
     expect(names('pawl/inspect')).toBe('statelyInspector');
     expect(names('pawl/postgres')).toBe('postgresJournal');
+    expect(names('pawl/restate')).toBe('restateAgents');
     expect(names('pawl/testing')).toBe(
       'arbitraryFault arbitraryReply assertInvariants brokenPromises journalConformance manualClock pawlMatchers rehearsalModel replayFixture sessionPaths startModelServer',
     );

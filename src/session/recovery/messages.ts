@@ -21,7 +21,7 @@ export function connect(root: RootSession, tree: TreeLog): void {
 }
 
 /** Takes in a message. Returns the log of the session that it is for; null if it is for none (D-2). */
-function receive(root: RootSession, message: SessionMessage): ScopeLog | null {
+export function receive(root: RootSession, message: SessionMessage): ScopeLog | null {
   switch (message.type) {
     case 'approve': {
       const { callId, approved, reason, sessionId } = message;

@@ -101,7 +101,7 @@ function interruptedIn({ log, wired }: SubSession): string[] {
 }
 
 /** Tells the listener what came since the replay, and the approvals that are still waited for, as they were asked. */
-function tellWhatWaits(session: RootSession, began: number): void {
+export function tellWhatWaits(session: RootSession, began: number): void {
   const { stream, listener } = session.wired.observer.folds;
   for (const event of stream.held) if (event.seq > began) listener.event(event);
   const waiting = session.tree().flatMap((one) => waitingIn(one).map((callId) => `${one.sessionId} ${callId}`));

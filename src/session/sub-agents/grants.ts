@@ -24,18 +24,23 @@ export class Grants {
   /** Returns a grant of at most `bound` requests; null if nothing is left, or the signal aborts. */
   async take(bound: number, signal: AbortSignal): Promise<Allowance | null> {
     const granted = new Promise<Allowance | null>((resolve) => {
-      const waiting = { bound, settle: resolve };
-      const leave = () => {
-        this.waiting = this.waiting.filter((one) => one !== waiting);
-        resolve(null);
-      };
-      this.waiting.push(waiting);
+      const leave = this.ask(bound, resolve);
       signal.addEventListener('abort', leave, { once: true });
     });
     // Calls of one reply start in one step, so they are all waiting by then.
     await setImmediate();
     this.share();
     return granted;
+  }
+
+  /** Asks for a grant, which `share` settles, now or later. Returns a function that withdraws the wish. */
+  ask(bound: number, settle: (grant: Allowance | null) => void): () => void {
+    const waiting = { bound, settle };
+    this.waiting.push(waiting);
+    return () => {
+      this.waiting = this.waiting.filter((one) => one !== waiting);
+      settle(null);
+    };
   }
 
   /** Takes a grant that was made before a crash. */
@@ -50,7 +55,8 @@ export class Grants {
     this.share();
   }
 
-  private share(): void {
+  /** Divides what is left among those who ask. */
+  share(): void {
     const left = leftForSubAgents(this.allowance, this.spent(), this.reserved);
     const grants = fairGrants(
       left,

@@ -5,7 +5,7 @@ import { BudgetSpentError, success, ToolError } from '../../tools/result.ts';
 import { schemaTool } from '../../tools/schema-tool.ts';
 import type { SessionResult } from '../options.ts';
 import type { Grants } from './grants.ts';
-import { subAgentInput } from './sub-agent-input.ts';
+import { budgetSpent, callIsOver, subAgentInput, tooDeep } from './sub-agent-call.ts';
 import type { Child, SubSession } from './sub-session.ts';
 
 export type SubAgentsOptions = {
@@ -16,8 +16,6 @@ export type SubAgentsOptions = {
   ended: (name: string, callId: string, result: SessionResult) => void;
 };
 
-const callIsOver = new Error('its call was aborted');
-
 /** The sub-agents of one session, as tools (B-7). Each call runs a session with its own bound. */
 export class SubAgents {
   private readonly options: SubAgentsOptions;
@@ -25,7 +23,7 @@ export class SubAgents {
   /** Those that ran before a crash, until their calls are performed again. */
   private readonly restored = new Map<string, Child>();
   /** Those that ended before a crash, whose calls were not answered. */
-  private readonly ended = new Map<string, Child>();
+  private readonly ended = new Map<string, Promise<SessionResult>>();
   private stopping = false;
 
   constructor(options: SubAgentsOptions) {
@@ -42,9 +40,7 @@ export class SubAgents {
       execute: ({ prompt }, run) => this.run(name, agent, prompt, run),
       timeoutMs: null,
       afterCrash: 'continue',
-      ...(depth >= maxDepth && {
-        refusal: { slug: 'depth_exceeded', reason: `Sub-agent depth limit: ${maxDepth - 1}. Do it yourself.` },
-      }),
+      ...(depth >= maxDepth && { refusal: tooDeep(maxDepth) }),
     });
   }
 
@@ -74,8 +70,13 @@ export class SubAgents {
     const child = this.restored.get(callId);
     if (child === undefined) return;
     this.restored.delete(callId);
-    this.ended.set(callId, child);
+    this.ended.set(callId, child.session.result);
     this.options.grants.giveBack(child.grant);
+  }
+
+  /** A sub-agent that ran elsewhere has ended: its call gives this result. */
+  adopt(callId: string, result: SessionResult): void {
+    this.ended.set(callId, Promise.resolve(result));
   }
 
   /** Goes on after a replay. A sub-agent whose call is open goes on with it; the others end. */
@@ -100,14 +101,7 @@ export class SubAgents {
   }
 
   private async run(name: string, agent: Agent, prompt: string, run: ToolRun): Promise<unknown> {
-    const restored = this.restored.get(run.callId);
-    const child =
-      (restored === undefined ? this.ended.get(run.callId) : this.revive(restored)) ??
-      (await this.begin(name, agent, prompt, run));
-    const abort = () => child.abort.abort(run.signal.reason);
-    if (run.signal.aborted) abort();
-    else run.signal.addEventListener('abort', abort, { once: true });
-    const result = await this.resultOf(child);
+    const result = await (this.ended.get(run.callId) ?? this.followed(name, agent, prompt, run));
     const { requests: sent, tokens, costUsd } = result.counters.tree;
     run.account({ requests: sent, tokens: tokens.input + tokens.output, costUsd: costUsd ?? 0 });
     if (result.success) return success(result.report.content);
@@ -117,13 +111,21 @@ export class SubAgents {
     });
   }
 
+  /** Follows a sub-agent that runs, or begins one, to its end. */
+  private async followed(name: string, agent: Agent, prompt: string, run: ToolRun): Promise<SessionResult> {
+    const restored = this.restored.get(run.callId);
+    const child = restored === undefined ? await this.begin(name, agent, prompt, run) : this.revive(restored);
+    const abort = () => child.abort.abort(run.signal.reason);
+    if (run.signal.aborted) abort();
+    else run.signal.addEventListener('abort', abort, { once: true });
+    return this.resultOf(child);
+  }
+
   private async begin(name: string, agent: Agent, prompt: string, { callId, signal }: ToolRun): Promise<Child> {
     const { grants, start } = this.options;
     const bound = agent.limits.maxTreeRequests ?? requestBound(agent.limits);
     const grant = await grants.take(bound, signal);
-    if (grant === null) {
-      throw new BudgetSpentError('The shared budget is spent: do the task yourself, or report what you have.');
-    }
+    if (grant === null) throw new BudgetSpentError(budgetSpent);
     const task = { name, callId, grant, abort: new AbortController() };
     try {
       const session = start(agent, { ...task, prompt });

@@ -21,6 +21,9 @@ export type SuperSession = Pick<SessionParts<unknown>, 'agent' | 'driver' | 'hea
 /** Makes sub-agents: `start` a session, or `restore` one that began before a crash. */
 export type SubSessions = {
   subAgents: SubAgents;
+  grants: Grants;
+  /** The budget of a sub-agent, of its grant and of the time that is left. */
+  budgetOf(agent: Agent, grant: Allowance): SessionBudget;
   /** Replay: makes the sub-agent that has this log. Returns its session. */
   restore<Made extends SubSession>(log: ScopeLog, make: (parts: SessionParts<unknown>) => Made): Made;
 };
@@ -53,16 +56,18 @@ export function subSessionsOf(
       moveTo: (position) => observer.moveTo(position),
     },
   });
+  const budgetFor = (child: Agent, grant: Allowance) =>
+    budgetOf(child, grant, budget.deadlineAt === null ? undefined : Math.max(1, budget.deadlineAt - clock.now()));
+  const grants = new Grants(budget, () => spentIn(observer.counters.tree));
   const subAgents = new SubAgents({
     depth: lineage.depth,
     maxDepth,
-    grants: new Grants(budget, () => spentIn(observer.counters.tree)),
+    grants,
     start: (child, { callId, name, grant, abort, prompt }) => {
       const childSessionId = `${head.sessionId}/${callId}`;
       observer.sight({ type: 'subAgent.started', callId, name, childSessionId });
       const call = { parent: log?.scope ?? '', callId, name, granted: grant };
-      const timeLeft = budget.deadlineAt === null ? undefined : Math.max(1, budget.deadlineAt - clock.now());
-      const granted = budgetOf(child, grant, timeLeft);
+      const granted = budgetFor(child, grant);
       const own = newHead(child, childSessionId, { prompt, budget: granted, clock }, call).head;
       return begin({ ...partsOf(child, own, { name, abort }), log: log?.child(own) ?? null });
     },
@@ -71,6 +76,8 @@ export function subSessionsOf(
   });
   return {
     subAgents,
+    grants,
+    budgetOf: budgetFor,
     restore: (childLog, make) => {
       const { call } = childLog.head;
       const child = agents[call?.name ?? ''];

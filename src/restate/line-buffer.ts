@@ -1,0 +1,54 @@
+import type { Logger } from '../observe/log.ts';
+
+type Line = { level: keyof Logger; fields: object; message: string | undefined };
+
+const ofFacts: readonly string[] = ['attempt.failed', 'session.failed', 'session.aborted'];
+
+/** A logger that keeps its lines until they may be written. */
+export class LineBuffer implements Logger {
+  private readonly logger: Logger;
+  private kept: Line[] = [];
+
+  constructor(logger: Logger) {
+    this.logger = logger;
+  }
+
+  debug(fields: object, message?: string): void {
+    this.logger.debug(fields, message);
+  }
+
+  info(fields: object, message?: string): void {
+    this.keep({ level: 'info', fields, message });
+  }
+
+  warn(fields: object, message?: string): void {
+    this.keep({ level: 'warn', fields, message });
+  }
+
+  error(fields: object, message?: string): void {
+    this.keep({ level: 'error', fields, message });
+  }
+
+  /** Lines that follow from facts come again in a replay, and in the same order; others are of an effect. */
+  private keep(line: Line): void {
+    const isOfFact = 'event' in line.fields && ofFacts.includes(String(line.fields.event));
+    if (isOfFact) this.kept.push(line);
+    else this.logger[line.level](line.fields, line.message);
+  }
+
+  /** Returns what writes the lines since the last time; null if there are none. */
+  take(): (() => void) | null {
+    const { kept } = this;
+    if (kept.length === 0) return null;
+    this.kept = [];
+    return () => {
+      for (const { level, fields, message } of kept) {
+        try {
+          this.logger[level](fields, message);
+        } catch {
+          // The next lines may still be written; there is nobody else to tell.
+        }
+      }
+    };
+  }
+}
