@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { RestatePromise, WorkflowContext, WorkflowSharedContext } from '@restatedev/restate-sdk';
 import * as restate from '@restatedev/restate-sdk';
+import { z } from 'zod';
 import { type Allowance, type Effect, type Json, requestBound } from '../../machines/index.ts';
+import { check } from '../agent/check.ts';
 import type { Agent } from '../agent/definition.ts';
 import { secretsOf } from '../agent/secrets.ts';
+import { PawlError } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
 import type { SessionHead, SessionMessage } from '../journal/journal.ts';
 import type { EventListener } from '../observe/events.ts';
@@ -43,12 +46,10 @@ export type RestateRequest = Pick<SessionOptions, 'prompt' | 'messages' | 'budge
 export function restateAgents({ agents, name = 'pawl', logger, onEvent }: RestateAgentsOptions) {
   const named = new Map(agents.map((agent) => [agent.name, agent]));
   const run = async (context: WorkflowContext, request: RestateRequest): Promise<Json> => {
+    checked(() => check(requestSchema, request, 'request', 'invalid_options'));
     const lineage = lineageOf(named, request, context.key);
     const agent = lineage.agent;
-    const begun = await context.run('begin', () => {
-      const { agent: _, path: __, call, ...options } = request;
-      return newHead(agent, context.key, { ...options, clock: systemClock }, call ?? null) as unknown as Json;
-    });
+    const begun = await context.run('begin', () => begunWith(agent, context.key, request) as unknown as Json);
     const { head, repairs } = begun as unknown as ReturnType<typeof newHead>;
     const lines = new LineBuffer(loggerOf(logger));
     const driver = new RestateDriver(context, randomUUID(), head.input.at);
@@ -92,6 +93,7 @@ export function restateAgents({ agents, name = 'pawl', logger, onEvent }: Restat
     return (await session.result) as unknown as Json;
   };
   const message = async (context: WorkflowSharedContext, given: SessionMessage): Promise<void> => {
+    checked(() => check(messageSchema, given, 'message', 'invalid_options'));
     const at = await context.date.now();
     // Each message has a promise of its own; the first that is still open takes it.
     for (let number = 1; ; number += 1) {
@@ -106,6 +108,42 @@ export function restateAgents({ agents, name = 'pawl', logger, onEvent }: Restat
     }
   };
   return restate.workflow({ name, handlers: { run, message } });
+}
+
+const text = z.string({ error: 'a string' });
+const messageSchema = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('session.steer'), text }),
+  z.strictObject({ type: z.literal('session.stop') }),
+  z.strictObject({ type: z.literal('session.abort'), reason: text }),
+  z.strictObject({
+    type: z.literal('approve'),
+    callId: text,
+    approved: z.boolean({ error: 'true or false' }),
+    reason: text.nullable(),
+    sessionId: text.nullable(),
+  }),
+]);
+
+const requestSchema = z.strictObject({
+  agent: z.string({ error: 'the name of an agent' }),
+  prompt: z.unknown().optional(),
+  messages: z.unknown().optional(),
+  budget: z.unknown().optional(),
+  path: z.array(text).optional(),
+  call: z.unknown().optional(),
+} satisfies Record<keyof RestateRequest, z.ZodType>);
+
+function begunWith(agent: Agent, sessionId: string, { agent: _, path: __, call, ...options }: RestateRequest) {
+  return checked(() => newHead(agent, sessionId, { ...options, clock: systemClock }, call ?? null));
+}
+
+/** Bad input ends the invocation with its error; the engine would try anything else again and again. */
+function checked<T>(act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    throw error instanceof PawlError ? new restate.TerminalError(error.message, { errorCode: 400 }) : error;
+  }
 }
 
 function lineageOf(named: ReadonlyMap<string, Agent>, { agent: name, path = [] }: RestateRequest, sessionId: string) {

@@ -79,6 +79,15 @@ describe.skipIf(restateBinary === null)('D-1, D-3, D-4: sessions on Restate', ()
     expect(result.counters).toMatchObject({ requests: 1, attempts: 1, turns: 1 });
     const answer = await ask('nobody/run', { agent: 'unknown', prompt: 'Go.' });
     expect([answer.ok, await answer.text()]).toEqual([false, expect.stringContaining('There is no agent unknown.')]);
+    for (const [path, body, why] of [
+      ['bad-1/run', { agent: 'lent', prompt: '  ' }, '`prompt` must be a string that is not blank'],
+      ['bad-2/run', { agent: 'lent', prompt: 'Go.', promt: 1 }, 'promt'],
+      ['bad-3/run', { agent: 'lent', prompt: 'Go.', budget: { requests: 0 } }, 'budget.requests'],
+      ['bad-4/message', { type: 'session.steer' }, 'message.text'],
+    ] as const) {
+      const refused = await ask(path, body);
+      expect([path, refused.status, await refused.text()]).toEqual([path, 400, expect.stringContaining(why)]);
+    }
   });
 
   it('a session that fails has its WARN lines and its one ERROR line', async () => {
