@@ -35,8 +35,9 @@ async function simulate(name: string, count: number, make: (index: number) => Ki
 
 const sessions = (count: number) => Array.from({ length: count }, (_, index) => `s${index}`);
 
+const { conversation: expected } = await killedLives({ kills: 0, lifeMs: 0, chance: chances(0) });
 await simulate('SQLite, three kills in a row', 70, (index) => {
-  return { kills: 3, lifeMs: 400, chance: chances(seed * 1_000 + index) };
+  return { kills: 3, lifeMs: 400, chance: chances(seed * 1_000 + index), expected };
 });
 for (const processes of [2, 3]) {
   await simulate(`SQLite, ${processes} processes that fight for 50 sessions`, 1, () => {
@@ -50,7 +51,7 @@ if (postgresFolder === null) {
   let made = 0;
   const postgres = (kills: number): Killed => {
     made += 1;
-    return { where: server.url, ids: [`p${made}`], kills, lifeMs: 900, chance: chances(seed * 3_000 + made) };
+    return { where: server.url, ids: [`p${made}`], kills, lifeMs: 900, chance: chances(seed * 3_000 + made), expected };
   };
   await simulate('PostgreSQL, three kills in a row', 10, () => postgres(3));
   const restarted = async () => {

@@ -136,13 +136,14 @@ export async function session(agent: Agent, beginning: Beginning, flags: Flags):
 /** Resumes a session. One whose process has just died can be taken when its lease has run out. */
 async function resumed(agent: Agent, options: ResumeOptions): Promise<Session> {
   const until = Date.now() + 2 * options.journal.leaseMs;
-  for (let told = false; ; told = true) {
+  for (let isReported = false; ; isReported = true) {
     try {
       return await resumeSession(agent, options);
     } catch (error) {
       const isTaken = error instanceof PawlError && error.code === 'session_taken' && Date.now() < until;
       if (!isTaken || options.signal?.aborted === true) throw error;
-      if (!told) process.stderr.write('Another process runs the session, or has just died: waiting for its lease.\n');
+      if (!isReported)
+        process.stderr.write('Another process runs the session, or has just died: waiting for its lease.\n');
       await sleep(systemClock, leaseLookMs, options.signal);
     }
   }

@@ -59,7 +59,7 @@ export class TerminalView {
         ];
       case 'session.resumed':
         return [
-          this.paint('bold', `session ${clip(event.agent, 64)} goes on`) +
+          this.paint('bold', `session ${clip(event.agent, 64)} resumed`) +
             (event.interrupted.length === 0
               ? ''
               : this.paint('yellow', `  interrupted: ${event.interrupted.join(', ')}`)),

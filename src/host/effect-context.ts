@@ -1,15 +1,20 @@
+import type { Effect } from '../../machines/index.ts';
 import type { EffectContext } from './driver.ts';
 
 /** An effect under way. Its signal is created on first use, because many effects never use it. */
 export class RunningEffect implements EffectContext {
-  readonly key: string;
+  readonly effect: Effect;
   readonly since: number;
   cancelled = false;
   private controller: AbortController | null = null;
 
-  constructor(key: string, since: number) {
-    this.key = key;
+  constructor(effect: Effect, since: number) {
+    this.effect = effect;
     this.since = since;
+  }
+
+  get key(): string {
+    return this.effect.key;
   }
 
   get signal(): AbortSignal {

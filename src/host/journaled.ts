@@ -1,9 +1,7 @@
-import type { Delivery, Effect, EffectKind, EffectKinds, Json, SessionCommand } from '../../machines/index.ts';
+import type { Delivery, Effect, SessionCommand } from '../../machines/index.ts';
 import type { Driver, DriverOwner, Perform } from './driver.ts';
-import { RunningEffect } from './effect-context.ts';
+import { DriverCore, type Outcome } from './driver-core.ts';
 import type { Host, KeyedDelivery } from './host.ts';
-
-type Outcome = EffectKinds[EffectKind]['outcome'];
 
 /** Where a driver writes down what it does. Its promises resolve when that is durable (D-3). */
 export type DriverLog = {
@@ -31,14 +29,12 @@ export type EffectPolicy = {
 export class JournaledDriver implements Driver {
   private readonly log: DriverLog;
   private readonly policy: EffectPolicy;
-  private parts: { host: Host; perform: Perform; owner: DriverOwner } | null = null;
+  private attached: DriverCore<SessionCommand> | null = null;
   /** The steps of the actor tree that are still to be taken: its start, and deliveries. */
   private steps: (() => void)[] = [];
   private queue: Delivery[] = [];
-  private pending: Effect[] = [];
   /** When each effect that has not ended was first marked, in epoch ms. */
   private readonly begunAt = new Map<string, number>();
-  private readonly running = new Map<string, { effect: Effect; running: RunningEffect }>();
   /** The effects that had begun in an earlier life. */
   private readonly begunBefore = new Set<string>();
   /** `caughtUp`: a replay has ended, and commands are taken in, but nothing begins yet. */
@@ -54,14 +50,14 @@ export class JournaledDriver implements Driver {
   }
 
   attach(host: Host, perform: Perform, owner: DriverOwner): this {
-    this.parts = { host, perform, owner };
+    this.attached = new DriverCore(host, perform, owner, (key) => this.begunAt.delete(key));
     return this;
   }
 
   start(startTree: () => void): void {
     const step = () => {
       startTree();
-      this.drain();
+      this.core.drain();
     };
     this.steps.push(step);
     if (this.phase !== 'replaying') void this.work(() => this.log.start());
@@ -70,16 +66,16 @@ export class JournaledDriver implements Driver {
   command(event: SessionCommand): void {
     // A replay has its commands from the journal.
     if (this.phase === 'replaying') return;
-    this.enqueue({ at: this.owner.now(), event });
+    this.enqueue({ at: this.core.owner.now(), event });
   }
 
   answer(key: string, outcome: Outcome): void {
-    this.enqueue(this.outcomeOf(key, outcome));
+    this.enqueue(this.core.outcomeOf(key, outcome));
   }
 
   /** Replay: takes up a delivery that was written down. It is delivered by the next `replayStep`. */
   replayDelivery(delivery: Delivery): void {
-    this.steps.push(() => this.deliver(delivery));
+    this.steps.push(() => this.core.deliver(delivery));
   }
 
   replayMark(key: string, at: number): void {
@@ -96,17 +92,19 @@ export class JournaledDriver implements Driver {
 
   /** Replay: the effects that have not ended. */
   get pendingEffects(): readonly Effect[] {
-    return this.pending;
+    return this.core.pending;
   }
 
-  /** Replay: whether the session goes on with tools that had been opened. */
+  /** Replay: whether the session's tools had been opened. */
   get needsTools(): boolean {
-    return this.pending.length > 0 && !this.pending.some(({ kind }) => kind === 'prepare' || kind === 'close');
+    return (
+      this.core.pending.length > 0 && !this.core.pending.some(({ kind }) => kind === 'prepare' || kind === 'close')
+    );
   }
 
   /** Replay: the keys of the effects that had begun and are not performed again. */
   get interrupted(): string[] {
-    return this.pending.flatMap((effect) =>
+    return this.core.pending.flatMap((effect) =>
       this.isMarked(effect) && this.policy.interrupted(effect) !== null ? [effect.key] : [],
     );
   }
@@ -117,7 +115,7 @@ export class JournaledDriver implements Driver {
     this.phase = 'caughtUp';
   }
 
-  /** Goes on after a replay: the commands that were taken in are delivered, and what is pending begins. */
+  /** Continues after a replay: the commands that were taken in are delivered, and what is pending begins. */
   goOn(): void {
     this.phase = 'running';
     void this.work();
@@ -147,32 +145,23 @@ export class JournaledDriver implements Driver {
   /** Lets go of the session: every running effect's signal aborts, and nothing more is delivered. */
   release(): void {
     this.phase = 'released';
-    for (const { running } of this.running.values()) running.cancel();
-    this.running.clear();
+    this.core.cancelAll();
     this.onIdle?.();
   }
 
   /** The outcome of an effect that had begun in an earlier life, and is not performed again (D-4). */
   private interruptionOf(effect: Effect): KeyedDelivery | null {
     const outcome = this.begunBefore.has(effect.key) ? this.policy.interrupted(effect) : null;
-    return outcome === null ? null : this.outcomeOf(effect.key, outcome);
+    return outcome === null ? null : this.core.outcomeOf(effect.key, outcome);
   }
 
   private isMarked({ key }: Effect): boolean {
     return this.begunAt.has(key);
   }
 
-  private get owner(): DriverOwner {
-    return this.attached.owner;
-  }
-
-  private get attached() {
-    if (this.parts === null) throw new Error('the driver is not attached to a host');
-    return this.parts;
-  }
-
-  private outcomeOf(key: string, outcome: Outcome): KeyedDelivery {
-    return { key, at: this.owner.now(), chance: this.owner.chance(), outcome: outcome as Json };
+  private get core(): DriverCore<SessionCommand> {
+    if (this.attached === null) throw new Error('the driver is not attached to a host');
+    return this.attached;
   }
 
   private enqueue(delivery: Delivery): void {
@@ -199,7 +188,7 @@ export class JournaledDriver implements Driver {
     } finally {
       this.working = false;
     }
-    const isAwaiting = [...this.running.values()].some(({ effect }) => this.policy.isAwaited(effect));
+    const isAwaiting = [...this.core.running.values()].some(({ effect }) => this.policy.isAwaited(effect));
     if (this.phase === 'suspending' && !isAwaiting) this.onIdle?.();
   }
 
@@ -207,7 +196,7 @@ export class JournaledDriver implements Driver {
     if (this.phase === 'released') return false;
     // What was marked also begins.
     const mayBegin =
-      this.phase === 'running' ? this.pending.length > 0 : this.pending.some((one) => this.isMarked(one));
+      this.phase === 'running' ? this.core.pending.length > 0 : this.core.pending.some((one) => this.isMarked(one));
     return mayBegin || this.steps.length > 0 || this.queue.length > 0;
   }
 
@@ -221,16 +210,16 @@ export class JournaledDriver implements Driver {
       const deliveries = this.queue;
       this.queue = [];
       await this.log.delivered(deliveries);
-      this.steps.push(...deliveries.map((delivery) => () => this.deliver(delivery)));
+      this.steps.push(...deliveries.map((delivery) => () => this.core.deliver(delivery)));
       return;
     }
-    const interrupted = this.pending.flatMap((effect) => this.interruptionOf(effect) ?? []);
+    const interrupted = this.core.pending.flatMap((effect) => this.interruptionOf(effect) ?? []);
     if (interrupted.length > 0) {
       this.queue.push(...interrupted);
       return;
     }
-    const at = this.owner.now();
-    const unmarked = this.pending.filter((effect) => !this.isMarked(effect));
+    const at = this.core.owner.now();
+    const unmarked = this.core.pending.filter((effect) => !this.isMarked(effect));
     if (unmarked.length > 0 && this.phase === 'running') {
       const keys = unmarked.map(({ key }) => key);
       await this.log.begun(keys, at);
@@ -238,48 +227,10 @@ export class JournaledDriver implements Driver {
       // What came meanwhile may cancel some of them.
       return;
     }
-    const effects = this.pending.filter((effect) => this.isMarked(effect));
-    this.pending = unmarked;
-    for (const effect of effects) this.begin(effect);
-  }
-
-  private deliver(delivery: Delivery): void {
-    const { host, owner } = this.attached;
-    owner.delivering(delivery);
-    if ('event' in delivery) owner.command(delivery.event);
-    else if (host.deliver(delivery)) this.settle(delivery.key);
-    else owner.late(delivery.key);
-    this.drain();
-  }
-
-  /** Handles the actor tree's new requests. */
-  private drain(): void {
-    const { start, cancel } = this.attached.host.drain();
-    for (const key of cancel) this.settle(key);
-    this.pending.push(...start);
-  }
-
-  /** Forgets an effect that ended, or was cancelled or answered from outside: then it never begins, or its signal aborts. */
-  private settle(key: string): void {
-    this.pending = this.pending.filter((effect) => effect.key !== key);
-    this.begunAt.delete(key);
-    this.running.get(key)?.running.cancel();
-    this.running.delete(key);
-  }
-
-  private begin(effect: Effect): void {
-    const { perform, owner } = this.attached;
-    const { key } = effect;
-    const running = new RunningEffect(key, this.begunAt.get(key) ?? owner.now());
-    this.running.set(key, { effect, running });
-    const settle = (delivery: () => KeyedDelivery) => {
-      if (running.cancelled) return;
-      this.running.delete(key);
-      this.enqueue(delivery());
-    };
-    perform(effect, running).then(
-      (outcome) => settle(() => this.outcomeOf(key, outcome)),
-      (error) => settle(() => ({ key, at: owner.now(), defect: owner.describeDefect(error) })),
-    );
+    const effects = this.core.pending.filter((effect) => this.isMarked(effect));
+    this.core.pending = unmarked;
+    for (const effect of effects) {
+      this.core.begin(effect, this.begunAt.get(effect.key) ?? at, (result) => this.enqueue(result));
+    }
   }
 }

@@ -10,7 +10,7 @@ type RootActor<Command, Output> = {
   start(): unknown;
   send(event: Command): void;
   subscribe(observer: { complete: () => void; error: (error: unknown) => void }): unknown;
-  getSnapshot(): ReturnType<Stateful['getSnapshot']> & { output?: Output | undefined };
+  getSnapshot(): ReturnType<Stateful['getSnapshot']> & { output?: Output | undefined; error?: unknown };
 };
 
 /** Settings for `createActor`. */
@@ -99,6 +99,11 @@ export class RunningMachine<Command, Emitted extends { type: string }, Output> {
   /** The active states, from the root actor down, such as `turn: attempting`. */
   get states(): string[] {
     return statesOf('', this.root);
+  }
+
+  /** The error that broke the machine; undefined if none did. */
+  get defect(): unknown {
+    return this.root.getSnapshot().error;
   }
 
   get hasEnded(): boolean {

@@ -47,7 +47,7 @@ export type JournalEntry = { scope: string } & (
    * The facts that followed from the start, or from the next delivery: their types, and a digest of them. What was sighted
    * among them comes after this entry; its `seq` is before `end`.
    */
-  | { type: 'told'; seq: number; end: number; facts: string; digest: string }
+  | { type: 'stepped'; seq: number; end: number; facts: string; digest: string }
   /** An observation that is not a fact. Adjacent deltas of a part are one. */
   | ({ type: 'sighted' } & Sighted)
 );
@@ -122,7 +122,7 @@ export type Journal = {
   release(sessionId: string, owner: string): Promise<void>;
   /** Leaves a message for the session's owner. Returns false for an unknown or ended session. */
   post(sessionId: string, message: SessionMessage): Promise<boolean>;
-  /** Returns the messages that nobody has taken yet, in order. */
+  /** Returns the messages that are still to be taken, in order. */
   inbox(sessionId: string): Promise<{ id: number; message: SessionMessage }[]>;
   /** Returns the sessions that match, the latest updated first. */
   list(query: SessionQuery): Promise<JournaledSession[]>;

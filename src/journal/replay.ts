@@ -1,8 +1,8 @@
 import type { Delivery, Fact } from '../../machines/index.ts';
-import { PawlError } from '../errors.ts';
+import { messageOf, PawlError } from '../errors.ts';
 import type { Sighting } from '../observe/events.ts';
 import type { JournalEntry, SessionHead } from './journal.ts';
-import { toldOf } from './scope-log.ts';
+import { summaryOf } from './scope-log.ts';
 
 /** A session of a recorded tree, which is played again. Nothing of the world is touched (D-3). */
 export type Player = {
@@ -21,7 +21,7 @@ export type Player = {
 /** Makes the player of a session; `above` is null for the root. */
 export type MakePlayer<P extends Player> = (head: SessionHead, above: P | null, beforeFact: () => void) => P;
 
-type Told = Extract<JournalEntry, { type: 'told' }>;
+type Stepped = Extract<JournalEntry, { type: 'stepped' }>;
 type Sighted = Extract<JournalEntry, { type: 'sighted' }>;
 
 /** Where the machines took another way than the journal: after entry `entry`, from 1. */
@@ -52,11 +52,24 @@ export class Replay<P extends Player> {
     entries: readonly JournalEntry[],
     onEntry: (entry: JournalEntry, facts: Fact[] | null) => void = () => {},
   ): Difference | null {
+    try {
+      return this.played(entries, onEntry);
+    } catch (error) {
+      if (error instanceof PawlError) throw error;
+      const message = `Entry ${this.entry} of the journal cannot be replayed: ${messageOf(error)}.`;
+      throw new PawlError('invalid_journal', message, { cause: error });
+    }
+  }
+
+  private played(
+    entries: readonly JournalEntry[],
+    onEntry: (entry: JournalEntry, facts: Fact[] | null) => void,
+  ): Difference | null {
     for (let index = 0; index < entries.length; index += 1) {
       const entry = entries[index];
       if (entry === undefined) break;
       this.entry = index + 1;
-      if (entry.type !== 'told') {
+      if (entry.type !== 'stepped') {
         this.take(entry);
         onEntry(entry, null);
         continue;
@@ -73,7 +86,7 @@ export class Replay<P extends Player> {
     return null;
   }
 
-  private take(entry: Exclude<JournalEntry, { type: 'told' }>): void {
+  private take(entry: Exclude<JournalEntry, { type: 'stepped' }>): void {
     switch (entry.type) {
       case 'started':
         this.start(entry.head, entry.scope);
@@ -100,16 +113,16 @@ export class Replay<P extends Player> {
     );
   }
 
-  /** When the machines broke, their end was told without a step to take: then there are no facts. */
-  private step({ scope, seq }: Told): Fact[] | null {
+  /** When the machines broke, their end was recorded without a step: then there are no facts. */
+  private step({ scope, seq }: Stepped): Fact[] | null {
     this.root.moveTo(seq);
     const facts = this.playerOf(scope).step();
     this.resightUpTo(Number.POSITIVE_INFINITY);
     return facts;
   }
 
-  private difference({ scope, facts, digest }: Told, taken: readonly Fact[]): Difference | null {
-    const replayed = toldOf(taken);
+  private difference({ scope, facts, digest }: Stepped, taken: readonly Fact[]): Difference | null {
+    const replayed = summaryOf(taken);
     if (replayed.digest === digest) return null;
     const said = replayed.facts === facts ? `${facts} with other contents` : replayed.facts;
     return { entry: this.entry, scope, recorded: facts, replayed: said };

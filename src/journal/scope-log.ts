@@ -51,12 +51,12 @@ export class ScopeLog implements DriverLog {
 
   applying(step: () => void): void {
     const seq = this.tree.position;
-    const told = { scope: this.scope, type: 'told' as const, seq, end: seq, facts: '', digest: '' };
-    this.tree.note(told);
+    const entry = { scope: this.scope, type: 'stepped' as const, seq, end: seq, facts: '', digest: '' };
+    this.tree.note(entry);
     this.facts = [];
     step();
     // The write that the note waits for comes after the step.
-    Object.assign(told, { end: this.tree.position, ...toldOf(this.facts) });
+    Object.assign(entry, { end: this.tree.position, ...summaryOf(this.facts) });
   }
 
   /** Replay: takes a step. Returns the facts that follow; null if there was no step to take. */
@@ -102,7 +102,7 @@ export class ScopeLog implements DriverLog {
 }
 
 /** The facts of a step as they are noted: their types, and a digest of them. */
-export function toldOf(facts: readonly Fact[]): { facts: string; digest: string } {
+export function summaryOf(facts: readonly Fact[]): { facts: string; digest: string } {
   const types = facts.map(({ type }) => type).join(' ');
   return { facts: types, digest: hash('sha1', JSON.stringify(facts)).slice(0, 16) };
 }

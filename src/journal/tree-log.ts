@@ -21,6 +21,8 @@ export type TreeOwner = {
   receive(message: SessionMessage): ScopeLog | null;
   /** The log can no longer be written: nothing more may be done. */
   failed(error: PawlError): void;
+  /** The journal could not be read, which is reported once per outage. */
+  troubled(error: unknown): void;
 };
 
 /**
@@ -45,11 +47,11 @@ export class TreeLog {
   private readonly offers: Map<string, number>;
   private stopTicking = () => {};
   private closed = false;
-  private hears = false;
+  private isListening = false;
   /** Why the journal cannot be written any more. */
   private failure: unknown = null;
 
-  /** `recorded` holds the entries of a session that goes on; its lease must have been taken by `owner`. */
+  /** `recorded` holds the entries of a session that is resumed; its lease must have been taken by `owner`. */
   constructor(
     journal: Journal,
     session: Pick<SessionHead, 'sessionId' | 'agent'>,
@@ -82,14 +84,15 @@ export class TreeLog {
   }
 
   /** From now on, messages are taken in; these first. */
-  hear(first: Awaited<ReturnType<Journal['inbox']>> = []): void {
-    this.hears = true;
+  listen(first: Awaited<ReturnType<Journal['inbox']>> = []): void {
+    this.isListening = true;
     for (const { id, message } of first) this.receive(id, message);
   }
 
   /** Begins to renew the lease, and to look for messages. */
   keep(): void {
     let renewed = Date.now();
+    let isReported = false;
     const tick = async () => {
       try {
         if (Date.now() - renewed > this.journal.leaseMs / 3) {
@@ -97,10 +100,13 @@ export class TreeLog {
             this.fail(noLongerOwned(this.session.sessionId));
           renewed = Date.now();
         }
-        if (this.hears)
+        if (this.isListening)
           for (const { id, message } of await this.journal.inbox(this.session.sessionId)) this.receive(id, message);
-      } catch {
-        // The next write tells whether the journal can be reached; until then, the lease may run out.
+        isReported = false;
+      } catch (error) {
+        // The journal may come back. If another process takes the session before that, the next write is refused.
+        if (!isReported) this.tree?.troubled(error);
+        isReported = true;
       }
       if (!this.closed) this.stopTicking = systemClock.alarm(Math.min(inboxMs, this.journal.leaseMs / 4), tick);
     };
@@ -255,7 +261,7 @@ export class TreeLog {
   }
 }
 
-/** An append that failed has told the tree. */
+/** The tree already knows of an append that failed. */
 const failedAlready = () => undefined;
 
 function progressIn(entry: JournalEntry): { callId: string | null } {

@@ -37,7 +37,7 @@ export type Sighting =
   | { type: 'model.warned'; target: string; warning: string }
   /** A result for a settled effect was dropped (D-2). */
   | { type: 'effect.late'; key: string }
-  /** The session goes on after a crash or a suspension. `interrupted`: the keys of what had begun and not ended (D-4). */
+  /** The session continues after a crash or a suspension. `interrupted`: the keys of what had begun and not ended (D-4). */
   | { type: 'session.resumed'; interrupted: string[] }
   /** The session was let go of before its end: `slugs` is `suspended` or `journal_failed`. It can be resumed. */
   | { type: 'session.suspended'; failure: Failure }
@@ -55,7 +55,7 @@ export type Envelope = {
 
 /**
  * The position in the stream, from 1. It grows by 1 with each event, and with a delta by the length of its text: the
- * delta has the position of its last character. A reader that has `seq` goes on with `eventsFrom(seq + 1)`.
+ * delta has the position of its last character. A reader that has `seq` continues with `eventsFrom(seq + 1)`.
  */
 export type Positioned = { seq: number };
 
@@ -64,14 +64,14 @@ export type Positioned = { seq: number };
  * many parts had begun: the deltas of all of them are taken back (S-6). After a crash that is not known, and the number is
  * larger than any (`Number.MAX_SAFE_INTEGER`).
  */
-type Told<F> = F extends { type: 'tool.requested' | 'tool.approvalRequested' }
+type Published<F> = F extends { type: 'tool.requested' | 'tool.approvalRequested' }
   ? F & { input: JsonObject }
   : F extends { type: 'attempt.failed' }
     ? F & { partsTakenBack: number }
     : F;
 
 /** An event of the stream, `onEvent` and the slices. */
-export type SessionEvent = (Told<Fact> | Sighting) & Envelope & Positioned;
+export type SessionEvent = (Published<Fact> | Sighting) & Envelope & Positioned;
 
 export type EventListener = (event: SessionEvent) => unknown;
 

@@ -21,7 +21,7 @@ export type Parent = {
 export type ObserverOptions = Omit<FoldOptions, 'onFailure' | 'forward'> & {
   recorder?: Recorder | null;
   parent?: Parent | null;
-  /** A replay: called before each fact is told, so that what was sighted before it comes first. */
+  /** A replay: called before each fact is published, so that what was sighted before it comes first. */
   beforeFact?: (() => void) | null;
   /** Epoch ms. `deliveredAt` is the delivery's, so replays yield the same facts. */
   times: { readonly deliveredAt: number; now(): number };
@@ -60,12 +60,12 @@ export class Observer {
     this.list = Object.values(this.beforeFact === null ? this.folds : state);
   }
 
-  /** From now on, nothing that is sighted is told to anybody. */
+  /** From now on, nothing is published. */
   silence(): void {
     this.beforeFact = () => {};
   }
 
-  /** Whether a replay goes on. */
+  /** Whether a replay is under way. */
   get isReplaying(): boolean {
     return this.beforeFact !== null;
   }
@@ -75,7 +75,7 @@ export class Observer {
     this.beforeFact = null;
   }
 
-  /** From now on, the log and the listener are told. */
+  /** From now on, the log and the listener receive every event. */
   goLive(): void {
     this.list = Object.values(this.folds);
   }
@@ -114,7 +114,7 @@ export class Observer {
     this.tell((fold) => fold.fact?.(fact, deliveredAt));
     if (repliesEnd.test(fact.type)) for (const delta of this.deltaSecrets.rest()) this.passDelta(delta);
     this.beforeFact?.();
-    this.publish({ ...this.told(fact), ...this.envelope(deliveredAt), seq: this.next(1) });
+    this.publish({ ...this.eventOf(fact), ...this.envelope(deliveredAt), seq: this.next(1) });
     if (fact.type === 'attempt.started') this.parts = 0;
   }
 
@@ -165,7 +165,7 @@ export class Observer {
     return this.seq;
   }
 
-  private told(fact: Fact) {
+  private eventOf(fact: Fact) {
     if (fact.type === 'attempt.failed') return { ...fact, partsTakenBack: this.partsOf(fact.slugs) };
     if (fact.type !== 'tool.requested' && fact.type !== 'tool.approvalRequested') return fact;
     return { ...fact, input: this.folds.conversation.inputOf(fact.index) };

@@ -7,10 +7,13 @@ const ofFacts: readonly string[] = ['attempt.failed', 'session.failed', 'session
 /** A logger that keeps its lines until they may be written. */
 export class LineBuffer implements Logger {
   private readonly logger: Logger;
+  private readonly onFailure: (error: unknown) => void;
   private kept: Line[] = [];
 
-  constructor(logger: Logger) {
+  /** `onFailure` is called if the logger throws. */
+  constructor(logger: Logger, onFailure: (error: unknown) => void) {
     this.logger = logger;
+    this.onFailure = onFailure;
   }
 
   debug(fields: object, message?: string): void {
@@ -45,8 +48,8 @@ export class LineBuffer implements Logger {
       for (const { level, fields, message } of kept) {
         try {
           this.logger[level](fields, message);
-        } catch {
-          // The next lines may still be written; there is nobody else to tell.
+        } catch (error) {
+          this.onFailure(error);
         }
       }
     };

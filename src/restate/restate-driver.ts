@@ -1,57 +1,59 @@
 import { RestatePromise, type TerminalError, type WorkflowContext } from '@restatedev/restate-sdk';
-import type { Delivery, Effect, EffectKind, EffectKinds, Json, SessionCommand } from '../../machines/index.ts';
+import type { Delivery, Effect, Json, SessionCommand } from '../../machines/index.ts';
 import { messageOf } from '../errors.ts';
 import type { Driver, DriverOwner, Perform } from '../host/driver.ts';
+import { DriverCore, type Outcome } from '../host/driver-core.ts';
 import { RunningEffect } from '../host/effect-context.ts';
 import type { Host, KeyedDelivery } from '../host/host.ts';
 import type { SessionMessage } from '../journal/journal.ts';
-import type { RestateChildren, RestateOwner, TimedMessage } from './restate-owner.ts';
+import type { SessionResult } from '../session/options.ts';
+import { mebibytesOf, mostMebibytes } from './payload.ts';
+import type { RestateOwner, TimedMessage } from './restate-owner.ts';
 
-type Outcome = EffectKinds[EffectKind]['outcome'];
-
-/** What Restate gives back: one of these a time. */
+/** A completed step of the engine. */
 type Arrival =
-  | { kind: 'ended'; key: string; delivery: KeyedDelivery }
+  | { kind: 'ended'; delivery: KeyedDelivery }
   | { kind: 'message'; at: number; message: SessionMessage }
-  | { kind: 'child'; key: string; result: Json }
-  | { kind: 'lost'; key: string; why: string };
+  | { kind: 'child'; key: string; result: SessionResult | null; why: string };
 
 /**
- * The driver on Restate: each effect is a durable step, each wait a durable sleep, each message a durable promise. The
- * engine journals the order in which they end; a replay takes the same steps again (D-1, D-3). An effect is marked in a
- * step of its own before it begins, so that one that had begun and not ended is not performed again (D-4).
+ * The driver on Restate: effects are durable steps, waits are durable sleeps, and messages are durable promises. The
+ * engine records the order in which they complete, and a replay repeats it (D-1, D-3). Effects are marked in a separate
+ * step before they begin. If the mark comes from an earlier attempt of the engine, the effect is not performed (D-4).
  */
 export class RestateDriver implements Driver {
   private readonly context: WorkflowContext;
-  /** Tells this attempt of the engine from earlier ones. */
+  /** Identifies this attempt of the engine. */
   private readonly nonce: string;
-  private attached: { host: Host; perform: Perform; owner: DriverOwner } | null = null;
-  private pending: Effect[] = [];
-  /** Calls of sub-agents that are now performed like any other effect. */
+  private readonly owner: RestateOwner;
+  private attached: DriverCore<SessionCommand> | null = null;
+  /** Calls to sub-agents that are now performed like any other effect. */
   private granted: Effect[] = [];
   private readonly queue: Delivery[] = [];
   private readonly arriving = new Map<string, RestatePromise<Arrival>>();
-  private readonly running = new Map<string, { effect: Effect; running: RunningEffect }>();
   private messages = 0;
+  /** The time of the last delivery, in epoch ms: a replay must not read the clock. */
   private at: number;
-  private isLive = false;
+  private hasCaughtUp = false;
   /** Resolves when the tools are open in this process. */
   private opened: Promise<void> | null = null;
 
-  constructor(context: WorkflowContext, nonce: string, at: number) {
+  /** `at` is the session's start, in epoch ms. `owner` is used by `drive` and later. */
+  constructor(context: WorkflowContext, nonce: string, at: number, owner: RestateOwner) {
     this.context = context;
     this.nonce = nonce;
     this.at = at;
+    this.owner = owner;
   }
 
   attach(host: Host, perform: Perform, owner: DriverOwner): this {
-    this.attached = { host, perform, owner };
+    this.attached = new DriverCore(host, perform, owner, (key) => this.settled(key));
     return this;
   }
 
   start(startTree: () => void): void {
     startTree();
-    this.drain();
+    this.core.drain();
   }
 
   command(event: SessionCommand): void {
@@ -59,214 +61,211 @@ export class RestateDriver implements Driver {
   }
 
   answer(key: string, outcome: Outcome): void {
-    this.queue.push({ key, at: this.at, chance: middle, outcome: outcome as Json });
+    this.queue.push({ key, at: this.at, chance: noChance, outcome: outcome as Json });
   }
 
   /** Drives the session to its end. */
-  async drive(owner: RestateOwner): Promise<void> {
+  async drive(): Promise<void> {
+    const { owner } = this;
     this.awaitMessage();
     for (;;) {
       for (let next = this.queue.shift(); next !== undefined; next = this.queue.shift()) {
-        this.deliver(next, owner);
-        await this.writeLines(owner);
+        this.deliver(next);
+        await this.writeLines();
       }
       if (owner.hasEnded()) return;
-      await this.beginAll(owner);
+      await this.beginAll();
       if (this.queue.length > 0 || this.granted.length > 0) continue;
-      if (!this.isLive && isProcessing(this.context)) {
-        this.isLive = true;
-        owner.goLive();
+      if (!this.hasCaughtUp && isProcessing(this.context)) {
+        this.hasCaughtUp = true;
+        owner.caughtUp();
       }
-      this.take(await this.next(), owner);
+      this.take(await this.next());
     }
   }
 
-  /** Aborts what still runs: this attempt of the engine is over. */
+  /** Aborts running effects: this attempt of the engine is over. */
   release(): void {
-    for (const { running } of this.running.values()) running.cancel();
+    this.core.cancelAll();
   }
 
-  private get parts() {
+  private get core(): DriverCore<SessionCommand> {
     if (this.attached === null) throw new Error('the driver is not attached to a host');
     return this.attached;
   }
 
-  private async beginAll(owner: RestateOwner): Promise<void> {
-    const { pending } = this;
-    this.pending = [];
+  private deliver(delivery: Delivery): void {
+    this.at = Math.max(this.at, delivery.at);
+    const isStop = 'event' in delivery && delivery.event.type === 'session.stop';
+    if (isStop) this.owner.children.send(delivery.event);
+    this.core.deliver(delivery);
+  }
+
+  private async beginAll(): Promise<void> {
+    const { core, owner } = this;
+    const { pending } = core;
+    core.pending = [];
     const performed: Effect[] = [];
     for (const effect of pending) {
       if (effect.kind === 'wait') this.sleepUntil(effect.key, effect.request.dueAt);
-      else if (effect.kind === 'approval') this.waitForApproval(effect);
-      else if (owner.children.isOne(effect)) this.askForChild(effect, owner);
+      else if (effect.kind === 'approval') this.limitApproval(effect);
+      else if (owner.children.isOne(effect)) this.askForChild(effect);
       else performed.push(effect);
     }
     owner.children.share();
     performed.push(...this.granted);
     this.granted = [];
-    await this.performAll(performed, owner);
+    await this.performAll(performed);
   }
 
-  /** Marks effects, durably, and begins them. */
-  private async performAll(effects: readonly Effect[], owner: RestateOwner): Promise<void> {
+  /** Marks effects durably, then begins them. */
+  private async performAll(effects: readonly Effect[]): Promise<void> {
     if (effects.length === 0) return;
     const keys = effects.map(({ key }) => key).join(' ');
     const mark = await this.context.run(`mark ${keys}`, () => this.nonce);
-    for (const effect of effects) this.perform(effect, mark === this.nonce, owner);
+    for (const effect of effects) this.perform(effect, mark === this.nonce);
   }
 
-  private perform(effect: Effect, isOurs: boolean, { policy, openTools }: RestateOwner): void {
-    const { perform, owner } = this.parts;
+  private perform(effect: Effect, isOurs: boolean): void {
+    const { core } = this;
     const { key } = effect;
-    const running = new RunningEffect(key, this.at);
-    this.running.set(key, { effect, running });
+    const running = new RunningEffect(effect, this.at);
+    core.running.set(key, running);
     const act = async (): Promise<KeyedDelivery> => {
-      const ended = (outcome: Outcome) => ({ key, at: owner.now(), chance: owner.chance(), outcome: outcome as Json });
-      // In another process they were open. A failure is the engine's, which tries again (D-5).
-      if (effect.kind === 'prepare' || effect.kind === 'close') this.opened ??= Promise.resolve();
-      this.opened ??= openTools();
-      await this.opened.catch((error) => {
-        this.opened = null;
-        throw error;
-      });
-      const interrupted = isOurs ? null : policy.interrupted(effect);
-      if (interrupted !== null) return ended(interrupted);
+      await this.toolsFor(effect);
+      const interrupted = isOurs ? null : this.owner.policy.interrupted(effect);
+      if (interrupted !== null) return core.outcomeOf(key, interrupted);
       try {
-        return ended(await perform(effect, running));
+        return limited(core.outcomeOf(key, await core.perform(effect, running)));
       } catch (error) {
-        return { key, at: owner.now(), defect: owner.describeDefect(error) };
+        return core.defectOf(key, error);
       }
     };
-    const arrival = this.context
-      .run(key, act)
-      .map(
-        (delivery, failure): Arrival =>
-          delivery === undefined ? { kind: 'lost', key, why: whyOf(failure) } : { kind: 'ended', key, delivery },
-      );
-    this.arriving.set(key, arrival);
+    this.await(this.context.run(key, act), key, (delivery) => ({ kind: 'ended', delivery }));
+  }
+
+  /** Opens the tools if another process had opened them. A failure belongs to the engine, which retries (D-5). */
+  private async toolsFor({ kind }: Effect): Promise<void> {
+    if (kind === 'prepare' || kind === 'close') this.opened ??= Promise.resolve();
+    this.opened ??= this.owner.openTools();
+    await this.opened.catch((error) => {
+      this.opened = null;
+      throw error;
+    });
   }
 
   private sleepUntil(key: string, dueAt: number, outcome: Json = {}): void {
-    const delivery: KeyedDelivery = { key, at: Math.max(this.at, dueAt), chance: middle, outcome };
+    const delivery: KeyedDelivery = { key, at: Math.max(this.at, dueAt), chance: noChance, outcome };
     const slept = this.context.sleep(Math.max(0, dueAt - this.at), key);
     this.arriving.set(
       key,
-      slept.map((): Arrival => ({ kind: 'ended', key, delivery })),
+      slept.map((): Arrival => ({ kind: 'ended', delivery })),
     );
   }
 
-  /** The decision comes as a message; here it only times out. */
-  private waitForApproval(effect: Effect): void {
-    const { limitMs } = this;
-    if (limitMs !== null) this.sleepUntil(effect.key, this.at + limitMs, { decision: 'timeout', reason: null });
+  /** The decision arrives as a message; here the approval only times out. */
+  private limitApproval({ key }: Effect): void {
+    const { approvalTimeoutMs } = this.owner;
+    if (approvalTimeoutMs === null) return;
+    this.sleepUntil(key, this.at + approvalTimeoutMs, { decision: 'timeout', reason: null });
   }
 
-  /** How long an approval is waited for, in ms; null for ever. */
-  limitMs: number | null = null;
-
-  private askForChild(effect: Effect, { children }: RestateOwner): void {
+  private askForChild(effect: Effect): void {
     const { key } = effect;
-    this.running.set(key, { effect, running: new RunningEffect(key, this.at) });
-    children.ask(effect, (result) => {
-      if (!this.running.has(key)) return;
-      // Without a place in the budget, performing the call says so.
-      if (result === null) this.granted.push(effect);
-      else
-        this.arriving.set(
-          key,
-          result.map((given): Arrival => ({ kind: 'child', key, result: given ?? null })),
-        );
+    this.core.running.set(key, new RunningEffect(effect, this.at));
+    this.owner.children.ask(effect, (result) => {
+      if (!this.core.running.has(key)) return;
+      if (result === null) {
+        // Performing the call answers that the budget is spent.
+        this.granted.push(effect);
+        return;
+      }
+      const arrival = result.map(
+        (given, failure): Arrival => ({ kind: 'child', key, result: given ?? null, why: whyOf(failure) }),
+      );
+      this.arriving.set(key, arrival);
     });
   }
 
   private awaitMessage(): void {
     this.messages += 1;
     const next = this.context.promise<TimedMessage>(messageName(this.messages)).get();
-    this.arriving.set(
-      messageKey,
-      next.map((given): Arrival => {
-        return given === undefined
-          ? { kind: 'lost', key: messageKey, why: 'a message could not be read' }
-          : { kind: 'message', ...given };
-      }),
-    );
+    this.await(next, messageKey, (given) => ({ kind: 'message', ...given }));
+  }
+
+  /** Waits for a step among the others. A step that the engine itself failed is a defect of its effect. */
+  private await<T>(step: RestatePromise<T>, key: string, arrived: (value: T) => Arrival): void {
+    const arrival = step.map((value, failure): Arrival => {
+      if (value !== undefined) return arrived(value);
+      return { kind: 'ended', delivery: { key, at: this.at, defect: whyOf(failure) } };
+    });
+    this.arriving.set(key, arrival);
   }
 
   private async next(): Promise<Arrival> {
     try {
       return await RestatePromise.race([...this.arriving.values()]);
     } catch (error) {
-      // The invocation was cancelled.
+      // Every step's failure is mapped to a value, so this is the cancellation of the invocation.
       const at = await this.context.date.now();
       return { kind: 'message', at, message: { type: 'session.abort', reason: messageOf(error) } };
     }
   }
 
-  private take(arrival: Arrival, owner: RestateOwner): void {
+  private take(arrival: Arrival): void {
     switch (arrival.kind) {
       case 'ended':
-        this.arriving.delete(arrival.key);
+        this.arriving.delete(arrival.delivery.key);
         this.queue.push(arrival.delivery);
         return;
-      case 'lost':
-        this.arriving.delete(arrival.key);
-        this.queue.push({ key: arrival.key, at: this.at, defect: arrival.why });
+      case 'child':
+        this.takeChild(arrival);
         return;
-      case 'child': {
-        this.arriving.delete(arrival.key);
-        const effect = this.running.get(arrival.key)?.effect;
-        if (effect === undefined) return;
-        owner.children.ended(effect, arrival.result);
-        this.granted.push(effect);
-        return;
-      }
       case 'message':
         this.at = Math.max(this.at, arrival.at);
         this.awaitMessage();
-        owner.receive(arrival.message);
+        this.owner.receive(arrival.message);
         return;
       default:
         arrival satisfies never;
     }
   }
 
-  private deliver(delivery: Delivery, { children }: RestateOwner): void {
-    const { host, owner } = this.parts;
-    this.at = Math.max(this.at, delivery.at);
-    owner.delivering(delivery);
-    if ('event' in delivery && delivery.event.type === 'session.stop') children.send(delivery.event);
-    if ('event' in delivery) owner.command(delivery.event);
-    else if (host.deliver(delivery)) this.settle(delivery.key, children);
-    else owner.late(delivery.key);
-    this.drain(children);
-  }
-
-  private drain(children?: RestateChildren): void {
-    const { start, cancel } = this.parts.host.drain();
-    for (const key of cancel) this.settle(key, children);
-    this.pending.push(...start);
-  }
-
-  private settle(key: string, children?: RestateChildren): void {
-    this.pending = this.pending.filter((effect) => effect.key !== key);
+  private takeChild({ key, result, why }: Extract<Arrival, { kind: 'child' }>): void {
     this.arriving.delete(key);
-    const known = this.running.get(key);
-    known?.running.cancel();
-    if (known !== undefined && children?.isOne(known.effect)) children.send(aborted, known.effect);
-    this.running.delete(key);
+    const effect = this.core.running.get(key)?.effect;
+    if (effect === undefined) return;
+    this.owner.children.ended(effect, result);
+    if (result === null) this.queue.push({ key, at: this.at, defect: why });
+    else this.granted.push(effect);
   }
 
-  private async writeLines({ lines }: RestateOwner): Promise<void> {
-    const write = lines.take();
+  /** An effect has ended or was cancelled. A sub-agent that still runs is aborted. */
+  private settled(key: string): void {
+    this.arriving.delete(key);
+    const effect = this.core.running.get(key)?.effect;
+    if (effect !== undefined && this.owner.children.isOne(effect)) this.owner.children.send(aborted, effect);
+  }
+
+  private async writeLines(): Promise<void> {
+    const write = this.owner.takeLines();
     if (write === null) return;
-    // A line is written at most once, like any effect.
+    // Like an effect, a line is written at most once.
     const mark = await this.context.run('mark lines', () => this.nonce);
     await this.context.run('lines', () => (mark === this.nonce ? write() : undefined), { maxRetryAttempts: 1 });
   }
 }
 
-/** Chance matters for the backoff after a request alone. */
-const middle = 0.5;
+/** Replaces an outcome that the engine cannot store, and would retry forever. */
+function limited(delivery: KeyedDelivery): KeyedDelivery {
+  const size = mebibytesOf(delivery);
+  if (size <= mostMebibytes) return delivery;
+  const { key, at } = delivery;
+  return { key, at, defect: `the result has ${size.toFixed(1)} MiB; Restate stores at most ${mostMebibytes} MiB` };
+}
+
+/** Only the backoff after a model request uses the chance. */
+const noChance = 0.5;
 
 const aborted: SessionMessage = { type: 'session.abort', reason: 'its call was aborted' };
 
@@ -277,10 +276,10 @@ export function messageName(number: number): string {
 }
 
 function whyOf(failure: TerminalError | undefined): string {
-  return failure === undefined ? 'the engine gave no result' : messageOf(failure);
+  return failure === undefined ? 'Restate returned no result' : messageOf(failure);
 }
 
-/** Whether the engine has replayed its journal. Contexts have this method, though their type lacks it. */
+/** Whether the engine has replayed its journal. Every context has this method, but its type does not declare it. */
 export function isProcessing(context: object): boolean {
   return !('isProcessing' in context) || typeof context.isProcessing !== 'function' || context.isProcessing() === true;
 }

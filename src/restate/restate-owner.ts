@@ -1,36 +1,39 @@
 import type { RestatePromise } from '@restatedev/restate-sdk';
-import type { Effect, Json } from '../../machines/index.ts';
+import type { Effect } from '../../machines/index.ts';
 import type { EffectPolicy } from '../host/journaled.ts';
 import type { SessionMessage } from '../journal/journal.ts';
+import type { SessionResult } from '../session/options.ts';
 
-/** A message of another process, with its time (epoch ms). */
+/** A message from another process, with its time (epoch ms). */
 export type TimedMessage = { at: number; message: SessionMessage };
 
-/** What the driver needs of its session. */
+/** What the driver needs from its session. */
 export type RestateOwner = {
   policy: EffectPolicy;
-  /** Takes in a message; it becomes a command or an answer, through this driver. */
+  /** How long an approval may take, in ms; null for no limit. */
+  approvalTimeoutMs: number | null;
+  /** Handles a message, which becomes a command or an answer through this driver. */
   receive(message: SessionMessage): void;
   hasEnded(): boolean;
-  /** Opens the tools, which had been open in another process. Rejects if it cannot: then the engine tries again. */
+  /** Opens the tools again, in a process that did not prepare the session. Rejects if it cannot; the engine retries. */
   openTools(): Promise<void>;
-  /** The engine has caught up: what happens from now on happens for the first time. */
-  goLive(): void;
-  /** Writes the log lines of the last step, if there are any. */
-  lines: { take(): (() => void) | null };
+  /** Called once, when the engine has replayed its journal. */
+  caughtUp(): void;
+  /** Returns what writes the log lines of the last step; null if there are none. */
+  takeLines(): (() => void) | null;
   children: RestateChildren;
 };
 
-/** The sub-agents of a session, which are invocations of their own. */
+/** The sub-agents of a session. Each runs as its own invocation. */
 export type RestateChildren = {
-  /** Whether an effect is the call of a sub-agent. */
+  /** Whether an effect is a call to a sub-agent. */
   isOne(effect: Effect): boolean;
-  /** Asks for a place in the shared budget; `settle` gets the result of the sub-agent that began, or null for none. */
-  ask(effect: Effect, settle: (result: RestatePromise<Json> | null) => void): void;
-  /** Grants what was asked for. */
+  /** Requests a grant; `settle` receives the invocation, or null if the budget is spent. */
+  ask(effect: Effect, settle: (result: RestatePromise<SessionResult> | null) => void): void;
+  /** Settles the requested grants. */
   share(): void;
-  /** Takes in a result, so that the call can be performed. May let others begin. */
-  ended(effect: Effect, result: Json): void;
+  /** Takes an invocation's result, or null if it failed. Its grant becomes available to the others. */
+  ended(effect: Effect, result: SessionResult | null): void;
   /** Sends a message to one sub-agent, or to all. */
   send(message: SessionMessage, effect?: Effect): void;
 };

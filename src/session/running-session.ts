@@ -115,7 +115,7 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
     this.wired.journaled?.release();
   }
 
-  /** Ends here, without the machines: the session goes on from its journal, or never began (`failed`). */
+  /** Ends here, without the machines: the session continues from its journal later, or never began (`failed`). */
   async letGo(status: 'failed' | 'suspended', failure: Failure, release: () => Promise<void>): Promise<void> {
     const { observer } = this.wired;
     if (status === 'failed') observer.take({ type: 'session.failed', turns: 0, failure });

@@ -24,7 +24,7 @@ export function startSession<Report>(agent: Agent<Report>, options: SessionOptio
   const session = new RunningSession({ agent, options, head, log: tree === null ? null : ScopeLog.of(tree, head) });
   if (tree !== null) {
     connect(session, tree);
-    tree.hear();
+    tree.listen();
   }
   return session.start(repairs === null ? [] : [{ type: 'conversation.repaired', repairs }]);
 }

@@ -17,14 +17,14 @@ describe('D-3: a session of the command is suspended, resumed, replayed, exporte
   const [listed] = JSON.parse((await pawl(['sessions', ...journal, '--json'])).stdout);
   const id: string = listed.sessionId;
 
-  it('tells how to be killed and resumed; SIGTERM suspends it, and resume goes on', async () => {
+  it('tells how to be killed and resumed; SIGTERM suspends it, and resume continues', async () => {
     expect(suspended.code).toBe(75);
     expect(suspended.stderr).toContain('Try kill -9 ');
     expect(suspended.stderr).toContain(`Suspended. To go on: pawl resume ${id} --journal ${file}`);
     expect(listed).toMatchObject({ agent: 'demo', status: 'suspended' });
     const resumed = await pawl(['resume', id, ...journal]);
     expect(resumed.code).toBe(0);
-    expect(resumed.stdout).toContain('session demo goes on');
+    expect(resumed.stdout).toContain('session demo resumed');
     expect(resumed.stdout).not.toContain('interrupted');
     expect(resumed.stdout).toContain('● succeeded');
     const again = await pawl(['resume', id, ...journal, '--json']);
@@ -47,7 +47,7 @@ describe('D-3: a session of the command is suspended, resumed, replayed, exporte
     }
   });
 
-  it('an exported session replays from its file, and a changed one is told', async () => {
+  it('an exported session replays from its file, and a changed one is reported', async () => {
     const exported = await pawl(['export', id, ...journal]);
     const path = join(folder, 'session.jsonl');
     writeFileSync(path, exported.stdout);
@@ -63,7 +63,7 @@ describe('D-3: a session of the command is suspended, resumed, replayed, exporte
     ]);
   });
 
-  it('a fork goes on from a turn', async () => {
+  it('a fork continues from a turn', async () => {
     const { code, stdout } = await pawl(['fork', id, '--at', 'turn-2', ...journal]);
     expect(code).toBe(0);
     const resumed = await pawl(['resume', stdout.trim(), ...journal, '--json']);

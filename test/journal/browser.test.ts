@@ -3,7 +3,7 @@ import { createContext, runInContext } from 'node:vm';
 import { build } from 'vite';
 import { expect, it } from 'vitest';
 import type { Fact } from '../../machines/index.ts';
-import { toldOf } from '../../src/journal/scope-log.ts';
+import { summaryOf } from '../../src/journal/scope-log.ts';
 import { livesOf } from '../support/lives.ts';
 
 it('D-3: the machines in a browser come to the same facts from a journal, those of the sub-agents too', async () => {
@@ -30,12 +30,12 @@ it('D-3: the machines in a browser come to the same facts from a journal, those 
   const scopes = new Set<string>();
   const taken = new Map(Object.keys(facts).map((scope) => [scope, 0]));
   for (const entry of entries) {
-    if (entry.type !== 'told') continue;
+    if (entry.type !== 'stepped') continue;
     scopes.add(entry.scope);
     const from = taken.get(entry.scope) ?? 0;
     const count = entry.facts === '' ? 0 : entry.facts.split(' ').length;
     taken.set(entry.scope, from + count);
-    expect(toldOf((facts[entry.scope] ?? []).slice(from, from + count))).toEqual({
+    expect(summaryOf((facts[entry.scope] ?? []).slice(from, from + count))).toEqual({
       facts: entry.facts,
       digest: entry.digest,
     });

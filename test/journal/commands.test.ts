@@ -163,7 +163,7 @@ describe('D-3: what is known of a session comes back', () => {
     expect(written.length).toBeGreaterThan(10);
   });
 
-  it('resumeAll goes on with all that it can, and says what it refused', async () => {
+  it('resumeAll resumes all that it can, and says what it refused', async () => {
     const journal = sqliteJournal(':memory:');
     const { agent } = workingAgent();
     const other = workingAgent({ name: 'other', limits: { maxTurns: 5 } }).agent;

@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { SessionEvent } from '../../src/index.ts';
 import { check, livesOf, wasInterrupted } from '../support/lives.ts';
+import { counters } from '../support/session.ts';
 
 const facts = (events: readonly SessionEvent[]) =>
   events.flatMap(({ seq: _, at: __, ...event }) =>
     ['session.resumed', 'model.delta', 'model.warned'].includes(event.type) ? [] : [event.type],
   );
 
-describe('D-3, D-4, B-6: a session whose process dies at a write goes on', async () => {
+describe('D-3, D-4, B-6: a session whose process dies at a write is resumed', async () => {
   const whole = await livesOf([]);
 
   it('a life without a crash', () => {
@@ -20,7 +21,23 @@ describe('D-3, D-4, B-6: a session whose process dies at a write goes on', async
       'write first',
       'write second',
     ]);
-    expect(whole.result.counters).toMatchObject({ requests: 6, failedAttempts: 1, tree: { requests: 8 } });
+    const { counters: all } = whole.result;
+    expect(all).toEqual(
+      counters({
+        turns: 5,
+        attempts: 6,
+        failedAttempts: 1,
+        notices: 1,
+        waits: 1,
+        toolCalls: { requested: 8, answered: 8, executed: 6, succeeded: 6, acknowledged: 2 },
+        reports: { attempted: 1 },
+        tokens: all.tokens,
+        costUsd: null,
+        slugs: { rate_limited: 1 },
+        subAgents: all.subAgents,
+        tree: { sessions: 2, requests: 8, toolCalls: 10, tokens: all.tree.tokens },
+      }),
+    );
   });
 
   it(`at each of its ${whole.writes} writes, before and after it is durable`, async () => {

@@ -90,7 +90,7 @@ describe('D-3: nothing that was acknowledged is lost', () => {
     }
   });
 
-  it('when the disk is full at any size: the session is let go of, and goes on when there is room', async () => {
+  it('when the disk is full at any size: the session is suspended, and resumes when there is room', async () => {
     const seen = new Set<string>();
     for (const blocks of [1, 60, 120, 200, 240, 280, 320, 1_600]) {
       const file = freshFile();

@@ -1,10 +1,18 @@
 import { DatabaseSync } from 'node:sqlite';
 import { tool } from 'ai';
 import { describe, expect, it } from 'vitest';
-import { type Journal, PawlError, resumeSession, runSession, sqliteJournal, startSession } from '../../src/index.ts';
+import {
+  type Journal,
+  PawlError,
+  resumeSession,
+  runSession,
+  type SessionEvent,
+  sqliteJournal,
+  startSession,
+} from '../../src/index.ts';
 import { assertInvariants } from '../../src/testing/index.ts';
 import { dyingJournal, journalWith } from '../support/dying-journal.ts';
-import { freshFile, inputSchema, workingAgent } from '../support/journaled.ts';
+import { freshFile, holding, inputSchema, quiet, until, workingAgent } from '../support/journaled.ts';
 import { keptLog } from '../support/session.ts';
 
 /** A journal that fails from its write number `at`. */
@@ -38,7 +46,7 @@ describe('D-5: a journal that fails never reaches a machine', () => {
     expect(model.requests).toEqual([]);
   });
 
-  it('at each later write, the session is suspended with journal_failed, and goes on when the journal does', async () => {
+  it('at each later write, the session is suspended with journal_failed, and can be resumed when the journal is back', async () => {
     for (let at = 2; at <= 12; at += 1) {
       const { agent, worked } = workingAgent();
       const journal = sqliteJournal(':memory:');
@@ -81,7 +89,7 @@ describe('D-5: a journal that fails never reaches a machine', () => {
 });
 
 describe('D-3: one owner a session', () => {
-  it('a second process is refused while the lease lasts; the first goes on', async () => {
+  it('a second process is refused while the lease lasts; the first continues', async () => {
     const file = freshFile();
     const [one, other] = [sqliteJournal(file), sqliteJournal(file)];
     let finish = () => {};
@@ -101,6 +109,53 @@ describe('D-3: one owner a session', () => {
     finish();
     expect((await session.result).success).toBe(true);
     await Promise.all([one.close(), other.close()]);
+  });
+
+  it('a lease is renewed for as long as the session runs', async () => {
+    const file = freshFile();
+    const [one, other] = [sqliteJournal(file, { leaseMs: 150 }), sqliteJournal(file)];
+    const { held, agent } = holding();
+    const session = startSession(agent, { ...quiet(one), prompt: 'Go.' });
+    await until(() => held.runs === 1);
+    const began = Date.now();
+    while (Date.now() - began < 600) {
+      await expect(resumeSession(agent, quiet(other))).rejects.toMatchObject({ code: 'session_taken' });
+      await new Promise(setImmediate);
+    }
+    held.finish('done');
+    expect((await session.result).success).toBe(true);
+    await Promise.all([one.close(), other.close()]);
+  });
+
+  it('a journal that cannot be read for a while is reported once per outage, and the session continues', async () => {
+    const journal = sqliteJournal(':memory:', { leaseMs: 60 });
+    const state = { isAway: false, asked: 0 };
+    const away = journalWith(journal, {
+      renew: (sessionId, owner) => {
+        state.asked += 1;
+        return state.isAway
+          ? Promise.reject(new PawlError('journal_failed', 'The server is away.'))
+          : journal.renew(sessionId, owner);
+      },
+    });
+    const { held, agent } = holding();
+    const seen: SessionEvent[] = [];
+    const session = startSession(agent, { ...quiet(away), prompt: 'Go.', onEvent: (event) => void seen.push(event) });
+    await until(() => held.runs === 1);
+    for (const outage of [1, 2]) {
+      state.isAway = true;
+      const asked = state.asked;
+      await until(() => state.asked > asked + 3);
+      expect(seen.filter(({ type }) => type === 'observer.failed')).toHaveLength(outage);
+      state.isAway = false;
+      await until(() => state.asked > asked + 6);
+    }
+    expect(seen.find(({ type }) => type === 'observer.failed')).toMatchObject({
+      observer: 'journal',
+      message: 'The server is away.',
+    });
+    held.finish('done');
+    expect((await session.result).success).toBe(true);
   });
 
   it('who lost its lease does nothing more, and says so', async () => {

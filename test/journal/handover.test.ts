@@ -16,31 +16,7 @@ import {
 } from '../../src/index.ts';
 import { assertInvariants, rehearsalModel } from '../../src/testing/index.ts';
 import { dyingJournal } from '../support/dying-journal.ts';
-import { inputSchema, workingAgent } from '../support/journaled.ts';
-import { report } from '../support/session.ts';
-
-const quiet = (journal: Journal) => ({ journal, sessionId: 's', logger: false as const });
-const until = async (is: () => boolean) => {
-  while (!is()) await new Promise(setImmediate);
-};
-
-/** A tool that runs until it is let go, and an agent that calls it once. */
-function holding(name = 'work') {
-  const held: { finish: (said: string) => void; runs: number } = { finish: () => {}, runs: 0 };
-  const work = tool({
-    inputSchema,
-    execute: () => {
-      held.runs += 1;
-      return new Promise<string>((resolve) => {
-        held.finish = resolve;
-      });
-    },
-  });
-  const model = rehearsalModel(({ prompt }) =>
-    prompt.some(({ role }) => role === 'tool') ? report() : { calls: [{ name, input: {} }] },
-  );
-  return { held, work, model, agent: defineAgent({ name: 'holding', models: [model], tools: { [name]: work } }) };
-}
+import { holding, inputSchema, quiet, until, workingAgent } from '../support/journaled.ts';
 
 describe('D-3: what is left in the journal is delivered before anything begins', () => {
   /** A session whose request was in flight when its process died. */
@@ -76,7 +52,7 @@ describe('D-3: what is left in the journal is delivered before anything begins',
     expect(second.model.requests).toEqual([]);
   });
 
-  it('an abort ends a sub-agent that was in flight, and its end is told', async () => {
+  it('an abort ends a sub-agent that was in flight, and its end is reported', async () => {
     const { agent: leaf, model } = holding();
     const asking = rehearsalModel([{ calls: [{ name: 'leaf', input: { prompt: 'Dig.', reason: 'It is deep.' } }] }]);
     const agent = defineAgent({ name: 'root', models: [asking], agents: { leaf } });
@@ -138,7 +114,7 @@ describe('S-6: no position is used twice', () => {
     expect(seen.filter(({ type }) => type === 'session.resumed')).toHaveLength(3);
   });
 
-  it('by what comes late after a suspension: it is told to nobody', async () => {
+  it('by what comes late after a suspension: it is not published', async () => {
     const { held, agent } = holding();
     const journal = sqliteJournal(':memory:');
     const seen: SessionEvent[] = [];

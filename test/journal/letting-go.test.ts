@@ -1,8 +1,6 @@
 import { tool } from 'ai';
 import { describe, expect, it } from 'vitest';
 import {
-  defineAgent,
-  type Journal,
   PawlError,
   readSession,
   resumeSession,
@@ -10,33 +8,9 @@ import {
   sqliteJournal,
   startSession,
 } from '../../src/index.ts';
-import { rehearsalModel } from '../../src/testing/index.ts';
 import { journalWith } from '../support/dying-journal.ts';
-import { freshFile, inputSchema, workingAgent } from '../support/journaled.ts';
-import { keptLog, report } from '../support/session.ts';
-
-const quiet = (journal: Journal) => ({ journal, sessionId: 's', logger: false as const });
-const until = async (is: () => boolean) => {
-  while (!is()) await new Promise(setImmediate);
-};
-
-/** A tool that runs until it is let go, and an agent that calls it once. */
-function holding(name = 'work') {
-  const held: { finish: (said: string) => void; runs: number } = { finish: () => {}, runs: 0 };
-  const work = tool({
-    inputSchema,
-    execute: () => {
-      held.runs += 1;
-      return new Promise<string>((resolve) => {
-        held.finish = resolve;
-      });
-    },
-  });
-  const model = rehearsalModel(({ prompt }) =>
-    prompt.some(({ role }) => role === 'tool') ? report() : { calls: [{ name, input: {} }] },
-  );
-  return { held, work, model, agent: defineAgent({ name: 'holding', models: [model], tools: { [name]: work } }) };
-}
+import { freshFile, holding, inputSchema, quiet, until, workingAgent } from '../support/journaled.ts';
+import { keptLog } from '../support/session.ts';
 
 describe('D-5: who lets go of a session says so once', () => {
   it('a process that stalled does not get its lease back from one that went on and let go', async () => {

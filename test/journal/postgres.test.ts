@@ -1,9 +1,8 @@
-import { tool } from 'ai';
 import { afterAll, describe, expect, it } from 'vitest';
 import { resumeSession, runSession, startSession } from '../../src/index.ts';
 import { postgresJournal } from '../../src/journal/postgres.ts';
 import { assertInvariants, journalConformance } from '../../src/testing/index.ts';
-import { inputSchema, workingAgent } from '../support/journaled.ts';
+import { holding, until, workingAgent } from '../support/journaled.ts';
 import { type Postgres, postgresFolder, startPostgres } from '../support/postgres.ts';
 import { keptLog } from '../support/session.ts';
 
@@ -27,19 +26,14 @@ describe.skipIf(postgresFolder === null)('D-3: the journal in PostgreSQL', async
     await journal.close();
   });
 
-  it('a server that crashes in the middle suspends the session, which goes on when it is back', async () => {
+  it('a server that crashes in the middle suspends the session, which resumes when the server is back', async () => {
     const journal = postgresJournal(url, { leaseMs: 1_000 });
-    const held: { finish: () => void } = { finish: () => {} };
-    const work = tool({
-      inputSchema,
-      execute: () => new Promise<string>((resolve) => (held.finish = () => resolve('done'))),
-    });
-    const { agent } = workingAgent({ tools: { work } });
+    const { held, agent } = holding();
     const { lines, logger } = keptLog();
     const session = startSession(agent, { prompt: 'Go.', journal, sessionId: 'crashed', logger });
-    while (session.counters.toolCalls.requested === 0) await new Promise(setImmediate);
+    await until(() => held.runs === 1);
     await server?.kill();
-    held.finish();
+    held.finish('done');
     const suspended = await session.result;
     expect(suspended).toMatchObject({ status: 'suspended', slugs: ['journal_failed'] });
     expect(lines.filter(({ level }) => level >= 50)).toHaveLength(1);

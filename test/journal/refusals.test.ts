@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -95,7 +96,7 @@ describe('D-6: what cannot go on is refused, and stays as it was', () => {
     const reads = (entries: JournalEntry[]) => journalWith(journal, { read: async () => entries });
     const tampered = before.map(
       (entry): JournalEntry =>
-        entry.type === 'told' && entry.facts.includes('turn.started') ? { ...entry, digest: '0' } : entry,
+        entry.type === 'stepped' && entry.facts.includes('turn.started') ? { ...entry, digest: '0' } : entry,
     );
     const agent = workingAgent().agent;
     const resume = (own: Journal) => resumeSession(agent, { journal: own, sessionId: 's', logger: false });
@@ -176,7 +177,15 @@ describe('D-6: what cannot go on is refused, and stays as it was', () => {
     }
     await journal.close();
     chmodSync(file, 0o400);
-    if (process.getuid?.() === 0) return;
-    expect(() => sqliteJournal(file)).toThrow(expect.objectContaining({ code: 'journal_failed' }));
+    const before = readFileSync(file);
+    // Root may write to any file, unless it gives up that capability.
+    const dropped = process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-dac_override', '--inh-caps=-all'] : ['env'];
+    const [command = '', ...flags] = dropped;
+    const program = [process.execPath, '--no-warnings', 'test/support/journaled-run.ts', file];
+    const { stdout } = spawnSync(command, [...flags, ...program], { encoding: 'utf8' });
+    const slugs = ['journal_failed'];
+    const detail = expect.stringContaining('readonly database');
+    expect(JSON.parse(stdout)).toEqual({ status: 'failed', slugs, detail, requests: 0, worked: 0 });
+    expect(readFileSync(file)).toEqual(before);
   });
 });

@@ -7,6 +7,7 @@ import {
   defineAgent,
   exportSession,
   forkSession,
+  type Message,
   readSession,
   replaySession,
   resumeSession,
@@ -40,6 +41,8 @@ async function stepped(sessionId: string) {
   return { result, events, requests: server.requests };
 }
 
+const userText = ({ content }: Message) => content.map((part) => ('text' in part ? part.text : '')).join('');
+
 const withoutDeltas = (events: readonly SessionEvent[]) => events.filter(({ type }) => type !== 'model.delta');
 
 describe('D-3: replay', async () => {
@@ -61,17 +64,25 @@ describe('D-3: replay', async () => {
     expect(read).toMatchObject({ status: 'succeeded', slugs: [], agent: 'stepping', counters: result.counters });
   });
 
-  it('each request is told as it was sent, its messages by reference', async () => {
+  it('each request is shown as it was sent, its messages by reference', async () => {
     const replayed = await replaySession(journal, 's');
     expect(replayed.requests).toHaveLength(requests.length);
     for (const [index, sent] of replayed.requests.entries()) {
       const { body } = requests[index] ?? {};
-      // The wire has a message for each result, the system prompt and the notice.
-      const own = (body?.messages ?? []).filter(({ role }) => role !== 'system' && role !== 'tool');
-      const roles = sent.messages.map(({ role }) => role).filter((role) => role !== 'tool');
-      expect(own.map(({ role }) => role).slice(0, roles.length)).toEqual(roles);
+      // The wire has a message for each tool result, then the notice.
+      const own = (body?.messages ?? []).filter(({ role }) => role !== 'system');
+      const wired = sent.messages.flatMap((message) =>
+        message.role === 'tool'
+          ? message.content.map(({ toolCallId }) => ['tool', toolCallId])
+          : [[message.role, message.role === 'user' ? userText(message) : undefined]],
+      );
+      const notice = sent.notice === null ? [] : [['user', sent.notice]];
+      const shown = own.map(({ role, content, tool_call_id }) => [
+        role,
+        role === 'tool' ? tool_call_id : role === 'user' ? content : undefined,
+      ]);
+      expect(shown).toEqual([...wired, ...notice]);
       expect(sent.tools.map(({ name }) => name)).toEqual(body?.tools?.map((one) => one.function?.name));
-      if (sent.notice !== null) expect(JSON.stringify(body?.messages.at(-1))).toContain(sent.notice.slice(0, 40));
     }
     expect(replayed.requests.filter(({ notice }) => notice !== null).length).toBeGreaterThan(0);
   });
@@ -90,7 +101,7 @@ describe('D-3: replay', async () => {
     await expect(replaySession(journal, 'nobody')).rejects.toMatchObject({ code: 'session_unknown' });
   });
 
-  it('an exported session is a fixture; a tampered one is told at its first wrong fact', async () => {
+  it('an exported session is a fixture; a tampered one is caught at its first wrong fact', async () => {
     const file = join(folder, 'session.jsonl');
     writeFileSync(file, await exportSession(journal, 's'));
     expect((await replayFixture(file)).counters).toEqual(result.counters);
@@ -106,10 +117,12 @@ describe('D-3: replay', async () => {
     );
     writeFileSync(wrong, text.split('\n').slice(1).join('\n'));
     await expect(replayFixture(wrong)).rejects.toThrow('Line 1 of the exported session cannot be used');
+    writeFileSync(wrong, `${text.split('\n').slice(0, 3).join('\n')}\n{"type":"delivered","scope":""}\n`);
+    await expect(replayFixture(wrong)).rejects.toThrow(/^Entry \d+ of the journal cannot be replayed: /);
     await expect(replayFixture(join(folder, 'none'))).rejects.toMatchObject({ code: 'invalid_journal' });
   });
 
-  it('a fork goes on from a turn, as a session of its own', async () => {
+  it('a fork continues from a turn, as a separate session', async () => {
     let answer = 'first';
     const work = tool({ inputSchema, execute: () => answer });
     const model = rehearsalModel(({ prompt }) =>

@@ -1,6 +1,6 @@
+import { APICallError } from '@ai-sdk/provider';
 import { tool } from 'ai';
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
 import {
   type Agent,
   type AgentDefinition,
@@ -19,9 +19,9 @@ import {
 } from '../../src/index.ts';
 import { assertInvariants, manualClock, type RehearsalScript, rehearsalModel } from '../../src/testing/index.ts';
 import { dyingJournal } from '../support/dying-journal.ts';
-import { keptLog, report } from '../support/session.ts';
+import { holding, inputSchema, quiet, until } from '../support/journaled.ts';
+import { counters, keptLog, report } from '../support/session.ts';
 
-const inputSchema = z.object({});
 const call = (...names: string[]) => ({ calls: names.map((name) => ({ name, input: {} })) });
 
 function agentOf(script: RehearsalScript, definition: Partial<AgentDefinition> = {}) {
@@ -52,7 +52,19 @@ describe('D-4: what had begun and not ended', () => {
       ['failed', ['interrupted']],
       ['finished', []],
     ]);
-    expect(result.counters).toMatchObject({ requests: 2, attempts: 2, failedAttempts: 1 });
+    expect(result.counters).toEqual(
+      counters({
+        turns: 1,
+        attempts: 2,
+        failedAttempts: 1,
+        notices: 1,
+        toolCalls: { requested: 1, answered: 1, acknowledged: 1 },
+        reports: { attempted: 1 },
+        tokens: result.counters.tokens,
+        costUsd: null,
+        slugs: { interrupted: 1 },
+      }),
+    );
     expect(model.requests).toHaveLength(1);
     expect(
       lines.map(({ level, event, slugs }) => [level, event, slugs]).filter(([level]) => Number(level) >= 30),
@@ -73,7 +85,7 @@ describe('D-4: what had begun and not ended', () => {
     };
     const tools = { once: tool({ inputSchema, execute }), again: idempotent(tool({ inputSchema, execute })) };
     const { agent } = agentOf([call('once', 'again'), report()], { tools });
-    await using session = disposable(startSession(agent, { ...options(journal), prompt: 'Go.' }));
+    const session = startSession(agent, { ...options(journal), prompt: 'Go.' });
     await until(() => keys.length === 2);
     await session.suspend({ graceMs: 0 });
     hangs.now = false;
@@ -86,18 +98,23 @@ describe('D-4: what had begun and not ended', () => {
       ['again', null, true, 'text'],
     ]);
     expect(JSON.stringify(calls[0]?.output)).toContain('interrupted, outcome unknown');
+    expect(result.counters).toEqual(
+      counters({
+        turns: 2,
+        attempts: 2,
+        toolCalls: { requested: 3, answered: 3, executed: 2, succeeded: 1, failed: 1, acknowledged: 1 },
+        reports: { attempted: 1 },
+        tokens: result.counters.tokens,
+        costUsd: null,
+      }),
+    );
     const [first, second] = ['s/turn-1/attempt-1/tool-0', 's/turn-1/attempt-1/tool-1'];
     expect(keys).toEqual([first, second, second]);
   });
 });
 
-const until = async (is: () => boolean) => {
-  while (!is()) await new Promise(setImmediate);
-};
-const disposable = <T extends object>(session: T) => Object.assign(session, { [Symbol.asyncDispose]: async () => {} });
-
 describe('D-3: suspend and resume', () => {
-  it('suspend waits for what runs, and another process goes on at once, with the next position', async () => {
+  it('suspend waits for what runs, and another process resumes at once, with the next position', async () => {
     const journal = sqliteJournal(':memory:');
     let finish = () => {};
     const work = tool({
@@ -190,23 +207,23 @@ describe('D-3: suspend and resume', () => {
 
   it('D-2: steering, stop and abort reach a session from any process', async () => {
     const journal = sqliteJournal(':memory:');
-    const wait = tool({
-      inputSchema,
-      execute: (_, { abortSignal }) =>
-        new Promise((_resolve, reject) => abortSignal?.addEventListener('abort', () => reject(abortSignal.reason))),
-    });
-    const script: RehearsalScript = [call('wait'), report()];
-    for (const [id, act, expected] of [
-      ['a', () => abortSession(journal, 'a', 'enough'), { status: 'aborted', slugs: ['aborted'] }],
-      ['b', () => stopSession(journal, 'b'), { status: 'failed', slugs: ['stopped'] }],
-    ] as const) {
-      const { agent } = agentOf(script, { tools: { wait }, limits: { toolTimeoutMs: 500 } });
-      const session = startSession(agent, { prompt: 'Go.', journal, sessionId: id, logger: false });
-      await until(() => session.counters.toolCalls.requested === 1);
-      expect(await act()).toBe(true);
-      expect(await session.result).toMatchObject(id === 'a' ? expected : {});
-      expect(await act()).toBe(false);
-    }
+    const started = async (sessionId: string) => {
+      const { held, agent } = holding();
+      const session = startSession(agent, { ...quiet(journal), sessionId, prompt: 'Go.' });
+      await until(() => held.runs === 1);
+      return { held, session };
+    };
+    const { session: aborting } = await started('a');
+    expect(await abortSession(journal, 'a', 'enough')).toBe(true);
+    expect(await aborting.result).toMatchObject({ status: 'aborted', slugs: ['aborted'] });
+    expect(await abortSession(journal, 'a')).toBe(false);
+    const { held, session: stopping } = await started('b');
+    expect(await stopSession(journal, 'b')).toBe(true);
+    while ((await journal.inbox('b')).length > 0) await new Promise(setImmediate);
+    held.finish('done');
+    const stopped = await stopping.result;
+    expect([stopped.success, stopped.turns.map(({ isLastTurn }) => isLastTurn)]).toEqual([true, [false, true]]);
+    expect(await stopSession(journal, 'b')).toBe(false);
     const { agent, model } = agentOf([call('wait'), report()], {
       tools: { wait: tool({ inputSchema, execute: () => 'ok' }) },
     });
@@ -218,25 +235,63 @@ describe('D-3: suspend and resume', () => {
     await expect(steerSession(journal, 'nobody', 'Hello.')).resolves.toBe(false);
   });
 
-  it('B-4: wall-clock time counts through the downtime, and a wait keeps its due time', async () => {
+  it('B-4: wall-clock time counts through the downtime', async () => {
     const journal = sqliteJournal(':memory:');
     const clock = manualClock();
-    const work = tool({ inputSchema, execute: () => 'worked' });
-    const { agent, model } = agentOf([report()], { tools: { work } });
+    const { agent, model } = agentOf([report()]);
     const dying = dyingJournal(journal, 3, 'before');
-    startSession(agent, {
-      prompt: 'Go.',
-      journal: dying.journal,
-      sessionId: 's',
-      logger: false,
-      clock,
-      budget: { wallClockMs: 60_000 },
-    });
+    startSession(agent, { ...quiet(dying.journal), prompt: 'Go.', clock, budget: { wallClockMs: 60_000 } });
     await dying.died;
     clock.advance(61_000);
-    const result = await (await resumeSession(agent, { ...options(journal), clock })).result;
+    const result = await (await resumeSession(agent, { ...quiet(journal), clock })).result;
     assertInvariants(result);
     expect(result.turns.map(({ isLastTurn }) => isLastTurn)).toEqual([true]);
     expect(model.requests).toHaveLength(1);
+  });
+
+  it('a wait ends when it was due, however long the process was away', async () => {
+    const limit = new APICallError({
+      message: 'slow',
+      url: 'http://127.0.0.1',
+      requestBodyValues: {},
+      statusCode: 429,
+      responseHeaders: { 'retry-after': '60' },
+    });
+    for (const [away, left] of [
+      [20_000, 40_000],
+      [90_000, -30_000],
+    ] as const) {
+      const journal = sqliteJournal(':memory:');
+      const clock = manualClock({ hold: true });
+      const { agent } = agentOf([{ throws: limit }, report()]);
+      const session = startSession(agent, { ...quiet(journal), prompt: 'Go.', clock });
+      await until(() => clock.waits.length === 1);
+      expect(clock.waits).toEqual([60_000]);
+      await session.suspend();
+      clock.advance(away);
+      const resumed = await resumeSession(agent, { ...quiet(journal), clock });
+      await until(() => clock.waits.length === 2);
+      expect(clock.waits[1]).toBe(left);
+      clock.advance(Math.max(0, left));
+      expect((await resumed.result).counters).toMatchObject({ requests: 2, failedAttempts: 1, waits: 1 });
+    }
+  });
+
+  it('an approval times out when it would have, however long the process was away', async () => {
+    const journal = sqliteJournal(':memory:');
+    const clock = manualClock();
+    const charge = tool({ inputSchema, needsApproval: true, execute: () => 'charged' });
+    const limits = { approvalTimeoutMs: 60_000 };
+    const { agent } = agentOf([call('charge'), report()], { tools: { charge }, limits });
+    const session = startSession(agent, { ...quiet(journal), prompt: 'Go.', clock });
+    await until(() => session.counters.toolCalls.requested === 1);
+    await session.suspend();
+    clock.advance(50_000);
+    const resumed = await resumeSession(agent, { ...quiet(journal), clock });
+    for (let tick = 0; tick < 20; tick += 1) await new Promise(setImmediate);
+    expect(resumed.counters.toolCalls.answered).toBe(0);
+    clock.advance(10_000);
+    const result = await resumed.result;
+    expect(result.turns[0]?.attempts[0]?.calls[0]).toMatchObject({ slug: 'approval_timeout', executed: false });
   });
 });

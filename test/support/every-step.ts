@@ -55,7 +55,7 @@ export function steppingAgent(
   });
 }
 
-/** A model that goes through the steps by what it was told: tools side by side, a wait, an approval, and so on. */
+/** A model that chooses each step from its prompt: tools side by side, a wait, an approval, and so on. */
 export function everyStep(mcpTool: string | null = null): (request: RecordedRequest) => ScriptedResponse {
   let limited = 0;
   return ({ body }) => {

@@ -34,10 +34,13 @@ export type Killed = {
   chance: () => number;
   /** Called before each kill, such as to stop the journal's server. */
   disturb?: () => Promise<void>;
+  /** The conversation of a life without kills: that of a session in which nothing was interrupted, too. */
+  expected?: string | null;
 };
 
 /** Lives sessions in processes that are killed, until all have ended. Returns what the sessions broke, as sentences. */
-export async function killedLives({ where, ids = ['s'], processes = 1, kills, lifeMs, chance, disturb }: Killed) {
+export async function killedLives(killed: Killed) {
+  const { where, ids = ['s'], processes = 1, kills, lifeMs, chance, disturb, expected = null } = killed;
   const folder = mkdtempSync(join(tmpdir(), 'pawl-kills-'));
   const journal = where ?? join(folder, 'pawl.db');
   for (const id of ids) writeFileSync(join(folder, `${id}.effects`), '');
@@ -73,15 +76,24 @@ export async function killedLives({ where, ids = ['s'], processes = 1, kills, li
   };
   await Promise.all(Array.from({ length: processes }, process_));
   const lines = linesOf(join(folder, 'log')).map((line) => JSON.parse(line));
+  const ends = ids.map((id) => linesOf(join(folder, `${id}.result`))[0] ?? '');
   const broken: string[] = [];
-  const interrupted =
-    ids
-      .flatMap((id) => linesOf(join(folder, `${id}.result`)).slice(0, 1))
-      .join()
-      .split('"interrupted"').length - 1;
   for (const id of ids) broken.push(...(await brokenIn(id, journal, folder, lines, requests.get(id) ?? 0)));
-  return { broken, folder, interrupted };
+  for (const [index, end] of ends.entries()) {
+    const differs = expected !== null && interruptionsIn(end) === 0 && conversationOf(end) !== expected;
+    if (differs) broken.push(`${ids[index]}: its conversation is not that of a life without kills`);
+  }
+  return {
+    broken,
+    folder,
+    interrupted: interruptionsIn(ends.join()),
+    conversation: conversationOf(ends[0] ?? ''),
+  };
 }
+
+const interruptionsIn = (end: string) => end.split('"interrupted"').length - 1;
+
+const conversationOf = (end: string) => (end === '' ? '' : JSON.stringify(JSON.parse(end).conversation));
 
 type Line = { level: string; event: string; sessionId: string; turn: number; attempt: number; slugs: string[] };
 

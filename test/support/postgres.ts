@@ -40,7 +40,10 @@ export async function startPostgres(bin: string): Promise<Postgres> {
   let server: ReturnType<typeof spawn> | null = null;
   const start = async () => {
     server = spawn(join(bin, 'postgres'), settings, { ...as, cwd: folder, stdio: 'ignore' });
-    while (!isReady(bin, port)) await new Promise(setImmediate);
+    while (!isReady(bin, port)) {
+      if (server.exitCode !== null) throw new Error(`PostgreSQL ended with code ${server.exitCode}`);
+      await new Promise(setImmediate);
+    }
   };
   const end = async (signal: NodeJS.Signals) => {
     const ended = new Promise((resolve) => server?.once('exit', resolve));

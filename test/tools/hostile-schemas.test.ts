@@ -69,7 +69,7 @@ describe('schemas that others wrote', () => {
     expect(() => compileForeign(schema)).toThrow(message);
   });
 
-  it('C-5: an OpenAPI document whose schemas refer to the next twice, in 18 levels, is as quick as any', async () => {
+  it('C-5: 18 levels of OpenAPI schemas, each with two references to the next, are not expanded', async () => {
     await using api = await service((_request, response) => json(response, { ok: true }));
     const levels = Array.from({ length: 18 }, (_, level) => {
       const next = level === 17 ? { type: 'string' } : { $ref: `#/components/schemas/L${level + 1}` };
@@ -93,8 +93,10 @@ describe('schemas that others wrote', () => {
       { baseUrl: api.url, allowPrivate: true },
     );
     const calls = [call('send', { body: { left: { right: {} } } }), call('send', { body: { left: { right: 7 } } })];
-    const { result } = await runOverWire({ script: [{ calls }, report()], definition: { tools } });
+    const { result, requests } = await runOverWire({ script: [{ calls }, report()], definition: { tools } });
     expect(callsIn(result).map(({ slug }) => slug)).toEqual([null, 'invalid_tool_input', null]);
+    // Expanded, the schema would have 2 ** 18 leaves.
+    expect(JSON.stringify(requests[0]?.body.tools).length).toBeLessThan(10_000);
   });
 
   it('an operation whose schema is too large is named, with what to do', async () => {

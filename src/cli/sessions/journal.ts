@@ -116,13 +116,13 @@ function storyOf(replayed: ReplayedSession, isPartial: boolean): string {
 
 function stepLines({ entry, sessionId, cause, facts }: ReplayStep, root: string): string[] {
   const margin = sessionId === root ? '' : '  ';
-  const told = facts.map((fact) => {
+  const rows = facts.map((fact) => {
     const slugs = 'slugs' in fact && Array.isArray(fact.slugs) ? ` ${fact.slugs.join(', ')}` : '';
     return `${fact.type}${slugs}`;
   });
   return [
     `${String(entry).padStart(6)}  ${margin}${tame(cause)}`,
-    ...told.map((one) => `        ${margin}${dim(tame(one))}`),
+    ...rows.map((one) => `        ${margin}${dim(tame(one))}`),
   ];
 }
 

@@ -4,7 +4,7 @@ import { demoAgentName, demoSession } from '../demo/demo.ts';
 import { defaultAgentName, runAgent, session } from '../run.ts';
 import { journalFile, sessionOf } from './journal.ts';
 
-/** `pawl resume`: goes on with a session, with the agent that began it. */
+/** `pawl resume`: resumes a session with the agent that began it. */
 export async function resumeCommand([sessionId, ...rest]: readonly string[], given: Flags): Promise<number> {
   if (sessionId === undefined) throw new UsageError('Missing session: pawl resume ID. pawl sessions lists them.');
   const flags = { ...given, journal: journalFile(given) };

@@ -22,7 +22,7 @@ const optionsSchema = z.strictObject({
 
 /**
  * Starts a new session from a turn or attempt of a recorded one, which stays as it is. Returns the new session's id; it
- * is suspended, and `resumeSession` goes on with it.
+ * is suspended, and `resumeSession` resumes it.
  */
 export async function forkSession(journal: Journal, sessionId: string, options: ForkOptions): Promise<string> {
   const { at, sessionId: forkId = randomUUID() } = check(optionsSchema, options, 'options', 'invalid_options');

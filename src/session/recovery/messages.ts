@@ -17,6 +17,7 @@ export function connect(root: RootSession, tree: TreeLog): void {
     waiting: () => root.tree().flatMap(waitingIn),
     receive: (message) => receive(root, message),
     failed: (error) => void giveUp(root, tree, error),
+    troubled: (error) => root.wired.observer.userCodeFailed('journal', error),
   });
 }
 

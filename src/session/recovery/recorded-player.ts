@@ -8,11 +8,12 @@ import type { Player } from '../../journal/replay.ts';
 import { loggerOf } from '../../observe/log.ts';
 import { Observer } from '../../observe/observer.ts';
 import { SessionOwner } from '../owner.ts';
+import { outputOf } from '../result.ts';
 import { sessionActor } from '../session-machine.ts';
 
 const nothing = async () => {};
 
-/** Nothing is written, and nothing goes on. */
+/** Nothing is written, and no effect begins. */
 const noLog = {
   start: nothing,
   begun: nothing,
@@ -77,7 +78,12 @@ export class RecordedPlayer implements Player {
 
   step(): Fact[] | null {
     this.facts = [];
-    return this.driver.replayStep() ? this.facts : null;
+    if (this.driver.replayStep()) return this.facts;
+    // The machines broke in the step before, which ended the session.
+    const { defect } = this.machine;
+    if (defect === undefined) return null;
+    outputOf({ defect }, this.observer, null);
+    return this.facts;
   }
 
   resight: Player['resight'] = (sighting, at) => this.observer.resight(sighting, at);

@@ -8,7 +8,7 @@ import { TreeLog } from '../../journal/tree-log.ts';
 import type { ResumeOptions } from '../options.ts';
 import { type RootSession, RunningSession } from '../running-session.ts';
 
-/** Plays a session's journal. Nobody is told anything, and nothing is written. */
+/** Plays a session's journal. The log and the listener receive nothing, and nothing is written. */
 export function replayed<Report>(
   agent: Agent<Report>,
   options: ResumeOptions,

@@ -15,7 +15,7 @@ import { replayed } from './replayed-session.ts';
 const lostPositions = 2 ** 32;
 
 /**
- * Goes on with a session from its journal, after a crash or `suspend` (D-3, D-4). A session that has ended gives its
+ * Resumes a session from its journal, after a crash or `suspend` (D-3, D-4). A session that has ended gives its
  * result. Nothing is written, and the session stays as it was, when it rejects with `PawlError`: `session_unknown`;
  * `session_taken`, while another process holds it; `agent_changed` and `machines_changed`, with what differs;
  * `tools_unavailable`; `invalid_journal` and `journal_failed`.
@@ -67,12 +67,12 @@ async function goOn<Report>(
     await openTools(session, options);
     const messages = await tree.messages();
     observer.sight({ type: 'session.resumed', interrupted: sessions.flatMap(interruptedIn) });
-    // Nobody sees a position of this life before it is durable that there is such a life.
+    // No position of this life is visible before its beginning is durable.
     await tree.write();
     for (const { wired } of sessions) wired.observer.goLive();
     tellWhatWaits(session, began);
     // Commands are delivered before anything begins (D-2).
-    tree.hear(messages);
+    tree.listen(messages);
     session.goOn();
     return session;
   } catch (error) {
@@ -118,11 +118,11 @@ function headOf([first]: readonly JournalEntry[], sessionId: string): SessionHea
   throw new PawlError('invalid_journal', `The journal of the session ${sessionId} does not begin with its start.`);
 }
 
-/** Whether the end was told. If it was only delivered, the session goes on to tell it. */
+/** Whether the end was recorded. If it was only delivered, the resumed session reports it. */
 function hasEnded(entries: readonly JournalEntry[]): boolean {
   return entries.some(
     (entry) =>
-      entry.type === 'told' && entry.scope === '' && /\bsession\.(succeeded|failed|aborted)\b/.test(entry.facts),
+      entry.type === 'stepped' && entry.scope === '' && /\bsession\.(succeeded|failed|aborted)\b/.test(entry.facts),
   );
 }
 

@@ -11,7 +11,7 @@ export async function suspendTree(root: RootSession, tree: TreeLog, graceMs: num
   const idle = Promise.all(drivers().map((driver) => driver.suspend()));
   await Promise.race([idle, sleep(systemClock, graceMs, over.signal)]);
   over.abort();
-  // What was accepted or written so far is told and delivered first.
+  // What was accepted or written so far is delivered and recorded first.
   while (drivers().some(({ isBusy }) => isBusy)) await Promise.all(drivers().map((driver) => driver.settled()));
   if (root.wired.machine.hasEnded) {
     await root.result;
@@ -24,7 +24,7 @@ export async function suspendTree(root: RootSession, tree: TreeLog, graceMs: num
 
 /** The journal failed, or another process has taken the session: does nothing more. */
 export async function giveUp(root: RootSession, tree: TreeLog, error: PawlError): Promise<void> {
-  // The end was told; that it could not be written is told by an event.
+  // The session has ended; an event says that its end could not be written.
   if (root.wired.machine.hasEnded) return;
   retire(root);
   const failure: Failure = { slugs: ['journal_failed'], retryAt: null, detail: error.message };
@@ -52,8 +52,8 @@ async function letGo(
   const sessions = root.tree();
   retire(root);
   await Promise.allSettled(sessions.map(({ wired }) => wired.effects.tools.closeServers()));
-  const told = root.letGo(status, failure, release);
-  // What still comes late is told to nobody: the next process goes on with these positions.
+  const settled = root.letGo(status, failure, release);
+  // Whatever comes late gets no position: the next process continues from these.
   for (const { wired } of sessions) wired.observer.silence();
-  await told;
+  await settled;
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The input of a call of a sub-agent, and what such a call is told. */
+/** The input of a call of a sub-agent, and the texts that such a call gets. */
 export const subAgentInput = z.object({
   prompt: z
     .string()

@@ -65,7 +65,7 @@ export class SubAgents {
     this.restored.set(child.callId, child);
   }
 
-  /** Replay: the end of a sub-agent had been told. */
+  /** Replay: the end of a sub-agent had been recorded. */
   restoreEnd(callId: string): void {
     const child = this.restored.get(callId);
     if (child === undefined) return;
@@ -79,7 +79,7 @@ export class SubAgents {
     this.ended.set(callId, Promise.resolve(result));
   }
 
-  /** Goes on after a replay. A sub-agent whose call is open goes on with it; the others end. */
+  /** Continues after a replay: sub-agents whose calls are open run on; the others end. */
   goOn(isOpen: (callId: string) => boolean): void {
     for (const child of [...this.restored.values()]) if (!isOpen(child.callId)) void this.abandoned(child);
   }

@@ -34,5 +34,5 @@ export function waitingIn({ wired }: SubSession): string[] {
   return wired.observer.folds.approvals.waiting;
 }
 
-/** A sub-agent, from its start until its end is told. */
+/** A sub-agent, from its start until its end is reported. */
 export type Child = { name: string; callId: string; grant: Allowance; session: SubSession; abort: AbortController };

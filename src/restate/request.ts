@@ -1,0 +1,99 @@
+import { TerminalError } from '@restatedev/restate-sdk';
+import { z } from 'zod';
+import { check } from '../agent/check.ts';
+import type { Agent } from '../agent/definition.ts';
+import { secretsOf } from '../agent/secrets.ts';
+import { PawlError } from '../errors.ts';
+import { systemClock } from '../host/clock.ts';
+import type { SessionMessage } from '../journal/journal.ts';
+import { newHead } from '../session/head.ts';
+import type { SessionOptions } from '../session/options.ts';
+import { type Lineage, root } from '../session/sub-agents/sub-session.ts';
+import { mebibytesOf, mostMebibytes } from './payload.ts';
+
+/** What starts a session: the body of `run`. */
+export type RestateRequest = Pick<SessionOptions, 'prompt' | 'messages' | 'budget'> & {
+  agent: string;
+  /** For a sub-agent: the tools that lead to it from the agent, each with the session that called it. */
+  path?: readonly { tool: string; sessionId: string }[];
+};
+
+const text = z.string({ error: 'a string' });
+
+const requestSchema = z.strictObject({
+  agent: z.string({ error: 'the name of an agent' }),
+  prompt: z.unknown().optional(),
+  messages: z.unknown().optional(),
+  budget: z.unknown().optional(),
+  path: z.array(z.strictObject({ tool: text, sessionId: text })).optional(),
+} satisfies Record<keyof RestateRequest, z.ZodType>);
+
+const messageSchema = z.discriminatedUnion('type', [
+  z.strictObject({
+    type: z.literal('session.steer'),
+    text: text.trim().min(1, { error: 'a string that is not blank' }),
+  }),
+  z.strictObject({ type: z.literal('session.stop') }),
+  z.strictObject({ type: z.literal('session.abort'), reason: text }),
+  z.strictObject({
+    type: z.literal('approve'),
+    callId: text,
+    approved: z.boolean({ error: 'true or false' }),
+    reason: text.nullable(),
+    sessionId: text.nullable(),
+  }),
+]);
+
+export function checkMessage(message: unknown): SessionMessage {
+  return refused(() => check(messageSchema, message, 'message', 'invalid_options'));
+}
+
+/** Returns the agent that a request names, and its place among the sub-agents. */
+export function requestedAgent(
+  agents: ReadonlyMap<string, Agent>,
+  request: RestateRequest,
+): { agent: Agent; lineage: Lineage } {
+  const { agent: name, path = [] } = refused(() => check(requestSchema, request, 'request', 'invalid_options'));
+  let agent = agents.get(name);
+  let lineage: Lineage = root;
+  for (const { tool, sessionId } of path) {
+    if (agent === undefined) break;
+    lineage = {
+      parentSessionId: sessionId,
+      depth: lineage.depth + 1,
+      maxDepth: Math.min(lineage.maxDepth, agent.limits.maxDepth),
+      secrets: secretsOf(agent.definition, lineage.secrets),
+    };
+    agent = agent.definition.agents?.[tool];
+  }
+  if (agent !== undefined) return { agent, lineage };
+  const wanted = [name, ...path.map(({ tool }) => tool)].join('/');
+  throw new TerminalError(`There is no agent "${wanted}". Agents: ${[...agents.keys()].join(', ')}.`, {
+    errorCode: 404,
+  });
+}
+
+/** Returns what a session begins with. Bad input ends the invocation. */
+export function begunWith(agent: Agent, sessionId: string, { prompt, messages, budget }: RestateRequest) {
+  const options = {
+    clock: systemClock,
+    ...(prompt !== undefined && { prompt }),
+    ...(messages !== undefined && { messages }),
+    ...(budget !== undefined && { budget }),
+  };
+  const begun = refused(() => newHead(agent, sessionId, options));
+  const size = mebibytesOf(begun);
+  if (size <= mostMebibytes) return begun;
+  throw new TerminalError(`The input has ${size.toFixed(1)} MiB; Restate stores at most ${mostMebibytes} MiB.`, {
+    errorCode: 413,
+  });
+}
+
+/** Turns an error for bad input into one that ends the invocation. The engine retries any other error. */
+function refused<T>(act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    throw error instanceof PawlError ? new TerminalError(error.message, { errorCode: 400 }) : error;
+  }
+}
