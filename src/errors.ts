@@ -26,7 +26,8 @@ export type PawlErrorCode =
   | 'session_ended'
   | 'agent_changed'
   | 'machines_changed'
-  | 'tools_unavailable';
+  | 'tools_unavailable'
+  | 'unsupported_runtime';
 
 /**
  * A programming error with a code from a fixed set. Its message shows each field's required and actual value.

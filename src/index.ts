@@ -1,4 +1,6 @@
 /** Pawl: LLM agent sessions with bounded requests, answered calls and complete accounts. */
+import './platform/supported.ts';
+
 export type {
   AssistantMessage,
   CollapseReason,
@@ -42,13 +44,14 @@ export { type SqliteJournalOptions, sqliteJournal } from './journal/sqlite.ts';
 export { boundedFetch } from './model/bounded-fetch.ts';
 export type { InputMessage } from './model/messages.ts';
 export type { EventListener, SessionEvent } from './observe/events.ts';
-export type { Logger, LoggerOption } from './observe/log.ts';
+export type { Logger, LoggerOption } from './observe/logger.ts';
 export type { AttemptRecord, CallRecord, TurnRecord } from './observe/records.ts';
 export { type Slice, slice } from './observe/slices.ts';
 export type { ReportFormat } from './report/format.ts';
 export type { ReportDefinition } from './report/registry.ts';
 export { type ServedAgent, type ServeMcpOptions, serveMcp } from './serve/serve-mcp.ts';
 export type {
+  AcceptedReport,
   ResumeOptions,
   Session,
   SessionBudget,
@@ -56,6 +59,7 @@ export type {
   SessionReport,
   SessionResult,
   SuspendOptions,
+  SyntheticReport,
 } from './session/options.ts';
 export { type ForkOptions, forkSession } from './session/recovery/fork-session.ts';
 export { abortSession, approveSession, steerSession, stopSession } from './session/recovery/messages.ts';

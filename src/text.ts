@@ -1,22 +1,24 @@
+import { byteLength, bytesOf, textOf } from './platform/bytes.ts';
+
 /** Returns the start of `text`: whole characters, at most `maxBytes` bytes of valid UTF-8. */
 export function headOf(text: string, maxBytes: number): string {
   const wellFormed = text.toWellFormed();
-  if (Buffer.byteLength(wellFormed) <= maxBytes) return wellFormed;
+  if (byteLength(wellFormed) <= maxBytes) return wellFormed;
   // A character takes at least one byte, so at most `maxBytes` of them fit.
-  const bytes = Buffer.from(wellFormed.slice(0, maxBytes));
+  const bytes = bytesOf(wellFormed.slice(0, maxBytes));
   let end = Math.min(maxBytes, bytes.length);
   while (end > 0 && isContinuation(bytes[end])) end -= 1;
-  return bytes.toString('utf8', 0, end);
+  return textOf(bytes.subarray(0, end));
 }
 
 /** Returns the end of `text`, within the same limit. */
 export function tailOf(text: string, maxBytes: number): string {
   const wellFormed = text.toWellFormed();
-  if (Buffer.byteLength(wellFormed) <= maxBytes) return wellFormed;
-  const bytes = Buffer.from(wellFormed.slice(-maxBytes).toWellFormed());
+  if (byteLength(wellFormed) <= maxBytes) return wellFormed;
+  const bytes = bytesOf(wellFormed.slice(-maxBytes).toWellFormed());
   let start = Math.max(0, bytes.length - maxBytes);
   while (start < bytes.length && isContinuation(bytes[start])) start += 1;
-  return bytes.toString('utf8', start);
+  return textOf(bytes.subarray(start));
 }
 
 function isContinuation(byte: number | undefined): boolean {

@@ -9,7 +9,7 @@ import { builtInNames, builtInsOf } from '../tools/built-in/list.ts';
 import { type CatalogTool, toolNamePattern } from '../tools/catalog-tool.ts';
 import { localTool } from '../tools/local.ts';
 import { checkServer } from '../tools/mcp/definition.ts';
-import { policyShape } from '../tools/service/http-request.ts';
+import { policyShape } from '../tools/service/http-policy.ts';
 import { check } from './check.ts';
 import { type Agent, type AgentDefinition, definitionSchema, isAgent, limitsSchema, nameRule } from './definition.ts';
 

@@ -9,7 +9,7 @@ import { type CatalogTool, toolNamePattern } from '../tools/catalog-tool.ts';
 import type { LocalTool } from '../tools/local.ts';
 import type { McpServerDefinition } from '../tools/mcp/definition.ts';
 import type { ToolPolicy } from '../tools/policies.ts';
-import type { HttpPolicy } from '../tools/service/http-request.ts';
+import type { HttpPolicy } from '../tools/service/http-policy.ts';
 import { count, flag, milliseconds, oneOf, text, texts } from './shapes.ts';
 
 const resultBytes = 'an integer of at least 256';

@@ -1,4 +1,5 @@
 import { keyVariable, type ModelReference } from '../model/targets.ts';
+import { environment } from '../platform/node.ts';
 import type { AgentDefinition } from './definition.ts';
 
 const harmlessHeader =
@@ -40,7 +41,7 @@ function longestFirst(secrets: Iterable<string>): string[] {
 
 /** Returns the key of a `provider:model` string, which its provider reads from the environment. */
 function keyOf(model: ModelReference): string[] {
-  const key = typeof model === 'string' ? process.env[keyVariable(model) ?? ''] : undefined;
+  const key = typeof model === 'string' ? environment(keyVariable(model) ?? '') : undefined;
   return key === undefined ? [] : [key];
 }
 

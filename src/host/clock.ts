@@ -27,6 +27,12 @@ export const systemClock: Clock = {
   },
 };
 
+/** Lets the process do what else it has to do, such as to read a socket. */
+export function eventLoopTurn(): Promise<void> {
+  const { setImmediate } = globalThis;
+  return new Promise((resolve) => (setImmediate === undefined ? setTimeout(resolve, 0) : setImmediate(resolve)));
+}
+
 /** Resolves after `delayMs`, or when `signal` aborts. This does not advance a manual clock. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -1,8 +1,8 @@
-import { hash } from 'node:crypto';
 import type { Delivery, Fact, Message, ModelRequest } from '../../machines/index.ts';
 import type { DriverLog } from '../host/journaled.ts';
 import type { OfferedTool } from '../model/request-model.ts';
 import type { Sighting } from '../observe/events.ts';
+import { sha1 } from '../platform/digest.ts';
 import type { SessionChange, SessionHead } from './journal.ts';
 import type { TreeLog } from './tree-log.ts';
 
@@ -104,7 +104,7 @@ export class ScopeLog implements DriverLog {
 /** The facts of a step as they are noted: their types, and a digest of them. */
 export function summaryOf(facts: readonly Fact[]): { facts: string; digest: string } {
   const types = facts.map(({ type }) => type).join(' ');
-  return { facts: types, digest: hash('sha1', JSON.stringify(facts)).slice(0, 16) };
+  return { facts: types, digest: sha1(JSON.stringify(facts)).slice(0, 16) };
 }
 
 export function scopeOf({ call }: SessionHead): string {

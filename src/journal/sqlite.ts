@@ -1,9 +1,9 @@
-import { closeSync, existsSync, openSync } from 'node:fs';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { z } from 'zod';
 import { check } from '../agent/check.ts';
 import { milliseconds, nonBlank } from '../agent/shapes.ts';
 import { messageOf, PawlError } from '../errors.ts';
+import { builtin } from '../platform/node.ts';
 import type { Append, Journal, JournalEntry, SessionMessage, SessionQuery } from './journal.ts';
 import { doesNotRun, exists, noLongerOwned, runsElsewhere } from './journal-errors.ts';
 import { applicationId, isHeld, type Row, schema, schemaVersion, sessionOf } from './sqlite-schema.ts';
@@ -42,12 +42,14 @@ class SqliteJournal implements Journal {
   constructor(file: string, leaseMs: number) {
     this.file = file;
     this.leaseMs = leaseMs;
-    const sqlite = process.getBuiltinModule?.('node:sqlite');
-    if (sqlite === undefined) throw this.failed('opened', new Error('it needs Node 22.13 or later, for node:sqlite'));
+    const sqlite = builtin('node:sqlite');
+    const fs = builtin('node:fs');
+    if (sqlite === undefined || fs === undefined)
+      throw this.failed('opened', new Error('it needs Node 22.13 or later, for node:sqlite'));
     let opened: DatabaseSync | null = null;
     try {
       // Only its owner may read it: it holds conversations.
-      if (file !== ':memory:' && !existsSync(file)) closeSync(openSync(file, 'a', 0o600));
+      if (file !== ':memory:' && !fs.existsSync(file)) fs.closeSync(fs.openSync(file, 'a', 0o600));
       opened = new sqlite.DatabaseSync(file);
       this.database = opened;
       this.database.exec(`PRAGMA busy_timeout = ${busyMs}`);

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { messageOf, PawlError } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
 import type { Append, Journal, JournalEntry, SessionChange, SessionHead, SessionMessage } from './journal.ts';
@@ -55,7 +54,7 @@ export class TreeLog {
   constructor(
     journal: Journal,
     session: Pick<SessionHead, 'sessionId' | 'agent'>,
-    owner: string = randomUUID(),
+    owner: string = crypto.randomUUID(),
     recorded: readonly JournalEntry[] = [],
   ) {
     this.journal = journal;

@@ -1,19 +1,24 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { APICallError } from '@ai-sdk/provider';
+import { PawlError } from '../errors.ts';
+import { builtin } from '../platform/node.ts';
 
-const attempts = new AsyncLocalStorage<{ sent: boolean }>();
+const asyncHooks = builtin('node:async_hooks');
+
+/** The attempt that a request belongs to; undefined on a runtime that cannot tell. */
+const attempts = asyncHooks && new asyncHooks.AsyncLocalStorage<{ sent: boolean }>();
 
 /** Runs the model effect of one attempt, which grants one HTTP request to a `boundedFetch` inside it (B-2). */
 export function withOneRequest<T>(task: () => Promise<T>): Promise<T> {
-  return attempts.run({ sent: false }, task);
+  return attempts === undefined ? task() : attempts.run({ sent: false }, task);
 }
 
 /**
  * Returns a `fetch` for the provider of a model: one attempt of a session sends one HTTP request (B-2). A redirect,
  * which would send the prompt again, and a second request in the same attempt are refused, with an error that names
- * them. Outside a session it only refuses redirects.
+ * them. Outside a session it only refuses redirects. Throws `unsupported_runtime` where `AsyncLocalStorage` is missing.
  */
 export function boundedFetch(send: typeof globalThis.fetch = globalThis.fetch): typeof globalThis.fetch {
+  if (attempts === undefined) throw new PawlError('unsupported_runtime', '`boundedFetch` needs AsyncLocalStorage.');
   return async (input, init) => {
     const url = input instanceof Request ? input.url : String(input);
     const attempt = attempts.getStore();

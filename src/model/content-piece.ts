@@ -1,6 +1,7 @@
 import type { ToolResultPart } from 'ai';
 import type { FilePart, TextPart } from '../../machines/index.ts';
 import { shown } from '../errors.ts';
+import { toBase64 } from '../platform/bytes.ts';
 
 /** A tool result in the SDK's shape. */
 export type SdkOutput = ToolResultPart['output'];
@@ -36,6 +37,6 @@ function urlPiece(mediaType: string, url: string): TextPart | FilePart {
   return { type: 'file', mediaType, data: { type: 'url', url } };
 }
 
-function base64(data: string | Uint8Array | ArrayBuffer | Buffer): string {
-  return typeof data === 'string' ? data : Buffer.from(data as Uint8Array).toString('base64');
+function base64(data: string | Uint8Array | ArrayBuffer): string {
+  return typeof data === 'string' ? data : toBase64(data);
 }

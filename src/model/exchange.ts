@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import {
   APICallError,
   type LanguageModelV4,
@@ -6,6 +5,7 @@ import {
   type LanguageModelV4StreamPart,
   UnsupportedFunctionalityError,
 } from '@ai-sdk/provider';
+import { eventLoopTurn } from '../host/clock.ts';
 import type { RequestTimers } from './request-timers.ts';
 
 /** How long a stream may take to end after its finish part, in ms. */
@@ -48,7 +48,7 @@ export async function stream(
       onPart(value);
       // A stream that never waits would keep its own timeouts from firing.
       if (performance.now() - rested > restEveryMs) {
-        await setImmediate();
+        await eventLoopTurn();
         rested = performance.now();
       }
       // The reply is complete: a connection that the server leaves open must not turn it into a timeout.

@@ -1,7 +1,9 @@
 import { InvalidPromptError, type LanguageModelV4 } from '@ai-sdk/provider';
 import type { FilePart, Message } from '../../machines/index.ts';
 import { messageOf } from '../errors.ts';
-import type { HttpPolicy } from '../tools/service/http-request.ts';
+import { bytesOf, toBase64 } from '../platform/bytes.ts';
+import { onNode } from '../platform/node.ts';
+import type { HttpPolicy } from '../tools/service/http-policy.ts';
 
 const mostBytes = 32 * 1_024 * 1_024;
 
@@ -57,7 +59,7 @@ export class NamedFiles {
   }
 
   private async download({ url, mediaType }: Wanted, signal: AbortSignal): Promise<Downloaded> {
-    const { httpRequest } = await import('../tools/service/http-request.ts');
+    const { httpRequest } = await onNode('A download', () => import('../tools/service/http-request.ts'));
     const { maxBytes = mostBytes } = this.policy;
     const request = { method: 'GET', url: new URL(url), headers: {}, body: null, signal };
     const refused = (reason: string) =>
@@ -69,7 +71,7 @@ export class NamedFiles {
     if (response.status >= 400) throw refused(`it answered ${response.status}`);
     if (response.cut) throw refused(`it is larger than ${maxBytes} bytes`);
     const [type = mediaType] = response.contentType.split(';');
-    return { mediaType: type.trim() || mediaType, data: response.bytes.toString('base64') };
+    return { mediaType: type.trim() || mediaType, data: toBase64(response.bytes) };
   }
 }
 
@@ -96,7 +98,7 @@ function splitDataUrl(url: string): Downloaded | null {
     if (comma === -1) throw new Error('it has no comma');
     const body = url.slice(comma + 1);
     const isBase64 = parameters.at(-1)?.toLowerCase() === 'base64';
-    const data = isBase64 ? body : Buffer.from(decodeURIComponent(body)).toString('base64');
+    const data = isBase64 ? body : toBase64(bytesOf(decodeURIComponent(body)));
     return { mediaType: type === '' ? 'text/plain' : type, data };
   } catch (error) {
     const message = `The data: URL ${url.slice(0, 60)} is malformed: ${messageOf(error)}`;

@@ -2,124 +2,130 @@ import type { ModelMessage } from 'ai';
 import { z } from 'zod';
 import type { FileData, FilePart, Json, Message, ToolOutput } from '../../machines/index.ts';
 import { expected, fieldName, messageOf, PawlError } from '../errors.ts';
+import { toBase64 } from '../platform/bytes.ts';
 import { contentPiece, type SdkPiece } from './content-piece.ts';
 
 /** A message passed in: from the conversation of an earlier session, or an AI SDK model message (without `system`). */
 export type InputMessage = Message | ModelMessage;
 
-const data = z
-  .custom<Json>((value) => value !== undefined)
-  .transform((value): Json => JSON.parse(JSON.stringify(value)));
-const providerOptions = z.record(z.string(), z.record(z.string(), data)).optional();
-const options = { providerOptions };
+let message: ReturnType<typeof messageSchema> | null = null;
 
-const bytes = z.union([z.instanceof(Uint8Array), z.instanceof(ArrayBuffer)]);
-const fileData = z
-  .union([
-    z.string(),
-    z.instanceof(URL),
-    bytes,
-    z.object({ type: z.literal('data'), data: z.union([z.string(), bytes]) }),
-    z.object({ type: z.literal('url'), url: z.union([z.string(), z.instanceof(URL)]) }),
-    z.object({ type: z.literal('text'), text: z.string() }),
-  ])
-  .transform(toFileData)
-  .refine((value) => value.type !== 'url' || URL.canParse(value.url), { error: 'a valid URL' });
+/** Builds the schema of a message: at the first message, since it takes longer than all else that is loaded. */
+function messageSchema() {
+  const data = z
+    .custom<Json>((value) => value !== undefined)
+    .transform((value): Json => JSON.parse(JSON.stringify(value)));
+  const providerOptions = z.record(z.string(), z.record(z.string(), data)).optional();
+  const options = { providerOptions };
 
-const text = z.object({ type: z.literal('text'), text: z.string(), ...options });
-const file = z.object({
-  type: z.literal('file'),
-  data: fileData,
-  mediaType: z.string(),
-  filename: z.string().optional(),
-  ...options,
-});
-const image = z
-  .object({ type: z.literal('image'), image: fileData, mediaType: z.string().optional(), ...options })
-  .transform(({ image: pixels, mediaType = 'image/*', ...rest }) => ({
-    ...rest,
-    type: 'file' as const,
-    mediaType,
-    data: pixels,
-  }));
-const reasoning = z.object({ type: z.literal('reasoning'), text: z.string(), ...options });
-const reasoningFile = z.object({
-  type: z.literal('reasoning-file'),
-  data: fileData,
-  mediaType: z.string(),
-  ...options,
-});
-const custom = z.object({
-  type: z.literal('custom'),
-  kind: z.templateLiteral([z.string(), '.', z.string()]),
-  ...options,
-});
-const toolCall = z.object({
-  type: z.literal('tool-call'),
-  toolCallId: z.string(),
-  toolName: z.string(),
-  input: z.unknown().transform(toInput),
-  providerExecuted: z.boolean().optional(),
-  isText: z.boolean().optional(),
-  ...options,
-});
-/** Result pieces other than text and files, from earlier SDK releases and some providers. */
-const otherPiece = z
-  .union([
-    z.object({ type: z.enum(['image-data', 'file-data']), data: z.string(), mediaType: z.string() }),
-    z.object({ type: z.enum(['image-url', 'file-url']), url: z.string(), mediaType: z.string().optional() }),
-    z.object({ type: z.enum(['custom', 'file-id', 'image-file-id', 'file-reference', 'image-file-reference']) }),
-  ])
-  .transform((piece) => contentPiece(piece as SdkPiece));
-/** An approval request or response. It is dropped: the call has its result, or is repaired as interrupted. */
-const approval = z.object({ type: z.enum(['tool-approval-request', 'tool-approval-response']) });
-const toolOutput = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('text'), value: z.string() }),
-  z.object({ type: z.literal('error-text'), value: z.string() }),
-  z.object({ type: z.literal('json'), value: data }),
-  z.object({ type: z.literal('error-json'), value: data }),
-  z.object({ type: z.literal('execution-denied'), reason: z.string().optional() }),
-  z.object({ type: z.literal('content'), value: z.array(z.union([text, file, otherPiece])) }),
-]);
-const toolResult = z.object({
-  type: z.literal('tool-result'),
-  toolCallId: z.string(),
-  toolName: z.string(),
-  output: toolOutput,
-  ...options,
-});
+  const bytes = z.union([z.instanceof(Uint8Array), z.instanceof(ArrayBuffer)]);
+  const fileData = z
+    .union([
+      z.string(),
+      z.instanceof(URL),
+      bytes,
+      z.object({ type: z.literal('data'), data: z.union([z.string(), bytes]) }),
+      z.object({ type: z.literal('url'), url: z.union([z.string(), z.instanceof(URL)]) }),
+      z.object({ type: z.literal('text'), text: z.string() }),
+    ])
+    .transform(toFileData)
+    .refine((value) => value.type !== 'url' || URL.canParse(value.url), { error: 'a valid URL' });
 
-const asParts = (content: string) => [{ type: 'text' as const, text: content }];
-const message = z.discriminatedUnion('role', [
-  z.object({
-    role: z.literal('user'),
-    content: z.union([z.string().transform(asParts), z.array(z.union([text, image, file]))]),
+  const text = z.object({ type: z.literal('text'), text: z.string(), ...options });
+  const file = z.object({
+    type: z.literal('file'),
+    data: fileData,
+    mediaType: z.string(),
+    filename: z.string().optional(),
     ...options,
-  }),
-  z.object({
-    role: z.literal('assistant'),
-    content: z.union([
-      z.string().transform(asParts),
-      z
-        .array(z.union([text, file, reasoning, reasoningFile, custom, toolCall, toolResult, approval]))
-        .transform((parts) =>
-          parts.flatMap((part) =>
-            part.type === 'tool-approval-request' || part.type === 'tool-approval-response' ? [] : [part],
+  });
+  const image = z
+    .object({ type: z.literal('image'), image: fileData, mediaType: z.string().optional(), ...options })
+    .transform(({ image: pixels, mediaType = 'image/*', ...rest }) => ({
+      ...rest,
+      type: 'file' as const,
+      mediaType,
+      data: pixels,
+    }));
+  const reasoning = z.object({ type: z.literal('reasoning'), text: z.string(), ...options });
+  const reasoningFile = z.object({
+    type: z.literal('reasoning-file'),
+    data: fileData,
+    mediaType: z.string(),
+    ...options,
+  });
+  const custom = z.object({
+    type: z.literal('custom'),
+    kind: z.templateLiteral([z.string(), '.', z.string()]),
+    ...options,
+  });
+  const toolCall = z.object({
+    type: z.literal('tool-call'),
+    toolCallId: z.string(),
+    toolName: z.string(),
+    input: z.unknown().transform(toInput),
+    providerExecuted: z.boolean().optional(),
+    isText: z.boolean().optional(),
+    ...options,
+  });
+  /** Result pieces other than text and files, from earlier SDK releases and some providers. */
+  const otherPiece = z
+    .union([
+      z.object({ type: z.enum(['image-data', 'file-data']), data: z.string(), mediaType: z.string() }),
+      z.object({ type: z.enum(['image-url', 'file-url']), url: z.string(), mediaType: z.string().optional() }),
+      z.object({ type: z.enum(['custom', 'file-id', 'image-file-id', 'file-reference', 'image-file-reference']) }),
+    ])
+    .transform((piece) => contentPiece(piece as SdkPiece));
+  /** An approval request or response. It is dropped: the call has its result, or is repaired as interrupted. */
+  const approval = z.object({ type: z.enum(['tool-approval-request', 'tool-approval-response']) });
+  const toolOutput = z.discriminatedUnion('type', [
+    z.object({ type: z.literal('text'), value: z.string() }),
+    z.object({ type: z.literal('error-text'), value: z.string() }),
+    z.object({ type: z.literal('json'), value: data }),
+    z.object({ type: z.literal('error-json'), value: data }),
+    z.object({ type: z.literal('execution-denied'), reason: z.string().optional() }),
+    z.object({ type: z.literal('content'), value: z.array(z.union([text, file, otherPiece])) }),
+  ]);
+  const toolResult = z.object({
+    type: z.literal('tool-result'),
+    toolCallId: z.string(),
+    toolName: z.string(),
+    output: toolOutput,
+    ...options,
+  });
+
+  const asParts = (content: string) => [{ type: 'text' as const, text: content }];
+  return z.discriminatedUnion('role', [
+    z.object({
+      role: z.literal('user'),
+      content: z.union([z.string().transform(asParts), z.array(z.union([text, image, file]))]),
+      ...options,
+    }),
+    z.object({
+      role: z.literal('assistant'),
+      content: z.union([
+        z.string().transform(asParts),
+        z
+          .array(z.union([text, file, reasoning, reasoningFile, custom, toolCall, toolResult, approval]))
+          .transform((parts) =>
+            parts.flatMap((part) =>
+              part.type === 'tool-approval-request' || part.type === 'tool-approval-response' ? [] : [part],
+            ),
           ),
-        ),
-    ]),
-    provider: z.string().optional(),
-    open: z.boolean().optional(),
-    ...options,
-  }),
-  z.object({
-    role: z.literal('tool'),
-    content: z
-      .array(z.union([toolResult, approval]))
-      .transform((parts) => parts.flatMap((part) => (part.type === 'tool-result' ? [part] : []))),
-    ...options,
-  }),
-]);
+      ]),
+      provider: z.string().optional(),
+      open: z.boolean().optional(),
+      ...options,
+    }),
+    z.object({
+      role: z.literal('tool'),
+      content: z
+        .array(z.union([toolResult, approval]))
+        .transform((parts) => parts.flatMap((part) => (part.type === 'tool-result' ? [part] : []))),
+      ...options,
+    }),
+  ]);
+}
 
 /** Parses the messages passed in. Throws `invalid_messages`, naming the invalid one and the allowed shapes. */
 export function parseMessages(messages: readonly InputMessage[]): Message[] {
@@ -139,6 +145,7 @@ export function parseMessages(messages: readonly InputMessage[]): Message[] {
 /** Parses one message; a value that cannot be written as JSON (a BigInt, a cycle) is invalid too. */
 function parsed(candidate: unknown) {
   try {
+    message ??= messageSchema();
     return message.safeParse(candidate);
   } catch (error) {
     return { success: false as const, error: { issues: [{ message: messageOf(error), path: [] }] } };
@@ -165,14 +172,10 @@ function toFileData(value: AnyFileData): FileData {
     return /^(https?|data):/i.test(value) ? { type: 'url', url: value } : { type: 'data', data: value };
   }
   if (value instanceof URL) return { type: 'url', url: value.toString() };
-  if (value instanceof Uint8Array || value instanceof ArrayBuffer) return { type: 'data', data: base64(value) };
+  if (value instanceof Uint8Array || value instanceof ArrayBuffer) return { type: 'data', data: toBase64(value) };
   if (value.type === 'text') return value;
   if (value.type === 'url') return { type: 'url', url: value.url.toString() };
-  return { type: 'data', data: typeof value.data === 'string' ? value.data : base64(value.data) };
-}
-
-function base64(value: Uint8Array | ArrayBuffer): string {
-  return Buffer.from(value instanceof ArrayBuffer ? new Uint8Array(value) : value).toString('base64');
+  return { type: 'data', data: typeof value.data === 'string' ? value.data : toBase64(value.data) };
 }
 
 /** Keeps input that is not an object as text, so that every provider accepts the conversation (C-2). */

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import type {
   LanguageModelV4,
   LanguageModelV4CallOptions,
@@ -28,6 +27,7 @@ import {
 import type { ModelSettings, Price } from '../agent/definition.ts';
 import type { RequestMeter } from '../context/request-meter.ts';
 import type { Clock } from '../host/clock.ts';
+import { eventLoopTurn } from '../host/clock.ts';
 import type { Sighting } from '../observe/events.ts';
 import { withOneRequest } from './bounded-fetch.ts';
 import { type CacheMark, isMarked, withoutCallMark } from './cache-marks.ts';
@@ -255,7 +255,7 @@ async function inSlices<Item, Result>(
   for (const [position, item] of items.entries()) {
     running.push(task(item, position));
     if (performance.now() - rested < sliceMs) continue;
-    await setImmediate();
+    await eventLoopTurn();
     rested = performance.now();
   }
   return Promise.all(running);

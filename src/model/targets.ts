@@ -1,7 +1,7 @@
-import { createRequire } from 'node:module';
 import { type LanguageModelV4, NoSuchModelError, type ProviderV4 } from '@ai-sdk/provider';
 import { createProviderRegistry, type LanguageModel, wrapLanguageModel } from 'ai';
 import { messageOf } from '../errors.ts';
+import { environment, isInstalled } from '../platform/node.ts';
 import { providerFetch } from './patient-fetch.ts';
 
 /** The user's reference to a model: an AI SDK language model, or `provider:model`. */
@@ -68,7 +68,7 @@ export class Target {
     const packageName = `@ai-sdk/${parsed.provider}`;
     if (!isInstalled(packageName)) return `${reference} needs the package ${packageName}: npm install ${packageName}.`;
     const { key = '' } = known[parsed.provider] ?? {};
-    return (process.env[key] ?? '') === '' ? `${reference} needs a key: set ${key}.` : null;
+    return (environment(key) ?? '') === '' ? `${reference} needs a key: set ${key}.` : null;
   }
 
   private async resolve(): Promise<LanguageModelV4> {
@@ -96,16 +96,6 @@ function reasonToLack(provider: ProviderV4, { provider: name, model }: { provide
     return null;
   } catch (error) {
     return messageOf(error);
-  }
-}
-
-function isInstalled(packageName: string): boolean {
-  try {
-    createRequire(import.meta.url).resolve(packageName);
-    return true;
-  } catch (error) {
-    // A package without an entry for `require` is installed all the same.
-    return !(error instanceof Error && 'code' in error && error.code === 'MODULE_NOT_FOUND');
   }
 }
 

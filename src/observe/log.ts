@@ -1,37 +1,12 @@
-import pino from 'pino';
 import { type Counters, type Fact, type Reply, replyCalls, replyReasoning, replyText } from '../../machines/index.ts';
 import { redact } from '../agent/redact.ts';
 import { stackOf } from '../errors.ts';
+import { byteLength } from '../platform/bytes.ts';
 import { headOf } from '../text.ts';
 import type { SessionCounters } from './counters.ts';
 import type { Fold, Sighting } from './events.ts';
+import type { Logger } from './logger.ts';
 import type { Records } from './records.ts';
-
-type Write = (fields: object, message?: string) => void;
-
-/** Any logger with these methods, such as pino, or `console`. */
-export type Logger = { debug: Write; info: Write; warn: Write; error: Write };
-
-/** The user's logger; `false` logs nothing, which suits tests. */
-export type LoggerOption = Logger | false;
-
-let standardLogger: Logger | null = null;
-
-/** Returns the user's logger. Default: pino at level warn on stderr. */
-export function loggerOf(option: LoggerOption | undefined): Logger {
-  if (option === false) return silentLogger;
-  if (option !== undefined) return option;
-  standardLogger ??= stderrLogger('warn');
-  return standardLogger;
-}
-
-const nothing = () => {};
-const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing };
-
-/** Returns a pino logger at `level` on stderr; `silent` turns it off. */
-export function stderrLogger(level: string): Logger {
-  return pino({ level }, pino.destination({ dest: 2, sync: true }));
-}
 
 /** Maximum bytes of a reply in a log line, as valid UTF-8 (S-2). */
 const replyBytes = 131_072;
@@ -180,7 +155,7 @@ function loggedReply(reply: Reply, clean: (text: string) => string): LoggedReply
   const take = (text: string): string => {
     const whole = clean(text).toWellFormed();
     const kept = headOf(whole, room);
-    room -= Buffer.byteLength(kept);
+    room -= byteLength(kept);
     truncated ||= kept.length < whole.length;
     return kept;
   };

@@ -3,6 +3,7 @@ import { redact, withoutSecrets } from '../agent/redact.ts';
 import { messageOf } from '../errors.ts';
 import type { Envelope, Fold, SessionEvent, Sighting } from './events.ts';
 import { type FoldOptions, type Folds, makeFolds } from './folds.ts';
+import { linesWritten } from './logger.ts';
 import { DeltaSecrets } from './stream/delta-secrets.ts';
 
 /** Where a session's journal notes what a replay does not give again (D-3). */
@@ -58,6 +59,12 @@ export class Observer {
     });
     const { log, debugLog, listener, ...state } = this.folds;
     this.list = Object.values(this.beforeFact === null ? this.folds : state);
+  }
+
+  /** Ends the stream of events. Resolves when all log lines are written. */
+  async close(): Promise<void> {
+    await linesWritten().catch((error) => this.userCodeFailed('logger', error));
+    this.folds.stream.end();
   }
 
   /** From now on, nothing is published. */

@@ -1,17 +1,23 @@
-import { type Context, createContext, Script } from 'node:vm';
+import type { Context, Script } from 'node:vm';
+import { builtin } from '../platform/node.ts';
 
 /** The only way to end synchronous code, even inside a regular expression: a script with a timeout calls it. */
-const script = new Script('run()');
-let sandbox: Context | null = null;
+type Sandbox = { context: Context; script: Script };
+let sandbox: Sandbox | null = null;
 
-/** Runs `task`, and ends it with an error after `limitMs`. It costs about a quarter of a millisecond. */
+/**
+ * Runs `task`, and ends it with an error after `limitMs`. It costs about a quarter of a millisecond. A runtime that
+ * lacks `node:vm` runs it without a limit; such a runtime has no schemas from outside.
+ */
 export function bounded<T>(limitMs: number, task: () => T): T {
-  sandbox ??= createContext({});
+  const vm = builtin('node:vm');
+  if (vm === undefined) return task();
+  sandbox ??= { context: vm.createContext({}), script: new vm.Script('run()') };
   const results: T[] = [];
-  sandbox.run = () => {
+  sandbox.context.run = () => {
     results.push(task());
   };
-  script.runInContext(sandbox, { timeout: limitMs });
+  sandbox.script.runInContext(sandbox.context, { timeout: limitMs });
   const [result] = results as [T];
   return result;
 }

@@ -1,7 +1,7 @@
 import type { JSONSchema7 } from '@ai-sdk/provider';
 import { asSchema, type FlexibleSchema } from 'ai';
 import { expected, messageOf, PawlError } from '../errors.ts';
-import { compileOwn } from './json-schema.ts';
+import { compileOwn } from './own-schema.ts';
 import { type CompiledSchema, reasonsText, type Validation } from './validation.ts';
 
 export type { CompiledSchema, Validation } from './validation.ts';

@@ -5,7 +5,8 @@ import { type Agent, isAgent } from '../agent/definition.ts';
 import { count, milliseconds, texts } from '../agent/shapes.ts';
 import { expected, PawlError } from '../errors.ts';
 import type { EventListener } from '../observe/events.ts';
-import type { LoggerOption } from '../observe/log.ts';
+import type { LoggerOption } from '../observe/logger.ts';
+import { onNode } from '../platform/node.ts';
 import { commonOptions } from '../session/common-options.ts';
 import { sessionInput } from '../session/input.ts';
 import type { SessionBudget } from '../session/options.ts';
@@ -91,7 +92,7 @@ export async function serveMcp(agent: Agent, options: ServeMcpOptions): Promise<
   }
   check(optionsSchema, options, '', 'invalid_options');
   if (transport !== 'stdio' && 'http' in transport) checkHttp(transport.http);
-  const { serve } = await import('./mcp.ts');
+  const { serve } = await onNode('`serveMcp`', () => import('./mcp.ts'));
   return serve(agent, options);
 }
 

@@ -4,7 +4,7 @@ import type { Clock } from '../host/clock.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { InputMessage } from '../model/messages.ts';
 import type { EventListener, SessionEvent } from '../observe/events.ts';
-import type { LoggerOption } from '../observe/log.ts';
+import type { LoggerOption } from '../observe/logger.ts';
 import type { TurnRecord } from '../observe/records.ts';
 
 /** Limits in addition to the bound. When one is reached, a last request, if any is left, asks for the report. */
@@ -46,33 +46,42 @@ export type SessionOptions = {
   onDelivery?: (delivery: Delivery) => void;
 };
 
-/** The report that every session ends with (F-5). */
-export type SessionReport<Report> =
-  | {
-      source: 'tool_call' | 'text_fallback';
-      format: string;
-      content: Report;
-      accepted: true;
-      /** The files of the accepted reply, such as images, if it held any. */
-      files?: readonly FilePart[];
-    }
-  | { source: 'synthetic'; format: string; content: string; accepted: false };
+/** The report that the agent delivered. */
+export type AcceptedReport<Report> = {
+  source: 'tool_call' | 'text_fallback';
+  format: string;
+  content: Report;
+  accepted: true;
+  /** The files of the accepted reply, such as images, if it held any. */
+  files?: readonly FilePart[];
+};
 
+/** The report that Pawl writes for a session that did not succeed. */
+export type SyntheticReport = { source: 'synthetic'; format: string; content: string; accepted: false };
+
+/** The report that every session ends with (F-5). */
+export type SessionReport<Report> = AcceptedReport<Report> | SyntheticReport;
+
+/** The account of a session. `success` tells its two kinds apart, for the type checker too. */
 export type SessionResult<Report = unknown> = {
   sessionId: string;
   agent: string;
-  /** `suspended`: the session was let go of, and can be resumed from its journal. */
-  status: 'succeeded' | 'failed' | 'aborted' | 'suspended';
-  success: boolean;
-  report: SessionReport<Report>;
   /** Why the session did not succeed, the deciding reason first; empty on success. */
   slugs: Slug[];
   counters: Counters;
   conversation: Message[];
   turns: TurnRecord[];
   slices: Record<string, unknown>;
-  failure?: Failure;
-};
+} & (
+  | { success: true; status: 'succeeded'; report: AcceptedReport<Report>; failure?: never }
+  | {
+      success: false;
+      /** `suspended`: the session was let go of, and can be resumed from its journal. */
+      status: 'failed' | 'aborted' | 'suspended';
+      report: SyntheticReport;
+      failure: Failure;
+    }
+);
 
 /** The options of `resumeSession`: the session's own, which a journal does not hold. */
 export type ResumeOptions = Pick<

@@ -6,7 +6,7 @@ import type { MachineEnd } from '../host/run-machine.ts';
 import type { ScopeLog } from '../journal/scope-log.ts';
 import type { Observer } from '../observe/observer.ts';
 import { syntheticReport } from '../report/synthetic.ts';
-import type { SessionReport, SessionResult } from './options.ts';
+import type { AcceptedReport, SessionResult, SyntheticReport } from './options.ts';
 
 /** The parts that a result is built from. */
 export type Ended<Report> = {
@@ -24,36 +24,41 @@ export type Ending = SessionOutput | { status: 'suspended'; failure: Failure };
 export function sessionResult<Report>(session: Ended<Report>, ending: Ending): SessionResult<Report> {
   const { sessionId, agent, observer } = session;
   const { conversation, records, slices } = observer.folds;
-  return {
+  const account = {
     sessionId,
     agent: agent.name,
-    status: ending.status,
-    success: ending.status === 'succeeded',
-    report: reportOf(session, ending),
-    slugs: ending.status === 'succeeded' ? [] : ending.failure.slugs,
     // A copy, because late results still change the counters.
     counters: structuredClone(observer.counters),
     conversation: conversation.messages,
     turns: records.turns,
     slices: { ...slices.states },
-    ...(ending.status !== 'succeeded' && { failure: ending.failure }),
   };
+  if (ending.status === 'succeeded') {
+    return { ...account, status: 'succeeded', success: true, slugs: [], report: acceptedReport(session) };
+  }
+  const { status, failure } = ending;
+  return { ...account, status, success: false, slugs: failure.slugs, report: writtenReport(session, ending), failure };
 }
 
-/** Returns the report, which always exists. If the session did not succeed, writes a synthetic one (F-5). */
-function reportOf<Report>({ agent, prompt, observer, secrets }: Ended<Report>, ending: Ending): SessionReport<Report> {
-  const format = agent.format.name;
-  const { accepted, turns } = observer.folds.records;
-  if (ending.status === 'succeeded' && accepted !== null && accepted.source !== 'synthetic') {
-    const content = withoutSecrets(accepted.content, secrets) as Report;
-    const reply = accepted.source === 'text_fallback' ? (observer.folds.records.attempt()?.reply ?? null) : null;
-    const files = reply === null ? [] : replyFiles(reply);
-    return { source: accepted.source, format, content, accepted: true, ...(files.length > 0 && { files }) };
-  }
-  const status = ending.status === 'succeeded' ? 'failed' : ending.status;
-  const failure = ending.status === 'succeeded' ? { slugs: [], retryAt: null, detail: null } : ending.failure;
+/** Returns the report that the agent delivered: a session succeeds by nothing else (F-1). */
+function acceptedReport<Report>({ agent, observer, secrets }: Ended<Report>): AcceptedReport<Report> {
+  const { accepted } = observer.folds.records;
+  if (accepted === null || accepted.source === 'synthetic') throw new Error('a session succeeded without a report');
+  const { source } = accepted;
+  const content = withoutSecrets(accepted.content, secrets) as Report;
+  const reply = source === 'text_fallback' ? (observer.folds.records.attempt()?.reply ?? null) : null;
+  const files = reply === null ? [] : replyFiles(reply);
+  return { source, format: agent.format.name, content, accepted: true, ...(files.length > 0 && { files }) };
+}
+
+/** Writes the report of a session that did not succeed (F-5). */
+function writtenReport<Report>(
+  { agent, prompt, observer, secrets }: Ended<Report>,
+  { status, failure }: Exclude<Ending, { status: 'succeeded' }>,
+): SyntheticReport {
+  const { turns } = observer.folds.records;
   const content = redact(syntheticReport(status, prompt, failure, observer.counters, turns), secrets);
-  return { source: 'synthetic', format, content, accepted: false };
+  return { source: 'synthetic', format: agent.format.name, content, accepted: false };
 }
 
 /** Returns how the machines ended. If they broke, fails the session with its one ERROR line (S-3). */

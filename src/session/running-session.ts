@@ -1,4 +1,4 @@
-import type { Counters, Effect, Failure, SessionOutput } from '../../machines/index.ts';
+import type { Counters, Failure, SessionOutput } from '../../machines/index.ts';
 import { PawlError } from '../errors.ts';
 import type { MachineEnd } from '../host/run-machine.ts';
 import type { ScopeLog } from '../journal/scope-log.ts';
@@ -7,14 +7,11 @@ import { approvalDecision, decideOne, graceOf, position, steering } from './comm
 import type { ApprovalInput, Session, SessionResult, SuspendOptions } from './options.ts';
 import { suspendTree } from './recovery/suspension.ts';
 import { type Ending, outputOf, sessionResult } from './result.ts';
-import { type SubSession, waitingIn } from './sub-agents/sub-session.ts';
+import { callIdOf, type SubSession, waitingIn } from './sub-agents/sub-session.ts';
 import { abortion, type SessionParts, type Wired, wire } from './wiring.ts';
 
-/** A session without a parent, as those use it who do not read its report. */
+/** A session without a parent, for code that does not read its report. */
 export type RootSession = Pick<RunningSession<unknown>, keyof RunningSession<unknown>>;
-
-/** The call of a tool effect; an empty text for any other. */
-const callOf = (effect: Effect) => (effect.kind === 'tool' ? effect.request.callId : '');
 
 /** A session that runs, or is replayed to go on. It does nothing before `start`, or the steps of a replay. */
 export class RunningSession<Report> implements Session<Report>, SubSession {
@@ -103,7 +100,7 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
 
   goOn(): void {
     const { machine, journaled, subSessions } = this.wired;
-    const open = new Set(journaled?.pendingEffects.map(callOf));
+    const open = new Set(journaled?.pendingEffects.flatMap(callIdOf));
     journaled?.goOn();
     machine.listen();
     subSessions?.subAgents.goOn((callId) => open.has(callId));
@@ -121,8 +118,8 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
     if (status === 'failed') observer.take({ type: 'session.failed', turns: 0, failure });
     else observer.sight({ type: 'session.suspended', failure });
     await release().catch((error) => observer.userCodeFailed('journal', error));
+    await observer.close();
     this.suspended.resolve({ status, failure });
-    observer.folds.stream.end();
   }
 
   private async conclude(end: MachineEnd<SessionOutput>): Promise<SessionResult<Report>> {
@@ -136,7 +133,7 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
       const { status, slugs } = { ...output, slugs: result.slugs };
       await this.log.ended({ status, slugs }).catch((error) => observer.userCodeFailed('journal', error));
     }
-    observer.folds.stream.end();
+    await observer.close();
     return result;
   }
 

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Agent } from '../agent/definition.ts';
 import { systemClock } from '../host/clock.ts';
 import { ScopeLog } from '../journal/scope-log.ts';
@@ -18,7 +17,7 @@ import { RunningSession } from './running-session.ts';
  */
 export function startSession<Report>(agent: Agent<Report>, options: SessionOptions): Session<Report> {
   checkOptions(agent, options);
-  const { journal, sessionId = randomUUID(), clock = systemClock } = options;
+  const { journal, sessionId = crypto.randomUUID(), clock = systemClock } = options;
   const { head, repairs } = newHead(agent, sessionId, { ...options, clock });
   const tree = journal === undefined ? null : new TreeLog(journal, head);
   const session = new RunningSession({ agent, options, head, log: tree === null ? null : ScopeLog.of(tree, head) });

@@ -1,6 +1,5 @@
 /** Helpers for testing an agent, such as models and a model server that misbehave on command. */
 
-export { arbitraryFault, arbitraryReply } from './arbitraries.ts';
 export { assertInvariants, brokenPromises, type Witness } from './invariants.ts';
 export { type JournalFactory, journalConformance } from './journal-conformance.ts';
 export { type ManualClock, manualClock } from './manual-clock.ts';

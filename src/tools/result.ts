@@ -8,6 +8,7 @@ import {
 } from '../../machines/index.ts';
 import { redact, redactJson } from '../agent/redact.ts';
 import { messageOf } from '../errors.ts';
+import { byteLength } from '../platform/bytes.ts';
 import { headOf, tailOf } from '../text.ts';
 
 /** An error that a tool throws to send the model a structured value with the message (C-3). */
@@ -129,7 +130,7 @@ export function cap(
   { resultBytes, keptId }: Pick<ResultLimits, 'resultBytes' | 'keptId'>,
 ): { text: string; kept: string | null } {
   const text = said.toWellFormed();
-  const bytes = Buffer.byteLength(text);
+  const bytes = byteLength(text);
   if (bytes <= resultBytes) return { text, kept: null };
   const how = keptId === null ? 'the result was too large' : `read all of it with read_result, id ${keptId}`;
   const half = Math.max(0, Math.floor((resultBytes - 140) / 2));

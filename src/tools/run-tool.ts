@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import {
   type CallName,
   failure,
@@ -11,11 +10,13 @@ import {
 } from '../../machines/index.ts';
 import { estimateOutputTokens } from '../context/tokens.ts';
 import type { Clock } from '../host/clock.ts';
+import { eventLoopTurn } from '../host/clock.ts';
 import { within } from '../host/deadline.ts';
 import type { EffectContext } from '../host/driver.ts';
 import type { Conversation } from '../observe/conversation.ts';
 import type { Sighting } from '../observe/events.ts';
 import type { KeptResults } from '../observe/kept-results.ts';
+import { byteLength } from '../platform/bytes.ts';
 import { readResultName } from './built-in/read-result.ts';
 import type { Catalog } from './catalog.ts';
 import type { CatalogTool, ToolRun } from './catalog-tool.ts';
@@ -109,7 +110,7 @@ async function lastOf(values: AsyncIterable<unknown>, run: ToolRun, limits: Resu
     // Preliminary values are shown but not stored.
     run.progress(renderValue(value, { ...limits, keptId: null }).output);
     if (performance.now() - rested > 10) {
-      await setImmediate();
+      await eventLoopTurn();
       rested = performance.now();
     }
     if (run.signal.aborted) break;
@@ -133,7 +134,7 @@ function capOutput(output: ToolOutput, limits: ResultLimits): Omit<Rendered, 're
     case 'json':
     case 'error-json': {
       const text = JSON.stringify(output.value);
-      if (Buffer.byteLength(text) <= limits.resultBytes) return { output, kept: null };
+      if (byteLength(text) <= limits.resultBytes) return { output, kept: null };
       return capped(output.type === 'json' ? 'text' : 'error-text', text);
     }
     case 'content': {

@@ -23,15 +23,17 @@ describe('the two rooms', () => {
 
   it('third-party packages are imported only in their adapters', () => {
     const homes: Record<string, RegExp> = {
-      ai: /^src\/(model\/|schema\/schema\.ts|tools\/(local|service\/rest)\.ts)/,
-      pino: /^src\/observe\/log\.ts$/,
-      ajv: /^src\/schema\/json-schema\.ts$/,
-      re2js: /^src\/schema\/json-schema\.ts$/,
-      yaml: /^src\/(cli\/|tools\/service\/openapi\.ts)/,
-      undici: /^src\/(tools\/service\/http-request|model\/patient-fetch)\.ts$/,
-      '@seriousme': /^src\/tools\/service\/openapi\.ts$/,
+      ai: /^src\/(model\/|schema\/schema\.ts|tools\/(local|policies|service\/(rest|foreign-input))\.ts)/,
+      pino: /^src\/observe\/logger\.ts$/,
+      ajv: /^src\/schema\/(own-schema|foreign-schema|json-schema-check)\.ts$/,
+      re2js: /^src\/schema\/foreign-schema\.ts$/,
+      yaml: /^src\/(cli\/|tools\/service\/openapi-document\.ts)/,
+      undici: /^src\/(tools\/service\/http-request|platform\/undici-fetch)\.ts$/,
+      '@seriousme': /^src\/tools\/service\/openapi-document\.ts$/,
       '@modelcontextprotocol': /^src\/(tools\/mcp\/|serve\/)/,
       '@restatedev': /^src\/restate\//,
+      '@noble': /^src\/platform\/portable-digest\.ts$/,
+      'fast-check': /^src\/testing\/fast-check\.ts$/,
       pg: /^src\/journal\/postgres\.ts$/,
       xstate:
         /^src\/(host\/run-machine\.ts|session\/(session-machine|options)\.ts|inspect\/|workflow\/run\/run-workflow\.ts)/,

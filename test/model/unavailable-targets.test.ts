@@ -4,8 +4,8 @@ import { customProvider } from 'ai';
 import { afterEach, expect, it, vi } from 'vitest';
 import { defineAgent, type SessionResult } from '../../src/index.ts';
 import { classifyFault } from '../../src/model/faults.ts';
-import { noTimeouts } from '../../src/model/patient-fetch.ts';
 import type { ModelReference } from '../../src/model/targets.ts';
+import { noTimeouts } from '../../src/platform/undici-fetch.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { counters, report, run, wireModel } from '../support/session.ts';
 

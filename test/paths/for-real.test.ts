@@ -2,10 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { InspectionEvent } from 'xstate';
 import { z } from 'zod';
-import { defineAgent } from '../../src/index.ts';
+import { defineAgent, type SessionResult } from '../../src/index.ts';
+import { arbitraryFault, arbitraryReply } from '../../src/testing/fast-check.ts';
 import {
-  arbitraryFault,
-  arbitraryReply,
   assertInvariants,
   manualClock,
   type PawlMatchers,
@@ -133,7 +132,7 @@ describe('the test tools for users', () => {
   it('arbitrary replies and faults never break an invariant', async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.array(fc.oneof(arbitraryReply(fc, { search: [{ q: 'x' }, {}] }), arbitraryFault(fc)), {
+        fc.array(fc.oneof(arbitraryReply({ search: [{ q: 'x' }, {}] }), arbitraryFault()), {
           minLength: 1,
           maxLength: 8,
         }),
@@ -156,7 +155,7 @@ describe('the test tools for users', () => {
     const agent = defineAgent({ name: 'broken', models: [rehearsalModel([{}])], limits: { maxRetries: 2 } });
     const { result } = await run({ agent });
     expect(result).toHaveFailedFor([['empty_response'], ['empty_response']]);
-    const broken = { ...result, counters: { ...result.counters, requests: 9 }, success: true };
+    const broken = { ...result, counters: { ...result.counters, requests: 9 }, success: true } as SessionResult;
     expect(() => assertInvariants(broken, { requests: 10, limits: agent.limits })).toThrow(
       /requests \(9\) = attempts \(2\).*success \(true\)/s,
     );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { openApiTools } from '../../src/index.ts';
-import { compileForeign } from '../../src/schema/json-schema.ts';
+import { compileForeign } from '../../src/schema/foreign-schema.ts';
 import { call, odd, slugsOf, texts } from '../support/mcp.ts';
 import { json, service } from '../support/service.ts';
 import { callsIn, counters, report, runOverWire, tokensOf } from '../support/session.ts';

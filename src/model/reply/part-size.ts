@@ -1,4 +1,5 @@
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import { byteLength } from '../../platform/bytes.ts';
 
 /** Bytes counted for a part itself, since countless empty ones take memory too. */
 export const bytesOfPart = 64;
@@ -9,7 +10,7 @@ export function bytesOf(part: LanguageModelV4StreamPart): number {
     case 'text-delta':
     case 'reasoning-delta':
     case 'tool-input-delta':
-      return Buffer.byteLength(part.delta) + (part.providerMetadata === undefined ? 0 : sizeOf(part.providerMetadata));
+      return byteLength(part.delta) + (part.providerMetadata === undefined ? 0 : sizeOf(part.providerMetadata));
     case 'file':
     case 'reasoning-file':
       return part.data.type === 'data' ? part.data.data.length : bytesOfPart;

@@ -1,5 +1,6 @@
 import type { JSONValue, LanguageModelV4Usage, SharedV4ProviderMetadata } from '@ai-sdk/provider';
 import type { FileData, Json, ProviderData, ReplyText, Usage } from '../../../machines/index.ts';
+import { toBase64 } from '../../platform/bytes.ts';
 
 /** Reads the provider's token counts. An invalid count becomes 0, so that no budget is evaded (S-4). */
 export function usageOf(usage: LanguageModelV4Usage | undefined): Usage {
@@ -40,7 +41,7 @@ export function addProviderData(part: ReplyText, metadata: SharedV4ProviderMetad
 
 export function fileData(data: { type: 'data'; data: string | Uint8Array } | { type: 'url'; url: URL }): FileData {
   if (data.type === 'url') return { type: 'url', url: data.url.toString() };
-  return { type: 'data', data: typeof data.data === 'string' ? data.data : Buffer.from(data.data).toString('base64') };
+  return { type: 'data', data: typeof data.data === 'string' ? data.data : toBase64(data.data) };
 }
 
 function plain(metadata: SharedV4ProviderMetadata): ProviderData {

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { check } from '../../agent/check.ts';
 import { nonBlank } from '../../agent/shapes.ts';
@@ -25,13 +24,13 @@ const optionsSchema = z.strictObject({
  * is suspended, and `resumeSession` resumes it.
  */
 export async function forkSession(journal: Journal, sessionId: string, options: ForkOptions): Promise<string> {
-  const { at, sessionId: forkId = randomUUID() } = check(optionsSchema, options, 'options', 'invalid_options');
+  const { at, sessionId: forkId = crypto.randomUUID() } = check(optionsSchema, options, 'options', 'invalid_options');
   const entries = await journal.read(sessionId);
   if (entries.length === 0) throw unknownSession(sessionId);
   const kept = entries.slice(0, entriesUntil(entries, at)).map((entry) => renamed(entry, sessionId, forkId));
   const [first] = kept;
   if (first?.type !== 'started') throw new PawlError('invalid_journal', `The session ${sessionId} does not begin.`);
-  const owner = randomUUID();
+  const owner = crypto.randomUUID();
   await journal.create({ sessionId: forkId, agent: first.head.agent }, { owner, entries: kept });
   await journal.release(forkId, owner);
   return forkId;

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Agent } from '../../agent/definition.ts';
 import { PawlError } from '../../errors.ts';
 import type { JournalEntry, SessionHead } from '../../journal/journal.ts';
@@ -27,7 +26,7 @@ export async function resumeSession<Report>(agent: Agent<Report>, options: Resum
   const head = headOf(entries, sessionId);
   checkMachines(head);
   checkAgent(agent, head);
-  const owner = randomUUID();
+  const owner = crypto.randomUUID();
   if (hasEnded(entries)) {
     const { session, tree } = replayed(agent, options, head, entries, owner);
     tree.close();

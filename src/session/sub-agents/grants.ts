@@ -1,5 +1,5 @@
-import { setImmediate } from 'node:timers/promises';
 import { type Allowance, fairGrants, leftForSubAgents, nothingSpent, type Spent } from '../../../machines/index.ts';
+import { eventLoopTurn } from '../../host/clock.ts';
 
 type Waiting = { bound: number; settle: (grant: Allowance | null) => void };
 
@@ -28,7 +28,7 @@ export class Grants {
       signal.addEventListener('abort', leave, { once: true });
     });
     // Calls of one reply start in one step, so they are all waiting by then.
-    await setImmediate();
+    await eventLoopTurn();
     this.share();
     return granted;
   }

@@ -1,4 +1,4 @@
-import type { Allowance } from '../../../machines/index.ts';
+import type { Allowance, Effect } from '../../../machines/index.ts';
 import type { ScopeLog } from '../../journal/scope-log.ts';
 import type { Session } from '../options.ts';
 import type { Wired } from '../wiring.ts';
@@ -32,6 +32,11 @@ export type SubSession = Session & {
 /** The calls of a session that wait for approval, without those of its sub-agents. */
 export function waitingIn({ wired }: SubSession): string[] {
   return wired.observer.folds.approvals.waiting;
+}
+
+/** The id of an effect's tool call; none for an effect of another kind. */
+export function callIdOf(effect: Effect): string[] {
+  return effect.kind === 'tool' ? [effect.request.callId] : [];
 }
 
 /** A sub-agent, from its start until its end is reported. */

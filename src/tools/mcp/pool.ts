@@ -1,4 +1,5 @@
 import { PawlError } from '../../errors.ts';
+import { onNode } from '../../platform/node.ts';
 import type { McpConnection } from './connection.ts';
 import { checkServer, type McpServerConfig, type SharedMcpServer } from './definition.ts';
 
@@ -25,7 +26,7 @@ export class McpPool {
 
   /** Connects all servers now instead of on first use. Rejects with the first connection error. */
   async open(timeoutMs = 30_000): Promise<void> {
-    const { McpConnection } = await import('./connection.ts');
+    const { McpConnection } = await onNode('An MCP server', () => import('./connection.ts'));
     const opening = Object.values(this.servers).map(({ name, shared }) =>
       this.connection(name, () => new McpConnection(name, shared)).open(timeoutMs, new AbortController().signal, true),
     );

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { messageOf } from '../../errors.ts';
 import type { Sighting } from '../../observe/events.ts';
-import { compileForeign } from '../../schema/json-schema.ts';
+import { compileForeign } from '../../schema/foreign-schema.ts';
 import type { CompiledSchema } from '../../schema/schema.ts';
 import { type CatalogTool, functionTool, later } from '../catalog-tool.ts';
 import { McpConnection } from './connection.ts';

@@ -1,44 +1,9 @@
 import { lookup as systemLookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import type { Agent } from 'undici';
-import { z } from 'zod';
-import { count, flag } from '../../agent/shapes.ts';
-import { noTimeouts } from '../../model/patient-fetch.ts';
+import { noTimeouts } from '../../platform/undici-fetch.ts';
 import { ToolError } from '../result.ts';
-
-/** Limits on where requests may go and how much of a response is read. */
-export type HttpPolicy = {
-  /** Hosts that may be called: `api.example.com`, `*.example.com`; `:port` for one port. Default: any public host. */
-  allowedHosts?: readonly string[];
-  /** Whether loopback, private and link-local addresses may be called; default: false. */
-  allowPrivate?: boolean;
-  /** Maximum response bytes to read; default: 5 MiB. */
-  maxBytes?: number;
-};
-
-/** The fields of a policy, for option schemas that include one. */
-export const policyShape = {
-  allowedHosts: z.array(z.string(), { error: 'an array of host names' }).optional(),
-  allowPrivate: flag.optional(),
-  maxBytes: count.optional(),
-} satisfies Record<keyof HttpPolicy, z.ZodType>;
-
-export type HttpRequest = {
-  method: string;
-  url: URL;
-  headers: Record<string, string>;
-  body: string | Uint8Array | FormData | null;
-  signal: AbortSignal;
-};
-
-export type HttpResponse = {
-  status: number;
-  statusText: string;
-  contentType: string;
-  bytes: Buffer;
-  /** Whether the response was longer than the bytes read. */
-  cut: boolean;
-};
+import { type HttpPolicy, type HttpRequest, type HttpResponse, shownUrl } from './http-policy.ts';
 
 const mostRedirects = 5;
 const defaultMaxBytes = 5 * 1_024 * 1_024;
@@ -132,11 +97,6 @@ async function ready({
   return { headers: { ...headers, 'content-type': type }, body: new Uint8Array(await form.arrayBuffer()) };
 }
 
-/** Returns a URL without its query, which may contain a key. */
-export function shownUrl(url: URL): string {
-  return `${url.origin}${url.pathname}`;
-}
-
 function checkUrl(url: URL, { allowedHosts, allowPrivate }: HttpPolicy): void {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw new ToolError(`The protocol ${url.protocol} is not allowed; use http or https.`);
@@ -206,7 +166,7 @@ function without(headers: Record<string, string>, names: readonly string[]): Rec
 async function readUpTo(
   body: AsyncIterable<Uint8Array> | null,
   maxBytes: number,
-): Promise<{ bytes: Buffer; cut: boolean }> {
+): Promise<{ bytes: Uint8Array; cut: boolean }> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of body ?? []) {

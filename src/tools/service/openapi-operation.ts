@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JSONSchema7 } from '@ai-sdk/provider';
 import type { LocalTool } from '../local.ts';
-import type { HttpPolicy } from './http-request.ts';
-import { encoded, filled, inputFromOutside, type RestAuth, type RestCall, restLike, textOf } from './rest.ts';
+import { inputFromOutside } from './foreign-input.ts';
+import type { HttpPolicy } from './http-policy.ts';
+import { encoded, filled, type RestAuth, type RestCall, restLike, textOf } from './rest.ts';
 
 /** A JSON value from a document that the parser has validated. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };

@@ -1,10 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { check } from '../../agent/check.ts';
-import { expected, messageOf, PawlError } from '../../errors.ts';
-import { type LocalTool, localTool } from '../local.ts';
-import { type HttpPolicy, policyShape } from './http-request.ts';
-import { deref, type Json, type JsonRecord, list, type Operation, operationTool, record } from './openapi-operation.ts';
+import { onNode } from '../../platform/node.ts';
+import type { LocalTool } from '../local.ts';
+import { type HttpPolicy, policyShape } from './http-policy.ts';
 import type { RestAuth } from './rest.ts';
 
 export type OpenApiOptions = HttpPolicy & {
@@ -32,8 +30,6 @@ const optionsSchema = z.strictObject({
   ...policyShape,
 } satisfies Record<keyof OpenApiOptions, z.ZodType>);
 
-const methods = ['get', 'put', 'post', 'delete', 'patch', 'head'] as const;
-
 /**
  * Creates tools from the operations of an OpenAPI 3.0 or 3.1 document, by operation id. `document` is the document or
  * the path of its file (JSON or YAML). References to other files are not followed. Rejects with `invalid_tool` for an
@@ -44,119 +40,6 @@ export async function openApiTools(
   options: OpenApiOptions = {},
 ): Promise<Record<string, LocalTool>> {
   check(optionsSchema, options, '', 'invalid_tool');
-  const api = await readDocument(document);
-  const { include, exclude = [] } = options;
-  const auth = authOf(api, options.auth);
-  const tools: Record<string, LocalTool> = {};
-  const known: string[] = [];
-  for (const [path, entry] of Object.entries(record(api.paths))) {
-    const item = deref(api, entry);
-    for (const method of methods) {
-      const operation = record(item)[method];
-      if (operation === undefined) continue;
-      const own = record(operation);
-      const id = typeof own.operationId === 'string' ? own.operationId : '';
-      const name = uniqueName(id || `${method}_${path}`, tools);
-      const names = [...new Set([id, name, `${method.toUpperCase()} ${path}`])].filter((one) => one !== '');
-      known.push(...names);
-      const isNamed = (list: readonly string[]) => names.some((one) => list.includes(one));
-      if ((include !== undefined && !isNamed(include)) || isNamed(exclude)) continue;
-      const { needsApproval = false } = options;
-      const made = usable(name, {
-        api,
-        path,
-        method: method.toUpperCase(),
-        operation: own,
-        shared: list(record(item).parameters),
-        baseUrl: baseUrlOf([own.servers, record(item).servers, api.servers], options.baseUrl),
-        auth,
-        policy: options,
-        needsApproval: typeof needsApproval === 'boolean' ? needsApproval : isNamed(needsApproval),
-      });
-      if (made === null) continue;
-      // Throws for an invalid tool here, rather than when an agent is defined with it.
-      localTool(name, made);
-      tools[name] = made;
-    }
-  }
-  const approved = Array.isArray(options.needsApproval) ? options.needsApproval : [];
-  const unknown = [...(include ?? []), ...exclude, ...approved].find((name) => !known.includes(name));
-  if (unknown === undefined) return tools;
-  throw new PawlError('invalid_tool', `The document has no operation ${unknown}; it has ${known.join(', ')}.`);
-}
-
-/** Builds an operation's tool. Throws `invalid_tool` if its input schema cannot be used, naming the operation. */
-function usable(name: string, operation: Operation): LocalTool | null {
-  try {
-    return operationTool(operation);
-  } catch (error) {
-    if (error instanceof PawlError) throw error;
-    throw new PawlError(
-      'invalid_tool',
-      `The operation ${name} cannot be a tool: its input schema is unusable, as ${messageOf(error)}. Leave it out with \`exclude\`.`,
-      { cause: error },
-    );
-  }
-}
-
-async function readDocument(document: string | object): Promise<JsonRecord> {
-  // Loaded on demand, so that only this function pays for them.
-  const [{ Validator }, { parse }] = await Promise.all([import('@seriousme/openapi-schema-validator'), import('yaml')]);
-  try {
-    const parsed: JsonRecord =
-      typeof document === 'string' ? parse(await readFile(document, 'utf8')) : structuredClone(document);
-    if (typeof parsed !== 'object' || !/^3\.[01]\./.test(String(parsed?.openapi))) {
-      throw new Error(expected('openapi', parsed?.openapi, 'version 3.0 or 3.1'));
-    }
-    // The validator follows no references, so that nested ones cannot multiply.
-    const { valid, errors } = await new Validator().validate(structuredClone(parsed));
-    if (!valid) throw new Error(problemIn(errors));
-    return parsed;
-  } catch (error) {
-    const where = typeof document === 'string' ? document : 'the given object';
-    throw new PawlError('invalid_tool', `The OpenAPI document cannot be used (${where}): ${messageOf(error)}.`, {
-      cause: error,
-    });
-  }
-}
-
-function problemIn(errors: string | readonly { instancePath?: string; message?: string }[] | undefined): string {
-  if (typeof errors === 'string') return errors;
-  const [first] = errors ?? [];
-  return `${first?.instancePath || 'the document'} ${first?.message ?? 'is invalid'}`;
-}
-
-/** Returns the base URL of the nearest server: the operation's, its path's, or the document's. */
-function baseUrlOf(servers: readonly (Json | undefined)[], given: string | undefined): string {
-  const server = record(servers.flatMap((some) => list(some))[0]);
-  const variables = record(server.variables ?? {});
-  const told = typeof server.url === 'string' ? server.url : '';
-  const url = given ?? told.replace(/\{([^{}]+)\}/g, (_, name) => String(record(variables[name] ?? {}).default ?? ''));
-  if (URL.canParse(url) && /^https?:/.test(url)) return url.replace(/\/+$/, '');
-  throw new PawlError(
-    'invalid_tool',
-    `${expected('baseUrl', url, 'an http or https URL')} The document names no server.`,
-  );
-}
-
-/** Completes a key without a name from the document's first key scheme. */
-function authOf(api: JsonRecord, auth: OpenApiOptions['auth']): RestAuth | undefined {
-  if (auth === undefined || !('key' in auth) || 'name' in auth) return auth;
-  const schemes = Object.values(record(record(api.components ?? {}).securitySchemes ?? {})).map(record);
-  const scheme = schemes.find(({ type, in: where }) => type === 'apiKey' && where !== 'cookie');
-  if (scheme === undefined || typeof scheme.name !== 'string') {
-    throw new PawlError('invalid_tool', 'auth.key needs name and in, since the document has no key scheme.');
-  }
-  return { key: auth.key, name: scheme.name, in: scheme.in === 'query' ? 'query' : 'header' };
-}
-
-function uniqueName(wanted: string, taken: Record<string, unknown>): string {
-  const clean =
-    wanted
-      .replace(/[^A-Za-z0-9_-]+/g, '_')
-      .replace(/^_+|_+$/g, '')
-      .slice(0, 60) || 'operation';
-  let name = clean;
-  for (let copy = 2; Object.hasOwn(taken, name); copy += 1) name = `${clean}_${copy}`;
-  return name;
+  const { toolsOf } = await onNode('`openApiTools`', () => import('./openapi-document.ts'));
+  return toolsOf(document, options);
 }

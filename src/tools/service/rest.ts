@@ -5,11 +5,12 @@ import { check } from '../../agent/check.ts';
 import { secretsNamed } from '../../agent/secrets.ts';
 import { aFunction, flag, text } from '../../agent/shapes.ts';
 import { expected, messageOf, PawlError, shown } from '../../errors.ts';
-import { compileForeign } from '../../schema/json-schema.ts';
+import { bytesOf, toBase64 } from '../../platform/bytes.ts';
+import { onNode } from '../../platform/node.ts';
 import type { AnySchema } from '../../schema/schema.ts';
 import type { LocalTool } from '../local.ts';
 import { success, ToolError } from '../result.ts';
-import { type HttpPolicy, type HttpResponse, httpRequest, policyShape, shownUrl } from './http-request.ts';
+import { type HttpPolicy, type HttpResponse, policyShape, shownUrl } from './http-policy.ts';
 
 /** Credentials for a service. A key is sent in the header or query parameter `name`. */
 export type RestAuth =
@@ -137,6 +138,7 @@ export function restLike(options: RestLike): LocalTool {
       const clean = (text: string) => secrets.reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text);
       authorize(auth, url, headers);
       const signal = abortSignal ?? new AbortController().signal;
+      const { httpRequest } = await onNode('A REST tool', () => import('./http-request.ts'));
       const response = await httpRequest({ method, url, headers, body, signal }, policy).catch((error) => {
         throw signal.aborted ? error : new ToolError(clean(messageOf(error)));
       });
@@ -155,19 +157,6 @@ export function restLike(options: RestLike): LocalTool {
 function asFlexible(input: AnySchema): FlexibleSchema<RestInput> {
   const isPlain = typeof input === 'object' && !('~standard' in input) && !('jsonSchema' in input);
   return (isPlain ? jsonSchema(input as JSONSchema7) : input) as FlexibleSchema<RestInput>;
-}
-
-/** Returns the schema of an input that another party wrote. Throws if it cannot be used. */
-export function inputFromOutside(input: JSONSchema7): FlexibleSchema<RestInput> {
-  const compiled = compileForeign(input);
-  return jsonSchema<RestInput>(input, {
-    validate: async (value) => {
-      const checked = await compiled.validate(value);
-      return checked.valid
-        ? { success: true, value: value as RestInput }
-        : { success: false, error: new Error(checked.reasons) };
-    },
-  });
 }
 
 function callOf({ method, url: template, headers, body }: RestToolOptions, input: RestInput): RestCall {
@@ -225,7 +214,7 @@ function authorize(auth: RestAuth | undefined, url: URL, headers: Record<string,
 }
 
 function basicOf({ username, password }: { username: string; password: string }): string {
-  return Buffer.from(`${username}:${password}`).toString('base64');
+  return toBase64(bytesOf(`${username}:${password}`));
 }
 
 /** Throws `invalid_tool` for a missing credential, so that the first call does not fail because of it. */
@@ -257,7 +246,7 @@ function asWritten(secret: string): string[] {
 }
 
 /** Decodes the bytes in the response's charset, or as UTF-8 if it is unknown. */
-function decoded(bytes: Buffer, contentType: string): string {
+function decoded(bytes: Uint8Array, contentType: string): string {
   const [, charset = 'utf-8'] = /charset="?([^\s;"]+)/i.exec(contentType) ?? [];
   try {
     return new TextDecoder(charset).decode(bytes);

@@ -16,7 +16,7 @@ import { type Clock, systemClock } from '../../host/clock.ts';
 import { memoryDriver } from '../../host/memory.ts';
 import { type MachineOwner, RunningMachine } from '../../host/run-machine.ts';
 import type { EventListener } from '../../observe/events.ts';
-import { type Logger, type LoggerOption, loggerOf } from '../../observe/log.ts';
+import { type Logger, type LoggerOption, linesWritten, loggerOf } from '../../observe/logger.ts';
 import { commonOptions } from '../../session/common-options.ts';
 import type { SessionResult } from '../../session/options.ts';
 import { backlogFolder } from '../backlog/backlog.ts';
@@ -167,10 +167,12 @@ class RunningWorkflow implements MachineOwner<WorkflowAbort, WorkflowFact> {
       inspect,
       owner: this,
     });
-    this.result = machine.end.then((end) => {
+    this.result = machine.end.then(async (end) => {
       // The machine itself failed, which is a defect. The next start continues from the state file.
       if ('defect' in end) throw end.defect;
-      return this.end(end.output);
+      const result = this.end(end.output);
+      await linesWritten().catch((error) => this.observerBroke('logger', error));
+      return result;
     });
     machine.start();
     machine.listen();

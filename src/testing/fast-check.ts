@@ -1,18 +1,11 @@
-// biome-ignore lint/suspicious/noTsIgnore: an error occurs only where the package is missing
-/** @ts-ignore: an optional peer dependency, whose types exist only where it is installed */
-import type fastCheck from 'fast-check';
+import fc from 'fast-check';
 import type { RehearsedReply } from './rehearsal-model.ts';
-
-type Fc = typeof fastCheck;
 
 /**
  * Generates replies that a model may send, including malformed ones, for `fc.assert` over your agent. `tools` maps the
  * names of its tools to inputs to try.
  */
-export function arbitraryReply(
-  fc: Fc,
-  tools: Record<string, readonly unknown[]> = {},
-): fastCheck.Arbitrary<RehearsedReply> {
+export function arbitraryReply(tools: Record<string, readonly unknown[]> = {}): fc.Arbitrary<RehearsedReply> {
   const known = Object.entries(tools).flatMap(([name, inputs]) => inputs.map((input) => ({ name, input })));
   const call = fc.oneof(...(known.length === 0 ? [] : [{ weight: 3, arbitrary: fc.constantFrom(...known) }]), {
     weight: 1,
@@ -33,7 +26,7 @@ export function arbitraryReply(
 }
 
 /** Generates failures of a provider or its connection. */
-export function arbitraryFault(fc: Fc): fastCheck.Arbitrary<RehearsedReply> {
+export function arbitraryFault(): fc.Arbitrary<RehearsedReply> {
   const status = (code: number) => Object.assign(new Error(`status ${code}`), { statusCode: code });
   const thrown = fc.constantFrom(
     ...[400, 401, 402, 408, 429, 500, 503, 529].map(status),

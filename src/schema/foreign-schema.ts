@@ -1,17 +1,16 @@
 import type { JSONSchema7 } from '@ai-sdk/provider';
-import { Ajv, type ErrorObject } from 'ajv';
+import { Ajv } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { RegExpEngine } from 'ajv/dist/types/index.js';
 import { RE2JS } from 're2js';
+import { byteLength } from '../platform/bytes.ts';
 import { bounded, wasEnded } from './bounded-check.ts';
-import { type CompiledSchema, reasonsText } from './validation.ts';
+import { ajvOptions, type Check, checked, compiled, isDraft2020 } from './json-schema-check.ts';
+import type { CompiledSchema } from './validation.ts';
 
 /** How long a check by a schema from outside may take, in ms, and how many bytes of the value add one more. */
 const checkMs = 50;
 const bytesPerMs = 4_096;
-
-/** How long a check by the user's own schema may take, in ms. */
-const ownCheckMs = 1_000;
 
 /** How long a schema from outside may take to compile, in ms; it is compiled at its first use. */
 const compileMs = 500;
@@ -24,48 +23,30 @@ const mostBytes = 65_536;
 const deepest = 100;
 const mostRefs = 1_000;
 
-const options = { strict: false, validateFormats: false, unicodeRegExp: false, logger: false } as const;
-
-type Check = ((value: unknown) => unknown) & { errors?: ErrorObject[] | null };
-
-/** Compiles the user's own JSON Schema. Throws if it cannot be used. Every check names all reasons. */
-export function compileOwn(jsonSchema: JSONSchema7): CompiledSchema {
-  const check = compiled(jsonSchema, true);
-  return { jsonSchema, validate: checker(() => check, true) };
-}
-
 /**
  * Compiles a JSON Schema that others wrote: an MCP server, an OpenAPI document. Throws if it is too large or invalid.
  * Its patterns run on a linear-time engine where that knows them, and no check blocks the process for long.
  */
 export function compileForeign(jsonSchema: JSONSchema7): CompiledSchema {
   checkBounds(jsonSchema);
-  if (ajvFor(jsonSchema, false).validateSchema(plain(jsonSchema)) !== true)
-    throw new Error('it is not a valid JSON Schema');
+  if (ajvFor(jsonSchema).validateSchema(plain(jsonSchema)) !== true) throw new Error('it is not a valid JSON Schema');
   let check: Check | null = null;
   return {
     jsonSchema,
     validate: checker(() => {
-      check ??= inTime(() => compiled(jsonSchema, false));
+      check ??= inTime(() => compiled(ajvFor(jsonSchema), jsonSchema));
       return check;
-    }, false),
+    }),
   };
 }
 
-function compiled(jsonSchema: JSONSchema7, isOwn: boolean): Check {
-  const check = ajvFor(jsonSchema, isOwn).compile(plain(jsonSchema));
-  if ('$async' in check) throw new Error('asynchronous schemas ($async) are not supported');
-  return check;
+function ajvFor(jsonSchema: JSONSchema7): Ajv {
+  const options = { ...ajvOptions, code: { optimize: false, regExp } };
+  return isDraft2020(jsonSchema) ? new Ajv2020(options) : new Ajv(options);
 }
 
 function plain(jsonSchema: JSONSchema7): Record<string, unknown> {
   return { ...jsonSchema };
-}
-
-/** Draft 2020-12 if `$schema` names it, otherwise draft-07. */
-function ajvFor(jsonSchema: JSONSchema7, isOwn: boolean): Ajv {
-  const own = isOwn ? { ...options, allErrors: true } : { ...options, code: { optimize: false, regExp } };
-  return /2020-12/.test(String(jsonSchema.$schema)) ? new Ajv2020(own) : new Ajv(own);
 }
 
 /** Compiles a pattern for a linear-time engine; one that it does not know runs on the usual engine. */
@@ -80,23 +61,15 @@ function linear(pattern: string): RegExp | { test: (text: string) => boolean } {
 
 const regExp = Object.assign(linear, { code: 'linear' }) as RegExpEngine;
 
-function checker(check: () => Check, isOwn: boolean): CompiledSchema['validate'] {
+function checker(check: () => Check): CompiledSchema['validate'] {
   /** The sizes of the values whose check took too long. */
   const slow: number[] = [];
   return (value) => {
-    const own = check();
-    const bytes = isOwn ? 0 : JSON.stringify(value).length;
+    const compiledCheck = check();
+    const bytes = JSON.stringify(value).length;
     if (slow.filter((known) => known <= bytes).length >= mostTimeouts)
       throw new Error('its schema takes too long to check');
-    const limitMs = isOwn ? ownCheckMs : checkMs + Math.ceil(bytes / bytesPerMs);
-    try {
-      const valid = bounded(limitMs, () => own(value));
-      return valid ? { valid: true, value } : { valid: false, reasons: reasonsText(pathsOf(own.errors ?? [])) };
-    } catch (error) {
-      if (!wasEnded(error)) throw error;
-      if (!isOwn) slow.push(bytes);
-      throw new Error(`its schema takes too long to check (more than ${limitMs} ms)`, { cause: error });
-    }
+    return checked(compiledCheck, value, checkMs + Math.ceil(bytes / bytesPerMs), () => slow.push(bytes));
   };
 }
 
@@ -110,12 +83,8 @@ function inTime<T>(task: () => T): T {
   }
 }
 
-function pathsOf(errors: readonly ErrorObject[]): string[] {
-  return errors.map(({ instancePath, message }) => `${instancePath.slice(1).replaceAll('/', '.') || 'it'} ${message}`);
-}
-
 function checkBounds(schema: unknown): void {
-  const bytes = Buffer.byteLength(JSON.stringify(schema));
+  const bytes = byteLength(JSON.stringify(schema));
   if (bytes > mostBytes) throw new Error(`it has ${bytes} bytes; the most is ${mostBytes}`);
   let refs = 0;
   const visit = (value: unknown, depth: number): void => {

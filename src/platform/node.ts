@@ -1,0 +1,51 @@
+import { PawlError } from '../errors.ts';
+
+type Builtins = {
+  'node:async_hooks': typeof import('node:async_hooks');
+  'node:crypto': typeof import('node:crypto');
+  'node:fs': typeof import('node:fs');
+  'node:module': typeof import('node:module');
+  'node:sqlite': typeof import('node:sqlite');
+  'node:vm': typeof import('node:vm');
+};
+
+/** Returns a module of Node; undefined on a runtime that lacks it. An import would keep `pawl` from bundling for those. */
+export function builtin<Name extends keyof Builtins>(name: Name): Builtins[Name] | undefined {
+  return globalThis.process?.getBuiltinModule?.(name);
+}
+
+/** Returns an environment variable; undefined on a runtime without an environment. */
+export function environment(name: string): string | undefined {
+  return globalThis.process?.env?.[name];
+}
+
+/** Returns a CommonJS package at once; undefined in a bundle that lacks it, and on a runtime without `require`. */
+export function required<T>(name: string): T | undefined {
+  const nodeModule = builtin('node:module');
+  if (nodeModule === undefined || !isHere(name)) return undefined;
+  return nodeModule.createRequire(import.meta.url)(name);
+}
+
+/** Whether a package is there, as far as that can be known without loading it. */
+export function isInstalled(name: string): boolean {
+  // Elsewhere its import says so.
+  return builtin('node:module') === undefined || isHere(name);
+}
+
+function isHere(name: string): boolean {
+  try {
+    builtin('node:module')
+      ?.createRequire(import.meta.url)
+      .resolve(name);
+    return true;
+  } catch (error) {
+    // A package without an entry for `require` is installed all the same.
+    return !(error instanceof Error && 'code' in error && error.code === 'MODULE_NOT_FOUND');
+  }
+}
+
+/** Loads a room that needs Node. Throws `unsupported_runtime`, naming `what`, elsewhere: a bundle for it has no such room. */
+export async function onNode<T>(what: string, load: () => Promise<T>): Promise<T> {
+  if (builtin('node:fs') !== undefined) return load();
+  throw new PawlError('unsupported_runtime', `${what} needs Node.js, Bun or Deno; this runtime has no file system.`);
+}

@@ -1,0 +1,73 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const core = join(process.cwd(), 'dist/src/index.js');
+
+/** Prints the packages and built-in modules that an import loads. */
+const modulesLoaded = `
+import { registerHooks } from 'node:module';
+const loaded = new Set();
+registerHooks({ load(url, context, next) {
+  const [, name] = url.match(/.*node_modules\\/((?:@[^/]+\\/)?[^/]+)/) ?? [];
+  loaded.add(name ?? (url.startsWith('node:') ? url : 'pawl'));
+  return next(url, context);
+} });
+await import(process.argv[1]);
+console.log(JSON.stringify([...loaded]));
+`;
+
+function loadedBy(file: string): string[] {
+  const args = ['--input-type=module', '--eval', modulesLoaded, file];
+  return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }));
+}
+
+describe('the package', () => {
+  it("import 'pawl' loads what `ai` loads, the machines, and nothing that only some sessions need", () => {
+    const known = new Set(['pawl', 'xstate', ...loadedBy(join(process.cwd(), 'node_modules/ai/dist/index.js'))]);
+    expect(loadedBy(core).filter((name) => !known.has(name))).toEqual([]);
+    const machines = loadedBy(join(process.cwd(), 'dist/machines/index.js'));
+    expect(machines.toSorted()).toEqual(['pawl', 'xstate']);
+  });
+
+  it('an old Node is refused with one sentence', () => {
+    const old = "Object.defineProperty(process.versions, 'node', { value: '20.20.2' });";
+    const args = ['--import', `data:text/javascript,${encodeURIComponent(old)}`];
+    const sentence = 'Pawl needs Node 22.13 or later; this is Node 20.20.2.';
+    const main = spawnSync(process.execPath, [...args, 'dist/src/cli/main.js', '--version'], { encoding: 'utf8' });
+    expect([main.status, main.stderr]).toEqual([2, `pawl: ${sentence}\n`]);
+    const imported = `import('${core}').catch(({ message }) => console.log(message))`;
+    const { stdout } = spawnSync(process.execPath, [...args, '--eval', imported], { encoding: 'utf8' });
+    expect(stdout).toBe(`${sentence}\n`);
+  });
+
+  it('no link in the tarball leads nowhere', () => {
+    const args = ['pack', '--dry-run', '--json', '--ignore-scripts'];
+    const [{ files }]: [{ files: { path: string }[] }] = JSON.parse(execFileSync('npm', args, { encoding: 'utf8' }));
+    const paths = files.map(({ path }) => path);
+    const dead = paths.filter((path) => /\.(md|svg)$/.test(path)).flatMap((path) => deadLinks(path, paths));
+    expect(dead).toEqual([]);
+  });
+
+  it('publint and attw find nothing', () => {
+    const publint = execFileSync('node_modules/.bin/publint', ['--strict', '--level', 'warning'], { encoding: 'utf8' });
+    expect(publint).toContain('All good');
+    const args = ['--pack', '.', '--profile', 'esm-only', '--no-color'];
+    const env = { ...process.env, npm_config_ignore_scripts: 'true' };
+    const attw = spawnSync('node_modules/.bin/attw', args, { encoding: 'utf8', env });
+    expect([attw.status, attw.stdout]).toEqual([0, expect.stringContaining('pawl/machines')]);
+  }, 60_000);
+});
+
+function deadLinks(path: string, paths: readonly string[]): string[] {
+  const text = readFileSync(path, 'utf8').replace(/```.*?```/gs, '');
+  const links = [...text.matchAll(/\]\(([^)\s#]+)(?:#[^)]*)?\)|href="([^"#]+)"/g)].map(
+    ([, one, other]) => one ?? other,
+  );
+  return links
+    .filter((link) => link !== undefined && !/^[a-z]+:/.test(link))
+    .map((link) => normalize(join(dirname(path), link ?? '')).replace(/\/$/, ''))
+    .filter((target) => !paths.some((one) => one === target || one.startsWith(`${target}/`)))
+    .map((target) => `${path}: ${target}`);
+}

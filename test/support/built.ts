@@ -1,0 +1,12 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, globSync, statSync } from 'node:fs';
+
+const built = 'dist/src/index.d.ts';
+
+/** Before all tests: builds the package, which some of them pack or bundle, unless it is newer than its sources. */
+export default function setup(): void {
+  const sources = [...globSync('{src,machines,scripts/build}/**/*.ts'), 'package.json', 'tsconfig.build.json'];
+  const latest = Math.max(...sources.map((file) => statSync(file).mtimeMs));
+  if (existsSync(built) && statSync(built).mtimeMs > latest) return;
+  execFileSync('npm', ['run', 'build', '--silent'], { stdio: 'inherit' });
+}
