@@ -27,6 +27,8 @@ beforeAll(() => {
   const paths = {
     pawl: entry('index.ts'),
     'pawl/testing': entry('testing/index.ts'),
+    'pawl/testing/fast-check': entry('testing/fast-check.ts'),
+    'pawl/ui': entry('ui/index.ts'),
     'pawl/postgres': entry('journal/postgres.ts'),
     'pawl/restate': entry('restate/restate-agents.ts'),
     'pawl/inspect': entry('inspect/stately.ts'),

@@ -84,6 +84,9 @@ describe('the packed package, installed in a separate project', () => {
     );
     expect(names('pawl/workflow')).toBe('createWorkItem runWorkflow workItemTool');
     expect(names('pawl/inspect')).toBe('statelyInspector');
+    expect(names('pawl/ui')).toBe(
+      'chatHandler followSession fromUIMessages lastEventId partialReport readUIRequest toEventStreamResponse toUIMessageStream toUIMessageStreamResponse',
+    );
     expect(names('pawl/postgres')).toBe('postgresJournal');
     expect(names('pawl/restate')).toBe('restateAgents');
     expect(names('pawl/testing')).toBe(

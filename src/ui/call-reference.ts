@@ -1,0 +1,29 @@
+/** A call of a session or of one of its sub-agents. */
+export type CallReference = { sessionId: string; callId: string };
+
+/** Returns the id under which a page decides a call. */
+export function approvalIdOf({ sessionId, callId }: CallReference): string {
+  return `${encodeURIComponent(sessionId)}/${encodeURIComponent(callId)}`;
+}
+
+/** Returns the call that an approval id stands for; null if it is none of Pawl's. */
+export function callOfApproval(id: string): CallReference | null {
+  const [sessionId, callId, ...more] = id.split('/');
+  if (sessionId === undefined || callId === undefined || more.length > 0) return null;
+  try {
+    return { sessionId: decodeURIComponent(sessionId), callId: decodeURIComponent(callId) };
+  } catch {
+    return null;
+  }
+}
+
+const innerPrefix = 'inner:';
+
+/** Returns the id of a part for a call that is not in the conversation: a sub-agent's, or one inside a batch. */
+export function innerPartId(call: CallReference): string {
+  return innerPrefix + approvalIdOf(call);
+}
+
+export function isInnerPart(toolCallId: string): boolean {
+  return toolCallId.startsWith(innerPrefix);
+}

@@ -1,0 +1,39 @@
+import type { Followed, UIStreamOptions } from './ui-message-stream.ts';
+
+/**
+ * Returns a session's events as server-sent events, for pages without the AI SDK: `event` is the event's type, `data` the
+ * event as JSON, `id` its position, so that an `EventSource` that reconnects goes on with the header `Last-Event-ID`
+ * (see `lastEventId`). A reader that goes away leaves the session running.
+ */
+export function toEventStreamResponse(
+  session: Followed,
+  { from = 0, headers, ...init }: UIStreamOptions & ResponseInit = {},
+): Response {
+  const events = session.eventsFrom(from + 1)[Symbol.asyncIterator]();
+  const encoder = new TextEncoder();
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { value, done } = await events.next();
+      if (done === true) controller.close();
+      else
+        controller.enqueue(
+          encoder.encode(`id: ${value.seq}\nevent: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`),
+        );
+    },
+    async cancel() {
+      await events.return?.();
+    },
+  });
+  const own = new Headers(headers);
+  own.set('content-type', 'text/event-stream');
+  own.set('cache-control', 'no-cache');
+  // A proxy that buffers would hold the events back.
+  own.set('x-accel-buffering', 'no');
+  return new Response(body, { ...init, headers: own });
+}
+
+/** Returns the position that an `EventSource` which reconnects has seen; 0 for one that connects. */
+export function lastEventId(request: Request): number {
+  const seq = Number(request.headers.get('last-event-id') ?? 0);
+  return Number.isInteger(seq) && seq > 0 ? seq : 0;
+}

@@ -1,0 +1,15 @@
+/** `pawl/ui`: sessions on a page, as the AI SDK's UI message streams and as plain server-sent events. */
+import '../platform/supported.ts';
+
+export { type ChatOptions, chatHandler } from './chat-handler.ts';
+export { lastEventId, toEventStreamResponse } from './event-stream-response.ts';
+export { followSession } from './follow-session.ts';
+export { partialReport } from './partial-report.ts';
+export type { PawlUIMessage, ReportData, TurnData, UIChunk, UIData, UIMetadata } from './ui-message.ts';
+export {
+  type Followed,
+  toUIMessageStream,
+  toUIMessageStreamResponse,
+  type UIStreamOptions,
+} from './ui-message-stream.ts';
+export { fromUIMessages, readUIRequest, type UIDecision, type UIRequest } from './ui-request.ts';

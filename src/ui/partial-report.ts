@@ -1,0 +1,16 @@
+import type { DeepPartial } from 'ai';
+import type { Session } from '../session/options.ts';
+import { GrowingReport } from './growing-report.ts';
+
+/**
+ * Returns the report of a session as it grows: each value holds what has come so far, and the last one is the accepted
+ * report. A report that is rejected begins again. A session that fails ends it.
+ */
+export async function* partialReport<Report>(session: Session<Report>): AsyncGenerator<DeepPartial<Report>, void> {
+  const report = new GrowingReport();
+  for await (const event of session.events) {
+    const content =
+      event.type === 'report.accepted' && event.path.length === 0 ? event.content : await report.take(event);
+    if (content !== undefined) yield content as DeepPartial<Report>;
+  }
+}

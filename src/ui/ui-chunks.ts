@@ -1,0 +1,184 @@
+import { type Fact, historyName, noUsage, type Slug } from '../../machines/index.ts';
+import type { SessionEvent } from '../observe/events.ts';
+import { Records, type TurnRecord } from '../observe/records.ts';
+import { approvalIdOf, innerPartId } from './call-reference.ts';
+import { GrowingReport } from './growing-report.ts';
+import { StreamedReply } from './streamed-reply.ts';
+import type { TurnData, UIChunk, UIMetadata } from './ui-message.ts';
+
+type Of<Type extends SessionEvent['type']> = Extract<SessionEvent, { type: Type }>;
+
+/** Turns the events of a session into the chunks of its message on a page. */
+export class UIChunks {
+  private readonly records = new Records();
+  private readonly report = new GrowingReport();
+  private readonly servers = new Set<string>();
+  private readonly reply = new StreamedReply((tool) => this.servers.has(tool.split('__')[0] ?? ''));
+  /** The ids of the parts for calls, by approval id. Those of a batch or a sub-agent have a part once they need one. */
+  private readonly parts = new Map<string, string>();
+  private inner = new Set<number>();
+  private readonly totals: Pick<UIMetadata, 'requests' | 'usage' | 'costUsd'> = {
+    requests: 0,
+    usage: { ...noUsage },
+    costUsd: null,
+  };
+  private slugs: Slug[] = [];
+  private status: UIMetadata['status'] = 'running';
+
+  async take(event: SessionEvent): Promise<UIChunk[]> {
+    if (event.path.length > 0) return this.ofSubAgent(event);
+    this.records.fact(event as Fact, event.at);
+    const content = await this.report.take(event);
+    const grown: UIChunk[] =
+      content === undefined ? [] : [{ type: 'data-report', id: 'report', data: { state: 'partial', content } }];
+    return [...(await this.own(event)), ...grown];
+  }
+
+  metadata({ sessionId, agent, seq }: SessionEvent, isPaused = false): UIMetadata {
+    const status = isPaused ? 'waiting' : this.status;
+    return { sessionId, agent, status, seq, slugs: this.slugs, ...this.totals, usage: { ...this.totals.usage } };
+  }
+
+  private async own(event: SessionEvent): Promise<UIChunk[]> {
+    switch (event.type) {
+      case 'turn.started':
+        return [this.turn(), { type: 'start-step' }];
+      case 'attempt.started':
+        this.totals.requests += 1;
+        return [this.turn()];
+      case 'model.delta':
+        return this.reply.delta(event);
+      case 'attempt.replied':
+        this.inner = new Set(event.calls.flatMap(({ within }, index) => (within === null ? [] : [index])));
+        this.count(event);
+        return this.reply.replied(event.reply);
+      case 'attempt.failed':
+        return [...this.reply.takenBack(), this.turn()];
+      case 'attempt.finished':
+      case 'attempt.succeeded':
+      case 'attempt.aborted':
+        this.reply.end();
+        return [];
+      case 'turn.finished':
+      case 'turn.succeeded':
+      case 'turn.exhausted':
+      case 'turn.aborted':
+        return [this.turn(), { type: 'finish-step' }];
+      case 'server.connected':
+        this.servers.add(event.server);
+        return [];
+      case 'progress.reported':
+        return [{ type: 'data-progress', id: event.callId, data: { message: event.message } }];
+      case 'session.steered':
+        return [{ type: 'data-steering', data: { text: event.text } }];
+      case 'report.accepted': {
+        const { content, source } = event;
+        return [{ type: 'data-report', id: 'report', data: { state: 'accepted', content, source } }];
+      }
+      case 'session.succeeded':
+        this.status = 'succeeded';
+        return [];
+      case 'session.failed':
+      case 'session.aborted':
+      case 'session.suspended':
+        return this.ended(event);
+      default:
+        return this.call(event);
+    }
+  }
+
+  private ended(event: Of<'session.failed' | 'session.aborted' | 'session.suspended'>): UIChunk[] {
+    const { slugs, detail } = event.failure;
+    this.slugs = slugs;
+    this.status =
+      event.type === 'session.failed' ? 'failed' : event.type === 'session.aborted' ? 'aborted' : 'suspended';
+    if (this.status === 'suspended') return [];
+    if (this.status === 'aborted') return [{ type: 'abort', reason: detail ?? slugs.join(', ') }];
+    const errorText = `The session failed: ${slugs.join(', ')}${detail === null ? '' : ` (${detail})`}`;
+    return [{ type: 'error', errorText }];
+  }
+
+  private call(event: SessionEvent): UIChunk[] {
+    if (event.type === 'tool.progressed') {
+      const toolCallId = this.parts.get(approvalIdOf(event));
+      const output = 'value' in event.output ? event.output.value : null;
+      return toolCallId === undefined ? [] : [{ type: 'tool-output-available', toolCallId, output, preliminary: true }];
+    }
+    if (event.type !== 'tool.requested') return this.decision(event, this.inner);
+    if (event.kind === 'provider' || this.inner.has(event.index)) return [];
+    const { callId, name, input } = event;
+    this.parts.set(approvalIdOf(event), callId);
+    const toolName = historyName(name);
+    const isDynamic = this.servers.has(toolName.split('__')[0] ?? '');
+    return [{ type: 'tool-input-available', toolCallId: callId, toolName, input, ...(isDynamic && { dynamic: true }) }];
+  }
+
+  private ofSubAgent(event: SessionEvent): UIChunk[] {
+    return this.decision(event, null);
+  }
+
+  /** The approval and the answer of a call. `inner` holds the calls without a part of their own; null if all lack one. */
+  private decision(event: SessionEvent, inner: ReadonlySet<number> | null): UIChunk[] {
+    const known =
+      'callId' in event && event.callId !== null
+        ? this.parts.get(approvalIdOf({ ...event, callId: event.callId }))
+        : undefined;
+    switch (event.type) {
+      case 'tool.approvalRequested': {
+        const approvalId = approvalIdOf(event);
+        const isInner = inner === null || inner.has(event.index);
+        const toolCallId = isInner ? innerPartId(event) : event.callId;
+        this.parts.set(approvalId, toolCallId);
+        const { name, input } = event;
+        return [
+          ...(isInner
+            ? [{ type: 'tool-input-available' as const, toolCallId, toolName: historyName(name), input, dynamic: true }]
+            : []),
+          { type: 'tool-approval-request', approvalId, toolCallId },
+        ];
+      }
+      case 'tool.approved':
+      case 'tool.denied': {
+        if (known === undefined) return [];
+        const { reason } = event;
+        const approved = event.type === 'tool.approved';
+        return [
+          {
+            type: 'tool-approval-response',
+            approvalId: approvalIdOf(event),
+            approved,
+            ...(reason !== null && { reason }),
+          },
+        ];
+      }
+      case 'tool.answered': {
+        if (known === undefined) return [];
+        const { slug, result } = event;
+        if (slug === 'tool_denied') return [{ type: 'tool-output-denied', toolCallId: known }];
+        return result.success
+          ? [{ type: 'tool-output-available', toolCallId: known, output: result.value ?? result.message }]
+          : [{ type: 'tool-output-error', toolCallId: known, errorText: result.message }];
+      }
+      default:
+        return [];
+    }
+  }
+
+  private count({ usage, costUsd }: Of<'attempt.replied'>): void {
+    const { totals } = this;
+    for (const name of ['input', 'output', 'reasoning', 'cacheRead', 'cacheWrite'] as const)
+      totals.usage[name] += usage[name];
+    if (costUsd !== null) totals.costUsd = (totals.costUsd ?? 0) + costUsd;
+  }
+
+  /** The part of the current turn. It stands before the step, so that what the step takes back leaves it there. */
+  private turn(): UIChunk {
+    const record = this.records.turns.at(-1) as TurnRecord;
+    const { turn, isLastTurn, status } = record;
+    const attempts = record.attempts.map(({ attempt, target, status: outcome, slugs, notice, usage, costUsd }) => {
+      return { attempt, target, status: outcome, slugs: [...slugs], notice, usage, costUsd };
+    });
+    const data: TurnData = { turn, isLastTurn, status, attempts };
+    return { type: 'data-turn', id: `turn-${turn}`, data };
+  }
+}
