@@ -26,6 +26,7 @@ export type {
 export { slugs } from '../machines/index.ts';
 export { defineAgent } from './agent/define-agent.ts';
 export type { Agent, AgentDefinition, Limits, ModelSettings, Price } from './agent/definition.ts';
+export type { SessionOverrides } from './agent/narrow.ts';
 export { PawlError, type PawlErrorCode } from './errors.ts';
 export type { Clock } from './host/clock.ts';
 export type {

@@ -4,6 +4,7 @@ import { knownProviders, parseModelString, Target, targetName } from '../model/t
 import type { ReportFormat } from '../report/format.ts';
 import { type ReportDefinition, type ReportOf, reportFormat } from '../report/registry.ts';
 import { textFormat } from '../report/text.ts';
+import { checkAtOnce } from '../schema/schema.ts';
 import { finalReportTool } from '../tools/built-in/final-report.ts';
 import { builtInNames, builtInsOf } from '../tools/built-in/list.ts';
 import { type CatalogTool, toolNamePattern } from '../tools/catalog-tool.ts';
@@ -19,9 +20,9 @@ const downloadsSchema = z.strictObject(policyShape);
  * Validates a definition and creates an agent. Throws one `PawlError` that gives each problem's field and its required
  * and actual values. Nothing runs first (B-1).
  */
-export function defineAgent<R extends ReportDefinition = { format: 'text' }>(
-  definition: AgentDefinition<R>,
-): Agent<ReportOf<R>> {
+export function defineAgent<R extends ReportDefinition = { format: 'text' }, Context = unknown>(
+  definition: AgentDefinition<R, Context>,
+): Agent<ReportOf<R>, Context> {
   const problems = new Problems();
   problems.collect(() => check(definitionSchema, definition, '', 'invalid_agent'));
   const given = entriesOf(definition);
@@ -35,6 +36,8 @@ export function defineAgent<R extends ReportDefinition = { format: 'text' }>(
   const format = problems.collect(() => reportFormat(definition?.report ?? { format: 'text' })) ?? textFormat;
   const tools = given.tools.flatMap(([name, tool]) => problems.collect(() => checkedTool(name, tool)) ?? []);
   const finish = problems.collect(() => finishOf(definition));
+  const contextSchema = definition?.contextSchema;
+  const checkContext = contextSchema && problems.collect(() => checkAtOnce(contextSchema, 'contextSchema'));
   problems.throwIfAny();
   const checkedLimits = Object.freeze(limits ?? limitsSchema.parse({}));
   return Object.freeze({
@@ -43,6 +46,8 @@ export function defineAgent<R extends ReportDefinition = { format: 'text' }>(
     limits: checkedLimits,
     targets: targetsOf(definition),
     format,
+    shown: null,
+    checkContext: checkContext ?? null,
     tools: toolsOf({ ...definition, ...(finish !== undefined && { finish }) }, tools, format),
   });
 }

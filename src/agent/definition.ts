@@ -4,6 +4,7 @@ import type { ModelReference, Target } from '../model/targets.ts';
 import type { Slice } from '../observe/slices.ts';
 import type { ReportFormat } from '../report/format.ts';
 import type { ReportDefinition } from '../report/registry.ts';
+import type { CheckAtOnce, SchemaFor } from '../schema/schema.ts';
 import { builtInsSchema } from '../tools/built-in/list.ts';
 import { type CatalogTool, toolNamePattern } from '../tools/catalog-tool.ts';
 import type { LocalTool } from '../tools/local.ts';
@@ -100,6 +101,8 @@ export const definitionSchema = z.strictObject({
       error: 'a string or a function',
     })
     .optional(),
+  /** The schema of the `context` that each session is given; it must check at once, as zod does. */
+  contextSchema: z.custom<SchemaFor<unknown>>().optional(),
   /** Targets in order of preference: AI SDK language models, or `provider:model` strings. */
   models: z
     .array(z.custom<ModelReference>(), { error: 'an array of models' })
@@ -141,16 +144,28 @@ export const definitionSchema = z.strictObject({
   pricing: z.record(z.string(), priceSchema).optional(),
 });
 
-type InstructionsFunction = (input: { prompt: string | null }) => string | Promise<string>;
+/** Bivariant, so that a function that knows the type of its context fits too. */
+type InstructionsFunction<Context = unknown> = {
+  call(input: { prompt: string | null; context: Context }): string | Promise<string>;
+}['call'];
 
 /** An agent as the user defines it. */
-export type AgentDefinition<R extends ReportDefinition = ReportDefinition> = Omit<
+export type AgentDefinition<R extends ReportDefinition = ReportDefinition, Context = unknown> = Omit<
   z.input<typeof definitionSchema>,
-  'report' | 'models'
-> & { models: readonly ModelReference[]; report?: R };
+  'report' | 'models' | 'instructions' | 'toolPolicies' | 'contextSchema'
+> & {
+  models: readonly ModelReference[];
+  report?: R;
+  instructions?: string | InstructionsFunction<Context>;
+  toolPolicies?: readonly ToolPolicy<Context>[];
+  contextSchema?: SchemaFor<Context>;
+};
 
-/** A validated definition for starting sessions. `Report` is the content of an accepted report. */
-export interface Agent<Report = unknown> {
+/**
+ * A validated definition for starting sessions. `Report` is the content of an accepted report, `Context` what each
+ * session is given for its tools, policies and instructions.
+ */
+export interface Agent<Report = unknown, Context = unknown> {
   readonly name: string;
   readonly definition: AgentDefinition;
   readonly limits: Readonly<Limits>;
@@ -158,8 +173,13 @@ export interface Agent<Report = unknown> {
   readonly targets: readonly Target[];
   readonly format: ReportFormat;
   readonly tools: ReadonlyMap<string, CatalogTool>;
+  /** The tools that a session has named to be shown, those of MCP servers among them; null for all. */
+  readonly shown: ReadonlySet<string> | null;
+  /** Checks a session's context; null for an agent without `contextSchema`. */
+  readonly checkContext: CheckAtOnce | null;
   /** For the type checker only; never set. */
   readonly reportType?: Report;
+  readonly contextType?: Context;
 }
 
 export function isAgent(value: unknown): value is Agent {

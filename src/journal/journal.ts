@@ -1,9 +1,10 @@
 import type { Allowance, Delivery, Message, SessionCommand, SessionInput, Slug } from '../../machines/index.ts';
+import type { SessionOverrides } from '../agent/narrow.ts';
 import type { OfferedTool } from '../model/request-model.ts';
 import type { Sighting } from '../observe/events.ts';
 
 /** The format of the entries. A journal of another format is refused. */
-export const journalFormat = 1;
+export const journalFormat = 2;
 
 /** What a session begins with: all that its machines, and the folds over their facts, need (D-3). */
 export type SessionHead = {
@@ -18,6 +19,8 @@ export type SessionHead = {
   /** The task; null if only messages were given. It is also the last of the messages. */
   prompt: string | null;
   messages: Message[];
+  /** What the session set for itself; null if nothing. */
+  overrides: SessionOverrides | null;
   /** What a resumed session must find again: the report's format, and the names of tools, sub-agents and MCP servers. */
   report: string;
   tools: string[];

@@ -73,7 +73,8 @@ type Published<F> = F extends { type: 'tool.requested' | 'tool.approvalRequested
 /** An event of the stream, `onEvent` and the slices. */
 export type SessionEvent = (Published<Fact> | Sighting) & Envelope & Positioned;
 
-export type EventListener = (event: SessionEvent) => unknown;
+/** Receives the events of a session; `session.context` is what the session was given. */
+export type EventListener = (event: SessionEvent, session: { context: unknown }) => unknown;
 
 /**
  * State derived from a session's events. A fold with only a `fact` method can be rebuilt from a journal. To add a

@@ -17,6 +17,8 @@ export type FoldOptions = LogContext & {
   messages: Message[];
   logger: Logger;
   onEvent: EventListener | null;
+  /** What the session was given, for its listener. */
+  context: unknown;
   /** For a sub-agent: takes its events into the stream of the session above. */
   forward: EventListener | null;
   slices: Record<string, Slice>;
@@ -44,10 +46,10 @@ export function makeFolds(options: FoldOptions) {
     keptResults: new KeptResults(resultBytes, conversation),
     slices: new Slices(slices, onFailure),
     stream: new EventStream(),
-    parent: new Listener(options.forward, onFailure),
+    parent: new Listener(options.forward, onFailure, options.context),
     log: new SessionLog(options, records, counters),
     debugLog: new DebugLog(options),
-    listener: new Listener(options.onEvent, onFailure),
+    listener: new Listener(options.onEvent, onFailure, options.context),
   } satisfies Record<string, Fold>;
 }
 

@@ -5,17 +5,19 @@ import type { EventListener, Fold, SessionEvent } from './events.ts';
 export class Listener implements Fold {
   private readonly onEvent: EventListener | null;
   private readonly onFailure: (observer: string, error: unknown) => void;
+  private readonly context: unknown;
   private failed = false;
 
-  constructor(onEvent: EventListener | null, onFailure: (observer: string, error: unknown) => void) {
+  constructor(onEvent: EventListener | null, onFailure: Listener['onFailure'], context: unknown) {
     this.onEvent = onEvent;
+    this.context = context;
     this.onFailure = onFailure;
   }
 
   event(event: SessionEvent): void {
     if (this.onEvent === null) return;
     try {
-      onRejection(this.onEvent(event), (error) => this.threw(error));
+      onRejection(this.onEvent(event, { context: this.context }), (error) => this.threw(error));
     } catch (error) {
       this.threw(error);
     }

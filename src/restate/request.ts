@@ -1,7 +1,9 @@
 import { TerminalError } from '@restatedev/restate-sdk';
 import { z } from 'zod';
 import { check } from '../agent/check.ts';
+import { checkContext } from '../agent/context.ts';
 import type { Agent } from '../agent/definition.ts';
+import { narrowed, overridesIn, overridesShape, type SessionOverrides } from '../agent/narrow.ts';
 import { secretsOf } from '../agent/secrets.ts';
 import { PawlError } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
@@ -11,20 +13,23 @@ import type { SessionOptions } from '../session/options.ts';
 import { type Lineage, root } from '../session/sub-agents/sub-session.ts';
 import { mebibytesOf, mostMebibytes } from './payload.ts';
 
-/** What starts a session: the body of `run`. */
-export type RestateRequest = Pick<SessionOptions, 'prompt' | 'messages' | 'budget'> & {
-  agent: string;
-  /** For a sub-agent: the tools that lead to it from the agent, each with the session that called it. */
-  path?: readonly { tool: string; sessionId: string }[];
-};
+/** What starts a session: the body of `run`. It is stored, `context` included, so it is JSON. */
+export type RestateRequest = Pick<SessionOptions, 'prompt' | 'messages' | 'budget' | 'context'> &
+  SessionOverrides & {
+    agent: string;
+    /** For a sub-agent: the tools that lead to it from the agent, each with the session that called it. */
+    path?: readonly { tool: string; sessionId: string }[];
+  };
 
 const text = z.string({ error: 'a string' });
 
 const requestSchema = z.strictObject({
   agent: z.string({ error: 'the name of an agent' }),
+  ...overridesShape,
   prompt: z.unknown().optional(),
   messages: z.unknown().optional(),
   budget: z.unknown().optional(),
+  context: z.unknown().optional(),
   path: z.array(z.strictObject({ tool: text, sessionId: text })).optional(),
 } satisfies Record<keyof RestateRequest, z.ZodType>);
 
@@ -54,7 +59,8 @@ export function requestedAgent(
   request: RestateRequest,
 ): { agent: Agent; lineage: Lineage } {
   const { agent: name, path = [] } = refused(() => check(requestSchema, request, 'request', 'invalid_options'));
-  let agent = agents.get(name);
+  const whole = agents.get(name);
+  let agent = whole && refused(() => narrowed(whole, overridesIn(request)));
   let lineage: Lineage = root;
   for (const { tool, sessionId } of path) {
     if (agent === undefined) break;
@@ -74,7 +80,8 @@ export function requestedAgent(
 }
 
 /** Returns what a session begins with. Bad input ends the invocation. */
-export function begunWith(agent: Agent, sessionId: string, { prompt, messages, budget }: RestateRequest) {
+export function begunWith(agent: Agent, sessionId: string, { prompt, messages, budget, context }: RestateRequest) {
+  refused(() => checkContext(agent, context));
   const options = {
     clock: systemClock,
     ...(prompt !== undefined && { prompt }),

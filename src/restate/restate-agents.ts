@@ -91,7 +91,10 @@ export function restateAgents(options: RestateAgentsOptions) {
       lineage,
       options: {
         logger: lines,
-        ...(onEvent !== undefined && { onEvent: (event) => (isProcessing(context) ? onEvent(event) : undefined) }),
+        context: request.context,
+        ...(onEvent !== undefined && {
+          onEvent: (event, own) => (isProcessing(context) ? onEvent(event, own) : undefined),
+        }),
       },
       driver: (...attached) => driver.attach(...attached),
     });

@@ -1,6 +1,7 @@
 import type { WorkflowContext } from '@restatedev/restate-sdk';
 import { type Allowance, type Effect, requestBound } from '../../machines/index.ts';
 import type { Agent } from '../agent/definition.ts';
+import { overridesIn } from '../agent/narrow.ts';
 import type { SessionMessage } from '../journal/journal.ts';
 import type { SessionBudget, SessionResult } from '../session/options.ts';
 import type { RootSession } from '../session/running-session.ts';
@@ -37,6 +38,8 @@ export function childrenOf(
       path: [...(request.path ?? []), { tool: name, sessionId: session.sessionId }],
       prompt: String(observer.folds.conversation.inputOf(index).prompt),
       budget,
+      ...overridesIn(request),
+      ...(request.context !== undefined && { context: request.context }),
     };
     return context.genericCall<RestateRequest, SessionResult>({
       service,

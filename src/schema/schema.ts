@@ -9,6 +9,9 @@ export type { CompiledSchema, Validation } from './validation.ts';
 /** A schema from the user: zod, Standard Schema, an AI SDK schema, or a plain JSON Schema object. */
 export type AnySchema = FlexibleSchema<unknown> | JSONSchema7;
 
+/** A schema whose values have a type. */
+export type SchemaFor<T> = FlexibleSchema<T>;
+
 /** The type of the values that satisfy a schema; `unknown` for a plain JSON Schema. */
 export type SchemaOutput<S> = S extends FlexibleSchema<infer T> ? T : unknown;
 
@@ -37,6 +40,26 @@ export function compileSchema(schema: AnySchema, field: string): CompiledSchema 
       { cause: error },
     );
   }
+}
+
+/** Checks a value at once. Throws if that takes the schema time. */
+export type CheckAtOnce = (value: unknown) => Validation;
+
+/** Compiles a schema whose values are checked at once, as zod and JSON Schema do. Throws `invalid_schema`. */
+export function checkAtOnce(schema: AnySchema, field: string): CheckAtOnce {
+  const compiled = compileSchema(schema, field);
+  const standard = typeof schema === 'object' && '~standard' in schema ? schema['~standard'] : null;
+  return (value) => {
+    const checked = standard === null ? compiled.validate(value) : standard.validate(value);
+    if (isPromiseLike(checked)) {
+      Promise.resolve(checked).catch(() => undefined);
+      throw new Error('its schema takes time; it must check at once');
+    }
+    if ('valid' in checked) return checked;
+    return checked.issues === undefined
+      ? { valid: true, value: checked.value }
+      : { valid: false, reasons: reasonsText(checked.issues.map(issueText)) };
+  };
 }
 
 type SdkValidation = { success: true; value: unknown } | { success: false; error: Error };

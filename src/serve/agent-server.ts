@@ -42,7 +42,7 @@ export class Sessions {
     signal: AbortSignal,
     heard: (event: SessionEvent, session: Session) => void,
   ): Promise<SessionResult> {
-    const { logger, budget, onEvent, maxSessions = defaultMaxSessions } = this.options;
+    const { logger, budget, onEvent, context, maxSessions = defaultMaxSessions } = this.options;
     if (this.running.size >= maxSessions) {
       throw new McpError(
         ErrorCode.InternalError,
@@ -52,12 +52,13 @@ export class Sessions {
     const options: SessionOptions = {
       prompt,
       signal,
+      context,
       ...(logger !== undefined && { logger }),
       ...(budget !== undefined && { budget }),
-      onEvent: (event) => {
+      onEvent: (event, own) => {
         // The first event comes while the session starts.
         if (started !== null) heard(event, started);
-        return onEvent?.(event);
+        return onEvent?.(event, own);
       },
     };
     let started: Session | null = null;

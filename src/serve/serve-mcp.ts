@@ -1,6 +1,7 @@
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { z } from 'zod';
 import { check } from '../agent/check.ts';
+import { checkContext } from '../agent/context.ts';
 import { type Agent, isAgent } from '../agent/definition.ts';
 import { count, milliseconds, texts } from '../agent/shapes.ts';
 import { expected, PawlError } from '../errors.ts';
@@ -37,6 +38,8 @@ export type ServeMcpOptions = {
   logger?: LoggerOption;
   /** The budget of each call. */
   budget?: SessionBudget;
+  /** What every session is given, as for `startSession`. */
+  context?: unknown;
   /** Sessions at once, for all clients together; a call beyond them gets an error; default: 16. */
   maxSessions?: number;
   /** Called with the events of all sessions. */
@@ -67,6 +70,7 @@ const optionsSchema = z.strictObject({
   transport: z.unknown(),
   logger: commonOptions.logger,
   budget: z.unknown().optional(),
+  context: z.unknown().optional(),
   maxSessions: count.optional(),
   onEvent: commonOptions.onEvent,
 } satisfies Record<keyof ServeMcpOptions, z.ZodType>);
@@ -78,6 +82,7 @@ const optionsSchema = z.strictObject({
 export async function serveMcp(agent: Agent, options: ServeMcpOptions): Promise<ServedAgent> {
   if (!isAgent(agent)) throw new PawlError('invalid_options', expected('agent', agent, 'an agent made by defineAgent'));
   sessionInput(agent, options?.budget ?? {}, 0);
+  checkContext(agent, options?.context);
   const transport: unknown = options?.transport;
   const isKnown =
     transport === 'stdio' ||

@@ -31,6 +31,7 @@ export type SessionEffectsParts = {
   subAgents: SubAgents | null;
   clock: Clock;
   secrets: readonly string[];
+  context: unknown;
 };
 
 /** The effects of one session: `perform` runs an effect; `tools` are opened and closed by some. */
@@ -43,14 +44,14 @@ export type SessionEffects = {
 
 /** Connects a session's effects to the world. State that outlives an effect is kept in the folds (D-1). */
 export function sessionEffects(parts: SessionEffectsParts): SessionEffects {
-  const { agent, head, log: written, observer, subAgents, clock, secrets } = parts;
+  const { agent, head, log: written, observer, subAgents, clock, secrets, context } = parts;
   const { limits, format, definition } = agent;
   const { settings = {}, pricing = {}, toolPolicies = [] } = definition;
   const { conversation, keptResults, pastCalls, log } = observer.folds;
   const messages = () => conversation.messages;
   const userCode = { clock, timeoutMs: limits.toolTimeoutMs, onError: log.toolError.bind(log) };
-  const policies = toolPolicies.length === 0 ? null : new Policies(toolPolicies, pastCalls, userCode);
-  const catalog = new Catalog({ clock, checkTimeoutMs: limits.toolTimeoutMs, messages, policies });
+  const policies = toolPolicies.length === 0 ? null : new Policies(toolPolicies, pastCalls, userCode, context);
+  const catalog = new Catalog({ clock, checkTimeoutMs: limits.toolTimeoutMs, messages, policies, context });
   const sight = observer.sight.bind(observer);
   const tools = new SessionTools({ agent, catalog, subAgents, observer });
   const window = contextWindow(limits, settings.maxOutputTokens);
@@ -88,6 +89,7 @@ export function sessionEffects(parts: SessionEffectsParts): SessionEffects {
   const toolOptions = {
     ...userCode,
     sessionId: head.sessionId,
+    context,
     catalog,
     resultBytes,
     slots: new Slots(limits.maxConcurrentTools),
@@ -98,7 +100,8 @@ export function sessionEffects(parts: SessionEffectsParts): SessionEffects {
   };
   const open = (signal: AbortSignal) => tools.open(limits.prepareTimeoutMs, signal);
   const effects: Effects<keyof SessionEffectKinds> = {
-    prepare: (_request, { signal }) => prepare({ agent, prompt: head.prompt, open, meter, clock, secrets }, signal),
+    prepare: (_request, { signal }) =>
+      prepare({ agent, prompt: head.prompt, context, open, meter, clock, secrets }, signal),
     model: (request, { signal }) => requestModel(modelOptions, request, signal),
     tool: (request, context) => runTool(toolOptions, request, context),
     // The decision is delivered from outside (`approve`); here it only times out.

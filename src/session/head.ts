@@ -1,5 +1,6 @@
 import { machinesVersion, type Repairs, type SessionInput } from '../../machines/index.ts';
 import type { Agent } from '../agent/definition.ts';
+import { overridesIn } from '../agent/narrow.ts';
 import { resultBytesIn } from '../context/context-guard.ts';
 import { PawlError } from '../errors.ts';
 import { journalFormat, type SessionHead } from '../journal/journal.ts';
@@ -24,6 +25,7 @@ export function newHead(
     input,
     prompt: options.prompt ?? null,
     messages,
+    overrides: overridesIn(options),
     ...definedBy(agent),
     resultBytes: resultBytesIn(input.window, agent.limits),
   };

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type Budget, repairConversation, requestBound, type SessionInput, userMessage } from '../../machines/index.ts';
 import { check } from '../agent/check.ts';
 import { type Agent, isAgent } from '../agent/definition.ts';
+import { overridesShape } from '../agent/narrow.ts';
 import { aFunction, count, hasMethods, nonBlank } from '../agent/shapes.ts';
 import { contextWindow } from '../context/context-guard.ts';
 import { expected, PawlError } from '../errors.ts';
@@ -33,7 +34,9 @@ export const sessionIdShape = nonBlank.refine((id) => id.isWellFormed(), {
 const optionsSchema = z.strictObject({
   prompt: z.unknown().optional(),
   messages: z.unknown().optional(),
+  ...overridesShape,
   budget: z.unknown().optional(),
+  context: z.unknown().optional(),
   sessionId: sessionIdShape.optional(),
   onDelivery: aFunction.optional(),
   journal: aJournal.optional(),
@@ -43,6 +46,7 @@ const optionsSchema = z.strictObject({
 const resumeSchema = z.strictObject({
   journal: aJournal,
   sessionId: nonBlank,
+  context: z.unknown().optional(),
   onDelivery: aFunction.optional(),
   ...commonOptions,
 } satisfies Record<keyof ResumeOptions, z.ZodType>);

@@ -1,5 +1,6 @@
 import type { InspectionEvent } from 'xstate';
 import type { Counters, Delivery, Failure, FilePart, Message, Slug } from '../../machines/index.ts';
+import type { SessionOverrides } from '../agent/narrow.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { InputMessage } from '../model/messages.ts';
@@ -18,11 +19,16 @@ export type SessionBudget = {
   wallClockMs?: number;
 };
 
-export type SessionOptions = {
+export type SessionOptions<Context = unknown> = SessionOverrides & {
   /** The task. Pass `prompt`, `messages` or both. */
   prompt?: string;
   /** Earlier messages: a session's `result.conversation`, or AI SDK model messages. Repaired where needed (C-6). */
   messages?: readonly InputMessage[];
+  /**
+   * What the session's tools, policies, instructions and listeners are given, such as the user or a database. It is not
+   * written down, and no model sees it. Its sub-agents get the same.
+   */
+  context?: Context;
   /** Aborts the session. */
   signal?: AbortSignal;
   /** Pino, or any object with `debug`, `info`, `warn` and `error`; false logs nothing. Default: pino at warn on stderr. */
@@ -83,10 +89,13 @@ export type SessionResult<Report = unknown> = {
     }
 );
 
+/** An agent whose context has a type requires it. */
+export type WithContext<Context> = unknown extends Context ? { context?: unknown } : { context: Context };
+
 /** The options of `resumeSession`: the session's own, which a journal does not hold. */
 export type ResumeOptions = Pick<
   SessionOptions,
-  'signal' | 'logger' | 'onEvent' | 'inspect' | 'clock' | 'random' | 'onDelivery'
+  'context' | 'signal' | 'logger' | 'onEvent' | 'inspect' | 'clock' | 'random' | 'onDelivery'
 > & { journal: Journal; sessionId: string };
 
 export type SuspendOptions = { graceMs?: number };

@@ -10,6 +10,7 @@ import { unavailableTargets } from '../model/targets.ts';
 export type PrepareParts = {
   agent: Agent;
   prompt: string | null;
+  context: unknown;
   /** Opens the tools. Returns null, or why some are missing. */
   open: (signal: AbortSignal) => Promise<string | null>;
   meter: RequestMeter | null;
@@ -19,7 +20,7 @@ export type PrepareParts = {
 
 /** Runs the prepare effect: looks for the models, opens the tools, and makes and measures the first request's parts. */
 export async function prepare(
-  { agent, prompt, open, meter, clock, secrets }: PrepareParts,
+  { agent, prompt, context, open, meter, clock, secrets }: PrepareParts,
   signal: AbortSignal,
 ): Promise<PrepareOutcome> {
   const { limits, targets, definition } = agent;
@@ -34,7 +35,7 @@ export async function prepare(
   if (missing !== null) return unprepared('tools_unavailable', missing);
   try {
     const preparing = { clock, timeoutMs: limits.prepareTimeoutMs, signal };
-    const instructions = await madeInstructions(definition.instructions ?? null, prompt, preparing);
+    const instructions = await madeInstructions(definition.instructions ?? null, { prompt, context }, preparing);
     return { ok: true, instructions, unavailable, ...(meter?.first(instructions) ?? { tokens: 0, results: [] }) };
   } catch (error) {
     return unprepared('internal_error', `instructions() failed: ${messageOf(error)}`);
@@ -43,12 +44,12 @@ export async function prepare(
 
 async function madeInstructions(
   instructions: Agent['definition']['instructions'] | null,
-  prompt: string | null,
+  input: { prompt: string | null; context: unknown },
   limits: Limits,
 ): Promise<string | null> {
   if (typeof instructions !== 'function') return instructions ?? null;
   const late = `it did not return within ${limits.timeoutMs} ms`;
-  const made: unknown = await inTime(limits, late, () => instructions({ prompt }));
+  const made: unknown = await inTime(limits, late, () => instructions(input));
   if (typeof made !== 'string') throw new Error(expected('the result', made, 'a string'));
   return made;
 }

@@ -1,10 +1,12 @@
+import { checkContext } from '../agent/context.ts';
 import type { Agent } from '../agent/definition.ts';
+import { narrowed, overridesIn } from '../agent/narrow.ts';
 import { systemClock } from '../host/clock.ts';
 import { ScopeLog } from '../journal/scope-log.ts';
 import { TreeLog } from '../journal/tree-log.ts';
 import { newHead } from './head.ts';
 import { checkOptions } from './input.ts';
-import type { Session, SessionOptions, SessionResult } from './options.ts';
+import type { Session, SessionOptions, SessionResult, WithContext } from './options.ts';
 import { connect } from './recovery/messages.ts';
 import { RunningSession } from './running-session.ts';
 
@@ -15,8 +17,13 @@ import { RunningSession } from './running-session.ts';
  * journal that cannot be written suspends the session with `journal_failed`. If it holds nothing of the session, which
  * then has run nothing, the session failed.
  */
-export function startSession<Report>(agent: Agent<Report>, options: SessionOptions): Session<Report> {
-  checkOptions(agent, options);
+export function startSession<Report, Context>(
+  given: Agent<Report, Context>,
+  options: SessionOptions & WithContext<Context>,
+): Session<Report> {
+  checkOptions(given, options);
+  const agent = narrowed(given, overridesIn(options));
+  checkContext(agent, options.context);
   const { journal, sessionId = crypto.randomUUID(), clock = systemClock } = options;
   const { head, repairs } = newHead(agent, sessionId, { ...options, clock });
   const tree = journal === undefined ? null : new TreeLog(journal, head);
@@ -29,6 +36,9 @@ export function startSession<Report>(agent: Agent<Report>, options: SessionOptio
 }
 
 /** Starts a session and waits until it ends. Never rejects once it has started. */
-export function runSession<Report>(agent: Agent<Report>, options: SessionOptions): Promise<SessionResult<Report>> {
+export function runSession<Report, Context>(
+  agent: Agent<Report, Context>,
+  options: SessionOptions & WithContext<Context>,
+): Promise<SessionResult<Report>> {
   return startSession(agent, options).result;
 }

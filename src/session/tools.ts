@@ -71,7 +71,8 @@ export class SessionTools {
     };
     for (const tool of agent.tools.values()) add(tool);
     if (subAgents !== null) for (const [name, child] of Object.entries(agents)) add(subAgents.tool(name, child));
-    for (const tool of this.servers?.tools(new Set(tools.keys())) ?? []) add(tool);
+    for (const tool of this.servers?.tools(new Set(tools.keys())) ?? [])
+      if (agent.shown?.has(tool.name) ?? true) add(tool);
     return catalog.show(tools);
   }
 }

@@ -1,4 +1,5 @@
 import type { Fact, SessionCommand, SessionOutput } from '../../machines/index.ts';
+import { contextOf } from '../agent/context.ts';
 import type { Agent } from '../agent/definition.ts';
 import { redact } from '../agent/redact.ts';
 import { secretsOf } from '../agent/secrets.ts';
@@ -52,6 +53,7 @@ export function wire(parts: SessionParts<unknown>, begin: (parts: SessionParts<u
   const { agent, options, head, log, lineage = root, beforeFact = null } = parts;
   const { clock = systemClock } = options;
   const logger = loggerOf(options.logger);
+  const context = contextOf(agent, options.context);
   const secrets = secretsOf(agent.definition, lineage.secrets);
   const times = { deliveredAt: head.input.at, now: () => clock.now() };
   const observer = new Observer({
@@ -62,6 +64,7 @@ export function wire(parts: SessionParts<unknown>, begin: (parts: SessionParts<u
     messages: [...head.messages],
     logger,
     onEvent: options.onEvent ?? null,
+    context,
     slices: agent.definition.slices ?? {},
     resultBytes: head.resultBytes,
     recorder: log,
@@ -72,7 +75,7 @@ export function wire(parts: SessionParts<unknown>, begin: (parts: SessionParts<u
   const above = { ...parts, options: { ...options, logger, clock }, observer, lineage, secrets };
   const subSessions = subSessionsOf(above, begin);
   const subAgents = subSessions?.subAgents ?? null;
-  const effects = sessionEffects({ agent, head, observer, subAgents, clock, secrets, log });
+  const effects = sessionEffects({ agent, head, observer, subAgents, clock, secrets, log, context });
   const journaled = log === null ? null : new JournaledDriver(log, effectPolicy(effects.catalog), beforeFact !== null);
   const inMemory = parts.driver ?? memoryDriver;
   const machine = new RunningMachine<SessionCommand, Fact, SessionOutput>({

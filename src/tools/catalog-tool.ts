@@ -2,7 +2,7 @@ import type { JSONSchema7 } from '@ai-sdk/provider';
 import type { CallFacts, Json, JsonObject, Message, ReportVerdict, Spent, ToolOutput } from '../../machines/index.ts';
 import type { Limits } from '../host/deadline.ts';
 import type { OfferedTool } from '../model/request-model.ts';
-import type { Validation } from '../schema/schema.ts';
+import type { CheckAtOnce, Validation } from '../schema/schema.ts';
 
 /** What is known of a call before it runs. */
 export type CallContext = Omit<ToolContext, 'idempotencyKey'>;
@@ -14,6 +14,8 @@ export type ToolContext = {
   signal: AbortSignal;
   /** The conversation so far. */
   messages: () => readonly Message[];
+  /** What the session was given as its `context`. */
+  context: unknown;
   /** The same for a call that runs again after a crash, and for no other call (D-4). */
   idempotencyKey: string;
 };
@@ -42,6 +44,8 @@ export type CatalogTool = {
   toModelOutput: ((value: unknown, input: unknown, callId: string) => Promise<ToolOutput>) | null;
   /** Judges the report; null for all tools but the report tool. */
   judgeReport: ((input: JsonObject, limits: Limits) => Promise<ReportVerdict>) | null;
+  /** Checks and takes the tool's part of a session's context; without it, the tool gets the whole. */
+  checkContext?: CheckAtOnce;
   /** The input is a text; the conversation, policies and events hold it as `{ text }`. */
   takesText?: boolean;
   /** Builds the item that the result must be, from a text (see `asItem`). */

@@ -23,6 +23,7 @@ export type CatalogOptions = {
   clock: Clock;
   checkTimeoutMs: number;
   messages: () => readonly Message[];
+  context: unknown;
   policies: Policies | null;
 };
 
@@ -167,7 +168,7 @@ export class Catalog {
       const valid = (past: AnsweredCall) => this.tools.get(past.name)?.validate(past.input);
       return after(this.options.policies?.judge(asked, valid, signal) ?? null, (denial) => {
         if (denial !== null) return { ...facts, refusal: denial };
-        const context = { callId, signal, messages: this.options.messages };
+        const context = { callId, signal, messages: this.options.messages, context: this.options.context };
         const limits = { clock, timeoutMs: checkTimeoutMs / 4, signal };
         return after(needsApproval(tool, validation.value, context, limits), (needed) =>
           typeof needed === 'boolean'

@@ -5,7 +5,7 @@ import { contentPiece, type SdkOutput } from '../model/content-piece.ts';
 import { toModelMessages } from '../model/messages.ts';
 import type { OfferedTool } from '../model/request-model.ts';
 import { withoutExtraFields } from '../schema/forbidden-fields.ts';
-import { type CompiledSchema, compileSchema } from '../schema/schema.ts';
+import { type CheckAtOnce, type CompiledSchema, checkAtOnce, compileSchema } from '../schema/schema.ts';
 import { type CallContext, type CatalogTool, later, type ToolContext } from './catalog-tool.ts';
 import { providerTool } from './provider-tools.ts';
 
@@ -35,7 +35,7 @@ export function localTool(name: string, definition: LocalTool): CatalogTool {
   if (typeof definition !== 'object' || definition === null) {
     throw new PawlError('invalid_tool', expected(`tools.${name}`, definition, 'an AI SDK tool or a function'));
   }
-  for (const field of ['contextSchema', 'onInputStart', 'onInputDelta'] as const) {
+  for (const field of ['onInputStart', 'onInputDelta'] as const) {
     if (definition[field] === undefined) continue;
     throw new PawlError('invalid_tool', `\`tools.${name}.${field}\` is not supported; remove it.`);
   }
@@ -55,7 +55,12 @@ export function localTool(name: string, definition: LocalTool): CatalogTool {
   }
   const compiled = compileSchema(definition.inputSchema, `tools.${name}.inputSchema`);
   const schema = definition.type === 'provider' ? compiled : withoutExtraFields(compiled);
+  const checkContext =
+    definition.contextSchema === undefined
+      ? undefined
+      : checkAtOnce(definition.contextSchema, `tools.${name}.contextSchema`);
   return {
+    ...(checkContext !== undefined && { checkContext }),
     takesText,
     ...(resultItem !== undefined && { resultItem }),
     ...(isIdempotent === true && { afterCrash: 'repeat' }),
@@ -63,9 +68,9 @@ export function localTool(name: string, definition: LocalTool): CatalogTool {
     kind: 'real',
     offered: later(offeredTool(name, definition, schema)),
     validate: (input) => schema.validate(takesText ? input.text : input),
-    needsApproval: (input, context) => approvalNeeded(needsApproval, input, context),
+    needsApproval: (input, context) => approvalNeeded(needsApproval, input, sdkOptions(context, checkContext)),
     execute: async (input, context) => {
-      const options = sdkOptions(context);
+      const options = sdkOptions(context, checkContext);
       if (onInputAvailable !== undefined) await onInputAvailable({ input, ...options });
       // Another tool that began in the same step may have aborted the session since (D-2).
       context.signal.throwIfAborted();
@@ -101,26 +106,33 @@ function checkedProviderTool(name: string, definition: SdkTool): ProviderRole {
 function approvalNeeded(
   needsApproval: SdkTool['needsApproval'],
   input: unknown,
-  context: CallContext,
+  options: ReturnType<typeof sdkOptions>,
 ): boolean | Promise<boolean> {
   if (typeof needsApproval !== 'function') return needsApproval === true;
-  const needed: unknown = needsApproval(input, sdkOptions(context));
+  const needed: unknown = needsApproval(input, options);
   // Only false or undefined lets a call skip approval.
   const asked = (value: unknown) => value !== false && value !== undefined;
   return needed instanceof Object && 'then' in needed ? Promise.resolve(needed).then(asked) : asked(needed);
 }
 
 /** Builds the options that the SDK passes to a tool; messages are converted only if the tool reads them. */
-function sdkOptions({ callId, signal, messages, ...more }: CallContext) {
+function sdkOptions({ callId, signal, messages, context, ...more }: CallContext, check: CheckAtOnce | undefined) {
   return {
     ...more,
     toolCallId: callId,
     abortSignal: signal,
-    context: {},
+    context: contextFor(context, check),
     get messages(): ModelMessage[] {
       return toModelMessages(messages());
     },
   };
+}
+
+/** Returns what a tool takes of the session's context, which the session has checked. */
+function contextFor(context: unknown, check: CheckAtOnce | undefined): Record<string, unknown> {
+  const taken = check?.(context);
+  const value = taken?.valid ? taken.value : context;
+  return typeof value === 'object' && value !== null ? { ...value } : {};
 }
 
 function functionAsTool(name: string, run: FunctionTool & { idempotent?: boolean }): CatalogTool {

@@ -17,9 +17,15 @@ export type PolicyVerdict = { allow: true } | { allow: false; reason: string };
 /**
  * Decides whether a call may be executed, given the call and the answered calls before it, in order. All policies of an
  * agent must allow it. A denied call is answered with the reason (`policy_denied`); one whose policy throws, hangs or
- * returns no verdict does not run either (`check_failed`).
+ * returns no verdict does not run either (`check_failed`). `session.context` is what the session was given.
  */
-export type ToolPolicy = (call: PolicyCall, history: readonly PastCall[]) => PolicyVerdict | Promise<PolicyVerdict>;
+export type ToolPolicy<Context = unknown> = {
+  call(
+    call: PolicyCall,
+    history: readonly PastCall[],
+    session: { context: Context },
+  ): PolicyVerdict | Promise<PolicyVerdict>;
+}['call'];
 
 const verdictShape = '`{ allow: true }` or `{ allow: false, reason }`';
 
@@ -66,6 +72,7 @@ type Revalidate = (past: AnsweredCall) => Validation | Promise<Validation> | und
 /** A session's policies. They see the answered calls, which a fold stores. */
 export class Policies {
   private readonly policies: readonly ToolPolicy[];
+  private readonly session: { readonly context: unknown };
   private readonly past: { readonly all: readonly AnsweredCall[] };
   private readonly limits: Limits & { timeoutMs: number };
   private readonly onError: (name: string, callId: string, error: unknown) => void;
@@ -78,7 +85,9 @@ export class Policies {
     policies: readonly ToolPolicy[],
     past: Policies['past'],
     { clock, timeoutMs, onError }: { clock: Clock; timeoutMs: number; onError: Policies['onError'] },
+    context: unknown,
   ) {
+    this.session = Object.freeze({ context });
     this.policies = policies;
     this.onError = onError;
     this.past = past;
@@ -106,7 +115,7 @@ export class Policies {
     // A frozen copy, so that no policy can change it for the others.
     const history = Object.freeze(await this.history(revalidate));
     for (const policy of this.policies) {
-      const denial = denialOf(await policy(call, history));
+      const denial = denialOf(await policy(call, history, this.session));
       if (denial !== null) return denial;
     }
     return null;

@@ -25,6 +25,7 @@ import type { Slots } from './slots.ts';
 
 export type ToolEffectOptions = Omit<ResultLimits, 'keptId'> & {
   sessionId: string;
+  context: unknown;
   catalog: Catalog;
   clock: Clock;
   timeoutMs: number;
@@ -62,6 +63,7 @@ export async function runTool(
     signal: ownSignal,
     idempotencyKey: `${options.sessionId}/${key}`,
     messages: () => conversation.messages,
+    context: options.context,
     now: () => clock.now(),
     resultPage: (id, page) => keptResults.page(id, page),
     progress: (output) => {

@@ -13,7 +13,11 @@ import { type Followed, toUIMessageStreamResponse } from './ui-message-stream.ts
 import { readUIRequest, type UIDecision, type UIRequest } from './ui-request.ts';
 
 /** The options of every session of a chat, as for `startSession`. */
-export type ChatOptions = Pick<SessionOptions, 'journal' | 'logger' | 'onEvent' | 'budget'>;
+export type ChatOptions<Context = unknown> = Pick<SessionOptions, 'journal' | 'logger' | 'onEvent' | 'budget'> &
+  (unknown extends Context ? { context?: ContextOf<Context> } : { context: ContextOf<Context> });
+
+/** Returns the `context` of a session from the request that starts or resumes it. */
+type ContextOf<Context> = (request: Request) => Context | Promise<Context>;
 
 const chatIdSchema = z.string().regex(/^[\w-]{1,128}$/, { error: '1 to 128 letters, digits, _ or -' });
 
@@ -28,9 +32,12 @@ const chatIdSchema = z.string().regex(/^[\w-]{1,128}$/, { error: '1 to 128 lette
  * A page that goes away leaves its session running. The handler checks no caller: whoever may use a chat's id may use
  * the chat. Bad input is answered with 400, and a sentence.
  */
-export function chatHandler(agent: Agent, options: ChatOptions = {}): (request: Request) => Promise<Response> {
+export function chatHandler<Report, Context>(
+  agent: Agent<Report, Context>,
+  ...[options]: unknown extends Context ? [options?: ChatOptions<Context>] : [options: ChatOptions<Context>]
+): (request: Request) => Promise<Response> {
   if (!isAgent(agent)) throw new PawlError('invalid_options', expected('agent', agent, 'an agent made by defineAgent'));
-  const chats = new Chats(agent, options);
+  const chats = new Chats(agent, (options ?? {}) as ChatOptions);
   return async (request) => {
     try {
       return await answer(chats, request);
@@ -50,11 +57,11 @@ async function answer(chats: Chats, request: Request): Promise<Response> {
       const body = await request.json().catch((error) => {
         throw new PawlError('invalid_messages', `The body is no JSON: ${messageOf(error)}.`);
       });
-      return chats.post(await readUIRequest(body));
+      return chats.post(await readUIRequest(body), request);
     }
     case 'GET':
       if (path.at(-1) !== 'stream') return new Response(null, { status: 404 });
-      return chats.join(chatIdOf(path.at(-2)));
+      return chats.join(chatIdOf(path.at(-2)), request);
     case 'DELETE':
       await chats.abort(chatIdOf(path.at(-1)));
       return new Response(null, { status: 204 });
@@ -78,27 +85,29 @@ class Chats {
     this.options = options;
   }
 
-  async post({ chatId, messages, decided }: UIRequest): Promise<Response> {
+  async post({ chatId, messages, decided }: UIRequest, request: Request): Promise<Response> {
     chatIdOf(chatId);
     if (decided !== null) {
       const { sessionId, from, decisions } = decided;
-      const session = await this.session(chatId, sessionId);
+      const session = await this.session(chatId, sessionId, request);
       for (const decision of decisions) await this.decide(session, sessionId, decision);
       return toUIMessageStreamResponse(session, { from, decided: decisions });
     }
     // What still waits for a decision will not get one any more.
     await this.abort(chatId);
     const sessionId = `${chatId}:${crypto.randomUUID()}`;
-    const session = startSession(this.agent, { ...this.options, messages, sessionId });
+    const { context: contextOf, ...options } = this.options;
+    const context = await contextOf?.(request);
+    const session = startSession(this.agent, { ...options, context, messages, sessionId });
     this.keep(chatId, session);
     return toUIMessageStreamResponse(session);
   }
 
-  async join(chatId: string): Promise<Response> {
+  async join(chatId: string, request: Request): Promise<Response> {
     const known = this.running.get(chatId);
     const sessionId = known?.sessionId ?? (await this.unended(chatId));
     if (sessionId === null) return new Response(null, { status: 204 });
-    return toUIMessageStreamResponse(known ?? (await this.session(chatId, sessionId)));
+    return toUIMessageStreamResponse(known ?? (await this.session(chatId, sessionId, request)));
   }
 
   async abort(chatId: string): Promise<void> {
@@ -110,15 +119,16 @@ class Chats {
   }
 
   /** Returns a session of the chat: from this process, from the journal, or as another process runs it. */
-  private async session(chatId: string, sessionId: string): Promise<Session | Followed> {
+  private async session(chatId: string, sessionId: string, request: Request): Promise<Session | Followed> {
     const known = this.running.get(chatId);
     if (known?.sessionId === sessionId) return known;
-    const { journal, logger, onEvent } = this.options;
+    const { journal, logger, onEvent, context: contextOf } = this.options;
     if (journal === undefined || !sessionId.startsWith(`${chatId}:`))
       throw new PawlError('session_unknown', `The chat ${chatId} has no session ${sessionId}.`);
+    const context = await contextOf?.(request);
     try {
       const observed = { ...(logger !== undefined && { logger }), ...(onEvent !== undefined && { onEvent }) };
-      const session = await resumeSession(this.agent, { journal, sessionId, ...observed });
+      const session = await resumeSession(this.agent, { journal, sessionId, context, ...observed });
       this.keep(chatId, session);
       return session;
     } catch (error) {

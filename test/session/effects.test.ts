@@ -31,6 +31,7 @@ function freshDriver(agent: Agent, facts: readonly Fact[], performed: string[]):
         messages: [{ role: 'user', content: [{ type: 'text', text: 'Go.' }] }],
         logger: keptLog().logger,
         onEvent: null,
+        context: undefined,
         slices: {},
         resultBytes: agent.limits.toolResultBytes,
         times: { deliveredAt: 0, now: () => 0 },
@@ -40,6 +41,7 @@ function freshDriver(agent: Agent, facts: readonly Fact[], performed: string[]):
       const fresh = sessionEffects({
         agent,
         head: { sessionId: 'fresh', prompt: 'Go.' },
+        context: undefined,
         log: null,
         observer,
         subAgents: null,

@@ -36,7 +36,7 @@ describe('the types', () => {
 
   it('F-5: a text report is a string, whatever the outcome', () => {
     const agent = defineAgent({ name: 'plain', models });
-    expectTypeOf(startSession<string>).returns.toEqualTypeOf<Session<string>>();
+    expectTypeOf(startSession<string, unknown>).returns.toEqualTypeOf<Session<string>>();
     const check = async () => (await runSession(agent, { prompt: 'Go.' })).report.content;
     expectTypeOf(check).returns.resolves.toBeString();
   });

@@ -4,7 +4,13 @@ import { Catalog } from '../../src/tools/catalog.ts';
 import { localTool } from '../../src/tools/local.ts';
 
 it('if two tool lists are shown at once, the later one is offered, whichever is ready first', async () => {
-  const catalog = new Catalog({ clock: systemClock, checkTimeoutMs: 1_000, messages: () => [], policies: null });
+  const catalog = new Catalog({
+    clock: systemClock,
+    checkTimeoutMs: 1_000,
+    messages: () => [],
+    policies: null,
+    context: undefined,
+  });
   const older = localTool('older', () => 1);
   const newer = localTool('newer', () => 2);
   const { promise, resolve } = Promise.withResolvers<Awaited<typeof older.offered>>();

@@ -86,8 +86,8 @@ describe('policies', () => {
         tools: { ...tools, asked: { ...file, needsApproval: slow } },
         toolPolicies: [slowly, slowly, slowly].map(
           (policy): ToolPolicy =>
-            (asked, history) =>
-              asked.name === 'read_file' ? policy(asked, history) : allow,
+            (asked, history, session) =>
+              asked.name === 'read_file' ? policy(asked, history, session) : allow,
         ),
         limits: { toolTimeoutMs: 100 },
       },

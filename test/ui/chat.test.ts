@@ -38,7 +38,9 @@ class State implements ChatState<PawlUIMessage> {
   messages: PawlUIMessage[] = [];
   pushMessage = (message: PawlUIMessage) => void this.messages.push(message);
   popMessage = () => void this.messages.pop();
-  replaceMessage = (index: number, message: PawlUIMessage) => void (this.messages[index] = message);
+  replaceMessage = (index: number, message: PawlUIMessage) => {
+    this.messages[index] = message;
+  };
   snapshot = <T>(value: T): T => structuredClone(value);
 }
 
@@ -92,8 +94,8 @@ describe('C-1, S-6, D-3: a chat over HTTP, by the client of the SDK', () => {
       ['tool', 'send', expect.any(String), { to: 'Ada' }, 'output-available', 'sent to Ada'],
       ['text', 'Done: sent to Ada', 'done'],
     ]);
-    const { messages } = model.requests.at(-1)?.body as { messages: { role: string }[] };
-    expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant', 'tool']);
+    const sent = model.requests.at(-1)?.body as { messages: { role: string }[] } | undefined;
+    expect(sent?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant', 'tool']);
   });
 
   it('a decision reaches the session that another process runs, and its end reaches the page', async () => {

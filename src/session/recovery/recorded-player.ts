@@ -43,6 +43,7 @@ export class RecordedPlayer implements Player {
       messages: [...messages],
       logger: loggerOf(false),
       onEvent: null,
+      context: undefined,
       slices: {},
       resultBytes,
       recorder: { fact: (fact) => void this.facts.push(fact), sighted: () => {} },

@@ -1,10 +1,14 @@
 import type { Agent } from '../../agent/definition.ts';
 import { expected, PawlError } from '../../errors.ts';
-import type { Journal } from '../../journal/journal.ts';
+import type { Journal, JournaledSession } from '../../journal/journal.ts';
 import type { ResumeOptions, Session } from '../options.ts';
 import { resumeSession } from './resume-session.ts';
 
-export type ResumeAllOptions = Omit<ResumeOptions, 'sessionId' | 'signal'> & { journal: Journal };
+export type ResumeAllOptions = Omit<ResumeOptions, 'sessionId' | 'signal' | 'context'> & {
+  journal: Journal;
+  /** Returns a session's `context`, which its journal does not hold. */
+  context?: (session: JournaledSession) => unknown;
+};
 
 /** A session that could not be resumed. It stays as it was. */
 export type RefusedSession = { sessionId: string; error: unknown };
@@ -21,11 +25,13 @@ export async function resumeAll(
   const named = new Map(agents.map((agent) => [agent.name, agent]));
   const sessions: Session[] = [];
   const refused: RefusedSession[] = [];
-  for (const { sessionId, agent: name } of await options.journal.list({ status: 'suspended' })) {
-    const agent = named.get(name);
+  const { context: contextOf, ...given } = options;
+  for (const session of await options.journal.list({ status: 'suspended' })) {
+    const { sessionId } = session;
+    const agent = named.get(session.agent);
     if (agent === undefined) continue;
     try {
-      sessions.push(await resumeSession(agent, { ...options, sessionId }));
+      sessions.push(await resumeSession(agent, { ...given, sessionId, context: contextOf?.(session) }));
     } catch (error) {
       if (!(error instanceof PawlError && error.code === 'session_taken')) refused.push({ sessionId, error });
     }

@@ -1,10 +1,12 @@
+import { checkContext } from '../../agent/context.ts';
 import type { Agent } from '../../agent/definition.ts';
+import { narrowed } from '../../agent/narrow.ts';
 import { PawlError } from '../../errors.ts';
 import type { JournalEntry, SessionHead } from '../../journal/journal.ts';
 import { runsElsewhere, unknownSession } from '../../journal/journal-errors.ts';
 import { checkAgent, checkMachines } from '../head.ts';
 import { checkResumeOptions } from '../input.ts';
-import type { ResumeOptions, Session } from '../options.ts';
+import type { ResumeOptions, Session, WithContext } from '../options.ts';
 import type { RootSession } from '../running-session.ts';
 import { type SubSession, waitingIn } from '../sub-agents/sub-session.ts';
 import { connect } from './messages.ts';
@@ -19,12 +21,17 @@ const lostPositions = 2 ** 32;
  * `session_taken`, while another process holds it; `agent_changed` and `machines_changed`, with what differs;
  * `tools_unavailable`; `invalid_journal` and `journal_failed`.
  */
-export async function resumeSession<Report>(agent: Agent<Report>, options: ResumeOptions): Promise<Session<Report>> {
-  checkResumeOptions(agent, options);
+export async function resumeSession<Report, Context>(
+  given: Agent<Report, Context>,
+  options: ResumeOptions & WithContext<Context>,
+): Promise<Session<Report>> {
+  checkResumeOptions(given, options);
+  checkContext(given, options.context);
   const { journal, sessionId } = options;
   let entries = await journal.read(sessionId);
   const head = headOf(entries, sessionId);
   checkMachines(head);
+  const agent = narrowed(given, head.overrides);
   checkAgent(agent, head);
   const owner = crypto.randomUUID();
   if (hasEnded(entries)) {

@@ -93,13 +93,14 @@ export function subSessionsOf(
 }
 
 function optionsOf(
-  { logger, clock, random, inspect }: SuperSession['options'],
+  { logger, clock, random, inspect, context }: SuperSession['options'],
   signal: AbortSignal,
 ): SuperSession['options'] {
   return {
     signal,
     logger,
     clock,
+    context,
     ...(random !== undefined && { random }),
     ...(inspect !== undefined && { inspect }),
   };

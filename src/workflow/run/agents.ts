@@ -161,10 +161,10 @@ async function session(
       prompt,
       signal,
       ...(logger !== undefined && { logger }),
-      onEvent: (event) => {
+      onEvent: (event, own) => {
         log.write(event);
         if (event.type === 'tool.approvalRequested') void decide(event);
-        return onSessionEvent?.(event);
+        return onSessionEvent?.(event, own);
       },
     });
     started.resolve(running);

@@ -34,19 +34,16 @@ function Chat() {
             return (
               <div key={key} className="call">
                 {`${part.type} ${JSON.stringify(part.input)} ${part.state} ${part.state === 'output-available' ? String(part.output) : ''}`}
-                {part.state === 'approval-requested' && (
-                  <>
-                    {[true, false].map((approved) => (
-                      <button
-                        type="button"
-                        key={String(approved)}
-                        onClick={() => addToolApprovalResponse({ id: part.approval.id, approved })}
-                      >
-                        {approved ? 'Approve' : 'Deny'}
-                      </button>
-                    ))}
-                  </>
-                )}
+                {part.state === 'approval-requested' &&
+                  [true, false].map((approved) => (
+                    <button
+                      type="button"
+                      key={String(approved)}
+                      onClick={() => addToolApprovalResponse({ id: part.approval.id, approved })}
+                    >
+                      {approved ? 'Approve' : 'Deny'}
+                    </button>
+                  ))}
               </div>
             );
           })}

@@ -1,0 +1,102 @@
+import { z } from 'zod';
+import { expected, PawlError } from '../errors.ts';
+import { builtInNames } from '../tools/built-in/list.ts';
+import { check } from './check.ts';
+import { type Agent, type Limits, limitsSchema } from './definition.ts';
+import { nonBlank, text } from './shapes.ts';
+
+/** What a session may set for itself. It narrows what its agent allows, and never widens it. */
+export type SessionOverrides = {
+  /** Instructions in place of the agent's. */
+  instructions?: string;
+  /** Limits, none above the agent's; the bound is theirs. */
+  limits?: Partial<Limits>;
+  /** Some of the agent's models, by target name (`provider:model`), in order of preference. */
+  models?: readonly string[];
+  /** The tools that the model is shown, by name: the agent's own, its sub-agents and those of MCP servers. */
+  tools?: readonly string[];
+};
+
+export const overridesShape = {
+  instructions: text.optional(),
+  limits: z.unknown().optional(),
+  models: z.array(nonBlank, { error: 'an array of target names' }).min(1, { error: 'at least one target' }).optional(),
+  tools: z.array(nonBlank, { error: 'an array of tool names' }).optional(),
+} satisfies Record<keyof SessionOverrides, z.ZodType>;
+
+/** Returns the overrides among a session's options; null if there are none. */
+export function overridesIn({ instructions, limits, models, tools }: SessionOverrides): SessionOverrides | null {
+  const given = {
+    ...(instructions !== undefined && { instructions }),
+    ...(limits !== undefined && { limits }),
+    ...(models !== undefined && { models }),
+    ...(tools !== undefined && { tools }),
+  };
+  return Object.keys(given).length === 0 ? null : given;
+}
+
+/** Returns the agent as a session has narrowed it. Throws `invalid_options` for anything that the agent does not allow. */
+export function narrowed<Report, Context>(
+  agent: Agent<Report, Context>,
+  overrides: SessionOverrides | null,
+): Agent<Report, Context> {
+  if (overrides === null) return agent;
+  const { instructions, limits, models, tools } = check(
+    z.strictObject(overridesShape),
+    overrides,
+    '',
+    'invalid_options',
+  );
+  const shown = tools === undefined ? null : new Set(tools);
+  if (shown !== null) checkTools(agent, shown);
+  const { agents = {}, mcpServers = {} } = agent.definition;
+  const isShown = (name: string) => shown === null || shown.has(name);
+  const isNeeded = (server: string) => [...(shown ?? [])].some((name) => name.startsWith(`${server}__`));
+  return Object.freeze({
+    ...agent,
+    definition: Object.freeze({
+      ...agent.definition,
+      ...(instructions !== undefined && { instructions }),
+      agents: only(agents, isShown),
+      mcpServers: shown === null ? mcpServers : only(mcpServers, isNeeded),
+    }),
+    limits: limits === undefined ? agent.limits : limitsWithin(agent.limits, limits),
+    targets: models === undefined ? agent.targets : models.map((name, index) => targetNamed(agent, name, index)),
+    tools: new Map([...agent.tools].filter(([name]) => isShown(name) || builtInNames.includes(name))),
+    shown,
+  });
+}
+
+function only<T>(entries: Readonly<Record<string, T>>, isKept: (name: string) => boolean): Record<string, T> {
+  return Object.fromEntries(Object.entries(entries).filter(([name]) => isKept(name)));
+}
+
+function checkTools({ tools, definition }: Agent, shown: ReadonlySet<string>): void {
+  const { agents = {}, mcpServers = {} } = definition;
+  const own = [...tools.keys(), ...Object.keys(agents)].filter((name) => !builtInNames.includes(name));
+  const servers = Object.keys(mcpServers);
+  const unknown = [...shown].find(
+    (name) => !own.includes(name) && !servers.some((server) => name.startsWith(`${server}__`)),
+  );
+  if (unknown === undefined) return;
+  const known = [...own, ...servers.map((server) => `${server}__…`)].join(', ') || 'none';
+  throw new PawlError('invalid_options', expected('tools', unknown, `names of the agent's tools (${known})`));
+}
+
+function targetNamed({ targets }: Agent, name: string, index: number): Agent['targets'][number] {
+  const target = targets.find((one) => one.name === name);
+  if (target !== undefined) return target;
+  const known = targets.map((one) => one.name).join(', ');
+  throw new PawlError('invalid_options', expected(`models[${index}]`, name, `one of the agent's models (${known})`));
+}
+
+function limitsWithin(own: Readonly<Limits>, given: unknown): Readonly<Limits> {
+  const limits = check(limitsSchema, given, 'limits', 'invalid_limit');
+  const named = Object.keys(given as object) as (keyof Limits)[];
+  for (const name of named) {
+    const [most, value] = [own[name], limits[name]];
+    if (most === null || (value !== null && value <= most)) continue;
+    throw new PawlError('invalid_options', expected(`limits.${name}`, value, `at most the agent's, ${most}`));
+  }
+  return Object.freeze({ ...own, ...Object.fromEntries(named.map((name) => [name, limits[name]])) });
+}
