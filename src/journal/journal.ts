@@ -76,7 +76,15 @@ export type JournaledSession = {
 };
 
 /** Which sessions to list; all fields must match. `since`: updated at this time (epoch ms) or later. */
-export type SessionQuery = { sessionId?: string; status?: SessionStatus; agent?: string; slug?: Slug; since?: number };
+export type SessionQuery = {
+  sessionId?: string;
+  /** What the id begins with. */
+  idPrefix?: string;
+  status?: SessionStatus;
+  agent?: string;
+  slug?: Slug;
+  since?: number;
+};
 
 /** What an append changes in the session's row. */
 export type SessionChange = {

@@ -181,11 +181,12 @@ class PostgresJournal implements Journal {
     return rows.map(({ id, message }) => ({ id: Number(id), message: JSON.parse(message) as SessionMessage }));
   }
 
-  async list({ sessionId, status, agent, slug, since = 0 }: SessionQuery) {
+  async list({ sessionId, idPrefix = '', status, agent, slug, since = 0 }: SessionQuery) {
     const rows = await this.query<Row>(
       `SELECT *, owner IS NOT NULL AND leased > ${now} AS held FROM $.sessions
-       WHERE updated >= $1 AND agent = coalesce($2, agent) AND id = coalesce($3, id) ORDER BY updated DESC, number DESC`,
-      [since, agent ?? null, sessionId ?? null],
+       WHERE updated >= $1 AND agent = coalesce($2, agent) AND id = coalesce($3, id) AND starts_with(id, $4)
+       ORDER BY updated DESC, number DESC`,
+      [since, agent ?? null, sessionId ?? null, idPrefix],
     );
     return rows
       .map(sessionOf)

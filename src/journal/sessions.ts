@@ -11,6 +11,7 @@ const time = z.number({ error: 'a time in epoch ms' }).min(0, { error: 'a time i
 
 const querySchema = z.strictObject({
   sessionId: nonBlank.optional(),
+  idPrefix: nonBlank.optional(),
   status: z.enum(statuses, { error: `one of ${statuses.join(', ')}` }).optional(),
   agent: nonBlank.optional(),
   slug: z.custom<Slug>((value) => slugs.some((slug) => slug === value), { error: 'a slug' }).optional(),

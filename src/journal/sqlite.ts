@@ -140,11 +140,14 @@ class SqliteJournal implements Journal {
     );
   }
 
-  list({ sessionId, status, agent, slug, since = 0 }: SessionQuery) {
+  list({ sessionId, idPrefix = '', status, agent, slug, since = 0 }: SessionQuery) {
     return this.answer(() => {
       const now = Date.now();
       const rows = this.all<Row>(
-        'SELECT * FROM sessions WHERE updated >= ? AND agent = coalesce(?, agent) AND id = coalesce(?, id) ORDER BY updated DESC, number DESC',
+        `SELECT * FROM sessions WHERE id >= ? AND id < ? AND updated >= ? AND agent = coalesce(?, agent)
+         AND id = coalesce(?, id) ORDER BY updated DESC, number DESC`,
+        idPrefix,
+        `${idPrefix}\u{10FFFF}`,
         since,
         agent ?? null,
         sessionId ?? null,

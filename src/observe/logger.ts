@@ -1,4 +1,4 @@
-import { builtin } from '../platform/node.ts';
+import { builtin, required } from '../platform/node.ts';
 
 type Write = (fields: object, message?: string) => void;
 
@@ -24,13 +24,29 @@ export function loggerOf(option: LoggerOption | undefined): Logger {
 /** The lines of all loggers that wait for pino. */
 let waiting: Promise<unknown> = Promise.resolve();
 
+type Pino = typeof import('pino').default;
+
 /** Returns a pino logger at `level` on stderr; `silent` turns it off. pino is loaded for the first line. */
 export function stderrLogger(level: string): Logger {
   const levels = ['debug', 'info', 'warn', 'error'] as const;
   const least = [...levels, 'silent'].indexOf(level);
-  let lines: ((logger: Logger) => void)[] = [];
+  const lines: ((logger: Logger) => void)[] = [];
   let made: Logger | null = null;
   let loading: Promise<void> | null = null;
+  const flush = (pino: Pino) => {
+    made ??= madeBy(pino, level);
+    for (const line of lines.splice(0)) line(made);
+  };
+  // A listener may end the process at once.
+  const flushAtExit = () => {
+    const pino = lines.length === 0 ? undefined : required<Pino>('pino');
+    if (pino !== undefined) flush(pino);
+  };
+  const load = async () => {
+    globalThis.process?.once?.('exit', flushAtExit);
+    flush((await import('pino')).default);
+    globalThis.process?.off?.('exit', flushAtExit);
+  };
   const write = (name: (typeof levels)[number]) => (fields: object, message?: string) => {
     if (levels.indexOf(name) < least) return;
     if (made !== null) {
@@ -38,11 +54,7 @@ export function stderrLogger(level: string): Logger {
       return;
     }
     lines.push((logger) => logger[name](fields, message));
-    loading ??= pinoAt(level).then((logger) => {
-      made = logger;
-      for (const line of lines) line(logger);
-      lines = [];
-    });
+    loading ??= load();
     waiting = Promise.all([waiting, loading]);
     // `linesWritten` rejects.
     waiting.catch(() => {});
@@ -55,10 +67,9 @@ export async function linesWritten(): Promise<void> {
   await waiting;
 }
 
-async function pinoAt(level: string): Promise<Logger> {
-  const { default: pino } = await import('pino');
+function madeBy(pino: Pino, level: string): Logger {
   // Without files, pino writes to the console.
-  const logger: Logger =
-    builtin('node:fs') === undefined ? pino({ level }) : pino({ level }, pino.destination({ dest: 2, sync: true }));
-  return logger;
+  return builtin('node:fs') === undefined
+    ? pino({ level })
+    : pino({ level }, pino.destination({ dest: 2, sync: true }));
 }

@@ -115,6 +115,8 @@ const checks: Record<string, Check> = {
     deepStrictEqual(await ids({ since: before }), [`${id}-2`, id]);
     deepStrictEqual(await ids({ agent: 'second' }), [`${id}-2`]);
     deepStrictEqual(await ids({ sessionId: id }), [id]);
+    deepStrictEqual(await ids({ idPrefix: `${id}-` }), [`${id}-2`]);
+    deepStrictEqual(await ids({ idPrefix: id }), [`${id}-2`, id]);
     deepStrictEqual(await ids({ status: 'failed' }), [`${id}-2`]);
     deepStrictEqual(await ids({ slug: 'budget_exhausted' }), [`${id}-2`]);
     deepStrictEqual(await ids({ status: 'running' }), [id]);

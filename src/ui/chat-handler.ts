@@ -74,53 +74,82 @@ function chatIdOf(text: unknown): string {
   return check(chatIdSchema, text, 'id', 'invalid_messages');
 }
 
+/** Sessions that have ended and are kept, so that a late decision finds how they ended. */
+const mostEnded = 1_000;
+
 /** The chats of an agent: each has at most one session that has not ended. */
 class Chats {
   private readonly agent: Agent;
   private readonly options: ChatOptions;
-  private readonly running = new Map<string, Session>();
+  /** The last session of each chat, in the order in which they began. */
+  private readonly sessions = new Map<string, Session>();
+  private readonly ended = new Set<Session>();
+  /** The last request of each chat: they are answered one after the other. */
+  private readonly queue = new Map<string, Promise<unknown>>();
 
   constructor(agent: Agent, options: ChatOptions) {
     this.agent = agent;
     this.options = options;
   }
 
-  async post({ chatId, messages, decided }: UIRequest, request: Request): Promise<Response> {
-    chatIdOf(chatId);
-    if (decided !== null) {
-      const { sessionId, from, decisions } = decided;
-      const session = await this.session(chatId, sessionId, request);
-      for (const decision of decisions) await this.decide(session, sessionId, decision);
-      return toUIMessageStreamResponse(session, { from, decided: decisions });
-    }
-    // What still waits for a decision will not get one any more.
-    await this.abort(chatId);
-    const sessionId = `${chatId}:${crypto.randomUUID()}`;
+  post(asked: UIRequest, request: Request): Promise<Response> {
+    return this.inTurn(chatIdOf(asked.chatId), () =>
+      asked.decided === null ? this.begin(asked, request) : this.decide(asked.chatId, asked.decided, request),
+    );
+  }
+
+  join(chatId: string, request: Request): Promise<Response> {
+    return this.inTurn(chatId, async () => {
+      const known = this.sessions.get(chatId);
+      if (known !== undefined && !this.ended.has(known)) return toUIMessageStreamResponse(known);
+      const sessionId = known === undefined ? await this.unended(chatId) : null;
+      if (sessionId === null) return new Response(null, { status: 204 });
+      return toUIMessageStreamResponse(await this.session(chatId, sessionId, request));
+    });
+  }
+
+  abort(chatId: string): Promise<void> {
+    return this.inTurn(chatId, async () => this.end(this.sessions.get(chatId), await this.unended(chatId)));
+  }
+
+  private async begin({ chatId, messages }: UIRequest, request: Request): Promise<Response> {
     const { context: contextOf, ...options } = this.options;
     const context = await contextOf?.(request);
+    const [known, earlier] = [this.sessions.get(chatId), await this.unended(chatId)];
+    const sessionId = `${chatId}:${crypto.randomUUID()}`;
     const session = startSession(this.agent, { ...options, context, messages, sessionId });
     this.keep(chatId, session);
+    // What still waits for a decision will not get one any more.
+    await this.end(known, earlier);
     return toUIMessageStreamResponse(session);
   }
 
-  async join(chatId: string, request: Request): Promise<Response> {
-    const known = this.running.get(chatId);
-    const sessionId = known?.sessionId ?? (await this.unended(chatId));
-    if (sessionId === null) return new Response(null, { status: 204 });
-    return toUIMessageStreamResponse(known ?? (await this.session(chatId, sessionId, request)));
+  private async decide(chatId: string, decided: NonNullable<UIRequest['decided']>, request: Request) {
+    const { sessionId, from, decisions } = decided;
+    const session = await this.session(chatId, sessionId, request);
+    const taken: UIDecision[] = [];
+    for (const decision of decisions) {
+      const { callId, ...rest } = decision;
+      const { journal } = this.options;
+      const isTaken =
+        'approve' in session
+          ? session.approve(callId, rest)
+          : journal !== undefined && (await approveSession(journal, sessionId, callId, rest));
+      if (isTaken) taken.push(decision);
+    }
+    return toUIMessageStreamResponse(session, { from, decided: taken });
   }
 
-  async abort(chatId: string): Promise<void> {
-    const known = this.running.get(chatId);
-    known?.abort();
+  private async end(session: Session | undefined, unended: string | null): Promise<void> {
+    session?.abort();
     const { journal } = this.options;
-    const sessionId = known === undefined ? await this.unended(chatId) : null;
-    if (sessionId !== null && journal !== undefined) await abortSession(journal, sessionId);
+    if (unended !== null && unended !== session?.sessionId && journal !== undefined)
+      await abortSession(journal, unended);
   }
 
   /** Returns a session of the chat: from this process, from the journal, or as another process runs it. */
   private async session(chatId: string, sessionId: string, request: Request): Promise<Session | Followed> {
-    const known = this.running.get(chatId);
+    const known = this.sessions.get(chatId);
     if (known?.sessionId === sessionId) return known;
     const { journal, logger, onEvent, context: contextOf } = this.options;
     if (journal === undefined || !sessionId.startsWith(`${chatId}:`))
@@ -137,25 +166,43 @@ class Chats {
     }
   }
 
-  private async decide(session: Session | Followed, sessionId: string, decision: UIDecision): Promise<void> {
-    const { callId, ...rest } = decision;
-    const { journal } = this.options;
-    // A call that has been decided meanwhile stays as it is.
-    if ('approve' in session) session.approve(callId, rest);
-    else if (journal !== undefined) await approveSession(journal, sessionId, callId, rest);
+  private keep(chatId: string, session: Session): void {
+    this.sessions.delete(chatId);
+    this.sessions.set(chatId, session);
+    void session.result.then(() => {
+      if (this.sessions.get(chatId) !== session) return;
+      this.ended.add(session);
+      this.forget();
+    });
   }
 
-  private keep(chatId: string, session: Session): void {
-    this.running.set(chatId, session);
-    void session.result.then(() => {
-      if (this.running.get(chatId) === session) this.running.delete(chatId);
-    });
+  /** Forgets the sessions that ended first, and those that another has followed. */
+  private forget(): void {
+    const kept = new Set(this.sessions.values());
+    for (const session of this.ended) if (!kept.has(session)) this.ended.delete(session);
+    for (const [chatId, session] of this.sessions) {
+      if (this.ended.size <= mostEnded) return;
+      if (this.ended.delete(session)) this.sessions.delete(chatId);
+    }
   }
 
   /** Returns the last session of a chat in the journal, if it has not ended. */
   private async unended(chatId: string): Promise<string | null> {
-    const sessions = (await this.options.journal?.list({ agent: this.agent.name })) ?? [];
-    const last = sessions.find(({ sessionId }) => sessionId.startsWith(`${chatId}:`));
+    const [last] = (await this.options.journal?.list({ idPrefix: `${chatId}:`, agent: this.agent.name })) ?? [];
     return last !== undefined && ['running', 'suspended'].includes(last.status) ? last.sessionId : null;
+  }
+
+  private async inTurn<T>(chatId: string, task: () => Promise<T>): Promise<T> {
+    const before = this.queue.get(chatId);
+    const done = (async () => {
+      await before?.catch(() => undefined);
+      return task();
+    })();
+    this.queue.set(chatId, done);
+    try {
+      return await done;
+    } finally {
+      if (this.queue.get(chatId) === done) this.queue.delete(chatId);
+    }
   }
 }

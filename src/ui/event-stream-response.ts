@@ -1,4 +1,4 @@
-import type { Followed, UIStreamOptions } from './ui-message-stream.ts';
+import { checkPosition, type Followed, type UIStreamOptions } from './ui-message-stream.ts';
 
 /**
  * Returns a session's events as server-sent events, for pages without the AI SDK: `event` is the event's type, `data` the
@@ -9,6 +9,7 @@ export function toEventStreamResponse(
   session: Followed,
   { from = 0, headers, ...init }: UIStreamOptions & ResponseInit = {},
 ): Response {
+  checkPosition(from);
   const events = session.eventsFrom(from + 1)[Symbol.asyncIterator]();
   const encoder = new TextEncoder();
   const body = new ReadableStream<Uint8Array>({

@@ -17,17 +17,38 @@ export async function followSession(
   { secrets = [] }: { secrets?: readonly string[] } = {},
 ): Promise<Followed> {
   await readSession(journal, sessionId, { secrets });
-  async function* eventsFrom(seq: number): AsyncGenerator<SessionEvent, void> {
-    for (let next = seq; ; ) {
-      const { status, events } = await readSession(journal, sessionId, { secrets });
-      for (const event of events) {
-        if (event.seq < next) continue;
-        next = event.seq + 1;
-        yield event;
+  async function* read(seq: number, signal: AbortSignal): AsyncGenerator<SessionEvent, void> {
+    let next = seq;
+    for (let known = -1; ; ) {
+      const [row] = await journal.list({ sessionId });
+      const isOver = row === undefined || ['succeeded', 'failed', 'aborted', 'suspended'].includes(row.status);
+      if (row !== undefined && row.entries !== known) {
+        known = row.entries;
+        for (const event of (await readSession(journal, sessionId, { secrets })).events) {
+          if (event.seq < next) continue;
+          next = event.seq + 1;
+          yield event;
+        }
       }
-      if (['succeeded', 'failed', 'aborted', 'suspended'].includes(status)) return;
-      await sleep(systemClock, pollMs);
+      if (signal.aborted || isOver) return;
+      await sleep(systemClock, pollMs, signal);
+      if (signal.aborted) return;
     }
   }
-  return { sessionId, eventsFrom };
+  return {
+    sessionId,
+    eventsFrom: (seq) => ({
+      [Symbol.asyncIterator]: () => {
+        const left = new AbortController();
+        const events = read(seq, left.signal);
+        return {
+          next: async () => (left.signal.aborted ? { done: true, value: undefined } : events.next()),
+          return: async () => {
+            left.abort();
+            return { done: true, value: undefined };
+          },
+        };
+      },
+    }),
+  };
 }

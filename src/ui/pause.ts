@@ -20,8 +20,13 @@ export class Pause {
     return states.includes('waiting') && !states.includes('open') && !all.some(({ isBusy }) => isBusy);
   }
 
-  /** Takes in an event; `isPast`: it came before the decisions. */
-  take(event: SessionEvent, isPast: boolean): void {
+  /** The calls of the session itself whose sub-agents wait. */
+  get subAgentCalls(): string[] {
+    const [root] = this.sessions.values();
+    return [...(root?.calls ?? [])].flatMap(([callId, state]) => (state === 'subAgent' ? [callId] : []));
+  }
+
+  take(event: SessionEvent): void {
     switch (event.type) {
       case 'session.succeeded':
       case 'session.failed':
@@ -44,7 +49,7 @@ export class Pause {
         this.of(event).calls.set(event.callId, 'open');
         return;
       case 'tool.approvalRequested':
-        this.of(event).calls.set(event.callId, isPast && this.decided.has(approvalIdOf(event)) ? 'open' : 'waiting');
+        this.of(event).calls.set(event.callId, this.decided.has(approvalIdOf(event)) ? 'open' : 'waiting');
         return;
       case 'tool.answered':
         this.of(event).calls.delete(event.callId);

@@ -14,11 +14,13 @@ import type { SessionEvent } from '../observe/events.ts';
 import type { UIChunk } from './ui-message.ts';
 
 type Delta = Extract<SessionEvent, { type: 'model.delta' }>;
-type Streamed = { id: string; kind: Delta['kind']; callId: string | null; text: string };
+type Streamed = { id: string; kind: Delta['kind']; callId: string | null; toolName: string; text: string };
 
 /** The parts of one attempt's reply on the page: as they stream, and as the whole reply then has them. */
 export class StreamedReply {
   private parts: Streamed[] = [];
+  /** Whether a reply is awaited or streaming. */
+  private isOpen = false;
   private readonly isDynamic: (tool: string) => boolean;
 
   /** `isDynamic` says whether a page cannot know a tool when it is compiled, such as one of an MCP server. */
@@ -26,25 +28,41 @@ export class StreamedReply {
     this.isDynamic = isDynamic;
   }
 
+  begin(): void {
+    this.isOpen = true;
+  }
+
   delta({ turn, attempt, part, kind, callId, toolName, delta }: Delta): UIChunk[] {
     const id = `${turn}.${attempt}.${part}`;
     const known = this.parts.find((one) => one.id === id);
-    const streamed = known ?? { id, kind, callId, text: '' };
+    const streamed = known ?? { id, kind, callId, toolName: toolName ?? '', text: '' };
     if (known === undefined) this.parts.push(streamed);
     streamed.text += delta;
-    const begun = known === undefined;
-    if (kind !== 'tool-input') {
-      return [...(begun ? [{ type: `${kind}-start` as const, id }] : []), { type: `${kind}-delta`, id, delta }];
-    }
-    if (callId === null) return [];
+    return [...(known === undefined ? this.start(streamed) : []), ...this.grown(streamed, delta)];
+  }
+
+  /** Brings a page that left in the middle of a reply to the same state as the others. */
+  again(): UIChunk[] {
+    if (!this.isOpen) return [];
     return [
-      ...(begun ? [this.callStart(callId, toolName ?? '')] : []),
-      { type: 'tool-input-delta', toolCallId: callId, inputTextDelta: delta },
+      { type: 'reset-step' },
+      ...this.parts.flatMap((part) => [...this.start(part), ...this.grown(part, part.text)]),
     ];
+  }
+
+  private start({ id, kind, callId, toolName }: Streamed): UIChunk[] {
+    if (kind !== 'tool-input') return [{ type: `${kind}-start`, id }];
+    return callId === null ? [] : [this.callStart(callId, toolName)];
+  }
+
+  private grown({ id, kind, callId }: Streamed, delta: string): UIChunk[] {
+    if (kind !== 'tool-input') return [{ type: `${kind}-delta`, id, delta }];
+    return callId === null ? [] : [{ type: 'tool-input-delta', toolCallId: callId, inputTextDelta: delta }];
   }
 
   /** The reply is there. What was streamed stays if it is the whole reply; otherwise the parts come anew. */
   async replied(reply: Reply | null): Promise<UIChunk[]> {
+    this.isOpen = false;
     const content = (reply?.content ?? []).filter(isShown);
     if (!this.isWhole(content)) {
       this.parts = [];
@@ -62,13 +80,14 @@ export class StreamedReply {
 
   /** The attempt failed: nothing of it stays. */
   takenBack(): UIChunk[] {
-    this.parts = [];
+    this.end();
     return [{ type: 'reset-step' }];
   }
 
   /** The attempt ended. */
   end(): void {
     this.parts = [];
+    this.isOpen = false;
   }
 
   private isWhole(content: readonly ReplyPart[]): boolean {

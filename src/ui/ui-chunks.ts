@@ -1,8 +1,10 @@
 import { type Fact, historyName, noUsage, type Slug } from '../../machines/index.ts';
+import { Conversation } from '../observe/conversation.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import { Records, type TurnRecord } from '../observe/records.ts';
 import { approvalIdOf, innerPartId } from './call-reference.ts';
 import { GrowingReport } from './growing-report.ts';
+import { isAsShown, readMetadata } from './model-output.ts';
 import { StreamedReply } from './streamed-reply.ts';
 import type { TurnData, UIChunk, UIMetadata } from './ui-message.ts';
 
@@ -17,6 +19,12 @@ export class UIChunks {
   /** The ids of the parts for calls, by approval id. Those of a batch or a sub-agent have a part once they need one. */
   private readonly parts = new Map<string, string>();
   private inner = new Set<number>();
+  private batches = new Set<string>();
+  private readonly conversation = new Conversation([]);
+  /** The answers that the page has, by call: their state and what it shows. */
+  private readonly answers = new Map<string, { isError: boolean; shown: unknown }>();
+  /** What `session.steer` added to this turn: it outlives the attempt that is taken back. */
+  private steering: UIChunk[] = [];
   private readonly totals: Pick<UIMetadata, 'requests' | 'usage' | 'costUsd'> = {
     requests: 0,
     usage: { ...noUsage },
@@ -28,10 +36,17 @@ export class UIChunks {
   async take(event: SessionEvent): Promise<UIChunk[]> {
     if (event.path.length > 0) return this.ofSubAgent(event);
     this.records.fact(event as Fact, event.at);
+    this.conversation.fact(event as Fact);
     const content = await this.report.take(event);
     const grown: UIChunk[] =
       content === undefined ? [] : [{ type: 'data-report', id: 'report', data: { state: 'partial', content } }];
     return [...(await this.own(event)), ...grown];
+  }
+
+  /** What a page needs that left in the middle of a reply. */
+  again(): UIChunk[] {
+    const again = this.reply.again();
+    return again.length === 0 ? [] : [...again, ...this.steering];
   }
 
   metadata({ sessionId, agent, seq }: SessionEvent, isPaused = false): UIMetadata {
@@ -42,23 +57,26 @@ export class UIChunks {
   private async own(event: SessionEvent): Promise<UIChunk[]> {
     switch (event.type) {
       case 'turn.started':
+        this.steering = [];
         return [this.turn(), { type: 'start-step' }];
       case 'attempt.started':
         this.totals.requests += 1;
+        this.reply.begin();
         return [this.turn()];
       case 'model.delta':
         return this.reply.delta(event);
       case 'attempt.replied':
         this.inner = new Set(event.calls.flatMap(({ within }, index) => (within === null ? [] : [index])));
+        this.batches = new Set(event.calls.flatMap(({ within }) => event.calls[within ?? -1]?.callId ?? []));
         this.count(event);
         return this.reply.replied(event.reply);
       case 'attempt.failed':
-        return [...this.reply.takenBack(), this.turn()];
+        return [...this.reply.takenBack(), ...this.steering, this.turn()];
       case 'attempt.finished':
       case 'attempt.succeeded':
       case 'attempt.aborted':
         this.reply.end();
-        return [];
+        return this.asTheModelReads();
       case 'turn.finished':
       case 'turn.succeeded':
       case 'turn.exhausted':
@@ -70,7 +88,8 @@ export class UIChunks {
       case 'progress.reported':
         return [{ type: 'data-progress', id: event.callId, data: { message: event.message } }];
       case 'session.steered':
-        return [{ type: 'data-steering', data: { text: event.text } }];
+        this.steering.push({ type: 'data-steering', id: `steering-${event.seq}`, data: { text: event.text } });
+        return this.steering.slice(-1);
       case 'report.accepted': {
         const { content, source } = event;
         return [{ type: 'data-report', id: 'report', data: { state: 'accepted', content, source } }];
@@ -154,14 +173,31 @@ export class UIChunks {
       case 'tool.answered': {
         if (known === undefined) return [];
         const { slug, result } = event;
+        const shown = result.success ? (result.value ?? result.message) : result.message;
+        this.answers.set(known, { isError: !result.success, shown });
         if (slug === 'tool_denied') return [{ type: 'tool-output-denied', toolCallId: known }];
         return result.success
-          ? [{ type: 'tool-output-available', toolCallId: known, output: result.value ?? result.message }]
+          ? [{ type: 'tool-output-available', toolCallId: known, output: shown }]
           : [{ type: 'tool-output-error', toolCallId: known, errorText: result.message }];
       }
       default:
         return [];
     }
+  }
+
+  /** Adds what the model reads of each answer where the page shows something else, for the history of the next session. */
+  private asTheModelReads(): UIChunk[] {
+    const last = this.conversation.messages.at(-1);
+    if (last?.role !== 'tool') return [];
+    return last.content.flatMap(({ toolCallId, output }): UIChunk[] => {
+      const answer = this.answers.get(toolCallId);
+      if (answer === undefined || output.type === 'execution-denied' || isAsShown(output, answer)) return [];
+      if (this.batches.has(toolCallId)) return [{ type: 'tool-output-available', toolCallId, output: output.value }];
+      const providerMetadata = readMetadata(output);
+      if (answer.isError)
+        return [{ type: 'tool-output-error', toolCallId, errorText: String(answer.shown), providerMetadata }];
+      return [{ type: 'tool-output-available', toolCallId, output: answer.shown, providerMetadata }];
+    });
   }
 
   private count({ usage, costUsd }: Of<'attempt.replied'>): void {

@@ -31,19 +31,24 @@ export function toUIMessageStream<Report>(
   options: UIStreamOptions = {},
 ): ReadableStream<UIChunk<Report>> {
   const { from = 0 } = options;
-  if (!Number.isInteger(from) || from < 0)
-    throw new PawlError('invalid_options', expected('from', from, 'a position: an integer of at least 0'));
-  const chunks = chunksOf(session, options);
+  checkPosition(from);
+  const events = session.eventsFrom(1)[Symbol.asyncIterator]();
+  const chunks = chunksOf(session.sessionId, events, options);
   return new ReadableStream<UIChunk<Report>>({
     async pull(controller) {
       const { value, done } = await chunks.next();
       if (done) controller.close();
       else controller.enqueue(value as UIChunk<Report>);
     },
-    async cancel() {
-      await chunks.return();
-    },
+    // A reader that waits for an event would keep the generator from returning.
+    cancel: async () => void (await events.return?.()),
   });
+}
+
+/** Throws `invalid_options` for a position that is none. */
+export function checkPosition(from: unknown): void {
+  if (typeof from === 'number' && Number.isInteger(from) && from >= 0) return;
+  throw new PawlError('invalid_options', expected('from', from, 'a position: an integer of at least 0'));
 }
 
 /** Returns `toUIMessageStream` as a response for `useChat`. `init` is as for `Response`. */
@@ -57,35 +62,52 @@ export function toUIMessageStreamResponse<Report>(
 
 /** Takes in the events up to `from`, and from there on yields what they add to the message. */
 async function* chunksOf(
-  session: Followed,
+  sessionId: string,
+  events: AsyncIterator<SessionEvent>,
   { from = 0, decided = [] }: UIStreamOptions,
 ): AsyncGenerator<UIChunk, void> {
   const ui = new UIChunks();
   const pause = new Pause(decided);
-  const events = session.eventsFrom(1)[Symbol.asyncIterator]();
   let last: SessionEvent | null = null;
   let isBegun = false;
+  const begin = function* (event: SessionEvent): Generator<UIChunk> {
+    if (isBegun) return;
+    isBegun = true;
+    yield { type: 'start', messageId: sessionId, messageMetadata: ui.metadata(event) };
+    // A page that left in the middle of an attempt has a part of its reply.
+    if (from > 0) yield* ui.again();
+  };
   for (;;) {
     const next = events.next();
-    if (last !== null && isBegun && pause.isOn && !(await isReady(next))) {
+    if (last !== null && last.seq >= from && pause.isOn && !(await isReady(next))) {
+      yield* begin(last);
+      yield* pause.subAgentCalls.map(waitingForDecision);
       yield { type: 'finish', finishReason: 'tool-calls', messageMetadata: ui.metadata(last, true) };
-      void events.return?.();
+      await events.return?.();
       return;
     }
     const { value: event, done } = await next;
     if (done === true) break;
     last = event;
-    pause.take(event, event.seq <= from);
+    pause.take(event);
+    if (event.seq > from) yield* begin(event);
     const chunks = await ui.take(event);
     if (event.seq <= from) continue;
-    if (!isBegun) yield { type: 'start', messageId: session.sessionId, messageMetadata: ui.metadata(event) };
-    isBegun = true;
     yield* chunks;
+    // What a page that leaves now has to the end.
+    if (chunks.length > 0 && event.type !== 'model.delta')
+      yield { type: 'message-metadata', messageMetadata: ui.metadata(event) };
   }
   if (last === null) return;
   const metadata = ui.metadata(last);
   const finishReason = metadata.status === 'succeeded' ? 'stop' : metadata.status === 'failed' ? 'error' : 'other';
+  yield* begin(last);
   yield { type: 'finish', finishReason, messageMetadata: metadata };
+}
+
+/** The SDK sends decisions once all calls of the step have an answer, and a sub-agent's call waits for the decision. */
+function waitingForDecision(toolCallId: string): UIChunk {
+  return { type: 'tool-output-available', toolCallId, output: 'The sub-agent waits for a decision.' };
 }
 
 /** Whether an event that has happened comes next. */

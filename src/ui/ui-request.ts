@@ -1,10 +1,12 @@
-import { convertToModelMessages, getToolName, isToolUIPart, type UIMessage } from 'ai';
+import { convertToModelMessages, getToolName, isToolUIPart, type ToolModelMessage, type UIMessage } from 'ai';
 import { z } from 'zod';
+import type { ToolOutput } from '../../machines/index.ts';
 import { check } from '../agent/check.ts';
 import { flag, nonBlank, text } from '../agent/shapes.ts';
 import { messageOf, PawlError } from '../errors.ts';
 import type { InputMessage } from '../model/messages.ts';
 import { type CallReference, callOfApproval, isInnerPart } from './call-reference.ts';
+import { outputIn } from './model-output.ts';
 
 /** What a person decided on a page. */
 export type UIDecision = CallReference & { approved: boolean; reason?: string };
@@ -30,7 +32,8 @@ const bodySchema = z.looseObject({
     )
     .min(1, { error: 'an array with at least one message' }),
 });
-const positionSchema = z.looseObject({ seq: z.int().min(0) });
+const kept = 'the metadata that the message came with';
+const positionSchema = z.looseObject({ seq: z.int({ error: kept }).min(0, { error: kept }) }, { error: kept });
 const approvalSchema = z.looseObject({ id: text, approved: flag, reason: text.optional() });
 
 /**
@@ -42,34 +45,74 @@ export async function readUIRequest(body: unknown): Promise<UIRequest> {
   const conversation = messages as unknown as UIMessage[];
   const last = conversation.at(-1);
   const decisions = last?.role === 'assistant' ? decisionsIn(last) : [];
-  const { data: known } = positionSchema.safeParse(last?.metadata);
   return {
     chatId: id,
     messages: await fromUIMessages(conversation),
     decided:
-      last === undefined || decisions.length === 0 ? null : { sessionId: last.id, from: known?.seq ?? 0, decisions },
+      last === undefined || decisions.length === 0
+        ? null
+        : {
+            sessionId: last.id,
+            from: check(positionSchema, last.metadata, 'metadata', 'invalid_messages').seq,
+            decisions,
+          },
   };
 }
 
 /**
- * Converts the messages of a page to those that `startSession` takes. Parts that only the page needs are left out: data,
- * and calls of sub-agents. Rejects with `invalid_messages`.
+ * Converts the messages of a page to those that `startSession` takes: with the outputs that the model read, and what
+ * `session.steer` added. Parts that only the page needs are left out: data, and calls of sub-agents. Rejects with
+ * `invalid_messages`.
  */
 export async function fromUIMessages(messages: readonly UIMessage[]): Promise<InputMessage[]> {
-  const own = messages.map((message) => ({
-    ...message,
-    parts: message.parts.filter((part) => !isToolUIPart(part) || !isInnerPart(part.toolCallId)),
-  }));
   try {
     // A call that has no result is repaired as interrupted (C-6).
-    return (await convertToModelMessages(own)).filter(
-      (message) => message.role !== 'system' && message.content.length > 0,
-    ) as InputMessage[];
+    const converted = await convertToModelMessages(messages.flatMap(withSteering));
+    const outputs = new Map(messages.flatMap(({ parts }) => parts.filter(isToolUIPart).map(readOutput)));
+    return converted
+      .filter((message) => message.role !== 'system' && message.content.length > 0)
+      .map((message) => (message.role === 'tool' ? asRead(message, outputs) : message)) as InputMessage[];
   } catch (error) {
     throw new PawlError('invalid_messages', `The messages of the page cannot be used: ${messageOf(error)}.`, {
       cause: error,
     });
   }
+}
+
+type Part = UIMessage['parts'][number];
+
+/** Splits a message where the user steered, and leaves out the parts of calls that are not in the conversation. */
+function withSteering(message: UIMessage): UIMessage[] {
+  const split: UIMessage[] = [{ ...message, parts: [] }];
+  for (const part of message.parts) {
+    const text = part.type === 'data-steering' && isSteering(part.data) ? part.data.text : null;
+    if (text !== null) {
+      split.push({ ...message, role: 'user', parts: [{ type: 'text', text }] }, { ...message, parts: [] });
+    } else if (!isToolUIPart(part) || !isInnerPart(String(part.toolCallId))) {
+      split.at(-1)?.parts.push(part);
+    }
+  }
+  return split;
+}
+
+function isSteering(data: unknown): data is { text: string } {
+  return typeof data === 'object' && data !== null && 'text' in data && typeof data.text === 'string';
+}
+
+function readOutput(part: Extract<Part, { toolCallId: string }>): [string, ToolOutput | null] {
+  return [part.toolCallId, 'resultProviderMetadata' in part ? outputIn(part.resultProviderMetadata) : null];
+}
+
+function asRead(message: ToolModelMessage, outputs: ReadonlyMap<string, ToolOutput | null>): object {
+  return {
+    ...message,
+    content: message.content.map((part) => {
+      const output = part.type === 'tool-result' ? (outputs.get(part.toolCallId) ?? null) : null;
+      if (output === null) return part;
+      const { providerOptions: _, ...rest } = { providerOptions: undefined, ...part };
+      return { ...rest, output };
+    }),
+  };
 }
 
 function decisionsIn(message: UIMessage): UIDecision[] {

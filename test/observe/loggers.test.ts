@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { defineAgent, runSession } from '../../src/index.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
@@ -22,4 +24,28 @@ it('S-3: with `logger: false`, nothing is logged', async () => {
   expect(result.success).toBe(false);
   expect([write.mock.calls, error.mock.calls]).toEqual([[], []]);
   vi.restoreAllMocks();
+});
+
+const program = (end: string) => `
+import { defineAgent, runSession } from ${JSON.stringify(join(process.cwd(), 'src/index.ts'))};
+import { rehearsalModel } from ${JSON.stringify(join(process.cwd(), 'src/testing/index.ts'))};
+const agent = defineAgent({ name: 'silent', models: [rehearsalModel([{}])], limits: { maxRetries: 2 } });
+${end}
+`;
+
+it.each([
+  [
+    'at once from a listener',
+    "await runSession(agent, { prompt: 'x', onEvent: ({ type }) => type === 'session.failed' && process.exit() });",
+  ],
+  ['after the result', "await runSession(agent, { prompt: 'x' }); process.exit();"],
+])('S-2 S-3: no line is lost by a process that exits %s', (_, end) => {
+  const args = ['--no-warnings', '--input-type=module-typescript', '--eval', program(end)];
+  const { stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  expect(
+    stderr
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).event),
+  ).toEqual(['attempt.failed', 'attempt.failed', 'session.failed']);
 });

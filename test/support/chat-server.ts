@@ -13,18 +13,21 @@ const [modelUrl = '', journalFile = ''] = process.argv.slice(2);
 const held: (() => void)[] = [];
 const inputSchema = z.object({ to: z.string() });
 const sent: string[] = [];
+const models = [createOpenAICompatible({ name: 'served', baseURL: modelUrl })('m')];
+const send = tool({
+  inputSchema,
+  needsApproval: true,
+  execute: ({ to }) => {
+    sent.push(to);
+    return `sent to ${to}`;
+  },
+});
 const agent = defineAgent({
   name: 'assistant',
-  models: [createOpenAICompatible({ name: 'served', baseURL: modelUrl })('m')],
+  models,
+  agents: { helper: defineAgent({ name: 'helper', models, tools: { send }, finish: 'text' }) },
   tools: {
-    send: tool({
-      inputSchema,
-      needsApproval: true,
-      execute: ({ to }) => {
-        sent.push(to);
-        return `sent to ${to}`;
-      },
-    }),
+    send,
     hold: tool({
       inputSchema: z.object({}),
       execute: (_, { abortSignal }) =>

@@ -22,11 +22,13 @@ if (!existsSync(browserPath)) process.stderr.write('No Chromium from Debian (apt
 
 /** What the model does: it goes by the last message of the user, and by whether a tool has answered since. */
 function script({ body }: { body: unknown }) {
-  const { messages } = body as { messages: { role: string; content: unknown }[] };
+  const { messages, tools } = body as { messages: { role: string; content: unknown }[]; tools?: unknown[] };
   const asked = messages.findLastIndex(({ role }) => role === 'user');
   const text = JSON.stringify(messages[asked]?.content ?? '');
   const answered = messages.slice(asked).find(({ role }) => role === 'tool');
   if (answered !== undefined) return { text: `Done: ${String(answered.content)}` };
+  if (text.includes('delegate') && tools?.some((tool) => JSON.stringify(tool).includes('helper')) === true)
+    return { calls: [{ name: 'helper', input: { prompt: 'Please send it.', reason: 'It can.' } }] };
   if (text.includes('send')) return { text: 'I ask first.', calls: [{ name: 'send', input: { to: 'Ada' } }] };
   if (text.includes('hold')) return { text: 'I work on it.', calls: [{ name: 'hold', input: {} }] };
   return { text: 'Hello, I am here.' };
@@ -119,6 +121,26 @@ describe('C-1, S-6, D-3: a chat over HTTP, by the client of the SDK', () => {
     expect(await (await fetch(`${one}/release`)).json()).toEqual([]);
   });
 
+  it("B-7: a decision on a sub-agent's call is sent, and the session goes on", async () => {
+    const server = await startServer();
+    const { chat, state } = chatOn(server, 'four');
+    await chat.sendMessage({ text: 'Please delegate it.' });
+    expect(statuses(state)).toEqual([null, 'waiting']);
+    const part = state.messages[1]?.parts.find((one) => 'approval' in one && one.approval !== undefined);
+    if (part === undefined || !('approval' in part)) throw new Error('no approval is asked for');
+    await chat.addToolApprovalResponse({ id: part.approval?.id ?? '', approved: true });
+    await until(() => state.status === 'ready' && statuses(state)[1] === 'succeeded');
+    expect(await (await fetch(`${server}/release`)).json()).toEqual(['Ada']);
+    expect(shownParts(state.messages[1] as PawlUIMessage)[0]).toEqual([
+      'tool',
+      'helper',
+      expect.any(String),
+      expect.any(Object),
+      'output-available',
+      'Done: sent to Ada',
+    ]);
+  });
+
   it('a session whose process died is resumed by the next that is asked for its chat', async () => {
     const one = await startServer();
     const { chat } = chatOn(one, 'three');
@@ -150,6 +172,7 @@ describe('C-1, S-6, D-3: a chat over HTTP, by the client of the SDK', () => {
     const decided = {
       id: 'foreign:1',
       role: 'assistant',
+      metadata: { seq: 1 },
       parts: [
         {
           type: 'tool-send',

@@ -1,0 +1,165 @@
+import { tool } from 'ai';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { type Agent, defineAgent, type Journal, sqliteJournal, startSession } from '../../src/index.ts';
+import { rehearsalModel } from '../../src/testing/index.ts';
+import { chatHandler, followSession, type PawlUIMessage, toUIMessageStream } from '../../src/ui/index.ts';
+import { freshFile } from '../support/journaled.ts';
+import { messageOf } from '../support/ui.ts';
+
+const logger = false as const;
+const send = tool({ inputSchema: z.object({}), needsApproval: true, execute: () => 'sent' });
+
+/** An agent that asks before it sends, and counts its sessions. */
+function sending(limits: { approvalTimeoutMs?: number } = {}) {
+  const model = rehearsalModel(({ prompt }) =>
+    prompt.some(({ role }) => role === 'tool') ? { text: 'Sent.' } : { calls: [{ name: 'send', input: {} }] },
+  );
+  return { model, agent: defineAgent({ name: 'sender', models: [model], tools: { send }, finish: 'text', limits }) };
+}
+
+const user = (text: unknown) => ({ id: 'u', role: 'user', parts: [{ type: 'text', text }] });
+
+function chatOf(agent: Agent, journal?: Journal) {
+  const events: string[] = [];
+  const handle = chatHandler(agent, {
+    logger,
+    ...(journal !== undefined && { journal }),
+    onEvent: ({ type, sessionId }) => void events.push(`${type} ${sessionId}`),
+  });
+  const ask = (method: string, path: string, body?: unknown) =>
+    handle(
+      new Request(`http://localhost/chat${path}`, {
+        method,
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      }),
+    );
+  const post = (messages: unknown[], id = 'c') => ask('POST', '', { id, messages });
+  const starts = () => events.filter((event) => event.startsWith('session.started'));
+  return { ask, post, events, starts };
+}
+
+/** Reads the message of a response, which may continue one. */
+async function read(answer: Response, known?: PawlUIMessage): Promise<PawlUIMessage> {
+  const text = await answer.text();
+  const chunks = text.split('\n\n').flatMap((line) => (line.startsWith('data: {') ? [JSON.parse(line.slice(6))] : []));
+  const stream = new ReadableStream({
+    start(controller) {
+      for (const chunk of chunks) controller.enqueue(chunk);
+      controller.close();
+    },
+  });
+  return (await messageOf(stream, known && structuredClone(known))).message;
+}
+
+/** The message as a page sends it once a person has decided. */
+function decided(message: PawlUIMessage, approved: boolean, change: (id: string) => string = (id) => id) {
+  const parts = message.parts.map((part) =>
+    'approval' in part && part.approval !== undefined
+      ? { ...part, state: 'approval-responded', approval: { id: change(part.approval.id), approved } }
+      : part,
+  );
+  return { ...message, parts };
+}
+
+describe('C-1, S-6: the handler of chats', () => {
+  it('answers the requests of a chat one after the other: two posts leave one session', async () => {
+    const { agent } = sending();
+    const { post, ask, events, starts } = chatOf(agent);
+    const answers = await Promise.all([post([user('One.')]), post([user('Two.')])]);
+    await Promise.all(answers.map((answer) => answer.text()));
+    expect(starts()).toHaveLength(2);
+    await ask('DELETE', '/c');
+    expect(events.filter((event) => event.startsWith('session.aborted'))).toHaveLength(2);
+  });
+
+  it('a message that is refused leaves the session that waits', async () => {
+    const { agent } = sending();
+    const { post, events, starts } = chatOf(agent);
+    const message = await read(await post([user('Send.')]));
+    expect((await post([user(undefined)])).status).toBe(400);
+    expect((await post([{ id: 'm', role: 'assistant', parts: [{ type: 'tool-x' }] }])).status).toBe(400);
+    expect((await post([{ id: 'm', role: 'assistant', parts: [{ type: 'tool-x', toolCallId: 5 }] }])).status).toBe(400);
+    expect((await post([user('Send.'), { ...decided(message, true), metadata: undefined }])).status).toBe(400);
+    expect(events.some((event) => event.startsWith('session.aborted'))).toBe(false);
+    expect((await read(await post([user('Send.'), decided(message, true)]), message)).metadata?.status).toBe(
+      'succeeded',
+    );
+    expect(starts()).toHaveLength(1);
+  });
+
+  it('a decision that changes nothing is answered with what still waits', async () => {
+    const { agent } = sending();
+    const { post } = chatOf(agent);
+    const message = await read(await post([user('Send.')]));
+    const other = decided(message, true, (id) => `${id}9`);
+    expect((await read(await post([user('Send.'), other]), message)).metadata?.status).toBe('waiting');
+    const denied = await read(await post([user('Send.'), decided(message, false)]), message);
+    expect(denied.metadata?.status).toBe('succeeded');
+    // The same once more: the session has ended meanwhile.
+    const again = await read(await post([user('Send.'), decided(message, false)]), message);
+    expect(again.metadata?.status).toBe('succeeded');
+  });
+
+  it('a decision that comes too late finds how the session ended', async () => {
+    const { agent } = sending({ approvalTimeoutMs: 1 });
+    const { post, ask, events } = chatOf(agent);
+    const message = await read(await post([user('Send.')]));
+    while (!events.some((event) => event.startsWith('session.succeeded'))) await new Promise(setImmediate);
+    const late = await read(await post([user('Send.'), decided(message, true)]), message);
+    expect(late.metadata?.status).toBe('succeeded');
+    expect(late.parts.some((part) => part.type === 'tool-send' && part.state === 'output-error')).toBe(true);
+    expect((await ask('GET', '/c/stream')).status).toBe(204);
+  });
+
+  it('a chat finds its sessions in a journal by their ids alone', async () => {
+    const file = freshFile();
+    const journal = sqliteJournal(file);
+    const queries: unknown[] = [];
+    const list = journal.list.bind(journal);
+    journal.list = (query) => {
+      queries.push(query);
+      return list(query);
+    };
+    const { agent } = sending();
+    const { post, ask } = chatOf(agent, journal);
+    await read(await post([user('Send.')]));
+    expect((await ask('GET', '/c2/stream')).status).toBe(204);
+    expect(queries).toEqual([
+      { idPrefix: 'c:', agent: 'sender' },
+      { idPrefix: 'c2:', agent: 'sender' },
+    ]);
+    await ask('DELETE', '/c');
+    await (await ask('GET', '/c/stream')).text();
+    expect((await ask('GET', '/c/stream')).status).toBe(204);
+    await journal.close();
+  });
+
+  it('D-3: following a session that another process runs ends with its reader', async () => {
+    const journal = sqliteJournal(freshFile());
+    const { agent } = sending();
+    const session = startSession(agent, { prompt: 'Send.', journal, logger });
+    for await (const { type } of session.events) if (type === 'tool.approvalRequested') break;
+    let reads = 0;
+    const entries = journal.read.bind(journal);
+    journal.read = (id) => {
+      reads += 1;
+      return entries(id);
+    };
+    const followed = await followSession(journal, session.sessionId);
+    const { message } = await messageOf(toUIMessageStream(followed));
+    expect(message.metadata?.status).toBe('waiting');
+    const events = followed.eventsFrom(1)[Symbol.asyncIterator]();
+    await events.next();
+    await events.return?.();
+    expect(await events.next()).toMatchObject({ done: true });
+    const before = reads;
+    session.abort();
+    await session.result;
+    const ended = await messageOf(toUIMessageStream(followed));
+    expect(ended.message.metadata?.status).toBe('aborted');
+    // Nobody but the last reader has read since.
+    expect(reads).toBe(before + 1);
+    await journal.close();
+  });
+});
