@@ -1,6 +1,6 @@
 import { isToolUIPart, readUIMessageStream, type UIMessageChunk } from 'ai';
 import { historyInput, historyName, type ReplyPart } from '../../machines/index.ts';
-import type { CallRecord, SessionResult } from '../../src/index.ts';
+import type { CallRecord, InputMessage, Message, SessionResult } from '../../src/index.ts';
 import type { PawlUIMessage } from '../../src/ui/index.ts';
 
 /** Reads a stream as the SDK's pages do. */
@@ -98,4 +98,31 @@ function shownPart(part: ReplyPart, calls: readonly CallRecord[], content: reado
     default:
       return [[part.type]];
   }
+}
+
+/** The outputs of calls, by id. */
+export function outputsIn(messages: readonly InputMessage[]): Record<string, unknown> {
+  return Object.fromEntries(
+    messages.flatMap(({ role, content }) =>
+      role !== 'tool'
+        ? []
+        : content.flatMap((part) => (part.type === 'tool-result' ? [[part.toolCallId, part.output]] : [])),
+    ),
+  );
+}
+
+/** Those of the conversation, for the calls that a page shows. */
+export function outputsShown({ parts }: PawlUIMessage, conversation: readonly Message[]): Record<string, unknown> {
+  const shown = new Set(parts.flatMap((part) => ('toolCallId' in part ? [part.toolCallId] : [])));
+  return Object.fromEntries(Object.entries(outputsIn(conversation)).filter(([id]) => shown.has(id)));
+}
+
+/** A stream of these chunks. */
+export function streamOf(chunks: readonly UIMessageChunk[]): ReadableStream<UIMessageChunk> {
+  return new ReadableStream({
+    start(controller) {
+      for (const chunk of chunks) controller.enqueue(chunk);
+      controller.close();
+    },
+  });
 }

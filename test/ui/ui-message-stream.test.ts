@@ -1,37 +1,20 @@
 import { safeValidateTypes } from '@ai-sdk/provider-utils';
-import { tool, type UIMessageChunk, uiMessageChunkSchema } from 'ai';
+import { tool, uiMessageChunkSchema } from 'ai';
 import { MockLanguageModelV4, simulateReadableStream } from 'ai/test';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, type InputMessage, type Message, startSession } from '../../src/index.ts';
+import { defineAgent, startSession } from '../../src/index.ts';
 import { arbitraryFault, arbitraryReply } from '../../src/testing/fast-check.ts';
 import { manualClock, rehearsalModel } from '../../src/testing/index.ts';
-import { fromUIMessages, type PawlUIMessage, toUIMessageStream } from '../../src/ui/index.ts';
-import { messageOf, partsOfResult, shownParts } from '../support/ui.ts';
+import { fromUIMessages, toUIMessageStream } from '../../src/ui/index.ts';
+import { messageOf, outputsIn, outputsShown, partsOfResult, shownParts } from '../support/ui.ts';
 
 const inputSchema = z.object({ q: z.string() });
 const search = tool({ inputSchema, execute: ({ q }) => ({ found: q }) });
 const send = tool({ inputSchema, needsApproval: true, execute: ({ q }) => `sent ${q}` });
 const reportSchema = z.object({ shelf: z.string() });
 const logger = false as const;
-
-/** The outputs of calls, by id. */
-function outputsIn(messages: readonly InputMessage[]): Record<string, unknown> {
-  return Object.fromEntries(
-    messages.flatMap(({ role, content }) =>
-      role !== 'tool'
-        ? []
-        : content.flatMap((part) => (part.type === 'tool-result' ? [[part.toolCallId, part.output]] : [])),
-    ),
-  );
-}
-
-/** Those of the conversation, for the calls that a page shows. */
-function outputsShown({ parts }: PawlUIMessage, conversation: readonly Message[]): Record<string, unknown> {
-  const shown = new Set(parts.flatMap((part) => ('toolCallId' in part ? [part.toolCallId] : [])));
-  return Object.fromEntries(Object.entries(outputsIn(conversation)).filter(([id]) => shown.has(id)));
-}
 
 describe('S-6: a session as a UI message stream', () => {
   it('its parts are those of the result; a failed attempt leaves only its record', async () => {
@@ -250,83 +233,6 @@ describe('S-6: a session as a UI message stream', () => {
     expect(chunks.some(({ type }) => type === 'abort')).toBe(true);
   });
 
-  it('the history of the page holds what the model read: cut, converted, of a batch, and what was steered', async () => {
-    const big = tool({ inputSchema, execute: () => 'x'.repeat(5_000) });
-    const secret = tool({
-      inputSchema,
-      execute: () => ({ shown: 'yes', hidden: 'no' }),
-      toModelOutput: () => ({ type: 'text', value: 'short' }),
-    });
-    const model = rehearsalModel([
-      { text: '' },
-      {
-        calls: [
-          { name: 'big', input: { q: 'x' } },
-          { name: 'secret', input: { q: 'x' } },
-          { name: 'batch', input: { calls: [{ tool: 'search', input: { q: 'in' } }] } },
-        ],
-      },
-      { calls: [{ name: 'final_report', input: { content: 'done' } }] },
-    ]);
-    const agent = defineAgent({
-      name: 'reader',
-      models: [model],
-      tools: { big, secret, search },
-      builtIns: { batch: true },
-      limits: { toolResultBytes: 256 },
-    });
-    const session = startSession(agent, {
-      prompt: 'Go.',
-      logger,
-      onEvent: ({ type }) => void (type === 'attempt.started' && session.steer('Be quick.')),
-    });
-    const { message } = await messageOf(toUIMessageStream(session));
-    const result = await session.result;
-    const history = await fromUIMessages([message]);
-    expect(outputsIn(history)).toEqual(outputsShown(message, result.conversation));
-    expect(JSON.stringify(history)).not.toContain('hidden');
-    const part = message.parts.find(({ type }) => type === 'tool-secret');
-    expect(part).toMatchObject({ output: { shown: 'yes', hidden: 'no' } });
-    expect(message.parts.find(({ type }) => type === 'tool-batch')).toMatchObject({
-      output: expect.stringContaining('search'),
-    });
-    const steered = history.filter(({ role }) => role === 'user').length;
-    expect(steered).toBe(result.conversation.filter(({ role }) => role === 'user').length - 1);
-    expect(steered).toBeGreaterThan(0);
-  });
-
-  it('a page that left in the middle continues without doubled parts', async () => {
-    const hold = Promise.withResolvers<string>();
-    const wait = tool({ inputSchema, execute: () => hold.promise });
-    const model = rehearsalModel([
-      { text: 'First.', calls: [{ name: 'wait', input: { q: 'x' } }] },
-      { calls: [{ name: 'final_report', input: { content: 'done' } }] },
-    ]);
-    const session = startSession(defineAgent({ name: 'left', models: [model], tools: { wait } }), {
-      prompt: 'Go.',
-      logger,
-    });
-    for await (const { type } of session.events) if (type === 'tool.started') break;
-    const all: UIMessageChunk[] = [];
-    const reader = toUIMessageStream(session).getReader();
-    for (let isRunning = false; !isRunning; ) {
-      const { value } = await reader.read();
-      if (value === undefined) break;
-      all.push(value);
-      isRunning = value.type === 'message-metadata' && all.some(({ type }) => type === 'tool-input-available');
-    }
-    await reader.cancel();
-    hold.resolve('held');
-    const result = await session.result;
-    // At each point where it may have left.
-    for (let kept = 1; kept <= all.length; kept += 1) {
-      const first = await messageOf(streamOf(all.slice(0, kept)));
-      const from = first.message.metadata?.seq ?? 0;
-      const { message } = await messageOf(toUIMessageStream(session, { from }), first.message);
-      expect([kept, shownParts(message)]).toEqual([kept, partsOfResult(result)]);
-    }
-  });
-
   it('a reader that leaves while nothing happens is let go of at once', async () => {
     const agent = defineAgent({ name: 'hanging', models: [rehearsalModel([{ hangs: true }])] });
     const session = startSession(agent, { prompt: 'Go.', logger });
@@ -345,12 +251,3 @@ describe('S-6: a session as a UI message stream', () => {
     session.abort();
   });
 });
-
-function streamOf(chunks: readonly UIMessageChunk[]): ReadableStream<UIMessageChunk> {
-  return new ReadableStream({
-    start(controller) {
-      for (const chunk of chunks) controller.enqueue(chunk);
-      controller.close();
-    },
-  });
-}
