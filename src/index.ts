@@ -53,6 +53,7 @@ export type { ReportDefinition } from './report/registry.ts';
 export { type ServedAgent, type ServeMcpOptions, serveMcp } from './serve/serve-mcp.ts';
 export type {
   AcceptedReport,
+  AnswerOptions,
   ResumeOptions,
   Session,
   SessionBudget,
@@ -63,7 +64,7 @@ export type {
   SyntheticReport,
 } from './session/options.ts';
 export { type ForkOptions, forkSession } from './session/recovery/fork-session.ts';
-export { abortSession, approveSession, steerSession, stopSession } from './session/recovery/messages.ts';
+export { abortSession, answerSession, approveSession, steerSession, stopSession } from './session/recovery/messages.ts';
 export type { ReplayedSession, ReplayStep, SentRequest } from './session/recovery/recording.ts';
 export {
   type RecordedSession,

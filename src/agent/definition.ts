@@ -34,6 +34,8 @@ export const limitsSchema = z.strictObject({
   modelIdleTimeoutMs: milliseconds.default(120_000),
   /** Ms to wait for an approval; null waits indefinitely; default: null. */
   approvalTimeoutMs: milliseconds.nullable().default(null),
+  /** Ms to wait for the answer to a call of a client-side tool; null waits indefinitely; default: 600,000. */
+  clientToolTimeoutMs: milliseconds.nullable().default(600_000),
   /** Bytes of a reply, beyond which the request is cancelled and the attempt fails; default: 16,777,216 (16 MiB). */
   replyBytes: z
     .int({ error: replyBytes })

@@ -1,4 +1,4 @@
-import type { Allowance, Delivery, Message, SessionCommand, SessionInput, Slug } from '../../machines/index.ts';
+import type { Allowance, Delivery, Json, Message, SessionCommand, SessionInput, Slug } from '../../machines/index.ts';
 import type { SessionOverrides } from '../agent/narrow.ts';
 import type { OfferedTool } from '../model/request-model.ts';
 import type { Sighting } from '../observe/events.ts';
@@ -67,7 +67,7 @@ export type JournaledSession = {
   status: SessionStatus;
   /** Why it did not succeed; empty until it has ended. */
   slugs: Slug[];
-  /** The calls that wait for approval. */
+  /** The calls that wait for approval, or for an answer. */
   waiting: string[];
   createdAt: number;
   updatedAt: number;
@@ -96,7 +96,8 @@ export type SessionChange = {
 /** A message to a session, from any process. */
 export type SessionMessage =
   | SessionCommand
-  | { type: 'approve'; callId: string; approved: boolean; reason: string | null; sessionId: string | null };
+  | { type: 'approve'; callId: string; approved: boolean; reason: string | null; sessionId: string | null }
+  | { type: 'answer'; callId: string; output: Json; isError: boolean; sessionId: string | null };
 
 export type Append = {
   /** The process that appends; it must hold the lease. */

@@ -16,6 +16,8 @@ export type Sighting =
     }
   /** A tool sent output before it finished. */
   | { type: 'tool.progressed'; callId: string; name: string; output: ToolOutput }
+  /** A call of a client-side tool waits for its answer (`Session.answer`). */
+  | { type: 'tool.handedOut'; callId: string; name: string; input: JsonObject }
   /** Malformed input messages were repaired (C-6). */
   | { type: 'conversation.repaired'; repairs: Repairs }
   /** A sub-agent's session started or ended (B-7). Its own events carry its path. */

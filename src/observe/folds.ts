@@ -1,5 +1,4 @@
 import type { Message } from '../../machines/index.ts';
-import { WaitingApprovals } from './approvals.ts';
 import { Conversation } from './conversation.ts';
 import { SessionCounters } from './counters.ts';
 import { DebugLog } from './debug-log.ts';
@@ -12,6 +11,7 @@ import { PastCalls } from './past-calls.ts';
 import { Records } from './records.ts';
 import { type Slice, Slices } from './slices.ts';
 import { EventStream } from './stream/event-stream.ts';
+import { ClientCalls, WaitingApprovals } from './waiting-calls.ts';
 
 export type FoldOptions = LogContext & {
   messages: Message[];
@@ -22,6 +22,8 @@ export type FoldOptions = LogContext & {
   /** For a sub-agent: takes its events into the stream of the session above. */
   forward: EventListener | null;
   slices: Record<string, Slice>;
+  /** The names of the client-side tools. */
+  clientTools: ReadonlySet<string>;
   /** Maximum bytes of a result read at once. */
   resultBytes: number;
   /** User code threw. */
@@ -43,6 +45,7 @@ export function makeFolds(options: FoldOptions) {
     records,
     pastCalls: new PastCalls(conversation),
     approvals: new WaitingApprovals(),
+    clientCalls: new ClientCalls(options.clientTools),
     keptResults: new KeptResults(resultBytes, conversation),
     slices: new Slices(slices, onFailure),
     stream: new EventStream(),

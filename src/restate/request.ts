@@ -47,6 +47,13 @@ const messageSchema = z.discriminatedUnion('type', [
     reason: text.nullable(),
     sessionId: text.nullable(),
   }),
+  z.strictObject({
+    type: z.literal('answer'),
+    callId: text,
+    output: z.json(),
+    isError: z.boolean({ error: 'true or false' }),
+    sessionId: text.nullable(),
+  }),
 ]);
 
 export function checkMessage(message: unknown): SessionMessage {

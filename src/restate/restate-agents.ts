@@ -16,6 +16,7 @@ import { receive } from '../session/recovery/messages.ts';
 import { tellWhatWaits } from '../session/recovery/resume-session.ts';
 import { RunningSession } from '../session/running-session.ts';
 import { waitingIn } from '../session/sub-agents/sub-session.ts';
+import { unanswered } from '../tools/client-tool.ts';
 import { LineBuffer } from './line-buffer.ts';
 import { mebibytesOf, mostMebibytes } from './payload.ts';
 import { begunWith, checkMessage, type RestateRequest, requestedAgent } from './request.ts';
@@ -67,8 +68,22 @@ export function restateAgents(options: RestateAgentsOptions) {
         return effectPolicy(session.wired.effects.catalog);
       },
       approvalTimeoutMs: agent.limits.approvalTimeoutMs,
+      handOut: (effect) => {
+        const { catalog } = session.wired.effects;
+        if (effect.kind !== 'tool' || !catalog.get(effect.request.name)?.isClientSide) return null;
+        const { callId, name, index } = effect.request;
+        const { folds } = session.wired.observer;
+        session.wired.observer.sight({
+          type: 'tool.handedOut',
+          callId,
+          name,
+          input: folds.conversation.inputOf(index),
+        });
+        const timeoutMs = agent.limits.clientToolTimeoutMs;
+        return { timeoutMs, outcome: unanswered(name, timeoutMs) };
+      },
       receive: (message) => {
-        const isForChild = message.type === 'approve' && !waitingIn(session).includes(message.callId);
+        const isForChild = 'callId' in message && !waitingIn(session).includes(message.callId);
         if (isForChild) owner.children.send(message);
         else receive(session, message);
       },

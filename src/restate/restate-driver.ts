@@ -110,7 +110,7 @@ export class RestateDriver implements Driver {
       if (effect.kind === 'wait') this.sleepUntil(effect.key, effect.request.dueAt);
       else if (effect.kind === 'approval') this.limitApproval(effect);
       else if (owner.children.isOne(effect)) this.askForChild(effect);
-      else performed.push(effect);
+      else if (!this.handOut(effect)) performed.push(effect);
     }
     owner.children.share();
     performed.push(...this.granted);
@@ -168,6 +168,15 @@ export class RestateDriver implements Driver {
     const { approvalTimeoutMs } = this.owner;
     if (approvalTimeoutMs === null) return;
     this.sleepUntil(key, this.at + approvalTimeoutMs, { decision: 'timeout', reason: null });
+  }
+
+  /** The answer to a client-side call arrives as a message; here it only times out. */
+  private handOut(effect: Effect): boolean {
+    const handed = this.owner.handOut(effect);
+    if (handed === null) return false;
+    const { timeoutMs, outcome } = handed;
+    if (timeoutMs !== null) this.sleepUntil(effect.key, this.at + timeoutMs, outcome);
+    return true;
   }
 
   private askForChild(effect: Effect): void {

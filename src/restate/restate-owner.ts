@@ -1,5 +1,6 @@
 import type { RestatePromise } from '@restatedev/restate-sdk';
 import type { Effect } from '../../machines/index.ts';
+import type { Outcome } from '../host/driver-core.ts';
 import type { EffectPolicy } from '../host/journaled.ts';
 import type { SessionMessage } from '../journal/journal.ts';
 import type { SessionResult } from '../session/options.ts';
@@ -12,6 +13,8 @@ export type RestateOwner = {
   policy: EffectPolicy;
   /** How long an approval may take, in ms; null for no limit. */
   approvalTimeoutMs: number | null;
+  /** Hands out a call of a client-side tool. Returns what its end in time is; null for any other effect. */
+  handOut(effect: Effect): { timeoutMs: number | null; outcome: Outcome } | null;
   /** Handles a message, which becomes a command or an answer through this driver. */
   receive(message: SessionMessage): void;
   hasEnded(): boolean;

@@ -1,7 +1,10 @@
+import { z } from 'zod';
 import type { SessionSteer } from '../../machines/index.ts';
-import { expected, PawlError } from '../errors.ts';
-import type { ApprovalInput, SuspendOptions } from './options.ts';
-import type { SubSession } from './sub-agents/sub-session.ts';
+import { check } from '../agent/check.ts';
+import { flag } from '../agent/shapes.ts';
+import { expected, messageOf, PawlError } from '../errors.ts';
+import type { AnswerOptions, ApprovalInput, SuspendOptions } from './options.ts';
+import { type ClientAnswer, type SubSession, waitingIn } from './sub-agents/sub-session.ts';
 
 /** Checks the `steer` text. */
 export function steering(text: unknown): SessionSteer {
@@ -35,12 +38,38 @@ export function approvalDecision(decision: ApprovalInput): Decision {
   throw new PawlError('invalid_options', expected('decision', decision, shape));
 }
 
-/** Decides the call in the one session that waits for it; false if none does, or several do. */
-export function decideOne(
-  waiting: readonly SubSession[],
-  callId: string,
-  { approved, reason, sessionId }: Decision,
-): boolean {
-  const meant = waiting.filter((one) => sessionId === null || one.sessionId === sessionId);
-  return meant.length === 1 && meant[0]?.decide(callId, approved, reason) === true;
+/** Checks the answer to a call of a client-side tool. */
+export function clientAnswer(
+  output: unknown,
+  options: AnswerOptions,
+): { answer: ClientAnswer; sessionId: string | null } {
+  const { isError, sessionId } = check(answerSchema, options, 'options', 'invalid_options');
+  try {
+    return { answer: { output: JSON.parse(JSON.stringify(output ?? null)), isError }, sessionId };
+  } catch (error) {
+    throw new PawlError('invalid_options', `\`output\` must be JSON: ${messageOf(error)}.`, { cause: error });
+  }
+}
+
+const answerSchema = z.strictObject({
+  isError: flag.default(false),
+  sessionId: z.string({ error: 'a session id' }).nullable().default(null),
+});
+
+/** Decides a call of a session or its sub-agents. Returns false if none waits for it, or several do and none is named. */
+export function approveOne(root: SubSession, callId: string, { approved, reason, sessionId }: Decision): boolean {
+  return theOne(root, callId, sessionId)?.decide(callId, approved, reason) === true;
+}
+
+/** Answers a call of a client-side tool, likewise. */
+export function answerOne(root: SubSession, callId: string, { answer, sessionId }: ReturnType<typeof clientAnswer>) {
+  return theOne(root, callId, sessionId)?.take(callId, answer) === true;
+}
+
+/** Returns the one session that waits for a call. */
+export function theOne(root: SubSession, callId: string, sessionId: string | null): SubSession | undefined {
+  const meant = root
+    .tree()
+    .filter((one) => waitingIn(one).includes(callId) && (sessionId === null || one.sessionId === sessionId));
+  return meant.length === 1 ? meant[0] : undefined;
 }

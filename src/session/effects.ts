@@ -1,5 +1,5 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
-import type { FilePart, SessionEffectKinds } from '../../machines/index.ts';
+import type { CallName, FilePart, SessionEffectKinds, ToolOutcome } from '../../machines/index.ts';
 import type { Agent } from '../agent/definition.ts';
 import { contextWindow, resultBytesIn, resultStub } from '../context/context-guard.ts';
 import { RequestMeter } from '../context/request-meter.ts';
@@ -15,6 +15,7 @@ import type { Observer } from '../observe/observer.ts';
 import { judgeReply } from '../report/format.ts';
 import { readResultName } from '../tools/built-in/read-result.ts';
 import { Catalog } from '../tools/catalog.ts';
+import { clientAnswer } from '../tools/client-tool.ts';
 import { Policies } from '../tools/policies.ts';
 import { asItem } from '../tools/provider-tools.ts';
 import { runTool } from '../tools/run-tool.ts';
@@ -40,6 +41,8 @@ export type SessionEffects = {
   catalog: Catalog;
   open: (signal: AbortSignal) => Promise<string | null>;
   tools: SessionTools;
+  /** Returns the outcome of a client-side tool's call. */
+  answered: (call: CallName, answer: { output: unknown; isError: boolean }) => ToolOutcome;
 };
 
 /** Connects a session's effects to the world. State that outlives an effect is kept in the folds (D-1). */
@@ -92,6 +95,7 @@ export function sessionEffects(parts: SessionEffectsParts): SessionEffects {
     context,
     catalog,
     resultBytes,
+    clientToolTimeoutMs: limits.clientToolTimeoutMs,
     slots: new Slots(limits.maxConcurrentTools),
     sight,
     secrets,
@@ -121,7 +125,7 @@ export function sessionEffects(parts: SessionEffectsParts): SessionEffects {
       return {};
     },
   };
-  return { perform: performer(effects), catalog, open, tools };
+  return { perform: performer(effects), catalog, open, tools, answered: clientAnswer.bind(null, toolOptions) };
 }
 
 function performer(effects: Effects<keyof SessionEffectKinds>): Perform {

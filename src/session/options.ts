@@ -100,6 +100,9 @@ export type ResumeOptions = Pick<
 
 export type SuspendOptions = { graceMs?: number };
 
+/** `isError`: the tool failed, and the output says how. `sessionId`: see `approve`. */
+export type AnswerOptions = { isError?: boolean; sessionId?: string };
+
 export type ApprovalInput = { approved: boolean; reason?: string; sessionId?: string };
 
 export type Session<Report = unknown> = {
@@ -126,6 +129,11 @@ export type Session<Report = unknown> = {
    * makes call ids if a model sends none, so sub-agents may share one. Then also pass the event's `sessionId`.
    */
   approve(callId: string, decision: ApprovalInput): boolean;
+  /**
+   * Answers a call of a client-side tool (one without `execute`), which the event `tool.handedOut` named, with JSON.
+   * Returns false if no such call waits, here or in a sub-agent, or several do (see `approve`).
+   */
+  answer(callId: string, output: unknown, options?: AnswerOptions): boolean;
   /**
    * Lets go of a session with a journal, so that another process can resume it at once: begins nothing more, waits
    * until the running requests and tools have ended, writes all down and gives back the lease. What still runs after

@@ -1,13 +1,13 @@
-import type { Counters, Failure, SessionOutput } from '../../machines/index.ts';
+import { type Counters, type Failure, type SessionOutput, toolKey } from '../../machines/index.ts';
 import { PawlError } from '../errors.ts';
 import type { MachineEnd } from '../host/run-machine.ts';
 import type { ScopeLog } from '../journal/scope-log.ts';
 import type { SessionEvent, Sighting } from '../observe/events.ts';
-import { approvalDecision, decideOne, graceOf, position, steering } from './commands.ts';
-import type { ApprovalInput, Session, SessionResult, SuspendOptions } from './options.ts';
+import { answerOne, approvalDecision, approveOne, clientAnswer, graceOf, position, steering } from './commands.ts';
+import type { AnswerOptions, ApprovalInput, Session, SessionResult, SuspendOptions } from './options.ts';
 import { suspendTree } from './recovery/suspension.ts';
 import { type Ending, outputOf, sessionResult } from './result.ts';
-import { callIdOf, type SubSession, waitingIn } from './sub-agents/sub-session.ts';
+import { type ClientAnswer, callIdOf, type SubSession } from './sub-agents/sub-session.ts';
 import { abortion, type SessionParts, type Wired, wire } from './wiring.ts';
 
 /** A session without a parent, for code that does not read its report. */
@@ -70,7 +70,11 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
   }
 
   approve(callId: string, decision: ApprovalInput): boolean {
-    return decideOne(this.waitingFor(callId), callId, approvalDecision(decision));
+    return approveOne(this, callId, approvalDecision(decision));
+  }
+
+  answer(callId: string, output: unknown, options: AnswerOptions = {}): boolean {
+    return answerOne(this, callId, clientAnswer(output, options));
   }
 
   async suspend(options: SuspendOptions = {}): Promise<void> {
@@ -87,15 +91,16 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
     return [this, ...(this.wired.subSessions?.subAgents.tree() ?? [])];
   }
 
-  waitingFor(callId: string): SubSession[] {
-    return this.tree().filter((session) => waitingIn(session).includes(callId));
-  }
-
   decide(callId: string, approved: boolean, reason: string | null): boolean {
-    if (this.ended) return false;
-    const key = this.wired.observer.folds.approvals.take(callId);
+    const key = this.ended ? null : this.wired.observer.folds.approvals.take(callId);
     if (key !== null) this.wired.machine.answer(key, { decision: approved ? 'approved' : 'denied', reason });
     return key !== null;
+  }
+
+  take(callId: string, answer: ClientAnswer): boolean {
+    const call = this.ended ? null : this.wired.observer.folds.clientCalls.take(callId);
+    if (call !== null) this.wired.machine.answer(toolKey(call), this.wired.effects.answered(call, answer));
+    return call !== null;
   }
 
   goOn(): void {

@@ -66,6 +66,7 @@ export function wire(parts: SessionParts<unknown>, begin: (parts: SessionParts<u
     onEvent: options.onEvent ?? null,
     context,
     slices: agent.definition.slices ?? {},
+    clientTools: new Set([...agent.tools.values()].flatMap(({ name, isClientSide }) => (isClientSide ? [name] : []))),
     resultBytes: head.resultBytes,
     recorder: log,
     parent: parts.parent ?? null,

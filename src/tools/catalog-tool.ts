@@ -46,6 +46,8 @@ export type CatalogTool = {
   judgeReport: ((input: JsonObject, limits: Limits) => Promise<ReportVerdict>) | null;
   /** Checks and takes the tool's part of a session's context; without it, the tool gets the whole. */
   checkContext?: CheckAtOnce;
+  /** The call is handed out, and answered from outside (`Session.answer`). */
+  isClientSide?: true;
   /** The input is a text; the conversation, policies and events hold it as `{ text }`. */
   takesText?: boolean;
   /** Builds the item that the result must be, from a text (see `asItem`). */

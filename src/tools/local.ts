@@ -5,7 +5,7 @@ import { contentPiece, type SdkOutput } from '../model/content-piece.ts';
 import { toModelMessages } from '../model/messages.ts';
 import type { OfferedTool } from '../model/request-model.ts';
 import { withoutExtraFields } from '../schema/forbidden-fields.ts';
-import { type CheckAtOnce, type CompiledSchema, checkAtOnce, compileSchema } from '../schema/schema.ts';
+import { type AnySchema, type CheckAtOnce, type CompiledSchema, checkAtOnce, compileSchema } from '../schema/schema.ts';
 import { type CallContext, type CatalogTool, later, type ToolContext } from './catalog-tool.ts';
 import { providerTool } from './provider-tools.ts';
 
@@ -17,8 +17,17 @@ type SdkTool = ToolSet[string];
  */
 export type FunctionTool = { call(input: unknown, context: ToolContext): unknown }['call'];
 
+/** An AI SDK tool without `execute`: its calls are answered from outside (`Session.answer`). */
+export type ClientTool = {
+  description?: unknown;
+  title?: string | undefined;
+  strict?: boolean | undefined;
+  inputSchema: AnySchema;
+  execute?: undefined;
+};
+
 /** A local tool from the user: an unmodified AI SDK `tool()`, or a plain function. */
-export type LocalTool = (SdkTool | FunctionTool) & { idempotent?: boolean };
+export type LocalTool = (SdkTool | ClientTool | FunctionTool) & { idempotent?: boolean };
 
 /**
  * Declares that a tool may run twice with the effect of one run: after a crash, a call that was under way runs again
@@ -30,11 +39,13 @@ export function idempotent<Tool extends LocalTool>(tool: Tool): Tool & { idempot
 }
 
 /** Adapts a local tool. Throws `invalid_tool` or `invalid_schema`, naming the unusable part. */
-export function localTool(name: string, definition: LocalTool): CatalogTool {
-  if (typeof definition === 'function') return functionAsTool(name, definition);
-  if (typeof definition !== 'object' || definition === null) {
-    throw new PawlError('invalid_tool', expected(`tools.${name}`, definition, 'an AI SDK tool or a function'));
+export function localTool(name: string, given: LocalTool): CatalogTool {
+  if (typeof given === 'function') return functionAsTool(name, given);
+  if (typeof given !== 'object' || given === null) {
+    throw new PawlError('invalid_tool', expected(`tools.${name}`, given, 'an AI SDK tool or a function'));
   }
+  // A client-side tool has some of the fields.
+  const definition = given as SdkTool & { idempotent?: boolean };
   for (const field of ['onInputStart', 'onInputDelta'] as const) {
     if (definition[field] === undefined) continue;
     throw new PawlError('invalid_tool', `\`tools.${name}.${field}\` is not supported; remove it.`);
@@ -50,8 +61,16 @@ export function localTool(name: string, definition: LocalTool): CatalogTool {
     );
   }
   const { takesText = false, resultItem, isRemote } = checkedProviderTool(name, definition);
-  if (typeof execute !== 'function' && !isRemote) {
+  if (execute !== undefined && typeof execute !== 'function') {
     throw new PawlError('invalid_tool', expected(`tools.${name}.execute`, execute, 'a function that runs the tool'));
+  }
+  const isClientSide = execute === undefined && !isRemote;
+  if (isClientSide && definition.type === 'provider') {
+    throw new PawlError('invalid_tool', expected(`tools.${name}.execute`, execute, 'a function that runs the tool'));
+  }
+  if (isClientSide && toModelOutput !== undefined) {
+    const message = `\`tools.${name}.toModelOutput\` needs \`execute\`; without it, the call is answered from outside.`;
+    throw new PawlError('invalid_tool', message);
   }
   const compiled = compileSchema(definition.inputSchema, `tools.${name}.inputSchema`);
   const schema = definition.type === 'provider' ? compiled : withoutExtraFields(compiled);
@@ -64,6 +83,8 @@ export function localTool(name: string, definition: LocalTool): CatalogTool {
     takesText,
     ...(resultItem !== undefined && { resultItem }),
     ...(isIdempotent === true && { afterCrash: 'repeat' }),
+    // Only the waiting begins again.
+    ...(isClientSide && { isClientSide, afterCrash: 'repeat' }),
     name,
     kind: 'real',
     offered: later(offeredTool(name, definition, schema)),

@@ -9,28 +9,23 @@ import {
   type ToolOutput,
 } from '../../machines/index.ts';
 import { estimateOutputTokens } from '../context/tokens.ts';
-import type { Clock } from '../host/clock.ts';
 import { eventLoopTurn } from '../host/clock.ts';
 import { within } from '../host/deadline.ts';
 import type { EffectContext } from '../host/driver.ts';
 import type { Conversation } from '../observe/conversation.ts';
-import type { Sighting } from '../observe/events.ts';
 import type { KeptResults } from '../observe/kept-results.ts';
 import { byteLength } from '../platform/bytes.ts';
 import { readResultName } from './built-in/read-result.ts';
-import type { Catalog } from './catalog.ts';
 import type { CatalogTool, ToolRun } from './catalog-tool.ts';
+import { type ClientToolOptions, handOut } from './client-tool.ts';
 import { cap, isBudgetSpent, type Rendered, type ResultLimits, renderError, renderValue, ToolError } from './result.ts';
 import type { Slots } from './slots.ts';
 
-export type ToolEffectOptions = Omit<ResultLimits, 'keptId'> & {
+export type ToolEffectOptions = ClientToolOptions & {
   sessionId: string;
   context: unknown;
-  catalog: Catalog;
-  clock: Clock;
   timeoutMs: number;
   slots: Slots;
-  sight: (sighting: Sighting) => void;
   /** Receives the original error of a tool (C-3). */
   onError: (name: string, callId: string, error: unknown) => void;
   /** The folds: the conversation so far, and the results that the model has read in part. */
@@ -42,14 +37,12 @@ export type ToolEffectOptions = Omit<ResultLimits, 'keptId'> & {
  * Runs the tool effect: invokes one tool once and returns one outcome (C-1, C-3). A tool that ignores its timeout or
  * an abort is cut off and answered; its late result is counted and dropped.
  */
-export async function runTool(
-  options: ToolEffectOptions,
-  call: CallName,
-  { key, signal }: EffectContext,
-): Promise<ToolOutcome> {
+export async function runTool(options: ToolEffectOptions, call: CallName, effect: EffectContext): Promise<ToolOutcome> {
+  const { key, signal } = effect;
   const { catalog, slots, clock, conversation, keptResults } = options;
   const { callId, name } = call;
   const tool = catalog.get(name);
+  if (tool?.isClientSide) return handOut(options, call, effect);
   const timeoutMs = tool?.timeoutMs === undefined ? options.timeoutMs : tool.timeoutMs;
   // A tool that limits itself uses no slot: the tools that it runs use their own.
   const release = timeoutMs === null ? () => undefined : await slots.take(signal);

@@ -24,6 +24,12 @@ export function innerPartId(call: CallReference): string {
   return innerPrefix + approvalIdOf(call);
 }
 
+/** Returns the call that a part of a page stands for, in a session. */
+export function callOfPart(toolCallId: string, sessionId: string): CallReference {
+  const inner = isInnerPart(toolCallId) ? callOfApproval(toolCallId.slice(innerPrefix.length)) : null;
+  return inner ?? { sessionId, callId: toolCallId };
+}
+
 export function isInnerPart(toolCallId: string): boolean {
   return toolCallId.startsWith(innerPrefix);
 }

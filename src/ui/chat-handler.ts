@@ -5,12 +5,13 @@ import { isAgent } from '../agent/definition.ts';
 import { secretsOf } from '../agent/secrets.ts';
 import { expected, messageOf, PawlError } from '../errors.ts';
 import type { Session, SessionOptions } from '../session/options.ts';
-import { abortSession, approveSession } from '../session/recovery/messages.ts';
+import { abortSession, answerSession, approveSession } from '../session/recovery/messages.ts';
 import { resumeSession } from '../session/recovery/resume-session.ts';
 import { startSession } from '../session/start-session.ts';
+import type { CallReference } from './call-reference.ts';
 import { followSession } from './follow-session.ts';
 import { type Followed, toUIMessageStreamResponse } from './ui-message-stream.ts';
-import { readUIRequest, type UIDecision, type UIRequest } from './ui-request.ts';
+import { readUIRequest, type UIRequest } from './ui-request.ts';
 
 /** The options of every session of a chat, as for `startSession`. */
 export type ChatOptions<Context = unknown> = Pick<SessionOptions, 'journal' | 'logger' | 'onEvent' | 'budget'> &
@@ -125,17 +126,26 @@ class Chats {
   }
 
   private async decide(chatId: string, decided: NonNullable<UIRequest['decided']>, request: Request) {
-    const { sessionId, from, decisions } = decided;
+    const { sessionId, from, decisions, answers } = decided;
     const session = await this.session(chatId, sessionId, request);
-    const taken: UIDecision[] = [];
+    const { journal } = this.options;
+    const taken: CallReference[] = [];
     for (const decision of decisions) {
       const { callId, ...rest } = decision;
-      const { journal } = this.options;
       const isTaken =
         'approve' in session
           ? session.approve(callId, rest)
           : journal !== undefined && (await approveSession(journal, sessionId, callId, rest));
       if (isTaken) taken.push(decision);
+    }
+    for (const { callId, output, isError, ...one } of answers) {
+      // Outputs that the page has from the session answer nothing.
+      const options = { isError, sessionId: one.sessionId };
+      const isTaken =
+        'answer' in session
+          ? session.answer(callId, output, options)
+          : journal !== undefined && (await answerSession(journal, sessionId, callId, output, options));
+      if (isTaken) taken.push({ ...one, callId });
     }
     return toUIMessageStreamResponse(session, { from, decided: taken });
   }

@@ -12,4 +12,4 @@ export {
   toUIMessageStreamResponse,
   type UIStreamOptions,
 } from './ui-message-stream.ts';
-export { fromUIMessages, readUIRequest, type UIDecision, type UIRequest } from './ui-request.ts';
+export { fromUIMessages, readUIRequest, type UIAnswer, type UIDecision, type UIRequest } from './ui-request.ts';

@@ -49,6 +49,7 @@ export class Pause {
         this.of(event).calls.set(event.callId, 'open');
         return;
       case 'tool.approvalRequested':
+      case 'tool.handedOut':
         this.of(event).calls.set(event.callId, this.decided.has(approvalIdOf(event)) ? 'open' : 'waiting');
         return;
       case 'tool.answered':

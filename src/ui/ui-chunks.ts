@@ -156,6 +156,13 @@ export class UIChunks {
           { type: 'tool-approval-request', approvalId, toolCallId },
         ];
       }
+      case 'tool.handedOut': {
+        if (known !== undefined) return [];
+        const toolCallId = innerPartId(event);
+        this.parts.set(approvalIdOf(event), toolCallId);
+        const { name, input } = event;
+        return [{ type: 'tool-input-available', toolCallId, toolName: historyName(name), input, dynamic: true }];
+      }
       case 'tool.approved':
       case 'tool.denied': {
         if (known === undefined) return [];

@@ -5,31 +5,36 @@ import { check } from '../agent/check.ts';
 import { flag, nonBlank, text } from '../agent/shapes.ts';
 import { messageOf, PawlError } from '../errors.ts';
 import type { InputMessage } from '../model/messages.ts';
-import { type CallReference, callOfApproval, isInnerPart } from './call-reference.ts';
+import { type CallReference, callOfApproval, callOfPart, isInnerPart } from './call-reference.ts';
 import { outputIn } from './model-output.ts';
 
 /** What a person decided on a page. */
 export type UIDecision = CallReference & { approved: boolean; reason?: string };
+
+/** What a page answered for a client-side tool. */
+export type UIAnswer = CallReference & { output: unknown; isError: boolean };
 
 /** What `useChat` sent. */
 export type UIRequest = {
   chatId: string;
   /** The conversation, for `startSession`. */
   messages: InputMessage[];
-  /** The session whose message comes last, if a person has decided its calls; otherwise null. */
-  decided: { sessionId: string; from: number; decisions: UIDecision[] } | null;
+  /**
+   * The session whose message comes last, with what a person decided there, and the outputs of its calls: those of
+   * client-side tools among them are answers. Null if a new message comes last.
+   */
+  decided: { sessionId: string; from: number; decisions: UIDecision[]; answers: UIAnswer[] } | null;
 };
 
+const partSchema = z
+  .looseObject({ type: text, toolCallId: text.optional() })
+  .refine(({ type, toolCallId }) => !/^(tool-|dynamic-tool$)/.test(type) || toolCallId !== undefined, {
+    error: 'a part with its toolCallId',
+  });
 const bodySchema = z.looseObject({
   id: nonBlank,
   messages: z
-    .array(
-      z.looseObject({
-        id: text,
-        role: z.enum(['user', 'assistant', 'system']),
-        parts: z.array(z.looseObject({ type: text })),
-      }),
-    )
+    .array(z.looseObject({ id: text, role: z.enum(['user', 'assistant', 'system']), parts: z.array(partSchema) }))
     .min(1, { error: 'an array with at least one message' }),
 });
 const kept = 'the metadata that the message came with';
@@ -44,17 +49,17 @@ export async function readUIRequest(body: unknown): Promise<UIRequest> {
   const { id, messages } = check(bodySchema, body, 'body', 'invalid_messages');
   const conversation = messages as unknown as UIMessage[];
   const last = conversation.at(-1);
-  const decisions = last?.role === 'assistant' ? decisionsIn(last) : [];
+  const given = last?.role === 'assistant' ? { decisions: decisionsIn(last), answers: answersIn(last) } : null;
   return {
     chatId: id,
     messages: await fromUIMessages(conversation),
     decided:
-      last === undefined || decisions.length === 0
+      last === undefined || given === null || given.decisions.length + given.answers.length === 0
         ? null
         : {
             sessionId: last.id,
             from: check(positionSchema, last.metadata, 'metadata', 'invalid_messages').seq,
-            decisions,
+            ...given,
           },
   };
 }
@@ -88,7 +93,7 @@ function withSteering(message: UIMessage): UIMessage[] {
     const text = part.type === 'data-steering' && isSteering(part.data) ? part.data.text : null;
     if (text !== null) {
       split.push({ ...message, role: 'user', parts: [{ type: 'text', text }] }, { ...message, parts: [] });
-    } else if (!isToolUIPart(part) || !isInnerPart(String(part.toolCallId))) {
+    } else if (!isToolUIPart(part) || !isInnerPart(part.toolCallId)) {
       split.at(-1)?.parts.push(part);
     }
   }
@@ -113,6 +118,15 @@ function asRead(message: ToolModelMessage, outputs: ReadonlyMap<string, ToolOutp
       return { ...rest, output };
     }),
   };
+}
+
+function answersIn({ id, parts }: UIMessage): UIAnswer[] {
+  return parts.filter(isToolUIPart).flatMap((part): UIAnswer[] => {
+    if (part.providerExecuted === true) return [];
+    const call = callOfPart(part.toolCallId, id);
+    if (part.state === 'output-available') return [{ ...call, output: part.output, isError: false }];
+    return part.state === 'output-error' ? [{ ...call, output: part.errorText, isError: true }] : [];
+  });
 }
 
 function decisionsIn(message: UIMessage): UIDecision[] {

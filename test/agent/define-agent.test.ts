@@ -45,9 +45,14 @@ describe('an invalid definition', () => {
     ],
     [{ tools: { one: 'two' } }, 'invalid_tool', '`tools.one` must be an AI SDK tool or a function; got "two".'],
     [
-      { tools: { one: { inputSchema: z.object({}) } } },
+      { tools: { one: { inputSchema: z.object({}), execute: 1 } } },
       'invalid_tool',
-      '`tools.one.execute` is required: a function that runs the tool.',
+      '`tools.one.execute` must be a function that runs the tool; got 1.',
+    ],
+    [
+      { tools: { one: { inputSchema: z.object({}), toModelOutput: () => ({ type: 'text', value: '' }) } } },
+      'invalid_tool',
+      '`tools.one.toModelOutput` needs `execute`; without it, the call is answered from outside.',
     ],
     [
       { tools: { one: { inputSchema: 7, execute: () => 1 } } },
@@ -112,8 +117,8 @@ describe('an invalid definition', () => {
   });
 
   it('B-1: a tool with an unsupported option is rejected instead of running without it', () => {
-    const contextual = tool({ inputSchema: z.object({}), contextSchema: z.object({}), execute: () => 1 });
-    expect(define({ tools: { contextual } })).toThrow('`tools.contextual.contextSchema` is not supported; remove it.');
+    const streaming = tool({ inputSchema: z.object({}), onInputStart: () => {}, execute: () => 1 });
+    expect(define({ tools: { streaming } })).toThrow('`tools.streaming.onInputStart` is not supported; remove it.');
   });
 
   it.each([

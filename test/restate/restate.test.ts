@@ -19,7 +19,7 @@ describe.skipIf(restateBinary === null)('D-1, D-3, D-4: sessions on Restate', ()
     const task = JSON.stringify(prompt.find(({ role }) => role === 'user'));
     if (prompt.some(({ role }) => role === 'tool')) return report('Done.');
     if (task.includes('fail')) return {};
-    const name = ['charge', 'hold', 'flood'].find((one) => task.includes(one));
+    const name = ['charge', 'hold', 'flood', 'locate'].find((one) => task.includes(one));
     return name === undefined ? report('Done.') : { calls: [{ name }] };
   });
   const hold = tool({
@@ -35,11 +35,13 @@ describe.skipIf(restateBinary === null)('D-1, D-3, D-4: sessions on Restate', ()
     tools: {
       charge: tool({ inputSchema, needsApproval: true, execute: () => void charged.push('charged') }),
       hold,
+      locate: tool({ inputSchema }),
       flood: tool({ inputSchema, execute: () => 'x'.repeat(40 * 2 ** 20) }),
     },
     limits: { maxTurns: 3, maxRetries: 2 },
   });
-  const impatient = defineAgent({ ...agent.definition, name: 'impatient', limits: { approvalTimeoutMs: 300 } });
+  const limits = { approvalTimeoutMs: 300, clientToolTimeoutMs: 300 };
+  const impatient = defineAgent({ ...agent.definition, name: 'impatient', limits });
 
   beforeAll(async () => {
     service = await onRestate([agent, impatient]);
@@ -85,6 +87,19 @@ describe.skipIf(restateBinary === null)('D-1, D-3, D-4: sessions on Restate', ()
       [40, 'attempt.failed'],
       [50, 'session.failed'],
     ]);
+  });
+
+  it('C-1: a call of a client-side tool is answered by a message, or times out', async () => {
+    const located = service.ran('located', 'lent', 'Please locate.');
+    const handed = await service.told('located', 'tool.handedOut');
+    const callId = 'callId' in handed ? String(handed.callId) : '';
+    const output = { city: 'Bonn' };
+    await service.ask('located/message', { type: 'answer', callId, output, isError: false, sessionId: null });
+    const result = await located;
+    expect(result.turns[0]?.attempts[0]?.calls[0]).toMatchObject({ slug: null, result: { value: output } });
+    const late = await service.ran('unanswered', 'impatient', 'Please locate.');
+    expect(late.turns[0]?.attempts[0]?.calls[0]).toMatchObject({ slug: 'tool_timeout', executed: true });
+    expect([result.success, late.success]).toEqual([true, true]);
   });
 
   it('D-2: approvals, steering and aborts come from any process; none of many at once is lost', async () => {

@@ -166,7 +166,7 @@ it.each<[object, string]>([
   ],
   [
     { transport: { http: {} }, budjet: 3 },
-    'Unknown option `budjet`. Did you mean `budget`? Options: transport, logger, budget, maxSessions, onEvent.',
+    'Unknown option `budjet`. Did you mean `budget`? Options: transport, logger, budget, context, maxSessions, onEvent.',
   ],
   [
     { transport: { http: {} }, logger: 5 },

@@ -33,6 +33,7 @@ function freshDriver(agent: Agent, facts: readonly Fact[], performed: string[]):
         onEvent: null,
         context: undefined,
         slices: {},
+        clientTools: new Set(),
         resultBytes: agent.limits.toolResultBytes,
         times: { deliveredAt: 0, now: () => 0 },
       });

@@ -88,6 +88,27 @@ describe('C-1, S-6: the handler of chats', () => {
     expect(starts()).toHaveLength(1);
   });
 
+  it('the output of a client-side tool, from the page, is its answer', async () => {
+    const where = tool({ inputSchema: z.object({}) });
+    const model = rehearsalModel(({ prompt }) =>
+      prompt.some(({ role }) => role === 'tool') ? { text: 'Noted.' } : { calls: [{ name: 'where', input: {} }] },
+    );
+    const agent = defineAgent({ name: 'locator', models: [model], tools: { where }, finish: 'text' });
+    const journal = sqliteJournal(freshFile());
+    const [one, other] = [chatOf(agent, journal), chatOf(agent, journal)];
+    const message = await read(await one.post([user('Where am I?')]));
+    expect(message.metadata?.status).toBe('waiting');
+    const parts = message.parts.map((part) =>
+      part.type === 'tool-where' ? { ...part, state: 'output-available', output: { city: 'Bonn' } } : part,
+    );
+    // The process that runs the session is another.
+    const answered = await read(await other.post([user('Where am I?'), { ...message, parts }]), message);
+    expect(answered.metadata?.status).toBe('succeeded');
+    expect(JSON.stringify(model.requests[1]?.prompt.at(-1))).toContain('Bonn');
+    expect(model.requests).toHaveLength(2);
+    await journal.close();
+  });
+
   it('a decision that changes nothing is answered with what still waits', async () => {
     const { agent } = sending();
     const { post } = chatOf(agent);

@@ -93,7 +93,7 @@ async function withJournal<T>(flags: Flags, act: (journal: Journal) => Promise<T
 
 function rowOf({ sessionId, agent, status, slugs, waiting, updatedAt }: JournaledSession): string {
   const when = new Date(updatedAt).toISOString().replace('T', ' ').slice(0, 19);
-  const why = [...slugs, ...(waiting.length > 0 ? [`${waiting.length} waiting for approval`] : [])].join(', ');
+  const why = [...slugs, ...(waiting.length > 0 ? [`${waiting.length} waiting for a person`] : [])].join(', ');
   return `${sessionId.padEnd(36)}  ${when}  ${status.padEnd(9)}  ${tame(agent)}${why === '' ? '' : `  ${why}`}`;
 }
 

@@ -20,7 +20,8 @@ export function effectPolicy(catalog: Catalog): EffectPolicy {
       return interruptedCall;
     },
     isAwaited: (effect) => {
-      if (effect.kind === 'tool') return catalog.get(effect.request.name)?.afterCrash !== 'continue';
+      const tool = effect.kind === 'tool' ? catalog.get(effect.request.name) : undefined;
+      if (effect.kind === 'tool') return tool?.afterCrash !== 'continue' && tool?.isClientSide !== true;
       return effect.kind !== 'wait' && effect.kind !== 'approval';
     },
   };

@@ -4,8 +4,8 @@ import { nonBlank } from '../../agent/shapes.ts';
 import type { Journal, SessionMessage } from '../../journal/journal.ts';
 import type { ScopeLog } from '../../journal/scope-log.ts';
 import type { TreeLog } from '../../journal/tree-log.ts';
-import { approvalDecision, steering } from '../commands.ts';
-import type { ApprovalInput } from '../options.ts';
+import { approvalDecision, clientAnswer, steering, theOne } from '../commands.ts';
+import type { AnswerOptions, ApprovalInput } from '../options.ts';
 import type { RootSession } from '../running-session.ts';
 import { waitingIn } from '../sub-agents/sub-session.ts';
 import { giveUp } from './suspension.ts';
@@ -26,10 +26,13 @@ export function receive(root: RootSession, message: SessionMessage): ScopeLog | 
   switch (message.type) {
     case 'approve': {
       const { callId, approved, reason, sessionId } = message;
-      const [meant, ...others] = root
-        .waitingFor(callId)
-        .filter((one) => sessionId === null || one.sessionId === sessionId);
-      return meant !== undefined && others.length === 0 && meant.decide(callId, approved, reason) ? meant.log : null;
+      const meant = theOne(root, callId, sessionId);
+      return meant?.decide(callId, approved, reason) ? meant.log : null;
+    }
+    case 'answer': {
+      const { callId, output, isError, sessionId } = message;
+      const meant = theOne(root, callId, sessionId);
+      return meant?.take(callId, { output, isError }) ? meant.log : null;
     }
     case 'session.steer':
       return root.steer(message.text) ? root.log : null;
@@ -54,9 +57,31 @@ export async function approveSession(
   callId: string,
   decision: ApprovalInput,
 ): Promise<boolean> {
-  const message: SessionMessage = { type: 'approve', callId, ...approvalDecision(decision) };
+  return postFor(journal, sessionId, { type: 'approve', callId, ...approvalDecision(decision) });
+}
+
+/**
+ * Answers a call of a client-side tool from any process (see `Session.answer`). Returns false if the journal holds no
+ * such session, or no such call of it waits.
+ */
+export async function answerSession(
+  journal: Journal,
+  sessionId: string,
+  callId: string,
+  output: unknown,
+  options: AnswerOptions = {},
+): Promise<boolean> {
+  const { answer, sessionId: meant } = clientAnswer(output, options);
+  return postFor(journal, sessionId, { type: 'answer', callId, ...answer, sessionId: meant });
+}
+
+async function postFor(
+  journal: Journal,
+  sessionId: string,
+  message: Extract<SessionMessage, { callId: string }>,
+): Promise<boolean> {
   const [session] = await journal.list({ sessionId: checkedId(sessionId) });
-  if (session?.waiting.includes(callId) !== true) return false;
+  if (session?.waiting.includes(message.callId) !== true) return false;
   return journal.post(sessionId, message);
 }
 

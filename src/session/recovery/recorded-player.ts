@@ -45,6 +45,7 @@ export class RecordedPlayer implements Player {
       onEvent: null,
       context: undefined,
       slices: {},
+      clientTools: new Set(),
       resultBytes,
       recorder: { fact: (fact) => void this.facts.push(fact), sighted: () => {} },
       parent:

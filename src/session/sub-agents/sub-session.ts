@@ -1,4 +1,4 @@
-import type { Allowance, Effect } from '../../../machines/index.ts';
+import type { Allowance, Effect, Json } from '../../../machines/index.ts';
 import type { ScopeLog } from '../../journal/scope-log.ts';
 import type { Session } from '../options.ts';
 import type { Wired } from '../wiring.ts';
@@ -16,6 +16,9 @@ export type Lineage = {
 /** The lineage of a session without a parent. */
 export const root: Lineage = { parentSessionId: null, depth: 1, maxDepth: Number.POSITIVE_INFINITY, secrets: [] };
 
+/** What a client-side tool returned, or how it failed. */
+export type ClientAnswer = { output: Json; isError: boolean };
+
 /** A session of the tree, as the sessions above use it. */
 export type SubSession = Session & {
   readonly log: ScopeLog | null;
@@ -23,15 +26,18 @@ export type SubSession = Session & {
   /** This session, and those below that have not ended. */
   tree(): SubSession[];
   decide(callId: string, approved: boolean, reason: string | null): boolean;
+  /** Answers a call of a client-side tool. */
+  take(callId: string, answer: ClientAnswer): boolean;
   /** Begins, delivers and accepts nothing more. */
   retire(): void;
   /** Goes on after a replay. */
   goOn(): void;
 };
 
-/** The calls of a session that wait for approval, without those of its sub-agents. */
+/** The calls of a session that wait for approval or an answer, without those of its sub-agents. */
 export function waitingIn({ wired }: SubSession): string[] {
-  return wired.observer.folds.approvals.waiting;
+  const { approvals, clientCalls } = wired.observer.folds;
+  return [...approvals.waiting, ...clientCalls.waiting];
 }
 
 /** The id of an effect's tool call; none for an effect of another kind. */

@@ -1,0 +1,50 @@
+import { approvalKey, type CallName, type Fact } from '../../machines/index.ts';
+import type { Fold } from './events.ts';
+
+/** The calls awaiting approval: the key of the waiting effect, by call id. */
+export class WaitingApprovals implements Fold {
+  private readonly keys = new Map<string, string>();
+
+  fact(fact: Fact): void {
+    if (fact.type === 'tool.approvalRequested') this.keys.set(fact.callId, approvalKey(fact));
+    if (fact.type === 'tool.answered' || fact.type === 'tool.approved') this.keys.delete(fact.callId);
+  }
+
+  /** The ids of the calls. */
+  get waiting(): string[] {
+    return [...this.keys.keys()];
+  }
+
+  /** Removes the call, so it is decided once. Returns the key to answer; null if no such call waits. */
+  take(callId: string): string | null {
+    const key = this.keys.get(callId) ?? null;
+    this.keys.delete(callId);
+    return key;
+  }
+}
+
+/** The calls of client-side tools that wait for an answer from outside, by call id. */
+export class ClientCalls implements Fold {
+  private readonly tools: ReadonlySet<string>;
+  private readonly calls = new Map<string, CallName>();
+
+  constructor(tools: ReadonlySet<string>) {
+    this.tools = tools;
+  }
+
+  fact(fact: Fact): void {
+    if (fact.type === 'tool.started' && this.tools.has(fact.name)) this.calls.set(fact.callId, fact);
+    if (fact.type === 'tool.answered') this.calls.delete(fact.callId);
+  }
+
+  get waiting(): string[] {
+    return [...this.calls.keys()];
+  }
+
+  /** Removes the call, so it is answered once. Returns null if no such call waits. */
+  take(callId: string): CallName | null {
+    const call = this.calls.get(callId) ?? null;
+    this.calls.delete(callId);
+    return call;
+  }
+}

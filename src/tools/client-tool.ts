@@ -1,0 +1,55 @@
+import { type CallName, failure, keptResultId, nothingSpent, type ToolOutcome } from '../../machines/index.ts';
+import { estimateOutputTokens } from '../context/tokens.ts';
+import type { Clock } from '../host/clock.ts';
+import { within } from '../host/deadline.ts';
+import type { EffectContext } from '../host/driver.ts';
+import type { Conversation } from '../observe/conversation.ts';
+import type { Sighting } from '../observe/events.ts';
+import { readResultName } from './built-in/read-result.ts';
+import type { Catalog } from './catalog.ts';
+import { type ResultLimits, renderError, renderValue } from './result.ts';
+
+export type ClientToolOptions = Omit<ResultLimits, 'keptId'> & {
+  catalog: Catalog;
+  clock: Clock;
+  /** How long an answer may take, in ms; null for no limit. */
+  clientToolTimeoutMs: number | null;
+  sight: (sighting: Sighting) => void;
+  conversation: Pick<Conversation, 'inputOf'>;
+};
+
+/** Hands a call out as an event. Its answer is delivered from outside (`Session.answer`); here it only times out. */
+export async function handOut(
+  { clock, clientToolTimeoutMs, sight, conversation }: ClientToolOptions,
+  { callId, name, index }: CallName,
+  { signal, since }: EffectContext,
+): Promise<ToolOutcome> {
+  sight({ type: 'tool.handedOut', callId, name, input: conversation.inputOf(index) });
+  const timeoutMs = clientToolTimeoutMs === null ? null : Math.max(0, since + clientToolTimeoutMs - clock.now());
+  await within({ clock, timeoutMs, signal }, () => new Promise<never>(() => {}));
+  return unanswered(name, clientToolTimeoutMs);
+}
+
+export function unanswered(name: string, timeoutMs: number | null): ToolOutcome {
+  const message = `${name} was not answered within ${timeoutMs} ms.`;
+  const output = { type: 'error-text' as const, value: message };
+  const tokens = estimateOutputTokens(output);
+  return { slug: 'tool_timeout', result: failure(message), output, kept: null, tokens, spent: nothingSpent };
+}
+
+/** Returns the outcome of a call that was answered from outside. */
+export function clientAnswer(
+  options: ClientToolOptions,
+  call: CallName,
+  { output, isError }: { output: unknown; isError: boolean },
+): ToolOutcome {
+  const keptId = options.catalog.get(readResultName) === undefined ? null : keptResultId(call);
+  const limits = { ...options, keptId };
+  const rendered = isError ? renderError(new Error(textOf(output)), limits) : renderValue(output, limits);
+  const slug = rendered.result.success ? null : 'tool_exec_failed';
+  return { slug, ...rendered, tokens: estimateOutputTokens(rendered.output), spent: nothingSpent };
+}
+
+function textOf(output: unknown): string {
+  return typeof output === 'string' ? output : (JSON.stringify(output) ?? 'it failed');
+}
