@@ -12,7 +12,15 @@ export type * from './contract/events.ts';
 export { type Fault, type FaultKind, faultSlug } from './contract/faults.ts';
 export { type FinishSense, finishSense, oversizedFinish } from './contract/finish-reasons.ts';
 export type { Json, JsonObject } from './contract/json.ts';
-export { effectLeaf, type HostEvent, type LeafEvent, type LeafRef, leaves, workflowLeaves } from './contract/leaf.ts';
+export {
+  effectLeaf,
+  type HostEvent,
+  type LeafEvent,
+  type LeafInput,
+  type LeafRef,
+  leaves,
+  workflowLeaves,
+} from './contract/leaf.ts';
 export {
   type Allowance,
   type Bound,

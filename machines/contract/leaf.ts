@@ -1,4 +1,4 @@
-import type { ActorLogic, AnyActorRef, Snapshot } from 'xstate';
+import type { ActorLogic, AnyActorRef, AnyEventObject, EventObject, PromiseSnapshot, Snapshot } from 'xstate';
 import type { Delivered, Effect, EffectKind, EffectKinds, EffectOf } from './effects.ts';
 
 /**
@@ -20,22 +20,37 @@ export type LeafRef = { send(event: LeafEvent): void };
 
 export type LeafInput<K extends EffectKind> = { key: string; request: EffectKinds[K]['request'] };
 export type LeafSnapshot<K extends EffectKind> = Snapshot<Delivered<K>> & LeafInput<K>;
-/** An interface, so that the machines' declarations can name it. */
+/**
+ * What a leaf is to its machine: like a promise, it has an input and ends with an output. So a machine takes
+ * a promise actor in the place of a leaf (`provide`). An interface, so that the machines' declarations can name it.
+ */
 export interface LeafLogic<K extends EffectKind>
   extends ActorLogic<
-    LeafSnapshot<K>,
-    LeafEvent | { type: 'xstate.stop' },
+    PromiseSnapshot<Delivered<K>, AnyInput>,
+    AnyEventObject,
     LeafInput<K>,
     AnyActorRef['system'],
-    HostEvent
+    EventObject
   > {}
 
+/** A promise keeps its input in its snapshot, where no machine looks at it. */
+type AnyInput = AnyEventObject[string];
+
+/** What a leaf is to its host. */
+type HostedLeaf<K extends EffectKind> = ActorLogic<
+  LeafSnapshot<K>,
+  LeafEvent | { type: 'xstate.stop' },
+  LeafInput<K>,
+  AnyActorRef['system'],
+  HostEvent
+>;
+
 /**
- * Builds the logic of a leaf that requests effects of `kind`. The two type assertions trust the host to deliver to a
- * leaf only the outcome of the effect that it requested.
+ * Builds the logic of a leaf that requests effects of `kind`. The type assertions on effects trust the host to deliver to
+ * a leaf only the outcome of the effect that it requested.
  */
 export function effectLeaf<K extends EffectKind>(kind: K): LeafLogic<K> {
-  return {
+  const hosted: HostedLeaf<K> = {
     getInitialSnapshot: (_scope, input) => ({ status: 'active', output: undefined, error: undefined, ...input }),
     start: ({ key, request }, scope) => {
       const effect: EffectOf<K> = { kind, key, request };
@@ -56,6 +71,7 @@ export function effectLeaf<K extends EffectKind>(kind: K): LeafLogic<K> {
     },
     getPersistedSnapshot: (snapshot) => snapshot,
   };
+  return hosted as unknown as LeafLogic<K>;
 }
 
 /** The leaves, by the names that the machines use to invoke them. */

@@ -26,6 +26,7 @@ beforeAll(() => {
   const entry = (file: string) => [join(root, 'src', file)];
   const paths = {
     pawl: entry('index.ts'),
+    'pawl/machines': [join(root, 'machines/index.ts')],
     'pawl/testing': entry('testing/index.ts'),
     'pawl/testing/fast-check': entry('testing/fast-check.ts'),
     'pawl/ui': entry('ui/index.ts'),
