@@ -45,7 +45,7 @@ export { type SqliteJournalOptions, sqliteJournal } from './journal/sqlite.ts';
 export { boundedFetch } from './model/bounded-fetch.ts';
 export type { InputMessage } from './model/messages.ts';
 export type { EventListener, SessionEvent } from './observe/events.ts';
-export type { Logger, LoggerOption } from './observe/logger.ts';
+export type { Logger, LoggerOption } from './observe/log/logger.ts';
 export type { AttemptRecord, CallRecord, TurnRecord } from './observe/records.ts';
 export { type Slice, slice } from './observe/slices.ts';
 export type { ReportFormat } from './report/format.ts';

@@ -1,4 +1,4 @@
-import { type Logger, stderrLogger } from '../observe/logger.ts';
+import { type Logger, stderrLogger } from '../observe/log/logger.ts';
 import type { Flags } from './command-line.ts';
 import { tame } from './view.ts';
 

@@ -1,12 +1,12 @@
 import type { Message } from '../../machines/index.ts';
 import { Conversation } from './conversation.ts';
 import { SessionCounters } from './counters.ts';
-import { DebugLog } from './debug-log.ts';
 import type { EventListener, Fold } from './events.ts';
 import { KeptResults } from './kept-results.ts';
 import { Listener } from './listener.ts';
-import { type LogContext, SessionLog } from './log.ts';
-import type { Logger } from './logger.ts';
+import { DebugLog } from './log/debug-log.ts';
+import type { Logger } from './log/logger.ts';
+import { type LogContext, SessionLog } from './log/session-log.ts';
 import { PastCalls } from './past-calls.ts';
 import { Records } from './records.ts';
 import { type Slice, Slices } from './slices.ts';

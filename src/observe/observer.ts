@@ -3,7 +3,7 @@ import { redact, withoutSecrets } from '../agent/redact.ts';
 import { messageOf } from '../errors.ts';
 import type { Envelope, Fold, SessionEvent, Sighting } from './events.ts';
 import { type FoldOptions, type Folds, makeFolds } from './folds.ts';
-import { linesWritten } from './logger.ts';
+import { linesWritten } from './log/logger.ts';
 import { DeltaSecrets } from './stream/delta-secrets.ts';
 
 /** Where a session's journal notes what a replay does not give again (D-3). */

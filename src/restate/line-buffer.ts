@@ -1,4 +1,4 @@
-import type { Logger } from '../observe/logger.ts';
+import type { Logger } from '../observe/log/logger.ts';
 
 type Line = { level: keyof Logger; fields: object; message: string | undefined };
 

@@ -8,7 +8,7 @@ import { aFunction, nonBlank } from '../agent/shapes.ts';
 import { PawlError } from '../errors.ts';
 import type { SessionMessage } from '../journal/journal.ts';
 import type { EventListener } from '../observe/events.ts';
-import { type LoggerOption, loggerOf } from '../observe/logger.ts';
+import { type LoggerOption, loggerOf } from '../observe/log/logger.ts';
 import { commonOptions } from '../session/common-options.ts';
 import type { SessionResult } from '../session/options.ts';
 import { effectPolicy } from '../session/recovery/after-crash.ts';

@@ -6,7 +6,7 @@ import { type Agent, isAgent } from '../agent/definition.ts';
 import { count, milliseconds, texts } from '../agent/shapes.ts';
 import { expected, PawlError } from '../errors.ts';
 import type { EventListener } from '../observe/events.ts';
-import type { LoggerOption } from '../observe/logger.ts';
+import type { LoggerOption } from '../observe/log/logger.ts';
 import { onNode } from '../platform/node.ts';
 import { commonOptions } from '../session/common-options.ts';
 import { sessionInput } from '../session/input.ts';

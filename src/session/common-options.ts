@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { aFunction, hasMethods } from '../agent/shapes.ts';
 import type { Clock } from '../host/clock.ts';
-import type { LoggerOption } from '../observe/logger.ts';
+import type { LoggerOption } from '../observe/log/logger.ts';
 
 /** The options that sessions and runs share: observers, abort signal, clock and randomness. */
 export const commonOptions = {

@@ -5,7 +5,7 @@ import type { Clock } from '../host/clock.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { InputMessage } from '../model/messages.ts';
 import type { EventListener, SessionEvent } from '../observe/events.ts';
-import type { LoggerOption } from '../observe/logger.ts';
+import type { LoggerOption } from '../observe/log/logger.ts';
 import type { TurnRecord } from '../observe/records.ts';
 
 /** Limits in addition to the bound. When one is reached, a last request, if any is left, asks for the report. */

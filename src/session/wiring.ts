@@ -11,7 +11,7 @@ import { memoryDriver } from '../host/memory.ts';
 import { RunningMachine } from '../host/run-machine.ts';
 import type { SessionHead } from '../journal/journal.ts';
 import type { ScopeLog } from '../journal/scope-log.ts';
-import { loggerOf } from '../observe/logger.ts';
+import { loggerOf } from '../observe/log/logger.ts';
 import { Observer, type Parent } from '../observe/observer.ts';
 import { type SessionEffects, sessionEffects } from './effects.ts';
 import type { SessionOptions } from './options.ts';

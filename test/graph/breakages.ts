@@ -28,7 +28,7 @@ export const breakages: Breakage[] = [
   },
   {
     name: 'S-2: a log line is repeated',
-    file: 'src/observe/log.ts',
+    file: 'src/observe/log/session-log.ts',
     from: '  logger.warn(\n',
     to: "  logger.warn('again');\n  logger.warn(\n",
   },

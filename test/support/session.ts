@@ -26,6 +26,7 @@ import {
   startModelServer,
 } from '../../src/testing/index.ts';
 import { withRealAlarms } from './clock.ts';
+import { unlisted, unlistedIn } from './listed-lines.ts';
 import { recounted } from './recount.ts';
 import { factsOf, replay } from './replay.ts';
 
@@ -34,8 +35,12 @@ export type LogLine = Record<string, unknown> & { level: number; slugs?: string[
 /** Returns a pino logger that records its lines. */
 export function keptLog() {
   const lines: LogLine[] = [];
-  const logger = pino({ level: 'debug' }, { write: (text: string) => void lines.push(JSON.parse(text)) });
-  return { lines, logger };
+  const write = (text: string) => {
+    const line = JSON.parse(text);
+    lines.push(line);
+    unlisted.push(...unlistedIn(line));
+  };
+  return { lines, logger: pino({ level: 'debug' }, { write }) };
 }
 
 export type WireSession = {

@@ -5,7 +5,7 @@ import { JournaledDriver } from '../../host/journaled.ts';
 import { RunningMachine } from '../../host/run-machine.ts';
 import type { SessionHead } from '../../journal/journal.ts';
 import type { Player } from '../../journal/replay.ts';
-import { loggerOf } from '../../observe/logger.ts';
+import { loggerOf } from '../../observe/log/logger.ts';
 import { Observer } from '../../observe/observer.ts';
 import { SessionOwner } from '../owner.ts';
 import { outputOf } from '../result.ts';

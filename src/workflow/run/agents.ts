@@ -4,7 +4,7 @@ import { type Agent, isAgent } from '../../agent/definition.ts';
 import { redact } from '../../agent/redact.ts';
 import { messageOf, shown } from '../../errors.ts';
 import type { SessionEvent } from '../../observe/events.ts';
-import type { LoggerOption } from '../../observe/logger.ts';
+import type { LoggerOption } from '../../observe/log/logger.ts';
 import type { Session, SessionOptions, SessionResult } from '../../session/options.ts';
 import { startSession } from '../../session/start-session.ts';
 import { headOf } from '../../text.ts';

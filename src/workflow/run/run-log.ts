@@ -1,5 +1,5 @@
 import type { WorkflowFact } from '../../../machines/index.ts';
-import type { Logger } from '../../observe/logger.ts';
+import type { Logger } from '../../observe/log/logger.ts';
 
 /** Logs a fact for the operator: failed items and problems at level WARN, an early exit at level ERROR. */
 export function logFact(logger: Logger, run: string, fact: WorkflowFact): void {

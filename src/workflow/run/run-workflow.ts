@@ -16,7 +16,7 @@ import { type Clock, systemClock } from '../../host/clock.ts';
 import { memoryDriver } from '../../host/memory.ts';
 import { type MachineOwner, RunningMachine } from '../../host/run-machine.ts';
 import type { EventListener } from '../../observe/events.ts';
-import { type Logger, type LoggerOption, linesWritten, loggerOf } from '../../observe/logger.ts';
+import { type Logger, type LoggerOption, linesWritten, loggerOf } from '../../observe/log/logger.ts';
 import { commonOptions } from '../../session/common-options.ts';
 import type { SessionResult } from '../../session/options.ts';
 import { backlogFolder } from '../backlog/backlog.ts';

@@ -1,4 +1,4 @@
-import { builtin, required } from '../platform/node.ts';
+import { builtin, required } from '../../platform/node.ts';
 
 type Write = (fields: object, message?: string) => void;
 

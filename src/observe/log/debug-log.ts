@@ -1,7 +1,7 @@
-import type { Fact } from '../../machines/index.ts';
-import type { Fold } from './events.ts';
-import type { LogContext } from './log.ts';
+import type { Fact } from '../../../machines/index.ts';
+import type { Fold } from '../events.ts';
 import type { Logger } from './logger.ts';
+import type { LogContext } from './session-log.ts';
 
 /** A DEBUG line for each session step except failures and tool calls: turns, collapses, waits, the end. */
 export class DebugLog implements Fold {

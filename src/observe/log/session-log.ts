@@ -1,12 +1,19 @@
-import { type Counters, type Fact, type Reply, replyCalls, replyReasoning, replyText } from '../../machines/index.ts';
-import { redact } from '../agent/redact.ts';
-import { stackOf } from '../errors.ts';
-import { byteLength } from '../platform/bytes.ts';
-import { headOf } from '../text.ts';
-import type { SessionCounters } from './counters.ts';
-import type { Fold, Sighting } from './events.ts';
+import {
+  type Counters,
+  type Fact,
+  type Reply,
+  replyCalls,
+  replyReasoning,
+  replyText,
+} from '../../../machines/index.ts';
+import { redact } from '../../agent/redact.ts';
+import { stackOf } from '../../errors.ts';
+import { byteLength } from '../../platform/bytes.ts';
+import { headOf } from '../../text.ts';
+import type { SessionCounters } from '../counters.ts';
+import type { Fold, Sighting } from '../events.ts';
+import type { Records } from '../records.ts';
 import type { Logger } from './logger.ts';
-import type { Records } from './records.ts';
 
 /** Maximum bytes of a reply in a log line, as valid UTF-8 (S-2). */
 const replyBytes = 131_072;

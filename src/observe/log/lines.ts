@@ -1,0 +1,251 @@
+/** A line that Pawl logs: `docs/logging.md` is made of these, and the tests hold every line of theirs against them. */
+export type LogLine = {
+  event: string;
+  level: 'debug' | 'info' | 'warn' | 'error';
+  when: string;
+  /** The fields besides `event`; those that end in `?` are not always there. */
+  fields: readonly string[];
+  /** What to do. */
+  advice: string;
+  /** A line, without the time and process that a logger adds. */
+  example: Readonly<Record<string, unknown>>;
+};
+
+const session = ['sessionId', 'agent', 'parentSessionId?'];
+const own = { sessionId: '53960e58', agent: 'librarian' };
+const totals = ['turns', 'attempts', 'requests', 'toolCalls', 'tokens', 'costUsd'];
+const spent = {
+  turns: 1,
+  attempts: 3,
+  requests: 3,
+  toolCalls: { requested: 0, executed: 0 },
+  tokens: { input: 30, output: 0 },
+  costUsd: null,
+};
+
+const debug = (event: string, when: string, msg: string): LogLine => ({
+  event,
+  level: 'debug',
+  when,
+  fields: ['sessionId', 'agent', 'msg'],
+  advice: 'Nothing: it shows how far a session is.',
+  example: { event, ...own, msg },
+});
+
+export const logLines: readonly LogLine[] = [
+  {
+    event: 'attempt.failed',
+    level: 'warn',
+    when: 'An attempt failed (S-2). There is one line for each, before the next request.',
+    fields: [...session, 'turn', 'attempt', 'target', 'slugs', 'detail', 'reply', 'truncated?', 'msg'],
+    advice:
+      'Look the slugs up in slugs.md. Some are normal, as the next attempt mends them; many of one kind mean another model, other instructions or a simpler schema. `reply` is what the model sent, whole up to 128 KiB.',
+    example: {
+      event: 'attempt.failed',
+      ...own,
+      turn: 1,
+      attempt: 1,
+      target: 'openai:gpt-5',
+      slugs: ['empty_response'],
+      detail: null,
+      reply: { finishReason: { unified: 'stop', raw: 'stop' }, toolCalls: [], text: '', reasoning: '' },
+      msg: 'turn 1, attempt 1 failed: empty_response',
+    },
+  },
+  {
+    event: 'session.failed',
+    level: 'error',
+    when: 'A session failed (S-3), exactly once.',
+    fields: [...session, 'slugs', 'detail', 'retryAt', ...totals, 'msg'],
+    advice:
+      'The first slug decides; slugs.md says what to do about it. `retryAt` says when to try again, if waiting helps. Alert on this line.',
+    example: {
+      event: 'session.failed',
+      ...own,
+      slugs: ['retries_exhausted', 'empty_response'],
+      detail: null,
+      retryAt: null,
+      ...spent,
+      msg: 'session failed: retries_exhausted, empty_response',
+    },
+  },
+  {
+    event: 'session.aborted',
+    level: 'info',
+    when: 'A session was aborted by its caller.',
+    fields: [...session, 'slugs', 'detail', 'retryAt', ...totals, 'msg'],
+    advice: 'Nothing, if you aborted it. `detail` is the reason that was given.',
+    example: {
+      event: 'session.aborted',
+      ...own,
+      slugs: ['aborted'],
+      detail: 'the user left',
+      retryAt: null,
+      ...spent,
+      msg: 'session aborted: aborted',
+    },
+  },
+  {
+    event: 'session.suspended',
+    level: 'info',
+    when: 'A session with a journal was let go of by `suspend`.',
+    fields: [...session, 'slugs', 'detail', 'retryAt', ...totals, 'msg'],
+    advice: 'Resume it with `resumeSession` or `resumeAll`.',
+    example: {
+      event: 'session.suspended',
+      ...own,
+      slugs: ['suspended'],
+      detail: null,
+      retryAt: null,
+      ...spent,
+      msg: 'session suspended: suspended',
+    },
+  },
+  {
+    event: 'session.suspended',
+    level: 'error',
+    when: 'The journal of a session could not be written any more, so nothing more was done (`journal_failed`).',
+    fields: [...session, 'slugs', 'detail', 'retryAt', ...totals, 'msg'],
+    advice: 'Mend the journal: its disk, its server, its rights. Then resume the session.',
+    example: {
+      event: 'session.suspended',
+      ...own,
+      slugs: ['journal_failed'],
+      detail: 'The journal pawl.db cannot be written: database or disk is full.',
+      retryAt: null,
+      ...spent,
+      msg: 'session suspended: journal_failed',
+    },
+  },
+  {
+    event: 'server.unavailable',
+    level: 'info',
+    when: 'An optional MCP server is not there, or a tool or an option of a server cannot be used.',
+    fields: ['sessionId', 'agent', 'server', 'line', 'msg'],
+    advice: 'The session runs without it. Start the server, or correct its options.',
+    example: {
+      event: 'server.unavailable',
+      ...own,
+      server: 'files',
+      line: 'the optional MCP server files is unavailable: spawn npx ENOENT',
+      msg: 'the optional MCP server files is unavailable: spawn npx ENOENT',
+    },
+  },
+  {
+    event: 'server.said',
+    level: 'debug',
+    when: 'An MCP server wrote to its standard error.',
+    fields: ['sessionId', 'agent', 'server', 'line', 'msg'],
+    advice: 'Read it when a server misbehaves.',
+    example: { event: 'server.said', ...own, server: 'files', line: 'listening', msg: 'listening' },
+  },
+  {
+    event: 'tool.threw',
+    level: 'debug',
+    when: 'A tool, a policy or a check of yours threw (C-3). The model gets its message alone.',
+    fields: ['sessionId', 'agent', 'name', 'callId', 'error', 'msg'],
+    advice: 'Read the stack in `error`, which appears nowhere else.',
+    example: {
+      event: 'tool.threw',
+      ...own,
+      name: 'search',
+      callId: 'call_1',
+      error: 'TypeError: catalogue is undefined\n    at search (…)',
+      msg: 'search threw',
+    },
+  },
+  debug('turn.started', 'A turn begins.', 'turn 2 started'),
+  debug('session.collapsed', 'The bound shrank (B-4).', 'collapsed from 10 turns to 3: nonRepair'),
+  debug('wait.started', 'No target is free.', 'waiting for openai:gpt-5 until 2026-11-22T07:00:00.000Z'),
+  debug(
+    'results.omitted',
+    'Results do not fit the window (T-6).',
+    'left out 2 results, which do not fit the context window',
+  ),
+  debug('target.excluded', 'A target gets no more requests (P-2).', 'dropped openai:gpt-5: provider_auth'),
+  debug('session.succeeded', 'A session succeeded.', 'succeeded after turn 2'),
+  {
+    event: 'item.failed',
+    level: 'warn',
+    when: 'A run (`pawl/workflow`): an item failed in a phase.',
+    fields: ['run', 'item', 'phase', 'slugs', 'message', 'failureCount', 'msg'],
+    advice: 'See the item that the run filed about it.',
+    example: {
+      event: 'item.failed',
+      run: '2026-11-22-070000',
+      item: 'BUG-001',
+      phase: 'process',
+      slugs: ['retries_exhausted'],
+      message: 'the agent failed',
+      failureCount: 1,
+      msg: 'BUG-001 failed in process: retries_exhausted',
+    },
+  },
+  {
+    event: 'agent.unavailable',
+    level: 'warn',
+    when: 'A run: an agent could not be invoked.',
+    fields: ['run', 'agent', 'tries', 'message', 'msg'],
+    advice: 'Correct the agent file, its key or its package.',
+    example: {
+      event: 'agent.unavailable',
+      run: '2026-11-22-070000',
+      agent: 'process',
+      tries: 1,
+      message: 'openai:gpt-5 needs a key: set OPENAI_API_KEY.',
+      msg: 'process could not be invoked: openai:gpt-5 needs a key: set OPENAI_API_KEY.',
+    },
+  },
+  {
+    event: 'problem.noted',
+    level: 'warn',
+    when: 'A run: something could not be done, such as to read an item or to commit.',
+    fields: ['run', 'phase', 'message', 'msg'],
+    advice: 'Do by hand what it names; the run goes on without it.',
+    example: {
+      event: 'problem.noted',
+      run: '2026-11-22-070000',
+      phase: 'scan',
+      message: 'BUG-002 has no title',
+      msg: 'BUG-002 has no title',
+    },
+  },
+  {
+    event: 'workItem.created',
+    level: 'info',
+    when: 'A run filed a work item, such as a bug about itself.',
+    fields: ['run', 'id', 'title', 'folder', 'isNew', 'why', 'msg'],
+    advice: 'Look at it with the next planning.',
+    example: {
+      event: 'workItem.created',
+      run: '2026-11-22-070000',
+      id: 'BUG-007',
+      title: 'Session failure',
+      folder: 'bugs/BUG-007-session-failure',
+      isNew: true,
+      why: 'an agent failed three times in a row',
+      msg: 'BUG-007: Session failure',
+    },
+  },
+  {
+    event: 'workflow.exitedEarly',
+    level: 'error',
+    when: 'A run ended before its backlog was done.',
+    fields: ['run', 'reason', 'msg'],
+    advice: 'The item that it filed says what happened. Alert on this line.',
+    example: {
+      event: 'workflow.exitedEarly',
+      run: '2026-11-22-070000',
+      reason: 'consecutiveFailures',
+      msg: 'the run exited early: consecutiveFailures',
+    },
+  },
+  {
+    event: 'observer.failed',
+    level: 'warn',
+    when: 'A run: your logger or listener threw. Sessions report it as an event of that name.',
+    fields: ['name', 'message'],
+    advice: 'Mend the observer; the run is not affected, and further errors of it are not logged.',
+    example: { event: 'observer.failed', name: 'onEvent', message: 'socket closed' },
+  },
+];
