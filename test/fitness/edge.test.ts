@@ -1,12 +1,11 @@
 import { spawn } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { expect, it } from 'vitest';
 import { startModelServer } from '../../src/testing/index.ts';
+import { freePort } from '../support/restate.ts';
 
 /** A worker that runs one session for a request: its provider, a zod tool and a report, on nothing but `fetch`. */
 const worker = `
@@ -51,14 +50,6 @@ async function bundle(platform: 'browser' | 'node'): Promise<string> {
   });
   expect(warnings).toEqual([]);
   return outputFiles[0]?.text ?? '';
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 it('the core bundles for Node, and for a runtime without anything of Node', async () => {
