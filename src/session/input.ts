@@ -19,7 +19,7 @@ const budgetSchema = z.strictObject({
   wallClockMs: positive.optional(),
 });
 
-const aJournal = z.custom<Journal>(
+export const aJournal = z.custom<Journal>(
   (value) => hasMethods(value, 'create', 'append', 'read', 'lease', 'renew', 'release', 'post', 'inbox'),
   {
     error: "a journal, such as sqliteJournal('pawl.db')",

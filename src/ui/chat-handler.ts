@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { check } from '../agent/check.ts';
-import type { Agent } from '../agent/definition.ts';
-import { isAgent } from '../agent/definition.ts';
+import { type Agent, isAgent } from '../agent/definition.ts';
 import { secretsOf } from '../agent/secrets.ts';
+import { aFunction } from '../agent/shapes.ts';
 import { expected, messageOf, PawlError } from '../errors.ts';
+import { commonOptions } from '../session/common-options.ts';
+import { aJournal, sessionInput } from '../session/input.ts';
 import type { Session, SessionOptions } from '../session/options.ts';
 import { abortSession, answerSession, approveSession } from '../session/recovery/messages.ts';
 import { resumeSession } from '../session/recovery/resume-session.ts';
@@ -20,6 +22,14 @@ export type ChatOptions<Context = unknown> = Pick<SessionOptions, 'journal' | 'l
 /** Returns the `context` of a session from the request that starts or resumes it. */
 type ContextOf<Context> = (request: Request) => Context | Promise<Context>;
 
+const optionsSchema = z.strictObject({
+  journal: aJournal.optional(),
+  logger: commonOptions.logger,
+  onEvent: commonOptions.onEvent,
+  budget: z.unknown().optional(),
+  context: aFunction.optional(),
+} satisfies Record<keyof ChatOptions, z.ZodType>);
+
 const chatIdSchema = z.string().regex(/^[\w-]{1,128}$/, { error: '1 to 128 letters, digits, _ or -' });
 
 /**
@@ -31,13 +41,15 @@ const chatIdSchema = z.string().regex(/^[\w-]{1,128}$/, { error: '1 to 128 lette
  * - `DELETE PATH/CHAT`: aborts the session of the chat.
  *
  * A page that goes away leaves its session running. The handler checks no caller: whoever may use a chat's id may use
- * the chat. Bad input is answered with 400, and a sentence.
+ * the chat. Bad input is answered with 400, and a sentence. Throws `invalid_options` and `invalid_budget`.
  */
 export function chatHandler<Report, Context>(
   agent: Agent<Report, Context>,
   ...[options]: unknown extends Context ? [options?: ChatOptions<Context>] : [options: ChatOptions<Context>]
 ): (request: Request) => Promise<Response> {
   if (!isAgent(agent)) throw new PawlError('invalid_options', expected('agent', agent, 'an agent made by defineAgent'));
+  check(optionsSchema, options ?? {}, 'options', 'invalid_options');
+  sessionInput(agent, options?.budget ?? {}, 0);
   const chats = new Chats(agent, (options ?? {}) as ChatOptions);
   return async (request) => {
     try {

@@ -2,7 +2,7 @@ import { checkPosition, type Followed, type UIStreamOptions } from './ui-message
 
 /**
  * Returns a session's events as server-sent events, for pages without the AI SDK: `event` is the event's type, `data` the
- * event as JSON, `id` its position, so that an `EventSource` that reconnects goes on with the header `Last-Event-ID`
+ * event as JSON, `id` its position, so that an `EventSource` that reconnects continues by the header `Last-Event-ID`
  * (see `lastEventId`). A reader that goes away leaves the session running.
  */
 export function toEventStreamResponse(

@@ -60,7 +60,7 @@ export class StreamedReply {
     return callId === null ? [] : [{ type: 'tool-input-delta', toolCallId: callId, inputTextDelta: delta }];
   }
 
-  /** The reply is there. What was streamed stays if it is the whole reply; otherwise the parts come anew. */
+  /** The reply is there. What was streamed stays if it is the whole reply; otherwise all parts are sent again. */
   async replied(reply: Reply | null): Promise<UIChunk[]> {
     this.isOpen = false;
     const content = (reply?.content ?? []).filter(isShown);

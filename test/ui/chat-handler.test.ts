@@ -73,6 +73,14 @@ describe('C-1, S-6: the handler of chats', () => {
     expect(events.filter((event) => event.startsWith('session.aborted'))).toHaveLength(2);
   });
 
+  it('options that cannot be are refused when the handler is made', () => {
+    const { agent } = sending();
+    expect(() => chatHandler(agent, { jurnal: 1 } as never)).toThrow('Unknown option `options.jurnal`.');
+    expect(() => chatHandler(agent, { journal: {} } as never)).toThrow('`options.journal` must be a journal');
+    expect(() => chatHandler(agent, { budget: { requests: 0 } })).toThrow('`budget.requests`');
+    expect(() => chatHandler({} as never)).toThrow('`agent` must be an agent made by defineAgent');
+  });
+
   it('a message that is refused leaves the session that waits', async () => {
     const { agent } = sending();
     const { post, events, starts } = chatOf(agent);

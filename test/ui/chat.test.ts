@@ -121,7 +121,7 @@ describe('C-1, S-6, D-3: a chat over HTTP, by the client of the SDK', () => {
     expect(await (await fetch(`${one}/release`)).json()).toEqual([]);
   });
 
-  it("B-7: a decision on a sub-agent's call is sent, and the session goes on", async () => {
+  it("B-7: a decision on a sub-agent's call is sent, and the session continues", async () => {
     const server = await startServer();
     const { chat, state } = chatOn(server, 'four');
     await chat.sendMessage({ text: 'Please delegate it.' });

@@ -24,7 +24,7 @@ async function eventsOf(
 }
 
 describe('S-6: events over HTTP', () => {
-  it('come as server-sent events, and go on after the last that a reader has seen', async () => {
+  it('come as server-sent events, and continue after the last that a reader has seen', async () => {
     const model = rehearsalModel([{ text: '' }, { text: 'It is\n\nhere.' }]);
     const agent = defineAgent({ name: 'sse', models: [model], finish: 'text' });
     const session = startSession(agent, { prompt: 'Where?', logger });

@@ -142,7 +142,7 @@ describe('S-6: a session as a UI message stream', () => {
     expect(message.metadata).toMatchObject({ usage: { input: 5, output: 7 }, costUsd: result.counters.costUsd });
   });
 
-  it('C-1: it ends where only decisions are awaited, and goes on from there with the same message', async () => {
+  it('C-1: it ends where only decisions are awaited, and continues from there with the same message', async () => {
     const model = rehearsalModel([
       {
         calls: [

@@ -201,7 +201,7 @@ export const logLines: readonly LogLine[] = [
     level: 'warn',
     when: 'A run: something could not be done, such as to read an item or to commit.',
     fields: ['run', 'phase', 'message', 'msg'],
-    advice: 'Do by hand what it names; the run goes on without it.',
+    advice: 'Do by hand what it names; the run continues without it.',
     example: {
       event: 'problem.noted',
       run: '2026-11-22-070000',
