@@ -95,9 +95,9 @@ function failing(folder: string): string[] {
     stdio: 'ignore',
   });
   const report: Report = JSON.parse(readFileSync(file, 'utf8'));
-  return report.testResults.flatMap(({ assertionResults }) =>
-    assertionResults.flatMap(({ status, fullName }) => (status === 'failed' ? [fullName] : [])),
-  );
+  const ran = report.testResults.flatMap(({ assertionResults }) => assertionResults);
+  if (ran.length === 0) throw new Error(`no test ran in ${folder}`);
+  return ran.flatMap(({ status, fullName }) => (status === 'failed' ? [fullName] : []));
 }
 
 /** Returns the verified commit, with a mark if files differ from it. */
