@@ -5,7 +5,8 @@
 import { spawn } from 'node:child_process';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
-import { freePort, restateBinary, startRestate } from '../test/support/restate.ts';
+import { freePort } from '../test/support/free-port.ts';
+import { restateBinary, startRestate } from '../test/support/restate.ts';
 
 const program = join(import.meta.dirname, 'restate-service.ts');
 const [sessions, atOnce] = [60, 20];

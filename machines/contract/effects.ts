@@ -36,6 +36,11 @@ export type Effect = { [K in EffectKind]: EffectOf<K> }[EffectKind];
 /** The payload of a delivery: the outcome, the delivery time (epoch ms) and a random number in [0, 1). */
 export type Delivered<K extends EffectKind> = { at: number; chance: number; outcome: EffectKinds[K]['outcome'] };
 
+/** Builds what an effect delivers: its outcome at a time (epoch ms), and the chance, from 0 to below 1, for a backoff. */
+export function delivered<Outcome>(outcome: Outcome, at: number, chance: number) {
+  return { at, chance, outcome };
+}
+
 export type PrepareOutcome =
   /**
    * `instructions` is the system prompt built for this session. `tokens` is the size of the first request, and

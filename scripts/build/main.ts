@@ -16,6 +16,8 @@ const { exports, bin, browser }: Package = JSON.parse(readFileSync('package.json
 const built = [
   ...Object.values(exports).flatMap((entry) => (typeof entry === 'string' ? [] : [entry.default])),
   ...Object.values(bin),
+  // Apart from the file that refuses an old Node, which could not parse it.
+  './dist/src/cli/command.js',
   // Rooms that need Node have files with fixed names, which the field `browser` replaces.
   ...Object.entries(browser).flat(),
 ];
@@ -41,7 +43,6 @@ await bundle.write({
       { name: 'supported', test: /platform\/supported\.ts$/, priority: 3 },
       { name: 'machines', test: /\/machines\/index\.ts$/, priority: 2 },
       { name: 'core', test: /\/src\/index\.ts$/, priority: 1 },
-      { name: 'command', test: /\/cli\/command\.ts$/ },
     ],
   },
 });

@@ -8,7 +8,8 @@ import { directoryTools } from '../../src/cli/directory-tools.ts';
 import { defineAgent } from '../../src/index.ts';
 import { restateAgents } from '../../src/restate/restate-agents.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
-import { freePort, restateBinary, startRestate } from '../../test/support/restate.ts';
+import { freePort } from '../../test/support/free-port.ts';
+import { restateBinary, startRestate } from '../../test/support/restate.ts';
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
 

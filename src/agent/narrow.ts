@@ -24,7 +24,7 @@ export const overridesShape = {
   tools: z.array(nonBlank, { error: 'an array of tool names' }).optional(),
 } satisfies Record<keyof SessionOverrides, z.ZodType>;
 
-/** Returns the overrides among a session's options; null if there are none. */
+/** Extracts the overrides from a session's options; null if it sets none. */
 export function overridesIn({ instructions, limits, models, tools }: SessionOverrides): SessionOverrides | null {
   const given = {
     ...(instructions !== undefined && { instructions }),

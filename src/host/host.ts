@@ -1,4 +1,13 @@
-import type { Delivered, Delivery, Effect, EffectKind, EffectKinds, HostEvent, LeafRef } from '../../machines/index.ts';
+import {
+  type Delivered,
+  type Delivery,
+  delivered,
+  type Effect,
+  type EffectKind,
+  type EffectKinds,
+  type HostEvent,
+  type LeafRef,
+} from '../../machines/index.ts';
 
 /** A result for a key: the outcome of its effect, or a defect in the effect's code. */
 export type KeyedDelivery = Extract<Delivery, { key: string }>;
@@ -58,5 +67,5 @@ export class Host {
 
 /** Casts a journaled outcome from JSON. The driver guarantees that it fits the key's kind. */
 function deliveredOf({ at, chance, outcome }: Extract<KeyedDelivery, { chance: number }>): Delivered<EffectKind> {
-  return { at, chance, outcome: outcome as EffectKinds[EffectKind]['outcome'] };
+  return delivered(outcome as EffectKinds[EffectKind]['outcome'], at, chance);
 }

@@ -167,13 +167,13 @@ class Translator {
   }
 }
 
-/** Names an actor by its level: session > turn 2 > attempt 1 > model, tool.0 echo. */
+/** Names an actor by its level: session > turn 2 > attempt 1 > model, tool.0 echo; a root by its machine. */
 function nameOf(actor: AnyActorRef): string {
   const { turn, attempt, name } = inputOf(actor);
-  if (parentOf(actor) === null) return 'session';
-  if (actor.id === 'turn') return `turn ${turn}`;
-  if (actor.id === 'attempt') return `attempt ${attempt}`;
-  return actor.id.startsWith('tool.') ? `${actor.id} ${name}` : actor.id;
+  if (parentOf(actor) === null) return (actor as { logic?: { id?: string } }).logic?.id ?? actor.id;
+  if (actor.id === 'turn' && turn !== undefined) return `turn ${turn}`;
+  if (actor.id === 'attempt' && attempt !== undefined) return `attempt ${attempt}`;
+  return actor.id.startsWith('tool.') && name !== undefined ? `${actor.id} ${name}` : actor.id;
 }
 
 function inputOf(actor: AnyActorRef): { turn?: number; attempt?: number; name?: string } {

@@ -128,7 +128,7 @@ export class TreeLog {
     if (this.noted > mostNoted) void this.write().catch(failedAlready);
   }
 
-  /** Of a tool's preliminary output the last counts. */
+  /** Drops an earlier preliminary output of the same call: only the latest matters. */
   private leaveOutEarlierProgress(entry: JournalEntry): void {
     const { callId } = progressIn(entry);
     if (callId === null) return;

@@ -21,25 +21,28 @@ export function environment(name: string): string | undefined {
 
 /** Returns a CommonJS package at once; undefined in a bundle that lacks it, and on a runtime without `require`. */
 export function required<T>(name: string): T | undefined {
-  const nodeModule = builtin('node:module');
-  if (nodeModule === undefined || !isHere(name)) return undefined;
-  return nodeModule.createRequire(import.meta.url)(name);
+  const require = requireHere();
+  return require !== null && resolves(require, name) ? require(name) : undefined;
 }
 
-/** Whether a package is there, as far as that can be known without loading it. */
+/** Whether a package is installed. Where that cannot be known, its import fails if it is not. */
 export function isInstalled(name: string): boolean {
-  // Elsewhere its import says so.
-  return builtin('node:module') === undefined || isHere(name);
+  const require = requireHere();
+  return require === null || resolves(require, name);
 }
 
-function isHere(name: string): boolean {
+/** Returns the `require` of this file; null on a runtime without one, and in a CommonJS bundle, which has no address. */
+function requireHere(): NodeJS.Require | null {
+  const url: string | undefined = import.meta.url;
+  return url === undefined ? null : (builtin('node:module')?.createRequire(url) ?? null);
+}
+
+function resolves(require: NodeJS.Require, name: string): boolean {
   try {
-    builtin('node:module')
-      ?.createRequire(import.meta.url)
-      .resolve(name);
+    require.resolve(name);
     return true;
   } catch (error) {
-    // A package without an entry for `require` is installed all the same.
+    // Only this code means that the package is missing: it may be there without an entry for `require`.
     return !(error instanceof Error && 'code' in error && error.code === 'MODULE_NOT_FOUND');
   }
 }

@@ -39,7 +39,7 @@ export class LineBuffer implements Logger {
     else this.logger[line.level](line.fields, line.message);
   }
 
-  /** Returns what writes the lines since the last time; null if there are none. */
+  /** Takes the buffered lines and returns a function that writes them; null if the buffer is empty. */
   take(): (() => void) | null {
     const { kept } = this;
     if (kept.length === 0) return null;

@@ -22,7 +22,7 @@ export type RestateOwner = {
   openTools(): Promise<void>;
   /** Called once, when the engine has replayed its journal. */
   caughtUp(): void;
-  /** Returns what writes the log lines of the last step; null if there are none. */
+  /** Takes the log lines of the last step and returns a function that writes them; null if it logged nothing. */
   takeLines(): (() => void) | null;
   children: RestateChildren;
 };

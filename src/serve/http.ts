@@ -79,7 +79,7 @@ class Clients {
 
   /**
    * Adds a client. Clients may leave without notice, so beyond the most one is dropped: the oldest idle one of the
-   * address that has the most idle ones, so that nobody can push out the clients of others.
+   * address that has the most idle ones, so that no address can push out the clients of another.
    */
   add(id: string, client: Client): void {
     this.byId.set(id, client);

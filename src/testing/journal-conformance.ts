@@ -1,6 +1,6 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import type { Journal, JournalEntry } from '../journal/journal.ts';
+import type { Journal, JournalEntry, SessionChange } from '../journal/journal.ts';
 
 /** Returns a journal of 1 second's lease, over the same store each time. It is closed after each check. */
 export type JournalFactory = (options: { leaseMs: number }) => Journal | Promise<Journal>;
@@ -103,13 +103,8 @@ const checks: Record<string, Check> = {
     const before = Date.now();
     await created(one, id);
     await one.create({ sessionId: `${id}-2`, agent: 'second' }, { owner: 'one', entries: [entry('first')] });
-    const change = { status: 'failed', slugs: ['budget_exhausted'], waiting: ['call-1'] } as const;
-    await one.append(`${id}-2`, {
-      owner: 'one',
-      after: 1,
-      entries: [],
-      change: { ...change, slugs: ['budget_exhausted'], waiting: ['call-1'] },
-    });
+    const change: SessionChange = { status: 'failed', slugs: ['budget_exhausted'], waiting: ['call-1'] };
+    await one.append(`${id}-2`, { owner: 'one', after: 1, entries: [], change });
     const ids = async (query: Parameters<Journal['list']>[0]) =>
       (await other.list(query)).map(({ sessionId }) => sessionId).filter((one_) => one_.startsWith(id));
     deepStrictEqual(await ids({ since: before }), [`${id}-2`, id]);

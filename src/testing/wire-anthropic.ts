@@ -16,7 +16,6 @@ export function anthropicStream(response: ScriptedResponse, model: string, index
     content: [],
     stop_reason: null,
     stop_sequence: null,
-    usage: usage(response),
   };
   const events = [
     event({ type: 'message_start', message: { ...start, usage: { ...usage(response), output_tokens: 0 } } }),

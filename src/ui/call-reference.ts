@@ -6,7 +6,7 @@ export function approvalIdOf({ sessionId, callId }: CallReference): string {
   return `${encodeURIComponent(sessionId)}/${encodeURIComponent(callId)}`;
 }
 
-/** Returns the call that an approval id stands for; null if it is none of Pawl's. */
+/** Decodes an approval id; null if Pawl did not make it. */
 export function callOfApproval(id: string): CallReference | null {
   const [sessionId, callId, ...more] = id.split('/');
   if (sessionId === undefined || callId === undefined || more.length > 0) return null;

@@ -37,7 +37,7 @@ const chatIdSchema = z.string().regex(/^[\w-]{1,128}$/, { error: '1 to 128 lette
  *
  * - `POST PATH`: a new message starts a session; a person's decisions reach the session that waits for them, also one
  *   that another process runs, through the `journal`.
- * - `GET PATH/CHAT/stream`: a page that was loaded again joins the session of its chat; 204 if there is none.
+ * - `GET PATH/CHAT/stream`: a reloaded page joins the running session of its chat; 204 if no session is running.
  * - `DELETE PATH/CHAT`: aborts the session of the chat.
  *
  * A page that goes away leaves its session running. The handler checks no caller: whoever may use a chat's id may use

@@ -1,13 +1,13 @@
 import { checkPosition, type Followed, type UIStreamOptions } from './ui-message-stream.ts';
 
 /**
- * Returns a session's events as server-sent events, for pages without the AI SDK: `event` is the event's type, `data` the
- * event as JSON, `id` its position, so that an `EventSource` that reconnects continues by the header `Last-Event-ID`
- * (see `lastEventId`). A reader that goes away leaves the session running.
+ * Returns a session's events as server-sent events, for pages without the AI SDK. `event` is the event's type, `data` is
+ * the event as JSON, and `id` is its position, which an `EventSource` that reconnects sends as `Last-Event-ID` (see
+ * `lastEventId`). A reader that disconnects does not stop the session. Throws `invalid_options`.
  */
 export function toEventStreamResponse(
   session: Followed,
-  { from = 0, headers, ...init }: UIStreamOptions & ResponseInit = {},
+  { from = 0, headers, ...init }: Pick<UIStreamOptions, 'from'> & ResponseInit = {},
 ): Response {
   checkPosition(from);
   const events = session.eventsFrom(from + 1)[Symbol.asyncIterator]();

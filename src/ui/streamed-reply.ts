@@ -161,7 +161,7 @@ function urlOf({ mediaType, data }: FilePart | ReasoningFilePart): string {
   return `data:${mediaType},${encodeURIComponent(data.text)}`;
 }
 
-/** Returns a source as the SDK's pages show it; none for one of an unknown kind. */
+/** Converts a source to a chunk; a source of an unknown kind is left out. */
 function sourceChunk(source: ReplySource['source']): UIChunk[] {
   const { sourceType, id, url, title, mediaType, filename } = objectOf(source);
   const sourceId = textOf(id);

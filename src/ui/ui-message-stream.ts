@@ -24,7 +24,7 @@ export type UIStreamOptions = {
 /**
  * Returns a session as the AI SDK's stream of one UI message, whose id is the session's. It ends with the session, or
  * when nothing runs until a person has decided: then the next stream begins at the `seq` of the message's metadata. A
- * reader that goes away leaves the session running. Throws `invalid_options`.
+ * reader that disconnects does not stop the session. Throws `invalid_options`.
  */
 export function toUIMessageStream<Report>(
   session: Followed<Report>,
@@ -45,7 +45,7 @@ export function toUIMessageStream<Report>(
   });
 }
 
-/** Throws `invalid_options` for a position that is none. */
+/** Throws `invalid_options` unless `from` is a valid position. */
 export function checkPosition(from: unknown): void {
   if (typeof from === 'number' && Number.isInteger(from) && from >= 0) return;
   throw new PawlError('invalid_options', expected('from', from, 'a position: an integer of at least 0'));

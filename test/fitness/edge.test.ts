@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { build } from 'esbuild';
 import { expect, it } from 'vitest';
 import { startModelServer } from '../../src/testing/index.ts';
-import { freePort } from '../support/restate.ts';
+import { freePort } from '../support/free-port.ts';
 
 /** A worker that runs one session for a request: its provider, a zod tool and a report, on nothing but `fetch`. */
 const worker = `

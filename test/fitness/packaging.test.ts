@@ -1,17 +1,17 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 const core = join(process.cwd(), 'dist/src/index.js');
 
-/** Prints the packages and built-in modules that an import loads. */
+/** Prints the packages, the built-in modules and the files of Pawl that an import loads. */
 const modulesLoaded = `
 import { registerHooks } from 'node:module';
 const loaded = new Set();
 registerHooks({ load(url, context, next) {
   const [, name] = url.match(/.*node_modules\\/((?:@[^/]+\\/)?[^/]+)/) ?? [];
-  loaded.add(name ?? (url.startsWith('node:') ? url : 'pawl'));
+  loaded.add(name ?? (url.startsWith('node:') ? url : url.replace(/.*\\/dist\\//, 'pawl/')));
   return next(url, context);
 } });
 await import(process.argv[1]);
@@ -19,16 +19,37 @@ console.log(JSON.stringify([...loaded]));
 `;
 
 function loadedBy(file: string): string[] {
-  const args = ['--input-type=module', '--eval', modulesLoaded, file];
+  const args = ['--input-type=module', '--eval', modulesLoaded, join(process.cwd(), file)];
   return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }));
 }
 
 describe('the package', () => {
   it("import 'pawl' loads what `ai` loads, the machines, and nothing that only some sessions need", () => {
-    const known = new Set(['pawl', 'xstate', ...loadedBy(join(process.cwd(), 'node_modules/ai/dist/index.js'))]);
-    expect(loadedBy(core).filter((name) => !known.has(name))).toEqual([]);
-    const machines = loadedBy(join(process.cwd(), 'dist/machines/index.js'));
-    expect(machines.toSorted()).toEqual(['pawl', 'xstate']);
+    const known = new Set(['xstate', ...loadedBy('node_modules/ai/dist/index.js')]);
+    const foreign = (file: string) => loadedBy(file).filter((name) => !known.has(name) && !name.startsWith('pawl/'));
+    expect(foreign('dist/src/index.js')).toEqual([]);
+    expect(foreign('dist/src/ui/index.js')).toEqual([]);
+    const machines = loadedBy('dist/machines/index.js').filter((name) => !name.startsWith('pawl/'));
+    expect(machines).toEqual(['xstate']);
+  });
+
+  it('no entry point loads the command', () => {
+    for (const entry of ['index', 'testing/index', 'workflow/index', 'ui/index', 'inspect/stately'])
+      expect([entry, loadedBy(`dist/src/${entry}.js`).filter((name) => /cli|command/.test(name))]).toEqual([entry, []]);
+  });
+
+  it('each module has a source map with its sources', () => {
+    const modules = globSync('dist/**/*.js').map((file) => [file, readFileSync(file, 'utf8')] as const);
+    expect(modules.length).toBeGreaterThan(15);
+    for (const [file, text] of modules) {
+      // Some only lead to another.
+      if (!/^\/\/# sourceMappingURL=/m.test(text)) {
+        expect([file, text.replace(/(im|ex)port[^;]*;?/g, '').trim()]).toEqual([file, '']);
+        continue;
+      }
+      const { sources, sourcesContent } = JSON.parse(readFileSync(`${file}.map`, 'utf8'));
+      expect([file, sourcesContent.length]).toEqual([file, sources.length]);
+    }
   });
 
   it('an old Node is refused with one sentence', () => {

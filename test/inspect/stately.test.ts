@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { StatelyInspectionEvent } from '@statelyai/inspect';
 import { describe, expect, it } from 'vitest';
@@ -11,17 +10,9 @@ import { z } from 'zod';
 import { defineAgent, PawlError } from '../../src/index.ts';
 import { statelyInspector } from '../../src/inspect/stately.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
+import { freePort } from '../support/free-port.ts';
 import { report, run, runOverWire } from '../support/session.ts';
 import { search, searchCall } from '../support/tools.ts';
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0);
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 const text = z.string();
 const base = { sessionId: text, rootId: text, createdAt: text, _version: text };

@@ -1,17 +1,21 @@
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, expectTypeOf, it } from 'vitest';
+import { WebSocket } from 'ws';
 import { assign, createActor, fromPromise, sendTo, setup, toPromise } from 'xstate';
 import {
   attemptMachine,
   type Delivered,
+  delivered,
   type SessionInput,
   sessionMachine,
   turnMachine,
 } from '../../machines/index.ts';
+import { statelyInspector } from '../../src/inspect/stately.ts';
+import { freePort } from '../support/free-port.ts';
 
-const delivered = <T>(outcome: T) => ({ at: 0, chance: 0, outcome });
 const input: SessionInput = {
   bound: { maxTurns: 2, maxRetries: 2 },
   maxToolCalls: 5,
@@ -33,16 +37,17 @@ function hanging() {
     actors: {
       prepare: fromPromise(
         async (): Promise<Delivered<'prepare'>> =>
-          delivered({ ok: true, instructions: null, unavailable: [], tokens: 0, results: [] }),
+          delivered({ ok: true, instructions: null, unavailable: [], tokens: 0, results: [] }, 0, 0),
       ),
       turn: turnMachine.provide({ actors: { attempt: attemptMachine.provide({ actors: { model } }) } }),
-      close: fromPromise(async (): Promise<Delivered<'close'>> => delivered({})),
+      close: fromPromise(async (): Promise<Delivered<'close'>> => delivered({}, 0, 0)),
     },
   });
   const desk = setup({
     types: { context: {} as { status: string }, events: {} as { type: 'hangUp' } },
     actors: { session },
   }).createMachine({
+    id: 'desk',
     context: { status: 'open' },
     initial: 'answering',
     states: {
@@ -86,6 +91,26 @@ describe('D-1: the machines inside a machine of the user', () => {
     expect(requests).toEqual([expect.objectContaining({ key: 'turn-1/attempt-1/model' })]);
   });
 
+  it('the Stately inspector shows the user’s machine and the session inside it', async () => {
+    const { desk, requests } = hanging();
+    const port = await freePort();
+    const inspector = await statelyInspector({ port });
+    const page = new WebSocket(`ws://127.0.0.1:${port}`);
+    const actors: string[] = [];
+    page.on('message', (data) => {
+      const told = JSON.parse(String(data));
+      if (told.type === '@xstate.actor') actors.push(told.name);
+    });
+    await once(page, 'open');
+    const actor = createActor(desk, { inspect: inspector.inspect }).start();
+    while (requests.length === 0) await new Promise(setImmediate);
+    actor.send({ type: 'hangUp' });
+    await toPromise(actor);
+    await expect.poll(() => actors).toEqual(['desk', 'session', 'prepare', 'turn 1', 'attempt 1', 'model', 'close']);
+    page.close();
+    inspector.stop();
+  });
+
   it('a persisted snapshot continues: the promise that was under way begins again', async () => {
     const first = hanging();
     const actor = createActor(first.desk).start();
@@ -102,8 +127,10 @@ describe('D-1: the machines inside a machine of the user', () => {
   });
 
   it('a promise with another outcome does not compile', () => {
-    const wrong = fromPromise(async () => delivered('nothing'));
-    // @ts-expect-error the outcome is no model's
-    expect(attemptMachine.provide({ actors: { model: wrong } })).toBeDefined();
+    type Model = NonNullable<NonNullable<Parameters<typeof attemptMachine.provide>[0]['actors']>['model']>;
+    const right = fromPromise(async (): Promise<Delivered<'model'>> => new Promise(() => {}));
+    const wrong = fromPromise(async () => delivered('nothing', 0, 0));
+    expectTypeOf(right).toExtend<Model>();
+    expectTypeOf(wrong).not.toExtend<Model>();
   });
 });

@@ -2,10 +2,14 @@ import { describe, expectTypeOf, it } from 'vitest';
 import { z } from 'zod';
 import {
   type AcceptedReport,
+  type AgentDefinition,
   defineAgent,
+  type Journal,
+  type resumeSession,
   runSession,
   type Session,
   type SessionEvent,
+  type SessionOptions,
   type SyntheticReport,
   startSession,
 } from '../../src/index.ts';
@@ -48,9 +52,19 @@ describe('the types', () => {
   });
 
   it('a definition with a mistake does not compile', () => {
-    // @ts-expect-error `model` is no option
-    expectTypeOf(defineAgent).toBeCallableWith({ name: 'wrong', model: models[0] });
-    // @ts-expect-error a prompt is a text
-    expectTypeOf(runSession).toBeCallableWith(defineAgent({ name: 'right', models }), { prompt: 1 });
+    expectTypeOf<{ name: string; model: (typeof models)[0] }>().not.toExtend<AgentDefinition>();
+    expectTypeOf<{ name: string; models: typeof models }>().toExtend<AgentDefinition>();
+    expectTypeOf<{ prompt: number }>().not.toExtend<SessionOptions>();
+    expectTypeOf<{ prompt: string }>().toExtend<SessionOptions>();
+  });
+
+  it('an agent with a context requires one', () => {
+    type Options = Parameters<typeof startSession<string, { userId: string }>>[1];
+    type Resumed = Parameters<typeof resumeSession<string, { userId: string }>>[1];
+    expectTypeOf<{ prompt: string; context: { userId: string } }>().toExtend<Options>();
+    expectTypeOf<{ prompt: string; context: { userId: number } }>().not.toExtend<Options>();
+    expectTypeOf<{ prompt: string }>().not.toExtend<Options>();
+    expectTypeOf<{ journal: Journal; sessionId: string }>().not.toExtend<Resumed>();
+    expectTypeOf<{ prompt: string }>().toExtend<Parameters<typeof startSession<string, unknown>>[1]>();
   });
 });

@@ -1,7 +1,8 @@
 import { serve } from '@restatedev/restate-sdk';
 import type { Agent, SessionEvent, SessionResult } from '../../src/index.ts';
 import { restateAgents } from '../../src/restate/restate-agents.ts';
-import { freePort, type Restate, restateBinary, startRestate } from './restate.ts';
+import { freePort } from './free-port.ts';
+import { type Restate, restateBinary, startRestate } from './restate.ts';
 import { keptLog } from './session.ts';
 
 /** Serves agents to a Restate server of its own, in this process. */

@@ -2,7 +2,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from './restate.ts';
+import { freePort } from './free-port.ts';
 
 const home = '/usr/lib/postgresql';
 const versions = existsSync(home) ? readdirSync(home).sort() : [];

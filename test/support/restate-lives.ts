@@ -6,7 +6,8 @@ import { setTimeout } from 'node:timers/promises';
 import type { SessionResult } from '../../src/index.ts';
 import { brokenPromises, startModelServer } from '../../src/testing/index.ts';
 import { everyStep } from './every-step.ts';
-import { freePort, type Restate } from './restate.ts';
+import { freePort } from './free-port.ts';
+import type { Restate } from './restate.ts';
 
 const program = join(import.meta.dirname, 'restate-service.ts');
 const linesOf = (file: string) => (existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : []);

@@ -54,7 +54,7 @@ export class SubAgents {
     return [...this.restored.values(), ...this.running.values()].flatMap(({ session }) => session.tree());
   }
 
-  /** Ends the sub-agents that still run: every call has been answered, so nobody waits for them. */
+  /** Ends the sub-agents that still run: every call has been answered, so their results are no longer needed. */
   async close(): Promise<void> {
     await Promise.all([...this.restored.values(), ...this.running.values()].map((child) => this.abandoned(child)));
   }
@@ -84,7 +84,7 @@ export class SubAgents {
     for (const child of [...this.restored.values()]) if (!isOpen(child.callId)) void this.abandoned(child);
   }
 
-  /** Aborts a sub-agent that nobody waits for. */
+  /** Aborts a sub-agent whose result is no longer needed. */
   private abandoned(child: Child): Promise<SessionResult> {
     child.abort.abort(callIsOver);
     this.revive(child);
