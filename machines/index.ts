@@ -45,6 +45,7 @@ export {
   afterReply,
   chooseTarget,
   freshTargets,
+  orderFrom,
   type TargetChoice,
   type TargetState,
 } from './contract/targets.ts';

@@ -26,7 +26,16 @@ export type {
 export { slugs } from '../machines/index.ts';
 export { defineAgent } from './agent/define-agent.ts';
 export type { Agent, AgentDefinition, Limits, ModelSettings, Price } from './agent/definition.ts';
+export {
+  type CheckContext,
+  type CheckInput,
+  type CheckReply,
+  type CheckReport,
+  type CheckVerdict,
+  replace,
+} from './agent/guardrails.ts';
 export type { SessionOverrides } from './agent/narrow.ts';
+export type { PrepareTurn, TurnChanges, TurnPreparation } from './agent/turn-changes.ts';
 export { PawlError, type PawlErrorCode } from './errors.ts';
 export type { Clock } from './host/clock.ts';
 export type {

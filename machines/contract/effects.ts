@@ -1,7 +1,8 @@
 import type { CallAnswer, CallFacts, CallName } from './calls.ts';
 import type { Measured, SizedResult } from './context.ts';
+import type { Message } from './conversation.ts';
 import type { Fault } from './faults.ts';
-import type { Json } from './json.ts';
+import type { Json, JsonObject } from './json.ts';
 import type { Spent } from './limits.ts';
 import type { Reply, Usage } from './reply.ts';
 import type { ReportVerdict } from './report.ts';
@@ -17,6 +18,8 @@ export type EffectKinds = SessionEffectKinds & WorkflowEffectKinds;
 export type SessionEffectKinds = {
   /** Open the tools and check the given conversation. Key `prepare`. */
   prepare: { request: Record<string, never>; outcome: PrepareOutcome };
+  /** Plan the next turn, for an agent that does. Key `turn-2/plan`. */
+  plan: { request: PlanRequest; outcome: PlanOutcome };
   /** One LLM request. Key `turn-2/attempt-1/model`. */
   model: { request: ModelRequest; outcome: ModelOutcome };
   /** One invocation of a tool. Key `turn-2/attempt-1/tool-0`. */
@@ -50,11 +53,32 @@ export type PrepareOutcome =
   | {
       ok: true;
       instructions: string | null;
+      /** The conversation in place of the given one (G-1); null keeps it. */
+      messages: Message[] | null;
       tokens: number;
       results: SizedResult[];
       unavailable: { target: number; message: string }[];
     }
   | { ok: false; slug: Slug; message: string };
+
+/** The turn that a plan is for; it comes next. `target` is the one in use, by index. */
+export type PlanRequest = { turn: number; isLastTurn: boolean; target: number };
+
+/** A turn's plan (T-7); null leaves everything as the session has it. */
+export type TurnPlan = {
+  /** The agent that has the conversation, by its name in `handoffs` (T-8); null for the one that it began with. */
+  speaker: string | null;
+  /** The targets that may be tried, by index, in order of preference. */
+  targets: number[] | null;
+  instructions: string | null;
+  /** The names of the tools that exist for the turn, next to the built-in ones. */
+  tools: string[] | null;
+  /** Settings of its requests, in addition to the agent's. */
+  settings: JsonObject | null;
+};
+
+/** `growth` is by how many tokens the next request is estimated to be larger than without the plan (T-6). */
+export type PlanOutcome = { ok: true; plan: TurnPlan; growth: number } | { ok: false; slug: Slug; message: string };
 
 /** The tools that a request offers, or the calls that its reply may make (B-5). */
 export type Permission = 'all' | 'report';
@@ -127,6 +151,11 @@ export type Delivery<Command = SessionCommand> =
 
 export function attemptKey(turn: number, attempt: number): string {
   return `turn-${turn}/attempt-${attempt}`;
+}
+
+/** The key of a turn's plan. */
+export function planKey(turn: number): string {
+  return `turn-${turn}/plan`;
 }
 
 /** The key of a call's approval effect. */

@@ -1,4 +1,6 @@
 import type { CallAnswer, CallFacts, CallName } from './calls.ts';
+import type { Message } from './conversation.ts';
+import type { TurnPlan } from './effects.ts';
 import type { Fault } from './faults.ts';
 import type { Json } from './json.ts';
 import type { CollapseReason } from './limits.ts';
@@ -12,8 +14,13 @@ import type { Slug } from './slugs.ts';
  */
 export type Fact =
   | { type: 'session.started'; maxTurns: number; maxRetries: number; targets: string[] }
-  /** The tools are open; `instructions` is the system prompt of every request. */
-  | { type: 'session.prepared'; instructions: string | null }
+  /**
+   * The tools are open; `instructions` is the system prompt of every request. `messages` is the conversation in place of
+   * the given one (G-1), or null.
+   */
+  | { type: 'session.prepared'; instructions: string | null; messages: Message[] | null }
+  /** The next turn is planned (T-7); `targets` are names. */
+  | ({ type: 'turn.planned'; turn: number; targets: string[] | null } & Omit<TurnPlan, 'targets'>)
   | { type: 'session.steered'; text: string }
   | { type: 'session.stopping' }
   | { type: 'session.aborting'; reason: string }

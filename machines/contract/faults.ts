@@ -3,6 +3,7 @@ import type { Slug } from './slugs.ts';
 /**
  * The kinds of provider and network failure (P-1). `unavailable`: nothing was sent, since the model cannot be had here: a
  * package, a key or the model itself is missing. `interrupted`: the process died while the request was in flight (D-4).
+ * `denied` and `unchecked`: `checkReply` refused the reply, or failed on it, so it is withheld (G-2).
  * The adapter classifies each failure once. A fault is an outcome of the model effect; it is never thrown.
  */
 export const faultKinds = [
@@ -16,6 +17,8 @@ export const faultKinds = [
   'content_filter',
   'unavailable',
   'interrupted',
+  'denied',
+  'unchecked',
 ] as const;
 
 export type FaultKind = (typeof faultKinds)[number];
@@ -52,6 +55,10 @@ export function faultSlug(kind: FaultKind): Slug {
       return 'target_unavailable';
     case 'interrupted':
       return 'interrupted';
+    case 'denied':
+      return 'reply_denied';
+    case 'unchecked':
+      return 'check_failed';
     default:
       return kind satisfies never;
   }

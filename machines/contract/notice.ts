@@ -5,6 +5,8 @@ export const noticePrefix = 'system notice: ';
 export type NoticeOccasion = {
   /** Why the previous attempt failed; empty on a turn's first attempt. */
   failed: readonly Slug[];
+  /** What the application says about a reply that it denied (G-2); null for any other. */
+  denial: string | null;
   /** Only the report is permitted. `lastTurnSlugs` holds the causes other than the number of turns. */
   reportOnly: boolean;
   lastTurnSlugs: readonly Slug[];
@@ -24,6 +26,7 @@ export function composeNotice(occasion: NoticeOccasion): string | null {
       `${listed(rows.map((row) => row.happened))} (${occasion.failed.join(', ')}).`,
       `Turn ${occasion.turn} did not progress, because no tool was executed and no ${occasion.finish === 'text' ? 'answer' : 'final report'} was accepted.`,
     );
+    if (occasion.denial !== null) sentences.push(`The reason: ${occasion.denial}`);
     if (!occasion.reportOnly) {
       sentences.push(...new Set(occasion.failed.map((slug) => todoOf(slug, occasion.finish))));
     }

@@ -6,7 +6,7 @@ export type ReportSource = 'tool_call' | 'text_fallback' | 'synthetic';
 
 export type ReportSlug = Extract<
   Slug,
-  'final_report_missing' | 'final_report_invalid_format' | 'final_report_schema_fail'
+  'final_report_missing' | 'final_report_invalid_format' | 'final_report_schema_fail' | 'report_denied'
 >;
 
 /** A format validator's verdict on a report (F-1, F-2). `content` has the shape that the format defines. */

@@ -23,6 +23,20 @@ export const sessionRows = {
     person: 'the tools could not be opened',
     advice: 'Check that the tool servers can be started and reached.',
   },
+  input_denied: {
+    means: '`checkInput` of the agent denied the input. Nothing was sent.',
+    happened: 'the input was refused by a check of the application',
+    todo: 'Ask for something that the check allows.',
+    person: 'a check of the application refused the input',
+    advice: 'The reason is named above; no request was sent.',
+  },
+  turn_not_prepared: {
+    means: 'The next turn could not be prepared: `prepareTurn` failed, was late, or asked for what the agent lacks.',
+    happened: 'the next turn could not be prepared',
+    todo: 'See to `prepareTurn`.',
+    person: 'the next turn could not be prepared',
+    advice: 'See to `prepareTurn`: the reason is named above.',
+  },
   internal_error: {
     means: 'A defect of Pawl, or of code it was given.',
     happened: 'your reply could not be processed, because of an internal error; this was not your fault',

@@ -53,6 +53,12 @@ const rows = {
     todo: 'Go on in another way that avoids the filtered content.',
     person: 'a content filter withheld the reply',
   },
+  reply_denied: {
+    means: '`checkReply` of the agent denied the reply. It is not shown, not kept, and none of its calls is executed.',
+    happened: 'your last reply was refused by a check of the application, and nobody saw it',
+    todo: 'Reply in a way that the check allows.',
+    person: 'a check of the application refused the reply',
+  },
   // Reasons why a tool call was not executed, or failed.
   unknown_tool: {
     means: 'The call names a tool that does not exist.',
@@ -110,11 +116,12 @@ const rows = {
     person: 'a policy denied a tool call',
   },
   check_failed: {
-    means: 'A schema, a validator or a policy failed while it checked a call or a report.',
-    happened: 'your call or report could not be checked, because a check of ours failed; this was not your fault',
+    means: 'A schema, a validator, a policy or a check failed on the input, a call, a reply or a report.',
+    happened:
+      'your call, reply or report could not be checked, because a check of ours failed; this was not your fault',
     todo: 'Go on without it, or try once more.',
-    person: 'a check of a call or a report failed',
-    advice: 'A schema, a validator or a policy threw or took too long; the answer to the call holds its error.',
+    person: 'a check of the input, a call, a reply or a report failed',
+    advice: 'A schema, a validator, a policy or a check threw or took too long; the details hold its error.',
   },
   approval_timeout: {
     means: 'The call was not approved in time.',
@@ -143,6 +150,13 @@ const rows = {
     todo: 'Read the reasons, and give the final report again so that it satisfies the schema.',
     todoByText: 'Read the reasons, and reply again so that it satisfies the schema.',
     person: 'the final report did not satisfy its schema',
+  },
+  report_denied: {
+    means: '`checkReport` of the agent denied the final report.',
+    happened: 'your final report was refused by a check of the application',
+    todo: 'Read the reasons, and give the final report again so that the check allows it.',
+    todoByText: 'Read the reasons, and reply again so that the check allows it.',
+    person: 'a check of the application refused the final report',
   },
   final_report_repeated: {
     means: 'A report was already accepted; this one was ignored.',

@@ -23,15 +23,25 @@ export function freshTargets(names: readonly string[]): TargetState[] {
   return names.map((name) => ({ name, status: 'living', limitedUntil: 0, faults: 0 }));
 }
 
+/** Returns all targets in order, by index, from `first` on and wrapping around (P-2). */
+export function orderFrom(targets: readonly TargetState[], first: number): number[] {
+  return targets.map((_, step) => (first + step) % targets.length);
+}
+
 /**
- * Returns the first living target that is free at `at`, starting from `from` and wrapping around (P-2). If all are
- * limited, it returns the one that is free earliest, the first in order on a tie (P-3). `beyond` means that even that
- * one is more than 60 s away.
+ * Returns the first living target of `order` that is free at `at`, from its position `from` on and wrapping around
+ * (P-2). If all are limited, it returns the one that is free earliest, the first in order on a tie (P-3). `beyond` means
+ * that even that one is more than 60 s away.
  */
-export function chooseTarget(targets: readonly TargetState[], from: number, at: number): TargetChoice {
+export function chooseTarget(
+  targets: readonly TargetState[],
+  order: readonly number[],
+  from: number,
+  at: number,
+): TargetChoice {
   let earliest: { target: number; dueAt: number } | null = null;
-  for (let step = 0; step < targets.length; step += 1) {
-    const target = (from + step) % targets.length;
+  for (let step = 0; step < order.length; step += 1) {
+    const target = order[(from + step) % order.length] ?? 0;
     const state = targets[target];
     if (state === undefined || state.status === 'out') continue;
     if (state.limitedUntil <= at) return { kind: 'free', target };
@@ -49,8 +59,8 @@ export function afterReply(targets: readonly TargetState[], target: number): Tar
 
 /**
  * Returns the targets after a fault (P-2, P-3). `auth`, `quota`, `invalid_request` and `unavailable` exclude the target
- * for the session. Transient faults limit it for the provider's retry delay, or a backoff if none. A content filter and an
- * interruption do neither.
+ * for the session. Transient faults limit it for the provider's retry delay, or a backoff if none. A content filter, an
+ * interruption and a reply that is withheld do neither.
  */
 export function afterFault(
   targets: readonly TargetState[],
@@ -75,6 +85,8 @@ export function afterFault(
       });
     case 'content_filter':
     case 'interrupted':
+    case 'denied':
+    case 'unchecked':
       return [...targets];
     default:
       return fault.kind satisfies never;

@@ -5,7 +5,7 @@
  */
 import { assign, emit, enqueueActions, not, setup, stopChild } from 'xstate';
 import { steered } from '../contract/context.ts';
-import type { Delivered, SessionCommand, SessionSteer, TurnStop } from '../contract/effects.ts';
+import { type Delivered, planKey, type SessionCommand, type SessionSteer, type TurnStop } from '../contract/effects.ts';
 import type { Fact } from '../contract/events.ts';
 import { leaves } from '../contract/leaf.ts';
 import type { CollapseCause, CollapseRequest } from '../contract/limits.ts';
@@ -15,6 +15,7 @@ import type { TurnOutput } from '../turn/turn.types.ts';
 import {
   aborted,
   aborting,
+  afterPlanning,
   afterPreparing,
   afterTurn,
   budgetMeasures,
@@ -27,6 +28,7 @@ import {
   freshSession,
   isLastTurn,
   outOfTurns,
+  planRequest,
   stopping,
   turnInput,
   turnsRemain,
@@ -45,6 +47,7 @@ const ofReason = ({ event }: { event: { reason: string } }) => ({ reason: event.
 const collapseForStop = { type: 'collapse', params: { reason: 'stop_requested', slugs: ['stopped'] } } as const;
 const collapseForBudget = { type: 'collapse', params: { reason: 'budget', slugs: ['budget_exhausted'] } } as const;
 
+type Prepared = { delivered: Delivered<'prepare' | 'plan'> };
 type DeadlineEvent =
   | { type: 'xstate.done.actor.deadline'; output: Delivered<'wait'> }
   | { type: 'xstate.error.actor.deadline' };
@@ -56,10 +59,10 @@ export const sessionMachine = setup({
     output: {} as SessionOutput,
     events: {} as SessionCommand | CollapseRequest | DeadlineEvent,
     emitted: {} as Fact,
-    children: {} as { prepare: 'prepare'; deadline: 'wait'; turn: 'turn'; close: 'close' },
+    children: {} as { prepare: 'prepare'; deadline: 'wait'; plan: 'plan'; turn: 'turn'; close: 'close' },
     meta: {} as { rules: string[] },
   },
-  actors: { prepare: leaves.prepare, wait: leaves.wait, turn: turnMachine, close: leaves.close },
+  actors: { prepare: leaves.prepare, plan: leaves.plan, wait: leaves.wait, turn: turnMachine, close: leaves.close },
   actions: {
     announceStart: emit(({ context: { maxTurns, maxRetries, targets } }) => ({
       type: 'session.started',
@@ -81,6 +84,7 @@ export const sessionMachine = setup({
     ),
     announceSteering: emit((_, { text }: { text: string }) => ({ type: 'session.steered', text })),
     takePreparation: record(afterPreparing),
+    takePlan: record(afterPlanning),
     noteStop: record(stopping),
     noteAbort: record(aborting),
     collapse: record(collapse),
@@ -99,9 +103,7 @@ export const sessionMachine = setup({
     abortTurn: enqueueActions(({ enqueue }) => enqueue.sendTo('turn', { type: 'session.abort' })),
     succeed: assign({ ending: { status: 'succeeded' } }),
     failByDefect: assign((_, { error }: { error: unknown }) => ({ ending: failed('internal_error', String(error)) })),
-    failUnprepared: assign((_, { delivered }: { delivered: Delivered<'prepare'> }) => ({
-      ending: unprepared(delivered.outcome),
-    })),
+    failUnprepared: assign((_, params: Prepared) => ({ ending: unprepared(params.delivered.outcome) })),
     failOutOfTurns: assign(({ context }) => ({ ending: outOfTurns(context) })),
     failExhausted: assign(({ context }, { output }: { output: TurnOutput }) => ({
       ending: { status: 'failed' as const, failure: failureOf(context, output) },
@@ -114,7 +116,8 @@ export const sessionMachine = setup({
     budgetRemains: ({ context }) => budgetRemains(context),
     stopRequested: ({ context }) => context.stopRequested,
     abortRequested: ({ context }) => context.abortReason !== null,
-    isPrepared: (_, { delivered }: { delivered: Delivered<'prepare'> }) => delivered.outcome.ok,
+    plansTurns: ({ context }) => context.plansTurns,
+    isPrepared: (_, { delivered }: Prepared) => delivered.outcome.ok,
     turnWas: (_, { output, status }: { output: TurnOutput; status: TurnOutput['status'] }) => output.status === status,
     endedAs: ({ context }, { status }: { status: Ending['status'] }) => context.ending?.status === status,
   },
@@ -164,10 +167,7 @@ export const sessionMachine = setup({
                 target: 'advancing',
                 actions: [{ type: 'takePreparation', params: ofDelivery }, 'guardContext'],
               },
-              {
-                target: '#session.closing',
-                actions: { type: 'failUnprepared', params: ofDelivery },
-              },
+              { target: '#session.closing', actions: { type: 'failUnprepared', params: ofDelivery } },
             ],
             onError: { target: '#session.closing', actions: { type: 'failByDefect', params: ofDefect } },
           },
@@ -185,8 +185,39 @@ export const sessionMachine = setup({
           always: [
             { guard: not('turnsRemain'), target: '#session.closing', actions: 'failOutOfTurns' },
             { guard: not('budgetRemains'), target: '#session.closing', actions: 'failOutOfTurns' },
+            { guard: 'plansTurns', target: 'planning' },
             { target: 'turning', actions: ['beginTurn', 'announceTurn'] },
           ],
+        },
+        planning: {
+          description: 'The next turn is planned.',
+          meta: { rules: ['T-7'] },
+          invoke: {
+            id: 'plan',
+            src: 'plan',
+            input: ({ context }) => ({ key: planKey(context.turn + 1), request: planRequest(context) }),
+            onDone: [
+              {
+                guard: { type: 'isPrepared', params: ofDelivery },
+                target: 'turning',
+                actions: [
+                  { type: 'takePlan', params: ofDelivery },
+                  'guardContext',
+                  'guardBudget',
+                  'beginTurn',
+                  'announceTurn',
+                ],
+              },
+              { target: '#session.closing', actions: { type: 'failUnprepared', params: ofDelivery } },
+            ],
+            onError: { target: '#session.closing', actions: { type: 'failByDefect', params: ofDefect } },
+          },
+          on: {
+            'session.abort': {
+              target: '#session.closing',
+              actions: [{ type: 'noteAbort', params: ofReason }, 'abort'],
+            },
+          },
         },
         turning: {
           description: 'A turn is running.',

@@ -1,9 +1,9 @@
 import { emptySize, guardContext, initialSize } from '../contract/context.ts';
-import type { Delivered, PrepareOutcome } from '../contract/effects.ts';
+import type { Delivered, PlanOutcome, PlanRequest, PrepareOutcome } from '../contract/effects.ts';
 import type { Fact, Failure } from '../contract/events.ts';
 import { type CollapseCause, collapsed, nothingSpent, requestsLeft } from '../contract/limits.ts';
 import { type Slug, unionOfSlugs } from '../contract/slugs.ts';
-import { freshTargets, withoutUnavailable } from '../contract/targets.ts';
+import { freshTargets, orderFrom, withoutUnavailable } from '../contract/targets.ts';
 import type { TurnInput, TurnOutput } from '../turn/turn.types.ts';
 import type { Ending, Measures, SessionContext, SessionInput } from './session.types.ts';
 
@@ -16,10 +16,12 @@ export function freshSession(input: SessionInput): SessionContext {
     finish: input.finish,
     budget: input.budget,
     window: input.window,
+    plansTurns: input.plansTurns,
     at: input.at,
     turn: 0,
     targets: freshTargets(input.targets),
     current: 0,
+    planned: null,
     spent: nothingSpent,
     size: emptySize,
     lastTurnSlugs: [],
@@ -35,7 +37,7 @@ export function turnsRemain({ turn, maxTurns }: SessionContext): boolean {
 }
 
 /** Returns true once `turn` has reached `maxTurns` (B-5). */
-export function isLastTurn({ turn, maxTurns }: SessionContext): boolean {
+export function isLastTurn({ turn, maxTurns }: Pick<SessionContext, 'turn' | 'maxTurns'>): boolean {
   return turn >= maxTurns;
 }
 
@@ -53,7 +55,7 @@ export function collapse(context: SessionContext, { reason, slugs }: CollapseCau
 
 /** Builds the current turn's input. If the budget is all but spent, it allows one attempt. */
 export function turnInput(context: SessionContext): TurnInput {
-  const { turn, lastTurnSlugs, maxToolCalls, finish, targets, current, budget, spent, at } = context;
+  const { turn, lastTurnSlugs, maxToolCalls, finish, targets, current, planned, budget, spent, at } = context;
   return {
     turn,
     isLastTurn: isLastTurn(context),
@@ -62,6 +64,7 @@ export function turnInput(context: SessionContext): TurnInput {
     maxToolCalls,
     finish,
     targets,
+    order: planned ?? orderFrom(targets, current),
     current,
     budget,
     spent,
@@ -116,7 +119,7 @@ export function afterPreparing(
   { delivered: { at, outcome } }: { delivered: Delivered<'prepare'> },
 ): Measures {
   if (!outcome.ok) return { change: { at }, facts: [] };
-  const { tokens, results, instructions, unavailable } = outcome;
+  const { tokens, results, instructions, messages, unavailable } = outcome;
   // Steering may have come first.
   const size = { ...initialSize(tokens, results), steering: before.steering };
   const left = withoutUnavailable(
@@ -131,7 +134,29 @@ export function afterPreparing(
       detail: message,
     };
   });
-  return { change: { at, size, targets: left }, facts: [{ type: 'session.prepared', instructions }, ...facts] };
+  return {
+    change: { at, size, targets: left },
+    facts: [{ type: 'session.prepared', instructions, messages }, ...facts],
+  };
+}
+
+/** Returns the turn to be planned: the next. */
+export function planRequest({ turn, maxTurns, current }: SessionContext): PlanRequest {
+  return { turn: turn + 1, isLastTurn: isLastTurn({ turn: turn + 1, maxTurns }), target: current };
+}
+
+/** Returns the changes once the next turn is planned (T-7). A request that the plan makes smaller is measured anew. */
+export function afterPlanning(
+  { turn, targets, size }: SessionContext,
+  { delivered: { at, outcome } }: { delivered: Delivered<'plan'> },
+): Measures {
+  if (!outcome.ok) return { change: { at }, facts: [] };
+  const { plan, growth } = outcome;
+  const names = plan.targets?.map((index) => targets[index]?.name ?? '') ?? null;
+  return {
+    change: { at, planned: plan.targets, size: { ...size, estimated: size.estimated + Math.max(0, growth) } },
+    facts: [{ type: 'turn.planned', ...plan, turn: turn + 1, targets: names }],
+  };
 }
 
 export function stopping(): Measures {
@@ -142,7 +167,8 @@ export function aborting(_: SessionContext, { reason }: { reason: string }): Mea
   return { change: { abortReason: reason }, facts: [{ type: 'session.aborting', reason }] };
 }
 
-export function unprepared(outcome: PrepareOutcome): Ending {
+/** Returns the failure of a session that could not be prepared, or whose next turn could not. */
+export function unprepared(outcome: PrepareOutcome | PlanOutcome): Ending {
   return outcome.ok ? failed('internal_error', null) : failed(outcome.slug, outcome.message);
 }
 

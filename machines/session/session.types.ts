@@ -14,11 +14,16 @@ export type SessionInput = {
   finish: 'report' | 'text';
   budget: Budget;
   window: ContextWindow;
+  /** Whether each turn is planned before it begins (T-7). */
+  plansTurns: boolean;
   /** Epoch ms of the start. */
   at: number;
 };
 
-export type SessionContext = Pick<SessionInput, 'maxToolCalls' | 'finish' | 'budget' | 'window' | 'at'> & {
+export type SessionContext = Pick<
+  SessionInput,
+  'maxToolCalls' | 'finish' | 'budget' | 'window' | 'plansTurns' | 'at'
+> & {
   maxRetries: number;
   /** Only ever shrinks (B-4). */
   maxTurns: number;
@@ -26,6 +31,8 @@ export type SessionContext = Pick<SessionInput, 'maxToolCalls' | 'finish' | 'bud
   turn: number;
   targets: TargetState[];
   current: number;
+  /** The targets of the next turn as it is planned, by index; null for all, from the current one on. */
+  planned: number[] | null;
   spent: Spent;
   /** The size of the next request (T-6). */
   size: RequestSize;

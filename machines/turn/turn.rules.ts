@@ -37,9 +37,9 @@ export function targetsRemain(context: TurnContext): boolean {
   return kind === 'free' || kind === 'wait';
 }
 
-/** Chooses the next attempt's target (P-2): the current one on the first attempt, the next one after a failure. */
-export function nextTarget({ targets, current, last, at }: TurnContext): TargetChoice {
-  return chooseTarget(targets, last === null ? current : current + 1, at);
+/** Chooses the next attempt's target (P-2): the first of the order, then the one after that of the failed attempt. */
+export function nextTarget({ targets, order, current, last, at }: TurnContext): TargetChoice {
+  return chooseTarget(targets, order, last === null ? 0 : order.indexOf(current) + 1, at);
 }
 
 /** Builds the current attempt's input. On the last turn's first attempt the tool list is unchanged (B-5). */
@@ -61,7 +61,17 @@ export function attemptInput(context: TurnContext): AttemptInput {
 
 function noticeOf(context: TurnContext, attempt: number): string | null {
   const { turn, reportOnly, last, finish, lastTurnSlugs, maxAttempts } = context;
-  return composeNotice({ failed: last?.slugs ?? [], reportOnly, lastTurnSlugs, finish, turn, attempt, maxAttempts });
+  const denial = last?.fault?.kind === 'denied' ? last.fault.message : null;
+  return composeNotice({
+    failed: last?.slugs ?? [],
+    denial,
+    reportOnly,
+    lastTurnSlugs,
+    finish,
+    turn,
+    attempt,
+    maxAttempts,
+  });
 }
 
 /** Returns the context guard's verdict on the next attempt's request (T-6). */

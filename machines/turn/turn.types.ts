@@ -14,8 +14,10 @@ export type TurnInput = {
   maxAttempts: number;
   maxToolCalls: number;
   finish: 'report' | 'text';
-  /** In order of preference; the turn starts at index `current`. */
   targets: TargetState[];
+  /** The targets that the turn may try, by index; it starts with the first. */
+  order: number[];
+  /** The target of the last attempt, in this turn or before it. */
   current: number;
   budget: Budget;
   spent: Spent;

@@ -8,11 +8,13 @@ import { checkAtOnce } from '../schema/schema.ts';
 import { finalReportTool } from '../tools/built-in/final-report.ts';
 import { builtInNames, builtInsOf } from '../tools/built-in/list.ts';
 import { type CatalogTool, toolNamePattern } from '../tools/catalog-tool.ts';
+import { handoffName } from '../tools/handoff-tool.ts';
 import { localTool } from '../tools/local.ts';
 import { checkServer } from '../tools/mcp/definition.ts';
 import { policyShape } from '../tools/service/http-policy.ts';
 import { check } from './check.ts';
 import { type Agent, type AgentDefinition, definitionSchema, isAgent, limitsSchema, nameRule } from './definition.ts';
+import { joined } from './handoffs.ts';
 
 const downloadsSchema = z.strictObject(policyShape);
 
@@ -33,6 +35,8 @@ export function defineAgent<R extends ReportDefinition = { format: 'text' }, Con
   }
   for (const [name, server] of given.servers) problems.collect(() => checkServer(name, server));
   for (const [name, agent] of given.agents) problems.collect(() => checkSubAgent(name, agent, given.tools));
+  for (const [name] of given.handoffs)
+    problems.collect(() => checkName(fieldName('handoffs', [name]), handoffName(name)));
   const format = problems.collect(() => reportFormat(definition?.report ?? { format: 'text' })) ?? textFormat;
   const tools = given.tools.flatMap(([name, tool]) => problems.collect(() => checkedTool(name, tool)) ?? []);
   const finish = problems.collect(() => finishOf(definition));
@@ -40,7 +44,7 @@ export function defineAgent<R extends ReportDefinition = { format: 'text' }, Con
   const checkContext = contextSchema && problems.collect(() => checkAtOnce(contextSchema, 'contextSchema'));
   problems.throwIfAny();
   const checkedLimits = Object.freeze(limits ?? limitsSchema.parse({}));
-  return Object.freeze({
+  const alone = {
     name: definition.name,
     definition: Object.freeze({ ...definition, ...(finish !== undefined && { finish }) }),
     limits: checkedLimits,
@@ -49,7 +53,8 @@ export function defineAgent<R extends ReportDefinition = { format: 'text' }, Con
     shown: null,
     checkContext: checkContext ?? null,
     tools: toolsOf({ ...definition, ...(finish !== undefined && { finish }) }, tools, format),
-  });
+  };
+  return Object.freeze(joined(alone)) as Agent<ReportOf<R>, Context>;
 }
 
 /** Files cannot be a tool's input, so an agent that reports files finishes by a plain reply. */
@@ -70,6 +75,7 @@ function entriesOf(definition: AgentDefinition) {
     models: Array.isArray(definition?.models) ? definition.models : [],
     servers: entries<unknown>(definition?.mcpServers),
     agents: entries<unknown>(definition?.agents),
+    handoffs: entries<unknown>(definition?.handoffs),
     tools: entries(definition?.tools),
   };
 }

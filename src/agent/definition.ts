@@ -11,7 +11,10 @@ import type { LocalTool } from '../tools/local.ts';
 import type { McpServerDefinition } from '../tools/mcp/definition.ts';
 import type { ToolPolicy } from '../tools/policies.ts';
 import type { HttpPolicy } from '../tools/service/http-policy.ts';
-import { count, flag, milliseconds, oneOf, text, texts } from './shapes.ts';
+import type { CheckInput, CheckReply, CheckReport } from './guardrails.ts';
+import type { Voice } from './handoffs.ts';
+import { aFunction, count, flag, milliseconds, oneOf, text, texts } from './shapes.ts';
+import type { PrepareTurn } from './turn-changes.ts';
 
 const resultBytes = 'an integer of at least 256';
 const replyBytes = 'an integer of at least 1024';
@@ -45,7 +48,7 @@ export const limitsSchema = z.strictObject({
   toolResultBytes: z.int({ error: resultBytes }).min(256, { error: resultBytes }).default(65_536),
   /** Maximum tokens of a request plus its reply; null disables the context guard; default: null. */
   contextWindow: count.nullable().default(null),
-  /** Ms for `instructions()` to return and all MCP servers to connect; default: 30,000. */
+  /** Ms for `instructions()` or `prepareTurn()` to return, and for all MCP servers to connect; default: 30,000. */
   prepareTimeoutMs: milliseconds.default(30_000),
   /** How deep sub-agents may nest, counting the root session (B-7); default: 3. */
   maxDepth: count.default(3),
@@ -117,7 +120,17 @@ export const definitionSchema = z.strictObject({
   mcpServers: z.record(z.string(), z.custom<McpServerDefinition>()).optional(),
   /** Agents as tools, by tool name; each call is a session with its own bound (B-7). */
   agents: z.record(z.string(), z.custom<Agent>()).optional(),
-  /** The agent's purpose, for agents that use it as a tool. */
+  /** Agents that may take the conversation over, by name, within the same bound (T-8). */
+  handoffs: z.record(z.string(), z.custom<Agent>()).optional(),
+  /** Checks what a session is given, before anything is sent (G-1). */
+  checkInput: aFunction.optional(),
+  /** Checks each complete reply before anybody sees it (G-2). Such replies do not stream. */
+  checkReply: aFunction.optional(),
+  /** Checks each report that its format accepted (G-3). */
+  checkReport: aFunction.optional(),
+  /** Called before each turn, to set its tools, instructions, models and settings (T-7). */
+  prepareTurn: z.custom<PrepareTurn>((value) => typeof value === 'function', { error: 'a function' }).optional(),
+  /** The agent's purpose, for agents that use it as a tool or hand over to it. */
   description: text.optional(),
   /** Every policy must allow a call. */
   toolPolicies: z
@@ -154,12 +167,24 @@ type InstructionsFunction<Context = unknown> = {
 /** An agent as the user defines it. */
 export type AgentDefinition<R extends ReportDefinition = ReportDefinition, Context = unknown> = Omit<
   z.input<typeof definitionSchema>,
-  'report' | 'models' | 'instructions' | 'toolPolicies' | 'contextSchema'
+  | 'report'
+  | 'models'
+  | 'instructions'
+  | 'toolPolicies'
+  | 'prepareTurn'
+  | 'contextSchema'
+  | 'checkInput'
+  | 'checkReply'
+  | 'checkReport'
 > & {
   models: readonly ModelReference[];
   report?: R;
   instructions?: string | InstructionsFunction<Context>;
   toolPolicies?: readonly ToolPolicy<Context>[];
+  prepareTurn?: PrepareTurn<Context>;
+  checkInput?: CheckInput<Context>;
+  checkReply?: CheckReply<Context>;
+  checkReport?: CheckReport<Context>;
   contextSchema?: SchemaFor<Context>;
 };
 
@@ -175,6 +200,8 @@ export interface Agent<Report = unknown, Context = unknown> {
   readonly targets: readonly Target[];
   readonly format: ReportFormat;
   readonly tools: ReadonlyMap<string, CatalogTool>;
+  /** The agents that speak in its sessions: itself first, then those that may take the conversation over. */
+  readonly voices: readonly Voice[];
   /** The tools that a session has named to be shown, those of MCP servers among them; null for all. */
   readonly shown: ReadonlySet<string> | null;
   /** Checks a session's context; null for an agent without `contextSchema`. */

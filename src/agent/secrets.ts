@@ -19,9 +19,10 @@ export function configuredSecrets(): string[] {
  * `ofTree` holds those of the sessions above.
  */
 export function secretsOf(definition: AgentDefinition, ofTree: readonly string[] = []): string[] {
-  const { settings, models, secrets = [], mcpServers = {}, agents = {} } = definition;
+  const { settings, models, secrets = [], mcpServers = {}, agents = {}, handoffs = {} } = definition;
   const found = [...ofTree, ...secrets, ...secretHeaders(settings?.headers ?? {}), ...models.flatMap(keyOf)];
-  for (const agent of Object.values(agents)) found.push(...secretsOf(agent.definition));
+  for (const agent of [...Object.values(agents), ...Object.values(handoffs)])
+    found.push(...secretsOf(agent.definition));
   collect(settings?.providerOptions ?? {}, found);
   for (const server of Object.values(mcpServers)) {
     const config = 'shared' in server ? server.shared : server;

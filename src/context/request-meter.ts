@@ -35,10 +35,22 @@ export class RequestMeter {
     return estimateTokens(instructions ?? '') + this.toolTokens() + this.messageTokens() - left;
   }
 
+  /** Returns a meter of the same tools, for another conversation. */
+  of(source: PromptSource): RequestMeter {
+    return new RequestMeter(source, this.tools);
+  }
+
   /** Estimates the first request, and the tool results in it. */
   first(instructions: string | null): { tokens: number; results: SizedResult[] } {
     const results = [...this.source.answerTokens].map(([callId, tokens]) => ({ callId, tokens }));
     return { tokens: this.estimate([], instructions), results };
+  }
+
+  /** Returns how many tokens more a request has with these instructions (null: the session's) and tools. */
+  growth(instructions: string | null, tools: readonly object[]): number {
+    const { instructions: now, ownInstructions } = this.source;
+    const text = estimateTokens(instructions ?? ownInstructions ?? '') - estimateTokens(now ?? '');
+    return text + (tools === this.tools() ? 0 : estimateJsonTokens(tools) - this.toolTokens());
   }
 
   /** Returns the size of a request and its reply, as the provider counted it, or estimated if it did not. */

@@ -74,6 +74,12 @@ export async function inTime<T>(
   throw new Error(message);
 }
 
+/** Waits until a limit that began at `since` (epoch ms), maybe in another process, is over, or its signal aborts. */
+export async function waitOut({ clock, timeoutMs, signal }: Limits, since: number): Promise<void> {
+  const left = timeoutMs === null ? null : Math.max(0, since + timeoutMs - clock.now());
+  await within({ clock, timeoutMs: left, signal }, () => new Promise<never>(() => {}));
+}
+
 export function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }

@@ -48,7 +48,11 @@ export type PromptForms = {
 /** The source of a prompt: the lasting, append-only conversation. */
 export type PromptSource = {
   readonly instructions: string | null;
+  /** The instructions of turns that do not set their own. */
+  readonly ownInstructions: string | null;
   readonly messages: readonly Message[];
+  /** The number of messages that the session was given. */
+  readonly given: number;
   readonly answerTokens: ReadonlyMap<string, number>;
 };
 
@@ -61,11 +65,7 @@ export class PromptBuilder {
   private readonly built = new Map<string, Built>();
   private readonly forms: PromptForms;
 
-  /** The number of messages that the session was given. */
-  private readonly given: number;
-
   constructor(source: PromptSource, forms: PromptForms) {
-    this.given = source.messages.length;
     this.source = source;
     this.forms = forms;
   }
@@ -118,7 +118,7 @@ export class PromptBuilder {
 
   /** Counts the user's marks, which only given messages carry: those come first. */
   private userMarks(mark: CacheMark): number {
-    return this.source.messages.slice(0, this.given).reduce((sum, message) => sum + marksIn(message, mark), 0);
+    return this.source.messages.slice(0, this.source.given).reduce((sum, message) => sum + marksIn(message, mark), 0);
   }
 
   private isOpen(provider: string): boolean {

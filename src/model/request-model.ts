@@ -7,7 +7,6 @@ import type {
 } from '@ai-sdk/provider';
 import {
   type CallFacts,
-  callFacts,
   type Fault,
   type FilePart,
   isComplete,
@@ -16,18 +15,16 @@ import {
   type ModelRequest,
   noUsage,
   parseTextInput,
-  providerResults,
   type Reply,
   type ReplyCall,
   type ReportVerdict,
-  replyCalls,
   replyFiles,
   replyText,
 } from '../../machines/index.ts';
 import type { ModelSettings, Price } from '../agent/definition.ts';
+import { redact } from '../agent/redact.ts';
 import type { RequestMeter } from '../context/request-meter.ts';
 import type { Clock } from '../host/clock.ts';
-import { eventLoopTurn } from '../host/clock.ts';
 import type { Sighting } from '../observe/events.ts';
 import { withOneRequest } from './bounded-fetch.ts';
 import { type CacheMark, isMarked, withoutCallMark } from './cache-marks.ts';
@@ -35,6 +32,7 @@ import { generate, stream } from './exchange.ts';
 import { classifyFault } from './faults.ts';
 import { costOf } from './pricing.ts';
 import type { PromptBuilder } from './prompt.ts';
+import { inspected } from './reply/inspected-calls.ts';
 import { ReplyReader } from './reply/read-reply.ts';
 import { RequestTimers } from './request-timers.ts';
 import type { Target } from './targets.ts';
@@ -45,7 +43,8 @@ export type ModelEffectOptions = {
   targets: readonly Target[];
   /** Prices by target name. */
   pricing: Record<string, Price>;
-  settings: ModelSettings;
+  /** Of the current turn. */
+  settings: () => ModelSettings;
   /** Timeouts in ms: for the request, and between two parts of its stream. */
   timeoutMs: number;
   idleTimeoutMs: number;
@@ -63,6 +62,17 @@ export type ModelEffectOptions = {
     takesText(name: string): boolean;
     /** Returns the calls inside a batch; empty for any other call. */
     inside(call: CallFacts, sent: string): ReplyCall[];
+    /** Refuses what calls may not do together. */
+    together(calls: CallFacts[]): CallFacts[];
+  };
+  checks: {
+    /** Whether replies are checked; then none streams. */
+    readonly replies: boolean;
+    reply(
+      reply: Reply,
+      at: { turn: number; attempt: number },
+      signal: AbortSignal,
+    ): Promise<{ kind: 'passed'; value: Reply } | { kind: 'denied' | 'unchecked'; reason: string }>;
   };
   /** Judges a reply's text and files as the report. */
   judgeReply: (text: string, files: readonly FilePart[], signal: AbortSignal) => Promise<ReportVerdict>;
@@ -77,12 +87,6 @@ export type ModelEffectOptions = {
 
 export type RecordRequest = (request: ModelRequest, provider: string, tools: readonly OfferedTool[]) => Promise<void>;
 
-/** The most calls of a reply that are inspected, including those inside batches; the others are answered unseen. */
-const mostInspected = 1_000;
-
-/** How long calls are inspected without letting others run, in ms. */
-const sliceMs = 10;
-
 /**
  * Runs the model effect (B-2): sends one LLM request, without internal retries, and returns its outcome. Provider
  * faults are outcomes (P-1); an exception from this function is a defect. A broken stream keeps received parts (C-5).
@@ -96,6 +100,7 @@ export async function requestModel(
   if (target === undefined) throw new Error(`no target at index ${request.target}`);
   const timers = new RequestTimers(options, signal);
   const { turn, attempt } = request;
+  const isShown = !options.checks.replies;
   const reader = new ReplyReader({ turn, attempt, takenIds: options.callIds });
   let provider = '';
   let began = false;
@@ -107,11 +112,11 @@ export async function requestModel(
     });
     if (model !== null) {
       provider = model.provider;
-      const exchange = options.settings.streaming === false ? generate : stream;
+      const exchange = options.settings().streaming === false ? generate : stream;
       const onPart = (part: LanguageModelV4StreamPart) => {
         if (reader.size > options.replyBytes) return;
         began = true;
-        take(reader, part, options, request);
+        take(reader, part, isShown ? options.sight : null, request);
         if (reader.size > options.replyBytes) {
           reader.cutOff();
           timers.cancel();
@@ -141,17 +146,20 @@ export async function requestModel(
   // Once the reply is complete, a failing connection cannot invalidate it (C-5).
   if (whole || (reply !== null && isOversized(reply))) fault = null;
   else fault ??= brokenOff(reply);
-  return outcomeOf(options, request, target, reader, reply, fault, signal);
+  if (isShown || reply === null) return outcomeOf(options, request, target, reader, reply, fault, signal);
+  const checked = await options.checks.reply(reply, { turn, attempt }, signal);
+  if (checked.kind === 'passed') return outcomeOf(options, request, target, reader, checked.value, fault, signal);
+  return withheld(options, target, reader, fault ?? denial(checked, options.secrets));
 }
 
 function take(
   reader: ReplyReader,
   part: LanguageModelV4StreamPart,
-  { sight }: ModelEffectOptions,
+  sight: ModelEffectOptions['sight'] | null,
   { turn, attempt }: ModelRequest,
 ): void {
   const delta = reader.take(part);
-  if (delta !== null && delta.delta !== '') sight({ type: 'model.delta', turn, attempt, ...delta });
+  if (delta !== null && delta.delta !== '') sight?.({ type: 'model.delta', turn, attempt, ...delta });
 }
 
 function replyOf(reader: ReplyReader, provider: string, options: ModelEffectOptions): Reply {
@@ -180,7 +188,7 @@ function buildCall(
   provider: string,
   abortSignal: AbortSignal,
 ): LanguageModelV4CallOptions {
-  const { settings: unmarked, own } = withoutCallMark(settings);
+  const { settings: unmarked, own } = withoutCallMark(settings());
   const { promptCaching = 'auto', streaming: _, ...passed } = unmarked;
   const given = Object.fromEntries(Object.entries(passed).filter(([, value]) => value !== undefined));
   const offered = catalog.offered(offer);
@@ -193,6 +201,16 @@ function buildCall(
     prompt,
     abortSignal,
   };
+}
+
+function denial({ kind, reason }: { kind: 'denied' | 'unchecked'; reason: string }, secrets: readonly string[]): Fault {
+  return { kind, message: redact(reason, secrets), status: null, retryAfterMs: null };
+}
+
+/** Returns the outcome of a reply that is withheld (G-2): nothing of it is kept but what it cost. */
+function withheld({ pricing }: ModelEffectOptions, target: Target, { usage }: ReplyReader, fault: Fault): ModelOutcome {
+  const costUsd = costOf(usage, pricing[target.name]);
+  return { reply: null, fault, calls: [], textReport: null, usage, costUsd, measured: null };
 }
 
 async function outcomeOf(
@@ -220,53 +238,4 @@ async function outcomeOf(
     costUsd: reply === null ? 0 : costOf(usage, options.pricing[target.name]),
     measured: reply === null ? null : (options.meter?.measure(request.omit, reply, usage) ?? null),
   };
-}
-
-async function inspected(
-  reply: Reply,
-  catalog: ModelEffectOptions['catalog'],
-  signal: AbortSignal,
-): Promise<CallFacts[]> {
-  const results = providerResults(reply);
-  const sent = replyCalls(reply);
-  const facts = await inSlices(sent, (call, position): CallFacts | Promise<CallFacts> => {
-    if (call.providerExecuted) {
-      const result = results.get(call.callId);
-      return providedFacts(call, result === undefined ? 'missing' : result.isError ? 'failure' : 'success');
-    }
-    return position < mostInspected ? catalog.inspect(call, null, signal) : uninspected(call);
-  });
-  const inside = facts.flatMap((call, within) =>
-    catalog.inside(call, sent[within]?.input ?? '').map((inner) => ({ inner, within })),
-  );
-  const insideFacts = await inSlices(inside, ({ inner, within }, position) =>
-    sent.length + position < mostInspected ? catalog.inspect(inner, within, signal) : { ...uninspected(inner), within },
-  );
-  return [...facts, ...insideFacts];
-}
-
-/** Runs `task` for all items at once, but lets others run in between. */
-async function inSlices<Item, Result>(
-  items: readonly Item[],
-  task: (item: Item, position: number) => Result | Promise<Result>,
-): Promise<Result[]> {
-  const running: (Result | Promise<Result>)[] = [];
-  let rested = performance.now();
-  for (const [position, item] of items.entries()) {
-    running.push(task(item, position));
-    if (performance.now() - rested < sliceMs) continue;
-    await eventLoopTurn();
-    rested = performance.now();
-  }
-  return Promise.all(running);
-}
-
-/** Returns the facts of a call beyond the most that are inspected in a reply. */
-function uninspected({ callId, name }: ReplyCall): CallFacts {
-  const reason = `A reply may hold at most ${mostInspected} calls; this one is beyond them.`;
-  return { ...callFacts(callId, name, 'real'), wholeInput: true, refusal: { slug: 'tool_limit', reason } };
-}
-
-function providedFacts({ callId, name }: ReplyCall, provided: CallFacts['provided']): CallFacts {
-  return { ...callFacts(callId, name, 'provider'), wholeInput: true, provided };
 }

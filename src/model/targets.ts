@@ -52,6 +52,18 @@ export class Target {
     this.providers = providers;
   }
 
+  /** Whether both are the same model of the same provider. */
+  isSame({ reference, providers }: Target): boolean {
+    if (reference !== this.reference) return false;
+    const name = typeof reference === 'string' ? (parseModelString(reference)?.provider ?? '') : '';
+    return providers[name] === this.providers[name];
+  }
+
+  /** Returns the same target under another name. */
+  named(name: string): Target {
+    return name === this.name ? this : new Target(name, this.reference, this.providers);
+  }
+
   /** Returns the target's model. Throws the errors of the provider's package: a missing key, an unknown model. */
   async model(): Promise<LanguageModelV4> {
     this.resolved ??= await this.resolve();

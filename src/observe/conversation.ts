@@ -11,6 +11,7 @@ import {
   type Reply,
   replyCalls,
   type ToolResultPart,
+  type TurnPlan,
   userMessage,
 } from '../../machines/index.ts';
 import { estimateOutputTokens } from '../context/tokens.ts';
@@ -19,10 +20,16 @@ import type { Fold } from './events.ts';
 /** The durable conversation, folded over the facts (D-6). It is well formed between any two attempts (C-6). */
 export class Conversation implements Fold {
   readonly messages: Message[];
-  /** The system prompt; null until the session is prepared, or if the agent has none. */
-  instructions: string | null = null;
+  /** The number of messages that the session was given. */
+  given = 0;
+  /** The system prompt as the session was prepared; null before that, or if the agent has none. */
+  ownInstructions: string | null = null;
+  /** The plan of the current turn, or of the next while the session advances; null without one (T-7). */
+  plan: Omit<TurnPlan, 'targets'> | null = null;
+  /** The agent that has the conversation, by its name in `handoffs`; null for the one that it began with (T-8). */
+  speaker: string | null = null;
   /** Ids of all tool calls so far. The ids in a new reply are made unique against them (C-2). */
-  readonly callIds: Set<string>;
+  readonly callIds = new Set<string>();
   /** Estimated tokens of each answer that the context guard may omit, in order (T-6). */
   readonly answerTokens = new Map<string, number>();
   /** Ids of the provider-executed calls whose result is still to come. */
@@ -32,21 +39,34 @@ export class Conversation implements Fold {
   private calls: CallFacts[] = [];
   private inputs: JsonObject[] | null = null;
   private answers: (ToolResultPart & { success: boolean })[] = [];
+  private readonly handoffs: ReadonlyMap<string, string>;
 
-  constructor(messages: Message[]) {
+  /** `handoffs` are the agents that the tools of these names hand over to. */
+  constructor(messages: Message[], handoffs: ReadonlyMap<string, string> = new Map()) {
     this.messages = messages;
-    this.callIds = new Set(
-      messages.flatMap((message) =>
-        message.role === 'assistant'
-          ? message.content.flatMap((part) => (part.type === 'tool-call' ? [part.toolCallId] : []))
-          : [],
-      ),
-    );
-    for (const message of messages) {
-      if (message.role === 'assistant') this.noteOpen(message);
+    this.handoffs = handoffs;
+    this.begin();
+  }
+
+  /** Takes in the messages that the session was given. */
+  private begin(): void {
+    this.given = this.messages.length;
+    this.callIds.clear();
+    this.answerTokens.clear();
+    this.open.clear();
+    for (const message of this.messages) {
+      if (message.role === 'assistant') {
+        this.noteOpen(message);
+        for (const part of message.content) if (part.type === 'tool-call') this.callIds.add(part.toolCallId);
+      }
       if (message.role !== 'tool') continue;
       for (const part of message.content) this.answerTokens.set(part.toolCallId, estimateOutputTokens(part.output));
     }
+  }
+
+  /** The system prompt of the next request. */
+  get instructions(): string | null {
+    return this.plan?.instructions ?? this.ownInstructions;
   }
 
   /** Returns a call's input, from the current reply, as kept in the history; also for a call inside a batch. */
@@ -73,7 +93,14 @@ export class Conversation implements Fold {
   fact(fact: Fact): void {
     switch (fact.type) {
       case 'session.prepared':
-        this.instructions = fact.instructions;
+        this.ownInstructions = fact.instructions;
+        if (fact.messages !== null) {
+          this.messages.splice(0, this.messages.length, ...fact.messages);
+          this.begin();
+        }
+        return;
+      case 'turn.planned':
+        this.plan = fact;
         return;
       case 'session.steered':
         this.steering.push(fact.text);
@@ -98,6 +125,7 @@ export class Conversation implements Fold {
         const { index, callId, name, output, tokens, slug } = fact;
         const part = { type: 'tool-result' as const, toolCallId: callId, toolName: historyName(name), output };
         this.answers[index] = { ...part, success: slug === null };
+        if (slug === null) this.speaker = this.handoffs.get(name) ?? this.speaker;
         const batch = this.calls[this.calls[index]?.within ?? index]?.callId ?? callId;
         this.answerTokens.set(batch, (this.answerTokens.get(batch) ?? 0) + tokens);
         return;

@@ -22,6 +22,8 @@ export type FoldOptions = LogContext & {
   /** For a sub-agent: takes its events into the stream of the session above. */
   forward: EventListener | null;
   slices: Record<string, Slice>;
+  /** The agents that tools hand the conversation to, by the tool's name. */
+  handoffs: ReadonlyMap<string, string>;
   /** The names of the client-side tools. */
   clientTools: ReadonlySet<string>;
   /** Maximum bytes of a result read at once. */
@@ -37,7 +39,7 @@ export type FoldOptions = LogContext & {
 export function makeFolds(options: FoldOptions) {
   const { messages, slices, resultBytes, onFailure } = options;
   const counters = new SessionCounters();
-  const conversation = new Conversation(messages);
+  const conversation = new Conversation(messages, options.handoffs);
   const records = new Records();
   return {
     counters,

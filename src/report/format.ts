@@ -58,7 +58,7 @@ const reportSlugs: readonly unknown[] = [
   'final_report_missing',
   'final_report_invalid_format',
   'final_report_schema_fail',
-] satisfies ReportSlug[];
+] satisfies Exclude<ReportSlug, 'report_denied'>[];
 
 function isVerdict(verdict: unknown): boolean {
   if (typeof verdict !== 'object' || verdict === null || !('valid' in verdict)) return false;

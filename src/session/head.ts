@@ -58,6 +58,7 @@ export function checkAgent(agent: Agent, head: SessionHead): void {
     ['limits.maxToolCallsPerTurn', input.maxToolCalls],
     ['finish', input.finish],
     ['the context window', input.window],
+    ['prepareTurn or handoffs', input.plansTurns],
   ];
   const own = [
     ['name', agent.name, head.agent],

@@ -118,9 +118,16 @@ export function sessionInput(agent: Agent, budget: SessionBudget, at: number): S
     targets,
     finish: definition.finish ?? 'report',
     budget: limit,
-    window: contextWindow(limits, definition.settings?.maxOutputTokens),
+    window: contextWindow(limits, longestReply(agent)),
+    plansTurns: agent.voices.some((voice) => voice.name !== null || voice.definition.prepareTurn !== undefined),
     at,
   };
+}
+
+/** Returns the most tokens that any of a session's agents lets a reply have; undefined if none says. */
+function longestReply({ voices }: Agent): number | undefined {
+  const most = voices.flatMap(({ definition }) => definition.settings?.maxOutputTokens ?? []);
+  return most.length === 0 ? undefined : Math.max(...most);
 }
 
 /** Returns the request limit for a session tree (B-7). Without sub-agents `maxTreeRequests` is ignored. */

@@ -76,6 +76,8 @@ export type SessionResult<Report = unknown> = {
   slugs: Slug[];
   counters: Counters;
   conversation: Message[];
+  /** The agent that the conversation was handed to last, by its name in `handoffs` (T-8); null if it was not. */
+  handedTo: string | null;
   turns: TurnRecord[];
   slices: Record<string, unknown>;
 } & (

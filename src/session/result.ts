@@ -30,6 +30,7 @@ export function sessionResult<Report>(session: Ended<Report>, ending: Ending): S
     // A copy, because late results still change the counters.
     counters: structuredClone(observer.counters),
     conversation: conversation.messages,
+    handedTo: conversation.speaker,
     turns: records.turns,
     slices: { ...slices.states },
   };

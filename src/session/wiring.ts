@@ -13,7 +13,7 @@ import type { SessionHead } from '../journal/journal.ts';
 import type { ScopeLog } from '../journal/scope-log.ts';
 import { loggerOf } from '../observe/log/logger.ts';
 import { Observer, type Parent } from '../observe/observer.ts';
-import { type SessionEffects, sessionEffects } from './effects.ts';
+import { type SessionEffects, sessionEffects } from './effects/effects.ts';
 import type { SessionOptions } from './options.ts';
 import { SessionOwner } from './owner.ts';
 import { effectPolicy } from './recovery/after-crash.ts';
@@ -67,6 +67,9 @@ export function wire(parts: SessionParts<unknown>, begin: (parts: SessionParts<u
     context,
     slices: agent.definition.slices ?? {},
     clientTools: new Set([...agent.tools.values()].flatMap(({ name, isClientSide }) => (isClientSide ? [name] : []))),
+    handoffs: new Map(
+      [...agent.tools.values()].flatMap(({ name, handsTo }) => (handsTo === undefined ? [] : [[name, handsTo]])),
+    ),
     resultBytes: head.resultBytes,
     recorder: log,
     parent: parts.parent ?? null,

@@ -8,6 +8,7 @@ import {
   parseTextInput,
   parseToolInput,
   type ReplyCall,
+  type ReportVerdict,
 } from '../../machines/index.ts';
 import { messageOf } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
@@ -24,7 +25,12 @@ export type CatalogOptions = {
   checkTimeoutMs: number;
   messages: () => readonly Message[];
   context: unknown;
-  policies: Policies | null;
+  /** The policies of the agent that has the conversation. */
+  policies: () => Policies | null;
+  /** Checks a report that its format accepted (G-3). */
+  checkReport: (verdict: ReportVerdict, signal: AbortSignal) => Promise<ReportVerdict>;
+  /** The names of the tools that exist in this turn (T-7); null for all. */
+  only: () => readonly string[] | null;
 };
 
 const validationTimeoutText = 'the input check did not finish in time';
@@ -36,8 +42,10 @@ const validationTimeoutText = 'the input check did not finish in time';
 export class Catalog {
   private readonly options: CatalogOptions;
   private tools: ReadonlyMap<string, CatalogTool> = new Map();
-  private offeredAll: OfferedTool[] = [];
-  private offeredReport: OfferedTool[] = [];
+  private readonly forms = new Map<string, OfferedTool>();
+  /** The tools of a turn, made once for each list, since the list is part of the cached prefix. */
+  private turn: { names: readonly string[] | null; tools: ReadonlyMap<string, CatalogTool>; offers: Offers } | null =
+    null;
   private shown = 0;
   /** Validated inputs, until their tools run: validating again may fail or yield another random default. */
   private readonly checked = new Map<string, unknown>();
@@ -66,8 +74,13 @@ export class Catalog {
     );
     if (own !== this.shown) return;
     this.tools = tools;
-    this.offeredAll = offered.map((one) => one.offered);
-    this.offeredReport = offered.flatMap((one) => (one.tool.kind === 'report' ? [one.offered] : []));
+    for (const one of offered) this.forms.set(one.tool.name, one.offered);
+    this.turn = null;
+  }
+
+  /** The names of all tools of the session. */
+  names(): string[] {
+    return [...this.tools.keys()];
   }
 
   /**
@@ -75,7 +88,26 @@ export class Catalog {
    * require the tool list if the conversation has tool calls.
    */
   offered(offer: Permission): readonly OfferedTool[] {
-    return offer === 'report' && this.offeredReport.length > 0 ? this.offeredReport : this.offeredAll;
+    const { all, report } = this.present().offers;
+    return offer === 'report' && report.length > 0 ? report : all;
+  }
+
+  /** Returns the tools to offer in a turn that has those of these names; null for all. */
+  offeredOf(names: readonly string[] | null): readonly OfferedTool[] {
+    return this.present(names).offers.all;
+  }
+
+  private present(names = this.options.only()): { tools: ReadonlyMap<string, CatalogTool>; offers: Offers } {
+    const known = this.turn;
+    if (known !== null && isSameList(known.names, names)) return known;
+    const tools = names === null ? this.tools : new Map([...this.tools].filter(([name]) => names.includes(name)));
+    // Without any tool, a conversation that has calls would be refused by its provider.
+    const offered = tools.size === 0 ? this.tools : tools;
+    const formsOf = (list: CatalogTool[]) => list.flatMap(({ name }) => this.forms.get(name) ?? []);
+    const all = formsOf([...offered.values()]);
+    const report = formsOf([...offered.values()].filter(({ kind }) => kind === 'report'));
+    this.turn = { names, tools, offers: { all, report } };
+    return this.turn;
   }
 
   takesText(name: string): boolean {
@@ -111,6 +143,14 @@ export class Catalog {
     }
   }
 
+  /** Refuses what the calls of one reply may not do together: hand the conversation over twice (T-8). */
+  together(calls: CallFacts[]): CallFacts[] {
+    const isHandoff = (call: CallFacts) =>
+      call.input === 'valid' && call.refusal === null && this.tools.get(call.name)?.handsTo !== undefined;
+    const first = calls.find(isHandoff);
+    return calls.map((call) => (call !== first && isHandoff(call) ? { ...call, refusal: handedOver } : call));
+  }
+
   /** Returns the calls inside a batch, as if the model had sent them one by one (T-2). */
   inside({ callId, tool, input }: CallFacts, sent: string): ReplyCall[] {
     return tool === 'batch' && input === 'valid' ? callsInside(callId, historyInput({ input: sent })) : [];
@@ -122,20 +162,21 @@ export class Catalog {
    */
   async inspect(call: ReplyCall, within: number | null, signal: AbortSignal): Promise<CallFacts> {
     const { callId, name } = call;
-    const tool = this.tools.get(name);
+    const { tools } = this.present();
+    const tool = tools.get(name);
     const parsed = tool?.takesText === true ? parseTextInput(call.input) : parseToolInput(call.input);
     const facts = {
       ...callFacts(callId, name, tool?.kind ?? 'unknown'),
       within,
       wholeInput: parsed.state === 'object',
     };
-    if (tool === undefined)
-      return { ...facts, detail: `The tools are: ${[...this.tools.keys()].join(', ') || 'none'}.` };
+    if (tool === undefined) return { ...facts, detail: `The tools are: ${[...tools.keys()].join(', ') || 'none'}.` };
     if (within !== null && tool.kind !== 'real') return { ...facts, tool: 'real', refusal: notInside(name) };
     if (parsed.state === 'malformed') return { ...facts, input: 'malformed', detail: parsed.reason };
     const { clock, checkTimeoutMs: timeoutMs } = this.options;
     if (tool.judgeReport !== null) {
-      return { ...facts, report: await tool.judgeReport(parsed.value, { clock, timeoutMs, signal }) };
+      const verdict = await tool.judgeReport(parsed.value, { clock, timeoutMs, signal });
+      return { ...facts, report: await this.options.checkReport(verdict, signal) };
     }
     try {
       const checked = this.check(tool, parsed.value, facts, signal);
@@ -166,7 +207,7 @@ export class Catalog {
       this.checked.set(callId, validation.value);
       const asked = { callId, name, input: tool.takesText === true ? input : validation.value };
       const valid = (past: AnsweredCall) => this.tools.get(past.name)?.validate(past.input);
-      return after(this.options.policies?.judge(asked, valid, signal) ?? null, (denial) => {
+      return after(this.options.policies()?.judge(asked, valid, signal) ?? null, (denial) => {
         if (denial !== null) return { ...facts, refusal: denial };
         const context = { callId, signal, messages: this.options.messages, context: this.options.context };
         const limits = { clock, timeoutMs: checkTimeoutMs / 4, signal };
@@ -179,6 +220,18 @@ export class Catalog {
     });
   }
 }
+
+type Offers = { all: readonly OfferedTool[]; report: readonly OfferedTool[] };
+
+function isSameList(one: readonly string[] | null, other: readonly string[] | null): boolean {
+  if (one === null || other === null) return one === other;
+  return one.length === other.length && one.every((name, index) => name === other[index]);
+}
+
+const handedOver: NonNullable<CallFacts['refusal']> = {
+  slug: 'tool_not_permitted',
+  reason: 'Another call of this reply hands the conversation over already.',
+};
 
 function notInside(name: string): NonNullable<CallFacts['refusal']> {
   return { slug: 'tool_not_permitted', reason: `${name} is not permitted inside a batch: call it by itself.` };

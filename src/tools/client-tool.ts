@@ -1,7 +1,7 @@
 import { type CallName, failure, keptResultId, nothingSpent, type ToolOutcome } from '../../machines/index.ts';
 import { estimateOutputTokens } from '../context/tokens.ts';
 import type { Clock } from '../host/clock.ts';
-import { within } from '../host/deadline.ts';
+import { waitOut } from '../host/deadline.ts';
 import type { EffectContext } from '../host/driver.ts';
 import type { Conversation } from '../observe/conversation.ts';
 import type { Sighting } from '../observe/events.ts';
@@ -25,8 +25,7 @@ export async function handOut(
   { signal, since }: EffectContext,
 ): Promise<ToolOutcome> {
   sight({ type: 'tool.handedOut', callId, name, input: conversation.inputOf(index) });
-  const timeoutMs = clientToolTimeoutMs === null ? null : Math.max(0, since + clientToolTimeoutMs - clock.now());
-  await within({ clock, timeoutMs, signal }, () => new Promise<never>(() => {}));
+  await waitOut({ clock, timeoutMs: clientToolTimeoutMs, signal }, since);
   return unanswered(name, clientToolTimeoutMs);
 }
 

@@ -35,12 +35,14 @@ export function walksWithin(size: 'small' | 'all'): Walks {
     session: {
       machine: sessionMachine,
       walks: isSmall
-        ? [sessionWalk(2, { budget: spentSoon })]
+        ? [sessionWalk(2, { budget: spentSoon }), sessionWalk(2, { plansTurns: true })]
         : [
             ...bounds.map((maxTurns) => sessionWalk(maxTurns)),
             sessionWalk(3, { budget }),
             sessionWalk(2, { budget: spentSoon }),
             sessionWalk(3, { window }),
+            sessionWalk(2, { plansTurns: true }),
+            sessionWalk(2, { plansTurns: true, window }),
           ],
     },
     turn: {

@@ -11,12 +11,12 @@ const machines = {
   // A collapse needs a spare turn, so there are three. `sessionKey` keeps only the fields that affect the bound.
   session: {
     machine: sessionMachine,
-    walks: [{ budget: { ...budget, deadlineAt: 60_000 } }, { budget: { ...budget, requests: 2 } }, { window }].map(
-      (over) => ({
-        ...sessionWalk(3, over),
-        key: sessionKey,
-      }),
-    ),
+    walks: [
+      { budget: { ...budget, deadlineAt: 60_000 } },
+      { budget: { ...budget, requests: 2 } },
+      { window },
+      { plansTurns: true },
+    ].map((over) => ({ ...sessionWalk(3, over), key: sessionKey })),
   },
 };
 

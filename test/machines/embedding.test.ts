@@ -23,6 +23,7 @@ const input: SessionInput = {
   finish: 'text',
   budget: { requests: null, tokens: null, costUsd: null, deadlineAt: null },
   window: { windowTokens: null, reserveTokens: 0 },
+  plansTurns: false,
   at: 0,
 };
 
@@ -37,7 +38,7 @@ function hanging() {
     actors: {
       prepare: fromPromise(
         async (): Promise<Delivered<'prepare'>> =>
-          delivered({ ok: true, instructions: null, unavailable: [], tokens: 0, results: [] }, 0, 0),
+          delivered({ ok: true, instructions: null, messages: null, unavailable: [], tokens: 0, results: [] }, 0, 0),
       ),
       turn: turnMachine.provide({ actors: { attempt: attemptMachine.provide({ actors: { model } }) } }),
       close: fromPromise(async (): Promise<Delivered<'close'>> => delivered({}, 0, 0)),

@@ -16,6 +16,7 @@ const input = (over: Partial<SessionInput> = {}): SessionInput => ({
   finish: 'report',
   budget: { requests: null, tokens: null, costUsd: null, deadlineAt: null },
   window: { windowTokens: null, reserveTokens: 0 },
+  plansTurns: false,
   at: 1_700_000_000_000,
   ...over,
 });
@@ -85,7 +86,7 @@ describe('determinism', () => {
       key: 'prepare',
       at: 1,
       chance: 0,
-      outcome: { ok: true, instructions: null, tokens: 0, results: [], unavailable: [] },
+      outcome: { ok: true, instructions: null, messages: null, tokens: 0, results: [], unavailable: [] },
     };
     const broken = [1, 2, 3].map(
       (attempt): Delivery => ({ key: `turn-1/attempt-${attempt}/model`, at: 2, defect: 'oops' }),

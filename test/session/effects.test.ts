@@ -8,8 +8,9 @@ import type { MakeDriver, Perform } from '../../src/host/driver.ts';
 import { memoryDriver } from '../../src/host/memory.ts';
 import { type Agent, defineAgent, readBeforeWrite } from '../../src/index.ts';
 import { Observer } from '../../src/observe/observer.ts';
-import { sessionEffects } from '../../src/session/effects.ts';
+import { sessionEffects } from '../../src/session/effects/effects.ts';
 import { newHead } from '../../src/session/head.ts';
+import { sessionInput } from '../../src/session/input.ts';
 import { RunningSession } from '../../src/session/running-session.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { keptLog, report } from '../support/session.ts';
@@ -34,6 +35,7 @@ function freshDriver(agent: Agent, facts: readonly Fact[], performed: string[]):
         context: undefined,
         slices: {},
         clientTools: new Set(),
+        handoffs: new Map(),
         resultBytes: agent.limits.toolResultBytes,
         times: { deliveredAt: 0, now: () => 0 },
       });
@@ -41,7 +43,7 @@ function freshDriver(agent: Agent, facts: readonly Fact[], performed: string[]):
       const secrets = secretsOf(agent.definition);
       const fresh = sessionEffects({
         agent,
-        head: { sessionId: 'fresh', prompt: 'Go.' },
+        head: { sessionId: 'fresh', prompt: 'Go.', input: sessionInput(agent, {}, 0) },
         context: undefined,
         log: null,
         observer,

@@ -8,7 +8,9 @@ it('if two tool lists are shown at once, the later one is offered, whichever is 
     clock: systemClock,
     checkTimeoutMs: 1_000,
     messages: () => [],
-    policies: null,
+    policies: () => null,
+    only: () => null,
+    checkReport: async (verdict) => verdict,
     context: undefined,
   });
   const older = localTool('older', () => 1);

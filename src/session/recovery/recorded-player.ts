@@ -46,6 +46,7 @@ export class RecordedPlayer implements Player {
       context: undefined,
       slices: {},
       clientTools: new Set(),
+      handoffs: new Map(),
       resultBytes,
       recorder: { fact: (fact) => void this.facts.push(fact), sighted: () => {} },
       parent:

@@ -42,6 +42,7 @@ export function sessionWalk(maxTurns: number, over: Partial<SessionInput> = {}):
     finish: 'report',
     budget: { requests: null, tokens: null, costUsd: null, deadlineAt: 60_000 },
     window: { windowTokens: null, reserveTokens: 0 },
+    plansTurns: false,
     at: 0,
     ...over,
   };
@@ -56,9 +57,23 @@ export function sessionWalk(maxTurns: number, over: Partial<SessionInput> = {}):
     const deadline = [done('deadline', delivered({})), broke('deadline')];
     if (snapshot.matches({ running: 'preparing' })) {
       return [
-        done('prepare', delivered({ ok: true, instructions: null, tokens: 100, results: [], unavailable: [] })),
+        done(
+          'prepare',
+          delivered({ ok: true, instructions: null, messages: null, tokens: 100, results: [], unavailable: [] }),
+        ),
         done('prepare', delivered({ ok: false, slug: 'tools_unavailable', message: 'no' })),
         broke('prepare'),
+        ...deadline,
+        ...outside,
+      ];
+    }
+    if (snapshot.matches({ running: 'planning' })) {
+      const plan = { speaker: null, targets: [0], instructions: null, tools: null, settings: null };
+      return [
+        done('plan', delivered({ ok: true, plan, growth: 0 })),
+        ...(over.window === undefined ? [] : [done('plan', delivered({ ok: true, plan, growth: 10_000 }))]),
+        done('plan', delivered({ ok: false, slug: 'turn_not_prepared', message: 'no' })),
+        broke('plan'),
         ...deadline,
         ...outside,
       ];

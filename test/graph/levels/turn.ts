@@ -1,7 +1,15 @@
 import { type AnyMachineSnapshot, type EventObject, enqueueActions } from 'xstate';
 import type { AttemptOutput } from '../../../machines/attempt/attempt.types.ts';
 import { faultKinds } from '../../../machines/contract/faults.ts';
-import { emptySize, faultSlug, freshTargets, nothingSpent, noUsage, turnMachine } from '../../../machines/index.ts';
+import {
+  emptySize,
+  faultSlug,
+  freshTargets,
+  nothingSpent,
+  noUsage,
+  orderFrom,
+  turnMachine,
+} from '../../../machines/index.ts';
 import { brokenOutput, collapseRequests } from '../../../machines/turn/turn.rules.ts';
 import type { TurnInput } from '../../../machines/turn/turn.types.ts';
 import type { Walk } from '../explore.ts';
@@ -44,6 +52,7 @@ export function turnWalk(maxAttempts: number, targets: readonly string[], over: 
     maxToolCalls: 5,
     finish: 'report',
     targets: freshTargets(targets),
+    order: orderFrom(over.targets ?? freshTargets(targets), 0),
     current: 0,
     budget: { requests: null, tokens: null, costUsd: null, deadlineAt: null },
     spent: nothingSpent,

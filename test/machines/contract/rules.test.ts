@@ -13,6 +13,7 @@ import {
   historyName,
   longestWaitMs,
   type Message,
+  orderFrom,
   parseToolInput,
   repairConversation,
   requestsLeft,
@@ -84,7 +85,7 @@ describe('the rules', () => {
     ],
     ['finds none if all are out', [target({ status: 'out' })], 0, { kind: 'none' }],
   ])('P-2 P-3: chooseTarget %s', (_what, targets, from, expected) => {
-    expect(chooseTarget(targets, from, 10)).toEqual(expected);
+    expect(chooseTarget(targets, orderFrom(targets, from), 0, 10)).toEqual(expected);
   });
 
   it.each<[Fault['kind'], Partial<TargetState>]>([
@@ -140,7 +141,14 @@ describe('the rules', () => {
   });
 
   it('N-1 N-2: a notice is composed only after a failure or on the last turn', () => {
-    const occasion = { lastTurnSlugs: [], finish: 'report', turn: 1, attempt: 2, maxAttempts: 3 } as const;
+    const occasion = {
+      denial: null,
+      lastTurnSlugs: [],
+      finish: 'report',
+      turn: 1,
+      attempt: 2,
+      maxAttempts: 3,
+    } as const;
     expect(composeNotice({ ...occasion, failed: [], reportOnly: false })).toBeNull();
     for (const slug of slugs) {
       expect(composeNotice({ ...occasion, failed: [slug], reportOnly: false })).toMatch(

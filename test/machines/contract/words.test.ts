@@ -177,6 +177,7 @@ describe('C-2 C-5: tool call input', () => {
 describe('N-1 N-2 N-4: the notice', () => {
   const occasion = (over: Partial<NoticeOccasion>): NoticeOccasion => ({
     failed: [],
+    denial: null,
     reportOnly: false,
     lastTurnSlugs: [],
     finish: 'report',
@@ -202,6 +203,9 @@ describe('N-1 N-2 N-4: the notice', () => {
       'a second attempt alone is no reason': composeNotice(occasion({ attempt: 2 })),
       'one failure': composeNotice(occasion({ failed: ['text_only'], attempt: 2 })),
       'two, with one thing to do': composeNotice(occasion({ failed: ['text_only', 'no_tools'], attempt: 3 })),
+      'a reply that was denied': composeNotice(
+        occasion({ failed: ['reply_denied'], denial: 'It names a customer.', attempt: 2 }),
+      ),
       'a fault of the provider': composeNotice(occasion({ failed: ['provider_error'], attempt: 2 })),
       'by text': composeNotice(occasion({ failed: ['empty_response', 'unknown_tool'], finish: 'text', attempt: 2 })),
       'the last turn': composeNotice(occasion({ reportOnly: true })),

@@ -3,6 +3,7 @@ import {
   type Budget,
   emptySize,
   freshTargets,
+  type PlanOutcome,
   type PrepareOutcome,
   type SessionContext,
   type TurnOutput,
@@ -21,6 +22,7 @@ describe('B-3 B-4 T-6 F-1 S-3: the decisions of a session', () => {
       finish: 'report',
       budget: noBudget,
       window: { windowTokens: 1_000, reserveTokens: 100 },
+      plansTurns: false,
       at: 10,
     }),
     turn: 2,
@@ -52,9 +54,31 @@ describe('B-3 B-4 T-6 F-1 S-3: the decisions of a session', () => {
       'with one request left': session.turnInput(spent({ requests: 4 })).maxAttempts,
       'with two left': session.turnInput(spent({ requests: 5 })).maxAttempts,
       'after a turn': session.afterTurn(output()),
-      'after preparing': prepared({ ok: true, instructions: 'Be brief.', tokens: 7, results: [], unavailable: [] }),
+      'after preparing': prepared({
+        ok: true,
+        instructions: 'Be brief.',
+        messages: null,
+        tokens: 7,
+        results: [],
+        unavailable: [],
+      }),
       'after preparing in vain': prepared({ ok: false, slug: 'tools_unavailable', message: 'no' }),
     }));
+
+  it('T-7: on the next turn’s plan match the golden file', () => {
+    const planned = (outcome: PlanOutcome) =>
+      session.afterPlanning(context(), { delivered: { at: 5, chance: 0, outcome } });
+    const plan = { speaker: 'billing', targets: [0, 7], instructions: 'Be kind.', tools: ['a'], settings: { seed: 1 } };
+    return expectGolden('session-plans.txt', {
+      'what is asked': session.planRequest(context({ current: 3 })),
+      'what is asked before the last turn': session.planRequest(context({ turn: 4 })),
+      'a plan': planned({ ok: true, plan, growth: 7 }),
+      'a plan that makes the request smaller': planned({ ok: true, plan, growth: -7 }).change.size?.estimated,
+      'a plan in vain': planned({ ok: false, slug: 'turn_not_prepared', message: 'no' }),
+      'the targets of the turn': session.turnInput(context({ planned: [2, 0], current: 1 })).order,
+      'the ending': session.unprepared({ ok: false, slug: 'turn_not_prepared', message: 'no' }),
+    });
+  });
 
   it('B-4 T-6: on collapse, context and budget match the golden file', () =>
     expectGolden('session-measures.txt', {
@@ -86,6 +110,7 @@ describe('B-3 B-4 T-6 F-1 S-3: the decisions of a session', () => {
       'prepared, and ended all the same': session.unprepared({
         ok: true,
         instructions: null,
+        messages: null,
         tokens: 0,
         results: [],
         unavailable: [],

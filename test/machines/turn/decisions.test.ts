@@ -10,6 +10,7 @@ import {
   faultSlug,
   freshTargets,
   nothingSpent,
+  orderFrom,
   type TurnContext,
   type TurnInput,
 } from '../../../machines/index.ts';
@@ -28,6 +29,7 @@ describe('B-1 B-5 P-2 P-3 T-3: the decisions of a turn', () => {
     maxToolCalls: 5,
     finish: 'report',
     targets: freshTargets(['one', 'two']),
+    order: [0, 1],
     current: 0,
     budget: noBudget,
     spent: nothingSpent,
@@ -109,9 +111,11 @@ describe('B-1 B-5 P-2 P-3 T-3: the decisions of a turn', () => {
 
   it('P-2: on the next target match the golden file', () =>
     expectGolden('next-targets.txt', {
-      'the one that it began with': turn.nextTarget(context({ current: 1 })),
+      'the first of the order': turn.nextTarget(context({ current: 1, order: [1, 0] })),
       'the one after the failed one': turn.nextTarget(context({ last: failed() })),
       'wrapping round': turn.nextTarget(context({ current: 1, last: failed() })),
+      'the one after, in another order': turn.nextTarget(context({ order: [1, 0], last: failed() })),
+      'a failed one that the order lacks': turn.nextTarget(context({ current: 1, order: [0], last: failed() })),
       remain: [turn.targetsRemain(context()), turn.targetsRemain(context({ targets: [out('one')] }))],
       'remain, after a while': turn.targetsRemain(context({ targets: [limited('one', 61_000)] })),
       'remain, after too long': turn.targetsRemain(context({ targets: [limited('one', 62_000)] })),
@@ -182,17 +186,21 @@ describe('B-1 B-5 P-2 P-3 T-3: the decisions of a turn', () => {
         0.5,
       ),
       'after a reply': afterReply(afterFault(three, 0, fault('network'), 0, 0.5), 0),
-      'the next, wrapping round': chooseTarget(three, 3, 0),
-      'past one that is out': chooseTarget([out('one'), ...three], 0, 0),
-      'free at this moment': chooseTarget([limited('one', 5)], 0, 5),
+      'the next, wrapping round': chooseTarget(three, orderFrom(three, 3), 0, 0),
+      'past one that is out': chooseTarget([out('one'), ...three], [0, 1, 2, 3], 0, 0),
+      'free at this moment': chooseTarget([limited('one', 5)], [0], 0, 5),
       'the earliest, the first of several': chooseTarget(
         [limited('one', 50), limited('two', 40), limited('three', 40)],
+        [0, 1, 2],
         0,
         0,
       ),
-      'within the longest wait': chooseTarget([limited('one', 60_000)], 0, 0),
-      'beyond it': chooseTarget([limited('one', 60_001)], 0, 0),
-      'none at all': chooseTarget([], 0, 0),
+      'within the longest wait': chooseTarget([limited('one', 60_000)], [0], 0, 0),
+      'beyond it': chooseTarget([limited('one', 60_001)], [0], 0, 0),
+      'of those that a plan names, in its order': chooseTarget(three, [2, 0], 0, 0),
+      'the one after, of those that a plan names': chooseTarget(three, [2, 0], 1, 0),
+      'of those that a plan names, wrapping round': chooseTarget(three, [2, 0], 2, 0),
+      'none at all': chooseTarget([], [], 0, 0),
     });
   });
 });

@@ -1,11 +1,13 @@
-import type { PrepareOutcome, Slug } from '../../machines/index.ts';
-import type { Agent } from '../agent/definition.ts';
-import { redact } from '../agent/redact.ts';
-import type { RequestMeter } from '../context/request-meter.ts';
-import { expected, messageOf } from '../errors.ts';
-import type { Clock } from '../host/clock.ts';
-import { inTime, type Limits } from '../host/deadline.ts';
-import { unavailableTargets } from '../model/targets.ts';
+import type { PrepareOutcome, Slug } from '../../../machines/index.ts';
+import type { Agent } from '../../agent/definition.ts';
+import { redact } from '../../agent/redact.ts';
+import type { RequestMeter } from '../../context/request-meter.ts';
+import { expected, messageOf } from '../../errors.ts';
+import type { Clock } from '../../host/clock.ts';
+import { inTime, type Limits } from '../../host/deadline.ts';
+import { unavailableTargets } from '../../model/targets.ts';
+import { Conversation } from '../../observe/conversation.ts';
+import type { Checks } from './checks.ts';
 
 export type PrepareParts = {
   agent: Agent;
@@ -13,6 +15,8 @@ export type PrepareParts = {
   context: unknown;
   /** Opens the tools. Returns null, or why some are missing. */
   open: (signal: AbortSignal) => Promise<string | null>;
+  conversation: Conversation;
+  checks: Checks;
   meter: RequestMeter | null;
   clock: Clock;
   secrets: readonly string[];
@@ -20,7 +24,7 @@ export type PrepareParts = {
 
 /** Runs the prepare effect: looks for the models, opens the tools, and makes and measures the first request's parts. */
 export async function prepare(
-  { agent, prompt, context, open, meter, clock, secrets }: PrepareParts,
+  { agent, prompt, context, open, conversation, checks, meter, clock, secrets }: PrepareParts,
   signal: AbortSignal,
 ): Promise<PrepareOutcome> {
   const { limits, targets, definition } = agent;
@@ -33,16 +37,29 @@ export async function prepare(
   }
   const missing = await open(signal);
   if (missing !== null) return unprepared('tools_unavailable', missing);
+  const input = await checks.input(conversation.messages, signal);
+  if (input.kind !== 'passed') {
+    return unprepared(input.kind === 'denied' ? 'input_denied' : 'check_failed', input.reason);
+  }
+  const messages = input.value;
   try {
     const preparing = { clock, timeoutMs: limits.prepareTimeoutMs, signal };
     const instructions = await madeInstructions(definition.instructions ?? null, { prompt, context }, preparing);
-    return { ok: true, instructions, unavailable, ...(meter?.first(instructions) ?? { tokens: 0, results: [] }) };
+    const own = messages === null ? meter : meter?.of(new Conversation(messages));
+    return {
+      ok: true,
+      instructions,
+      messages,
+      unavailable,
+      ...(own?.first(instructions) ?? { tokens: 0, results: [] }),
+    };
   } catch (error) {
     return unprepared('internal_error', `instructions() failed: ${messageOf(error)}`);
   }
 }
 
-async function madeInstructions(
+/** Returns the instructions, made for this session if they are a function. */
+export async function madeInstructions(
   instructions: Agent['definition']['instructions'] | null,
   input: { prompt: string | null; context: unknown },
   limits: Limits,

@@ -1,11 +1,11 @@
-import type { Agent } from '../agent/definition.ts';
-import { messageOf } from '../errors.ts';
-import type { Observer } from '../observe/observer.ts';
-import { onNode } from '../platform/node.ts';
-import type { Catalog } from '../tools/catalog.ts';
-import type { CatalogTool } from '../tools/catalog-tool.ts';
-import type { McpServers } from '../tools/mcp/servers.ts';
-import type { SubAgents } from './sub-agents/sub-agents.ts';
+import type { Agent } from '../../agent/definition.ts';
+import { messageOf } from '../../errors.ts';
+import type { Observer } from '../../observe/observer.ts';
+import { onNode } from '../../platform/node.ts';
+import type { Catalog } from '../../tools/catalog.ts';
+import type { CatalogTool } from '../../tools/catalog-tool.ts';
+import type { McpServers } from '../../tools/mcp/servers.ts';
+import type { SubAgents } from '../sub-agents/sub-agents.ts';
 
 export type SessionToolsOptions = {
   agent: Agent;
@@ -31,7 +31,7 @@ export class SessionTools {
     const { mcpServers = {} } = agent.definition;
     const { log } = observer.folds;
     if (Object.keys(mcpServers).length > 0) {
-      const { McpServers } = await onNode('An MCP server', () => import('../tools/mcp/servers.ts'));
+      const { McpServers } = await onNode('An MCP server', () => import('../../tools/mcp/servers.ts'));
       if (this.closed) return 'the session has ended';
       const debug = (server: string, line: string) => log.note('debug', 'server.said', server, line);
       this.servers = new McpServers(mcpServers, {

@@ -1,32 +1,33 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
-import type { CallName, FilePart, SessionEffectKinds, ToolOutcome } from '../../machines/index.ts';
-import type { Agent } from '../agent/definition.ts';
-import { contextWindow, resultBytesIn, resultStub } from '../context/context-guard.ts';
-import { RequestMeter } from '../context/request-meter.ts';
-import { type Clock, sleep } from '../host/clock.ts';
-import { within } from '../host/deadline.ts';
-import type { Effects, Perform } from '../host/driver.ts';
-import type { SessionHead } from '../journal/journal.ts';
-import type { ScopeLog } from '../journal/scope-log.ts';
-import { NamedFiles } from '../model/files.ts';
-import { PromptBuilder, type PromptForms } from '../model/prompt.ts';
-import { requestModel } from '../model/request-model.ts';
-import type { Observer } from '../observe/observer.ts';
-import { judgeReply } from '../report/format.ts';
-import { readResultName } from '../tools/built-in/read-result.ts';
-import { Catalog } from '../tools/catalog.ts';
-import { clientAnswer } from '../tools/client-tool.ts';
-import { Policies } from '../tools/policies.ts';
-import { asItem } from '../tools/provider-tools.ts';
-import { runTool } from '../tools/run-tool.ts';
-import { Slots } from '../tools/slots.ts';
+import type { CallName, FilePart, SessionEffectKinds, ToolOutcome } from '../../../machines/index.ts';
+import type { Agent } from '../../agent/definition.ts';
+import { resultBytesIn, resultStub } from '../../context/context-guard.ts';
+import { RequestMeter } from '../../context/request-meter.ts';
+import { type Clock, sleep } from '../../host/clock.ts';
+import { waitOut } from '../../host/deadline.ts';
+import type { Effects, Perform } from '../../host/driver.ts';
+import type { SessionHead } from '../../journal/journal.ts';
+import type { ScopeLog } from '../../journal/scope-log.ts';
+import { NamedFiles } from '../../model/files.ts';
+import { PromptBuilder, type PromptForms } from '../../model/prompt.ts';
+import { requestModel } from '../../model/request-model.ts';
+import type { Observer } from '../../observe/observer.ts';
+import { judgeReply } from '../../report/format.ts';
+import { readResultName } from '../../tools/built-in/read-result.ts';
+import type { Catalog } from '../../tools/catalog.ts';
+import { clientAnswer } from '../../tools/client-tool.ts';
+import { asItem } from '../../tools/provider-tools.ts';
+import { runTool } from '../../tools/run-tool.ts';
+import { Slots } from '../../tools/slots.ts';
+import type { SubAgents } from '../sub-agents/sub-agents.ts';
+import { planTurn } from './plan.ts';
 import { prepare } from './prepare.ts';
-import type { SubAgents } from './sub-agents/sub-agents.ts';
 import { SessionTools } from './tools.ts';
+import { turnTools } from './turn-tools.ts';
 
 export type SessionEffectsParts = {
   agent: Agent;
-  head: Pick<SessionHead, 'sessionId' | 'prompt'>;
+  head: Pick<SessionHead, 'sessionId' | 'prompt' | 'input'>;
   log: ScopeLog | null;
   observer: Observer;
   subAgents: SubAgents | null;
@@ -49,15 +50,12 @@ export type SessionEffects = {
 export function sessionEffects(parts: SessionEffectsParts): SessionEffects {
   const { agent, head, log: written, observer, subAgents, clock, secrets, context } = parts;
   const { limits, format, definition } = agent;
-  const { settings = {}, pricing = {}, toolPolicies = [] } = definition;
-  const { conversation, keptResults, pastCalls, log } = observer.folds;
-  const messages = () => conversation.messages;
+  const { conversation, keptResults, log } = observer.folds;
   const userCode = { clock, timeoutMs: limits.toolTimeoutMs, onError: log.toolError.bind(log) };
-  const policies = toolPolicies.length === 0 ? null : new Policies(toolPolicies, pastCalls, userCode, context);
-  const catalog = new Catalog({ clock, checkTimeoutMs: limits.toolTimeoutMs, messages, policies, context });
+  const { catalog, settings, checks } = turnTools({ agent, observer, userCode, context });
   const sight = observer.sight.bind(observer);
   const tools = new SessionTools({ agent, catalog, subAgents, observer });
-  const window = contextWindow(limits, settings.maxOutputTokens);
+  const { window } = head.input;
   const resultBytes = resultBytesIn(window, limits);
   const meter = window.windowTokens === null ? null : new RequestMeter(conversation, () => catalog.offered('all'));
   const files = new NamedFiles(definition.downloads ?? {});
@@ -72,7 +70,7 @@ export function sessionEffects(parts: SessionEffectsParts): SessionEffects {
   };
   const modelOptions = {
     targets: agent.targets,
-    pricing,
+    pricing: definition.pricing ?? {},
     settings,
     timeoutMs: limits.modelTimeoutMs,
     idleTimeoutMs: limits.modelIdleTimeoutMs,
@@ -81,10 +79,11 @@ export function sessionEffects(parts: SessionEffectsParts): SessionEffects {
     prepareFiles: (model: LanguageModelV4, signal: AbortSignal) => files.prepare(model, conversation.messages, signal),
     catalog,
     callIds: conversation.callIds,
-    judgeReply: (text: string, files: readonly FilePart[], signal: AbortSignal) =>
-      judgeReply(format, text, files, { ...userCode, signal }),
+    checks,
+    judgeReply: async (text: string, files: readonly FilePart[], signal: AbortSignal) =>
+      checks.report(await judgeReply(format, text, files, { ...userCode, signal }), signal),
     meter,
-    recordRequest: written === null ? null : written.sent.bind(written, messages),
+    recordRequest: written === null ? null : written.sent.bind(written, () => conversation.messages),
     sight,
     clock,
     secrets,
@@ -102,17 +101,16 @@ export function sessionEffects(parts: SessionEffectsParts): SessionEffects {
     conversation,
     keptResults,
   };
-  const open = (signal: AbortSignal) => tools.open(limits.prepareTimeoutMs, signal);
+  const planning = { ...parts, prompt: head.prompt, conversation, catalog, checks, window, meter, made: new Map() };
+  const open = tools.open.bind(tools, limits.prepareTimeoutMs);
   const effects: Effects<keyof SessionEffectKinds> = {
-    prepare: (_request, { signal }) =>
-      prepare({ agent, prompt: head.prompt, context, open, meter, clock, secrets }, signal),
+    prepare: (_request, { signal }) => prepare({ ...planning, open }, signal),
+    plan: (request, { signal }) => planTurn(planning, request, signal),
     model: (request, { signal }) => requestModel(modelOptions, request, signal),
     tool: (request, context) => runTool(toolOptions, request, context),
     // The decision is delivered from outside (`approve`); here it only times out.
     approval: async (_request, { signal, since }) => {
-      const { approvalTimeoutMs: whole } = limits;
-      const timeoutMs = whole === null ? null : Math.max(0, since + whole - clock.now());
-      await within({ clock, timeoutMs, signal }, () => new Promise<never>(() => {}));
+      await waitOut({ clock, timeoutMs: limits.approvalTimeoutMs, signal }, since);
       return { decision: 'timeout', reason: null };
     },
     wait: async ({ dueAt, kind }, { signal }) => {
@@ -133,6 +131,8 @@ function performer(effects: Effects<keyof SessionEffectKinds>): Perform {
     switch (effect.kind) {
       case 'prepare':
         return effects.prepare(effect.request, context);
+      case 'plan':
+        return effects.plan(effect.request, context);
       case 'model':
         return effects.model(effect.request, context);
       case 'tool':

@@ -1,0 +1,167 @@
+import { expected, fieldName, PawlError } from '../errors.ts';
+import type { Target } from '../model/targets.ts';
+import { finalReportName } from '../tools/built-in/final-report.ts';
+import { builtInNames } from '../tools/built-in/list.ts';
+import type { CatalogTool } from '../tools/catalog-tool.ts';
+import { handoffTool } from '../tools/handoff-tool.ts';
+import { type Agent, type AgentDefinition, isAgent } from './definition.ts';
+
+/** One agent's own part in a session whose conversation may be handed over (T-8). */
+export type Voice = {
+  /** What it is called in `handoffs`; null for the agent that sessions begin with. */
+  name: string | null;
+  definition: AgentDefinition;
+  /** The names of its tools, those that hand over among them, and of its sub-agents. */
+  tools: ReadonlySet<string>;
+  /** The names of its targets, in order of preference. */
+  targets: readonly string[];
+};
+
+/** Whether a voice has the tool of this name. */
+export function hasTool({ tools, definition }: Voice, name: string): boolean {
+  return tools.has(name) || Object.keys(definition.mcpServers ?? {}).some((server) => name.startsWith(`${server}__`));
+}
+
+/** Returns the voice of this name; null names the agent that the session began with. */
+export function voiceOf({ voices }: Pick<Agent, 'voices'>, name: string | null): Voice {
+  const voice = voices.find((one) => one.name === name);
+  if (voice === undefined) throw new Error(`there is no agent "${name}" to hand over to`);
+  return voice;
+}
+
+/**
+ * Joins an agent with those that it hands over to, and those that they do. They share one conversation, so a name has one
+ * meaning in it: throws if it has two.
+ */
+export function joined(alone: Omit<Agent, 'voices'>): Agent {
+  const { definition } = alone;
+  const handoffs = Object.entries(definition.handoffs ?? {});
+  const party = new Party(alone);
+  for (const [name, agent] of handoffs) {
+    const field = fieldName('handoffs', [name]);
+    checkHandoff(alone, field, agent);
+    party.own.add(party.tool(handoffTool(name, agent.definition.description), agent.voices[0]?.definition, field));
+  }
+  for (const [name, agent] of handoffs) party.invite(name, agent);
+  const { targets, tools, voices } = party;
+  if (handoffs.length === 0) return { ...alone, voices };
+  const { agents, mcpServers, pricing } = party;
+  return {
+    ...alone,
+    definition: Object.freeze({ ...definition, agents, mcpServers, pricing }),
+    targets,
+    tools,
+    voices,
+  };
+}
+
+/** The agents that share a conversation, and what they bring along. */
+class Party {
+  readonly own: Set<string>;
+  readonly voices: Voice[];
+  readonly tools: Map<string, CatalogTool>;
+  readonly targets: Target[];
+  readonly agents: Record<string, Agent>;
+  readonly mcpServers: NonNullable<AgentDefinition['mcpServers']>;
+  readonly pricing: NonNullable<AgentDefinition['pricing']>;
+  /** What a tool's or a server's name stands for. */
+  private readonly meanings = new Map<string, unknown>();
+
+  constructor({ definition, tools, targets }: Omit<Agent, 'voices'>) {
+    const { agents = {}, mcpServers = {}, pricing = {} } = definition;
+    this.tools = new Map(tools);
+    this.targets = [...targets];
+    this.agents = { ...agents };
+    this.mcpServers = { ...mcpServers };
+    this.pricing = { ...pricing };
+    this.own = new Set([...tools.keys(), ...Object.keys(agents)]);
+    const names = targets.map(({ name }) => name);
+    this.voices = [{ name: null, definition, tools: this.own, targets: names }];
+    for (const [name, meaning] of meaningsIn(definition)) this.meanings.set(name, meaning);
+  }
+
+  /** Adds a tool, which stands for `meaning`. Returns its name. */
+  tool(tool: CatalogTool, meaning: unknown, field: string): string {
+    if (!builtInNames.includes(tool.name)) this.mean(tool.name, meaning, field);
+    if (!this.tools.has(tool.name)) this.tools.set(tool.name, tool);
+    return tool.name;
+  }
+
+  /** Adds an agent, under its name in `handoffs`, and those that it hands over to. */
+  invite(name: string, agent: Agent): void {
+    const field = fieldName('handoffs', [name]);
+    const names = new Map(agent.targets.map((target) => [target.name, this.place(target)]));
+    for (const [target, price] of Object.entries(agent.definition.pricing ?? {}))
+      this.pricing[names.get(target) ?? target] ??= price;
+    for (const voice of agent.voices) {
+      const as = voice.name ?? name;
+      const known = this.voices.find((one) => one.name === as);
+      if (known?.definition === voice.definition) continue;
+      if (known !== undefined) throw twice(field, `agent "${as}"`);
+      this.take(
+        { ...voice, name: as, targets: voice.targets.map((target) => names.get(target) ?? target) },
+        agent,
+        field,
+      );
+    }
+  }
+
+  private take(voice: Voice, agent: Agent, field: string): void {
+    const { agents = {}, mcpServers = {} } = voice.definition;
+    const meanings = meaningsIn(voice.definition);
+    for (const name of voice.tools) {
+      const tool = agent.tools.get(name);
+      const handedTo = tool?.handsTo;
+      const meaning = handedTo === undefined ? meanings.get(name) : voiceOf(agent, handedTo).definition;
+      if (tool !== undefined) this.tool(tool, meaning, field);
+      else this.mean(name, meaning, field);
+    }
+    for (const name of Object.keys(mcpServers)) this.mean(`${name}__`, mcpServers[name], field);
+    Object.assign(this.agents, agents);
+    Object.assign(this.mcpServers, mcpServers);
+    const report = this.tools.has(finalReportName) ? [finalReportName] : [];
+    this.voices.push({ ...voice, tools: new Set([...voice.tools, ...report]) });
+  }
+
+  private mean(name: string, meaning: unknown, field: string): void {
+    if (this.meanings.has(name) && this.meanings.get(name) !== meaning) throw twice(field, `tool "${name}"`);
+    this.meanings.set(name, meaning);
+  }
+
+  /** Adds a target under a name of its own. Returns the name. */
+  private place(target: Target): string {
+    const same = this.targets.find((one) => one.isSame(target));
+    if (same !== undefined) return same.name;
+    const taken = new Set(this.targets.map(({ name }) => name));
+    let { name } = target;
+    for (let copy = 2; taken.has(name); copy += 1) name = `${target.name}#${copy}`;
+    this.targets.push(target.named(name));
+    return name;
+  }
+}
+
+function meaningsIn({ tools = {}, agents = {}, mcpServers = {} }: AgentDefinition): Map<string, unknown> {
+  const servers = Object.entries(mcpServers).map(([name, server]) => [`${name}__`, server] as const);
+  return new Map<string, unknown>([...Object.entries(tools), ...Object.entries(agents), ...servers]);
+}
+
+/** The session reports as the agent that it began with does, whoever speaks last. */
+function checkHandoff(alone: Omit<Agent, 'voices'>, field: string, agent: unknown): asserts agent is Agent {
+  if (!isAgent(agent)) throw new PawlError('invalid_agent', expected(field, agent, 'an agent made by defineAgent'));
+  const { definition, format } = agent;
+  const finish = (of: AgentDefinition) => of.finish ?? 'report';
+  const isSame =
+    finish(definition) === finish(alone.definition) &&
+    format.name === alone.format.name &&
+    definition.report?.schema === alone.definition.report?.schema;
+  if (isSame) return;
+  const what = `an agent that ends its sessions in the same way, with the same \`finish\` and \`report\``;
+  throw new PawlError('invalid_agent', expected(field, agent.name, what));
+}
+
+function twice(field: string, what: string): PawlError {
+  return new PawlError(
+    'duplicate_tool',
+    `\`${field}\` must not bring another ${what}: the agents of a conversation share its names.`,
+  );
+}

@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import type { ContextWindow, Counters, JsonObject, Message } from '../../machines/index.ts';
+import { expected, PawlError } from '../errors.ts';
+import { check } from './check.ts';
+import { type ModelSettings, settingsSchema } from './definition.ts';
+import { nonBlank, text } from './shapes.ts';
+
+/** What `prepareTurn` is told of the turn that comes next. */
+export type TurnPreparation<Context = unknown> = {
+  /** From 1. */
+  turn: number;
+  /** Only the report will be permitted (B-5). */
+  isLastTurn: boolean;
+  /** The conversation so far. */
+  messages: readonly Message[];
+  /** What the session was given as its `context`. */
+  context: Context;
+  /** The session's counters up to now. */
+  counters: Counters;
+  /** Aborts when the session is aborted, and after `limits.prepareTimeoutMs`. */
+  signal: AbortSignal;
+};
+
+/** What one turn does differently (T-7). Whatever is left out stays as the session has it. */
+export type TurnChanges = {
+  /** The tools that exist for the turn, by name, of those that the session has; built-in tools stay. */
+  activeTools?: readonly string[];
+  /** Instructions in place of the agent's. */
+  instructions?: string;
+  /** The models that may be tried, by target name (`provider:model`): the first first, and then the others in order. */
+  models?: readonly string[];
+  /** Settings in addition to the agent's, without `headers`. */
+  settings?: Omit<ModelSettings, 'headers'>;
+};
+
+/**
+ * Called before each turn. It runs again if the process dies meanwhile. An error, a late return or a name that the
+ * session lacks ends the session with `turn_not_prepared`.
+ */
+export type PrepareTurn<Context = unknown> = {
+  // biome-ignore lint/suspicious/noConfusingVoidType: a function without a return statement is fine.
+  call(turn: TurnPreparation<Context>): TurnChanges | void | Promise<TurnChanges | void>;
+}['call'];
+
+const changesSchema = z.strictObject({
+  activeTools: z.array(nonBlank, { error: 'an array of tool names' }).optional(),
+  instructions: text.optional(),
+  models: z.array(nonBlank, { error: 'an array of target names' }).min(1, { error: 'at least one target' }).optional(),
+  settings: settingsSchema.omit({ headers: true }).optional(),
+} satisfies Record<keyof TurnChanges, z.ZodType>);
+
+/** What a session has, for a turn to choose from. */
+export type Choice = {
+  tools: ReadonlySet<string>;
+  /** Indices of targets, by name. */
+  targets: ReadonlyMap<string, number>;
+  window: ContextWindow;
+};
+
+export type CheckedChanges = {
+  tools: string[] | null;
+  targets: number[] | null;
+  instructions: string | null;
+  settings: JsonObject | null;
+};
+
+/** Checks what `prepareTurn` returned. Throws `invalid_options` for anything that the session does not have. */
+export function checkedChanges(returned: unknown, { tools, targets, window }: Choice): CheckedChanges {
+  const { activeTools, instructions, models, settings } = check(changesSchema, returned ?? {}, '', 'invalid_options');
+  for (const [index, name] of (activeTools ?? []).entries())
+    if (!tools.has(name)) throw notAmong(`activeTools[${index}]`, name, 'the tools of this turn', tools);
+  const indices = models?.map((name, index) => {
+    const target = targets.get(name);
+    if (target === undefined) throw notAmong(`models[${index}]`, name, 'the models of this turn', targets.keys());
+    return target;
+  });
+  const { maxOutputTokens } = settings ?? {};
+  if (window.windowTokens !== null && maxOutputTokens !== undefined && maxOutputTokens > window.reserveTokens) {
+    const most = `at most ${window.reserveTokens}, which the context guard keeps free for the reply`;
+    throw new PawlError('invalid_options', expected('settings.maxOutputTokens', maxOutputTokens, most));
+  }
+  return {
+    tools: activeTools ?? null,
+    targets: indices ?? null,
+    instructions: instructions ?? null,
+    settings: settings === undefined ? null : (JSON.parse(JSON.stringify(settings)) as JsonObject),
+  };
+}
+
+function notAmong(field: string, name: string, what: string, known: Iterable<string>): PawlError {
+  const list = [...known].join(', ') || 'none';
+  return new PawlError('invalid_options', expected(field, name, `one of ${what} (${list})`));
+}

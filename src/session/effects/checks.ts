@@ -1,0 +1,149 @@
+import {
+  type Json,
+  type Message,
+  type Reply,
+  type ReportVerdict,
+  repairConversation,
+  replyText,
+} from '../../../machines/index.ts';
+import type { Agent } from '../../agent/definition.ts';
+import type { CheckVerdict } from '../../agent/guardrails.ts';
+import { voiceOf } from '../../agent/handoffs.ts';
+import { expected, messageOf } from '../../errors.ts';
+import type { Clock } from '../../host/clock.ts';
+import { inTime } from '../../host/deadline.ts';
+import { type InputMessage, parseMessages } from '../../model/messages.ts';
+
+export type ChecksParts = {
+  agent: Agent;
+  /** The agent that has the conversation; null for the one that it began with. */
+  speaker: () => string | null;
+  clock: Clock;
+  timeoutMs: number;
+  context: unknown;
+};
+
+/** What became of a checked value. */
+export type Checked<Value> =
+  | { kind: 'passed'; value: Value }
+  | { kind: 'denied'; reason: string }
+  /** The check itself failed: it threw, was late, or gave no verdict. */
+  | { kind: 'unchecked'; reason: string };
+
+type AnyCheck = (value: never, by: { context: unknown; signal: AbortSignal }) => unknown;
+type Names = 'checkInput' | 'checkReply' | 'checkReport';
+
+/**
+ * A session's own checks (G-1 to G-3). Those of the agent that it began with always hold; those of the agent that has
+ * the conversation are added.
+ */
+export class Checks {
+  private readonly parts: ChecksParts;
+
+  constructor(parts: ChecksParts) {
+    this.parts = parts;
+  }
+
+  /** Whether replies are checked, so that nothing of them may be shown before. */
+  get replies(): boolean {
+    return this.list('checkReply').length > 0;
+  }
+
+  /** Checks the messages that the session was given; null if nothing replaced them. */
+  async input(given: readonly Message[], signal: AbortSignal): Promise<Checked<Message[] | null>> {
+    const wrap = (messages: readonly Message[]) => ({ messages });
+    const take = (value: unknown) => {
+      if (!Array.isArray(value) || value.length === 0)
+        throw new Error(expected('value', value, 'an array of messages'));
+      return repairConversation(parseMessages(value as InputMessage[])).messages;
+    };
+    const checked = await this.checked<readonly Message[]>('checkInput', given, wrap, take, signal);
+    if (checked.kind !== 'passed') return checked;
+    return { kind: 'passed', value: checked.value === given ? null : [...checked.value] };
+  }
+
+  /** Checks a complete reply. */
+  reply(reply: Reply, at: { turn: number; attempt: number }, signal: AbortSignal): Promise<Checked<Reply>> {
+    let last = reply;
+    const wrap = (checked: Reply) => {
+      last = checked;
+      return { text: replyText(checked), reply: checked, ...at };
+    };
+    const take = (value: unknown) => {
+      if (typeof value !== 'string') throw new Error(expected('value', value, 'a string'));
+      return withText(last, value);
+    };
+    return this.checked('checkReply', reply, wrap, take, signal);
+  }
+
+  /** Checks a report that its format accepted; returns any other verdict as it is. */
+  async report(verdict: ReportVerdict, signal: AbortSignal): Promise<ReportVerdict> {
+    if (!verdict.valid) return verdict;
+    const wrap = (content: Json) => ({ content: structuredClone(content) });
+    const take = (value: unknown): Json => {
+      const text = JSON.stringify(value);
+      if (text === undefined) throw new Error(expected('value', value, 'the content of a report, as JSON'));
+      return JSON.parse(text);
+    };
+    const checked = await this.checked('checkReport', verdict.content, wrap, take, signal);
+    if (checked.kind === 'passed') return { valid: true, content: checked.value };
+    return {
+      valid: false,
+      slug: checked.kind === 'denied' ? 'report_denied' : 'check_failed',
+      reasons: checked.reason,
+    };
+  }
+
+  private list(name: Names): AnyCheck[] {
+    const { agent, speaker } = this.parts;
+    const voices = new Set([voiceOf(agent, null), voiceOf(agent, speaker())]);
+    return [...voices].flatMap(({ definition }) => (definition[name] as AnyCheck | undefined) ?? []);
+  }
+
+  /** Runs the checks one after another, each on what the one before let pass. */
+  private async checked<Value>(
+    name: Names,
+    given: Value,
+    wrap: (value: Value) => object,
+    take: (value: unknown) => Value,
+    signal: AbortSignal,
+  ): Promise<Checked<Value>> {
+    const { clock, timeoutMs, context } = this.parts;
+    let value = given;
+    try {
+      for (const check of this.list(name)) {
+        const late = `it did not decide within ${timeoutMs} ms`;
+        const verdict = await inTime({ clock, timeoutMs, signal }, late, (own) =>
+          check(wrap(value) as never, { context, signal: own }),
+        );
+        if (!isVerdict(verdict)) throw new Error(expected('its verdict', verdict, verdictShape));
+        if (!verdict.allow) return { kind: 'denied', reason: verdict.reason };
+        if ('value' in verdict) value = take(verdict.value);
+      }
+      return { kind: 'passed', value };
+    } catch (error) {
+      return { kind: 'unchecked', reason: `${name}() failed: ${messageOf(error)}` };
+    }
+  }
+}
+
+const verdictShape = '`allow`, `deny(reason)` or `replace(value)`';
+
+function isVerdict(verdict: unknown): verdict is CheckVerdict<unknown> {
+  if (typeof verdict !== 'object' || verdict === null || !('allow' in verdict)) return false;
+  return (
+    verdict.allow === true || (verdict.allow === false && 'reason' in verdict && typeof verdict.reason === 'string')
+  );
+}
+
+/** Returns the reply with this text in place of all its texts, where the first was. */
+function withText(reply: Reply, text: string): Reply {
+  const first = reply.content.findIndex((part) => part.type === 'text');
+  const said = text === '' ? [] : [{ type: 'text' as const, text, ended: true }];
+  const others = (part: Reply['content'][number]) => part.type !== 'text';
+  if (first === -1) return { ...reply, content: [...reply.content, ...said] };
+  return {
+    ...reply,
+    content: [...reply.content.slice(0, first), ...said, ...reply.content.slice(first).filter(others)],
+  };
+}

@@ -1,0 +1,42 @@
+import type { Agent, ModelSettings } from '../../agent/definition.ts';
+import { voiceOf } from '../../agent/handoffs.ts';
+import type { Clock } from '../../host/clock.ts';
+import type { Observer } from '../../observe/observer.ts';
+import { Catalog } from '../../tools/catalog.ts';
+import { Policies } from '../../tools/policies.ts';
+import { Checks } from './checks.ts';
+
+export type TurnToolsParts = {
+  agent: Agent;
+  observer: Observer;
+  userCode: { clock: Clock; timeoutMs: number; onError: (name: string, callId: string, error: unknown) => void };
+  context: unknown;
+};
+
+/** Makes the catalog, the settings and the checks of a session, which follow the plan of the turn (T-7). */
+export function turnTools({ agent, observer, userCode, context }: TurnToolsParts): {
+  catalog: Catalog;
+  settings: () => ModelSettings;
+  checks: Checks;
+} {
+  const { conversation, pastCalls } = observer.folds;
+  const policies = new Map(
+    agent.voices.map((voice) => {
+      const { toolPolicies = [] } = voice.definition;
+      return [voice.name, toolPolicies.length === 0 ? null : new Policies(toolPolicies, pastCalls, userCode, context)];
+    }),
+  );
+  const speaker = () => conversation.plan?.speaker ?? null;
+  const checks = new Checks({ agent, speaker, clock: userCode.clock, timeoutMs: userCode.timeoutMs, context });
+  const catalog = new Catalog({
+    clock: userCode.clock,
+    checkTimeoutMs: userCode.timeoutMs,
+    messages: () => conversation.messages,
+    policies: () => policies.get(speaker()) ?? null,
+    only: () => conversation.plan?.tools ?? null,
+    checkReport: (verdict, signal) => checks.report(verdict, signal),
+    context,
+  });
+  const settings = () => ({ ...voiceOf(agent, speaker()).definition.settings, ...conversation.plan?.settings });
+  return { catalog, settings, checks };
+}

@@ -1,0 +1,415 @@
+import { tool } from 'ai';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import {
+  defineAgent,
+  PawlError,
+  type PrepareTurn,
+  resumeSession,
+  runSession,
+  sqliteJournal,
+  startSession,
+  type TurnPreparation,
+} from '../../src/index.ts';
+import { manualClock, startModelServer } from '../../src/testing/index.ts';
+import { freshFile } from '../support/journaled.ts';
+import { counters, report, run, runOverWire, tokensOf, wireModel } from '../support/session.ts';
+import { search, searchCall } from '../support/tools.ts';
+
+const inputSchema = z.object({});
+const other = tool({ description: 'Another one.', inputSchema, execute: () => 'other' });
+const namesOf = (body: { tools?: unknown[] }) => JSON.stringify(body.tools).match(/(?<="name":")[^"]+/g);
+/** One call of a tool, then the report. */
+const oneCall = {
+  turns: 2,
+  attempts: 2,
+  toolCalls: { requested: 2, answered: 2, executed: 1, succeeded: 1, acknowledged: 1 },
+  reports: { attempted: 1 },
+  tokens: tokensOf(2),
+  costUsd: null,
+};
+const unprepared = (prepareTurn: PrepareTurn, definition = {}) =>
+  runOverWire({ script: [searchCall, report()], definition: { tools: { search, other }, prepareTurn, ...definition } });
+
+describe('T-7: a turn is prepared', () => {
+  it('with its own tools, instructions and settings, and without any again', async () => {
+    const told: Omit<TurnPreparation, 'signal' | 'messages' | 'counters'>[] = [];
+    const { result, requests, events } = await runOverWire({
+      script: [searchCall, report()],
+      definition: {
+        tools: { search, other },
+        instructions: 'Be brief.',
+        settings: { temperature: 0.5, seed: 7 },
+        limits: { maxTurns: 2 },
+        prepareTurn: ({ turn, isLastTurn, context, messages, counters: sofar, signal }) => {
+          told.push({ turn, isLastTurn, context });
+          expect(signal.aborted).toBe(false);
+          expect([messages.length, sofar.turns, sofar.toolCalls.executed]).toEqual(turn === 1 ? [1, 0, 0] : [3, 1, 1]);
+          if (turn > 1) return;
+          return { activeTools: ['search'], instructions: 'Search first.', settings: { temperature: 0 } };
+        },
+      },
+      options: { context: { user: 'ada' } },
+    });
+    expect(result.success).toBe(true);
+    expect(result.counters).toEqual(counters({ ...oneCall, notices: 1 }));
+    expect(told).toEqual([
+      { turn: 1, isLastTurn: false, context: { user: 'ada' } },
+      { turn: 2, isLastTurn: true, context: { user: 'ada' } },
+    ]);
+    expect(requests.map(({ body }) => [namesOf(body), body.messages[0]?.content, body.temperature, body.seed])).toEqual(
+      [
+        [['search', 'final_report'], 'Search first.', 0, 7],
+        [['search', 'other', 'final_report'], 'Be brief.', 0.5, 7],
+      ],
+    );
+    expect(events.filter(({ type }) => type === 'turn.planned')).toMatchObject([
+      { turn: 1, speaker: null, tools: ['search', 'final_report'], targets: null, settings: { temperature: 0 } },
+      { turn: 2, speaker: null, tools: null, targets: null, instructions: null, settings: null },
+    ]);
+  });
+
+  it('a tool that the turn lacks is unknown, and the answer names those that it has', async () => {
+    const { result, requests } = await unprepared(() => ({ activeTools: ['other'] }), { limits: { maxRetries: 2 } });
+    expect(result.success).toBe(true);
+    expect(result.counters).toEqual(
+      counters({
+        turns: 1,
+        attempts: 2,
+        failedAttempts: 1,
+        notices: 1,
+        toolCalls: { requested: 2, answered: 2, acknowledged: 1, rejected: { unknown_tool: 1 } },
+        reports: { attempted: 1 },
+        tokens: tokensOf(2),
+        costUsd: null,
+        slugs: { unknown_tool: 1 },
+      }),
+    );
+    expect(JSON.stringify(requests[1]?.body.messages)).toContain('The tools are: other, final_report.');
+  });
+
+  it('without any tool, a conversation that has calls still offers the tools, and refuses their calls', async () => {
+    const { result, requests } = await runOverWire({
+      script: [searchCall, searchCall, { text: 'Done.' }],
+      definition: {
+        tools: { search },
+        finish: 'text',
+        prepareTurn: ({ turn }) => (turn === 2 ? { activeTools: [] } : {}),
+      },
+    });
+    expect(result.success).toBe(true);
+    expect(result.counters.toolCalls).toMatchObject({ executed: 1, rejected: { unknown_tool: 1 } });
+    expect(requests.map(({ body }) => namesOf(body))).toEqual([['search'], ['search'], ['search']]);
+  });
+
+  it('P-2: with some of the models, in an order of its own; another is never tried', async () => {
+    await using server = await startModelServer([]);
+    const models = ['one', 'two', 'three'].map((name) => wireModel('openai', server.url, name));
+    const agent = defineAgent({
+      name: 'chooser',
+      models,
+      limits: { maxRetries: 3 },
+      prepareTurn: () => ({ models: ['scripted:three', 'scripted:one'] }),
+    });
+    const { result, requests, events } = await run({ agent, requests: server.requests });
+    expect(result.slugs).toEqual(['retries_exhausted', 'empty_response']);
+    expect(result.counters).toMatchObject({ turns: 1, attempts: 3, requests: 3, failedAttempts: 3 });
+    expect(requests.map(({ body }) => body.model)).toEqual(['three', 'one', 'three']);
+    expect(events.find(({ type }) => type === 'turn.planned')).toMatchObject({
+      targets: ['scripted:three', 'scripted:one'],
+    });
+  });
+
+  it('T-6: instructions that leave no room end the session before the request', async () => {
+    const { result, requests } = await unprepared(() => ({ instructions: 'long '.repeat(20_000) }), {
+      limits: { contextWindow: 10_000 },
+    });
+    expect(result.slugs).toEqual(['context_guard']);
+    expect(result.counters).toEqual(counters({ turns: 1, collapses: 1, slugs: { context_guard: 1 } }));
+    expect(requests).toEqual([]);
+  });
+
+  it.each<[string, PrepareTurn, string]>([
+    ['throws', () => Promise.reject(new Error('no database')), 'prepareTurn() failed before turn 1: no database'],
+    [
+      'names a tool that is not there',
+      () => ({ activeTools: ['search', 'dig'] }),
+      'prepareTurn() failed before turn 1: `activeTools[1]` must be one of the tools of this turn (search, other, final_report); got "dig".',
+    ],
+    [
+      'names a model that is not there',
+      () => ({ models: ['openai:gpt-5'] }),
+      '`models[0]` must be one of the models of this turn (scripted:scripted); got "openai:gpt-5".',
+    ],
+    ['names no model', () => ({ models: [] }), '`models` must be at least one target; got [].'],
+    ['sets headers', () => ({ settings: { headers: {} } as object }), 'Unknown option `settings.headers`.'],
+    [
+      'asks for longer replies than the window keeps room for',
+      () => ({ settings: { maxOutputTokens: 5_000 } }),
+      '`settings.maxOutputTokens` must be at most 4096, which the context guard keeps free for the reply; got 5000.',
+    ],
+    ['sets a limit', () => ({ limits: { maxTurns: 99 } }) as object, 'Unknown option `limits`.'],
+    ['returns no object', (() => 'all') as never, '`value` must be'],
+  ])('one that %s ends the session before any request', async (_what, prepareTurn, said) => {
+    const { result, requests } = await unprepared(prepareTurn, { limits: { contextWindow: 100_000 } });
+    expect(result.slugs).toEqual(['turn_not_prepared']);
+    expect(result.failure?.detail).toContain(said);
+    expect(result.counters).toEqual(counters({ slugs: { turn_not_prepared: 1 } }));
+    expect(requests).toEqual([]);
+  });
+
+  it('one that does not return is cut off in time, and told so by its signal', async () => {
+    const clock = manualClock();
+    let aborted = false;
+    const { result } = await runOverWire({
+      script: [],
+      clock,
+      alarms: 'manual',
+      definition: {
+        limits: { prepareTimeoutMs: 50 },
+        prepareTurn: ({ signal }) => {
+          signal.addEventListener('abort', () => {
+            aborted = true;
+          });
+          clock.advance(50);
+          return new Promise(() => {});
+        },
+      },
+    });
+    expect(result.slugs).toEqual(['turn_not_prepared']);
+    expect(result.failure?.detail).toBe('prepareTurn() failed before turn 1: it did not return within 50 ms');
+    expect(result.counters).toEqual(counters({ slugs: { turn_not_prepared: 1 } }));
+    expect(aborted).toBe(true);
+  });
+
+  it('D-2: a stop meanwhile makes the turn the last; an abort ends the session', async () => {
+    const stopped = await runOverWire({
+      script: [report()],
+      definition: { tools: { search }, prepareTurn: () => new Promise((resolve) => setImmediate(resolve, {})) },
+      during: (event, session) => event.type === 'session.prepared' && queueMicrotask(() => session.stop()),
+    });
+    expect(stopped.result.success).toBe(true);
+    expect(stopped.result.counters).toMatchObject({ turns: 1, collapses: 1, requests: 1 });
+    expect(stopped.events.find(({ type }) => type === 'turn.started')).toMatchObject({ isLastTurn: true });
+    const aborted = await runOverWire({
+      script: [],
+      definition: { prepareTurn: () => new Promise(() => {}) },
+      during: (event, session) => event.type === 'session.prepared' && queueMicrotask(() => session.abort('enough')),
+    });
+    expect(aborted.result).toMatchObject({ status: 'aborted', slugs: ['aborted'] });
+    expect(aborted.result.counters).toEqual(counters({ slugs: { aborted: 1 } }));
+  });
+});
+
+describe('T-8: a conversation is handed over', () => {
+  const lookUp = tool({ description: 'Looks an invoice up.', inputSchema, execute: () => 'invoice 7' });
+  const transfer = (name: string) => ({ calls: [{ name: `transfer_to_${name}`, input: {} }] });
+  const lookUpCall = { calls: [{ name: 'look_up', input: {} }] };
+
+  function desk(url: string, over = {}, billingOver = {}) {
+    const models = [wireModel('openai', url, 'small')];
+    const billing = defineAgent({
+      name: 'billing-agent',
+      description: 'Knows all invoices.',
+      models: [wireModel('openai', url, 'large')],
+      instructions: ({ context }) => `You bill ${(context as { user: string } | undefined)?.user}.`,
+      settings: { seed: 2 },
+      tools: { look_up: lookUp },
+      ...billingOver,
+    });
+    return defineAgent({
+      name: 'desk',
+      models,
+      instructions: 'You greet.',
+      settings: { seed: 1 },
+      tools: { search },
+      handoffs: { billing },
+      ...over,
+    });
+  }
+
+  it('to another agent with its instructions, tools, models and settings, within the same bound', async () => {
+    await using server = await startModelServer([transfer('billing'), lookUpCall, report()]);
+    const agent = desk(server.url, { limits: { maxTurns: 3, maxRetries: 2 } });
+    const { result, requests, events } = await run({
+      agent,
+      requests: server.requests,
+      options: { context: { user: 'ada' } },
+    });
+    expect(result).toMatchObject({ success: true, agent: 'desk', handedTo: 'billing' });
+    expect(result.counters).toEqual(
+      counters({
+        turns: 3,
+        attempts: 3,
+        notices: 1,
+        toolCalls: { requested: 3, answered: 3, executed: 2, succeeded: 2, acknowledged: 1 },
+        reports: { attempted: 1 },
+        tokens: tokensOf(3),
+        costUsd: null,
+      }),
+    );
+    expect(requests.map(({ body }) => [body.model, body.seed, namesOf(body), body.messages[0]?.content])).toEqual([
+      ['small', 1, ['search', 'final_report', 'transfer_to_billing'], 'You greet.'],
+      ['large', 2, ['final_report', 'look_up'], 'You bill ada.'],
+      ['large', 2, ['final_report', 'look_up'], 'You bill ada.'],
+    ]);
+    expect(JSON.stringify(requests[0]?.body.tools)).toContain('Knows all invoices.');
+    expect(
+      events.flatMap((event) => (event.type === 'turn.planned' ? [[event.turn, event.speaker, event.targets]] : [])),
+    ).toEqual([
+      [1, null, ['scripted:small']],
+      [2, 'billing', ['scripted:large']],
+      [3, 'billing', ['scripted:large']],
+    ]);
+  });
+
+  it('the other’s policies and its `prepareTurn` hold from then on, the first’s no longer', async () => {
+    const heard: string[] = [];
+    const hears = (who: string) => [
+      ({ name }: { name: string }) => {
+        heard.push(`${who}: ${name}`);
+        return { allow: true as const };
+      },
+    ];
+    await using server = await startModelServer([transfer('billing'), lookUpCall, report()]);
+    const agent = desk(
+      server.url,
+      {
+        toolPolicies: hears('desk'),
+        prepareTurn: ({ turn }: TurnPreparation) => void heard.push(`desk: turn ${turn}`),
+      },
+      {
+        toolPolicies: hears('billing'),
+        prepareTurn: ({ turn }: TurnPreparation) => void heard.push(`billing: turn ${turn}`),
+      },
+    );
+    expect((await run({ agent, requests: server.requests })).result.success).toBe(true);
+    expect(heard).toEqual([
+      'desk: turn 1',
+      'desk: transfer_to_billing',
+      'billing: turn 2',
+      'billing: look_up',
+      'billing: turn 3',
+    ]);
+  });
+
+  it('on from there, and only once in a reply', async () => {
+    await using server = await startModelServer([
+      { calls: [...transfer('billing').calls, ...transfer('sales').calls] },
+      transfer('refunds'),
+      report(),
+    ]);
+    const models = [wireModel('openai', server.url)];
+    const refunds = defineAgent({ name: 'refunds', models, instructions: 'You refund.' });
+    const sales = defineAgent({ name: 'sales', models });
+    const billing = defineAgent({ name: 'billing', models, instructions: 'You bill.', handoffs: { refunds } });
+    const agent = defineAgent({ name: 'desk', models, handoffs: { billing, sales } });
+    const { result, requests } = await run({ agent, requests: server.requests });
+    expect(result).toMatchObject({ success: true, handedTo: 'refunds' });
+    expect(result.counters).toEqual(
+      counters({
+        turns: 3,
+        attempts: 3,
+        toolCalls: {
+          requested: 4,
+          answered: 4,
+          executed: 2,
+          succeeded: 2,
+          acknowledged: 1,
+          rejected: { tool_not_permitted: 1 },
+        },
+        reports: { attempted: 1 },
+        tokens: tokensOf(3),
+        costUsd: null,
+      }),
+    );
+    expect(
+      requests.map(({ body }) => [
+        body.messages[0]?.role === 'system' ? body.messages[0].content : null,
+        namesOf(body),
+      ]),
+    ).toEqual([
+      [null, ['final_report', 'transfer_to_billing', 'transfer_to_sales']],
+      ['You bill.', ['final_report', 'transfer_to_refunds']],
+      ['You refund.', ['final_report']],
+    ]);
+  });
+
+  it('D-3: after a resumption, without planning again what was planned', async () => {
+    await using server = await startModelServer([
+      transfer('billing'),
+      { calls: [{ name: 'pay', input: {} }] },
+      report(),
+    ]);
+    const planned: string[] = [];
+    const pay = tool({ inputSchema, needsApproval: true, execute: () => 'paid' });
+    const made = () =>
+      desk(
+        server.url,
+        {},
+        {
+          tools: { pay },
+          prepareTurn: ({ turn, counters: { requests } }: TurnPreparation) => void planned.push(`${turn}: ${requests}`),
+        },
+      );
+    const journal = sqliteJournal(freshFile());
+    const first = startSession(made(), { prompt: 'Go.', journal, logger: false });
+    for await (const event of first.events) if (event.type === 'tool.approvalRequested') break;
+    await first.suspend();
+    expect(planned).toEqual(['2: 1']);
+    const again = await resumeSession(made(), { journal, sessionId: first.sessionId, logger: false });
+    for await (const event of again.events)
+      if (event.type === 'tool.approvalRequested') again.approve(event.callId, { approved: true });
+    const result = await again.result;
+    expect(result).toMatchObject({ success: true, handedTo: 'billing' });
+    expect(result.counters).toEqual(
+      counters({
+        turns: 3,
+        attempts: 3,
+        toolCalls: { requested: 3, answered: 3, executed: 2, succeeded: 2, acknowledged: 1 },
+        reports: { attempted: 1 },
+        tokens: tokensOf(3),
+        costUsd: null,
+      }),
+    );
+    expect(planned).toEqual(['2: 1', '3: 2']);
+    expect(server.requests.map(({ body }) => [body.model, body.messages[0]?.content])).toEqual([
+      ['small', 'You greet.'],
+      ['large', 'You bill undefined.'],
+      ['large', 'You bill undefined.'],
+    ]);
+    await journal.close();
+  });
+
+  it('a session that permits none of the other’s models ends before its turn', async () => {
+    await using server = await startModelServer([transfer('billing')]);
+    const options = { prompt: 'Go.', models: ['scripted:small'], logger: false as const };
+    const result = await runSession(desk(server.url), options);
+    expect(result.slugs).toEqual(['turn_not_prepared']);
+    expect(result.failure?.detail).toContain('this session permits none of the models of billing');
+    expect(result.counters).toMatchObject({ turns: 1, attempts: 1, requests: 1 });
+  });
+
+  it('agents that cannot share a conversation are refused when they are defined', () => {
+    const models = [wireModel('openai', 'http://127.0.0.1:9')];
+    const define =
+      (handoffs: object, over = {}) =>
+      () =>
+        defineAgent({ name: 'desk', models, handoffs, ...over } as never);
+    const billing = defineAgent({ name: 'billing', models, tools: { search: other } });
+    const texts = defineAgent({ name: 'texts', models, finish: 'text' });
+    const data = defineAgent({ name: 'data', models, report: { format: 'json', schema: z.object({}) } });
+    expect(define({ billing }, { tools: { search } })).toThrow(
+      '`handoffs.billing` must not bring another tool "search": the agents of a conversation share its names.',
+    );
+    expect(define({ texts })).toThrow('`handoffs.texts` must be an agent that ends its sessions in the same way');
+    expect(define({ data })).toThrow('`handoffs.data` must be an agent that ends its sessions in the same way');
+    expect(define({ billing: 1 })).toThrow('`handoffs.billing` must be an agent made by defineAgent; got 1.');
+    expect(define({ 'a b': billing })).toThrow(PawlError);
+    expect(define({ billing }, { tools: { transfer_to_billing: search } })).toThrow(
+      'another tool "transfer_to_billing"',
+    );
+    // The same tool, under the same name, is no other.
+    expect(define({ billing }, { tools: { search: other } })).not.toThrow();
+  });
+});
