@@ -6,7 +6,14 @@ export { batchOutput, type InnerAnswer, outputText } from './contract/batch.ts';
 export * from './contract/calls.ts';
 export * from './contract/context.ts';
 export * from './contract/conversation.ts';
-export { type Counters, count, countSubAgent, emptyCounters } from './contract/counters.ts';
+export {
+  type Counters,
+  count,
+  countSubAgent,
+  countTool,
+  emptyCounters,
+  type ToolCounters,
+} from './contract/counters.ts';
 export * from './contract/effects.ts';
 export type * from './contract/events.ts';
 export { type Fault, type FaultKind, faultSlug } from './contract/faults.ts';

@@ -17,6 +17,7 @@ export type {
   ReportSource,
   ReportVerdict,
   Slug,
+  ToolCounters,
   ToolMessage,
   ToolOutput,
   ToolResult,

@@ -4,6 +4,16 @@ import { type Slug, slugs } from './slugs.ts';
 
 type SlugTally = Partial<Record<Slug, number>>;
 
+/** What one tool did in a session. `calls` were executed (T-2), and `failed` of them failed. */
+export type ToolCounters = {
+  calls: number;
+  failed: number;
+  /** From the start of each call to its answer, in ms; 0 for tools that the provider executed. */
+  durationMs: number;
+  /** UTF-8 bytes of the results in the conversation. */
+  bytes: number;
+};
+
 /** A session's counters (S-4): public on the result, and live while the session runs. */
 export type Counters = {
   /** Turns started. */
@@ -26,6 +36,8 @@ export type Counters = {
     /** Not executed, by reason. */
     rejected: SlugTally;
   };
+  /** The executed calls by tool, whoever executed them; see `countTool`. */
+  tools: Record<string, ToolCounters>;
   reports: { attempted: number; rejected: number };
   notices: number;
   collapses: number;
@@ -50,6 +62,7 @@ export function emptyCounters(): Counters {
     failedAttempts: 0,
     requests: 0,
     toolCalls: { requested: 0, answered: 0, executed: 0, succeeded: 0, failed: 0, acknowledged: 0, rejected: {} },
+    tools: {},
     reports: { attempted: 0, rejected: 0 },
     notices: 0,
     collapses: 0,
@@ -114,6 +127,21 @@ export function count(counters: Counters, fact: Fact): void {
   }
 }
 
+/** Counts an executed call of a tool; `count` does not know how long it took. */
+export function countTool(counters: Counters, name: string, call: Omit<ToolCounters, 'calls'>): void {
+  counters.tools[name] = toolTogether(counters.tools[name], { calls: 1, ...call });
+}
+
+function toolTogether(known: ToolCounters | undefined, more: ToolCounters): ToolCounters {
+  if (known === undefined) return more;
+  return {
+    calls: known.calls + more.calls,
+    failed: known.failed + more.failed,
+    durationMs: known.durationMs + more.durationMs,
+    bytes: known.bytes + more.bytes,
+  };
+}
+
 /** Counts a sub-agent's finished session (B-7). */
 export function countSubAgent(counters: Counters, name: string, child: Counters): void {
   const known = counters.subAgents[name];
@@ -131,6 +159,8 @@ function together(one: Counters, other: Counters): Counters {
     const known = subAgents[name];
     subAgents[name] = known === undefined ? child : together(known, child);
   }
+  const tools = { ...one.tools };
+  for (const [name, tool] of Object.entries(other.tools)) tools[name] = toolTogether(tools[name], tool);
   return {
     turns: one.turns + other.turns,
     attempts: one.attempts + other.attempts,
@@ -145,6 +175,7 @@ function together(one: Counters, other: Counters): Counters {
       acknowledged: one.toolCalls.acknowledged + other.toolCalls.acknowledged,
       rejected: tallyTogether(one.toolCalls.rejected, other.toolCalls.rejected),
     },
+    tools,
     reports: {
       attempted: one.reports.attempted + other.reports.attempted,
       rejected: one.reports.rejected + other.reports.rejected,

@@ -103,7 +103,7 @@ export const sessionMachine = setup({
     abortTurn: enqueueActions(({ enqueue }) => enqueue.sendTo('turn', { type: 'session.abort' })),
     succeed: assign({ ending: { status: 'succeeded' } }),
     failByDefect: assign((_, { error }: { error: unknown }) => ({ ending: failed('internal_error', String(error)) })),
-    failUnprepared: assign((_, params: Prepared) => ({ ending: unprepared(params.delivered.outcome) })),
+    failUnprepared: assign((_, { delivered }: Prepared) => ({ ending: unprepared(delivered.outcome) })),
     failOutOfTurns: assign(({ context }) => ({ ending: outOfTurns(context) })),
     failExhausted: assign(({ context }, { output }: { output: TurnOutput }) => ({
       ending: { status: 'failed' as const, failure: failureOf(context, output) },

@@ -1,12 +1,21 @@
-import { type Counters, count, countSubAgent, emptyCounters, type Fact } from '../../machines/index.ts';
+import { type Counters, count, countSubAgent, countTool, emptyCounters, type Fact } from '../../machines/index.ts';
 import type { Fold, Sighting } from './events.ts';
+import type { Records } from './records.ts';
 
 /** A session's counters (S-4). */
 export class SessionCounters implements Fold {
   readonly all: Counters = emptyCounters();
+  private readonly records: Records;
+
+  constructor(records: Records) {
+    this.records = records;
+  }
 
   fact(fact: Fact): void {
     count(this.all, fact);
+    if (fact.type !== 'tool.answered' || !fact.executed) return;
+    const { durationMs, bytes } = this.records.attempt()?.calls[fact.index] ?? { durationMs: 0, bytes: 0 };
+    countTool(this.all, fact.name, { failed: fact.slug === null ? 0 : 1, durationMs: durationMs ?? 0, bytes });
   }
 
   sighting(sighting: Sighting): void {

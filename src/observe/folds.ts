@@ -11,12 +11,14 @@ import { PastCalls } from './past-calls.ts';
 import { Records } from './records.ts';
 import { type Slice, Slices } from './slices.ts';
 import { EventStream } from './stream/event-stream.ts';
+import type { SessionTelemetry } from './telemetry.ts';
 import { ClientCalls, WaitingApprovals } from './waiting-calls.ts';
 
 export type FoldOptions = LogContext & {
   messages: Message[];
   logger: Logger;
   onEvent: EventListener | null;
+  telemetry: Pick<SessionTelemetry, 'event'> | null;
   /** What the session was given, for its listener. */
   context: unknown;
   /** For a sub-agent: takes its events into the stream of the session above. */
@@ -37,14 +39,14 @@ export type FoldOptions = LogContext & {
  * tells the world, so it gets nothing that is only replayed.
  */
 export function makeFolds(options: FoldOptions) {
-  const { messages, slices, resultBytes, onFailure } = options;
-  const counters = new SessionCounters();
+  const { messages, slices, resultBytes, telemetry, onFailure } = options;
   const conversation = new Conversation(messages, options.handoffs);
   const records = new Records();
+  const counters = new SessionCounters(records);
   return {
-    counters,
     conversation,
     records,
+    counters,
     pastCalls: new PastCalls(conversation),
     approvals: new WaitingApprovals(),
     clientCalls: new ClientCalls(options.clientTools),
@@ -54,6 +56,7 @@ export function makeFolds(options: FoldOptions) {
     parent: new Listener(options.forward, onFailure, options.context),
     log: new SessionLog(options, records, counters),
     debugLog: new DebugLog(options),
+    telemetry: new Listener(telemetry && ((event) => telemetry.event(event)), onFailure, options.context, 'telemetry'),
     listener: new Listener(options.onEvent, onFailure, options.context),
   } satisfies Record<string, Fold>;
 }

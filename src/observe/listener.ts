@@ -6,9 +6,12 @@ export class Listener implements Fold {
   private readonly onEvent: EventListener | null;
   private readonly onFailure: (observer: string, error: unknown) => void;
   private readonly context: unknown;
+  private readonly name: string;
   private failed = false;
 
-  constructor(onEvent: EventListener | null, onFailure: Listener['onFailure'], context: unknown) {
+  /** `name` is how a failure is reported. */
+  constructor(onEvent: EventListener | null, onFailure: Listener['onFailure'], context: unknown, name = 'onEvent') {
+    this.name = name;
     this.onEvent = onEvent;
     this.context = context;
     this.onFailure = onFailure;
@@ -26,6 +29,6 @@ export class Listener implements Fold {
   private threw(error: unknown): void {
     if (this.failed) return;
     this.failed = true;
-    this.onFailure('onEvent', error);
+    this.onFailure(this.name, error);
   }
 }

@@ -57,7 +57,7 @@ export class Observer {
       forward: options.parent?.forward ?? null,
       onFailure: (observer, error) => this.userCodeFailed(observer, error),
     });
-    const { log, debugLog, listener, ...state } = this.folds;
+    const { log, debugLog, telemetry, listener, ...state } = this.folds;
     this.list = Object.values(this.beforeFact === null ? this.folds : state);
   }
 
@@ -193,7 +193,9 @@ export class Observer {
   private pass(delta: SessionEvent): void {
     this.folds.stream.event(delta);
     this.folds.parent.event(delta);
-    if (this.list.includes(this.folds.listener)) this.folds.listener.event(delta);
+    if (!this.list.includes(this.folds.listener)) return;
+    this.folds.telemetry.event(delta);
+    this.folds.listener.event(delta);
   }
 
   private publish(event: SessionEvent, isReport = false): void {

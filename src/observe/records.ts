@@ -9,7 +9,8 @@ import type {
   ToolResult,
   Usage,
 } from '../../machines/index.ts';
-import type { Fold } from './events.ts';
+import { byteLength } from '../platform/bytes.ts';
+import type { Fold, Sighting } from './events.ts';
 
 /** The record of one turn in the result, with the details for operators. Times are epoch ms. */
 export type TurnRecord = {
@@ -42,6 +43,14 @@ export type CallRecord = {
   slug: Slug | null;
   result: ToolResult;
   output: ToolOutput;
+  /** When its tool began, or began to wait for a free slot; null for a call that needed no tool of ours. */
+  startedAt: number | null;
+  /** From `startedAt` to the answer, in ms. */
+  durationMs: number | null;
+  /** UTF-8 bytes of `output`. */
+  bytes: number;
+  /** What a sub-agent cost, with those below it, in US dollars; null without prices. 0 for every other tool. */
+  costUsd: number | null;
 };
 
 export type AcceptedReport = { source: ReportSource; content: Json };
@@ -50,6 +59,10 @@ export type AcceptedReport = { source: ReportSource; content: Json };
 export class Records implements Fold {
   readonly turns: TurnRecord[] = [];
   accepted: AcceptedReport | null = null;
+  /** When the running calls of the current attempt began, by index. */
+  private readonly started = new Map<number, number>();
+  /** What the sub-agents of the current attempt cost, by call id. */
+  private readonly costs = new Map<string, number | null>();
 
   fact(fact: Fact, at: number): void {
     switch (fact.type) {
@@ -65,6 +78,8 @@ export class Records implements Fold {
         return;
       }
       case 'attempt.started':
+        this.started.clear();
+        this.costs.clear();
         this.turns.at(-1)?.attempts.push({
           attempt: fact.attempt,
           target: fact.target,
@@ -87,10 +102,17 @@ export class Records implements Fold {
         Object.assign(record, { reply, fault, usage, costUsd });
         return;
       }
+      case 'tool.started':
+        this.started.set(fact.index, at);
+        return;
       case 'tool.answered': {
         const { index, callId, name, executed, slug, result, output } = fact;
+        const startedAt = this.started.get(index) ?? null;
+        const durationMs = startedAt === null ? null : at - startedAt;
+        const costUsd = this.costs.get(callId) ?? (this.costs.has(callId) ? null : 0);
+        const times = { startedAt, durationMs, bytes: bytesOf(output), costUsd };
         const calls = this.attempt()?.calls;
-        if (calls !== undefined) calls[index] = { index, callId, name, executed, slug, result, output };
+        if (calls !== undefined) calls[index] = { index, callId, name, executed, slug, result, output, ...times };
         return;
       }
       case 'attempt.failed':
@@ -112,8 +134,25 @@ export class Records implements Fold {
     }
   }
 
+  sighting(sighting: Sighting): void {
+    if (sighting.type === 'subAgent.ended') this.costs.set(sighting.callId, sighting.counters.tree.costUsd);
+  }
+
   attempt(): AttemptRecord | undefined {
     return this.turns.at(-1)?.attempts.at(-1);
+  }
+}
+
+/** Returns the size of an answer: of its texts as they are, and of files as they are encoded. */
+function bytesOf(output: ToolOutput): number {
+  switch (output.type) {
+    case 'text':
+    case 'error-text':
+      return byteLength(output.value);
+    case 'execution-denied':
+      return byteLength(output.reason ?? '');
+    default:
+      return byteLength(JSON.stringify(output.value));
   }
 }
 

@@ -42,7 +42,7 @@ export class Sessions {
     signal: AbortSignal,
     heard: (event: SessionEvent, session: Session) => void,
   ): Promise<SessionResult> {
-    const { logger, budget, onEvent, context, maxSessions = defaultMaxSessions } = this.options;
+    const { logger, budget, onEvent, telemetry, context, maxSessions = defaultMaxSessions } = this.options;
     if (this.running.size >= maxSessions) {
       throw new McpError(
         ErrorCode.InternalError,
@@ -55,6 +55,7 @@ export class Sessions {
       context,
       ...(logger !== undefined && { logger }),
       ...(budget !== undefined && { budget }),
+      ...(telemetry !== undefined && { telemetry }),
       onEvent: (event, own) => {
         // The first event comes while the session starts.
         if (started !== null) heard(event, started);

@@ -7,6 +7,7 @@ import { count, milliseconds, texts } from '../agent/shapes.ts';
 import { expected, PawlError } from '../errors.ts';
 import type { EventListener } from '../observe/events.ts';
 import type { LoggerOption } from '../observe/log/logger.ts';
+import type { Telemetry } from '../observe/telemetry.ts';
 import { onNode } from '../platform/node.ts';
 import { commonOptions } from '../session/common-options.ts';
 import { sessionInput } from '../session/input.ts';
@@ -44,6 +45,7 @@ export type ServeMcpOptions = {
   maxSessions?: number;
   /** Called with the events of all sessions. */
   onEvent?: EventListener;
+  telemetry?: Telemetry;
 };
 
 export type ServedAgent = {
@@ -73,6 +75,7 @@ const optionsSchema = z.strictObject({
   context: z.unknown().optional(),
   maxSessions: count.optional(),
   onEvent: commonOptions.onEvent,
+  telemetry: commonOptions.telemetry,
 } satisfies Record<keyof ServeMcpOptions, z.ZodType>);
 
 /**

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { aFunction, hasMethods } from '../agent/shapes.ts';
 import type { Clock } from '../host/clock.ts';
 import type { LoggerOption } from '../observe/log/logger.ts';
+import type { Telemetry } from '../observe/telemetry.ts';
 
 /** The options that sessions and runs share: observers, abort signal, clock and randomness. */
 export const commonOptions = {
@@ -16,6 +17,9 @@ export const commonOptions = {
     })
     .optional(),
   onEvent: aFunction.optional(),
+  telemetry: z
+    .custom<Telemetry>((value) => hasMethods(value, 'session'), { error: 'what openTelemetry() of pawl/otel returns' })
+    .optional(),
   inspect: aFunction.optional(),
   clock: z
     .custom<Clock>((value) => hasMethods(value, 'now', 'sleepUntil', 'alarm'), {

@@ -7,6 +7,7 @@ import type { InputMessage } from '../model/messages.ts';
 import type { EventListener, SessionEvent } from '../observe/events.ts';
 import type { LoggerOption } from '../observe/log/logger.ts';
 import type { TurnRecord } from '../observe/records.ts';
+import type { Telemetry } from '../observe/telemetry.ts';
 
 /** Limits in addition to the bound. When one is reached, a last request, if any is left, asks for the report. */
 export type SessionBudget = {
@@ -35,6 +36,8 @@ export type SessionOptions<Context = unknown> = SessionOverrides & {
   logger?: LoggerOption;
   budget?: SessionBudget;
   onEvent?: EventListener;
+  /** Spans and metrics of the session and its sub-agents, such as `openTelemetry()` of `pawl/otel`; default: none. */
+  telemetry?: Telemetry;
   /** An XState inspection observer for every actor of the session and its sub-agents; see `pawl/inspect`. */
   inspect?: (event: InspectionEvent) => void;
   /** Default: a random UUID. */
@@ -97,7 +100,7 @@ export type WithContext<Context> = unknown extends Context ? { context?: unknown
 /** The options of `resumeSession`: the session's own, which a journal does not hold. */
 export type ResumeOptions = Pick<
   SessionOptions,
-  'context' | 'signal' | 'logger' | 'onEvent' | 'inspect' | 'clock' | 'random' | 'onDelivery'
+  'context' | 'signal' | 'logger' | 'onEvent' | 'telemetry' | 'inspect' | 'clock' | 'random' | 'onDelivery'
 > & { journal: Journal; sessionId: string };
 
 export type SuspendOptions = { graceMs?: number };

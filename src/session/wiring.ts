@@ -1,11 +1,11 @@
 import type { Fact, SessionCommand, SessionOutput } from '../../machines/index.ts';
 import { contextOf } from '../agent/context.ts';
 import type { Agent } from '../agent/definition.ts';
-import { redact } from '../agent/redact.ts';
+import { redact, withoutSecrets } from '../agent/redact.ts';
 import { secretsOf } from '../agent/secrets.ts';
 import { messageOf } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
-import type { MakeDriver } from '../host/driver.ts';
+import type { MakeDriver, Perform } from '../host/driver.ts';
 import { JournaledDriver } from '../host/journaled.ts';
 import { memoryDriver } from '../host/memory.ts';
 import { RunningMachine } from '../host/run-machine.ts';
@@ -13,6 +13,7 @@ import type { SessionHead } from '../journal/journal.ts';
 import type { ScopeLog } from '../journal/scope-log.ts';
 import { loggerOf } from '../observe/log/logger.ts';
 import { Observer, type Parent } from '../observe/observer.ts';
+import type { SessionTelemetry, TelemetrySession } from '../observe/telemetry.ts';
 import { type SessionEffects, sessionEffects } from './effects/effects.ts';
 import type { SessionOptions } from './options.ts';
 import { SessionOwner } from './owner.ts';
@@ -56,7 +57,14 @@ export function wire(parts: SessionParts<unknown>, begin: (parts: SessionParts<u
   const context = contextOf(agent, options.context);
   const secrets = secretsOf(agent.definition, lineage.secrets);
   const times = { deliveredAt: head.input.at, now: () => clock.now() };
-  const observer = new Observer({
+  const telemetry: SessionTelemetry | null =
+    options.telemetry?.session({
+      sessionId: head.sessionId,
+      agent: agent.name,
+      parent: parentOf(head, lineage),
+      messages: () => withoutSecrets(observer.folds.conversation.messages, secrets),
+    }) ?? null;
+  const observer: Observer = new Observer({
     sessionId: head.sessionId,
     agent: agent.name,
     parentSessionId: lineage.parentSessionId,
@@ -64,6 +72,7 @@ export function wire(parts: SessionParts<unknown>, begin: (parts: SessionParts<u
     messages: [...head.messages],
     logger,
     onEvent: options.onEvent ?? null,
+    telemetry,
     context,
     slices: agent.definition.slices ?? {},
     clientTools: new Set([...agent.tools.values()].flatMap(({ name, isClientSide }) => (isClientSide ? [name] : []))),
@@ -84,7 +93,7 @@ export function wire(parts: SessionParts<unknown>, begin: (parts: SessionParts<u
   const inMemory = parts.driver ?? memoryDriver;
   const machine = new RunningMachine<SessionCommand, Fact, SessionOutput>({
     actor: sessionActor(head.input),
-    perform: effects.perform,
+    perform: telemetry === null ? effects.perform : performedWithin(telemetry, effects.perform),
     driver: journaled === null ? inMemory : (...attached) => journaled.attach(...attached),
     clock,
     random: options.random ?? Math.random,
@@ -94,6 +103,16 @@ export function wire(parts: SessionParts<unknown>, begin: (parts: SessionParts<u
     owner: new SessionOwner({ observer, secrets, times, onDelivery: options.onDelivery, subAgents }),
   });
   return { secrets, observer, subSessions, effects, machine, journaled };
+}
+
+/** Returns the call that a sub-agent answers. */
+function parentOf({ call }: SessionHead, { parentSessionId }: Lineage): TelemetrySession['parent'] {
+  return call === null || parentSessionId === null ? null : { sessionId: parentSessionId, callId: call.callId };
+}
+
+/** Performs each effect where its span is active. */
+function performedWithin(telemetry: SessionTelemetry, perform: Perform): Perform {
+  return (effect, context) => telemetry.around(effect.key, () => perform(effect, context));
 }
 
 export function abortion(reason: unknown, secrets: readonly string[]): SessionCommand {

@@ -16,7 +16,10 @@ import { type Followed, toUIMessageStreamResponse } from './ui-message-stream.ts
 import { readUIRequest, type UIRequest } from './ui-request.ts';
 
 /** The options of every session of a chat, as for `startSession`. */
-export type ChatOptions<Context = unknown> = Pick<SessionOptions, 'journal' | 'logger' | 'onEvent' | 'budget'> &
+export type ChatOptions<Context = unknown> = Pick<
+  SessionOptions,
+  'journal' | 'logger' | 'onEvent' | 'telemetry' | 'budget'
+> &
   (unknown extends Context ? { context?: ContextOf<Context> } : { context: ContextOf<Context> });
 
 /** Returns the `context` of a session from the request that starts or resumes it. */
@@ -26,6 +29,7 @@ const optionsSchema = z.strictObject({
   journal: aJournal.optional(),
   logger: commonOptions.logger,
   onEvent: commonOptions.onEvent,
+  telemetry: commonOptions.telemetry,
   budget: z.unknown().optional(),
   context: aFunction.optional(),
 } satisfies Record<keyof ChatOptions, z.ZodType>);
@@ -173,12 +177,16 @@ class Chats {
   private async session(chatId: string, sessionId: string, request: Request): Promise<Session | Followed> {
     const known = this.sessions.get(chatId);
     if (known?.sessionId === sessionId) return known;
-    const { journal, logger, onEvent, context: contextOf } = this.options;
+    const { journal, logger, onEvent, telemetry, context: contextOf } = this.options;
     if (journal === undefined || !sessionId.startsWith(`${chatId}:`))
       throw new PawlError('session_unknown', `The chat ${chatId} has no session ${sessionId}.`);
     const context = await contextOf?.(request);
     try {
-      const observed = { ...(logger !== undefined && { logger }), ...(onEvent !== undefined && { onEvent }) };
+      const observed = {
+        ...(logger !== undefined && { logger }),
+        ...(onEvent !== undefined && { onEvent }),
+        ...(telemetry !== undefined && { telemetry }),
+      };
       const session = await resumeSession(this.agent, { journal, sessionId, context, ...observed });
       this.keep(chatId, session);
       return session;

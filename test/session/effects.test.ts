@@ -32,6 +32,7 @@ function freshDriver(agent: Agent, facts: readonly Fact[], performed: string[]):
         messages: [{ role: 'user', content: [{ type: 'text', text: 'Go.' }] }],
         logger: keptLog().logger,
         onEvent: null,
+        telemetry: null,
         context: undefined,
         slices: {},
         clientTools: new Set(),

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Counters, SessionEvent, SessionResult, Slug, Usage } from '../../src/index.ts';
+import type { CallRecord, Counters, SessionEvent, SessionResult, Slug, Usage } from '../../src/index.ts';
 
 /** Recomputes all counters (S-4) from the turn records and the public events. */
 export function recounted(result: SessionResult, events: readonly SessionEvent[]): Counters {
@@ -26,6 +26,15 @@ export function recounted(result: SessionResult, events: readonly SessionEvent[]
       acknowledged: refused.filter((call) => call.slug === null).length,
       rejected: tally(refused.flatMap((call) => call.slug ?? [])),
     },
+    tools: Object.fromEntries(
+      [...new Set(executed.map(({ name }) => name))].map((name) => {
+        const own = executed.filter((call) => call.name === name);
+        const sum = (of: (call: CallRecord) => number) => own.reduce((all, call) => all + of(call), 0);
+        const failed = own.filter((call) => call.slug !== null).length;
+        const durationMs = sum((call) => call.durationMs ?? 0);
+        return [name, { calls: own.length, failed, durationMs, bytes: sum((call) => call.bytes) }];
+      }),
+    ),
     reports: { attempted: of('report.rejected') + of('report.accepted'), rejected: of('report.rejected') },
     notices: attempts.filter((attempt) => attempt.notice !== null).length,
     collapses: of('session.collapsed'),

@@ -209,12 +209,16 @@ function anthropicIds(content: unknown, type: 'tool_use' | 'tool_result'): unkno
 
 type DeepPartial<T> = T extends object ? { [K in keyof T]?: DeepPartial<T[K]> } : T;
 
-/** Builds a full set of counters, zero except for `named`; `requests` defaults to `attempts` (S-4). */
+/**
+ * Builds a full set of counters, zero except for `named`; `requests` defaults to `attempts` (S-4). Those by tool are
+ * anything: `expectInvariants` counts them again.
+ */
 export function counters(named: DeepPartial<Counters>): Counters {
   const zero = emptyCounters();
   const merged = {
     ...zero,
     requests: named.attempts ?? 0,
+    tools: expect.any(Object),
     ...named,
     toolCalls: { ...zero.toolCalls, ...named.toolCalls },
     reports: { ...zero.reports, ...named.reports },

@@ -43,6 +43,7 @@ export class RecordedPlayer implements Player {
       messages: [...messages],
       logger: loggerOf(false),
       onEvent: null,
+      telemetry: null,
       context: undefined,
       slices: {},
       clientTools: new Set(),

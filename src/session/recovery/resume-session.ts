@@ -106,10 +106,14 @@ function interruptedIn({ log, wired }: SubSession): string[] {
   return (wired.journaled?.interrupted ?? []).map((key) => path + key);
 }
 
-/** Tells the listener what came since the replay, and the approvals that are still waited for, as they were asked. */
+/** Tells the listeners what came since the replay, and the approvals that are still waited for, as they were asked. */
 export function tellWhatWaits(session: RootSession, began: number): void {
-  const { stream, listener } = session.wired.observer.folds;
-  for (const event of stream.held) if (event.seq > began) listener.event(event);
+  const { stream, telemetry, listener } = session.wired.observer.folds;
+  for (const event of stream.held) {
+    if (event.seq <= began) continue;
+    telemetry.event(event);
+    listener.event(event);
+  }
   const waiting = session.tree().flatMap((one) => waitingIn(one).map((callId) => `${one.sessionId} ${callId}`));
   for (const event of stream.held) {
     if (event.seq > began) continue;

@@ -93,7 +93,7 @@ export function subSessionsOf(
 }
 
 function optionsOf(
-  { logger, clock, random, inspect, context }: SuperSession['options'],
+  { logger, clock, random, inspect, telemetry, context }: SuperSession['options'],
   signal: AbortSignal,
 ): SuperSession['options'] {
   return {
@@ -103,6 +103,7 @@ function optionsOf(
     context,
     ...(random !== undefined && { random }),
     ...(inspect !== undefined && { inspect }),
+    ...(telemetry !== undefined && { telemetry }),
   };
 }
 

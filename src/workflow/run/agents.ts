@@ -52,7 +52,7 @@ export type Sessions = {
   folder: string;
   signal: AbortSignal;
   logger: LoggerOption | undefined;
-  options: Pick<SessionOptions, 'inspect' | 'clock' | 'random'>;
+  options: Pick<SessionOptions, 'inspect' | 'telemetry' | 'clock' | 'random'>;
   onSessionEvent: SessionOptions['onEvent'];
   approve: (question: ApprovalQuestion) => ApprovalDecision | Promise<ApprovalDecision>;
   /** Called with the result of each session. */

@@ -17,6 +17,7 @@ import { memoryDriver } from '../../host/memory.ts';
 import { type MachineOwner, RunningMachine } from '../../host/run-machine.ts';
 import type { EventListener } from '../../observe/events.ts';
 import { type Logger, type LoggerOption, linesWritten, loggerOf } from '../../observe/log/logger.ts';
+import type { Telemetry } from '../../observe/telemetry.ts';
 import { commonOptions } from '../../session/common-options.ts';
 import type { SessionResult } from '../../session/options.ts';
 import { backlogFolder } from '../backlog/backlog.ts';
@@ -46,6 +47,8 @@ export type WorkflowOptions = {
   onSessionEvent?: EventListener;
   /** Decides on tool calls that need approval. Default: a run is unattended, so they are denied. */
   approve?: (question: ApprovalQuestion) => ApprovalDecision | Promise<ApprovalDecision>;
+  /** Spans and metrics of the sessions, such as `openTelemetry()` of `pawl/otel`. */
+  telemetry?: Telemetry;
   /** An XState inspection observer for the run and its sessions. */
   inspect?: (event: InspectionEvent) => void;
   /** The clock, for tests; default: the system's. */
@@ -152,7 +155,12 @@ class RunningWorkflow implements MachineOwner<WorkflowAbort, WorkflowFact> {
         onSessionEvent: options.onSessionEvent,
         approve: options.approve ?? nobodyApproves,
         onResult: (result) => this.spend(result),
-        options: { clock, ...(random !== undefined && { random }), ...(inspect !== undefined && { inspect }) },
+        options: {
+          clock,
+          ...(random !== undefined && { random }),
+          ...(inspect !== undefined && { inspect }),
+          ...(options.telemetry !== undefined && { telemetry: options.telemetry }),
+        },
       },
     });
     const input = { run: timestamp(new Date()), limits, tests: agents.test !== undefined };

@@ -5,6 +5,7 @@ import {
   type Counters,
   count,
   countSubAgent,
+  countTool,
   emptyCounters,
   historyName,
   isComplete,
@@ -231,6 +232,8 @@ describe('S-4 B-7: sub-agent counters', () => {
     const filled = fill(emptyCounters()) as Counters;
     filled.toolCalls.rejected = { unknown_tool: next++, tool_limit: next++ };
     filled.slugs = { text_only: next++ };
+    for (const name of ['read', `only-${start}`])
+      filled.tools[name] = { calls: next++, failed: next++, durationMs: next++, bytes: next++ };
     return filled;
   }
 
@@ -252,6 +255,17 @@ describe('S-4 B-7: sub-agent counters', () => {
     countSubAgent(counters, 'unpriced', numbered(5));
     await expectGolden('sub-agent-counters.txt', { counters });
     expect([first, second]).toEqual(before);
+  });
+
+  it('a tool is counted call by call', () => {
+    const all = emptyCounters();
+    countTool(all, 'read', { failed: 0, durationMs: 5, bytes: 100 });
+    countTool(all, 'read', { failed: 1, durationMs: 7, bytes: 3 });
+    countTool(all, 'write', { failed: 0, durationMs: 1, bytes: 2 });
+    expect(all.tools).toEqual({
+      read: { calls: 2, failed: 1, durationMs: 12, bytes: 103 },
+      write: { calls: 1, failed: 0, durationMs: 1, bytes: 2 },
+    });
   });
 
   it('include tokens of every kind', () => {

@@ -1,0 +1,23 @@
+import type { Message } from '../../machines/index.ts';
+import type { SessionEvent } from './events.ts';
+
+/** Watches sessions and surrounds their work with spans, such as `openTelemetry()` from `pawl/otel`. */
+export type Telemetry = {
+  session(about: TelemetrySession): SessionTelemetry;
+};
+
+export type TelemetrySession = {
+  sessionId: string;
+  agent: string;
+  /** The call of the session above, for a sub-agent. */
+  parent: { sessionId: string; callId: string } | null;
+  /** The conversation, without secrets. */
+  messages: () => readonly Message[];
+};
+
+export type SessionTelemetry = {
+  /** Receives the session's own events, live. */
+  event(event: SessionEvent): void;
+  /** Performs the work of the effect that has this key. */
+  around<Result>(key: string, work: () => Promise<Result>): Promise<Result>;
+};

@@ -1,0 +1,110 @@
+import type { Attributes, Meter } from '@opentelemetry/api';
+import type { SessionEvent } from '../observe/events.ts';
+import { attributes, metrics } from './conventions.ts';
+
+/** The boundaries, in seconds, that the conventions advise. */
+const seconds = {
+  advice: {
+    explicitBucketBoundaries: [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92],
+  },
+};
+const tokens = {
+  advice: {
+    explicitBucketBoundaries: [
+      1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864,
+    ],
+  },
+};
+
+/** What the metrics need to know of an operation. */
+export type Operation = { name: Attributes; startedAt: number; endedAt: number; slug: string | null };
+
+/** The metrics of sessions: those of the conventions, and Pawl's own. */
+export class Instruments {
+  private readonly duration;
+  private readonly usage;
+  private readonly firstChunk;
+  private readonly sessions;
+  private readonly requests;
+  private readonly cost;
+  private readonly slugs;
+  private readonly collapses;
+  private readonly answers;
+
+  constructor(meter: Meter) {
+    this.duration = meter.createHistogram(metrics.operationDuration, {
+      unit: 's',
+      description: 'Duration of an operation.',
+      ...seconds,
+    });
+    this.usage = meter.createHistogram(metrics.tokenUsage, {
+      unit: '{token}',
+      description: 'Tokens of a request.',
+      ...tokens,
+    });
+    this.firstChunk = meter.createHistogram(metrics.timeToFirstChunk, {
+      unit: 's',
+      description: 'Time to the first piece of a reply.',
+      ...seconds,
+    });
+    this.sessions = meter.createCounter('pawl.sessions', { description: 'Sessions that ended, by status.' });
+    this.requests = meter.createCounter('pawl.requests', { description: 'LLM requests.' });
+    this.cost = meter.createCounter('pawl.cost', {
+      unit: 'USD',
+      description: 'Cost of the requests that have a price.',
+    });
+    this.slugs = meter.createCounter('pawl.slugs', { description: 'Reasons of failed attempts and sessions.' });
+    this.collapses = meter.createCounter('pawl.collapses', { description: 'Collapses, by reason.' });
+    this.answers = meter.createCounter('pawl.answers', { description: 'Answered tool calls, by tool and reason.' });
+  }
+
+  /** Counts what an event says by itself. `agent` names whose session it is. */
+  count(event: SessionEvent, agent: Attributes): void {
+    switch (event.type) {
+      case 'session.collapsed':
+        this.collapses.add(1, { ...agent, 'pawl.reason': event.reason });
+        return;
+      case 'attempt.failed':
+        for (const slug of event.slugs) this.slugs.add(1, { ...agent, 'pawl.slug': slug });
+        return;
+      case 'session.failed':
+      case 'session.aborted':
+        for (const slug of event.failure.slugs) this.slugs.add(1, { ...agent, 'pawl.slug': slug });
+        return;
+      case 'tool.answered':
+        this.answers.add(1, {
+          ...agent,
+          // What a model makes up is no name of a tool, and there is no end to it.
+          [attributes.toolName]: event.slug === 'unknown_tool' ? 'unknown' : event.name,
+          'pawl.reason': event.slug ?? (event.executed ? 'executed' : 'acknowledged'),
+        });
+        return;
+      default:
+        return;
+    }
+  }
+
+  ended({ name, startedAt, endedAt, slug }: Operation): void {
+    this.duration.record((endedAt - startedAt) / 1_000, {
+      ...name,
+      ...(slug !== null && { [attributes.errorType]: slug }),
+    });
+  }
+
+  /** `began` is the time to the first piece of the reply, in ms; null if none was seen. */
+  replied(
+    { usage, costUsd }: Extract<SessionEvent, { type: 'attempt.replied' }>,
+    began: number | null,
+    name: Attributes,
+  ): void {
+    this.requests.add(1, name);
+    if (usage.input > 0) this.usage.record(usage.input, { ...name, [attributes.tokenType]: 'input' });
+    if (usage.output > 0) this.usage.record(usage.output, { ...name, [attributes.tokenType]: 'output' });
+    if (costUsd !== null && costUsd > 0) this.cost.add(costUsd, name);
+    if (began !== null) this.firstChunk.record(began / 1_000, name);
+  }
+
+  sessionEnded(status: string, agent: Attributes): void {
+    this.sessions.add(1, { ...agent, 'pawl.status': status });
+  }
+}

@@ -1,0 +1,268 @@
+import {
+  type Attributes,
+  type Context,
+  context,
+  type Link,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api';
+import { attemptKey, toolKey, type Usage } from '../../machines/index.ts';
+import type { SessionEvent } from '../observe/events.ts';
+import type { SessionTelemetry, TelemetrySession } from '../observe/telemetry.ts';
+import { inputMessages, instructionParts, outputMessages, toolResult } from './content.ts';
+import { attributes, operations, providerAndModel } from './conventions.ts';
+import type { Instruments } from './instruments.ts';
+
+export type SpansOptions = {
+  tracer: Tracer;
+  instruments: Instruments;
+  /** Whether prompts, replies, inputs and results are recorded. */
+  content: boolean;
+  /** Where sessions are, by id, and their running calls, by `SESSION/CALL`: a sub-agent's session hangs there. */
+  places: Map<string, Context>;
+};
+
+/** An open span. `measured` names its operation in the metrics; null for what the conventions do not measure. */
+type Open = { span: Span; within: Context; measured: Attributes | null; startedAt: number };
+
+type EventOf<Type extends SessionEvent['type']> = Extract<SessionEvent, { type: Type }>;
+
+/** The spans of one session: session > turn > attempt > tool. Their times are those of the events. */
+export class SessionSpans implements SessionTelemetry {
+  private readonly options: SpansOptions;
+  private readonly about: TelemetrySession;
+  private readonly agent: Attributes;
+  /** Where the session hangs: in what was active when it was made, or in the call of the session above. */
+  private above = context.active();
+  private session: Open | null = null;
+  private turn: Open | null = null;
+  private attempt: (Open & { key: string; firstChunkAt: number | null; repliedAt: number | null }) | null = null;
+  private readonly tools = new Map<string, Open & { callId: string }>();
+  private readonly inputs = new Map<string, string>();
+  /** The failed attempt before the current one. */
+  private failed: Span | null = null;
+  private instructions: string | null = null;
+
+  constructor(about: TelemetrySession, options: SpansOptions) {
+    this.about = about;
+    this.options = options;
+    this.agent = { [attributes.agentName]: about.agent };
+  }
+
+  around<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
+    const open = this.tools.get(key) ?? (this.attempt?.key === key ? this.attempt : this.session);
+    return open === null ? work() : context.with(open.within, work);
+  }
+
+  event(event: SessionEvent): void {
+    if (event.path.length > 0) return;
+    // A resumed session goes on in the middle.
+    if (this.session === null) this.begin(event);
+    this.options.instruments.count(event, this.agent);
+    switch (event.type) {
+      case 'session.prepared':
+        this.instructions = event.instructions;
+        return;
+      case 'turn.planned':
+        this.instructions = event.instructions ?? this.instructions;
+        return;
+      case 'turn.started': {
+        const { turn, isLastTurn, at } = event;
+        const named = { 'pawl.turn': turn, 'pawl.last_turn': isLastTurn };
+        this.turn = this.open(`turn ${turn}`, this.session, at, named, null);
+        return;
+      }
+      case 'attempt.started':
+        this.beginAttempt(event);
+        return;
+      case 'model.delta':
+        if (this.attempt !== null) this.attempt.firstChunkAt ??= event.at;
+        return;
+      case 'attempt.replied':
+        this.replied(event);
+        return;
+      case 'attempt.failed':
+        this.failed = this.attempt?.span ?? null;
+        this.endAttempt(event.at, event.slugs[0] ?? null, event.detail);
+        return;
+      case 'attempt.succeeded':
+      case 'attempt.finished':
+        this.failed = null;
+        this.endAttempt(event.at, null, null);
+        return;
+      case 'attempt.aborted':
+        this.endAttempt(event.at, 'aborted', null);
+        return;
+      case 'tool.requested':
+        if (this.options.content) this.inputs.set(event.callId, JSON.stringify(event.input));
+        return;
+      case 'tool.started':
+        this.beginTool(event);
+        return;
+      case 'tool.answered':
+        this.endTool(event);
+        return;
+      case 'turn.succeeded':
+      case 'turn.finished':
+      case 'turn.aborted':
+        this.endTurn(event.at, null);
+        return;
+      case 'turn.exhausted':
+        this.endTurn(event.at, event.slugs[0] ?? 'turn_exhausted');
+        return;
+      case 'session.succeeded':
+        this.endSession(event.at, 'succeeded', null, null);
+        return;
+      case 'session.failed':
+      case 'session.aborted':
+      case 'session.suspended': {
+        const { slugs, detail } = event.failure;
+        this.endSession(event.at, event.type.slice('session.'.length), slugs[0] ?? null, detail);
+        return;
+      }
+      default:
+        return;
+    }
+  }
+
+  private open(
+    name: string,
+    parent: Open | null,
+    startedAt: number,
+    named: Attributes,
+    measured: Attributes | null,
+    { kind = SpanKind.INTERNAL, links = [] }: { kind?: SpanKind; links?: Link[] } = {},
+  ): Open {
+    const under = (parent ?? this.session)?.within ?? this.above;
+    const options = { kind, links, startTime: startedAt, attributes: { ...measured, ...named } };
+    const span = this.options.tracer.startSpan(name, options, under);
+    return { span, within: trace.setSpan(under, span), measured, startedAt };
+  }
+
+  private end({ span, measured, startedAt }: Open, endedAt: number, slug: string | null, detail: string | null): void {
+    if (slug !== null) {
+      span.setAttribute(attributes.errorType, slug);
+      span.setStatus({ code: SpanStatusCode.ERROR, message: detail ?? slug });
+    }
+    span.end(endedAt);
+    if (measured !== null) this.options.instruments.ended({ name: measured, startedAt, endedAt, slug });
+  }
+
+  private begin({ type, at }: SessionEvent): void {
+    const { sessionId, agent, parent } = this.about;
+    const { places } = this.options;
+    if (parent !== null) {
+      const call = places.get(`${parent.sessionId}/${parent.callId}`) ?? places.get(parent.sessionId);
+      this.above = call ?? this.above;
+    }
+    const measured = { [attributes.operation]: operations.session, ...this.agent };
+    const resumed = type === 'session.started' ? {} : { 'pawl.resumed': true };
+    const named = { [attributes.conversationId]: sessionId, ...resumed };
+    this.session = this.open(`${operations.session} ${agent}`, null, at, named, measured);
+    places.set(sessionId, this.session.within);
+  }
+
+  private beginAttempt({ turn, attempt, target, notice, at }: EventOf<'attempt.started'>): void {
+    const { provider, model } = providerAndModel(target);
+    const operation = { [attributes.operation]: operations.attempt };
+    const measured = { ...operation, [attributes.provider]: provider, [attributes.requestModel]: model };
+    const named = {
+      [attributes.conversationId]: this.about.sessionId,
+      'pawl.turn': turn,
+      'pawl.attempt': attempt,
+      ...(this.options.content && {
+        ...(this.instructions !== null && { [attributes.instructions]: instructionParts(this.instructions) }),
+        [attributes.inputMessages]: inputMessages(this.about.messages(), notice),
+      }),
+    };
+    const links = this.failed === null ? [] : [{ context: this.failed.spanContext() }];
+    const as = { kind: SpanKind.CLIENT, links };
+    const open = this.open(`${operations.attempt} ${model}`, this.turn, at, named, measured, as);
+    this.attempt = { ...open, key: `${attemptKey(turn, attempt)}/model`, firstChunkAt: null, repliedAt: null };
+  }
+
+  private replied(event: EventOf<'attempt.replied'>): void {
+    const { attempt } = this;
+    if (attempt === null) return;
+    const { reply, usage, costUsd, at } = event;
+    attempt.repliedAt = at;
+    const began = attempt.firstChunkAt === null ? null : attempt.firstChunkAt - attempt.startedAt;
+    const finish = reply?.finishReason?.unified;
+    attempt.span.setAttributes({
+      ...usageAttributes(usage),
+      ...(costUsd !== null && { 'pawl.cost_usd': costUsd }),
+      ...(finish !== undefined && { [attributes.finishReasons]: [finish] }),
+      ...(reply?.responseId != null && { [attributes.responseId]: reply.responseId }),
+      ...(reply?.modelId != null && { [attributes.responseModel]: reply.modelId }),
+      ...(began !== null && { [attributes.timeToFirstChunk]: began / 1_000 }),
+      ...(this.options.content && reply !== null && { [attributes.outputMessages]: outputMessages(reply) }),
+    });
+    this.options.instruments.replied(event, began, attempt.measured ?? {});
+  }
+
+  /** The span of a request ends with its reply, although what became of it is known only once its calls are answered. */
+  private endAttempt(at: number, slug: string | null, detail: string | null): void {
+    const { attempt } = this;
+    this.attempt = null;
+    this.inputs.clear();
+    if (attempt !== null) this.end(attempt, attempt.repliedAt ?? at, slug, detail);
+  }
+
+  private beginTool(event: EventOf<'tool.started'>): void {
+    const { callId, name, at } = event;
+    const measured = { [attributes.operation]: operations.tool, [attributes.toolName]: name };
+    const input = this.inputs.get(callId);
+    const named = {
+      [attributes.toolCallId]: callId,
+      [attributes.toolType]: 'function',
+      ...(input !== undefined && { [attributes.toolArguments]: input }),
+    };
+    const open = this.open(`${operations.tool} ${name}`, this.attempt ?? this.turn, at, named, measured);
+    this.tools.set(toolKey(event), { ...open, callId });
+    this.options.places.set(`${this.about.sessionId}/${callId}`, open.within);
+  }
+
+  private endTool(event: EventOf<'tool.answered'>): void {
+    const key = toolKey(event);
+    const open = this.tools.get(key);
+    if (open === undefined) return;
+    this.tools.delete(key);
+    this.options.places.delete(`${this.about.sessionId}/${open.callId}`);
+    if (this.options.content) open.span.setAttribute(attributes.toolResult, toolResult(event.output));
+    this.end(open, event.at, event.slug, event.result.success ? null : event.result.message);
+  }
+
+  private endTurn(at: number, slug: string | null): void {
+    if (this.turn !== null) this.end(this.turn, at, slug, null);
+    this.turn = null;
+    this.failed = null;
+  }
+
+  private endSession(at: number, status: string, slug: string | null, detail: string | null): void {
+    // What a suspension leaves open ends with it.
+    for (const { span, callId } of this.tools.values()) {
+      span.end(at);
+      this.options.places.delete(`${this.about.sessionId}/${callId}`);
+    }
+    this.tools.clear();
+    this.options.places.delete(this.about.sessionId);
+    this.endAttempt(at, slug, detail);
+    this.endTurn(at, slug);
+    this.session?.span.setAttribute('pawl.status', status);
+    if (this.session !== null) this.end(this.session, at, slug, detail);
+    this.options.instruments.sessionEnded(status, this.agent);
+  }
+}
+
+function usageAttributes({ input, output, reasoning, cacheRead, cacheWrite }: Usage): Attributes {
+  return {
+    [attributes.inputTokens]: input,
+    [attributes.outputTokens]: output,
+    ...(reasoning > 0 && { [attributes.reasoningTokens]: reasoning }),
+    ...(cacheRead > 0 && { [attributes.cacheReadTokens]: cacheRead }),
+    ...(cacheWrite > 0 && { [attributes.cacheWriteTokens]: cacheWrite }),
+  };
+}

@@ -1,0 +1,403 @@
+import { context, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from '@opentelemetry/sdk-metrics';
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+} from '@opentelemetry/sdk-trace-base';
+import * as published from '@opentelemetry/semantic-conventions/incubating';
+import { tool } from 'ai';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import {
+  defineAgent,
+  PawlError,
+  resumeSession,
+  type SessionOptions,
+  sqliteJournal,
+  startSession,
+} from '../../src/index.ts';
+import { attributes, metrics, operations, providerAndModel } from '../../src/otel/conventions.ts';
+import { type OpenTelemetryOptions, openTelemetry } from '../../src/otel/open-telemetry.ts';
+import { manualClock, rehearsalModel } from '../../src/testing/index.ts';
+import { freshFile } from '../support/journaled.ts';
+import { counters, report, runOverWire, tokensOf, type WireSession } from '../support/session.ts';
+import { search, searchCall } from '../support/tools.ts';
+
+beforeAll(() => context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable()));
+afterAll(() => context.disable());
+
+const inputSchema = z.object({});
+
+/** Providers that keep what they are given. */
+function kept() {
+  const spans = new InMemorySpanExporter();
+  const measured = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+  const tracerProvider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spans)] });
+  const reader = new PeriodicExportingMetricReader({ exporter: measured, exportIntervalMillis: 2 ** 31 - 1 });
+  const meterProvider = new MeterProvider({ readers: [reader] });
+  return {
+    providers: { tracerProvider, meterProvider },
+    tracer: tracerProvider.getTracer('application'),
+    spans: () => spans.getFinishedSpans(),
+    /** The points of every metric, as `name attributes value`. */
+    points: async () => {
+      await meterProvider.forceFlush();
+      const [collected] = measured.getMetrics().slice(-1);
+      await meterProvider.shutdown();
+      return (collected?.scopeMetrics ?? []).flatMap((scope) =>
+        scope.metrics.flatMap(({ descriptor, dataPoints }) =>
+          dataPoints.map((point) => ({ name: descriptor.name, of: point.attributes, value: point.value })),
+        ),
+      );
+    },
+  };
+}
+
+/** The tree of spans by name, each with those below it. */
+function tree(spans: readonly ReadableSpan[], parent?: string): unknown[] {
+  return spans
+    .filter((span) => (span.parentSpanContext?.spanId ?? undefined) === parent)
+    .sort((one, other) => one.startTime[0] - other.startTime[0] || one.startTime[1] - other.startTime[1])
+    .map((span) => {
+      const below = tree(spans, span.spanContext().spanId);
+      return below.length === 0 ? span.name : [span.name, ...below];
+    });
+}
+
+async function traced(wire: WireSession, options: OpenTelemetryOptions = {}) {
+  const given = kept();
+  const telemetry = openTelemetry({ ...given.providers, ...options });
+  const { result } = await runOverWire({ ...wire, options: { ...wire.options, telemetry } });
+  return { ...given, result, all: given.spans() };
+}
+
+const named = (spans: readonly ReadableSpan[], name: string) => spans.filter((span) => span.name === name);
+
+describe('pawl/otel', () => {
+  it('S-4: spans session > turn > attempt > tool, with what each was; a failed attempt is an error', async () => {
+    const clock = manualClock();
+    const work = tool({
+      inputSchema: z.object({ q: z.string() }),
+      execute: () => {
+        clock.advance(30);
+        return 'found';
+      },
+    });
+    const { all, result } = await traced({
+      script: [{}, { ...searchCall, text: 'Looking.' }, report()],
+      clock,
+      definition: { name: 'librarian', tools: { search: work }, settings: { streaming: true } },
+    });
+    expect(result.counters).toEqual(
+      counters({
+        turns: 2,
+        attempts: 3,
+        failedAttempts: 1,
+        notices: 1,
+        toolCalls: { requested: 2, answered: 2, executed: 1, succeeded: 1, acknowledged: 1 },
+        reports: { attempted: 1 },
+        tokens: tokensOf(3),
+        costUsd: null,
+        slugs: { empty_response: 1 },
+      }),
+    );
+    expect(new Set(all.map(({ name }) => name))).toEqual(
+      new Set(['invoke_agent librarian', 'turn 1', 'turn 2', 'chat scripted', 'execute_tool search']),
+    );
+    const [session] = named(all, 'invoke_agent librarian');
+    expect(session).toMatchObject({
+      kind: SpanKind.INTERNAL,
+      status: { code: SpanStatusCode.UNSET },
+      attributes: {
+        'gen_ai.operation.name': 'invoke_agent',
+        'gen_ai.agent.name': 'librarian',
+        'gen_ai.conversation.id': 'session-under-test',
+        'pawl.status': 'succeeded',
+      },
+    });
+    const [failed, second] = named(all, 'chat scripted');
+    expect(failed).toMatchObject({
+      kind: SpanKind.CLIENT,
+      status: { code: SpanStatusCode.ERROR, message: 'empty_response' },
+      attributes: {
+        'gen_ai.operation.name': 'chat',
+        'gen_ai.provider.name': 'scripted',
+        'gen_ai.request.model': 'scripted',
+        'gen_ai.usage.input_tokens': 10,
+        'gen_ai.usage.output_tokens': 5,
+        'gen_ai.response.finish_reasons': ['stop'],
+        'error.type': 'empty_response',
+        'pawl.turn': 1,
+        'pawl.attempt': 1,
+      },
+    });
+    // The next attempt points back: a span that has ended takes no links.
+    expect(second?.links.map((link) => link.context.spanId)).toEqual([failed?.spanContext().spanId]);
+    const [called] = named(all, 'execute_tool search');
+    expect(called?.parentSpanContext?.spanId).toBe(second?.spanContext().spanId);
+    expect(called?.attributes).toEqual({
+      'gen_ai.operation.name': 'execute_tool',
+      'gen_ai.tool.name': 'search',
+      'gen_ai.tool.call.id': expect.any(String),
+      'gen_ai.tool.type': 'function',
+    });
+    expect(called?.duration).toEqual([0, 30_000_000]);
+    // A request ends with its reply, not with the tools that it called.
+    expect(second?.duration).toEqual([0, 0]);
+    const [turn] = named(all, 'turn 1');
+    expect(turn?.parentSpanContext?.spanId).toBe(session?.spanContext().spanId);
+    expect(failed?.parentSpanContext?.spanId).toBe(turn?.spanContext().spanId);
+    expect(JSON.stringify(all.map((span) => span.attributes))).not.toContain('Looking.');
+  });
+
+  it('a span of the application hangs where it belongs: in the tool, in the request, above the session', async () => {
+    const given = kept();
+    const inner = (name: string) => given.tracer.startActiveSpan(name, (span: Span) => span.end());
+    const database = tool({
+      inputSchema,
+      execute: async () => {
+        await new Promise(setImmediate);
+        inner('SELECT');
+        return 'row';
+      },
+    });
+    const model = rehearsalModel([{ calls: [{ name: 'database', input: {} }] }, report()]);
+    const { doStream } = model;
+    model.doStream = async (options) => {
+      inner('POST');
+      return doStream.call(model, options);
+    };
+    const agent = defineAgent({
+      name: 'clerk',
+      models: [model],
+      tools: { database },
+      prepareTurn: () => inner('prepare'),
+    });
+    await given.tracer.startActiveSpan('GET /report', async (span: Span) => {
+      const options = { prompt: 'Go.', logger: false, telemetry: openTelemetry(given.providers) } as const;
+      await startSession(agent, options).result;
+      span.end();
+    });
+    const chat = `chat ${model.modelId}`;
+    expect(tree(given.spans())).toEqual([
+      [
+        'GET /report',
+        [
+          'invoke_agent clerk',
+          'prepare',
+          ['turn 1', [chat, 'POST', ['execute_tool database', 'SELECT']]],
+          'prepare',
+          ['turn 2', [chat, 'POST']],
+        ],
+      ],
+    ]);
+  });
+
+  it('B-7: the session of a sub-agent hangs in its call, also without a context manager', async () => {
+    context.disable();
+    try {
+      const child = defineAgent({ name: 'child', models: [rehearsalModel([report()])] });
+      const { all } = await traced({
+        script: [{ calls: [{ name: 'child', input: { prompt: 'Look.', reason: 'It knows.' } }] }, report()],
+        definition: { name: 'lead', agents: { child } },
+      });
+      const chat = 'chat scripted';
+      expect(tree(all)).toEqual([
+        [
+          'invoke_agent lead',
+          ['turn 1', [chat, ['execute_tool child', ['invoke_agent child', ['turn 1', 'chat script']]]]],
+          ['turn 2', chat],
+        ],
+      ]);
+    } finally {
+      context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+    }
+  });
+
+  it('metrics: durations, tokens, cost, first pieces, slugs, collapses and answers', async () => {
+    const { points } = await traced({
+      script: [
+        {
+          calls: [
+            { name: 'search', input: { q: 'x' } },
+            { name: 'made_up_7', input: {} },
+          ],
+        },
+        report({ wrong: true } as never),
+        report(),
+      ],
+      definition: {
+        name: 'librarian',
+        tools: { search },
+        pricing: { 'scripted:scripted': { input: 1_000_000, output: 0 } },
+      },
+    });
+    const all = await points();
+    const sum = (name: string, of: object = {}) =>
+      all
+        .filter((point) => point.name === name && Object.entries(of).every(([key, value]) => point.of[key] === value))
+        .map(({ value }) => (typeof value === 'number' ? value : [value.count, value.sum]));
+    const chat = {
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': 'scripted',
+      'gen_ai.request.model': 'scripted',
+    };
+    expect(sum('pawl.sessions', { 'pawl.status': 'succeeded', 'gen_ai.agent.name': 'librarian' })).toEqual([1]);
+    expect(sum('pawl.requests', chat)).toEqual([3]);
+    expect(sum('pawl.cost', chat)).toEqual([30]);
+    expect(sum('gen_ai.client.token.usage', { ...chat, 'gen_ai.token.type': 'input' })).toEqual([[3, 30]]);
+    expect(sum('gen_ai.client.token.usage', { ...chat, 'gen_ai.token.type': 'output' })).toEqual([[3, 15]]);
+    expect(sum('gen_ai.client.operation.time_to_first_chunk', chat)).toMatchObject([[3, 0]]);
+    expect(sum('gen_ai.client.operation.duration', { 'gen_ai.operation.name': 'chat' })).toMatchObject([
+      [2, 0],
+      [1, 0],
+    ]);
+    expect(sum('gen_ai.client.operation.duration', { 'gen_ai.operation.name': 'execute_tool' })).toMatchObject([
+      [1, 0],
+    ]);
+    expect(sum('gen_ai.client.operation.duration', { 'gen_ai.operation.name': 'invoke_agent' })).toMatchObject([
+      [1, 0],
+    ]);
+    expect(sum('pawl.collapses', { 'pawl.reason': 'final_report_rejected' })).toEqual([1]);
+    expect(sum('pawl.answers', { 'gen_ai.tool.name': 'search', 'pawl.reason': 'executed' })).toEqual([1]);
+    // What a model makes up must not become a metric of its own.
+    expect(sum('pawl.answers', { 'gen_ai.tool.name': 'unknown', 'pawl.reason': 'unknown_tool' })).toEqual([1]);
+    expect(JSON.stringify(all)).not.toContain('made_up_7');
+  });
+
+  it('S-5: content is recorded only when asked for, and never a secret', async () => {
+    const wire: WireSession = {
+      script: [{ ...searchCall, text: 'I know hunter2-hunter2.' }, {}, report()],
+      definition: { tools: { search }, instructions: 'Be brief.', secrets: ['hunter2-hunter2'] },
+      options: { prompt: 'What is hunter2-hunter2?' },
+    };
+    const off = await traced(wire);
+    expect(JSON.stringify(off.all.map((span) => span.attributes))).not.toMatch(/Be brief|What is|found x/);
+    const { all } = await traced(wire, { content: true });
+    const text = JSON.stringify(all.map((span) => span.attributes));
+    expect(text).not.toContain('hunter2-hunter2');
+    const [first] = named(all, 'chat scripted');
+    expect(first?.attributes['gen_ai.system_instructions']).toBe('[{"type":"text","content":"Be brief."}]');
+    expect(JSON.parse(String(first?.attributes['gen_ai.input.messages']))).toEqual([
+      { role: 'user', parts: [{ type: 'text', content: 'What is [redacted]?' }] },
+    ]);
+    expect(JSON.parse(String(first?.attributes['gen_ai.output.messages']))).toMatchObject([
+      {
+        role: 'assistant',
+        parts: [{ type: 'text' }, { type: 'tool_call', name: 'search' }],
+        finish_reason: 'tool-calls',
+      },
+    ]);
+    const [called] = named(all, 'execute_tool search');
+    expect(called?.attributes).toMatchObject({
+      'gen_ai.tool.call.arguments': '{"q":"x"}',
+      'gen_ai.tool.call.result': '"found x"',
+    });
+  });
+
+  it.each([
+    ['fails', { script: [{}, {}], definition: { limits: { maxRetries: 2 } } }, 'failed', 'retries_exhausted'],
+    [
+      'is aborted',
+      {
+        script: [{ hang: true } as object],
+        during: (event, session) => event.type === 'attempt.started' && session.abort(),
+      },
+      'aborted',
+      'aborted',
+    ],
+  ] satisfies [string, WireSession, string, string][])(
+    'every span ends when the session %s',
+    async (_how, wire, status, slug) => {
+      const { all, result } = await traced(wire);
+      expect(result.status).toBe(status);
+      const [session] = named(all, 'invoke_agent tested');
+      expect(session).toMatchObject({
+        status: { code: SpanStatusCode.ERROR },
+        attributes: { 'error.type': slug, 'pawl.status': status },
+      });
+      expect(all.every(({ ended }) => ended)).toBe(true);
+      expect(named(all, 'turn 1')).toHaveLength(1);
+    },
+  );
+
+  it('D-3: a suspended session ends its spans, and a resumed one has a session of its own, which says so', async () => {
+    const given = kept();
+    const telemetry = openTelemetry(given.providers);
+    const model = rehearsalModel([searchCall, report()]);
+    const guarded = { ...search, needsApproval: true };
+    const agent = defineAgent({ name: 'kept', models: [model], tools: { search: guarded } });
+    const journal = sqliteJournal(freshFile());
+    const options: SessionOptions = { prompt: 'Go.', journal, logger: false, telemetry };
+    const first = startSession(agent, options);
+    for await (const event of first.events) if (event.type === 'tool.approvalRequested') break;
+    await first.suspend();
+    expect(given.spans().map(({ name, attributes: of }) => [name, of['error.type']])).toEqual([
+      ['chat script', 'suspended'],
+      ['turn 1', 'suspended'],
+      ['invoke_agent kept', 'suspended'],
+    ]);
+    const again = await resumeSession(agent, { journal, sessionId: first.sessionId, logger: false, telemetry });
+    for await (const event of again.events)
+      if (event.type === 'tool.approvalRequested') again.approve(event.callId, { approved: true });
+    expect((await again.result).success).toBe(true);
+    expect(tree(given.spans().slice(3))).toEqual([
+      ['invoke_agent kept', 'execute_tool search', ['turn 2', 'chat script']],
+    ]);
+    expect(given.spans().at(-1)?.attributes).toMatchObject({ 'pawl.resumed': true, 'pawl.status': 'succeeded' });
+    await journal.close();
+  });
+
+  it('a telemetry that throws is reported as an event, and harms nothing', async () => {
+    const telemetry = {
+      session: () => ({
+        event: () => {
+          throw new Error('exporter down');
+        },
+        around: <T>(_key: string, work: () => Promise<T>) => work(),
+      }),
+    };
+    const { result, events } = await runOverWire({ script: [report()], options: { telemetry } });
+    expect(result.success).toBe(true);
+    expect(events.filter(({ type }) => type === 'observer.failed')).toMatchObject([
+      { observer: 'telemetry', message: 'exporter down' },
+    ]);
+  });
+
+  it('without providers it does nothing; what is no provider is refused', async () => {
+    const { result } = await runOverWire({ script: [report()], options: { telemetry: openTelemetry() } });
+    expect(result.success).toBe(true);
+    expect(trace.getActiveSpan()).toBeUndefined();
+    expect(() => openTelemetry({ tracerProvider: {} as never })).toThrow(PawlError);
+    const agent = defineAgent({ name: 'x', models: [rehearsalModel([])] });
+    expect(() => startSession(agent, { prompt: 'Go.', telemetry: true as never })).toThrow(
+      '`telemetry` must be what openTelemetry() of pawl/otel returns; got true.',
+    );
+  });
+
+  it('every name is one of the conventions of OpenTelemetry', () => {
+    const known = new Set<unknown>(Object.values(published));
+    const used = [...Object.values(attributes), ...Object.values(metrics), ...Object.values(operations)];
+    expect(used.filter((name) => !known.has(name))).toEqual([]);
+    const providers = [
+      'openai',
+      'anthropic',
+      'google',
+      'google-vertex',
+      'mistral',
+      'xai',
+      'groq',
+      'azure',
+      'amazon-bedrock',
+    ];
+    expect(providers.filter((one) => !known.has(providerAndModel(`${one}:m`).provider))).toEqual([]);
+  });
+});
