@@ -35,8 +35,9 @@ const table = {
   agent: textFlag('agent', 'FILE', 'the agent: a .ts or .js module, or Markdown with front matter', ['run', 'resume']),
   model: textFlag('model', 'PROVIDER:ID', "override the agent's model; with --base-url, just the model name", anyAgent),
   baseUrl: textFlag('base-url', 'URL', 'an OpenAI-compatible server: Ollama, llama.cpp, LM Studio, vLLM', anyAgent),
-  mcp: textFlag('mcp', 'FILE', 'the agent to serve', ['serve']),
-  http: flag('http', 'PORT', 'serve over streamable HTTP on 127.0.0.1 instead of stdio', ['serve'], port),
+  mcp: textFlag('mcp', 'FILE', 'the agent to serve as an MCP server', ['serve']),
+  openai: textFlag('openai', 'FILE', "the agent to serve as a model of an API like OpenAI's", ['serve']),
+  http: flag('http', 'PORT', 'serve over HTTP on 127.0.0.1; --mcp alone uses stdio', ['serve'], port),
   journal: textFlag(
     'journal',
     'FILE',

@@ -14,7 +14,7 @@ const usage = () => `pawl - LLM agent sessions that are bounded, answered and ac
 Usage:
   pawl run [options] "prompt"      run an agent on a prompt
   pawl demo [options] [directory]  answer a question about a directory (default: pawl's own docs)
-  pawl serve --mcp FILE [options]  serve an agent as an MCP server, over stdio or HTTP
+  pawl serve --mcp|--openai FILE   serve an agent as an MCP server, or as a model for chat clients
   pawl work [options] DIRECTORY    work through a backlog
   pawl sessions [options]          list the sessions of a journal
   pawl resume [options] ID         resume a session that was killed or suspended

@@ -1,3 +1,4 @@
+import { serveOpenai } from '../openai/serve-openai.ts';
 import { serveMcp } from '../serve/serve-mcp.ts';
 import { readAgentFile } from './agent-file.ts';
 import type { Flags } from './command-line.ts';
@@ -5,15 +6,20 @@ import { exitCodes, UsageError } from './command-line.ts';
 import { commandLogger } from './log.ts';
 import { agentOf } from './run.ts';
 
-/** `pawl serve`: serves an agent over MCP until the client disconnects or a signal ends it. */
+/** `pawl serve`: serves an agent over MCP or as a model until the client disconnects or a signal ends it. */
 export async function serveCommand(positionals: readonly string[], flags: Flags): Promise<number> {
-  if (flags.mcp === undefined) throw new UsageError('Missing agent: pawl serve --mcp agent.md.');
+  const { mcp, openai, http } = flags;
+  const file = mcp ?? openai;
+  if (file === undefined || (mcp !== undefined && openai !== undefined))
+    throw new UsageError('Name one agent: pawl serve --mcp agent.md, or pawl serve --openai agent.md.');
   if (positionals.length > 0) throw new UsageError(`pawl serve takes no prompt; unexpected: ${positionals.join(' ')}.`);
-  const agent = await agentOf(await readAgentFile(flags.mcp), flags);
-  const served = await serveMcp(agent, {
-    transport: flags.http === undefined ? 'stdio' : { http: { port: flags.http } },
-    logger: commandLogger(flags),
-  });
+  const agent = await agentOf(await readAgentFile(file), flags);
+  const logger = commandLogger(flags);
+  const place = http === undefined ? {} : { port: http };
+  const served =
+    mcp === undefined
+      ? await serveOpenai([agent], { http: place, logger })
+      : await serveMcp(agent, { transport: http === undefined ? 'stdio' : { http: place }, logger });
   if (served.url !== null) process.stderr.write(`Serving ${agent.name} at ${served.url}\n`);
   const end = () => void served.close();
   process.once('SIGINT', end);

@@ -11,11 +11,8 @@ import { z } from 'zod';
 import type { Agent } from '../agent/definition.ts';
 import { messageOf } from '../errors.ts';
 import type { SessionEvent } from '../observe/events.ts';
-import type { ApprovalInput, Session, SessionOptions, SessionResult } from '../session/options.ts';
-import { startSession } from '../session/start-session.ts';
-import type { ServeMcpOptions } from './serve-mcp.ts';
-
-const defaultMaxSessions = 16;
+import type { ApprovalInput, Session, SessionResult } from '../session/options.ts';
+import { type Sessions, TooManySessions } from './sessions.ts';
 
 const input = z.strictObject({ prompt: z.string().min(1) });
 const inputSchema = {
@@ -24,57 +21,6 @@ const inputSchema = {
   required: ['prompt'],
   additionalProperties: false,
 };
-
-/** The sessions that a served agent runs, for all clients together. */
-export class Sessions {
-  private readonly agent: Agent;
-  private readonly options: ServeMcpOptions;
-  private readonly running = new Set<Promise<unknown>>();
-
-  constructor(agent: Agent, options: ServeMcpOptions) {
-    this.agent = agent;
-    this.options = options;
-  }
-
-  /** Runs a session. Throws a protocol error if `maxSessions` are running already. */
-  async run(
-    prompt: string,
-    signal: AbortSignal,
-    heard: (event: SessionEvent, session: Session) => void,
-  ): Promise<SessionResult> {
-    const { logger, budget, onEvent, telemetry, context, maxSessions = defaultMaxSessions } = this.options;
-    if (this.running.size >= maxSessions) {
-      throw new McpError(
-        ErrorCode.InternalError,
-        `the server already runs ${maxSessions} sessions, its limit (maxSessions); try again later`,
-      );
-    }
-    const options: SessionOptions = {
-      prompt,
-      signal,
-      context,
-      ...(logger !== undefined && { logger }),
-      ...(budget !== undefined && { budget }),
-      ...(telemetry !== undefined && { telemetry }),
-      onEvent: (event, own) => {
-        // The first event comes while the session starts.
-        if (started !== null) heard(event, started);
-        return onEvent?.(event, own);
-      },
-    };
-    let started: Session | null = null;
-    const session = startSession(this.agent, options);
-    started = session;
-    this.running.add(session.result);
-    const result = await session.result;
-    this.running.delete(session.result);
-    return result;
-  }
-
-  async ended(): Promise<void> {
-    await Promise.all(this.running);
-  }
-}
 
 /** What a tool call can do with the client that made it. */
 type Caller = Parameters<Parameters<Server['setRequestHandler']>[1]>[1];
@@ -99,11 +45,17 @@ export function agentServer(
       throw new McpError(ErrorCode.InvalidParams, `the input must be { prompt }: ${parsed.error.issues[0]?.message}`);
     const tell = progressTo(caller, params._meta?.progressToken);
     const signals = [caller.signal, gone.signal, vanished()].filter((signal) => signal !== null);
-    const result = await sessions.run(parsed.data.prompt, AbortSignal.any(signals), (event, session) => {
-      tell(event);
-      if (event.type === 'tool.approvalRequested') void decide(server, caller, event, session);
-    });
-    return resultOf(result);
+    const call = { prompt: parsed.data.prompt, signal: AbortSignal.any(signals) };
+    try {
+      const result = await sessions.start(agent, call, (event, session) => {
+        tell(event);
+        if (event.type === 'tool.approvalRequested') void decide(server, caller, event, session);
+      });
+      return resultOf(result);
+    } catch (error) {
+      if (!(error instanceof TooManySessions)) throw error;
+      throw new McpError(ErrorCode.InternalError, error.message);
+    }
   });
   const closed = new Promise<void>((resolve) => {
     server.onclose = () => {

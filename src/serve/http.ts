@@ -1,14 +1,16 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
-import { createServer, type Server as HttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { Agent } from '../agent/definition.ts';
-import { expected, messageOf, PawlError } from '../errors.ts';
+import { messageOf } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
-import { agentServer, type Sessions } from './agent-server.ts';
-import type { HttpOptions, ServedAgent } from './serve-mcp.ts';
+import { agentServer } from './agent-server.ts';
+import { checkCaller, closeHttp, listening, Refusal } from './callers.ts';
+import type { HttpOptions } from './http-options.ts';
+import type { ServedAgent } from './serve-mcp.ts';
+import type { Sessions } from './sessions.ts';
 
 const mcpPath = '/mcp';
 const mostClients = 1_000;
@@ -20,7 +22,7 @@ type Client = { transport: StreamableHTTPServerTransport; address: string; calls
 
 /** Serves over streamable HTTP. Each client gets an MCP session with its own id and server. */
 export async function serveHttp(agent: Agent, sessions: Sessions, options: HttpOptions): Promise<ServedAgent> {
-  const { port = 0, host = '127.0.0.1', disconnectGraceMs = defaultGraceMs } = options;
+  const { disconnectGraceMs = defaultGraceMs } = options;
   const clients = new Clients();
   /** The signal that the client of the current HTTP request has gone. */
   const requests = new AsyncLocalStorage<AbortSignal>();
@@ -60,17 +62,15 @@ export async function serveHttp(agent: Agent, sessions: Sessions, options: HttpO
       client.transport.handleRequest(request, response, body),
     );
   };
-  await listening(http, port, host);
+  const place = await listening(http, options);
+  isLoopback = place.isLoopback;
   const closed = new Promise<void>((resolve) => http.once('close', resolve));
   const close = async () => {
     await clients.close();
     await sessions.ended();
     await closeHttp(http);
   };
-  const { port: given, address } = http.address() as AddressInfo;
-  isLoopback = ['127.0.0.1', '::1'].includes(address);
-  const name = host.includes(':') ? `[${host}]` : host;
-  return { url: `http://${name}:${given}${mcpPath}`, closed, close, [Symbol.asyncDispose]: close };
+  return { url: `${place.origin}${mcpPath}`, closed, close, [Symbol.asyncDispose]: close };
 }
 
 /** The clients by session id, the least recently used first. */
@@ -123,42 +123,6 @@ function vanishing(response: ServerResponse, graceMs: number): AbortSignal {
   return gone.signal;
 }
 
-/** Refuses a request from a host or page that is not permitted, or without the token. */
-function checkCaller({ headers }: IncomingMessage, { auth, hosts, origins = [] }: HttpOptions, isLoopback: boolean) {
-  const { host = '', origin, authorization = '' } = headers;
-  const hostIsKnown = hosts === undefined ? !isLoopback || isLoopbackHost(host) : hosts.includes(host);
-  // A client that is not a browser sends no origin.
-  const originIsKnown = origin === undefined || origins.includes(origin) || (isLoopback && isLoopbackOrigin(origin));
-  // A web page must not reach a server on this machine under another host name.
-  if (!hostIsKnown) throw new Refusal(403, 'host not allowed');
-  if (!originIsKnown) throw new Refusal(403, 'origin not allowed');
-  if (auth !== undefined && !isSame(authorization, `Bearer ${auth.bearer}`)) throw new Refusal(401, 'unauthorized');
-}
-
-/** Compares in a time that does not reveal where they differ. */
-function isSame(one: string, other: string): boolean {
-  const digest = (text: string) => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(one), digest(other));
-}
-
-function isLoopbackHost(host: string | undefined): boolean {
-  return /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/.test(host ?? '');
-}
-
-/** Whether the request comes from a local page, or from a client that is not a browser and sends no origin. */
-function isLoopbackOrigin(origin: string | undefined): boolean {
-  return origin === undefined || (URL.canParse(origin) && isLoopbackHost(new URL(origin).host));
-}
-
-class Refusal extends Error {
-  readonly status: number;
-
-  constructor(status: number, message: string) {
-    super(message);
-    this.status = status;
-  }
-}
-
 function refuse(response: ServerResponse, status: number, message: string): void {
   if (response.headersSent) response.end();
   else {
@@ -184,24 +148,4 @@ async function bodyOf(request: IncomingMessage): Promise<unknown> {
   } catch {
     throw new Refusal(400, 'the body is not JSON');
   }
-}
-
-function listening(http: HttpServer, port: number, host: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const refused = (error: unknown) =>
-      reject(new PawlError('invalid_options', `${expected('port', port, 'a free port')} ${messageOf(error)}`));
-    http.once('error', refused);
-    try {
-      http.listen(port, host, resolve);
-    } catch (error) {
-      refused(error);
-    }
-  });
-}
-
-function closeHttp(http: HttpServer): Promise<void> {
-  return new Promise((resolve) => {
-    http.close(() => resolve());
-    http.closeAllConnections();
-  });
 }

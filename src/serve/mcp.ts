@@ -1,14 +1,15 @@
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { Agent } from '../agent/definition.ts';
-import { agentServer, Sessions } from './agent-server.ts';
+import { agentServer } from './agent-server.ts';
 import { serveHttp } from './http.ts';
 import type { ServedAgent, ServeMcpOptions } from './serve-mcp.ts';
+import { Sessions } from './sessions.ts';
 
 /** Serves the agent over a transport until the server is closed or the client disconnects. */
 export async function serve(agent: Agent, options: ServeMcpOptions): Promise<ServedAgent> {
-  const { transport } = options;
-  const sessions = new Sessions(agent, options);
+  const { transport, ...own } = options;
+  const sessions = new Sessions(own);
   if (transport === 'stdio') return serveTransport(agent, sessions, stdio());
   if (!('http' in transport)) return serveTransport(agent, sessions, transport);
   return serveHttp(agent, sessions, transport.http);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { check } from '../agent/check.ts';
 import { checkContext } from '../agent/context.ts';
 import { type Agent, isAgent } from '../agent/definition.ts';
-import { count, milliseconds, texts } from '../agent/shapes.ts';
+import { count } from '../agent/shapes.ts';
 import { expected, PawlError } from '../errors.ts';
 import type { EventListener } from '../observe/events.ts';
 import type { LoggerOption } from '../observe/log/logger.ts';
@@ -12,22 +12,7 @@ import { onNode } from '../platform/node.ts';
 import { commonOptions } from '../session/common-options.ts';
 import { sessionInput } from '../session/input.ts';
 import type { SessionBudget } from '../session/options.ts';
-
-/** Off the loopback address, `auth`, `hosts` and `origins` are required. */
-export type HttpOptions = {
-  /** Default: any free port. */
-  port?: number;
-  /** Default: 127.0.0.1. */
-  host?: string;
-  /** The token that clients must send: `Authorization: Bearer TOKEN`. */
-  auth?: { bearer: string };
-  /** The `Host` headers that are answered, such as `agents.example.com`. Default: the names of loopback. */
-  hosts?: readonly string[];
-  /** The origins of pages that are answered; clients that are no pages send none. Default: those of loopback. */
-  origins?: readonly string[];
-  /** Ms after which the session of a client that vanished during a call is aborted; default: 5,000. */
-  disconnectGraceMs?: number;
-};
+import { checkHttp, type HttpOptions } from './http-options.ts';
 
 export type ServeMcpOptions = {
   /**
@@ -58,16 +43,6 @@ export type ServedAgent = {
   [Symbol.asyncDispose](): Promise<void>;
 };
 
-const aToken = 'a token of at least 16 characters';
-const aPort = 'an integer from 0 to 65535';
-const httpSchema = z.strictObject({
-  port: z.int({ error: aPort }).min(0, { error: aPort }).max(65_535, { error: aPort }).optional(),
-  host: z.string({ error: 'a host name or address' }).optional(),
-  auth: z.strictObject({ bearer: z.string({ error: aToken }).min(16, { error: aToken }) }).optional(),
-  hosts: texts.optional(),
-  origins: texts.optional(),
-  disconnectGraceMs: milliseconds.optional(),
-} satisfies Record<keyof HttpOptions, z.ZodType>);
 const optionsSchema = z.strictObject({
   transport: z.unknown(),
   logger: commonOptions.logger,
@@ -99,21 +74,7 @@ export async function serveMcp(agent: Agent, options: ServeMcpOptions): Promise<
     );
   }
   check(optionsSchema, options, '', 'invalid_options');
-  if (transport !== 'stdio' && 'http' in transport) checkHttp(transport.http);
+  if (transport !== 'stdio' && 'http' in transport) checkHttp(transport.http, 'transport.http');
   const { serve } = await onNode('`serveMcp`', () => import('./mcp.ts'));
   return serve(agent, options);
-}
-
-const loopback = ['127.0.0.1', '::1', 'localhost'];
-
-/** Checks the options. Off loopback, refuses to start without a token and lists of hosts and origins. */
-function checkHttp(given: unknown): void {
-  const { host = '127.0.0.1', ...options } = check(httpSchema, given, 'transport.http', 'invalid_options');
-  if (loopback.includes(host)) return;
-  const lacking = (['auth', 'hosts', 'origins'] as const).filter((name) => options[name] === undefined);
-  if (lacking.length === 0) return;
-  throw new PawlError(
-    'invalid_options',
-    lacking.map((name) => `\`transport.http.${name}\` is required to serve on ${host}, which others can reach.`),
-  );
 }

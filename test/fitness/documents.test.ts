@@ -30,6 +30,7 @@ beforeAll(() => {
     'pawl/testing': entry('testing/index.ts'),
     'pawl/testing/fast-check': entry('testing/fast-check.ts'),
     'pawl/ui': entry('ui/index.ts'),
+    'pawl/openai': entry('openai/index.ts'),
     'pawl/otel': entry('otel/open-telemetry.ts'),
     'pawl/postgres': entry('journal/postgres.ts'),
     'pawl/restate': entry('restate/restate-agents.ts'),

@@ -37,6 +37,7 @@ describe('the two rooms', () => {
       pg: /^src\/journal\/postgres\.ts$/,
       xstate:
         /^src\/(host\/run-machine\.ts|session\/(session-machine|options)\.ts|inspect\/|workflow\/run\/run-workflow\.ts)/,
+      '@hono': /^src\/openai\/node-server\.ts$/,
       '@opentelemetry': /^src\/otel\//,
       '@statelyai': /^src\/inspect\/stately\.ts$/,
     };

@@ -34,7 +34,15 @@ describe('the package', () => {
   });
 
   it('no entry point loads the command', () => {
-    for (const entry of ['index', 'testing/index', 'workflow/index', 'ui/index', 'inspect/stately'])
+    for (const entry of [
+      'index',
+      'testing/index',
+      'workflow/index',
+      'ui/index',
+      'inspect/stately',
+      'openai/index',
+      'otel/open-telemetry',
+    ])
       expect([entry, loadedBy(`dist/src/${entry}.js`).filter((name) => /cli|command/.test(name))]).toEqual([entry, []]);
   });
 

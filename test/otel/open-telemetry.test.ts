@@ -1,18 +1,6 @@
 import { context, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
-import {
-  AggregationTemporality,
-  InMemoryMetricExporter,
-  MeterProvider,
-  PeriodicExportingMetricReader,
-} from '@opentelemetry/sdk-metrics';
-import {
-  BasicTracerProvider,
-  InMemorySpanExporter,
-  type ReadableSpan,
-  SimpleSpanProcessor,
-} from '@opentelemetry/sdk-trace-base';
-import * as published from '@opentelemetry/semantic-conventions/incubating';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import { tool } from 'ai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -24,10 +12,10 @@ import {
   sqliteJournal,
   startSession,
 } from '../../src/index.ts';
-import { attributes, metrics, operations, providerAndModel } from '../../src/otel/conventions.ts';
-import { type OpenTelemetryOptions, openTelemetry } from '../../src/otel/open-telemetry.ts';
+import { openTelemetry } from '../../src/otel/open-telemetry.ts';
 import { manualClock, rehearsalModel } from '../../src/testing/index.ts';
 import { freshFile } from '../support/journaled.ts';
+import { kept, traced } from '../support/otel.ts';
 import { counters, report, runOverWire, tokensOf, type WireSession } from '../support/session.ts';
 import { search, searchCall } from '../support/tools.ts';
 
@@ -35,31 +23,6 @@ beforeAll(() => context.setGlobalContextManager(new AsyncLocalStorageContextMana
 afterAll(() => context.disable());
 
 const inputSchema = z.object({});
-
-/** Providers that keep what they are given. */
-function kept() {
-  const spans = new InMemorySpanExporter();
-  const measured = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
-  const tracerProvider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spans)] });
-  const reader = new PeriodicExportingMetricReader({ exporter: measured, exportIntervalMillis: 2 ** 31 - 1 });
-  const meterProvider = new MeterProvider({ readers: [reader] });
-  return {
-    providers: { tracerProvider, meterProvider },
-    tracer: tracerProvider.getTracer('application'),
-    spans: () => spans.getFinishedSpans(),
-    /** The points of every metric, as `name attributes value`. */
-    points: async () => {
-      await meterProvider.forceFlush();
-      const [collected] = measured.getMetrics().slice(-1);
-      await meterProvider.shutdown();
-      return (collected?.scopeMetrics ?? []).flatMap((scope) =>
-        scope.metrics.flatMap(({ descriptor, dataPoints }) =>
-          dataPoints.map((point) => ({ name: descriptor.name, of: point.attributes, value: point.value })),
-        ),
-      );
-    },
-  };
-}
 
 /** The tree of spans by name, each with those below it. */
 function tree(spans: readonly ReadableSpan[], parent?: string): unknown[] {
@@ -70,13 +33,6 @@ function tree(spans: readonly ReadableSpan[], parent?: string): unknown[] {
       const below = tree(spans, span.spanContext().spanId);
       return below.length === 0 ? span.name : [span.name, ...below];
     });
-}
-
-async function traced(wire: WireSession, options: OpenTelemetryOptions = {}) {
-  const given = kept();
-  const telemetry = openTelemetry({ ...given.providers, ...options });
-  const { result } = await runOverWire({ ...wire, options: { ...wire.options, telemetry } });
-  return { ...given, result, all: given.spans() };
 }
 
 const named = (spans: readonly ReadableSpan[], name: string) => spans.filter((span) => span.name === name);
@@ -222,57 +178,6 @@ describe('pawl/otel', () => {
     }
   });
 
-  it('metrics: durations, tokens, cost, first pieces, slugs, collapses and answers', async () => {
-    const { points } = await traced({
-      script: [
-        {
-          calls: [
-            { name: 'search', input: { q: 'x' } },
-            { name: 'made_up_7', input: {} },
-          ],
-        },
-        report({ wrong: true } as never),
-        report(),
-      ],
-      definition: {
-        name: 'librarian',
-        tools: { search },
-        pricing: { 'scripted:scripted': { input: 1_000_000, output: 0 } },
-      },
-    });
-    const all = await points();
-    const sum = (name: string, of: object = {}) =>
-      all
-        .filter((point) => point.name === name && Object.entries(of).every(([key, value]) => point.of[key] === value))
-        .map(({ value }) => (typeof value === 'number' ? value : [value.count, value.sum]));
-    const chat = {
-      'gen_ai.operation.name': 'chat',
-      'gen_ai.provider.name': 'scripted',
-      'gen_ai.request.model': 'scripted',
-    };
-    expect(sum('pawl.sessions', { 'pawl.status': 'succeeded', 'gen_ai.agent.name': 'librarian' })).toEqual([1]);
-    expect(sum('pawl.requests', chat)).toEqual([3]);
-    expect(sum('pawl.cost', chat)).toEqual([30]);
-    expect(sum('gen_ai.client.token.usage', { ...chat, 'gen_ai.token.type': 'input' })).toEqual([[3, 30]]);
-    expect(sum('gen_ai.client.token.usage', { ...chat, 'gen_ai.token.type': 'output' })).toEqual([[3, 15]]);
-    expect(sum('gen_ai.client.operation.time_to_first_chunk', chat)).toMatchObject([[3, 0]]);
-    expect(sum('gen_ai.client.operation.duration', { 'gen_ai.operation.name': 'chat' })).toMatchObject([
-      [2, 0],
-      [1, 0],
-    ]);
-    expect(sum('gen_ai.client.operation.duration', { 'gen_ai.operation.name': 'execute_tool' })).toMatchObject([
-      [1, 0],
-    ]);
-    expect(sum('gen_ai.client.operation.duration', { 'gen_ai.operation.name': 'invoke_agent' })).toMatchObject([
-      [1, 0],
-    ]);
-    expect(sum('pawl.collapses', { 'pawl.reason': 'final_report_rejected' })).toEqual([1]);
-    expect(sum('pawl.answers', { 'gen_ai.tool.name': 'search', 'pawl.reason': 'executed' })).toEqual([1]);
-    // What a model makes up must not become a metric of its own.
-    expect(sum('pawl.answers', { 'gen_ai.tool.name': 'unknown', 'pawl.reason': 'unknown_tool' })).toEqual([1]);
-    expect(JSON.stringify(all)).not.toContain('made_up_7');
-  });
-
   it('S-5: content is recorded only when asked for, and never a secret', async () => {
     const wire: WireSession = {
       script: [{ ...searchCall, text: 'I know hunter2-hunter2.' }, {}, report()],
@@ -381,23 +286,5 @@ describe('pawl/otel', () => {
     expect(() => startSession(agent, { prompt: 'Go.', telemetry: true as never })).toThrow(
       '`telemetry` must be what openTelemetry() of pawl/otel returns; got true.',
     );
-  });
-
-  it('every name is one of the conventions of OpenTelemetry', () => {
-    const known = new Set<unknown>(Object.values(published));
-    const used = [...Object.values(attributes), ...Object.values(metrics), ...Object.values(operations)];
-    expect(used.filter((name) => !known.has(name))).toEqual([]);
-    const providers = [
-      'openai',
-      'anthropic',
-      'google',
-      'google-vertex',
-      'mistral',
-      'xai',
-      'groq',
-      'azure',
-      'amazon-bedrock',
-    ];
-    expect(providers.filter((one) => !known.has(providerAndModel(`${one}:m`).provider))).toEqual([]);
   });
 });

@@ -166,7 +166,7 @@ it.each<[object, string]>([
   ],
   [
     { transport: { http: {} }, budjet: 3 },
-    'Unknown option `budjet`. Did you mean `budget`? Options: transport, logger, budget, context, maxSessions, onEvent.',
+    'Unknown option `budjet`. Did you mean `budget`? Options: transport, logger, budget, context, maxSessions, onEvent, telemetry.',
   ],
   [
     { transport: { http: {} }, logger: 5 },
@@ -211,8 +211,25 @@ describe('pawl serve', () => {
     expect(code).toBe(0);
   });
 
+  it('serves an agent as a model until SIGTERM', async () => {
+    await using models = await startModelServer([report('as a model')]);
+    const args = [cli, 'serve', '--openai', agentFile(), '--http', '0', '--base-url', models.url, '--model', 'any'];
+    const child: ChildProcess = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+    const [line] = await once(child.stderr ?? process.stdin, 'data');
+    const url = /http:\S+/.exec(String(line))?.[0] ?? '';
+    const response = await fetch(`${url}/chat/completions`, {
+      method: 'POST',
+      body: JSON.stringify({ model: 'helper', messages: [{ role: 'user', content: 'x' }] }),
+    });
+    expect(await response.json()).toMatchObject({ choices: [{ message: { content: 'as a model' } }] });
+    child.kill('SIGTERM');
+    const [code] = await once(child, 'exit');
+    expect(code).toBe(0);
+  });
+
   it.each([
-    [['serve'], 'Missing agent: pawl serve --mcp agent.md.'],
+    [['serve'], 'Name one agent: pawl serve --mcp agent.md, or pawl serve --openai agent.md.'],
+    [['serve', '--mcp', 'a.md', '--openai', 'b.md'], 'Name one agent: pawl serve'],
     [['serve', '--mcp', 'absent.md'], 'could not be read'],
     [['serve', '--mcp', 'x.md', '--http', 'many'], '`--http` must be a port from 0 to 65535; got "many".'],
   ])('%j is refused with one sentence and exit code 2', async (args, message) => {

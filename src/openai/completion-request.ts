@@ -1,0 +1,121 @@
+import { z } from 'zod';
+import type { InputMessage } from '../model/messages.ts';
+
+/** A request that cannot be answered: `param` names the field, as OpenAI's API does. */
+export class BadRequest extends Error {
+  override readonly name = 'BadRequest';
+  readonly status: number;
+  readonly param: string | null;
+
+  constructor(message: string, param: string | null, status = 400) {
+    super(message);
+    this.status = status;
+    this.param = param;
+  }
+}
+
+const textPart = z.object({ type: z.literal('text'), text: z.string() });
+const textContent = z.union([z.string(), z.array(textPart)]);
+const userPart = z.discriminatedUnion('type', [
+  textPart,
+  z.object({ type: z.literal('image_url'), image_url: z.object({ url: z.string() }) }),
+  z.object({ type: z.literal('file'), file: z.object({ file_data: z.string(), filename: z.string().optional() }) }),
+]);
+const messageSchema = z.discriminatedUnion(
+  'role',
+  [
+    z.object({ role: z.enum(['system', 'developer']), content: textContent }),
+    z.object({ role: z.literal('user'), content: z.union([z.string(), z.array(userPart)]) }),
+    z.object({ role: z.literal('assistant'), content: textContent.nullish() }),
+  ],
+  { error: 'a system, developer, user or assistant message: the tools are the agent’s own' },
+);
+
+/** What is read of a request. What tunes a model (`temperature` and the like) is the agent's, and is passed over. */
+const requestSchema = z.object({
+  model: z.string({ error: 'the name of an agent' }),
+  messages: z.array(messageSchema, { error: 'an array of messages' }).min(1, { error: 'at least one message' }),
+  stream: z.boolean({ error: 'a boolean' }).nullish(),
+  stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
+  // What would make another answer of it cannot be had.
+  n: z.literal(1, { error: '1: an agent gives one answer' }).nullish(),
+  tools: z.array(z.never(), { error: 'left out: the tools are the agent’s own' }).nullish(),
+  functions: z.array(z.never(), { error: 'left out: the tools are the agent’s own' }).nullish(),
+  response_format: z
+    .object({ type: z.literal('text', { error: 'text: the format of the report is the agent’s' }) })
+    .nullish(),
+  modalities: z.array(z.literal('text', { error: 'text' })).nullish(),
+});
+
+export type CompletionRequest = {
+  model: string;
+  messages: InputMessage[];
+  stream: boolean;
+  includeUsage: boolean;
+};
+
+/** Reads the body of a request for a chat completion. Throws `BadRequest`. */
+export function completionRequest(body: unknown): CompletionRequest {
+  const parsed = requestSchema.safeParse(body);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    const param = (issue?.path ?? []).map(String).join('.') || null;
+    throw new BadRequest(`\`${param ?? 'body'}\` must be ${issue?.message ?? 'another'}.`, param);
+  }
+  const { model, messages, stream, stream_options: options } = parsed.data;
+  return {
+    model,
+    messages: messages.flatMap(inputMessage),
+    stream: stream === true,
+    includeUsage: options?.include_usage === true,
+  };
+}
+
+/**
+ * The instructions are the agent's own. What a client sends as its system's is only text from the client, so it is a
+ * message like any other.
+ */
+function inputMessage(message: z.output<typeof messageSchema>): InputMessage[] {
+  switch (message.role) {
+    case 'system':
+    case 'developer':
+      return [{ role: 'user', content: textOf(message.content) }];
+    case 'assistant':
+      return message.content == null || textOf(message.content) === ''
+        ? []
+        : [{ role: 'assistant', content: textOf(message.content) }];
+    case 'user':
+      if (typeof message.content === 'string') return [{ role: 'user', content: message.content }];
+      return [{ role: 'user', content: message.content.map(inputPart) }];
+    default:
+      return message satisfies never;
+  }
+}
+
+function inputPart(part: z.output<typeof userPart>) {
+  switch (part.type) {
+    case 'text':
+      return part;
+    case 'image_url':
+      return {
+        type: 'file' as const,
+        mediaType: mediaTypeOf(part.image_url.url) ?? 'image/*',
+        data: part.image_url.url,
+      };
+    case 'file': {
+      const { file_data: data, filename } = part.file;
+      const mediaType = mediaTypeOf(data) ?? 'application/pdf';
+      return { type: 'file' as const, mediaType, data, ...(filename !== undefined && { filename }) };
+    }
+    default:
+      return part satisfies never;
+  }
+}
+
+function mediaTypeOf(url: string): string | undefined {
+  return /^data:([^;,]+)/.exec(url)?.[1];
+}
+
+function textOf(content: string | { text: string }[]): string {
+  return typeof content === 'string' ? content : content.map(({ text }) => text).join('\n');
+}

@@ -1,0 +1,40 @@
+import { createServer } from 'node:http';
+import { getRequestListener } from '@hono/node-server';
+import { checkCaller, closeHttp, listening, Refusal } from '../serve/callers.ts';
+import type { HttpOptions } from '../serve/http-options.ts';
+import { errorBody } from './completion.ts';
+import type { OpenaiHandler } from './openai-handler.ts';
+import type { ServedOpenai } from './serve-openai.ts';
+
+/** Serves a handler under `/v1` to the callers that may call. */
+export async function serveHandler(handler: OpenaiHandler, options: HttpOptions): Promise<ServedOpenai> {
+  let isLoopback = true;
+  const closing = new AbortController();
+  const listener = getRequestListener((request) =>
+    handler(new Request(request, { signal: AbortSignal.any([request.signal, closing.signal]) })),
+  );
+  const http = createServer((request, response) => {
+    try {
+      checkCaller(request, options, isLoopback);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      const challenge = error.status === 401 ? { 'www-authenticate': 'Bearer' } : {};
+      // The rest of the request is not read.
+      const fields = { 'content-type': 'application/json', connection: 'close', ...challenge };
+      response
+        .writeHead(error.status, fields)
+        .end(JSON.stringify(errorBody(error.message, 'invalid_request_error', null)));
+      return;
+    }
+    void listener(request, response);
+  });
+  const place = await listening(http, options);
+  isLoopback = place.isLoopback;
+  const closed = new Promise<void>((resolve) => http.once('close', resolve));
+  const close = async () => {
+    closing.abort(new Error('the server closes'));
+    await handler.ended();
+    await closeHttp(http);
+  };
+  return { url: `${place.origin}/v1`, closed, close, [Symbol.asyncDispose]: close };
+}

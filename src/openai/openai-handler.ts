@@ -1,0 +1,206 @@
+import { z } from 'zod';
+import { check } from '../agent/check.ts';
+import { checkContext } from '../agent/context.ts';
+import { type Agent, isAgent } from '../agent/definition.ts';
+import { aFunction, count } from '../agent/shapes.ts';
+import { expected, messageOf, PawlError } from '../errors.ts';
+import type { SessionEvent } from '../observe/events.ts';
+import { type ServedSessions, Sessions, TooManySessions } from '../serve/sessions.ts';
+import { commonOptions } from '../session/common-options.ts';
+import { sessionInput } from '../session/input.ts';
+import type { Session, SessionResult } from '../session/options.ts';
+import { Completion, errorBody, failure } from './completion.ts';
+import { BadRequest, type CompletionRequest, completionRequest } from './completion-request.ts';
+
+export type OpenaiOptions = Omit<ServedSessions, 'context'> & {
+  /** Returns the `context` of a session from the request that starts it. */
+  context?: (request: Request) => unknown;
+};
+
+export const openaiOptionsShape = {
+  logger: commonOptions.logger,
+  onEvent: commonOptions.onEvent,
+  telemetry: commonOptions.telemetry,
+  budget: z.unknown().optional(),
+  context: aFunction.optional(),
+  maxSessions: count.optional(),
+} satisfies Record<keyof OpenaiOptions, z.ZodType>;
+
+/** A handler, and the end of the sessions that it started. */
+export type OpenaiHandler = ((request: Request) => Promise<Response>) & { ended(): Promise<void> };
+
+/** The largest body, in bytes: images come in it. */
+const mostBytes = 32 * 1_024 * 1_024;
+
+/** Ms between two comments that keep a quiet stream open. */
+const quietMs = 15_000;
+
+/**
+ * Returns a handler that speaks OpenAI's chat completions, for any server that speaks `Request` and `Response`:
+ * `POST PATH/chat/completions` runs a session of the agent that `model` names, and `GET PATH/models` lists the agents.
+ * The tools stay hidden. A client that goes away aborts its session. A call that needs approval, or that the client would
+ * have to execute, is answered at once with the reason why it cannot be. A session that fails is answered with 422, its
+ * slug as the `code`. The handler checks no caller. Throws `invalid_options` and `invalid_budget`.
+ */
+export function openaiHandler(agents: readonly Agent[], options: OpenaiOptions = {}): OpenaiHandler {
+  check(z.strictObject(openaiOptionsShape), options, 'options', 'invalid_options');
+  const named = agentsByName(agents);
+  for (const agent of named.values()) sessionInput(agent, options.budget ?? {}, 0);
+  const server = new CompletionServer(named, options);
+  return Object.assign((request: Request) => server.answer(request), { ended: () => server.sessions.ended() });
+}
+
+function agentsByName(agents: unknown): Map<string, Agent> {
+  if (!Array.isArray(agents) || agents.length === 0)
+    throw new PawlError('invalid_options', expected('agents', agents, 'an array of at least one agent'));
+  const named = new Map<string, Agent>();
+  for (const [index, agent] of agents.entries()) {
+    if (!isAgent(agent))
+      throw new PawlError('invalid_options', expected(`agents[${index}]`, agent, 'an agent made by defineAgent'));
+    if (named.has(agent.name))
+      throw new PawlError('invalid_options', `\`agents\` must have distinct names; got "${agent.name}" twice.`);
+    named.set(agent.name, agent);
+  }
+  return named;
+}
+
+class CompletionServer {
+  readonly sessions: Sessions;
+  private readonly agents: ReadonlyMap<string, Agent>;
+  private readonly options: OpenaiOptions;
+  private readonly since = Date.now();
+
+  constructor(agents: ReadonlyMap<string, Agent>, options: OpenaiOptions) {
+    const { context: _, ...own } = options;
+    this.agents = agents;
+    this.options = options;
+    this.sessions = new Sessions(own);
+  }
+
+  async answer(request: Request): Promise<Response> {
+    try {
+      return await this.routed(request);
+    } catch (error) {
+      if (error instanceof TooManySessions)
+        return json(errorBody(error.message, 'rate_limit_error', 'too_many_sessions'), 429, { 'retry-after': '5' });
+      if (error instanceof BadRequest)
+        return json(errorBody(error.message, 'invalid_request_error', null, error.param), error.status);
+      if (error instanceof PawlError) return json(errorBody(error.message, 'invalid_request_error', error.code), 400);
+      throw error;
+    }
+  }
+
+  private async routed(request: Request): Promise<Response> {
+    const { pathname } = new URL(request.url);
+    const listed = /\/models(?:\/([^/]+))?$/.exec(pathname);
+    if (listed !== null && request.method === 'GET') return this.models(listed[1]);
+    if (!pathname.endsWith('/chat/completions')) throw new BadRequest(`There is nothing at ${pathname}.`, null, 404);
+    if (request.method !== 'POST') throw new BadRequest(`Send POST to ${pathname}.`, null, 405);
+    return this.complete(completionRequest(await bodyOf(request)), request);
+  }
+
+  private models(name: string | undefined): Response {
+    const entry = (id: string) => ({ id, object: 'model', created: Math.floor(this.since / 1_000), owned_by: 'pawl' });
+    if (name === undefined) return json({ object: 'list', data: [...this.agents.keys()].map(entry) });
+    return json(entry(this.agent(decodeURIComponent(name)).name));
+  }
+
+  private agent(name: string): Agent {
+    const agent = this.agents.get(name);
+    if (agent !== undefined) return agent;
+    const known = [...this.agents.keys()].join(', ');
+    throw new BadRequest(`There is no model "${name}". Models: ${known}.`, 'model', 404);
+  }
+
+  private async complete({ model, messages, stream, includeUsage }: CompletionRequest, request: Request) {
+    const agent = this.agent(model);
+    const context = await this.options.context?.(request);
+    checkContext(agent, context);
+    const gone = new AbortController();
+    const signal = AbortSignal.any([request.signal, gone.signal]);
+    const completion = new Completion(crypto.randomUUID(), model, Date.now(), agent.definition.finish === 'text');
+    const heard: ((event: SessionEvent) => void)[] = [];
+    const result = this.sessions.start(agent, { messages, signal, context }, (event, session) => {
+      answerForClient(event, session);
+      for (const hear of heard) hear(event);
+    });
+    if (stream)
+      return streamed(completion, result, includeUsage, heard, () => gone.abort(new Error('the client vanished')));
+    const ended = await result;
+    return ended.success ? json(completion.whole(ended)) : json(failure(ended), 422);
+  }
+}
+
+/** Nobody behind this API can decide or execute a call. */
+function answerForClient(event: SessionEvent, session: Session): void {
+  if (event.type === 'tool.approvalRequested') {
+    const { callId, sessionId } = event;
+    session.approve(callId, { approved: false, reason: 'Nobody can be asked for approval here.', sessionId });
+  }
+  if (event.type === 'tool.handedOut') {
+    const { callId, sessionId } = event;
+    session.answer(callId, 'This client executes no tools.', { isError: true, sessionId });
+  }
+}
+
+/** Answers with server-sent events, as they come. */
+function streamed(
+  completion: Completion,
+  result: Promise<SessionResult>,
+  includeUsage: boolean,
+  heard: ((event: SessionEvent) => void)[],
+  vanish: () => void,
+): Response {
+  const encoder = new TextEncoder();
+  let quiet: ReturnType<typeof setInterval>;
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => {
+      const send = (text: string) => controller.enqueue(encoder.encode(text));
+      const sendData = (data: object) => send(`data: ${JSON.stringify(data)}\n\n`);
+      let isOpen = true;
+      quiet = setInterval(() => send(': working\n\n'), quietMs);
+      sendData(completion.begin());
+      heard.push((event) => {
+        const piece = isOpen ? completion.piece(event) : null;
+        if (piece !== null) sendData(piece);
+      });
+      void result
+        .then((ended) => {
+          isOpen = false;
+          if (ended.success) for (const piece of completion.end(ended, includeUsage)) sendData(piece);
+          else sendData(failure(ended));
+          send('data: [DONE]\n\n');
+          controller.close();
+        })
+        // The client has gone.
+        .catch(() => undefined)
+        .finally(() => clearInterval(quiet));
+    },
+    cancel: () => {
+      clearInterval(quiet);
+      vanish();
+    },
+  });
+  return new Response(body, {
+    headers: { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' },
+  });
+}
+
+async function bodyOf(request: Request): Promise<unknown> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of request.body ?? []) {
+    length += chunk.length;
+    if (length > mostBytes) throw new BadRequest(`The body is larger than ${mostBytes} bytes.`, null, 413);
+    chunks.push(chunk);
+  }
+  try {
+    return JSON.parse(await new Blob(chunks as Uint8Array<ArrayBuffer>[]).text());
+  } catch (error) {
+    throw new BadRequest(`The body is not JSON: ${messageOf(error)}.`, null);
+  }
+}
+
+function json(body: object, status = 200, headers: Record<string, string> = {}): Response {
+  return Response.json(body, { status, headers });
+}

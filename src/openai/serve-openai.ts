@@ -1,0 +1,34 @@
+import { z } from 'zod';
+import { check } from '../agent/check.ts';
+import type { Agent } from '../agent/definition.ts';
+import { onNode } from '../platform/node.ts';
+import { checkHttp, type HttpOptions } from '../serve/http-options.ts';
+import { type OpenaiOptions, openaiHandler, openaiOptionsShape } from './openai-handler.ts';
+
+export type ServeOpenaiOptions = OpenaiOptions & {
+  /** As for `serveMcp`; a client that vanished aborts its session at once. Default: a free port of 127.0.0.1. */
+  http?: Omit<HttpOptions, 'disconnectGraceMs'>;
+};
+
+export type ServedOpenai = {
+  /** The base URL for clients, which ends in `/v1`. */
+  readonly url: string;
+  /** Resolves when the server has closed. */
+  readonly closed: Promise<void>;
+  /** Aborts all running sessions and closes the server. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+};
+
+/**
+ * Serves agents as the models of an API like OpenAI's, so that any chat client can talk to them (`openaiHandler`). The
+ * same rules hold as for `serveMcp`: off loopback it needs a token, and the lists of hosts and origins.
+ */
+export async function serveOpenai(agents: readonly Agent[], options: ServeOpenaiOptions = {}): Promise<ServedOpenai> {
+  check(z.strictObject({ ...openaiOptionsShape, http: z.unknown().optional() }), options, 'options', 'invalid_options');
+  const { http = {}, ...own } = options;
+  checkHttp(http, 'http');
+  const handler = openaiHandler(agents, own);
+  const { serveHandler } = await onNode('`serveOpenai`', () => import('./node-server.ts'));
+  return serveHandler(handler, http);
+}

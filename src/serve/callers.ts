@@ -1,0 +1,72 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Server as HttpServer, IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expected, messageOf, PawlError } from '../errors.ts';
+import type { HttpOptions } from './http-options.ts';
+
+/** A request that is refused, with its status. */
+export class Refusal extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** Refuses a request from a host or page that is not permitted, or without the token. */
+export function checkCaller(
+  { headers }: Pick<IncomingMessage, 'headers'>,
+  { auth, hosts, origins = [] }: HttpOptions,
+  isLoopback: boolean,
+): void {
+  const { host = '', origin, authorization = '' } = headers;
+  const hostIsKnown = hosts === undefined ? !isLoopback || isLoopbackHost(host) : hosts.includes(host);
+  // A client that is not a browser sends no origin.
+  const originIsKnown = origin === undefined || origins.includes(origin) || (isLoopback && isLoopbackOrigin(origin));
+  // A web page must not reach a server on this machine under another host name.
+  if (!hostIsKnown) throw new Refusal(403, 'host not allowed');
+  if (!originIsKnown) throw new Refusal(403, 'origin not allowed');
+  if (auth !== undefined && !isSame(authorization, `Bearer ${auth.bearer}`)) throw new Refusal(401, 'unauthorized');
+}
+
+/** Compares in a time that does not reveal where they differ. */
+function isSame(one: string, other: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(one), digest(other));
+}
+
+function isLoopbackHost(host: string): boolean {
+  return /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/.test(host);
+}
+
+function isLoopbackOrigin(origin: string): boolean {
+  return URL.canParse(origin) && isLoopbackHost(new URL(origin).host);
+}
+
+/** Listens, and says where. Throws `invalid_options` for a port that cannot be had. */
+export async function listening(
+  http: HttpServer,
+  { port = 0, host = '127.0.0.1' }: HttpOptions,
+): Promise<{ origin: string; isLoopback: boolean }> {
+  await new Promise<void>((resolve, reject) => {
+    const refused = (error: unknown) =>
+      reject(new PawlError('invalid_options', `${expected('port', port, 'a free port')} ${messageOf(error)}`));
+    http.once('error', refused);
+    try {
+      http.listen(port, host, resolve);
+    } catch (error) {
+      refused(error);
+    }
+  });
+  const { port: given, address } = http.address() as AddressInfo;
+  const name = host.includes(':') ? `[${host}]` : host;
+  return { origin: `http://${name}:${given}`, isLoopback: ['127.0.0.1', '::1'].includes(address) };
+}
+
+export function closeHttp(http: HttpServer): Promise<void> {
+  return new Promise((resolve) => {
+    http.close(() => resolve());
+    http.closeAllConnections();
+  });
+}

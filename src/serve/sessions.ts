@@ -1,0 +1,58 @@
+import type { Agent } from '../agent/definition.ts';
+import type { SessionEvent } from '../observe/events.ts';
+import type { Session, SessionOptions, SessionResult } from '../session/options.ts';
+import { startSession } from '../session/start-session.ts';
+
+export const defaultMaxSessions = 16;
+
+/** The options of every session that a server runs. */
+export type ServedSessions = Pick<SessionOptions, 'logger' | 'budget' | 'onEvent' | 'telemetry' | 'context'> & {
+  /** Sessions at once, for all clients together. */
+  maxSessions?: number;
+};
+
+/** As many sessions run as may run at once. */
+export class TooManySessions extends Error {
+  override readonly name = 'TooManySessions';
+}
+
+/** The sessions that a server runs, for all clients together. */
+export class Sessions {
+  private readonly options: ServedSessions;
+  private readonly running = new Set<Promise<unknown>>();
+
+  constructor(options: ServedSessions) {
+    this.options = options;
+  }
+
+  /** Throws `TooManySessions` if no more may run. `heard` gets the events, and the session for its commands. */
+  start(
+    agent: Agent,
+    input: Pick<SessionOptions, 'prompt' | 'messages' | 'signal' | 'context'>,
+    heard: (event: SessionEvent, session: Session) => void,
+  ): Promise<SessionResult> {
+    const { maxSessions = defaultMaxSessions, onEvent, ...options } = this.options;
+    if (this.running.size >= maxSessions) {
+      throw new TooManySessions(
+        `the server already runs ${maxSessions} sessions, its limit (maxSessions); try again later`,
+      );
+    }
+    let started: Session | null = null;
+    const session = startSession(agent, {
+      ...options,
+      ...input,
+      onEvent: (event, own) => {
+        // The first event comes while the session starts.
+        if (started !== null) heard(event, started);
+        return onEvent?.(event, own);
+      },
+    });
+    started = session;
+    this.running.add(session.result);
+    return session.result.finally(() => this.running.delete(session.result));
+  }
+
+  async ended(): Promise<void> {
+    await Promise.all(this.running);
+  }
+}

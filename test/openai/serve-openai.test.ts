@@ -1,0 +1,249 @@
+import { once } from 'node:events';
+import { request as httpRequest } from 'node:http';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { generateText, streamText, tool } from 'ai';
+import OpenAI from 'openai';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { type Agent, defineAgent, PawlError, type SessionEvent } from '../../src/index.ts';
+import { openaiHandler, type ServeOpenaiOptions, serveOpenai } from '../../src/openai/index.ts';
+import { rehearsalModel } from '../../src/testing/index.ts';
+import { report } from '../support/session.ts';
+import { guarded, patient, search, searchCall } from '../support/tools.ts';
+
+const inputSchema = z.object({});
+type Replies = Extract<Parameters<typeof rehearsalModel>[0], readonly unknown[]>;
+
+const texter = (replies: Replies, over = {}) =>
+  defineAgent({ name: 'texter', models: [rehearsalModel(replies)], tools: { search }, finish: 'text', ...over });
+
+async function served(agents: Agent[], options: ServeOpenaiOptions = {}) {
+  const events: SessionEvent[] = [];
+  const server = await serveOpenai(agents, { logger: false, onEvent: (event) => void events.push(event), ...options });
+  const client = new OpenAI({ baseURL: server.url, apiKey: 'none-needed', maxRetries: 0 });
+  return { ...server, client, events };
+}
+
+const ask = { messages: [{ role: 'user' as const, content: 'Hi.' }] };
+
+describe('agents as the models of an API like OpenAI’s', () => {
+  it('the official client gets the answer of a session, with its usage; the tools stay hidden', async () => {
+    const model = rehearsalModel([{ ...searchCall, text: 'Wait.' }, { text: 'Found it.' }]);
+    const agent = defineAgent({ name: 'texter', models: [model], tools: { search }, finish: 'text' });
+    await using server = await served([agent]);
+    const answer = await server.client.chat.completions.create({
+      model: 'texter',
+      messages: [
+        { role: 'system', content: 'You are a pirate.' },
+        { role: 'user', content: [{ type: 'text', text: 'Hi.' }] },
+        { role: 'assistant', content: 'Ahoy.' },
+        { role: 'user', content: 'Where is it?' },
+      ],
+      temperature: 0.3,
+    });
+    expect(answer).toMatchObject({
+      object: 'chat.completion',
+      model: 'texter',
+      choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Found it.' } }],
+      usage: { prompt_tokens: expect.any(Number), total_tokens: expect.any(Number) },
+    });
+    expect(JSON.stringify(answer)).not.toContain('search');
+    expect(model.requests[0]?.prompt.map(({ role }) => role)).toEqual(['user', 'user', 'assistant', 'user']);
+    expect(JSON.stringify(model.requests[0]?.prompt[0])).toContain('You are a pirate.');
+    expect((await server.client.models.list()).data).toMatchObject([
+      { id: 'texter', object: 'model', owned_by: 'pawl' },
+    ]);
+    expect(await server.client.models.retrieve('texter')).toMatchObject({ id: 'texter' });
+  });
+
+  it('streams text as it comes, then the usage', async () => {
+    await using server = await served([texter([{ ...searchCall, text: 'Wait.' }, { text: 'Found it.' }])]);
+    const stream = await server.client.chat.completions.create({
+      model: 'texter',
+      ...ask,
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+    const pieces = [];
+    for await (const piece of stream) pieces.push(piece);
+    const texts = pieces.flatMap(({ choices }) => choices[0]?.delta.content ?? []);
+    expect(texts.join('')).toBe('Wait.\n\nFound it.');
+    expect(texts.length).toBeGreaterThan(3);
+    expect(pieces[0]?.choices[0]?.delta).toEqual({ role: 'assistant', content: '' });
+    expect(pieces.at(-2)?.choices[0]?.finish_reason).toBe('stop');
+    expect(pieces.at(-1)).toMatchObject({ choices: [], usage: { prompt_tokens: expect.any(Number) } });
+    expect(new Set(pieces.map(({ id }) => id)).size).toBe(1);
+  });
+
+  it('text of a failed attempt cannot be unsent, so the client is told', async () => {
+    const broken = { text: 'Half of', finishReason: 'length' as const };
+    await using server = await served([texter([broken, { text: 'The whole.' }])]);
+    const stream = await server.client.chat.completions.create({ model: 'texter', ...ask, stream: true });
+    let text = '';
+    for await (const { choices } of stream) text += choices[0]?.delta.content ?? '';
+    expect(text).toBe('Half of\n\n[This reply broke off and is written again.]\n\nThe whole.');
+    // Without a stream, only the answer counts.
+    const again = await served([texter([broken, { text: 'The whole.' }])]);
+    const whole = await again.client.chat.completions.create({ model: 'texter', ...ask });
+    expect(whole.choices[0]?.message.content).toBe('The whole.');
+    await again.close();
+  });
+
+  it('an agent that reports gives its report, as text or as JSON', async () => {
+    const reporter = defineAgent({ name: 'reporter', models: [rehearsalModel([report('Done.')])] });
+    const data = defineAgent({
+      name: 'data',
+      models: [rehearsalModel([report({ shelf: 'B4' } as never)])],
+      report: { format: 'json', schema: z.object({ shelf: z.string() }) },
+    });
+    await using server = await served([reporter, data]);
+    const stream = await server.client.chat.completions.create({ model: 'reporter', ...ask, stream: true });
+    let text = '';
+    for await (const { choices } of stream) text += choices[0]?.delta.content ?? '';
+    expect(text).toBe('Done.');
+    const answer = await server.client.chat.completions.create({ model: 'data', ...ask });
+    expect(JSON.parse(answer.choices[0]?.message.content ?? '')).toEqual({ shelf: 'B4' });
+  });
+
+  it('the AI SDK talks to it', async () => {
+    await using server = await served([texter([{ text: 'One.' }, { text: 'Two.' }])]);
+    const provider = createOpenAICompatible({ name: 'pawl', baseURL: server.url, includeUsage: true });
+    const { text, usage } = await generateText({ model: provider('texter'), prompt: 'Hi.' });
+    expect([text, usage.inputTokens]).toEqual(['One.', expect.any(Number)]);
+    const streamed = streamText({ model: provider('texter'), prompt: 'Hi.' });
+    expect(await streamed.text).toBe('Two.');
+    expect(await streamed.finishReason).toBe('stop');
+  });
+
+  it('a session that fails is an error with its slug, which no client retries', async () => {
+    const silent = () => defineAgent({ name: 'silent', models: [rehearsalModel([{}])], limits: { maxRetries: 2 } });
+    await using server = await served([silent()]);
+    const client = new OpenAI({ baseURL: server.url, apiKey: 'x', maxRetries: 5 });
+    const error = await client.chat.completions.create({ model: 'silent', ...ask }).catch((caught) => caught);
+    expect(error).toMatchObject({ status: 422, code: 'retries_exhausted', type: 'session_failed' });
+    expect(error.message).toContain('retries_exhausted, empty_response');
+    expect(server.events.filter(({ type }) => type === 'session.failed')).toHaveLength(1);
+    const stream = await client.chat.completions.create({ model: 'silent', ...ask, stream: true });
+    const reading = (async () => {
+      for await (const _ of stream);
+    })();
+    await expect(reading).rejects.toMatchObject({ code: 'retries_exhausted' });
+  });
+
+  it('D-2: a client that goes away aborts its session, streaming or not', async () => {
+    const waits = texter([{ calls: [{ name: 'patient', input: {} }] }], { tools: { patient } });
+    for (const stream of [true, false]) {
+      await using server = await served([waits]);
+      const aborter = new AbortController();
+      const asked = server.client.chat.completions
+        .create({ model: 'texter', ...ask, stream }, { signal: aborter.signal })
+        .then(async (answer) => {
+          if (Symbol.asyncIterator in answer) for await (const _ of answer);
+        })
+        .catch(() => undefined);
+      await expect.poll(() => server.events.some(({ type }) => type === 'tool.started')).toBe(true);
+      aborter.abort();
+      await asked;
+      await expect.poll(() => server.events.at(-1)?.type).toBe('session.aborted');
+    }
+  });
+
+  it('nobody can approve or execute here, so such calls are answered at once', async () => {
+    const calls = [
+      { name: 'guarded', input: { path: 'a' } },
+      { name: 'onThePage', input: {} },
+    ];
+    const onThePage = tool({ description: 'On the page.', inputSchema });
+    await using server = await served([texter([{ calls }, { text: 'Well.' }], { tools: { guarded, onThePage } })]);
+    const answer = await server.client.chat.completions.create({ model: 'texter', ...ask });
+    expect(answer.choices[0]?.message.content).toBe('Well.');
+    const answers = server.events.flatMap((event) =>
+      event.type === 'tool.answered' ? [[event.name, event.slug]] : [],
+    );
+    expect(answers).toEqual([
+      ['guarded', 'tool_denied'],
+      ['onThePage', 'tool_exec_failed'],
+    ]);
+  });
+
+  it('more sessions than may run at once are refused', async () => {
+    const waits = texter([{ calls: [{ name: 'patient', input: {} }] }], { tools: { patient } });
+    await using server = await served([waits], { maxSessions: 1 });
+    const first = server.client.chat.completions.create({ model: 'texter', ...ask }).catch(() => undefined);
+    await expect.poll(() => server.events.some(({ type }) => type === 'tool.started')).toBe(true);
+    const second = await server.client.chat.completions.create({ model: 'texter', ...ask }).catch((error) => error);
+    expect(second).toMatchObject({ status: 429, code: 'too_many_sessions' });
+    await server.close();
+    await first;
+  });
+
+  it.each([
+    ['another model', { model: 'nobody' }, 404, 'There is no model "nobody". Models: texter.'],
+    ['tools', { tools: [{ type: 'function', function: { name: 'x' } }] }, 400, '`tools.0` must be'],
+    ['two answers', { n: 2 }, 400, '`n` must be 1: an agent gives one answer.'],
+    ['a format', { response_format: { type: 'json_object' } }, 400, '`response_format.type` must be text'],
+    ['no messages', { messages: [] }, 400, '`messages` must be at least one message.'],
+    [
+      'a tool message',
+      { messages: [{ role: 'tool', content: 'x', tool_call_id: '1' }] },
+      400,
+      '`messages.0.role` must be',
+    ],
+  ])('bad input is refused with a sentence: %s', async (_what, over, status, message) => {
+    await using server = await served([texter([])]);
+    const error = await server.client.chat.completions
+      .create({ model: 'texter', ...ask, ...over } as never)
+      .catch((caught) => caught);
+    expect(error.status).toBe(status);
+    expect(error.message).toContain(message);
+    expect(server.events).toEqual([]);
+  });
+
+  it('callers are checked as by serveMcp: the host, the origin and the token', async () => {
+    const bearer = 'a-token-of-some-length';
+    await using server = await served([texter([{ text: 'Hi.' }])], { http: { auth: { bearer } } });
+    const status = async (headers: Record<string, string>) => {
+      const { port } = new URL(server.url);
+      const sent = httpRequest({ port, host: '127.0.0.1', path: '/v1/models', headers });
+      sent.end();
+      const [response] = await once(sent, 'response');
+      response.resume();
+      return response.statusCode;
+    };
+    const authorization = `Bearer ${bearer}`;
+    expect(await status({ authorization })).toBe(200);
+    expect(await status({})).toBe(401);
+    expect(await status({ authorization, host: 'evil.example' })).toBe(403);
+    expect(await status({ authorization, origin: 'https://evil.example' })).toBe(403);
+    await expect(serveOpenai([texter([])], { http: { host: '0.0.0.0' } })).rejects.toThrow(
+      '`http.auth` is required to serve on 0.0.0.0, which others can reach.',
+    );
+    await expect(serveOpenai([])).rejects.toThrow(PawlError);
+    await expect(serveOpenai([texter([]), texter([])])).rejects.toThrow('distinct names; got "texter" twice');
+  });
+
+  it('openaiHandler answers a Request with a Response, with a context from it', async () => {
+    const agent = texter([{ text: 'Hi.' }], {
+      instructions: ({ context }: { context: unknown }) => `You serve ${(context as { user: string }).user}.`,
+    });
+    const handler = openaiHandler([agent], {
+      logger: false,
+      context: (request) => ({ user: request.headers.get('x-user') }),
+    });
+    const post = (body: string) =>
+      handler(
+        new Request('http://any.example/api/v1/chat/completions', {
+          method: 'POST',
+          body,
+          headers: { 'x-user': 'ada' },
+        }),
+      );
+    const response = await post(JSON.stringify({ model: 'texter', ...ask }));
+    expect(await response.json()).toMatchObject({ choices: [{ message: { content: 'Hi.' } }] });
+    const [{ requests }] = [agent.definition.models[0] as ReturnType<typeof rehearsalModel>];
+    expect(requests[0]?.prompt[0]).toMatchObject({ role: 'system', content: 'You serve ada.' });
+    expect((await post('{')).status).toBe(400);
+    expect((await handler(new Request('http://any.example/other'))).status).toBe(404);
+    expect((await handler(new Request('http://any.example/v1/chat/completions'))).status).toBe(405);
+  });
+});
