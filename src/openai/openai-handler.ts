@@ -4,6 +4,7 @@ import { checkContext } from '../agent/context.ts';
 import { type Agent, isAgent } from '../agent/definition.ts';
 import { aFunction, count } from '../agent/shapes.ts';
 import { expected, messageOf, PawlError } from '../errors.ts';
+import { systemClock } from '../host/clock.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import { type ServedSessions, Sessions, TooManySessions } from '../serve/sessions.ts';
 import { commonOptions } from '../session/common-options.ts';
@@ -152,13 +153,17 @@ function streamed(
   vanish: () => void,
 ): Response {
   const encoder = new TextEncoder();
-  let quiet: ReturnType<typeof setInterval>;
+  let silence = () => {};
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => {
       const send = (text: string) => controller.enqueue(encoder.encode(text));
       const sendData = (data: object) => send(`data: ${JSON.stringify(data)}\n\n`);
       let isOpen = true;
-      quiet = setInterval(() => send(': working\n\n'), quietMs);
+      const comment = () => {
+        send(': working\n\n');
+        silence = systemClock.alarm(quietMs, comment);
+      };
+      silence = systemClock.alarm(quietMs, comment);
       sendData(completion.begin());
       heard.push((event) => {
         const piece = isOpen ? completion.piece(event) : null;
@@ -174,10 +179,10 @@ function streamed(
         })
         // The client has gone.
         .catch(() => undefined)
-        .finally(() => clearInterval(quiet));
+        .finally(() => silence());
     },
     cancel: () => {
-      clearInterval(quiet);
+      silence();
       vanish();
     },
   });

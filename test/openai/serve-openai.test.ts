@@ -3,7 +3,7 @@ import { request as httpRequest } from 'node:http';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { generateText, streamText, tool } from 'ai';
 import OpenAI from 'openai';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { type Agent, defineAgent, PawlError, type SessionEvent } from '../../src/index.ts';
 import { openaiHandler, type ServeOpenaiOptions, serveOpenai } from '../../src/openai/index.ts';
@@ -164,6 +164,28 @@ describe('agents as the models of an API like OpenAI’s', () => {
       ['guarded', 'tool_denied'],
       ['onThePage', 'tool_exec_failed'],
     ]);
+  });
+
+  it('a quiet stream is kept open by comments, until its client leaves', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      const events: SessionEvent[] = [];
+      const onEvent = (event: SessionEvent) => void events.push(event);
+      const handler = openaiHandler([texter([{ hangs: true }])], { logger: false, onEvent });
+      const body = JSON.stringify({ model: 'texter', ...ask, stream: true });
+      const response = await handler(new Request('http://x.example/v1/chat/completions', { method: 'POST', body }));
+      const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+      expect((await reader?.read())?.value).toContain('"role":"assistant"');
+      for (let times = 0; times < 2; times += 1) {
+        await vi.advanceTimersByTimeAsync(15_000);
+        expect((await reader?.read())?.value).toBe(': working\n\n');
+      }
+      await reader?.cancel();
+      await handler.ended();
+      expect(events.at(-1)?.type).toBe('session.aborted');
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it('more sessions than may run at once are refused', async () => {
