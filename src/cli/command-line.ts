@@ -13,64 +13,70 @@ export function exitCodeOf({ status }: Pick<SessionResult, 'status'>): number {
   return exitCodes[status];
 }
 
-export const commands = ['run', 'demo', 'serve', 'work', 'sessions', 'resume', 'replay', 'export', 'fork'] as const;
-type Command = (typeof commands)[number];
+/** The commands, with what follows their names and what they do. */
+export const commandTable = {
+  run: { args: '[options] "prompt"', help: 'run an agent on a prompt; - reads it from stdin' },
+  chat: { args: '[options]', help: 'talk to an agent' },
+  init: { args: '[DIRECTORY]', help: 'write an agent, a tool and a test to begin with' },
+  demo: { args: '[options] [DIRECTORY]', help: 'answer a question about a directory' },
+  serve: { args: '--mcp|--openai FILE', help: 'serve an agent to MCP or chat clients' },
+  work: { args: '[options] DIRECTORY', help: 'work through a backlog' },
+  sessions: { args: '[options]', help: 'list the sessions of a journal' },
+  resume: { args: '[options] ID', help: 'resume a session that was killed or suspended' },
+  replay: { args: '[options] ID|FILE', help: 'play a recorded session again, offline' },
+  export: { args: '[options] ID', help: 'print a session as a file' },
+  fork: { args: '--at turn-N ID', help: 'start a new session from a turn of another' },
+} satisfies Record<string, { args: string; help: string }>;
+
+type Command = keyof typeof commandTable;
+export const commands = Object.keys(commandTable) as Command[];
 
 type Flag<Value> = {
   /** As typed, without the dashes. */
   name: string;
+  short?: string;
   /** The value's placeholder in the usage; null for a switch. */
   value: string | null;
+  /** At most 54 characters, so that a line fits. */
   help: string;
   commands: readonly Command[];
   parse: (text: string | boolean | undefined, flag: string) => Value;
 };
 
-const anyAgent = ['run', 'demo', 'serve', 'work', 'resume'] as const;
+const anyAgent = ['run', 'chat', 'demo', 'serve', 'work', 'resume'] as const;
 const oneSession = ['run', 'demo', 'resume'] as const;
 const ofJournal = ['sessions', 'resume', 'replay', 'export', 'fork'] as const;
 
 /** The flags of all commands, in usage order. To add one, add a row here. */
 const table = {
-  agent: textFlag('agent', 'FILE', 'the agent: a .ts or .js module, or Markdown with front matter', ['run', 'resume']),
-  model: textFlag('model', 'PROVIDER:ID', "override the agent's model; with --base-url, just the model name", anyAgent),
-  baseUrl: textFlag('base-url', 'URL', 'an OpenAI-compatible server: Ollama, llama.cpp, LM Studio, vLLM', anyAgent),
+  agent: textFlag('agent', 'FILE', 'the agent: a .ts or .js module, or Markdown', ['run', 'chat', 'resume']),
+  model: textFlag('model', 'PROVIDER:ID', "instead of the agent's; with --base-url, a name", anyAgent),
+  baseUrl: textFlag('base-url', 'URL', 'an OpenAI-compatible server, such as Ollama', anyAgent),
   mcp: textFlag('mcp', 'FILE', 'the agent to serve as an MCP server', ['serve']),
   openai: textFlag('openai', 'FILE', "the agent to serve as a model of an API like OpenAI's", ['serve']),
   http: flag('http', 'PORT', 'serve over HTTP on 127.0.0.1; --mcp alone uses stdio', ['serve'], port),
-  journal: textFlag(
-    'journal',
-    'FILE',
-    'write the session down, so that it can be resumed; or read it (default: pawl.db)',
-    ['run', 'demo', ...ofJournal],
-  ),
-  at: textFlag('at', 'turn-N', 'where the new session leaves the old one', ['fork']),
-  until: textFlag('until', 'turn-N/attempt-M', 'stop there, and show the request, the states and the counters', [
-    'replay',
+  journal: textFlag('journal', 'FILE', 'write the session down, or read it (default: pawl.db)', [
+    'run',
+    'demo',
+    ...ofJournal,
   ]),
+  at: textFlag('at', 'turn-N', 'where the new session leaves the old one', ['fork']),
+  until: textFlag('until', 'turn-N/attempt-M', 'stop there; show request, states and counters', ['replay']),
   question: textFlag('question', 'TEXT', 'the question to ask about the directory', ['demo']),
   once: switchFlag('once', 'work on one item, then exit', ['work']),
   dryRun: switchFlag('dry-run', 'show what would run, then exit', ['work']),
   rehearsal: switchFlag('rehearsal', 'use the rule-based model even if a key is set', ['demo', 'resume']),
+  output: {
+    ...textFlag('output', 'FILE', 'write the report to a file, if it is accepted', oneSession),
+    short: 'o',
+  },
   maxTurns: flag('max-turns', 'N', 'maximum number of turns', anyAgent, wholeNumber),
   maxRetries: flag('max-retries', 'N', 'maximum number of attempts per turn', anyAgent, wholeNumber),
-  maxSeconds: flag(
-    'max-seconds',
-    'N',
-    'time limit; then one request is left, for the report',
-    ['run', 'demo'],
-    wholeNumber,
-  ),
+  maxSeconds: flag('max-seconds', 'N', 'time limit; then only the report is left', ['run', 'demo'], wholeNumber),
   inspect: switchFlag('inspect', 'open the Stately inspector (relay on port 8080)', oneSession),
   json: switchFlag('json', 'print only the result to stdout, as JSON', [...oneSession, 'work', 'sessions', 'replay']),
   log: flag('log', 'FORMAT', 'log lines on stderr: human (default) or json', anyAgent, logFormat),
-  logLevel: flag(
-    'log-level',
-    'LEVEL',
-    'log level on stderr (default: warn; silent while the tree is shown)',
-    anyAgent,
-    level,
-  ),
+  logLevel: flag('log-level', 'LEVEL', 'log level (default: warn; silent under the tree)', anyAgent, level),
 };
 
 /** The parsed flags of all commands. */
@@ -78,14 +84,36 @@ export type Flags = { [Name in keyof typeof table]: ReturnType<(typeof table)[Na
 
 const rows = Object.entries(table) as [keyof Flags, Flag<unknown>][];
 
-/** Returns a usage line per flag. */
-export function flagsUsage(): string {
-  return rows
-    .map(([, { name, value, help, commands: takers }]) => {
-      const typed = `--${name}${value === null ? '' : ` ${value}`}`;
-      return `  ${typed.padEnd(21)} ${help}${takers.length < commands.length ? ` (${takers.join(', ')})` : ''}`;
-    })
-    .join('\n');
+/** What pawl can do, on one screen. */
+export function generalUsage(): string {
+  const lines = Object.entries(commandTable).map(
+    ([name, { args, help }]) => `  ${`${name} ${args}`.padEnd(30)} ${help}`,
+  );
+  return `pawl - LLM agent sessions that are bounded, answered and accounted for
+
+Usage: pawl COMMAND
+${lines.join('\n')}
+
+pawl COMMAND --help lists the options of a command; pawl --version says which.
+Exit codes: 0 succeeded, 1 failed, 2 usage or configuration, 75 suspended,
+130 aborted.
+`;
+}
+
+/** The usage of one command, on one screen. */
+export function usageOf(command: Command): string {
+  const { args, help } = commandTable[command];
+  const own = rows.filter(([, row]) => row.commands.includes(command));
+  const lines = own.map(([, { name, short, value, help: what }]) => {
+    const typed = `${short === undefined ? '' : `-${short}, `}--${name}${value === null ? '' : ` ${value}`}`;
+    return `  ${typed.padEnd(22)} ${what}`;
+  });
+  const options = lines.length === 0 ? '' : `\nOptions:\n${lines.join('\n')}\n`;
+  return `Usage: pawl ${command} ${args}\n\n${help[0]?.toUpperCase()}${help.slice(1)}.\n${options}`;
+}
+
+export function isCommand(name: string | undefined): name is Command {
+  return commands.some((one) => one === name);
 }
 
 /** Parses the command line. Throws `UsageError` for a flag that the command lacks, so that none is silently ignored. */
@@ -97,7 +125,10 @@ export function readFlags(argv: readonly string[]): {
   version: boolean;
 } {
   const options = Object.fromEntries(
-    rows.map(([, { name, value }]) => [name, { type: value === null ? 'boolean' : 'string' } as const]),
+    rows.map(([, { name, short, value }]) => [
+      name,
+      { type: value === null ? 'boolean' : 'string', ...(short !== undefined && { short }) } as const,
+    ]),
   );
   const { values, positionals } = parseArgs({
     args: [...argv],
@@ -106,8 +137,7 @@ export function readFlags(argv: readonly string[]): {
   });
   const [command, ...rest] = positionals;
   const given = new Map(Object.entries(values));
-  const isKnown = commands.some((one) => one === command);
-  const foreign = isKnown
+  const foreign = isCommand(command)
     ? rows.find(([, one]) => given.has(one.name) && !one.commands.some((to) => to === command))
     : undefined;
   if (foreign !== undefined) {

@@ -1,41 +1,27 @@
-import { readFileSync } from 'node:fs';
 import { messageOf, PawlError } from '../errors.ts';
-import { commands, exitCodes, flagsUsage, readFlags, UsageError } from './command-line.ts';
+import { chatCommand } from './chat/chat.ts';
+import { commands, exitCodes, generalUsage, isCommand, readFlags, UsageError, usageOf } from './command-line.ts';
 import { demoCommand } from './demo/demo.ts';
-import { packageFile } from './package-root.ts';
+import { initCommand } from './init/init.ts';
+import { packageVersion } from './package-root.ts';
 import { runCommand } from './run.ts';
 import { serveCommand } from './serve.ts';
 import { exportCommand, forkCommand, replayCommand, sessionsCommand } from './sessions/journal.ts';
 import { resumeCommand } from './sessions/resume.ts';
 import { workCommand } from './work.ts';
 
-const usage = () => `pawl - LLM agent sessions that are bounded, answered and accounted for
-
-Usage:
-  pawl run [options] "prompt"      run an agent on a prompt
-  pawl demo [options] [directory]  answer a question about a directory (default: pawl's own docs)
-  pawl serve --mcp|--openai FILE   serve an agent as an MCP server, or as a model for chat clients
-  pawl work [options] DIRECTORY    work through a backlog
-  pawl sessions [options]          list the sessions of a journal
-  pawl resume [options] ID         resume a session that was killed or suspended
-  pawl replay [options] ID|FILE    play a recorded session again, offline
-  pawl export [options] ID         print a session as a file, for pawl replay and for tests
-  pawl fork --at turn-N ID         start a new session from a turn of another
-
-Options:
-${flagsUsage()}
-  --help, --version
-
-Exit codes: 0 succeeded, 1 failed, 2 usage or configuration, 75 suspended, 130 aborted.
-`;
-
 async function main(argv: readonly string[]): Promise<number> {
   const { command, rest, flags, help, version } = readFlags(argv);
-  if (version) return print(`${JSON.parse(readFileSync(packageFile('package.json'), 'utf8')).version}\n`);
-  if (help || command === 'help') return print(usage());
+  if (version) return print(`${packageVersion()}\n`);
+  if (command === 'help') return print(isCommand(rest[0]) ? usageOf(rest[0]) : generalUsage());
+  if (help) return print(isCommand(command) ? usageOf(command) : generalUsage());
   switch (command) {
     case 'run':
       return runCommand(rest, flags);
+    case 'chat':
+      return chatCommand(rest, flags);
+    case 'init':
+      return initCommand(rest);
     case 'demo':
       return demoCommand(rest, flags);
     case 'serve':

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { text as readText } from 'node:stream/consumers';
 import { defineAgent } from '../agent/define-agent.ts';
 import type { Agent, AgentDefinition } from '../agent/definition.ts';
-import { PawlError } from '../errors.ts';
+import { expected, messageOf, PawlError } from '../errors.ts';
 import { sleep, systemClock } from '../host/clock.ts';
 import { sqliteJournal } from '../journal/sqlite.ts';
 import { unavailableTargets } from '../model/targets.ts';
@@ -10,19 +12,28 @@ import type { ResumeOptions, Session, SessionResult } from '../session/options.t
 import { resumeSession } from '../session/recovery/resume-session.ts';
 import { startSession } from '../session/start-session.ts';
 import { readAgentFile } from './agent-file.ts';
-import { Approver } from './approver.ts';
 import type { Flags } from './command-line.ts';
 import { exitCodeOf, UsageError } from './command-line.ts';
 import { directoryTools } from './directory-tools.ts';
 import { commandLogger } from './log.ts';
 import { chosenModel } from './models.ts';
-import { TerminalView } from './view.ts';
+import { Approver } from './terminal/approver.ts';
+import { TerminalView } from './terminal/view.ts';
 
 /** `pawl run`: runs the agent in a file, or else a default agent that can read the current folder. */
 export async function runCommand(positionals: readonly string[], flags: Flags): Promise<number> {
-  const prompt = positionals.join(' ').trim();
-  if (prompt === '') throw new UsageError('Missing prompt: pawl run "prompt".');
+  const prompt = await promptOf(positionals);
+  if (prompt === '') throw new UsageError('Missing prompt: pawl run "prompt", or pawl run - to read it from stdin.');
   return session(await runAgent(flags), { prompt }, flags);
+}
+
+/** Returns the prompt; `-` stands for what stdin holds. */
+async function promptOf(words: readonly string[]): Promise<string> {
+  const given = words.includes('-') ? await readText(process.stdin) : '';
+  return words
+    .map((word) => (word === '-' ? `\n\n${given}\n\n` : word))
+    .join(' ')
+    .trim();
 }
 
 /** The agent of `pawl run`: from the file, or the default one. */
@@ -53,7 +64,8 @@ export async function agentOf(given: AgentDefinition, flags: Flags): Promise<Age
 
 export const defaultAgentName = 'pawl';
 
-function lookingAround(): AgentDefinition {
+/** The definition of the default agent, which can read the current folder. */
+export function lookingAround(): AgentDefinition {
   return {
     name: defaultAgentName,
     instructions: 'You answer questions and do small tasks. You may look at the files in the current folder.',
@@ -130,7 +142,23 @@ export async function session(agent: Agent, beginning: Beginning, flags: Flags):
   if (result.status === 'suspended') process.stderr.write(`Suspended. To go on: ${again}\n`);
   if (view === null) process.stdout.write(`${JSON.stringify(result)}\n`);
   else view.end(result);
+  if (flags.output !== undefined) writeReport(flags.output, result);
   return exitCodeOf(result satisfies SessionResult);
+}
+
+/** Writes the accepted report: a text as it is, anything else as JSON. */
+function writeReport(file: string, { success, report }: SessionResult): void {
+  if (!success) {
+    process.stderr.write(`${file} is not written, since no report was accepted.\n`);
+    return;
+  }
+  const { content } = report;
+  const text = typeof content === 'string' && !file.endsWith('.json') ? content : JSON.stringify(content, null, 2);
+  try {
+    writeFileSync(file, `${text.replace(/\n$/, '')}\n`);
+  } catch (error) {
+    throw new UsageError(`${expected('--output', file, 'a file that can be written')} ${messageOf(error)}`);
+  }
 }
 
 /** Resumes a session. One whose process has just died can be taken when its lease has run out. */

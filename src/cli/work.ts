@@ -11,8 +11,8 @@ import type { Flags } from './command-line.ts';
 import { exitCodes, UsageError } from './command-line.ts';
 import { commandLogger } from './log.ts';
 import { agentOf, interruption } from './run.ts';
-import { tame } from './view.ts';
-import { WorkView } from './work-view.ts';
+import { tame } from './terminal/text.ts';
+import { WorkView } from './terminal/work-view.ts';
 
 type Role = keyof BacklogConfig['agents'];
 

@@ -151,8 +151,8 @@ describe('the command', () => {
     it('a status line at the bottom shows how much of the bound is used, and is cleared at the end', async () => {
       const { code, written, screen } = await pawlOnTerminal(['demo']);
       expect(code).toBe(0);
-      expect(written).toMatch(/requests 1\/32 tokens .* tools 0 run 0\/0 answered/);
-      expect(screen).not.toContain('requests 1/32');
+      expect(written).toMatch(/ 1 of at most 32 requests · 0 tool calls run · \d+ tokens /);
+      expect(screen).not.toContain('1 of at most 32 requests');
       expect(screen).toContain('● succeeded');
     });
 
@@ -167,7 +167,7 @@ describe('the command', () => {
         type(typed);
       });
       expect([code, asked]).toEqual([0, 2]);
-      expect(screen).toContain('3 requested, 3 answered: 1 executed');
+      expect(screen).toContain('1 tool call run, 1 refused (tool_denied)');
       expect(results(server)).toEqual(['a is gone', expect.stringContaining('decided at the keyboard')]);
     });
 
@@ -224,8 +224,8 @@ describe('the command', () => {
   });
 
   it.each([
-    [[], 'Missing command: run, demo, serve'],
-    [['fly'], 'Unknown command "fly". Commands: run, demo'],
+    [[], 'Missing command: run, chat, init, demo, serve'],
+    [['fly'], 'Unknown command "fly". Commands: run, chat, init, demo'],
     [['run'], 'Missing prompt'],
     [['run', 'Hi.'], 'No model is set'],
     [['run', '--model', 'gpt', 'Hi.'], '`models[0]` must be `provider:model`'],

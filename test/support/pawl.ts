@@ -6,9 +6,11 @@ type Finished = { code: number | null; stdout: string; stderr: string };
 export function pawl(
   args: readonly string[],
   during?: (kill: (signal: NodeJS.Signals) => void, stdout: string) => void,
+  { input, env: more = {} }: { input?: string; env?: Record<string, string> } = {},
 ): Promise<Finished> {
   const { ANTHROPIC_API_KEY: _, OPENAI_API_KEY: __, GOOGLE_GENERATIVE_AI_API_KEY: ___, ...env } = process.env;
-  const child = spawn(process.execPath, ['src/cli/main.ts', ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, ['src/cli/main.ts', ...args], { env: { ...env, ...more } });
+  child.stdin.end(input);
   const finished: Finished = { code: null, stdout: '', stderr: '' };
   let killed = false;
   const kill = (signal: NodeJS.Signals) => {

@@ -9,7 +9,7 @@ import { forkSession } from '../../session/recovery/fork-session.ts';
 import type { ReplayedSession, ReplayStep, SentRequest } from '../../session/recovery/recording.ts';
 import { replayEntries } from '../../session/recovery/replay-session.ts';
 import { exitCodes, type Flags, UsageError } from '../command-line.ts';
-import { tame } from '../view.ts';
+import { tame } from '../terminal/text.ts';
 
 const defaultFile = 'pawl.db';
 

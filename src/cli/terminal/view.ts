@@ -1,8 +1,11 @@
 import { styleText } from 'node:util';
-import type { Counters } from '../../machines/index.ts';
-import type { Agent } from '../agent/definition.ts';
-import type { SessionEvent } from '../observe/events.ts';
-import type { SessionResult } from '../session/options.ts';
+import type { Counters } from '../../../machines/index.ts';
+import type { Agent } from '../../agent/definition.ts';
+import type { SessionEvent } from '../../observe/events.ts';
+import type { SessionResult } from '../../session/options.ts';
+import { statusText, summary } from './counters.ts';
+import { StreamedText } from './streamed-text.ts';
+import { clip, counted, wrapped } from './text.ts';
 
 type Style = Parameters<typeof styleText>[0];
 
@@ -15,6 +18,8 @@ export class TerminalView {
   private readonly agent: Agent;
   private counters: Readonly<Counters> | null = null;
   private statusShown = false;
+  /** The text of the reply that streams. */
+  private readonly text = new StreamedText();
   /** The inputs of the calls in progress, by call id. */
   private readonly inputs = new Map<string, string>();
 
@@ -29,6 +34,10 @@ export class TerminalView {
   }
 
   show(event: SessionEvent): void {
+    if (event.type === 'model.delta') {
+      this.stream(event);
+      return;
+    }
     // A sub-agent's session is indented below the call that it answers.
     const margin = '│  │  '.repeat(event.path.length);
     for (const line of this.lines(event)) this.line(`${margin}${line}`);
@@ -44,11 +53,10 @@ export class TerminalView {
     this.line('');
     this.line(`${mark}  ${this.paint('dim', `report: ${report.source}`)}`);
     this.line('');
-    this.line(tame(typeof report.content === 'string' ? report.content : JSON.stringify(report.content, null, 2)));
+    const text = typeof report.content === 'string' ? report.content : JSON.stringify(report.content, null, 2);
+    for (const line of wrapped(text, this.lineWidth())) this.line(line);
     this.line('');
-    for (const [name, value] of counterRows(result, this.bound())) {
-      this.line(`${this.paint('dim', name.padEnd(16))}${value}`);
-    }
+    for (const line of wrapped(summary(result, this.bound()), this.lineWidth())) this.line(this.paint('dim', line));
   }
 
   private lines(event: SessionEvent): string[] {
@@ -74,6 +82,8 @@ export class TerminalView {
           ...(event.notice === null ? [] : [`│  │  ${this.paint('cyan', clip(event.notice, this.width() - 8))}`]),
         ];
       case 'attempt.replied': {
+        const rest = this.text.end();
+        if (rest !== null) return rest === '' ? [] : [this.said(rest)];
         const text = event.reply?.content.find((part) => part.type === 'text');
         return text?.type === 'text' && text.text.trim() !== ''
           ? [`│  │  ${this.paint('dim', `"${clip(text.text, this.width() - 12)}"`)}`]
@@ -133,12 +143,30 @@ export class TerminalView {
     }
   }
 
+  /** Shows text as it comes: whole lines, and the one that grows in place of the status line. */
+  private stream({ kind, delta, path }: Extract<SessionEvent, { type: 'model.delta' }>): void {
+    if (kind !== 'text' || path.length > 0 || this.out.isTTY !== true) return;
+    for (const line of this.text.take(delta, this.width() - 8)) this.line(this.said(line));
+    this.clearStatus();
+    this.out.write(this.said(this.text.growing));
+    this.statusShown = true;
+  }
+
+  private said(line: string): string {
+    return `│  │  ${this.paint('dim', line)}`;
+  }
+
   private bound(): number {
     return this.agent.limits.maxTurns * this.agent.limits.maxRetries;
   }
 
   private width(): number {
     return Math.max(20, Math.min(this.out.columns ?? 120, 160));
+  }
+
+  /** The width of running text; without a terminal, lines are as long as they are. */
+  private lineWidth(): number {
+    return this.out.isTTY === true ? this.width() : Number.POSITIVE_INFINITY;
   }
 
   private line(text: string): void {
@@ -148,8 +176,7 @@ export class TerminalView {
 
   private status(): void {
     if (this.out.isTTY !== true || this.counters === null) return;
-    const { requests, tokens, toolCalls, waits } = this.counters;
-    const text = `requests ${requests}/${this.bound()}  tokens ${tokens.input} in ${tokens.output} out  tools ${toolCalls.executed} run ${toolCalls.answered}/${toolCalls.requested} answered  waits ${waits}`;
+    const text = statusText(this.counters, this.bound());
     this.clearStatus();
     this.out.write(this.paint('inverse', ` ${clip(text, this.width() - 2)} `));
     this.statusShown = true;
@@ -164,66 +191,4 @@ export class TerminalView {
   private paint(style: Style, text: string): string {
     return styleText(style, text, { stream: this.out });
   }
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
-}
-
-/** Returns the text as one line of at most `width` characters. */
-export function clip(text: string, width: number): string {
-  const line = tame(text).replace(/\s+/g, ' ').trim();
-  return line.length > width ? `${line.slice(0, Math.max(1, width - 1))}…` : line;
-}
-
-/** Joins the parts of an emoji, and is harmless there. */
-const joiner = '\u200d';
-
-/**
- * Writes characters that control the terminal, or hide or reorder text, as escapes such as `\u{202e}`. Newlines, tabs and
- * the joiners of emoji stay.
- */
-export function tame(text: string): string {
-  return text.replace(/(?![\t\n])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (character, at: number) => {
-    if (character === joiner && /(?:\p{Extended_Pictographic}|\ufe0f)$/u.test(text.slice(Math.max(0, at - 2), at)))
-      return character;
-    return `\\u{${character.codePointAt(0)?.toString(16)}}`;
-  });
-}
-
-function counterRows({ counters, turns }: SessionResult, bound: number): [string, string][] {
-  const { toolCalls, tokens, costUsd, reports } = counters;
-  const reasons = new Map<string, number>();
-  const failures = turns.flatMap(({ attempts }) => attempts.filter(({ status }) => status === 'failed'));
-  for (const slug of failures.flatMap(({ slugs }) => slugs)) reasons.set(slug, (reasons.get(slug) ?? 0) + 1);
-  const rejected = Object.entries(toolCalls.rejected).map(([slug, count]) => `${slug} ${count}`);
-  const failed = [...reasons].map(([slug, count]) => `${slug} ${count}`);
-  return [
-    ['requests', `${counters.requests} of at most ${bound}`],
-    [
-      'turns',
-      `${counters.turns}, with ${counted(counters.attempts, 'attempt')}, ${counters.failedAttempts} failed${failed.length > 0 ? ` (${failed.join(', ')})` : ''}`,
-    ],
-    [
-      'tool calls',
-      `${toolCalls.requested} requested, ${toolCalls.answered} answered: ${toolCalls.executed} executed, ${toolCalls.acknowledged} answered without running${rejected.length > 0 ? `, rejected: ${rejected.join(', ')}` : ''}`,
-    ],
-    ['reports', `${reports.attempted} attempted, ${reports.rejected} rejected`],
-    ['notices', String(counters.notices)],
-    ['collapses', String(counters.collapses)],
-    ['waits', String(counters.waits)],
-    [
-      'tokens',
-      `${tokens.input} in, ${tokens.output} out, ${tokens.cacheRead} read from cache, ${tokens.cacheWrite} written to cache`,
-    ],
-    ...(counters.tree.sessions > 1
-      ? [
-          [
-            'whole tree',
-            `${counters.tree.sessions} sessions, ${counters.tree.requests} requests, ${counters.tree.toolCalls} tool calls`,
-          ] as [string, string],
-        ]
-      : []),
-    ['cost', costUsd === null ? 'unknown (no pricing set)' : `$${costUsd.toFixed(4)}`],
-  ];
 }

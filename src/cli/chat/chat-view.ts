@@ -1,0 +1,106 @@
+import { styleText } from 'node:util';
+import type { SessionEvent } from '../../observe/events.ts';
+import type { SessionResult } from '../../session/options.ts';
+import { summary } from '../terminal/counters.ts';
+import { StreamedText } from '../terminal/streamed-text.ts';
+import { clip, tame, wrapped } from '../terminal/text.ts';
+
+/** Shows a conversation: the text as it comes, and a line for whatever else happens. */
+export class ChatView {
+  private readonly out: NodeJS.WriteStream;
+  private readonly text = new StreamedText();
+  private isGrowing = false;
+  /** Whether this session's last reply was shown as it came. */
+  private wasStreamed = false;
+
+  constructor(out: NodeJS.WriteStream) {
+    this.out = out;
+  }
+
+  show(event: SessionEvent): void {
+    if (event.path.length > 0) return;
+    switch (event.type) {
+      case 'model.delta':
+        if (event.kind === 'text') this.stream(event.delta);
+        return;
+      case 'attempt.started':
+        this.wasStreamed = false;
+        return;
+      case 'attempt.replied':
+        this.endText();
+        return;
+      case 'attempt.failed':
+        this.note(
+          `attempt failed: ${event.slugs.join(', ')}${this.wasStreamed ? ' (what it said does not count)' : ''}`,
+        );
+        return;
+      case 'tool.started':
+        this.note(`${event.name} …`);
+        return;
+      case 'tool.answered':
+        if (event.executed || event.slug !== null)
+          this.note(
+            `${clip(event.name, 40)}: ${event.slug ?? 'ok'}${event.slug === null ? '' : `  ${event.result.message}`}`,
+          );
+        return;
+      case 'wait.started':
+        this.note(`waiting ${((event.dueAt - event.at) / 1_000).toFixed(1)} s for ${event.target}`);
+        return;
+      case 'session.steered':
+        this.note('noted for the next request');
+        return;
+      default:
+        return;
+    }
+  }
+
+  end(result: SessionResult, bound: number): void {
+    this.endText();
+    const { success, report, failure, slugs } = result;
+    if (!success) {
+      const detail = failure.detail === null ? '' : `: ${failure.detail}`;
+      this.line(this.paint('red', clip(`${result.status} (${slugs.join(', ')})${detail}`, 400)));
+    } else if (!this.wasStreamed) {
+      for (const line of wrapped(String(report.content), this.width())) this.line(line);
+    }
+    this.note(summary(result, bound));
+  }
+
+  /** A line about the conversation, apart from it. */
+  note(text: string): void {
+    for (const line of wrapped(`  · ${tame(text).replace(/\s+/g, ' ').trim()}`, this.width()))
+      this.line(this.paint('dim', line));
+  }
+
+  line(text: string): void {
+    this.clear();
+    this.out.write(`${text}\n`);
+  }
+
+  private stream(delta: string): void {
+    this.wasStreamed = true;
+    for (const line of this.text.take(delta, this.width())) this.line(line);
+    if (this.out.isTTY !== true) return;
+    this.clear();
+    this.out.write(this.text.growing);
+    this.isGrowing = true;
+  }
+
+  private endText(): void {
+    const rest = this.text.end();
+    if (rest !== null && rest !== '') this.line(rest);
+  }
+
+  private clear(): void {
+    if (this.isGrowing) this.out.write('\r\u001b[K');
+    this.isGrowing = false;
+  }
+
+  private width(): number {
+    return this.out.isTTY === true ? Math.max(20, (this.out.columns ?? 80) - 1) : Number.POSITIVE_INFINITY;
+  }
+
+  private paint(style: 'red' | 'dim', text: string): string {
+    return styleText(style, text, { stream: this.out });
+  }
+}

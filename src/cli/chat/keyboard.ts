@@ -1,0 +1,50 @@
+import { createInterface, type Interface } from 'node:readline';
+
+/**
+ * Lines from the keyboard, or from a pipe. A question gets the next line that is typed; then `heed` may take a line at
+ * once; the others wait until they are read.
+ */
+export class Keyboard {
+  /** Takes a line at once, and returns true; or leaves it. */
+  heed: (line: string) => boolean = () => false;
+  private readonly lines: Interface;
+  private readonly kept: string[] = [];
+  private readonly readers: ((line: string | null) => void)[] = [];
+  private hasEnded = false;
+
+  constructor(input: NodeJS.ReadStream, output: NodeJS.WriteStream, interrupted: () => void) {
+    const terminal = input.isTTY === true && output.isTTY === true;
+    this.lines = createInterface({ input, output: terminal ? output : undefined, terminal });
+    this.lines.on('line', (line) => this.take(line));
+    this.lines.on('SIGINT', interrupted);
+    this.lines.on('close', () => {
+      this.hasEnded = true;
+      for (const reader of this.readers.splice(0)) reader(null);
+    });
+  }
+
+  /** Returns the next line; null once the input has ended. */
+  next(prompt: string): Promise<string | null> {
+    const known = this.kept.shift();
+    if (known !== undefined) return Promise.resolve(known);
+    return this.ask(prompt);
+  }
+
+  /** Asks a question, which the next line answers, whatever waits. Null if the input has ended. */
+  ask(prompt: string): Promise<string | null> {
+    if (this.hasEnded) return Promise.resolve(null);
+    this.lines.setPrompt(prompt);
+    this.lines.prompt(true);
+    return new Promise((resolve) => this.readers.unshift(resolve));
+  }
+
+  close(): void {
+    this.lines.close();
+  }
+
+  private take(line: string): void {
+    const reader = this.readers.shift();
+    if (reader !== undefined) reader(line);
+    else if (!this.heed(line)) this.kept.push(line);
+  }
+}

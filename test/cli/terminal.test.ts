@@ -1,0 +1,139 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { afterAll, describe, expect, it } from 'vitest';
+import { commands, commandTable, generalUsage, usageOf } from '../../src/cli/command-line.ts';
+import { summary } from '../../src/cli/terminal/counters.ts';
+import { StreamedText } from '../../src/cli/terminal/streamed-text.ts';
+import { clip, wrapped } from '../../src/cli/terminal/text.ts';
+import { startModelServer } from '../../src/testing/index.ts';
+import { pawl, pawlOnTerminal } from '../support/pawl.ts';
+import { counters, report } from '../support/session.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'pawl-terminal-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const on = (url: string) => ['--base-url', url, '--model', 'm'];
+
+describe('the help', () => {
+  it.each([...commands])('of pawl %s fits a screen', async (command) => {
+    const lines = usageOf(command).trimEnd().split('\n');
+    expect(lines.length).toBeLessThanOrEqual(24);
+    expect(lines.filter((line) => line.length > 80)).toEqual([]);
+    expect(lines[0]).toBe(`Usage: pawl ${command} ${commandTable[command].args}`);
+  });
+
+  it('of pawl itself fits one too, and names every command', async () => {
+    const lines = generalUsage().trimEnd().split('\n');
+    expect(lines.length).toBeLessThanOrEqual(24);
+    expect(lines.filter((line) => line.length > 80)).toEqual([]);
+    for (const command of commands) expect(generalUsage()).toContain(`  ${command} `);
+    const [asked, named] = await Promise.all([pawl(['run', '--help']), pawl(['help', 'run'])]);
+    expect([asked.code, asked.stdout, named.stdout]).toEqual([0, usageOf('run'), usageOf('run')]);
+  });
+});
+
+describe('pawl run', () => {
+  it('reads the prompt from stdin, after what is typed', async () => {
+    await using server = await startModelServer([report(), report()]);
+    await pawl(['run', ...on(server.url), '-'], undefined, { input: 'Sum up this.\n' });
+    await pawl(['run', ...on(server.url), 'Sum', 'up:', '-'], undefined, { input: 'one\ntwo\n' });
+    expect(server.requests.map(({ body }) => body.messages.at(-1)?.content)).toEqual([
+      'Sum up this.',
+      'Sum up: \n\none\ntwo',
+    ]);
+    const { code, stderr } = await pawl(['run', ...on(server.url), '-'], undefined, { input: ' ' });
+    expect([code, stderr]).toEqual([2, expect.stringContaining('Missing prompt')]);
+  });
+
+  it('-o writes the accepted report, and nothing else', async () => {
+    await using server = await startModelServer([report('# Done'), report({ sum: 3 } as never), {}]);
+    const agent = join(folder, 'json.md');
+    writeFileSync(agent, '---\nname: adder\nreport:\n  format: json\n  schema:\n    type: object\n---\n');
+    const [text, json, none] = ['report.md', 'report.json', 'none.md'].map((name) => join(folder, name));
+    await pawl(['run', ...on(server.url), '-o', text ?? '', 'Go.']);
+    await pawl(['run', ...on(server.url), '--agent', agent, '--output', json ?? '', 'Go.']);
+    expect(readFileSync(text ?? '', 'utf8')).toBe('# Done\n');
+    expect(JSON.parse(readFileSync(json ?? '', 'utf8'))).toEqual({ sum: 3 });
+    const failed = await pawl(['run', ...on(server.url), '--max-retries', '1', '-o', none ?? '', 'Go.']);
+    expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining('is not written, since no report')]);
+    expect(() => readFileSync(none ?? '')).toThrow('ENOENT');
+  });
+
+  it('shows text as it comes, and breaks no word at the edge', async () => {
+    const long = 'The quick brown fox jumps over the lazy dog, and then it does so again and again and again.';
+    await using server = await startModelServer([
+      { text: long, calls: [{ name: 'list_directory', input: { path: 'docs' } }] },
+      report(`# Report\n\n- ${long}`),
+    ]);
+    const { code, written, screen } = await pawlOnTerminal(['run', ...on(server.url), 'Go.'], undefined, 60);
+    expect(code).toBe(0);
+    expect(written).toContain('\r\u001b[K│  │  ');
+    const plain = stripVTControlCharacters(screen);
+    for (const part of [
+      '│  │  The quick brown fox jumps over the lazy dog, and\n',
+      '│  │  then it does so again and again and again.\n',
+      '\n- The quick brown fox jumps over the lazy dog, and then it\n  does so again and again and again.\n',
+      '2 of at most 30 requests · 1 tool call run · 20 tokens in,\n10 out',
+    ])
+      expect(plain).toContain(part);
+  });
+
+  it('NO_COLOR: without colours, also on a terminal', async () => {
+    const coloured = '\u001b[2m';
+    await using server = await startModelServer([report(), report()]);
+    expect((await pawlOnTerminal(['run', ...on(server.url), 'Go.'])).written).toContain(coloured);
+    process.env.NO_COLOR = '1';
+    try {
+      expect((await pawlOnTerminal(['run', ...on(server.url), 'Go.'])).written).not.toContain(coloured);
+    } finally {
+      delete process.env.NO_COLOR;
+    }
+  });
+});
+
+describe('texts for a terminal', () => {
+  it('are cut between words, and wrapped at them', () => {
+    expect(clip('one two three', 9)).toBe('one two…');
+    expect(clip('one two three', 13)).toBe('one two three');
+    expect(clip('abcdefghijkl', 5)).toBe('abcd…');
+    expect(wrapped('one two three four', 9)).toEqual(['one two', 'three', 'four']);
+    expect(wrapped('1. one two three', 10)).toEqual(['1. one two', '   three']);
+    expect(wrapped('abcdefghijkl m', 5)).toEqual(['abcde', 'fghij', 'kl m']);
+    expect(wrapped('```\na very long line of code\n```\nand a text', 8)).toEqual([
+      '```',
+      'a very long line of code',
+      '```',
+      'and a',
+      'text',
+    ]);
+    expect(wrapped('a\u001bb', 80)).toEqual(['a\\u{1b}b']);
+  });
+
+  it('that stream are the same lines as the whole', () => {
+    const text = 'A first line that is long enough to be wrapped.\n\n- and an item that is wrapped, too\nend';
+    const streamed = new StreamedText();
+    const lines = [...text].flatMap((letter) => streamed.take(letter, 16));
+    expect([...lines, streamed.end()]).toEqual(wrapped(text, 16));
+    expect(streamed.end()).toBeNull();
+  });
+
+  it('the line of counters says what happened, and nothing about what did not', () => {
+    const plain = summary({ counters: counters({ attempts: 1, tokens: { input: 1_234, output: 5 } }), turns: [] }, 30);
+    expect(plain).toBe('1 of at most 30 requests · 1,234 tokens in, 5 out');
+    const failed = { status: 'failed' as const, slugs: ['empty_response' as const] };
+    const busy = counters({
+      attempts: 4,
+      failedAttempts: 2,
+      collapses: 1,
+      waits: 2,
+      reports: { rejected: 1 },
+      toolCalls: { executed: 3, failed: 1, rejected: { unknown_tool: 2, tool_denied: 1 } },
+      tokens: { cacheRead: 7 },
+      tree: { sessions: 3, requests: 9, costUsd: 0.5 },
+    });
+    expect(summary({ counters: busy, turns: [{ attempts: [failed, failed] }] as never }, 30)).toBe(
+      '4 of at most 30 requests · 2 attempts failed (empty_response 2) · 3 tool calls run, 1 failed, 3 refused (unknown_tool 2, tool_denied) · 1 report rejected · turns cut short · waited 2 times · 2 sub-agent sessions, 9 requests in all · 0 tokens in, 0 out · 7 from the cache · $0.5000',
+    );
+  });
+});
