@@ -2,7 +2,6 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { messageOf } from '../../errors.ts';
 import { exitCodes, UsageError } from '../command-line.ts';
-import { packageVersion } from '../package-root.ts';
 import { templates } from './templates.ts';
 
 /** `pawl init`: writes an agent, a tool and a test that passes, to begin with. It overwrites nothing. */
@@ -10,7 +9,7 @@ export async function initCommand(positionals: readonly string[]): Promise<numbe
   if (positionals.length > 1) throw new UsageError('pawl init takes one directory.');
   const [given = '.'] = positionals;
   const folder = resolve(given);
-  const files = templates(nameOf(folder), packageVersion());
+  const files = templates(nameOf(folder));
   const taken = Object.keys(files).filter((file) => existsSync(join(folder, file)));
   if (taken.length > 0)
     throw new UsageError(`${folder} already has ${taken.join(', ')}; pawl init overwrites nothing.`);
