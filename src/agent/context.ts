@@ -7,8 +7,9 @@ export function checkContext(agent: Agent, context: unknown): void {
   const own = contextOf(agent, context);
   for (const { checkContext: check, name } of agent.tools.values())
     if (check !== undefined) checked(check, own, `context (for the tool ${name})`);
-  const { agents = {}, handoffs = {} } = agent.definition;
-  for (const other of [...Object.values(agents), ...Object.values(handoffs)]) checkContext(other, context);
+  const { agents, definition } = agent;
+  for (const other of [...Object.values(agents), ...Object.values(definition.handoffs ?? {})])
+    checkContext(other, context);
 }
 
 /** Returns the context as the agent's schema makes it; without a schema, as it is. Throws `invalid_options`. */

@@ -200,6 +200,10 @@ export interface Agent<Report = unknown, Context = unknown> {
   readonly targets: readonly Target[];
   readonly format: ReportFormat;
   readonly tools: ReadonlyMap<string, CatalogTool>;
+  /** The sub-agents, the MCP servers and the prices: its own, and those of the agents that it may hand over to. */
+  readonly agents: Readonly<Record<string, Agent>>;
+  readonly mcpServers: Readonly<Record<string, McpServerDefinition>>;
+  readonly pricing: Readonly<Record<string, Price>>;
   /** The agents that speak in its sessions: itself first, then those that may take the conversation over. */
   readonly voices: readonly Voice[];
   /** The tools that a session has named to be shown, those of MCP servers among them; null for all. */

@@ -29,11 +29,14 @@ export function voiceOf({ voices }: Pick<Agent, 'voices'>, name: string | null):
   return voice;
 }
 
+/** An agent by itself, before those that it may hand over to join it. */
+type Alone = Omit<Agent, 'voices' | 'agents' | 'mcpServers' | 'pricing'>;
+
 /**
  * Joins an agent with those that it hands over to, and those that they do. They share one conversation, so a name has one
  * meaning in it: throws if it has two.
  */
-export function joined(alone: Omit<Agent, 'voices'>): Agent {
+export function joined(alone: Alone): Agent {
   const { definition } = alone;
   const handoffs = Object.entries(definition.handoffs ?? {});
   const party = new Party(alone);
@@ -43,16 +46,8 @@ export function joined(alone: Omit<Agent, 'voices'>): Agent {
     party.own.add(party.tool(handoffTool(name, agent.definition.description), agent.voices[0]?.definition, field));
   }
   for (const [name, agent] of handoffs) party.invite(name, agent);
-  const { targets, tools, voices } = party;
-  if (handoffs.length === 0) return { ...alone, voices };
-  const { agents, mcpServers, pricing } = party;
-  return {
-    ...alone,
-    definition: Object.freeze({ ...definition, agents, mcpServers, pricing }),
-    targets,
-    tools,
-    voices,
-  };
+  const { targets, tools, voices, agents, mcpServers, pricing } = party;
+  return { ...alone, targets, tools, voices, agents, mcpServers, pricing };
 }
 
 /** The agents that share a conversation, and what they bring along. */
@@ -62,12 +57,12 @@ class Party {
   readonly tools: Map<string, CatalogTool>;
   readonly targets: Target[];
   readonly agents: Record<string, Agent>;
-  readonly mcpServers: NonNullable<AgentDefinition['mcpServers']>;
-  readonly pricing: NonNullable<AgentDefinition['pricing']>;
+  readonly mcpServers: Record<string, Agent['mcpServers'][string]>;
+  readonly pricing: Record<string, Agent['pricing'][string]>;
   /** What a tool's or a server's name stands for. */
   private readonly meanings = new Map<string, unknown>();
 
-  constructor({ definition, tools, targets }: Omit<Agent, 'voices'>) {
+  constructor({ definition, tools, targets }: Alone) {
     const { agents = {}, mcpServers = {}, pricing = {} } = definition;
     this.tools = new Map(tools);
     this.targets = [...targets];
@@ -91,8 +86,7 @@ class Party {
   invite(name: string, agent: Agent): void {
     const field = fieldName('handoffs', [name]);
     const names = new Map(agent.targets.map((target) => [target.name, this.place(target)]));
-    for (const [target, price] of Object.entries(agent.definition.pricing ?? {}))
-      this.pricing[names.get(target) ?? target] ??= price;
+    for (const [target, price] of Object.entries(agent.pricing)) this.pricing[names.get(target) ?? target] ??= price;
     for (const voice of agent.voices) {
       const as = voice.name ?? name;
       const known = this.voices.find((one) => one.name === as);
@@ -146,7 +140,7 @@ function meaningsIn({ tools = {}, agents = {}, mcpServers = {} }: AgentDefinitio
 }
 
 /** The session reports as the agent that it began with does, whoever speaks last. */
-function checkHandoff(alone: Omit<Agent, 'voices'>, field: string, agent: unknown): asserts agent is Agent {
+function checkHandoff(alone: Alone, field: string, agent: unknown): asserts agent is Agent {
   if (!isAgent(agent)) throw new PawlError('invalid_agent', expected(field, agent, 'an agent made by defineAgent'));
   const { definition, format } = agent;
   const finish = (of: AgentDefinition) => of.finish ?? 'report';

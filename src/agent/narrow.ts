@@ -49,7 +49,7 @@ export function narrowed<Report, Context>(
   );
   const shown = tools === undefined ? null : new Set(tools);
   if (shown !== null) checkTools(agent, shown);
-  const { agents = {}, mcpServers = {} } = agent.definition;
+  const { agents, mcpServers } = agent;
   const isShown = (name: string) => shown === null || shown.has(name);
   const isNeeded = (server: string) => [...(shown ?? [])].some((name) => name.startsWith(`${server}__`));
   return Object.freeze({
@@ -57,9 +57,9 @@ export function narrowed<Report, Context>(
     definition: Object.freeze({
       ...agent.definition,
       ...(instructions !== undefined && { instructions }),
-      agents: only(agents, isShown),
-      mcpServers: shown === null ? mcpServers : only(mcpServers, isNeeded),
     }),
+    agents: only(agents, isShown),
+    mcpServers: shown === null ? mcpServers : only(mcpServers, isNeeded),
     limits: limits === undefined ? agent.limits : limitsWithin(agent.limits, limits),
     targets: models === undefined ? agent.targets : models.map((name, index) => targetNamed(agent, name, index)),
     tools: new Map([...agent.tools].filter(([name]) => isShown(name) || builtInNames.includes(name))),
@@ -71,8 +71,7 @@ function only<T>(entries: Readonly<Record<string, T>>, isKept: (name: string) =>
   return Object.fromEntries(Object.entries(entries).filter(([name]) => isKept(name)));
 }
 
-function checkTools({ tools, definition }: Agent, shown: ReadonlySet<string>): void {
-  const { agents = {}, mcpServers = {} } = definition;
+function checkTools({ tools, agents, mcpServers }: Agent, shown: ReadonlySet<string>): void {
   const own = [...tools.keys(), ...Object.keys(agents)].filter((name) => !builtInNames.includes(name));
   const servers = Object.keys(mcpServers);
   const unknown = [...shown].find(

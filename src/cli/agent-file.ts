@@ -3,7 +3,6 @@ import { dirname, extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parse } from 'yaml';
 import { type AgentDefinition, isAgent } from '../agent/definition.ts';
-import { voiceOf } from '../agent/handoffs.ts';
 import { messageOf, PawlError, shown } from '../errors.ts';
 import type { LocalTool } from '../tools/local.ts';
 
@@ -31,8 +30,7 @@ async function moduleDefinition(path: string): Promise<AgentDefinition> {
   if (typeof exported !== 'object' || exported === null) {
     throw invalid(path, `must have an agent or a definition as its default export; got ${shown(exported)}`);
   }
-  // An agent with handoffs has joined others; what its user wrote is the definition of its own voice.
-  return isAgent(exported) ? (voiceOf(exported, null).definition as AgentDefinition) : (exported as AgentDefinition);
+  return isAgent(exported) ? exported.definition : (exported as AgentDefinition);
 }
 
 async function markdownDefinition(path: string): Promise<AgentDefinition> {

@@ -77,7 +77,7 @@ export function requestedAgent(
       maxDepth: Math.min(lineage.maxDepth, agent.limits.maxDepth),
       secrets: secretsOf(agent.definition, lineage.secrets),
     };
-    agent = agent.definition.agents?.[tool];
+    agent = agent.agents[tool];
   }
   if (agent !== undefined) return { agent, lineage };
   const wanted = [name, ...path.map(({ tool }) => tool)].join('/');

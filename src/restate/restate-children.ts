@@ -54,10 +54,10 @@ export function childrenOf(
     isOne: (effect) => {
       if (effect.kind !== 'tool') return false;
       const { name } = effect.request;
-      return !agent.tools.has(name) && agent.definition.agents?.[name] !== undefined;
+      return !agent.tools.has(name) && agent.agents[name] !== undefined;
     },
     ask: (effect, settle) => {
-      const child = agent.definition.agents?.[callOf(effect).name];
+      const child = agent.agents[callOf(effect).name];
       if (child === undefined || subSessions === null) {
         settle(null);
         return;

@@ -32,8 +32,7 @@ export function newHead(
   return { head, repairs };
 }
 
-function definedBy({ format, tools, definition }: Agent): Pick<SessionHead, 'report' | 'tools' | 'servers'> {
-  const { agents = {}, mcpServers = {} } = definition;
+function definedBy({ format, tools, agents, mcpServers }: Agent): Pick<SessionHead, 'report' | 'tools' | 'servers'> {
   return { report: format.name, tools: [...tools.keys(), ...Object.keys(agents)], servers: Object.keys(mcpServers) };
 }
 

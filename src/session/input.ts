@@ -98,7 +98,7 @@ export function sessionInput(agent: Agent, budget: SessionBudget, at: number): S
   } = check(budgetSchema, budget, 'budget', 'invalid_budget');
   const targets = agent.targets.map(({ name }) => name);
   if (costUsd !== null) {
-    const unpriced = targets.find((name) => definition.pricing?.[name] === undefined);
+    const unpriced = targets.find((name) => agent.pricing[name] === undefined);
     if (unpriced !== undefined) {
       throw new PawlError(
         'invalid_budget',
@@ -131,7 +131,7 @@ function longestReply({ voices }: Agent): number | undefined {
 }
 
 /** Returns the request limit for a session tree (B-7). Without sub-agents `maxTreeRequests` is ignored. */
-function treeLimit({ limits, definition }: Agent, requests: number | null): number | null {
-  if (Object.keys(definition.agents ?? {}).length === 0) return requests;
+function treeLimit({ limits, agents }: Agent, requests: number | null): number | null {
+  if (Object.keys(agents).length === 0) return requests;
   return Math.min(requests ?? Number.POSITIVE_INFINITY, limits.maxTreeRequests ?? 4 * requestBound(limits));
 }

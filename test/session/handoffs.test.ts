@@ -17,6 +17,10 @@ import { search } from '../support/tools.ts';
 
 const inputSchema = z.object({});
 const other = tool({ description: 'Another one.', inputSchema, execute: () => 'other' });
+const everythingServer = {
+  command: process.execPath,
+  args: ['node_modules/@modelcontextprotocol/server-everything/dist/index.js'],
+};
 const namesOf = (body: { tools?: unknown[] }) => JSON.stringify(body.tools).match(/(?<="name":")[^"]+/g);
 
 describe('T-8: a conversation is handed over', () => {
@@ -197,6 +201,21 @@ describe('T-8: a conversation is handed over', () => {
       ['large', 'You bill undefined.'],
     ]);
     await journal.close();
+  });
+
+  it('what the other brings along stays its own, also if the first is defined again', async () => {
+    await using server = await startModelServer([transfer('billing'), report()]);
+    const models = [wireModel('openai', server.url)];
+    const auditor = defineAgent({ name: 'auditor', models });
+    const first = desk(server.url, {}, { agents: { auditor }, mcpServers: { everything: everythingServer } });
+    const agent = defineAgent({ ...first.definition, limits: { maxTurns: 4 } });
+    const { result, requests } = await run({ agent, requests: server.requests });
+    expect(result).toMatchObject({ success: true, handedTo: 'billing' });
+    expect(result.counters).toMatchObject({ turns: 2, attempts: 2, requests: 2 });
+    const [own, others] = requests.map(({ body }) => namesOf(body));
+    expect(own).toEqual(['search', 'final_report', 'transfer_to_billing']);
+    expect(others).toEqual(expect.arrayContaining(['final_report', 'look_up', 'auditor', 'everything__echo']));
+    expect(others).not.toContain('search');
   });
 
   it('a session that permits none of the other’s models ends before its turn', async () => {

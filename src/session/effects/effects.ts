@@ -70,7 +70,7 @@ export function sessionEffects(parts: SessionEffectsParts): SessionEffects {
   };
   const modelOptions = {
     targets: agent.targets,
-    pricing: definition.pricing ?? {},
+    pricing: agent.pricing,
     settings,
     timeoutMs: limits.modelTimeoutMs,
     idleTimeoutMs: limits.modelIdleTimeoutMs,

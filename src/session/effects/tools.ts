@@ -28,7 +28,7 @@ export class SessionTools {
   /** Opens the servers in parallel. Returns null, or why a server is missing (`tools_unavailable`). */
   async open(timeoutMs: number, signal: AbortSignal): Promise<string | null> {
     const { agent, observer } = this.options;
-    const { mcpServers = {} } = agent.definition;
+    const { mcpServers } = agent;
     const { log } = observer.folds;
     if (Object.keys(mcpServers).length > 0) {
       const { McpServers } = await onNode('An MCP server', () => import('../../tools/mcp/servers.ts'));
@@ -62,7 +62,7 @@ export class SessionTools {
   /** Shows the tools in the order of the definition, because the order is part of the prefix that providers cache. */
   private show(): Promise<void> {
     const { agent, catalog, subAgents } = this.options;
-    const { agents = {} } = agent.definition;
+    const { agents } = agent;
     // Only the agent's own tools exist, so all its sessions share one map.
     if (subAgents === null && this.servers === null) return catalog.show(agent.tools);
     const tools = new Map<string, CatalogTool>();

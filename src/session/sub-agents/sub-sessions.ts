@@ -37,8 +37,8 @@ export function subSessionsOf(
   begin: (parts: SessionParts<unknown>) => SubSession,
 ): SubSessions | null {
   const { agent, options, observer, lineage, secrets, driver, head, log } = above;
-  const { agents } = agent.definition;
-  if (agents === undefined) return null;
+  const { agents } = agent;
+  if (Object.keys(agents).length === 0) return null;
   const { clock } = options;
   const { budget } = head.input;
   const maxDepth = Math.min(lineage.maxDepth, agent.limits.maxDepth);
@@ -113,7 +113,7 @@ function spentIn({ requests, tokens, costUsd }: Counters['tree']): Spent {
 
 function budgetOf(agent: Agent, { requests, tokens, costUsd }: Allowance, wallClockMs?: number): SessionBudget {
   // If the grant equals the bound, the bound ends the session; no budget is needed.
-  const isBound = requests === requestBound(agent.limits) && agent.definition.agents === undefined;
+  const isBound = requests === requestBound(agent.limits) && Object.keys(agent.agents).length === 0;
   return {
     ...(requests !== null && !isBound && { requests }),
     ...(tokens !== null && { tokens }),
@@ -123,6 +123,6 @@ function budgetOf(agent: Agent, { requests, tokens, costUsd }: Allowance, wallCl
   };
 }
 
-function isPriced({ targets, definition }: Agent): boolean {
-  return targets.every(({ name }) => definition.pricing?.[name] !== undefined);
+function isPriced({ targets, pricing }: Agent): boolean {
+  return targets.every(({ name }) => pricing[name] !== undefined);
 }
