@@ -26,6 +26,8 @@ function script({ body }: { body: unknown }) {
   const asked = messages.findLastIndex(({ role }) => role === 'user');
   const text = JSON.stringify(messages[asked]?.content ?? '');
   const answered = messages.slice(asked).find(({ role }) => role === 'tool');
+  if (text.includes('response_truncated')) return { text: 'The right one.', delayMs: 300 };
+  if (text.includes('stumble')) return { text: 'The wrong beginning', finishReason: 'length' as const };
   if (answered !== undefined) return { text: `Done: ${String(answered.content)}` };
   if (text.includes('delegate') && tools?.some((tool) => JSON.stringify(tool).includes('helper')) === true)
     return { calls: [{ name: 'helper', input: { prompt: 'Please send it.', reason: 'It can.' } }] };
@@ -248,6 +250,12 @@ describe.skipIf(!existsSync(browserPath))('S-6: a page with useChat in a browser
     await ends('succeeded');
     expect(await last.locator('p').allTextContents()).toEqual(['I work on it.', 'Done: released']);
 
+    // Text of an attempt that failed may be seen for a moment, and is taken back.
+    await say('Please stumble.');
+    await last.getByText('The right one.').waitFor();
+    await ends('succeeded');
+    expect(await last.locator('p').allTextContents()).toEqual(['The right one.']);
+
     await say('Please hold.');
     await last.getByText('input-available').waitFor();
     await page.getByRole('button', { name: 'Stop' }).click();
@@ -259,6 +267,7 @@ describe.skipIf(!existsSync(browserPath))('S-6: a page with useChat in a browser
     const sessions = (await listSessions(journal)).filter(({ sessionId }) => sessionId.startsWith('page-chat:'));
     await journal.close();
     expect(sessions.map(({ status, slugs }) => [status, slugs]).toReversed()).toEqual([
+      ['succeeded', []],
       ['succeeded', []],
       ['succeeded', []],
       ['succeeded', []],
