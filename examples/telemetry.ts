@@ -1,4 +1,4 @@
-/** OpenTelemetry spans of a session, where the application's own hang in the tool that made them. */
+/** OpenTelemetry spans of a session; the application's own are children of the tool call that made them. */
 import { context, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';

@@ -9,6 +9,6 @@ export const findBook = tool({
   inputSchema: z.object({ title: z.string() }),
   execute: ({ title }) => {
     const shelf = shelves[title.toLowerCase().replaceAll(' ', '-')];
-    return shelf === undefined ? `There is no "${title}".` : { title, shelf };
+    return shelf === undefined ? `The catalogue has no book titled "${title}".` : { title, shelf };
   },
 });

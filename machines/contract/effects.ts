@@ -18,7 +18,7 @@ export type EffectKinds = SessionEffectKinds & WorkflowEffectKinds;
 export type SessionEffectKinds = {
   /** Open the tools and check the given conversation. Key `prepare`. */
   prepare: { request: Record<string, never>; outcome: PrepareOutcome };
-  /** Plan the next turn, for an agent that does. Key `turn-2/plan`. */
+  /** Plan the next turn, for an agent with `prepareTurn` or `handoffs`. Key `turn-2/plan`. */
   plan: { request: PlanRequest; outcome: PlanOutcome };
   /** One LLM request. Key `turn-2/attempt-1/model`. */
   model: { request: ModelRequest; outcome: ModelOutcome };
@@ -77,7 +77,7 @@ export type TurnPlan = {
   settings: JsonObject | null;
 };
 
-/** `growth` is by how many tokens the next request is estimated to be larger than without the plan (T-6). */
+/** `growth` estimates how many tokens the plan adds to the next request (T-6). */
 export type PlanOutcome = { ok: true; plan: TurnPlan; growth: number } | { ok: false; slug: Slug; message: string };
 
 /** The tools that a request offers, or the calls that its reply may make (B-5). */

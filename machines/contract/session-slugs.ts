@@ -31,11 +31,12 @@ export const sessionRows = {
     advice: 'The reason is named above; no request was sent.',
   },
   turn_not_prepared: {
-    means: 'The next turn could not be prepared: `prepareTurn` failed, was late, or asked for what the agent lacks.',
+    means:
+      'The next turn could not be prepared: `prepareTurn` failed, timed out or named something that the session lacks, or an agent of `handoffs` could not take over.',
     happened: 'the next turn could not be prepared',
     todo: 'See to `prepareTurn`.',
     person: 'the next turn could not be prepared',
-    advice: 'See to `prepareTurn`: the reason is named above.',
+    advice: 'Fix what is named above: `prepareTurn`, or the instructions or models of an agent in `handoffs`.',
   },
   internal_error: {
     means: 'A defect of Pawl, or of code it was given.',

@@ -119,8 +119,8 @@ const rows = {
     means: 'A schema, a validator, a policy or a check failed on the input, a call, a reply or a report.',
     happened:
       'your call, reply or report could not be checked, because a check of ours failed; this was not your fault',
-    todo: 'Go on without it, or try once more.',
-    person: 'a check of the input, a call, a reply or a report failed',
+    todo: 'Try once more, or go another way.',
+    person: 'the input, a call, a reply or a report could not be checked',
     advice: 'A schema, a validator, a policy or a check threw or took too long; the details hold its error.',
   },
   approval_timeout: {

@@ -145,7 +145,7 @@ export function planRequest({ turn, maxTurns, current }: SessionContext): PlanRe
   return { turn: turn + 1, isLastTurn: isLastTurn({ turn: turn + 1, maxTurns }), target: current };
 }
 
-/** Returns the changes once the next turn is planned (T-7). A request that the plan makes smaller is measured anew. */
+/** Returns the changes once the next turn is planned (T-7). If the plan shrinks the request, it is measured again. */
 export function afterPlanning(
   { turn, targets, size }: SessionContext,
   { delivered: { at, outcome } }: { delivered: Delivered<'plan'> },

@@ -124,7 +124,7 @@ export const definitionSchema = z.strictObject({
   handoffs: z.record(z.string(), z.custom<Agent>()).optional(),
   /** Checks what a session is given, before anything is sent (G-1). */
   checkInput: aFunction.optional(),
-  /** Checks each complete reply before anybody sees it (G-2). Such replies do not stream. */
+  /** Checks each reply before it is shown or its calls run (G-2). Checked replies do not stream. */
   checkReply: aFunction.optional(),
   /** Checks each report that its format accepted (G-3). */
   checkReport: aFunction.optional(),

@@ -17,15 +17,15 @@ type Check<Checked, Replacement, Context> = {
   call(checked: Checked, by: CheckContext<Context>): CheckVerdict<Replacement> | Promise<CheckVerdict<Replacement>>;
 }['call'];
 
-/** Checks what a session is given, before anything is sent (G-1). It may put other messages in their place. */
+/** Checks what a session is given, before anything is sent (G-1). It may replace them. */
 export type CheckInput<Context = unknown> = Check<{ messages: readonly Message[] }, readonly InputMessage[], Context>;
 
-/** Checks a complete reply before anybody sees it or a call of it runs (G-2). It may put another text in place of its. */
+/** Checks a reply, even one that broke off, before it is shown or its calls run (G-2). It may replace the text. */
 export type CheckReply<Context = unknown> = Check<
   { text: string; reply: Reply; turn: number; attempt: number },
   string,
   Context
 >;
 
-/** Checks the content of a report that its format accepted (G-3). It may put another content in its place. */
+/** Checks the content of a report that its format accepted (G-3). It may replace it. */
 export type CheckReport<Context = unknown> = Check<{ content: unknown }, unknown, Context>;

@@ -33,8 +33,8 @@ export function voiceOf({ voices }: Pick<Agent, 'voices'>, name: string | null):
 type Alone = Omit<Agent, 'voices' | 'agents' | 'mcpServers' | 'pricing'>;
 
 /**
- * Joins an agent with those that it hands over to, and those that they do. They share one conversation, so a name has one
- * meaning in it: throws if it has two.
+ * Joins an agent with the agents that it can hand over to, directly or through others. They share one conversation, so
+ * it throws if a name has two meanings.
  */
 export function joined(alone: Alone): Agent {
   const { definition } = alone;
@@ -156,6 +156,6 @@ function checkHandoff(alone: Alone, field: string, agent: unknown): asserts agen
 function twice(field: string, what: string): PawlError {
   return new PawlError(
     'duplicate_tool',
-    `\`${field}\` must not bring another ${what}: the agents of a conversation share its names.`,
+    `\`${field}\` must not bring a different ${what}: in a shared conversation a name means one thing.`,
   );
 }

@@ -5,7 +5,7 @@ import { check } from './check.ts';
 import { type ModelSettings, settingsSchema } from './definition.ts';
 import { nonBlank, text } from './shapes.ts';
 
-/** What `prepareTurn` is told of the turn that comes next. */
+/** What `prepareTurn` receives about the next turn. */
 export type TurnPreparation<Context = unknown> = {
   /** From 1. */
   turn: number;
@@ -27,7 +27,7 @@ export type TurnChanges = {
   activeTools?: readonly string[];
   /** Instructions in place of the agent's. */
   instructions?: string;
-  /** The models that may be tried, by target name (`provider:model`): the first first, and then the others in order. */
+  /** The models that may be tried, by target name (`provider:model`), in the order to try them. */
   models?: readonly string[];
   /** Settings in addition to the agent's, without `headers`. */
   settings?: Omit<ModelSettings, 'headers'>;

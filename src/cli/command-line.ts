@@ -53,7 +53,7 @@ const table = {
   model: textFlag('model', 'PROVIDER:ID', "instead of the agent's; with --base-url, a name", anyAgent),
   baseUrl: textFlag('base-url', 'URL', 'an OpenAI-compatible server, such as Ollama', anyAgent),
   mcp: textFlag('mcp', 'FILE', 'the agent to serve as an MCP server', ['serve']),
-  openai: textFlag('openai', 'FILE', "the agent to serve as a model of an API like OpenAI's", ['serve']),
+  openai: textFlag('openai', 'FILE', 'the agent to serve over an OpenAI-compatible API', ['serve']),
   http: flag('http', 'PORT', 'serve over HTTP on 127.0.0.1; --mcp alone uses stdio', ['serve'], port),
   journal: textFlag('journal', 'FILE', 'write the session down, or read it (default: pawl.db)', [
     'run',
@@ -72,7 +72,13 @@ const table = {
   },
   maxTurns: flag('max-turns', 'N', 'maximum number of turns', anyAgent, wholeNumber),
   maxRetries: flag('max-retries', 'N', 'maximum number of attempts per turn', anyAgent, wholeNumber),
-  maxSeconds: flag('max-seconds', 'N', 'time limit; then only the report is left', ['run', 'demo'], wholeNumber),
+  maxSeconds: flag(
+    'max-seconds',
+    'N',
+    'time limit; after it, only the report is permitted',
+    ['run', 'demo'],
+    wholeNumber,
+  ),
   inspect: switchFlag('inspect', 'open the Stately inspector (relay on port 8080)', oneSession),
   json: switchFlag('json', 'print only the result to stdout, as JSON', [...oneSession, 'work', 'sessions', 'replay']),
   log: flag('log', 'FORMAT', 'log lines on stderr: human (default) or json', anyAgent, logFormat),
@@ -94,7 +100,7 @@ export function generalUsage(): string {
 Usage: pawl COMMAND
 ${lines.join('\n')}
 
-pawl COMMAND --help lists the options of a command; pawl --version says which.
+pawl COMMAND --help lists the options of a command; pawl --version prints one.
 Exit codes: 0 succeeded, 1 failed, 2 usage or configuration, 75 suspended,
 130 aborted.
 `;

@@ -31,16 +31,16 @@ const messageSchema = z.discriminatedUnion(
   { error: 'a system, developer, user or assistant message: the tools are the agent’s own' },
 );
 
-/** What is read of a request. What tunes a model (`temperature` and the like) is the agent's, and is passed over. */
+/** The fields that Pawl reads. Those that tune a model, such as `temperature`, are ignored: the agent sets them. */
 const requestSchema = z.object({
   model: z.string({ error: 'the name of an agent' }),
   messages: z.array(messageSchema, { error: 'an array of messages' }).min(1, { error: 'at least one message' }),
   stream: z.boolean({ error: 'a boolean' }).nullish(),
   stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
-  // What would make another answer of it cannot be had.
+  // Options that would change the kind of answer are refused.
   n: z.literal(1, { error: '1: an agent gives one answer' }).nullish(),
-  tools: z.array(z.never(), { error: 'left out: the tools are the agent’s own' }).nullish(),
-  functions: z.array(z.never(), { error: 'left out: the tools are the agent’s own' }).nullish(),
+  tools: z.array(z.never({ error: 'left out: the tools are the agent’s own' })).nullish(),
+  functions: z.array(z.never({ error: 'left out: the tools are the agent’s own' })).nullish(),
   response_format: z
     .object({ type: z.literal('text', { error: 'text: the format of the report is the agent’s' }) })
     .nullish(),
@@ -60,7 +60,10 @@ export function completionRequest(body: unknown): CompletionRequest {
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     const param = (issue?.path ?? []).map(String).join('.') || null;
-    throw new BadRequest(`\`${param ?? 'body'}\` must be ${issue?.message ?? 'another'}.`, param);
+    throw new BadRequest(
+      `\`${param ?? 'body'}\` must be ${issue?.message.replace(/^Invalid input(: expected )?/, '') || 'valid'}.`,
+      param,
+    );
   }
   const { model, messages, stream, stream_options: options } = parsed.data;
   return {

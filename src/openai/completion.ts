@@ -2,8 +2,8 @@ import type { Counters } from '../../machines/index.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import type { SessionResult } from '../session/options.ts';
 
-/** What a client reads in place of text that was taken back: what it was sent cannot be unsent. */
-const takenBack = '\n\n[This reply broke off and is written again.]\n\n';
+/** Tells the client that an attempt failed, since text that was sent cannot be taken back. */
+const takenBack = '\n\n[The last reply failed and does not count.]\n\n';
 
 /** The answers to one request, in the shapes of OpenAI's chat completions. */
 export class Completion {

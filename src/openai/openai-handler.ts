@@ -40,8 +40,8 @@ const quietMs = 15_000;
  * Returns a handler that speaks OpenAI's chat completions, for any server that speaks `Request` and `Response`:
  * `POST PATH/chat/completions` runs a session of the agent that `model` names, and `GET PATH/models` lists the agents.
  * The tools stay hidden. A client that goes away aborts its session. A call that needs approval, or that the client would
- * have to execute, is answered at once with the reason why it cannot be. A session that fails is answered with 422, its
- * slug as the `code`. The handler checks no caller. Throws `invalid_options` and `invalid_budget`.
+ * have to execute, is answered at once with the reason why it cannot be. A session that fails is answered with 422, or in a
+ * stream with an error event, its slug as the `code`. The handler does not authenticate callers. Throws `invalid_options` and `invalid_budget`.
  */
 export function openaiHandler(agents: readonly Agent[], options: OpenaiOptions = {}): OpenaiHandler {
   check(z.strictObject(openaiOptionsShape), options, 'options', 'invalid_options');

@@ -74,7 +74,7 @@ export class Instruments {
       case 'tool.answered':
         this.answers.add(1, {
           ...agent,
-          // What a model makes up is no name of a tool, and there is no end to it.
+          // A model can invent any number of tool names, and each would become a time series.
           [attributes.toolName]: event.slug === 'unknown_tool' ? 'unknown' : event.name,
           'pawl.reason': event.slug ?? (event.executed ? 'executed' : 'acknowledged'),
         });

@@ -21,7 +21,7 @@ export type SpansOptions = {
   instruments: Instruments;
   /** Whether prompts, replies, inputs and results are recorded. */
   content: boolean;
-  /** Where sessions are, by id, and their running calls, by `SESSION/CALL`: a sub-agent's session hangs there. */
+  /** Contexts of sessions, by id, and of running calls, by `SESSION/CALL`: the parents of sub-agents' spans. */
   places: Map<string, Context>;
 };
 
@@ -35,7 +35,7 @@ export class SessionSpans implements SessionTelemetry {
   private readonly options: SpansOptions;
   private readonly about: TelemetrySession;
   private readonly agent: Attributes;
-  /** Where the session hangs: in what was active when it was made, or in the call of the session above. */
+  /** The parent of the session's span: the context active when it was made, or the call that started a sub-agent. */
   private above = context.active();
   private session: Open | null = null;
   private turn: Open | null = null;

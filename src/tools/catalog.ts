@@ -230,7 +230,7 @@ function isSameList(one: readonly string[] | null, other: readonly string[] | nu
 
 const handedOver: NonNullable<CallFacts['refusal']> = {
   slug: 'tool_not_permitted',
-  reason: 'Another call of this reply hands the conversation over already.',
+  reason: 'Another call in this reply already hands the conversation over.',
 };
 
 function notInside(name: string): NonNullable<CallFacts['refusal']> {

@@ -15,12 +15,15 @@ export function handoffName(agent: string): string {
 export function handoffTool(agent: string, description: string | undefined): CatalogTool {
   return schemaTool({
     name: handoffName(agent),
-    description: [`Hands the conversation to the agent ${agent}, which goes on with it from here.`, description ?? '']
+    description: [
+      `Hands the conversation to the agent ${agent}, which continues it from the next turn.`,
+      description ?? '',
+    ]
       .join(' ')
       .trim(),
     input: handoffInput,
     afterCrash: 'repeat',
     handsTo: agent,
-    execute: () => `The agent ${agent} goes on with the conversation.`,
+    execute: () => `The agent ${agent} takes over the conversation.`,
   });
 }

@@ -93,7 +93,7 @@ describe('pawl chat', () => {
       input: '/help\n/x\n/stop\nHi.\n',
     });
     expect(silent.code).toBe(1);
-    expect(silent.stdout).toMatch(/\/steer TEXT[\s\S]*There is no \/x; see \/help\.[\s\S]*The agent is not at work\./);
+    expect(silent.stdout).toMatch(/\/steer TEXT[\s\S]*There is no \/x; see \/help\.[\s\S]*The agent is not working\./);
     expect(silent.stdout).toContain('failed (retries_exhausted');
   });
 });

@@ -81,7 +81,7 @@ describe('agents as the models of an API like OpenAI’s', () => {
     const stream = await server.client.chat.completions.create({ model: 'texter', ...ask, stream: true });
     let text = '';
     for await (const { choices } of stream) text += choices[0]?.delta.content ?? '';
-    expect(text).toBe('Half of\n\n[This reply broke off and is written again.]\n\nThe whole.');
+    expect(text).toBe('Half of\n\n[The last reply failed and does not count.]\n\nThe whole.');
     // Without a stream, only the answer counts.
     const again = await served([texter([broken, { text: 'The whole.' }])]);
     const whole = await again.client.chat.completions.create({ model: 'texter', ...ask });

@@ -237,14 +237,14 @@ describe('T-8: a conversation is handed over', () => {
     const texts = defineAgent({ name: 'texts', models, finish: 'text' });
     const data = defineAgent({ name: 'data', models, report: { format: 'json', schema: z.object({}) } });
     expect(define({ billing }, { tools: { search } })).toThrow(
-      '`handoffs.billing` must not bring another tool "search": the agents of a conversation share its names.',
+      '`handoffs.billing` must not bring a different tool "search": in a shared conversation a name means one thing.',
     );
     expect(define({ texts })).toThrow('`handoffs.texts` must be an agent that ends its sessions in the same way');
     expect(define({ data })).toThrow('`handoffs.data` must be an agent that ends its sessions in the same way');
     expect(define({ billing: 1 })).toThrow('`handoffs.billing` must be an agent made by defineAgent; got 1.');
     expect(define({ 'a b': billing })).toThrow(PawlError);
     expect(define({ billing }, { tools: { transfer_to_billing: search } })).toThrow(
-      'another tool "transfer_to_billing"',
+      'a different tool "transfer_to_billing"',
     );
     // The same tool, under the same name, is no other.
     expect(define({ billing }, { tools: { search: other } })).not.toThrow();

@@ -30,9 +30,7 @@ export class ChatView {
         this.endText();
         return;
       case 'attempt.failed':
-        this.note(
-          `attempt failed: ${event.slugs.join(', ')}${this.wasStreamed ? ' (what it said does not count)' : ''}`,
-        );
+        this.note(`attempt failed: ${event.slugs.join(', ')}${this.wasStreamed ? ' (its text does not count)' : ''}`);
         return;
       case 'tool.started':
         this.note(`${event.name} …`);

@@ -14,9 +14,9 @@ import { Keyboard } from './keyboard.ts';
 const help = `Write a message, and press Enter. A line that ends in \\ goes on in the next one, and a line """ begins a
 message of several lines, up to the next """.
   /steer TEXT   while the agent works: tell it something
-  /stop         while the agent works: let it finish soon
+  /stop         while the agent works: give it one last turn
   /new          forget the conversation
-  /exit         end (so does Ctrl-D; Ctrl-C stops an answer)`;
+  /exit         quit (so does Ctrl-D; Ctrl-C aborts an answer)`;
 
 /** `pawl chat`: a conversation in the terminal, or with the lines of a pipe. Each message is a session of its own. */
 export async function chatCommand(positionals: readonly string[], flags: Flags): Promise<number> {
@@ -47,13 +47,13 @@ class Chat {
 
   async talk(): Promise<number> {
     const models = this.agent.targets.map(({ name }) => name).join(', ');
-    this.view.note(`${this.agent.name} on ${models}. /help says what you can type.`);
+    this.view.note(`${this.agent.name} on ${models}. Type /help for the commands.`);
     for (;;) {
       const message = await this.message();
       if (message === null || message === '/exit') break;
       if (message === '/help') this.view.line(help);
       else if (message === '/new') this.forget();
-      else if (/^\/(steer|stop)\b/.test(message)) this.view.note('The agent is not at work.');
+      else if (/^\/(steer|stop)\b/.test(message)) this.view.note('The agent is not working.');
       else if (message.startsWith('/')) this.view.note(`There is no ${message.split(' ')[0]}; see /help.`);
       else if (message !== '') await this.answer(message);
     }
@@ -106,7 +106,7 @@ class Chat {
     if (this.running === null || name === undefined) return false;
     if (name === 'stop') this.running.stop();
     else if (text === '') this.view.note('Write what to tell the agent: /steer TEXT.');
-    else if (!this.running.steer(text)) this.view.note('too late: the answer is there');
+    else if (!this.running.steer(text)) this.view.note('too late: the agent has already answered');
     return true;
   }
 

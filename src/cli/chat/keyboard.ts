@@ -1,8 +1,8 @@
 import { createInterface, type Interface } from 'node:readline';
 
 /**
- * Lines from the keyboard, or from a pipe. A question gets the next line that is typed; then `heed` may take a line at
- * once; the others wait until they are read.
+ * Lines from the keyboard, or from a pipe. An open question gets the next line. Otherwise `heed` may take the line at
+ * once; if it does not, the line waits until it is read.
  */
 export class Keyboard {
   /** Takes a line at once, and returns true; or leaves it. */

@@ -62,7 +62,7 @@ export class Checks {
     return { kind: 'passed', value: checked.value === given ? null : [...checked.value] };
   }
 
-  /** Checks a complete reply. */
+  /** Checks a reply, even one that broke off. */
   reply(reply: Reply, at: { turn: number; attempt: number }, signal: AbortSignal): Promise<Checked<Reply>> {
     let last = reply;
     const wrap = (checked: Reply) => {

@@ -27,7 +27,7 @@ export type PlanParts = {
   secrets: readonly string[];
 };
 
-/** Runs the plan effect (T-7): the turn belongs to the agent that has the conversation (T-8), as it wants the turn. */
+/** Runs the plan effect (T-7): plans the turn with the `prepareTurn` of the agent that has the conversation (T-8). */
 export async function planTurn(
   parts: PlanParts,
   { turn, isLastTurn, target: current }: PlanRequest,
