@@ -129,7 +129,12 @@ export function count(counters: Counters, fact: Fact): void {
 
 /** Counts an executed call of a tool; `count` does not know how long it took. */
 export function countTool(counters: Counters, name: string, call: Omit<ToolCounters, 'calls'>): void {
-  counters.tools[name] = toolTogether(counters.tools[name], { calls: 1, ...call });
+  counters.tools[name] = toolTogether(own(counters.tools, name), { calls: 1, ...call });
+}
+
+/** Returns the entry of this name, which may be one that every object has, such as `toString`. */
+function own<Value>(entries: Record<string, Value>, name: string): Value | undefined {
+  return Object.hasOwn(entries, name) ? entries[name] : undefined;
 }
 
 function toolTogether(known: ToolCounters | undefined, more: ToolCounters): ToolCounters {
@@ -144,7 +149,7 @@ function toolTogether(known: ToolCounters | undefined, more: ToolCounters): Tool
 
 /** Counts a sub-agent's finished session (B-7). */
 export function countSubAgent(counters: Counters, name: string, child: Counters): void {
-  const known = counters.subAgents[name];
+  const known = own(counters.subAgents, name);
   counters.subAgents[name] = known === undefined ? child : together(known, child);
   addTree(counters.tree, child.tree);
 }
@@ -156,11 +161,11 @@ function together(one: Counters, other: Counters): Counters {
   addTree(tree, other.tree);
   const subAgents = { ...one.subAgents };
   for (const [name, child] of Object.entries(other.subAgents)) {
-    const known = subAgents[name];
+    const known = own(subAgents, name);
     subAgents[name] = known === undefined ? child : together(known, child);
   }
   const tools = { ...one.tools };
-  for (const [name, tool] of Object.entries(other.tools)) tools[name] = toolTogether(tools[name], tool);
+  for (const [name, tool] of Object.entries(other.tools)) tools[name] = toolTogether(own(tools, name), tool);
   return {
     turns: one.turns + other.turns,
     attempts: one.attempts + other.attempts,

@@ -70,6 +70,11 @@ export type TurnPlan = {
   speaker: string | null;
   /** The targets that may be tried, by index, in order of preference. */
   targets: number[] | null;
+  /** Whether the turn chose its targets: then the next one starts where it would have without this one. */
+  once: boolean;
+  /** The instructions of the agent that the conversation was handed to; null for the one that it began with. */
+  own: string | null;
+  /** Instructions for this turn in place of the agent's. */
   instructions: string | null;
   /** The names of the tools that exist for the turn, next to the built-in ones. */
   tools: string[] | null;
@@ -77,7 +82,7 @@ export type TurnPlan = {
   settings: JsonObject | null;
 };
 
-/** `growth` estimates how many tokens the plan adds to the next request (T-6). */
+/** `growth` estimates how many tokens the plan adds to the next request (T-6); less than 0 if it takes some away. */
 export type PlanOutcome = { ok: true; plan: TurnPlan; growth: number } | { ok: false; slug: Slug; message: string };
 
 /** The tools that a request offers, or the calls that its reply may make (B-5). */

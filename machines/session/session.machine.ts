@@ -200,13 +200,7 @@ export const sessionMachine = setup({
               {
                 guard: { type: 'isPrepared', params: ofDelivery },
                 target: 'turning',
-                actions: [
-                  { type: 'takePlan', params: ofDelivery },
-                  'guardContext',
-                  'guardBudget',
-                  'beginTurn',
-                  'announceTurn',
-                ],
+                actions: [{ type: 'takePlan', params: ofDelivery }, 'guardBudget', 'beginTurn', 'announceTurn'],
               },
               { target: '#session.closing', actions: { type: 'failUnprepared', params: ofDelivery } },
             ],

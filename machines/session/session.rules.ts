@@ -21,6 +21,7 @@ export function freshSession(input: SessionInput): SessionContext {
     turn: 0,
     targets: freshTargets(input.targets),
     current: 0,
+    home: null,
     planned: null,
     spent: nothingSpent,
     size: emptySize,
@@ -80,8 +81,12 @@ export function afterTurn({ targets, current, spent, at, size }: TurnOutput): Pa
   return { targets, current, spent, at, size };
 }
 
-/** Applies the context guard before the next turn (T-6), which may be the last. */
+/** Applies the context guard before the next turn (T-6). One that is planned is guarded with its plan. */
 export function contextMeasures(context: SessionContext): Measures {
+  return context.plansTurns ? { change: {}, facts: [] } : guardMeasures(context);
+}
+
+function guardMeasures(context: SessionContext): Measures {
   if (guardContext(context.window, context.size).kind === 'fits') return { change: {}, facts: [] };
   return collapse(context, { reason: 'context_guard', slugs: ['context_guard'] });
 }
@@ -141,22 +146,34 @@ export function afterPreparing(
 }
 
 /** Returns the turn to be planned: the next. */
-export function planRequest({ turn, maxTurns, current }: SessionContext): PlanRequest {
-  return { turn: turn + 1, isLastTurn: isLastTurn({ turn: turn + 1, maxTurns }), target: current };
+export function planRequest({ turn, maxTurns, current, home }: SessionContext): PlanRequest {
+  return { turn: turn + 1, isLastTurn: isLastTurn({ turn: turn + 1, maxTurns }), target: home ?? current };
 }
 
-/** Returns the changes once the next turn is planned (T-7). If the plan shrinks the request, it is measured again. */
+/**
+ * Returns the changes once the next turn is planned (T-7). What a plan takes away from the request counts as long as no
+ * provider has counted it.
+ */
 export function afterPlanning(
-  { turn, targets, size }: SessionContext,
+  context: SessionContext,
   { delivered: { at, outcome } }: { delivered: Delivered<'plan'> },
 ): Measures {
+  const { turn, targets, size, current, home } = context;
   if (!outcome.ok) return { change: { at }, facts: [] };
   const { plan, growth } = outcome;
   const names = plan.targets?.map((index) => targets[index]?.name ?? '') ?? null;
-  return {
-    change: { at, planned: plan.targets, size: { ...size, estimated: size.estimated + Math.max(0, growth) } },
-    facts: [{ type: 'turn.planned', ...plan, turn: turn + 1, targets: names }],
+  const estimated = size.estimated + (size.counted === 0 ? growth : Math.max(0, growth));
+  const kept = home ?? current;
+  const change = {
+    at,
+    planned: plan.targets,
+    current: plan.once ? current : kept,
+    home: plan.once ? kept : null,
+    size: { ...size, estimated: Math.max(0, estimated) },
   };
+  const guarded = guardMeasures({ ...context, ...change });
+  const planned: Fact = { type: 'turn.planned', ...plan, turn: turn + 1, targets: names };
+  return { change: { ...change, ...guarded.change }, facts: [planned, ...guarded.facts] };
 }
 
 export function stopping(): Measures {

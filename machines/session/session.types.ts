@@ -31,6 +31,8 @@ export type SessionContext = Pick<
   turn: number;
   targets: TargetState[];
   current: number;
+  /** The target to return to after turns that chose their own; null if none did. */
+  home: number | null;
   /** The targets of the next turn as it is planned, by index; null for all, from the current one on. */
   planned: number[] | null;
   spent: Spent;

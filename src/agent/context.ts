@@ -13,7 +13,10 @@ export function checkContext(agent: Agent, context: unknown): void {
 }
 
 /** Returns the context as the agent's schema makes it; without a schema, as it is. Throws `invalid_options`. */
-export function contextOf({ name, checkContext: check }: Agent, context: unknown): unknown {
+export function contextOf(
+  { name, checkContext: check }: Pick<Agent, 'name' | 'checkContext'>,
+  context: unknown,
+): unknown {
   return check === null ? context : checked(check, context, `context (for the agent ${name})`);
 }
 

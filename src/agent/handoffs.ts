@@ -11,15 +11,17 @@ export type Voice = {
   /** What it is called in `handoffs`; null for the agent that sessions begin with. */
   name: string | null;
   definition: AgentDefinition;
+  /** Checks a session's context for it; null without `contextSchema`. */
+  checkContext: Agent['checkContext'];
   /** The names of its tools, those that hand over among them, and of its sub-agents. */
   tools: ReadonlySet<string>;
-  /** The names of its targets, in order of preference. */
-  targets: readonly string[];
+  /** Its targets in order of preference: their names for itself, and in the session. */
+  targets: ReadonlyMap<string, string>;
 };
 
-/** Whether a voice has the tool of this name. */
-export function hasTool({ tools, definition }: Voice, name: string): boolean {
-  return tools.has(name) || Object.keys(definition.mcpServers ?? {}).some((server) => name.startsWith(`${server}__`));
+/** Whether a tool of the session belongs to a voice. */
+export function hasTool({ tools, definition }: Voice, { name, server }: Pick<CatalogTool, 'name' | 'server'>): boolean {
+  return server === undefined ? tools.has(name) : definition.mcpServers?.[server] !== undefined;
 }
 
 /** Returns the voice of this name; null names the agent that the session began with. */
@@ -62,7 +64,7 @@ class Party {
   /** What a tool's or a server's name stands for. */
   private readonly meanings = new Map<string, unknown>();
 
-  constructor({ definition, tools, targets }: Alone) {
+  constructor({ definition, checkContext, tools, targets }: Alone) {
     const { agents = {}, mcpServers = {}, pricing = {} } = definition;
     this.tools = new Map(tools);
     this.targets = [...targets];
@@ -70,8 +72,8 @@ class Party {
     this.mcpServers = { ...mcpServers };
     this.pricing = { ...pricing };
     this.own = new Set([...tools.keys(), ...Object.keys(agents)]);
-    const names = targets.map(({ name }) => name);
-    this.voices = [{ name: null, definition, tools: this.own, targets: names }];
+    const names = new Map(targets.map(({ name }) => [name, name]));
+    this.voices = [{ name: null, definition, checkContext, tools: this.own, targets: names }];
     for (const [name, meaning] of meaningsIn(definition)) this.meanings.set(name, meaning);
   }
 
@@ -93,7 +95,11 @@ class Party {
       if (known?.definition === voice.definition) continue;
       if (known !== undefined) throw twice(field, `agent "${as}"`);
       this.take(
-        { ...voice, name: as, targets: voice.targets.map((target) => names.get(target) ?? target) },
+        {
+          ...voice,
+          name: as,
+          targets: new Map([...voice.targets].map(([own, name]) => [own, names.get(name) ?? name])),
+        },
         agent,
         field,
       );

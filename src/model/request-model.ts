@@ -22,7 +22,6 @@ import {
   replyText,
 } from '../../machines/index.ts';
 import type { ModelSettings, Price } from '../agent/definition.ts';
-import { redact } from '../agent/redact.ts';
 import type { RequestMeter } from '../context/request-meter.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Sighting } from '../observe/events.ts';
@@ -149,7 +148,8 @@ export async function requestModel(
   if (isShown || reply === null) return outcomeOf(options, request, target, reader, reply, fault, signal);
   const checked = await options.checks.reply(reply, { turn, attempt }, signal);
   if (checked.kind === 'passed') return outcomeOf(options, request, target, reader, checked.value, fault, signal);
-  return withheld(options, target, reader, fault ?? denial(checked, options.secrets));
+  const { kind, reason } = checked;
+  return withheld(options, target, reader, { kind, message: reason, status: null, retryAfterMs: null });
 }
 
 function take(
@@ -201,10 +201,6 @@ function buildCall(
     prompt,
     abortSignal,
   };
-}
-
-function denial({ kind, reason }: { kind: 'denied' | 'unchecked'; reason: string }, secrets: readonly string[]): Fault {
-  return { kind, message: redact(reason, secrets), status: null, retryAfterMs: null };
 }
 
 /** Returns the outcome of a reply that is withheld (G-2): nothing of it is kept but what it cost. */

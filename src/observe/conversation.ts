@@ -22,6 +22,8 @@ export class Conversation implements Fold {
   readonly messages: Message[];
   /** The number of messages that the session was given. */
   given = 0;
+  /** Whether `checkInput` replaced the messages that the session was given. */
+  private isReplaced = false;
   /** The system prompt as the session was prepared; null before that, or if the agent has none. */
   ownInstructions: string | null = null;
   /** The plan of the current turn, or of the next while the session advances; null without one (T-7). */
@@ -66,7 +68,12 @@ export class Conversation implements Fold {
 
   /** The system prompt of the next request. */
   get instructions(): string | null {
-    return this.plan?.instructions ?? this.ownInstructions;
+    return this.plan?.instructions ?? this.plan?.own ?? this.ownInstructions;
+  }
+
+  /** Returns the task: the prompt that the session was given, or the last text of the user that replaced it (G-1). */
+  promptOr(given: string | null): string | null {
+    return this.isReplaced ? promptIn(this.messages.slice(0, this.given)) : given;
   }
 
   /** Returns a call's input, from the current reply, as kept in the history; also for a call inside a batch. */
@@ -95,6 +102,7 @@ export class Conversation implements Fold {
       case 'session.prepared':
         this.ownInstructions = fact.instructions;
         if (fact.messages !== null) {
+          this.isReplaced = true;
           this.messages.splice(0, this.messages.length, ...fact.messages);
           this.begin();
         }
@@ -184,4 +192,10 @@ export class Conversation implements Fold {
     });
     if (results.length > 0) this.messages.push({ role: 'tool', content: results });
   }
+}
+
+/** Returns the last text of the user; null if there is none. */
+export function promptIn(messages: readonly Message[]): string | null {
+  const last = messages.findLast(({ role }) => role === 'user')?.content ?? [];
+  return last.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n') || null;
 }

@@ -11,6 +11,8 @@ export class Completion {
   /** Whether the text of replies is the report, so that it may be sent as it comes. */
   private readonly streams: boolean;
   private sent = '';
+  /** Whether text of the current attempt was sent. */
+  private hasSpoken = false;
 
   constructor(sessionId: string, model: string, at: number, streams: boolean) {
     this.head = { id: `chatcmpl-${sessionId}`, created: Math.floor(at / 1_000), model };
@@ -25,10 +27,15 @@ export class Completion {
   /** Returns the piece of an event of the session; null if there is nothing to send. */
   piece(event: SessionEvent): object | null {
     if (!this.streams || event.path.length > 0) return null;
-    if (event.type === 'model.delta' && event.kind === 'text') return this.text(event.delta);
+    if (event.type === 'attempt.started') this.hasSpoken = false;
+    if (event.type === 'model.delta' && event.kind === 'text') {
+      this.hasSpoken = true;
+      return this.text(event.delta);
+    }
+    if (!this.hasSpoken) return null;
     // Text before a call stays, and the rest begins a paragraph of its own.
-    if (event.type === 'attempt.succeeded' && this.sent !== '' && !this.sent.endsWith('\n\n')) return this.text('\n\n');
-    return event.type === 'attempt.failed' && this.sent !== '' ? this.text(takenBack) : null;
+    if (event.type === 'attempt.succeeded' && !this.sent.endsWith('\n\n')) return this.text('\n\n');
+    return event.type === 'attempt.failed' ? this.text(takenBack) : null;
   }
 
   /** The pieces after the last event: what was not sent of the report, the end, and the usage. */

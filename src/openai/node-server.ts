@@ -1,6 +1,8 @@
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
-import { checkCaller, closeHttp, listening, Refusal } from '../serve/callers.ts';
+import { systemClock } from '../host/clock.ts';
+import { within } from '../host/deadline.ts';
+import { answersPage, closeHttp, listening, Refusal } from '../serve/callers.ts';
 import type { HttpOptions } from '../serve/http-options.ts';
 import { errorBody } from './completion.ts';
 import type { OpenaiHandler } from './openai-handler.ts';
@@ -13,9 +15,10 @@ export async function serveHandler(handler: OpenaiHandler, options: HttpOptions)
   const listener = getRequestListener((request) =>
     handler(new Request(request, { signal: AbortSignal.any([request.signal, closing.signal]) })),
   );
+  const open = new Set<ServerResponse>();
   const http = createServer((request, response) => {
     try {
-      checkCaller(request, options, isLoopback);
+      if (answersPage(request, response, options, isLoopback)) return;
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       const challenge = error.status === 401 ? { 'www-authenticate': 'Bearer' } : {};
@@ -26,6 +29,8 @@ export async function serveHandler(handler: OpenaiHandler, options: HttpOptions)
         .end(JSON.stringify(errorBody(error.message, 'invalid_request_error', null)));
       return;
     }
+    open.add(response);
+    response.once('close', () => open.delete(response));
     void listener(request, response);
   });
   const place = await listening(http, options);
@@ -34,7 +39,20 @@ export async function serveHandler(handler: OpenaiHandler, options: HttpOptions)
   const close = async () => {
     closing.abort(new Error('the server closes'));
     await handler.ended();
+    // The answers of the sessions that ended so are still on their way.
+    await answered(open);
     await closeHttp(http);
   };
   return { url: `${place.origin}/v1`, closed, close, [Symbol.asyncDispose]: close };
+}
+
+/** How long answers may take to be flushed, in ms. */
+const flushMs = 1_000;
+
+/** Waits until the open responses have ended, or a moment. */
+async function answered(open: ReadonlySet<ServerResponse>): Promise<void> {
+  const ended = Promise.all(
+    [...open].map((response) => new Promise<void>((resolve) => response.once('close', resolve))),
+  );
+  await within({ clock: systemClock, timeoutMs: flushMs }, () => ended);
 }

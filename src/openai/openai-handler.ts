@@ -3,9 +3,10 @@ import { check } from '../agent/check.ts';
 import { checkContext } from '../agent/context.ts';
 import { type Agent, isAgent } from '../agent/definition.ts';
 import { aFunction, count } from '../agent/shapes.ts';
-import { expected, messageOf, PawlError } from '../errors.ts';
+import { expected, messageOf, PawlError, stackOf } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
 import type { SessionEvent } from '../observe/events.ts';
+import { loggerOf } from '../observe/log/logger.ts';
 import { type ServedSessions, Sessions, TooManySessions } from '../serve/sessions.ts';
 import { commonOptions } from '../session/common-options.ts';
 import { sessionInput } from '../session/input.ts';
@@ -14,7 +15,7 @@ import { Completion, errorBody, failure } from './completion.ts';
 import { BadRequest, type CompletionRequest, completionRequest } from './completion-request.ts';
 
 export type OpenaiOptions = Omit<ServedSessions, 'context'> & {
-  /** Returns the `context` of a session from the request that starts it. */
+  /** Returns the `context` of a session from the request that starts it. A `Response` that it throws is the answer. */
   context?: (request: Request) => unknown;
 };
 
@@ -86,6 +87,7 @@ class CompletionServer {
         return json(errorBody(error.message, 'rate_limit_error', 'too_many_sessions'), 429, { 'retry-after': '5' });
       if (error instanceof BadRequest)
         return json(errorBody(error.message, 'invalid_request_error', null, error.param), error.status);
+      if (error instanceof Response) return error;
       if (error instanceof PawlError) return json(errorBody(error.message, 'invalid_request_error', error.code), 400);
       throw error;
     }
@@ -103,7 +105,20 @@ class CompletionServer {
   private models(name: string | undefined): Response {
     const entry = (id: string) => ({ id, object: 'model', created: Math.floor(this.since / 1_000), owned_by: 'pawl' });
     if (name === undefined) return json({ object: 'list', data: [...this.agents.keys()].map(entry) });
-    return json(entry(this.agent(decodeURIComponent(name)).name));
+    return json(entry(this.agent(decoded(name)).name));
+  }
+
+  /** Throws what `context` throws if it is a `Response`, which refuses the caller; anything else is a defect of ours. */
+  private async contextOf(request: Request): Promise<unknown> {
+    try {
+      return await this.options.context?.(request);
+    } catch (error) {
+      if (error instanceof Response) throw error;
+      loggerOf(this.options.logger).error({ event: 'context.threw', error: stackOf(error) }, 'context() threw');
+      throw json(errorBody('The server could not accept the request.', 'server_error', 'context_failed'), 500, {
+        'x-should-retry': 'false',
+      });
+    }
   }
 
   private agent(name: string): Agent {
@@ -115,7 +130,7 @@ class CompletionServer {
 
   private async complete({ model, messages, stream, includeUsage }: CompletionRequest, request: Request) {
     const agent = this.agent(model);
-    const context = await this.options.context?.(request);
+    const context = await this.contextOf(request);
     checkContext(agent, context);
     const gone = new AbortController();
     const signal = AbortSignal.any([request.signal, gone.signal]);
@@ -189,6 +204,15 @@ function streamed(
   return new Response(body, {
     headers: { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' },
   });
+}
+
+/** Returns a part of a path as it was meant; one that cannot be decoded, as it is. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 async function bodyOf(request: Request): Promise<unknown> {

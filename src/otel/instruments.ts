@@ -58,8 +58,8 @@ export class Instruments {
     this.answers = meter.createCounter('pawl.answers', { description: 'Answered tool calls, by tool and reason.' });
   }
 
-  /** Counts what an event says by itself. `agent` names whose session it is. */
-  count(event: SessionEvent, agent: Attributes): void {
+  /** Counts what an event says by itself. `agent` names whose session it is; the tools of `unknown` calls do not exist. */
+  count(event: SessionEvent, agent: Attributes, unknown: ReadonlySet<string>): void {
     switch (event.type) {
       case 'session.collapsed':
         this.collapses.add(1, { ...agent, 'pawl.reason': event.reason });
@@ -75,13 +75,17 @@ export class Instruments {
         this.answers.add(1, {
           ...agent,
           // A model can invent any number of tool names, and each would become a time series.
-          [attributes.toolName]: event.slug === 'unknown_tool' ? 'unknown' : event.name,
+          [attributes.toolName]: unknown.has(event.callId) ? 'unknown' : event.name,
           'pawl.reason': event.slug ?? (event.executed ? 'executed' : 'acknowledged'),
         });
         return;
       default:
         return;
     }
+  }
+
+  requested(name: Attributes): void {
+    this.requests.add(1, name);
   }
 
   ended({ name, startedAt, endedAt, slug }: Operation): void {
@@ -97,7 +101,6 @@ export class Instruments {
     began: number | null,
     name: Attributes,
   ): void {
-    this.requests.add(1, name);
     if (usage.input > 0) this.usage.record(usage.input, { ...name, [attributes.tokenType]: 'input' });
     if (usage.output > 0) this.usage.record(usage.output, { ...name, [attributes.tokenType]: 'output' });
     if (costUsd !== null && costUsd > 0) this.cost.add(costUsd, name);

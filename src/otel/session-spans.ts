@@ -42,6 +42,8 @@ export class SessionSpans implements SessionTelemetry {
   private attempt: (Open & { key: string; firstChunkAt: number | null; repliedAt: number | null }) | null = null;
   private readonly tools = new Map<string, Open & { callId: string }>();
   private readonly inputs = new Map<string, string>();
+  /** The calls of the current attempt whose tools do not exist. */
+  private readonly unknown = new Set<string>();
   /** The failed attempt before the current one. */
   private failed: Span | null = null;
   private instructions: string | null = null;
@@ -61,7 +63,8 @@ export class SessionSpans implements SessionTelemetry {
     if (event.path.length > 0) return;
     // A resumed session goes on in the middle.
     if (this.session === null) this.begin(event);
-    this.options.instruments.count(event, this.agent);
+    if (event.type === 'tool.requested' && event.kind === 'unknown') this.unknown.add(event.callId);
+    this.options.instruments.count(event, this.agent, this.unknown);
     switch (event.type) {
       case 'session.prepared':
         this.instructions = event.instructions;
@@ -120,7 +123,9 @@ export class SessionSpans implements SessionTelemetry {
       case 'session.aborted':
       case 'session.suspended': {
         const { slugs, detail } = event.failure;
-        this.endSession(event.at, event.type.slice('session.'.length), slugs[0] ?? null, detail);
+        // A session that was let go of has not failed.
+        const slug = event.type === 'session.suspended' ? null : (slugs[0] ?? null);
+        this.endSession(event.at, event.type.slice('session.'.length), slug, detail);
         return;
       }
       default:
@@ -159,7 +164,9 @@ export class SessionSpans implements SessionTelemetry {
       this.above = call ?? this.above;
     }
     const measured = { [attributes.operation]: operations.session, ...this.agent };
-    const resumed = type === 'session.started' ? {} : { 'pawl.resumed': true };
+    // The messages that a new session was given may be repaired before it starts.
+    const isNew = type === 'session.started' || type === 'conversation.repaired';
+    const resumed = isNew ? {} : { 'pawl.resumed': true };
     const named = { [attributes.conversationId]: sessionId, ...resumed };
     this.session = this.open(`${operations.session} ${agent}`, null, at, named, measured);
     places.set(sessionId, this.session.within);
@@ -181,6 +188,7 @@ export class SessionSpans implements SessionTelemetry {
     const links = this.failed === null ? [] : [{ context: this.failed.spanContext() }];
     const as = { kind: SpanKind.CLIENT, links };
     const open = this.open(`${operations.attempt} ${model}`, this.turn, at, named, measured, as);
+    this.options.instruments.requested(measured);
     this.attempt = { ...open, key: `${attemptKey(turn, attempt)}/model`, firstChunkAt: null, repliedAt: null };
   }
 
@@ -208,6 +216,7 @@ export class SessionSpans implements SessionTelemetry {
     const { attempt } = this;
     this.attempt = null;
     this.inputs.clear();
+    this.unknown.clear();
     if (attempt !== null) this.end(attempt, attempt.repliedAt ?? at, slug, detail);
   }
 

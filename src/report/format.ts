@@ -28,6 +28,11 @@ export function judgeCall(format: ReportFormat, input: JsonObject, limits: Limit
   return judged(format, () => format.validate(input.content), limits);
 }
 
+/** Judges the content of a report that the application put in the place of another (G-3). */
+export function judgeContent(format: ReportFormat, content: unknown, limits: Limits): Promise<ReportVerdict> {
+  return judged(format, () => format.validate(content), limits);
+}
+
 /** Judges a plain reply, a text or files, as a report (F-4). */
 export function judgeReply(
   format: ReportFormat,

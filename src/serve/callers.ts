@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { Server as HttpServer, IncomingMessage } from 'node:http';
+import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expected, messageOf, PawlError } from '../errors.ts';
 import type { HttpOptions } from './http-options.ts';
@@ -28,6 +28,30 @@ export function checkCaller(
   if (!hostIsKnown) throw new Refusal(403, 'host not allowed');
   if (!originIsKnown) throw new Refusal(403, 'origin not allowed');
   if (auth !== undefined && !isSame(authorization, `Bearer ${auth.bearer}`)) throw new Refusal(401, 'unauthorized');
+}
+
+/**
+ * Lets the pages of permitted origins read the answers (CORS). Answers the question that a browser asks before a call,
+ * which carries no token, and returns true. Throws `Refusal` as `checkCaller` does.
+ */
+export function answersPage(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: HttpOptions,
+  isLoopback: boolean,
+): boolean {
+  const { origin, 'access-control-request-headers': asked } = request.headers;
+  const isQuestion = request.method === 'OPTIONS' && request.headers['access-control-request-method'] !== undefined;
+  const { auth, ...withoutToken } = options;
+  checkCaller(request, isQuestion ? withoutToken : options, isLoopback);
+  if (origin === undefined) return false;
+  response.setHeader('access-control-allow-origin', origin);
+  response.setHeader('access-control-expose-headers', 'mcp-session-id, retry-after');
+  response.setHeader('vary', 'origin');
+  if (!isQuestion) return false;
+  const fields = { 'access-control-allow-methods': 'GET, POST, DELETE', 'access-control-max-age': '600' };
+  response.writeHead(204, { ...fields, ...(asked !== undefined && { 'access-control-allow-headers': asked }) }).end();
+  return true;
 }
 
 /** Compares in a time that does not reveal where they differ. */

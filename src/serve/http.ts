@@ -7,7 +7,7 @@ import type { Agent } from '../agent/definition.ts';
 import { messageOf } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
 import { agentServer } from './agent-server.ts';
-import { checkCaller, closeHttp, listening, Refusal } from './callers.ts';
+import { answersPage, closeHttp, listening, Refusal } from './callers.ts';
 import type { HttpOptions } from './http-options.ts';
 import type { ServedAgent } from './serve-mcp.ts';
 import type { Sessions } from './sessions.ts';
@@ -44,7 +44,7 @@ export async function serveHttp(agent: Agent, sessions: Sessions, options: HttpO
     );
   });
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
-    checkCaller(request, options, isLoopback);
+    if (answersPage(request, response, options, isLoopback)) return;
     if (new URL(request.url ?? '/', 'http://x').pathname !== mcpPath)
       throw new Refusal(404, `the server is at ${mcpPath}`);
     const id = request.headers['mcp-session-id'];

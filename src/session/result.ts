@@ -58,7 +58,8 @@ function writtenReport<Report>(
   { status, failure }: Exclude<Ending, { status: 'succeeded' }>,
 ): SyntheticReport {
   const { turns } = observer.folds.records;
-  const content = redact(syntheticReport(status, prompt, failure, observer.counters, turns), secrets);
+  const task = observer.folds.conversation.promptOr(prompt);
+  const content = redact(syntheticReport(status, task, failure, observer.counters, turns), secrets);
   return { source: 'synthetic', format: agent.format.name, content, accepted: false };
 }
 

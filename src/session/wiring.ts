@@ -88,7 +88,8 @@ export function wire(parts: SessionParts<unknown>, begin: (parts: SessionParts<u
   const above = { ...parts, options: { ...options, logger, clock }, observer, lineage, secrets };
   const subSessions = subSessionsOf(above, begin);
   const subAgents = subSessions?.subAgents ?? null;
-  const effects = sessionEffects({ agent, head, observer, subAgents, clock, secrets, log, context });
+  const contextFor = contextsOf(agent, options.context, context);
+  const effects = sessionEffects({ agent, head, observer, subAgents, clock, secrets, log, contextFor });
   const journaled = log === null ? null : new JournaledDriver(log, effectPolicy(effects.catalog), beforeFact !== null);
   const inMemory = parts.driver ?? memoryDriver;
   const machine = new RunningMachine<SessionCommand, Fact, SessionOutput>({
@@ -103,6 +104,17 @@ export function wire(parts: SessionParts<unknown>, begin: (parts: SessionParts<u
     owner: new SessionOwner({ observer, secrets, times, onDelivery: options.onDelivery, subAgents }),
   });
   return { secrets, observer, subSessions, effects, machine, journaled };
+}
+
+/** Returns what gives each agent of a session its context, as its own schema makes it. */
+function contextsOf(agent: Agent, given: unknown, own: unknown): (speaker: string | null) => unknown {
+  const contexts = new Map(
+    agent.voices.map(({ name, definition, checkContext }) => [
+      name,
+      name === null ? own : contextOf({ name: definition.name, checkContext }, given),
+    ]),
+  );
+  return (speaker) => contexts.get(speaker);
 }
 
 /** Returns the call that a sub-agent answers. */

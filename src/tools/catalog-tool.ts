@@ -48,6 +48,8 @@ export type CatalogTool = {
   checkContext?: CheckAtOnce;
   /** The call is handed out, and answered from outside (`Session.answer`). */
   isClientSide?: true;
+  /** The MCP server that it comes from. */
+  server?: string;
   /** A call hands the conversation to the agent of this name (T-8). */
   handsTo?: string;
   /** The input is a text; the conversation, policies and events hold it as `{ text }`. */

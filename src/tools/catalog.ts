@@ -24,7 +24,8 @@ export type CatalogOptions = {
   clock: Clock;
   checkTimeoutMs: number;
   messages: () => readonly Message[];
-  context: unknown;
+  /** The context for the agent that has the conversation. */
+  context: () => unknown;
   /** The policies of the agent that has the conversation. */
   policies: () => Policies | null;
   /** Checks a report that its format accepted (G-3). */
@@ -78,9 +79,9 @@ export class Catalog {
     this.turn = null;
   }
 
-  /** The names of all tools of the session. */
-  names(): string[] {
-    return [...this.tools.keys()];
+  /** All tools of the session, those that this turn lacks among them. */
+  all(): CatalogTool[] {
+    return [...this.tools.values()];
   }
 
   /**
@@ -102,12 +103,13 @@ export class Catalog {
     if (known !== null && isSameList(known.names, names)) return known;
     const tools = names === null ? this.tools : new Map([...this.tools].filter(([name]) => names.includes(name)));
     // Without any tool, a conversation that has calls would be refused by its provider.
-    const offered = tools.size === 0 ? this.tools : tools;
+    const offered = tools.size === 0 && hasCalls(this.options.messages()) ? this.tools : tools;
     const formsOf = (list: CatalogTool[]) => list.flatMap(({ name }) => this.forms.get(name) ?? []);
     const all = formsOf([...offered.values()]);
     const report = formsOf([...offered.values()].filter(({ kind }) => kind === 'report'));
-    this.turn = { names, tools, offers: { all, report } };
-    return this.turn;
+    const turn = { names, tools, offers: { all, report } };
+    if (tools.size > 0) this.turn = turn;
+    return turn;
   }
 
   takesText(name: string): boolean {
@@ -209,7 +211,7 @@ export class Catalog {
       const valid = (past: AnsweredCall) => this.tools.get(past.name)?.validate(past.input);
       return after(this.options.policies()?.judge(asked, valid, signal) ?? null, (denial) => {
         if (denial !== null) return { ...facts, refusal: denial };
-        const context = { callId, signal, messages: this.options.messages, context: this.options.context };
+        const context = { callId, signal, messages: this.options.messages, context: this.options.context() };
         const limits = { clock, timeoutMs: checkTimeoutMs / 4, signal };
         return after(needsApproval(tool, validation.value, context, limits), (needed) =>
           typeof needed === 'boolean'
@@ -222,6 +224,10 @@ export class Catalog {
 }
 
 type Offers = { all: readonly OfferedTool[]; report: readonly OfferedTool[] };
+
+function hasCalls(messages: readonly Message[]): boolean {
+  return messages.some(({ role, content }) => role === 'assistant' && content.some(({ type }) => type === 'tool-call'));
+}
 
 function isSameList(one: readonly string[] | null, other: readonly string[] | null): boolean {
   if (one === null || other === null) return one === other;

@@ -50,8 +50,9 @@ export function providerTool(id: string): ProviderTool {
   return table[id] ?? {};
 }
 
-/** Returns the output as the item that the tool's result must be, whatever became of the call. */
-export function asItem(output: ToolOutput, resultItem: NonNullable<ProviderTool['resultItem']>): ToolOutput {
+/** Returns the output as the item that the tool's result must be, if it must be one, whatever became of the call. */
+export function asItem(output: ToolOutput, resultItem: ProviderTool['resultItem']): ToolOutput {
+  if (resultItem === undefined) return output;
   switch (output.type) {
     case 'json':
       return output;

@@ -23,7 +23,7 @@ import type { Slots } from './slots.ts';
 
 export type ToolEffectOptions = ClientToolOptions & {
   sessionId: string;
-  context: unknown;
+  context: () => unknown;
   timeoutMs: number;
   slots: Slots;
   /** Receives the original error of a tool (C-3). */
@@ -56,7 +56,7 @@ export async function runTool(options: ToolEffectOptions, call: CallName, effect
     signal: ownSignal,
     idempotencyKey: `${options.sessionId}/${key}`,
     messages: () => conversation.messages,
-    context: options.context,
+    context: options.context(),
     now: () => clock.now(),
     resultPage: (id, page) => keptResults.page(id, page),
     progress: (output) => {

@@ -49,6 +49,30 @@ describe('pawl chat', () => {
     expect(screen).toMatch(/Wiped\.[\s\S]*· wipe: tool_denied[\s\S]*Kept\./);
   });
 
+  it('C-1: without a terminal a call is denied at once, and no line is taken for an answer', async () => {
+    await using server = await startModelServer([call('wipe'), { text: 'Denied.' }, { text: 'Yes?' }]);
+    const { code, stdout } = await pawl(chat(server.url), undefined, { input: 'Wipe it.\ny\n' });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/wipe: tool_denied.*no terminal is available[\s\S]*Denied\.[\s\S]*Yes\?/);
+    expect(saidTo(server)?.at(-1)).toBe('y');
+  });
+
+  it('C-1: the question of a call that timed out is withdrawn, and the next one is asked', async () => {
+    const hasty = join(folder, 'hasty.mjs');
+    writeFileSync(
+      hasty,
+      `${readFileSync(agent, 'utf8').replace("name: 'chatty'", "name: 'hasty', limits: { approvalTimeoutMs: 700 }")}`,
+    );
+    await using server = await startModelServer([call('wipe'), { text: 'Late.' }, call('wipe'), { text: 'Wiped.' }]);
+    const args = chat(server.url).map((arg) => (arg === agent ? hasty : arg));
+    const { screen } = await pawlOnTerminal(args, (type, written) => {
+      const prompts = written.split('you> ').length - 1;
+      if (written.endsWith('you> \u001b[6G')) type(prompts === 3 ? '/exit\r' : 'Wipe it.\r');
+      if (prompts === 2 && /\[y\/N\] [^a-z]*$/.test(written)) type('y\r');
+    });
+    expect(screen).toMatch(/approval_timeout[\s\S]*Late\.[\s\S]*wipe: ok[\s\S]*Wiped\./);
+  });
+
   it('/steer and /stop reach the agent while it works; what is typed else waits for its turn', async () => {
     await using server = await startModelServer([call('look'), { text: 'In short.' }, { text: 'Next.' }]);
     const typed = new Set<string>();

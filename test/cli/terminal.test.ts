@@ -118,6 +118,24 @@ describe('texts for a terminal', () => {
     expect(streamed.end()).toBeNull();
   });
 
+  it('are as wide as they are on the screen, and no character is cut', () => {
+    expect(wrapped('这是一个很长的中文句子', 10)).toEqual(['这是一个很', '长的中文句', '子']);
+    expect(wrapped('😀😀😀😀', 5)).toEqual(['😀😀', '😀😀']);
+    expect(clip('这是一个很长的中文句子', 9)).toBe('这是一个…');
+    expect(wrapped('a\tb', 80)).toEqual(['a    b']);
+    for (const text of [
+      '这是一个很长的中文句子',
+      '😀😀😀😀',
+      'a\tb c\u0007d e\u0007f g',
+      '```\na very long line of code\n```\nand text',
+    ]) {
+      const streamed = new StreamedText();
+      const units = Array.from({ length: text.length }, (_, index) => text.charAt(index));
+      const lines = units.flatMap((unit) => streamed.take(unit, 10));
+      expect([...lines, streamed.end()]).toEqual(wrapped(text, 10));
+    }
+  });
+
   it('the line of counters says what happened, and nothing about what did not', () => {
     const plain = summary({ counters: counters({ attempts: 1, tokens: { input: 1_234, output: 5 } }), turns: [] }, 30);
     expect(plain).toBe('1 of at most 30 requests · 1,234 tokens in, 5 out');

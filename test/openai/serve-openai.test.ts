@@ -89,6 +89,14 @@ describe('agents as the models of an API like OpenAI’s', () => {
     await again.close();
   });
 
+  it('an attempt that failed without a word leaves what was said before it', async () => {
+    await using server = await served([texter([{ ...searchCall, text: 'Wait.' }, {}, { text: 'Found it.' }])]);
+    const stream = await server.client.chat.completions.create({ model: 'texter', ...ask, stream: true });
+    let text = '';
+    for await (const { choices } of stream) text += choices[0]?.delta.content ?? '';
+    expect(text).toBe('Wait.\n\nFound it.');
+  });
+
   it('an agent that reports gives its report, as text or as JSON', async () => {
     const reporter = defineAgent({ name: 'reporter', models: [rehearsalModel([report('Done.')])] });
     const data = defineAgent({
@@ -201,7 +209,7 @@ describe('agents as the models of an API like OpenAI’s', () => {
 
   it.each([
     ['another model', { model: 'nobody' }, 404, 'There is no model "nobody". Models: texter.'],
-    ['tools', { tools: [{ type: 'function', function: { name: 'x' } }] }, 400, '`tools.0` must be'],
+    ['tools', { tools: [{ type: 'function', function: { name: 'x' } }] }, 400, '`tools.0` must be left out'],
     ['two answers', { n: 2 }, 400, '`n` must be 1: an agent gives one answer.'],
     ['a format', { response_format: { type: 'json_object' } }, 400, '`response_format.type` must be text'],
     ['no messages', { messages: [] }, 400, '`messages` must be at least one message.'],
@@ -244,6 +252,69 @@ describe('agents as the models of an API like OpenAI’s', () => {
     await expect(serveOpenai([texter([]), texter([])])).rejects.toThrow('distinct names; got "texter" twice');
   });
 
+  it('a page of a permitted origin may ask, and read the answer; another may not', async () => {
+    const bearer = 'a-token-of-some-length';
+    const origins = ['https://app.example'];
+    await using server = await served([texter([])], { http: { auth: { bearer }, origins } });
+    const asked = (origin: string) =>
+      fetch(`${server.url}/chat/completions`, {
+        method: 'OPTIONS',
+        headers: {
+          origin,
+          'access-control-request-method': 'POST',
+          'access-control-request-headers': 'authorization,content-type',
+        },
+      });
+    const preflight = await asked('https://app.example');
+    expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([
+      204,
+      'https://app.example',
+    ]);
+    expect(preflight.headers.get('access-control-allow-headers')).toBe('authorization,content-type');
+    const headers = { origin: 'https://app.example', authorization: `Bearer ${bearer}` };
+    const listed = await fetch(`${server.url}/models`, { headers });
+    expect([listed.status, listed.headers.get('access-control-allow-origin')]).toEqual([200, 'https://app.example']);
+    expect((await asked('https://evil.example')).status).toBe(403);
+  });
+
+  it('a server that closes ends its answers', async () => {
+    const waits = texter([{ calls: [{ name: 'patient', input: {} }] }], { tools: { patient } });
+    const server = await served([waits]);
+    const post = (stream: boolean) =>
+      fetch(`${server.url}/chat/completions`, {
+        method: 'POST',
+        body: JSON.stringify({ model: 'texter', ...ask, stream }),
+      });
+    const [streaming, whole] = [post(true), post(false)];
+    await expect.poll(() => server.events.filter(({ type }) => type === 'tool.started').length).toBe(2);
+    await server.close();
+    expect(await (await streaming).text()).toMatch(/"code":"aborted"[\s\S]*data: \[DONE\]\n\n$/);
+    expect((await whole).status).toBe(422);
+  });
+
+  it('a context that throws is an error that says nothing, or the Response that it throws', async () => {
+    const lines: unknown[] = [];
+    const quiet = () => {};
+    const logger = { debug: quiet, info: quiet, warn: quiet, error: (line: unknown) => void lines.push(line) };
+    const throwing = (thrown: unknown) =>
+      openaiHandler([texter([])], {
+        logger,
+        context: () => {
+          throw thrown;
+        },
+      })(
+        new Request('http://x.example/v1/chat/completions', {
+          method: 'POST',
+          body: JSON.stringify({ model: 'texter', ...ask }),
+        }),
+      );
+    const failed = await throwing(new Error('no session for db-17'));
+    expect([failed.status, failed.headers.get('x-should-retry')]).toEqual([500, 'false']);
+    expect(await failed.json()).toMatchObject({ error: { code: 'context_failed' } });
+    expect(lines).toEqual([{ event: 'context.threw', error: expect.stringContaining('no session for db-17') }]);
+    expect((await throwing(new Response('Sign in.', { status: 401 }))).status).toBe(401);
+  });
+
   it('openaiHandler answers a Request with a Response, with a context from it', async () => {
     const agent = texter([{ text: 'Hi.' }], {
       instructions: ({ context }: { context: unknown }) => `You serve ${(context as { user: string }).user}.`,
@@ -265,6 +336,7 @@ describe('agents as the models of an API like OpenAI’s', () => {
     const [{ requests }] = [agent.definition.models[0] as ReturnType<typeof rehearsalModel>];
     expect(requests[0]?.prompt[0]).toMatchObject({ role: 'system', content: 'You serve ada.' });
     expect((await post('{')).status).toBe(400);
+    expect((await handler(new Request('http://any.example/v1/models/%ZZ'))).status).toBe(404);
     expect((await handler(new Request('http://any.example/other'))).status).toBe(404);
     expect((await handler(new Request('http://any.example/v1/chat/completions'))).status).toBe(405);
   });

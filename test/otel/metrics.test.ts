@@ -55,6 +55,12 @@ describe('S-4: pawl/otel', () => {
     // What a model makes up must not become a metric of its own.
     expect(sum('pawl.answers', { 'gen_ai.tool.name': 'unknown', 'pawl.reason': 'unknown_tool' })).toEqual([1]);
     expect(JSON.stringify(all)).not.toContain('made_up_7');
+    const broken = await traced({
+      script: [{ calls: [{ name: 'made_up_8', input: {} }], cut: { afterBytes: 600, how: 'end' } }, report()],
+      definition: { tools: { search } },
+    });
+    expect(broken.result.counters.toolCalls.rejected).toEqual({ stream_interrupted: 1 });
+    expect(JSON.stringify(await broken.points())).not.toContain('made_up_8');
   });
 
   it('every name is one of the conventions of OpenTelemetry', () => {

@@ -246,9 +246,9 @@ describe('pawl/otel', () => {
     for await (const event of first.events) if (event.type === 'tool.approvalRequested') break;
     await first.suspend();
     expect(given.spans().map(({ name, attributes: of }) => [name, of['error.type']])).toEqual([
-      ['chat script', 'suspended'],
-      ['turn 1', 'suspended'],
-      ['invoke_agent kept', 'suspended'],
+      ['chat script', undefined],
+      ['turn 1', undefined],
+      ['invoke_agent kept', undefined],
     ]);
     const again = await resumeSession(agent, { journal, sessionId: first.sessionId, logger: false, telemetry });
     for await (const event of again.events)
@@ -259,6 +259,26 @@ describe('pawl/otel', () => {
     ]);
     expect(given.spans().at(-1)?.attributes).toMatchObject({ 'pawl.resumed': true, 'pawl.status': 'succeeded' });
     await journal.close();
+  });
+
+  it('C-6: a new session whose messages are repaired is not resumed; a request that is aborted counts', async () => {
+    const given = kept();
+    const { result } = await runOverWire({
+      script: [{ hang: true }],
+      options: {
+        messages: [
+          { role: 'user', content: 'Hi.' },
+          { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'a', toolName: 'x', input: {} }] },
+        ],
+        prompt: 'Go on.',
+        telemetry: openTelemetry(given.providers),
+      },
+      during: (event, session) => event.type === 'attempt.started' && session.abort(),
+    });
+    expect(result.status).toBe('aborted');
+    const session = given.spans().find(({ name }) => name === 'invoke_agent tested');
+    expect(session?.attributes['pawl.resumed']).toBeUndefined();
+    expect((await given.points()).find(({ name }) => name === 'pawl.requests')?.value).toBe(1);
   });
 
   it('a telemetry that throws is reported as an event, and harms nothing', async () => {

@@ -90,6 +90,21 @@ describe('serving to strangers', () => {
     expect(await status({ host: 'agents.example', authorization, origin: 'http://localhost:3000' })).toBe(403);
   });
 
+  it('a page of a named origin may ask before it calls, and read the answer', async () => {
+    await using server = await served([report()], { auth: { bearer: token }, origins: ['https://app.example'] });
+    const ask = (origin: string) =>
+      fetch(server.url ?? '', { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'POST' } });
+    const preflight = await ask('https://app.example');
+    expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([
+      204,
+      'https://app.example',
+    ]);
+    expect((await ask('https://evil.example')).status).toBe(403);
+    const client = await clientOf(server.url, { authorization: `Bearer ${token}`, origin: 'https://app.example' });
+    expect((await client.listTools()).tools).toHaveLength(1);
+    await client.close();
+  });
+
   it('a token works on loopback too', async () => {
     await using server = await served([report('In.')], { auth: { bearer: token } });
     expect((await fetch(server.url ?? '', hello)).status).toBe(401);

@@ -45,7 +45,7 @@ function freshDriver(agent: Agent, facts: readonly Fact[], performed: string[]):
       const fresh = sessionEffects({
         agent,
         head: { sessionId: 'fresh', prompt: 'Go.', input: sessionInput(agent, {}, 0) },
-        context: undefined,
+        contextFor: () => undefined,
         log: null,
         observer,
         subAgents: null,

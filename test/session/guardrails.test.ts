@@ -140,13 +140,13 @@ describe('G-2: each reply is checked', () => {
     expect(JSON.stringify([events, result.conversation])).not.toContain('Ada');
   });
 
-  it('C-5: one that broke off is checked too, and its fault stays', async () => {
+  it('C-5: one that broke off is checked too, and its model is told why', async () => {
     const { result, events } = await runOverWire({
       script: [{ text: `Ask Ada. ${'And then? '.repeat(90)}`, cut: { afterBytes: 900, how: 'end' } }, report()],
       definition: denies,
     });
     expect(result.success).toBe(true);
-    expect(result.counters).toMatchObject({ attempts: 2, failedAttempts: 1, slugs: { network_error: 1 } });
+    expect(result.counters).toMatchObject({ attempts: 2, failedAttempts: 1, slugs: { reply_denied: 1 } });
     expect(JSON.stringify(events)).not.toContain('Ask Ada');
   });
 

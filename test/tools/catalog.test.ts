@@ -11,7 +11,7 @@ it('if two tool lists are shown at once, the later one is offered, whichever is 
     policies: () => null,
     only: () => null,
     checkReport: async (verdict) => verdict,
-    context: undefined,
+    context: () => undefined,
   });
   const older = localTool('older', () => 1);
   const newer = localTool('newer', () => 2);

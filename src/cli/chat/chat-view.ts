@@ -80,7 +80,7 @@ export class ChatView {
     for (const line of this.text.take(delta, this.width())) this.line(line);
     if (this.out.isTTY !== true) return;
     this.clear();
-    this.out.write(this.text.growing);
+    this.out.write(this.text.growing(this.width()));
     this.isGrowing = true;
   }
 

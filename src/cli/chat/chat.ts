@@ -35,6 +35,8 @@ class Chat {
   private history: readonly Message[] = [];
   private running: Session | null = null;
   private last: SessionResult | null = null;
+  /** What withdraws a question, by its call. */
+  private readonly questions = new Map<string, AbortController>();
   /** Questions are asked one by one. */
   private asking: Promise<void> = Promise.resolve();
 
@@ -54,7 +56,7 @@ class Chat {
       if (message === '/help') this.view.line(help);
       else if (message === '/new') this.forget();
       else if (/^\/(steer|stop)\b/.test(message)) this.view.note('The agent is not working.');
-      else if (message.startsWith('/')) this.view.note(`There is no ${message.split(' ')[0]}; see /help.`);
+      else if (/^\/\w+$/.test(message)) this.view.note(`There is no ${message}; see /help.`);
       else if (message !== '') await this.answer(message);
     }
     this.keyboard.close();
@@ -90,13 +92,29 @@ class Chat {
 
   private heard(event: SessionEvent): void {
     this.view.show(event);
-    if (event.type === 'tool.approvalRequested') this.asking = this.asking.then(() => this.decide(event));
+    if (event.type === 'tool.approvalRequested') {
+      const withdrawn = new AbortController();
+      this.questions.set(event.callId, withdrawn);
+      this.asking = this.asking.then(() => this.decide(event, withdrawn.signal));
+    }
+    // It timed out, or the session ended: no decision is needed.
+    if (event.type === 'tool.answered') this.questions.get(event.callId)?.abort();
   }
 
-  private async decide(event: Extract<SessionEvent, { type: 'tool.approvalRequested' }>): Promise<void> {
+  private async decide(
+    event: Extract<SessionEvent, { type: 'tool.approvalRequested' }>,
+    withdrawn: AbortSignal,
+  ): Promise<void> {
     const { callId, sessionId, name, input } = event;
-    const answer = await this.keyboard.ask(`Run ${tame(`${name} ${JSON.stringify(input)}`)}? [y/N] `);
-    const approved = /^y(es)?$/i.test(answer?.trim() ?? '');
+    const reason = 'no terminal is available to ask for approval';
+    if (!this.keyboard.isAttended) {
+      this.running?.approve(callId, { approved: false, reason, sessionId });
+      return;
+    }
+    const answer = await this.keyboard.ask(`Run ${tame(`${name} ${JSON.stringify(input)}`)}? [y/N] `, withdrawn);
+    this.questions.delete(callId);
+    if (answer === null) return;
+    const approved = /^y(es)?$/i.test(answer.trim());
     this.running?.approve(callId, { approved, reason: 'decided at the keyboard', sessionId });
   }
 

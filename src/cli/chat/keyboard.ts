@@ -10,10 +10,12 @@ export class Keyboard {
   private readonly lines: Interface;
   private readonly kept: string[] = [];
   private readonly readers: ((line: string | null) => void)[] = [];
+  private readonly isTerminal: boolean;
   private hasEnded = false;
 
   constructor(input: NodeJS.ReadStream, output: NodeJS.WriteStream, interrupted: () => void) {
     const terminal = input.isTTY === true && output.isTTY === true;
+    this.isTerminal = terminal;
     this.lines = createInterface({ input, output: terminal ? output : undefined, terminal });
     this.lines.on('line', (line) => this.take(line));
     this.lines.on('SIGINT', interrupted);
@@ -30,12 +32,25 @@ export class Keyboard {
     return this.ask(prompt);
   }
 
-  /** Asks a question, which the next line answers, whatever waits. Null if the input has ended. */
-  ask(prompt: string): Promise<string | null> {
-    if (this.hasEnded) return Promise.resolve(null);
+  /** Whether a person can be asked something. */
+  get isAttended(): boolean {
+    return this.isTerminal && !this.hasEnded;
+  }
+
+  /** Asks a question, which the next line answers, whatever waits. Null once the input has ended or `signal` aborts. */
+  ask(prompt: string, signal?: AbortSignal): Promise<string | null> {
+    if (this.hasEnded || signal?.aborted === true) return Promise.resolve(null);
     this.lines.setPrompt(prompt);
     this.lines.prompt(true);
-    return new Promise((resolve) => this.readers.unshift(resolve));
+    return new Promise((resolve) => {
+      this.readers.unshift(resolve);
+      const withdraw = () => {
+        const at = this.readers.indexOf(resolve);
+        if (at !== -1) this.readers.splice(at, 1);
+        resolve(null);
+      };
+      signal?.addEventListener('abort', withdraw, { once: true });
+    });
   }
 
   close(): void {

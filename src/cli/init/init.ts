@@ -19,7 +19,8 @@ export async function initCommand(positionals: readonly string[]): Promise<numbe
   } catch (error) {
     throw new UsageError(`The files could not be written: ${messageOf(error)}.`);
   }
-  const enter = given === '.' ? '' : `cd ${given} && `;
+  const enter =
+    given === '.' ? '' : `cd ${/^[\w./-]+$/.test(given) ? given : `'${given.replaceAll("'", "'\\''")}'`} && `;
   process.stdout.write(`Wrote ${Object.keys(files).join(', ')}.
 
   ${enter}npm install && npm test

@@ -1,29 +1,36 @@
-import { tame, wrappedLine } from './text.ts';
+import { CodeBlock, shownLine, wrappedLine } from './text.ts';
 
 /** Text that comes in pieces, as lines for a terminal. */
 export class StreamedText {
+  /** The line that is not complete yet, as it is shown; null before any text. */
   private line: string | null = null;
+  /** The first half of a character whose second half is still to come. */
+  private half = '';
+  private block = new CodeBlock();
 
-  /** Takes a piece. Returns the lines that are complete now: what follows cannot change them. */
+  /** Takes a piece. Returns the lines that are complete now, as they are shown: what follows cannot change them. */
   take(delta: string, width: number): string[] {
-    const whole = (this.line ?? '') + delta;
-    const lines = whole.split('\n');
-    const last = lines.pop() ?? '';
-    const complete = lines.flatMap((line) => wrappedLine(tame(line), width));
-    const parts = wrappedLine(last, width);
+    const text = this.half + delta;
+    this.half = /[\ud800-\udbff]$/.exec(text)?.[0] ?? '';
+    const whole = ((this.line ?? '') + text.slice(0, text.length - this.half.length)).split('\n').map(shownLine);
+    const last = whole.pop() ?? '';
+    const lines = whole.flatMap((line) => (this.block.takes(line) ? [line] : wrappedLine(line, width)));
+    const parts = this.block.wouldTake(last) ? [last] : wrappedLine(last, width);
     this.line = parts.pop() ?? '';
-    return [...complete, ...parts.map(tame)];
+    return [...lines, ...parts];
   }
 
-  /** The line that is not complete yet. */
-  get growing(): string {
-    return tame(this.line ?? '');
+  /** The end of the line that is not complete yet, as much as fits. */
+  growing(width: number): string {
+    return wrappedLine(this.line ?? '', width).at(-1) ?? '';
   }
 
   /** Ends the text. Returns its last line; null if no text came. */
   end(): string | null {
-    const rest = this.line === null ? null : this.growing;
+    const rest = this.line === null ? null : this.line + shownLine(this.half);
     this.line = null;
+    this.half = '';
+    this.block = new CodeBlock();
     return rest;
   }
 }

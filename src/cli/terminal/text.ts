@@ -4,25 +4,44 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** Returns the text as one line of at most `width` characters, cut between two words. */
+/** Returns the text as one line of at most `width` columns, cut between two words. */
 export function clip(text: string, width: number): string {
   const line = tame(text).replace(/\s+/g, ' ').trim();
-  if (line.length <= width) return line;
-  const cut = line.slice(0, Math.max(1, width - 1));
+  if (columnsOf(line) <= width) return line;
+  const cut = headOfWidth(line, Math.max(1, width - 1));
   const space = line[cut.length] === ' ' ? cut.length : cut.lastIndexOf(' ');
   return `${space > cut.length / 2 ? cut.slice(0, space) : cut}…`;
 }
 
-/** Returns the lines of a text, each at most `width` characters. Lines in a code block stay as they are. */
+/** Returns the lines of a text, each at most `width` columns. Lines in a code block stay as they are. */
 export function wrapped(text: string, width: number): string[] {
-  let isCode = false;
-  return tame(text)
+  const block = new CodeBlock();
+  return text
     .split('\n')
-    .flatMap((line) => {
-      const isFence = /^\s*(```|~~~)/.test(line);
-      if (isFence) isCode = !isCode;
-      return isCode || isFence ? [line] : wrappedLine(line, width);
-    });
+    .flatMap((line) => (block.takes(line) ? [shownLine(line)] : wrappedLine(shownLine(line), width)));
+}
+
+/** Tells the lines of code blocks from the others, line by line. */
+export class CodeBlock {
+  private isOpen = false;
+
+  /** Whether a line belongs to a block, its fences too. */
+  takes(line: string): boolean {
+    const isFence = /^\s*(```|~~~)/.test(line);
+    const isCode = this.isOpen || isFence;
+    if (isFence) this.isOpen = !this.isOpen;
+    return isCode;
+  }
+
+  /** Whether a line that may still grow would belong to a block. */
+  wouldTake(line: string): boolean {
+    return this.isOpen || /^\s*(```|~~~)/.test(line);
+  }
+}
+
+/** Returns a line as it is shown: harmless, with spaces for tabs, whose width depends on where they stand. */
+export function shownLine(line: string): string {
+  return tame(line).replaceAll('\t', '    ');
 }
 
 /** Wraps one line; the rest of a list item or a quotation is indented as it is. */
@@ -31,13 +50,41 @@ export function wrappedLine(line: string, width: number): string[] {
   const hanging = ' '.repeat(Math.min(indent.length, Math.floor(width / 2)));
   const lines: string[] = [];
   let rest = line;
-  while (rest.length > width) {
-    const space = rest.lastIndexOf(' ', width);
-    const at = space > (lines.length === 0 ? indent.length : hanging.length) ? space : width;
+  while (columnsOf(rest) > width) {
+    const head = headOfWidth(rest, width);
+    const space = rest[head.length] === ' ' ? head.length : head.lastIndexOf(' ');
+    const at = space > (lines.length === 0 ? indent.length : hanging.length) ? space : head.length;
     lines.push(rest.slice(0, at).trimEnd());
     rest = hanging + rest.slice(at).trimStart();
   }
   return [...lines, rest];
+}
+
+const graphemes = new Intl.Segmenter();
+
+/** Characters that take two columns: those of East Asia, and emoji. */
+const wide =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|[\u{20000}-\u{3fffd}]/u;
+
+/** Returns how many columns a text takes on a terminal. */
+function columnsOf(text: string): number {
+  // Most texts hold nothing but characters of one column.
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
+  let columns = 0;
+  for (const { segment } of graphemes.segment(text)) columns += wide.test(segment) ? 2 : 1;
+  return columns;
+}
+
+/** Returns the longest beginning of a text, of whole characters, that takes at most `width` columns; at least one. */
+function headOfWidth(text: string, width: number): string {
+  let head = '';
+  let columns = 0;
+  for (const { segment } of graphemes.segment(text)) {
+    columns += columnsOf(segment);
+    if (columns > width && head !== '') return head;
+    head += segment;
+  }
+  return head;
 }
 
 /** Joins the parts of an emoji, and is harmless there. */

@@ -148,7 +148,7 @@ export class TerminalView {
     if (kind !== 'text' || path.length > 0 || this.out.isTTY !== true) return;
     for (const line of this.text.take(delta, this.width() - 8)) this.line(this.said(line));
     this.clearStatus();
-    this.out.write(this.said(this.text.growing));
+    this.out.write(this.said(this.text.growing(this.width() - 8)));
     this.statusShown = true;
   }
 

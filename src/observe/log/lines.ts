@@ -154,6 +154,18 @@ export const logLines: readonly LogLine[] = [
       msg: 'search threw',
     },
   },
+  {
+    event: 'context.threw',
+    level: 'error',
+    when: 'The `context` function of a server (`pawl/openai`) threw, so no session began. The client gets a 500 without details.',
+    fields: ['error', 'msg'],
+    advice: 'Read the stack in `error`. Throw a `Response` to refuse a caller.',
+    example: {
+      event: 'context.threw',
+      error: 'TypeError: user is undefined\n    at context (…)',
+      msg: 'context() threw',
+    },
+  },
   debug('turn.started', 'A turn begins.', 'turn 2 started'),
   debug('session.collapsed', 'The bound shrank (B-4).', 'collapsed from 10 turns to 3: nonRepair'),
   debug('wait.started', 'No target is free.', 'waiting for openai:gpt-5 until 2026-11-22T07:00:00.000Z'),

@@ -9,10 +9,13 @@ import {
 import type { Agent } from '../../agent/definition.ts';
 import type { CheckVerdict } from '../../agent/guardrails.ts';
 import { voiceOf } from '../../agent/handoffs.ts';
+import { redact } from '../../agent/redact.ts';
 import { expected, messageOf } from '../../errors.ts';
 import type { Clock } from '../../host/clock.ts';
 import { inTime } from '../../host/deadline.ts';
 import { type InputMessage, parseMessages } from '../../model/messages.ts';
+import { withText } from '../../model/reply/with-text.ts';
+import { judgeContent } from '../../report/format.ts';
 
 export type ChecksParts = {
   agent: Agent;
@@ -20,7 +23,8 @@ export type ChecksParts = {
   speaker: () => string | null;
   clock: Clock;
   timeoutMs: number;
-  context: unknown;
+  contextFor: (speaker: string | null) => unknown;
+  secrets: readonly string[];
 };
 
 /** What became of a checked value. */
@@ -51,7 +55,7 @@ export class Checks {
 
   /** Checks the messages that the session was given; null if nothing replaced them. */
   async input(given: readonly Message[], signal: AbortSignal): Promise<Checked<Message[] | null>> {
-    const wrap = (messages: readonly Message[]) => ({ messages });
+    const wrap = (messages: readonly Message[]) => ({ messages: structuredClone(messages) });
     const take = (value: unknown) => {
       if (!Array.isArray(value) || value.length === 0)
         throw new Error(expected('value', value, 'an array of messages'));
@@ -67,7 +71,7 @@ export class Checks {
     let last = reply;
     const wrap = (checked: Reply) => {
       last = checked;
-      return { text: replyText(checked), reply: checked, ...at };
+      return { text: replyText(checked), reply: structuredClone(checked), ...at };
     };
     const take = (value: unknown) => {
       if (typeof value !== 'string') throw new Error(expected('value', value, 'a string'));
@@ -80,10 +84,10 @@ export class Checks {
   async report(verdict: ReportVerdict, signal: AbortSignal): Promise<ReportVerdict> {
     if (!verdict.valid) return verdict;
     const wrap = (content: Json) => ({ content: structuredClone(content) });
-    const take = (value: unknown): Json => {
-      const text = JSON.stringify(value);
-      if (text === undefined) throw new Error(expected('value', value, 'the content of a report, as JSON'));
-      return JSON.parse(text);
+    const take = async (value: unknown): Promise<Json> => {
+      const again = await judgeContent(this.parts.agent.format, value, this.limits(signal));
+      if (again.valid) return again.content;
+      throw new Error(`what it put in its place is no report: ${again.reasons}`);
     };
     const checked = await this.checked('checkReport', verdict.content, wrap, take, signal);
     if (checked.kind === 'passed') return { valid: true, content: checked.value };
@@ -94,10 +98,19 @@ export class Checks {
     };
   }
 
-  private list(name: Names): AnyCheck[] {
-    const { agent, speaker } = this.parts;
+  /** The checks of this name, each with the context of its agent. */
+  private list(name: Names): { check: AnyCheck; context: unknown }[] {
+    const { agent, speaker, contextFor } = this.parts;
     const voices = new Set([voiceOf(agent, null), voiceOf(agent, speaker())]);
-    return [...voices].flatMap(({ definition }) => (definition[name] as AnyCheck | undefined) ?? []);
+    return [...voices].flatMap((voice) => {
+      const check = voice.definition[name] as AnyCheck | undefined;
+      return check === undefined ? [] : [{ check, context: contextFor(voice.name) }];
+    });
+  }
+
+  private limits(signal: AbortSignal) {
+    const { clock, timeoutMs } = this.parts;
+    return { clock, timeoutMs, signal };
   }
 
   /** Runs the checks one after another, each on what the one before let pass. */
@@ -105,24 +118,24 @@ export class Checks {
     name: Names,
     given: Value,
     wrap: (value: Value) => object,
-    take: (value: unknown) => Value,
+    take: (value: unknown) => Value | Promise<Value>,
     signal: AbortSignal,
   ): Promise<Checked<Value>> {
-    const { clock, timeoutMs, context } = this.parts;
+    const { timeoutMs, secrets } = this.parts;
     let value = given;
     try {
-      for (const check of this.list(name)) {
+      for (const { check, context } of this.list(name)) {
         const late = `it did not decide within ${timeoutMs} ms`;
-        const verdict = await inTime({ clock, timeoutMs, signal }, late, (own) =>
+        const verdict = await inTime(this.limits(signal), late, (own) =>
           check(wrap(value) as never, { context, signal: own }),
         );
         if (!isVerdict(verdict)) throw new Error(expected('its verdict', verdict, verdictShape));
-        if (!verdict.allow) return { kind: 'denied', reason: verdict.reason };
-        if ('value' in verdict) value = take(verdict.value);
+        if (!verdict.allow) return { kind: 'denied', reason: redact(verdict.reason, secrets) };
+        if ('value' in verdict) value = await take(verdict.value);
       }
       return { kind: 'passed', value };
     } catch (error) {
-      return { kind: 'unchecked', reason: `${name}() failed: ${messageOf(error)}` };
+      return { kind: 'unchecked', reason: redact(`${name}() failed: ${messageOf(error)}`, secrets) };
     }
   }
 }
@@ -134,16 +147,4 @@ function isVerdict(verdict: unknown): verdict is CheckVerdict<unknown> {
   return (
     verdict.allow === true || (verdict.allow === false && 'reason' in verdict && typeof verdict.reason === 'string')
   );
-}
-
-/** Returns the reply with this text in place of all its texts, where the first was. */
-function withText(reply: Reply, text: string): Reply {
-  const first = reply.content.findIndex((part) => part.type === 'text');
-  const said = text === '' ? [] : [{ type: 'text' as const, text, ended: true }];
-  const others = (part: Reply['content'][number]) => part.type !== 'text';
-  if (first === -1) return { ...reply, content: [...reply.content, ...said] };
-  return {
-    ...reply,
-    content: [...reply.content.slice(0, first), ...said, ...reply.content.slice(first).filter(others)],
-  };
 }

@@ -33,7 +33,8 @@ export type SessionEffectsParts = {
   subAgents: SubAgents | null;
   clock: Clock;
   secrets: readonly string[];
-  context: unknown;
+  /** The context for an agent of the session, by its name in `handoffs`. */
+  contextFor: (speaker: string | null) => unknown;
 };
 
 /** The effects of one session: `perform` runs an effect; `tools` are opened and closed by some. */
@@ -48,24 +49,21 @@ export type SessionEffects = {
 
 /** Connects a session's effects to the world. State that outlives an effect is kept in the folds (D-1). */
 export function sessionEffects(parts: SessionEffectsParts): SessionEffects {
-  const { agent, head, log: written, observer, subAgents, clock, secrets, context } = parts;
+  const { agent, head, log: written, observer, subAgents, clock, secrets, contextFor } = parts;
   const { limits, format, definition } = agent;
   const { conversation, keptResults, log } = observer.folds;
   const userCode = { clock, timeoutMs: limits.toolTimeoutMs, onError: log.toolError.bind(log) };
-  const { catalog, settings, checks } = turnTools({ agent, observer, userCode, context });
+  const { catalog, settings, checks, context } = turnTools({ agent, observer, userCode, contextFor, secrets });
   const sight = observer.sight.bind(observer);
   const tools = new SessionTools({ agent, catalog, subAgents, observer });
-  const { window } = head.input;
-  const resultBytes = resultBytesIn(window, limits);
-  const meter = window.windowTokens === null ? null : new RequestMeter(conversation, () => catalog.offered('all'));
+  const resultBytes = resultBytesIn(head.input.window, limits);
+  const meter =
+    head.input.window.windowTokens === null ? null : new RequestMeter(conversation, () => catalog.offered('all'));
   const files = new NamedFiles(definition.downloads ?? {});
   const forms: PromptForms = {
     stub: (callId) =>
       resultStub(callId, conversation.answerTokens.get(callId) ?? 0, catalog.get(readResultName) !== undefined),
-    output: ({ toolName, output }) => {
-      const { resultItem } = catalog.get(toolName) ?? {};
-      return resultItem === undefined ? output : asItem(output, resultItem);
-    },
+    output: ({ toolName, output }) => asItem(output, catalog.get(toolName)?.resultItem),
     file: (part) => files.resolved(part),
   };
   const modelOptions = {
@@ -101,7 +99,7 @@ export function sessionEffects(parts: SessionEffectsParts): SessionEffects {
     conversation,
     keptResults,
   };
-  const planning = { ...parts, prompt: head.prompt, conversation, catalog, checks, window, meter, made: new Map() };
+  const planning = { ...parts, prompt: head.prompt, conversation, catalog, checks, window: head.input.window, meter };
   const open = tools.open.bind(tools, limits.prepareTimeoutMs);
   const effects: Effects<keyof SessionEffectKinds> = {
     prepare: (_request, { signal }) => prepare({ ...planning, open }, signal),

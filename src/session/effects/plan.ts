@@ -1,8 +1,8 @@
-import type { Counters, PlanOutcome, PlanRequest } from '../../../machines/index.ts';
+import type { Counters, Message, PlanOutcome, PlanRequest } from '../../../machines/index.ts';
 import type { Agent } from '../../agent/definition.ts';
 import { hasTool, voiceOf } from '../../agent/handoffs.ts';
 import { redact } from '../../agent/redact.ts';
-import { checkedChanges } from '../../agent/turn-changes.ts';
+import { checkedChanges, type TurnPreparation } from '../../agent/turn-changes.ts';
 import type { RequestMeter } from '../../context/request-meter.ts';
 import { messageOf } from '../../errors.ts';
 import type { Clock } from '../../host/clock.ts';
@@ -15,11 +15,10 @@ import { madeInstructions } from './prepare.ts';
 export type PlanParts = {
   agent: Agent;
   prompt: string | null;
-  context: unknown;
+  /** The context for an agent of the session. */
+  contextFor: (speaker: string | null) => unknown;
   conversation: Conversation;
   observer: { readonly counters: Counters };
-  /** The instructions of the agents that had the conversation. */
-  made: Map<string, string | null>;
   catalog: Catalog;
   window: Parameters<typeof checkedChanges>[1]['window'];
   meter: RequestMeter | null;
@@ -33,39 +32,46 @@ export async function planTurn(
   { turn, isLastTurn, target: current }: PlanRequest,
   signal: AbortSignal,
 ): Promise<PlanOutcome> {
-  const { agent, conversation, catalog, context, window, meter, clock } = parts;
+  const { agent, conversation, catalog, contextFor, window, meter, clock } = parts;
   const voice = voiceOf(agent, conversation.speaker);
   const { prepareTurn } = voice.definition;
   const limits = { clock, timeoutMs: agent.limits.prepareTimeoutMs, signal };
   const late = `it did not return within ${limits.timeoutMs} ms`;
   let doing = 'prepareTurn()';
   try {
-    const available = catalog.names().filter((name) => hasTool(voice, name));
-    const indices = agent.targets.flatMap(({ name }, index) => (voice.targets.includes(name) ? [index] : []));
-    if (indices.length === 0) throw new Error(`this session permits none of the models of ${voice.name}`);
-    const targets = new Map(indices.map((index) => [agent.targets[index]?.name ?? '', index]));
+    const available = catalog.all().flatMap((tool) => (hasTool(voice, tool) ? [tool.name] : []));
+    const targets = new Map(
+      [...voice.targets].flatMap(([own, name]) => {
+        const index = agent.targets.findIndex((target) => target.name === name);
+        return index === -1 ? [] : [[own, index]];
+      }),
+    );
+    if (targets.size === 0) throw new Error(`this session permits none of the models of ${voice.name}`);
     const returned =
       prepareTurn &&
       (await inTime(limits, late, (own) => {
-        const { messages } = conversation;
-        const counters = structuredClone(parts.observer.counters);
-        return prepareTurn({ turn, isLastTurn, messages, context, counters, signal: own });
+        const told = { turn, isLastTurn, context: contextFor(voice.name), signal: own };
+        return prepareTurn(preparation(conversation, parts.observer, told));
       }));
     const changes = checkedChanges(returned, { tools: new Set(available), targets, window });
     doing = 'instructions()';
     const own = voice.name === null ? null : await instructionsOf(parts, voice.name, limits);
+    const isNew = conversation.plan?.speaker !== voice.name;
+    const order = [...targets.values()];
     const isKept = (name: string) => changes.tools?.includes(name) ?? true;
     const tools = available.filter((name) => builtInNames.includes(name) || isKept(name));
     const isNarrow = changes.tools !== null || agent.voices.length > 1;
     const plan = {
       speaker: voice.name,
-      // A target that succeeded is kept (P-2).
-      targets: changes.targets ?? (agent.voices.length > 1 ? startingWith(current, indices) : null),
-      instructions: changes.instructions ?? own,
+      // A target that succeeded is kept (P-2), but not by another agent.
+      targets: changes.targets ?? (agent.voices.length > 1 ? (isNew ? order : startingWith(current, order)) : null),
+      once: changes.targets !== null,
+      own,
+      instructions: changes.instructions,
       tools: isNarrow ? tools : null,
       settings: changes.settings,
     };
-    const growth = meter?.growth(plan.instructions, catalog.offeredOf(plan.tools)) ?? 0;
+    const growth = meter?.growth(plan.instructions ?? own, catalog.offeredOf(plan.tools)) ?? 0;
     return { ok: true, plan, growth };
   } catch (error) {
     return {
@@ -77,12 +83,32 @@ export async function planTurn(
 }
 
 /** Returns the instructions of an agent that the conversation was handed to, made when it first speaks. */
-async function instructionsOf({ agent, prompt, context, made }: PlanParts, name: string, limits: Limits) {
-  if (!made.has(name)) {
-    const { instructions = '' } = voiceOf(agent, name).definition;
-    made.set(name, await madeInstructions(instructions, { prompt, context }, limits));
-  }
-  return made.get(name) ?? null;
+async function instructionsOf(
+  { agent, prompt, contextFor, conversation }: PlanParts,
+  name: string,
+  limits: Limits,
+): Promise<string | null> {
+  const { plan } = conversation;
+  if (plan?.speaker === name) return plan.own;
+  const { instructions = '' } = voiceOf(agent, name).definition;
+  return madeInstructions(instructions, { prompt: conversation.promptOr(prompt), context: contextFor(name) }, limits);
+}
+
+/** What `prepareTurn` is told. The messages are a copy, made when it looks at them, so that it cannot change them. */
+function preparation(
+  { messages }: Conversation,
+  { counters }: { counters: Counters },
+  turn: Omit<TurnPreparation, 'messages' | 'counters'>,
+): TurnPreparation {
+  let copy: readonly Message[] | null = null;
+  return {
+    ...turn,
+    counters: structuredClone(counters),
+    get messages() {
+      copy ??= structuredClone(messages);
+      return copy;
+    },
+  };
 }
 
 function startingWith(current: number, indices: readonly number[]): number[] {

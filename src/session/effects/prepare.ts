@@ -6,13 +6,13 @@ import { expected, messageOf } from '../../errors.ts';
 import type { Clock } from '../../host/clock.ts';
 import { inTime, type Limits } from '../../host/deadline.ts';
 import { unavailableTargets } from '../../model/targets.ts';
-import { Conversation } from '../../observe/conversation.ts';
+import { Conversation, promptIn } from '../../observe/conversation.ts';
 import type { Checks } from './checks.ts';
 
 export type PrepareParts = {
   agent: Agent;
   prompt: string | null;
-  context: unknown;
+  contextFor: (speaker: string | null) => unknown;
   /** Opens the tools. Returns null, or why some are missing. */
   open: (signal: AbortSignal) => Promise<string | null>;
   conversation: Conversation;
@@ -24,7 +24,7 @@ export type PrepareParts = {
 
 /** Runs the prepare effect: looks for the models, opens the tools, and makes and measures the first request's parts. */
 export async function prepare(
-  { agent, prompt, context, open, conversation, checks, meter, clock, secrets }: PrepareParts,
+  { agent, prompt, contextFor, open, conversation, checks, meter, clock, secrets }: PrepareParts,
   signal: AbortSignal,
 ): Promise<PrepareOutcome> {
   const { limits, targets, definition } = agent;
@@ -42,9 +42,14 @@ export async function prepare(
     return unprepared(input.kind === 'denied' ? 'input_denied' : 'check_failed', input.reason);
   }
   const messages = input.value;
+  const task = messages === null ? prompt : promptIn(messages);
   try {
     const preparing = { clock, timeoutMs: limits.prepareTimeoutMs, signal };
-    const instructions = await madeInstructions(definition.instructions ?? null, { prompt, context }, preparing);
+    const instructions = await madeInstructions(
+      definition.instructions ?? null,
+      { prompt: task, context: contextFor(null) },
+      preparing,
+    );
     const own = messages === null ? meter : meter?.of(new Conversation(messages));
     return {
       ok: true,

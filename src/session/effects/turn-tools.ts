@@ -10,27 +10,33 @@ export type TurnToolsParts = {
   agent: Agent;
   observer: Observer;
   userCode: { clock: Clock; timeoutMs: number; onError: (name: string, callId: string, error: unknown) => void };
-  context: unknown;
+  contextFor: (speaker: string | null) => unknown;
+  secrets: readonly string[];
 };
 
 /** Makes the catalog, the settings and the checks of a session, which follow the plan of the turn (T-7). */
-export function turnTools({ agent, observer, userCode, context }: TurnToolsParts): {
+export function turnTools({ agent, observer, userCode, contextFor, secrets }: TurnToolsParts): {
   catalog: Catalog;
   settings: () => ModelSettings;
   checks: Checks;
+  /** The context for the agent that has the conversation. */
+  context: () => unknown;
 } {
   const { conversation, pastCalls } = observer.folds;
   const policies = new Map(
     agent.voices.map((voice) => {
       const { toolPolicies = [] } = voice.definition;
-      return [voice.name, toolPolicies.length === 0 ? null : new Policies(toolPolicies, pastCalls, userCode, context)];
+      const made = () => new Policies(toolPolicies, pastCalls, userCode, contextFor(voice.name));
+      return [voice.name, toolPolicies.length === 0 ? null : made()];
     }),
   );
   const speaker = () => conversation.plan?.speaker ?? null;
-  const checks = new Checks({ agent, speaker, clock: userCode.clock, timeoutMs: userCode.timeoutMs, context });
+  const context = () => contextFor(speaker());
+  const { clock, timeoutMs } = userCode;
+  const checks = new Checks({ agent, speaker, clock, timeoutMs, contextFor, secrets });
   const catalog = new Catalog({
-    clock: userCode.clock,
-    checkTimeoutMs: userCode.timeoutMs,
+    clock,
+    checkTimeoutMs: timeoutMs,
     messages: () => conversation.messages,
     policies: () => policies.get(speaker()) ?? null,
     only: () => conversation.plan?.tools ?? null,
@@ -38,5 +44,5 @@ export function turnTools({ agent, observer, userCode, context }: TurnToolsParts
     context,
   });
   const settings = () => ({ ...voiceOf(agent, speaker()).definition.settings, ...conversation.plan?.settings });
-  return { catalog, settings, checks };
+  return { catalog, settings, checks, context };
 }

@@ -153,13 +153,19 @@ export function toolName(server: string, tool: string, taken: ReadonlySet<string
   }
 }
 
-function catalogTool(name: string, { config, connection }: Server, tool: McpTool, schema: CompiledSchema): CatalogTool {
+function catalogTool(
+  name: string,
+  { name: server, config, connection }: Server,
+  tool: McpTool,
+  schema: CompiledSchema,
+): CatalogTool {
   const { needsApproval = false, idempotent = false } = config;
   const isNamed = (some: boolean | readonly string[]) => (typeof some === 'boolean' ? some : some.includes(tool.name));
   const approval = isNamed(needsApproval);
   return {
     ...(isNamed(idempotent) && { afterCrash: 'repeat' }),
     name,
+    server,
     kind: 'real',
     offered: later(
       Promise.resolve(schema.jsonSchema).then((jsonSchema) => functionTool(name, tool.description, jsonSchema)),

@@ -68,7 +68,15 @@ export function sessionWalk(maxTurns: number, over: Partial<SessionInput> = {}):
       ];
     }
     if (snapshot.matches({ running: 'planning' })) {
-      const plan = { speaker: null, targets: [0], instructions: null, tools: null, settings: null };
+      const plan = {
+        speaker: null,
+        targets: [0],
+        once: true,
+        own: null,
+        instructions: null,
+        tools: null,
+        settings: null,
+      };
       return [
         done('plan', delivered({ ok: true, plan, growth: 0 })),
         ...(over.window === undefined ? [] : [done('plan', delivered({ ok: true, plan, growth: 10_000 }))]),

@@ -68,12 +68,30 @@ describe('B-3 B-4 T-6 F-1 S-3: the decisions of a session', () => {
   it('T-7: on the next turn’s plan match the golden file', () => {
     const planned = (outcome: PlanOutcome) =>
       session.afterPlanning(context(), { delivered: { at: 5, chance: 0, outcome } });
-    const plan = { speaker: 'billing', targets: [0, 7], instructions: 'Be kind.', tools: ['a'], settings: { seed: 1 } };
+    const plan = {
+      speaker: 'billing',
+      targets: [0, 7],
+      once: true,
+      own: 'Be kind.',
+      instructions: 'Be kind.',
+      tools: ['a'],
+      settings: { seed: 1 },
+    };
     return expectGolden('session-plans.txt', {
       'what is asked': session.planRequest(context({ current: 3 })),
       'what is asked before the last turn': session.planRequest(context({ turn: 4 })),
       'a plan': planned({ ok: true, plan, growth: 7 }),
       'a plan that makes the request smaller': planned({ ok: true, plan, growth: -7 }).change.size?.estimated,
+      'a smaller request that was counted': session.afterPlanning(
+        context({ size: { ...emptySize, counted: 50, estimated: 9 } }),
+        { delivered: { at: 5, chance: 0, outcome: { ok: true, plan, growth: -7 } } },
+      ).change.size,
+      'the next plan, without targets of its own': session.afterPlanning(context({ current: 1, home: 2 }), {
+        delivered: { at: 5, chance: 0, outcome: { ok: true, plan: { ...plan, once: false }, growth: 0 } },
+      }).change,
+      'another one with some': session.afterPlanning(context({ current: 1, home: 2 }), {
+        delivered: { at: 5, chance: 0, outcome: { ok: true, plan, growth: 0 } },
+      }).change,
       'a plan in vain': planned({ ok: false, slug: 'turn_not_prepared', message: 'no' }),
       'the targets of the turn': session.turnInput(context({ planned: [2, 0], current: 1 })).order,
       'the ending': session.unprepared({ ok: false, slug: 'turn_not_prepared', message: 'no' }),
