@@ -4,17 +4,9 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import { tool } from 'ai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import {
-  defineAgent,
-  PawlError,
-  resumeSession,
-  type SessionOptions,
-  sqliteJournal,
-  startSession,
-} from '../../src/index.ts';
+import { defineAgent, PawlError, startSession } from '../../src/index.ts';
 import { openTelemetry } from '../../src/otel/open-telemetry.ts';
 import { manualClock, rehearsalModel } from '../../src/testing/index.ts';
-import { freshFile } from '../support/journaled.ts';
 import { kept, traced } from '../support/otel.ts';
 import { counters, report, runOverWire, tokensOf, type WireSession } from '../support/session.ts';
 import { search, searchCall } from '../support/tools.ts';
@@ -233,53 +225,6 @@ describe('pawl/otel', () => {
       expect(named(all, 'turn 1')).toHaveLength(1);
     },
   );
-
-  it('D-3: a suspended session ends its spans, and a resumed one has a session of its own, which says so', async () => {
-    const given = kept();
-    const telemetry = openTelemetry(given.providers);
-    const model = rehearsalModel([searchCall, report()]);
-    const guarded = { ...search, needsApproval: true };
-    const agent = defineAgent({ name: 'kept', models: [model], tools: { search: guarded } });
-    const journal = sqliteJournal(freshFile());
-    const options: SessionOptions = { prompt: 'Go.', journal, logger: false, telemetry };
-    const first = startSession(agent, options);
-    for await (const event of first.events) if (event.type === 'tool.approvalRequested') break;
-    await first.suspend();
-    expect(given.spans().map(({ name, attributes: of }) => [name, of['error.type']])).toEqual([
-      ['chat script', undefined],
-      ['turn 1', undefined],
-      ['invoke_agent kept', undefined],
-    ]);
-    const again = await resumeSession(agent, { journal, sessionId: first.sessionId, logger: false, telemetry });
-    for await (const event of again.events)
-      if (event.type === 'tool.approvalRequested') again.approve(event.callId, { approved: true });
-    expect((await again.result).success).toBe(true);
-    expect(tree(given.spans().slice(3))).toEqual([
-      ['invoke_agent kept', 'execute_tool search', ['turn 2', 'chat script']],
-    ]);
-    expect(given.spans().at(-1)?.attributes).toMatchObject({ 'pawl.resumed': true, 'pawl.status': 'succeeded' });
-    await journal.close();
-  });
-
-  it('C-6: a new session whose messages are repaired is not resumed; a request that is aborted counts', async () => {
-    const given = kept();
-    const { result } = await runOverWire({
-      script: [{ hang: true }],
-      options: {
-        messages: [
-          { role: 'user', content: 'Hi.' },
-          { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'a', toolName: 'x', input: {} }] },
-        ],
-        prompt: 'Go on.',
-        telemetry: openTelemetry(given.providers),
-      },
-      during: (event, session) => event.type === 'attempt.started' && session.abort(),
-    });
-    expect(result.status).toBe('aborted');
-    const session = given.spans().find(({ name }) => name === 'invoke_agent tested');
-    expect(session?.attributes['pawl.resumed']).toBeUndefined();
-    expect((await given.points()).find(({ name }) => name === 'pawl.requests')?.value).toBe(1);
-  });
 
   it('a telemetry that throws is reported as an event, and harms nothing', async () => {
     const telemetry = {

@@ -1,0 +1,73 @@
+import { context } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { defineAgent, resumeSession, type SessionOptions, sqliteJournal, startSession } from '../../src/index.ts';
+import { openTelemetry } from '../../src/otel/open-telemetry.ts';
+import { rehearsalModel } from '../../src/testing/index.ts';
+import { freshFile } from '../support/journaled.ts';
+import { kept } from '../support/otel.ts';
+import { report, runOverWire } from '../support/session.ts';
+import { search, searchCall } from '../support/tools.ts';
+
+beforeAll(() => context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable()));
+afterAll(() => context.disable());
+
+
+/** The tree of spans by name, each with those below it. */
+function tree(spans: readonly ReadableSpan[], parent?: string): unknown[] {
+  return spans
+    .filter((span) => (span.parentSpanContext?.spanId ?? undefined) === parent)
+    .sort((one, other) => one.startTime[0] - other.startTime[0] || one.startTime[1] - other.startTime[1])
+    .map((span) => {
+      const below = tree(spans, span.spanContext().spanId);
+      return below.length === 0 ? span.name : [span.name, ...below];
+    });
+}
+
+    const telemetry = openTelemetry(given.providers);
+    const model = rehearsalModel([searchCall, report()]);
+    const guarded = { ...search, needsApproval: true };
+    const agent = defineAgent({ name: 'kept', models: [model], tools: { search: guarded } });
+    const journal = sqliteJournal(freshFile());
+    const options: SessionOptions = { prompt: 'Go.', journal, logger: false, telemetry };
+    const first = startSession(agent, options);
+    for await (const event of first.events) if (event.type === 'tool.approvalRequested') break;
+    await first.suspend();
+    expect(given.spans().map(({ name, attributes: of }) => [name, of['error.type']])).toEqual([
+      ['chat script', undefined],
+      ['turn 1', undefined],
+      ['invoke_agent kept', undefined],
+    ]);
+    const again = await resumeSession(agent, { journal, sessionId: first.sessionId, logger: false, telemetry });
+    for await (const event of again.events)
+      if (event.type === 'tool.approvalRequested') again.approve(event.callId, { approved: true });
+    expect((await again.result).success).toBe(true);
+    expect(tree(given.spans().slice(3))).toEqual([
+      ['invoke_agent kept', 'execute_tool search', ['turn 2', 'chat script']],
+    ]);
+    expect(given.spans().at(-1)?.attributes).toMatchObject({ 'pawl.resumed': true, 'pawl.status': 'succeeded' });
+    await journal.close();
+  });
+
+  it('C-6: a new session whose messages are repaired is not resumed; a request that is aborted counts', async () => {
+    const given = kept();
+    const { result } = await runOverWire({
+      script: [{ hang: true }],
+      options: {
+        messages: [
+          { role: 'user', content: 'Hi.' },
+          { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'a', toolName: 'x', input: {} }] },
+        ],
+        prompt: 'Go on.',
+        telemetry: openTelemetry(given.providers),
+      },
+      during: (event, session) => event.type === 'attempt.started' && session.abort(),
+    });
+    expect(result.status).toBe('aborted');
+    const session = given.spans().find(({ name }) => name === 'invoke_agent tested');
+    expect(session?.attributes['pawl.resumed']).toBeUndefined();
+    expect((await given.points()).find(({ name }) => name === 'pawl.requests')?.value).toBe(1);
+  });
+});
