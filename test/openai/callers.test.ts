@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import OpenAI from 'openai';
 import { describe, expect, it, vi } from 'vitest';
-import { z } from 'zod';
 import { type Agent, defineAgent, PawlError, type SessionEvent } from '../../src/index.ts';
 import { openaiHandler, type ServeOpenaiOptions, serveOpenai } from '../../src/openai/index.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';

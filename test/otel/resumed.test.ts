@@ -2,7 +2,6 @@ import { context } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { z } from 'zod';
 import { defineAgent, resumeSession, type SessionOptions, sqliteJournal, startSession } from '../../src/index.ts';
 import { openTelemetry } from '../../src/otel/open-telemetry.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
@@ -13,7 +12,6 @@ import { search, searchCall } from '../support/tools.ts';
 
 beforeAll(() => context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable()));
 afterAll(() => context.disable());
-
 
 /** The tree of spans by name, each with those below it. */
 function tree(spans: readonly ReadableSpan[], parent?: string): unknown[] {
@@ -26,6 +24,9 @@ function tree(spans: readonly ReadableSpan[], parent?: string): unknown[] {
     });
 }
 
+describe('pawl/otel over several lives', () => {
+  it('D-3: a suspended session ends its spans, and a resumed one has a session of its own, which says so', async () => {
+    const given = kept();
     const telemetry = openTelemetry(given.providers);
     const model = rehearsalModel([searchCall, report()]);
     const guarded = { ...search, needsApproval: true };
