@@ -42,7 +42,7 @@ export function walksWithin(size: 'small' | 'all'): Walks {
             sessionWalk(2, { budget: spentSoon }),
             sessionWalk(3, { window }),
             sessionWalk(2, { plansTurns: true }),
-            sessionWalk(2, { plansTurns: true, window }),
+            sessionWalk(1, { plansTurns: true, window }),
           ],
     },
     turn: {

@@ -13,8 +13,9 @@ export function clip(text: string, width: number): string {
   return `${space > cut.length / 2 ? cut.slice(0, space) : cut}…`;
 }
 
-/** Returns the lines of a text, each at most `width` columns. Lines in a code block stay as they are. */
+/** Returns the lines of a text, each at most `width` columns. Lines in a code block stay as they are; so do all without a width. */
 export function wrapped(text: string, width: number): string[] {
+  if (width === Number.POSITIVE_INFINITY) return tame(text).split('\n');
   const block = new CodeBlock();
   return text
     .split('\n')
