@@ -1,25 +1,10 @@
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
-import OpenAI from 'openai';
 import { describe, expect, it, vi } from 'vitest';
-import { type Agent, defineAgent, PawlError, type SessionEvent } from '../../src/index.ts';
-import { openaiHandler, type ServeOpenaiOptions, serveOpenai } from '../../src/openai/index.ts';
-import { rehearsalModel } from '../../src/testing/index.ts';
-import { patient, search } from '../support/tools.ts';
-
-type Replies = Extract<Parameters<typeof rehearsalModel>[0], readonly unknown[]>;
-
-const texter = (replies: Replies, over = {}) =>
-  defineAgent({ name: 'texter', models: [rehearsalModel(replies)], tools: { search }, finish: 'text', ...over });
-
-async function served(agents: Agent[], options: ServeOpenaiOptions = {}) {
-  const events: SessionEvent[] = [];
-  const server = await serveOpenai(agents, { logger: false, onEvent: (event) => void events.push(event), ...options });
-  const client = new OpenAI({ baseURL: server.url, apiKey: 'none-needed', maxRetries: 0 });
-  return { ...server, client, events };
-}
-
-const ask = { messages: [{ role: 'user' as const, content: 'Hi.' }] };
+import { PawlError, type SessionEvent } from '../../src/index.ts';
+import { openaiHandler, serveOpenai } from '../../src/openai/index.ts';
+import { ask, served, texter } from '../support/openai.ts';
+import { patient } from '../support/tools.ts';
 
 describe('the callers of serveOpenai', () => {
   it('callers are checked as by serveMcp: the host, the origin and the token', async () => {

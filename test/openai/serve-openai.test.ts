@@ -3,27 +3,14 @@ import { generateText, streamText, tool } from 'ai';
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type Agent, defineAgent, type SessionEvent } from '../../src/index.ts';
-import { openaiHandler, type ServeOpenaiOptions, serveOpenai } from '../../src/openai/index.ts';
+import { defineAgent } from '../../src/index.ts';
+import { openaiHandler } from '../../src/openai/index.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
+import { ask, served, texter } from '../support/openai.ts';
 import { report } from '../support/session.ts';
 import { guarded, patient, search, searchCall } from '../support/tools.ts';
 
 const inputSchema = z.object({});
-type Replies = Extract<Parameters<typeof rehearsalModel>[0], readonly unknown[]>;
-
-const texter = (replies: Replies, over = {}) =>
-  defineAgent({ name: 'texter', models: [rehearsalModel(replies)], tools: { search }, finish: 'text', ...over });
-
-async function served(agents: Agent[], options: ServeOpenaiOptions = {}) {
-  const events: SessionEvent[] = [];
-  const server = await serveOpenai(agents, { logger: false, onEvent: (event) => void events.push(event), ...options });
-  const client = new OpenAI({ baseURL: server.url, apiKey: 'none-needed', maxRetries: 0 });
-  return { ...server, client, events };
-}
-
-const ask = { messages: [{ role: 'user' as const, content: 'Hi.' }] };
-
 describe('agents as the models of an API like OpenAI’s', () => {
   it('the official client gets the answer of a session, with its usage; the tools stay hidden', async () => {
     const model = rehearsalModel([{ ...searchCall, text: 'Wait.' }, { text: 'Found it.' }]);
