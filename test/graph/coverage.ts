@@ -40,7 +40,7 @@ export function walksWithin(size: 'small' | 'all'): Walks {
             ...bounds.map((maxTurns) => sessionWalk(maxTurns)),
             sessionWalk(3, { budget }),
             sessionWalk(2, { budget: spentSoon }),
-            sessionWalk(3, { window }),
+            sessionWalk(2, { window }),
             sessionWalk(2, { plansTurns: true }),
             sessionWalk(1, { plansTurns: true, window }),
           ],
