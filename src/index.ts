@@ -44,6 +44,7 @@ export type {
   Journal,
   JournalEntry,
   JournaledSession,
+  Metadata,
   SessionChange,
   SessionHead,
   SessionMessage,
@@ -61,18 +62,7 @@ export { type Slice, slice } from './observe/slices.ts';
 export type { ReportFormat } from './report/format.ts';
 export type { ReportDefinition } from './report/registry.ts';
 export { type ServedAgent, type ServeMcpOptions, serveMcp } from './serve/serve-mcp.ts';
-export type {
-  AcceptedReport,
-  AnswerOptions,
-  ResumeOptions,
-  Session,
-  SessionBudget,
-  SessionOptions,
-  SessionReport,
-  SessionResult,
-  SuspendOptions,
-  SyntheticReport,
-} from './session/options.ts';
+export type { ResumeOptions, SessionBudget, SessionOptions } from './session/options.ts';
 export { type ForkOptions, forkSession } from './session/recovery/fork-session.ts';
 export { abortSession, answerSession, approveSession, steerSession, stopSession } from './session/recovery/messages.ts';
 export type { ReplayedSession, ReplayStep, SentRequest } from './session/recovery/recording.ts';
@@ -84,6 +74,15 @@ export {
 } from './session/recovery/replay-session.ts';
 export { type RefusedSession, type ResumeAllOptions, resumeAll } from './session/recovery/resume-all.ts';
 export { resumeSession } from './session/recovery/resume-session.ts';
+export type {
+  AcceptedReport,
+  AnswerOptions,
+  Session,
+  SessionReport,
+  SessionResult,
+  SuspendOptions,
+  SyntheticReport,
+} from './session/session.ts';
 export { runSession, startSession } from './session/start-session.ts';
 export type { ToolContext } from './tools/catalog-tool.ts';
 export { type FunctionTool, idempotent, type LocalTool } from './tools/local.ts';

@@ -55,7 +55,7 @@ const rows = {
   },
   reply_denied: {
     means: '`checkReply` of the agent denied the reply. It is not shown, not kept, and none of its calls is executed.',
-    happened: 'your last reply was refused by a check of the application, and nobody saw it',
+    happened: 'your last reply was refused by a check of the application and was not shown to the user',
     todo: 'Reply in a way that the check allows.',
     person: 'a check of the application refused the reply',
   },

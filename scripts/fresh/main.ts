@@ -49,10 +49,14 @@ function versionOf(name: string, peers: Peers): string {
   return (peers === 'oldest' ? peerDependencies[name]?.replace('^', '') : devDependencies[name]) ?? 'latest';
 }
 
-/** Returns the example, and a use of its result's types. */
+/** The entry points besides those of the example: their declarations must stand in a strict project too. */
+const entries = ['machines', 'openai', 'otel', 'ui', 'workflow'];
+
+/** Returns the example, and a use of its result's types and of the other entry points. */
 function program(): string {
   const [, example = ''] = /```ts\n(.*?)```/s.exec(readFileSync('README.md', 'utf8')) ?? [];
-  return `${example}\nif (result.success) result.report.content satisfies { found: boolean; shelf: string };\n`;
+  const others = entries.map((entry) => `typeof import('pawl/${entry}')`).join(', ');
+  return `${example}\nexport type Others = [${others}];\nif (result.success) result.report.content satisfies { found: boolean; shelf: string };\n`;
 }
 
 function tryIn(folder: string, tarball: string, { peers, manager, runtime }: Project): void {
@@ -63,6 +67,7 @@ function tryIn(folder: string, tarball: string, { peers, manager, runtime }: Pro
     pawl: `file:${tarball}`,
     ...Object.fromEntries(peerNames.map((name) => [name, versionOf(name, peers)])),
     ...packages,
+    '@opentelemetry/api': '^1.9.0',
     typescript: '^5.9.0',
     '@types/node': '^22.0.0',
   };

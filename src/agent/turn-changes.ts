@@ -38,8 +38,7 @@ export type TurnChanges = {
  * session lacks ends the session with `turn_not_prepared`.
  */
 export type PrepareTurn<Context = unknown> = {
-  // biome-ignore lint/suspicious/noConfusingVoidType: a function without a return statement is fine.
-  call(turn: TurnPreparation<Context>): TurnChanges | void | Promise<TurnChanges | void>;
+  call(turn: TurnPreparation<Context>): TurnChanges | undefined | Promise<TurnChanges | undefined>;
 }['call'];
 
 const changesSchema = z.strictObject({

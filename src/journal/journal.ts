@@ -4,7 +4,10 @@ import type { OfferedTool } from '../model/request-model.ts';
 import type { Sighting } from '../observe/events.ts';
 
 /** The format of the entries. A journal of another format is refused. */
-export const journalFormat = 2;
+export const journalFormat = 3;
+
+/** What an application notes about a session, such as whose it is (S-7). */
+export type Metadata = Readonly<Record<string, string | number | boolean>>;
 
 /** What a session begins with: all that its machines, and the folds over their facts, need (D-3). */
 export type SessionHead = {
@@ -21,6 +24,7 @@ export type SessionHead = {
   messages: Message[];
   /** What the session set for itself; null if nothing. */
   overrides: SessionOverrides | null;
+  metadata: Metadata;
   /** What a resumed session must find again: the report's format, and the names of tools, sub-agents and MCP servers. */
   report: string;
   tools: string[];
@@ -64,6 +68,7 @@ export type Sighted = { seq: number; at: number; sighting: Sighting };
 export type JournaledSession = {
   sessionId: string;
   agent: string;
+  metadata: Metadata;
   status: SessionStatus;
   /** Why it did not succeed; empty until it has ended. */
   slugs: Slug[];
@@ -84,6 +89,8 @@ export type SessionQuery = {
   agent?: string;
   slug?: Slug;
   since?: number;
+  /** Every one of these has this value in the session's metadata. */
+  metadata?: Metadata;
 };
 
 /** What an append changes in the session's row. */
@@ -118,7 +125,10 @@ export type Journal = {
   /** How long a lease lasts, in ms. */
   readonly leaseMs: number;
   /** Registers a session with its first entries, and takes its lease. Rejects with `session_exists`. */
-  create(session: Pick<JournaledSession, 'sessionId' | 'agent'>, append: Omit<Append, 'after'>): Promise<void>;
+  create(
+    session: Pick<JournaledSession, 'sessionId' | 'agent' | 'metadata'>,
+    append: Omit<Append, 'after'>,
+  ): Promise<void>;
   /**
    * Appends entries, all or none, and resolves when they are durable. Rejects with `session_taken`, and writes nothing,
    * unless `owner` holds the lease and the journal has exactly `after` entries.
@@ -143,3 +153,10 @@ export type Journal = {
   /** Closes the store. Sessions that still run fail to write. */
   close(): Promise<void>;
 };
+
+/** Whether a listed session matches what a store does not ask its tables for. */
+export function matches({ status, slugs, metadata }: JournaledSession, query: SessionQuery): boolean {
+  if (query.status !== undefined && status !== query.status) return false;
+  if (query.slug !== undefined && !slugs.includes(query.slug)) return false;
+  return Object.entries(query.metadata ?? {}).every(([name, value]) => metadata[name] === value);
+}

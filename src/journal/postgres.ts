@@ -3,7 +3,15 @@ import { z } from 'zod';
 import { check } from '../agent/check.ts';
 import { milliseconds, nonBlank } from '../agent/shapes.ts';
 import { messageOf, PawlError } from '../errors.ts';
-import type { Append, Journal, JournalEntry, JournaledSession, SessionMessage, SessionQuery } from './journal.ts';
+import {
+  type Append,
+  type Journal,
+  type JournalEntry,
+  type JournaledSession,
+  matches,
+  type SessionMessage,
+  type SessionQuery,
+} from './journal.ts';
 import { doesNotRun, exists, noLongerOwned, runsElsewhere } from './journal-errors.ts';
 
 export type PostgresJournalOptions = {
@@ -15,7 +23,7 @@ export type PostgresJournalOptions = {
   connections?: number;
 };
 
-const schemaVersion = 1;
+const schemaVersion = 2;
 
 const connectionSchema = z.object({ connectionString: nonBlank });
 const optionsSchema = z.strictObject({
@@ -33,8 +41,8 @@ const now = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 const tables = (schema: string) => `
   CREATE SCHEMA IF NOT EXISTS ${schema};
   CREATE TABLE IF NOT EXISTS ${schema}.sessions (
-    number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id text NOT NULL UNIQUE, agent text NOT NULL, ended text,
-    slugs text NOT NULL, waiting text NOT NULL, created bigint NOT NULL, updated bigint NOT NULL,
+    number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id text NOT NULL UNIQUE, agent text NOT NULL,
+    metadata text NOT NULL, ended text, slugs text NOT NULL, waiting text NOT NULL, created bigint NOT NULL, updated bigint NOT NULL,
     entries bigint NOT NULL, owner text, leased bigint NOT NULL
   );
   CREATE INDEX IF NOT EXISTS sessions_updated ON ${schema}.sessions (updated);
@@ -53,6 +61,7 @@ const tables = (schema: string) => `
 
 type Row = Pick<JournaledSession, 'agent'> & {
   id: string;
+  metadata: string;
   ended: JournaledSession['status'] | null;
   slugs: string;
   waiting: string;
@@ -89,15 +98,15 @@ class PostgresJournal implements Journal {
     this.pool.on('error', () => undefined);
   }
 
-  async create({ sessionId, agent }: Parameters<Journal['create']>[0], append: Omit<Append, 'after'>) {
+  async create({ sessionId, agent, metadata }: Parameters<Journal['create']>[0], append: Omit<Append, 'after'>) {
     const { owner, entries } = append;
     const made = await this.query(
       `WITH made AS (
-         INSERT INTO $.sessions (id, agent, slugs, waiting, created, updated, entries, owner, leased)
-         VALUES ($1, $2, '[]', '[]', ${now}, ${now}, $3, $4, ${now} + $5) ON CONFLICT (id) DO NOTHING RETURNING number
+         INSERT INTO $.sessions (id, agent, metadata, slugs, waiting, created, updated, entries, owner, leased)
+         VALUES ($1, $2, $7, '[]', '[]', ${now}, ${now}, $3, $4, ${now} + $5) ON CONFLICT (id) DO NOTHING RETURNING number
        ), written AS (${insertion('made', 0, 6)})
        SELECT number FROM made`,
-      [sessionId, agent, entries.length, owner, this.leaseMs, texts(entries)],
+      [sessionId, agent, entries.length, owner, this.leaseMs, texts(entries), JSON.stringify(metadata)],
     );
     if (made.length === 0) throw exists(sessionId);
   }
@@ -181,17 +190,15 @@ class PostgresJournal implements Journal {
     return rows.map(({ id, message }) => ({ id: Number(id), message: JSON.parse(message) as SessionMessage }));
   }
 
-  async list({ sessionId, idPrefix = '', status, agent, slug, since = 0 }: SessionQuery) {
+  async list(query: SessionQuery) {
+    const { sessionId, idPrefix = '', agent, since = 0 } = query;
     const rows = await this.query<Row>(
       `SELECT *, owner IS NOT NULL AND leased > ${now} AS held FROM $.sessions
        WHERE updated >= $1 AND agent = coalesce($2, agent) AND id = coalesce($3, id) AND starts_with(id, $4)
        ORDER BY updated DESC, number DESC`,
       [since, agent ?? null, sessionId ?? null, idPrefix],
     );
-    return rows
-      .map(sessionOf)
-      .filter((session) => status === undefined || session.status === status)
-      .filter(({ slugs }) => slug === undefined || slugs.includes(slug));
+    return rows.map(sessionOf).filter((session) => matches(session, query));
   }
 
   async delete(sessionId: string) {
@@ -255,10 +262,22 @@ function insertion(from: string, after: number | string, parameter: number): str
     SELECT number, ${after} + place, text FROM ${from}, unnest($${parameter}::text[]) WITH ORDINALITY AS new (text, place)`;
 }
 
-function sessionOf({ id, agent, ended, slugs, waiting, created, updated, entries, held }: Row): JournaledSession {
+function sessionOf({
+  id,
+  agent,
+  metadata,
+  ended,
+  slugs,
+  waiting,
+  created,
+  updated,
+  entries,
+  held,
+}: Row): JournaledSession {
   return {
     sessionId: id,
     agent,
+    metadata: JSON.parse(metadata),
     status: ended ?? (held ? 'running' : 'suspended'),
     slugs: JSON.parse(slugs),
     waiting: JSON.parse(waiting),

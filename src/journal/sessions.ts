@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Slug, slugs } from '../../machines/index.ts';
 import { check } from '../agent/check.ts';
-import { nonBlank } from '../agent/shapes.ts';
+import { metadataShape, nonBlank } from '../agent/shapes.ts';
 import type { Journal, JournaledSession, SessionQuery, SessionStatus } from './journal.ts';
 import { unknownSession } from './journal-errors.ts';
 import { tapeOf } from './tape.ts';
@@ -16,6 +16,7 @@ const querySchema = z.strictObject({
   agent: nonBlank.optional(),
   slug: z.custom<Slug>((value) => slugs.some((slug) => slug === value), { error: 'a slug' }).optional(),
   since: time.optional(),
+  metadata: metadataShape.optional(),
 } satisfies Record<keyof SessionQuery, z.ZodType>);
 
 const pruneSchema = z.strictObject({ before: time });

@@ -2,11 +2,11 @@ import type { JournaledSession } from './journal.ts';
 
 /** "Pawl", so that another program's database is not taken for a journal. */
 export const applicationId = 0x5061776c;
-export const schemaVersion = 1;
+export const schemaVersion = 2;
 
 export const schema = `
   CREATE TABLE sessions (
-    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, agent TEXT NOT NULL, ended TEXT, slugs TEXT NOT NULL,
+    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, agent TEXT NOT NULL, metadata TEXT NOT NULL, ended TEXT, slugs TEXT NOT NULL,
     waiting TEXT NOT NULL, created INTEGER NOT NULL, updated INTEGER NOT NULL, entries INTEGER NOT NULL,
     owner TEXT, leased INTEGER NOT NULL
   ) STRICT;
@@ -24,6 +24,7 @@ export type Row = {
   number: number;
   id: string;
   agent: string;
+  metadata: string;
   ended: JournaledSession['status'] | null;
   slugs: string;
   waiting: string;
@@ -39,10 +40,11 @@ export function isHeld({ owner, leased }: Row, now: number): boolean {
 }
 
 export function sessionOf(row: Row, now: number): JournaledSession {
-  const { id, agent, ended, slugs, waiting, created, updated, entries } = row;
+  const { id, agent, metadata, ended, slugs, waiting, created, updated, entries } = row;
   return {
     sessionId: id,
     agent,
+    metadata: JSON.parse(metadata),
     status: ended ?? (isHeld(row, now) ? 'running' : 'suspended'),
     slugs: JSON.parse(slugs),
     waiting: JSON.parse(waiting),

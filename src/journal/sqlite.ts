@@ -4,7 +4,14 @@ import { check } from '../agent/check.ts';
 import { milliseconds, nonBlank } from '../agent/shapes.ts';
 import { messageOf, PawlError } from '../errors.ts';
 import { builtin } from '../platform/node.ts';
-import type { Append, Journal, JournalEntry, SessionMessage, SessionQuery } from './journal.ts';
+import {
+  type Append,
+  type Journal,
+  type JournalEntry,
+  matches,
+  type SessionMessage,
+  type SessionQuery,
+} from './journal.ts';
 import { doesNotRun, exists, noLongerOwned, runsElsewhere } from './journal-errors.ts';
 import { applicationId, isHeld, type Row, schema, schemaVersion, sessionOf } from './sqlite-schema.ts';
 
@@ -61,14 +68,15 @@ class SqliteJournal implements Journal {
     }
   }
 
-  create({ sessionId, agent }: Parameters<Journal['create']>[0], append: Parameters<Journal['create']>[1]) {
+  create({ sessionId, agent, metadata }: Parameters<Journal['create']>[0], append: Parameters<Journal['create']>[1]) {
     return this.write(() => {
       if (this.rowOf(sessionId) !== undefined) throw exists(sessionId);
       const now = Date.now();
       this.run(
-        "INSERT INTO sessions (id, agent, slugs, waiting, created, updated, entries, owner, leased) VALUES (?, ?, '[]', '[]', ?, ?, 0, ?, ?)",
+        "INSERT INTO sessions (id, agent, metadata, slugs, waiting, created, updated, entries, owner, leased) VALUES (?, ?, ?, '[]', '[]', ?, ?, 0, ?, ?)",
         sessionId,
         agent,
+        JSON.stringify(metadata),
         now,
         now,
         append.owner,
@@ -140,7 +148,8 @@ class SqliteJournal implements Journal {
     );
   }
 
-  list({ sessionId, idPrefix = '', status, agent, slug, since = 0 }: SessionQuery) {
+  list(query: SessionQuery) {
+    const { sessionId, idPrefix = '', agent, since = 0 } = query;
     return this.answer(() => {
       const now = Date.now();
       const rows = this.all<Row>(
@@ -152,10 +161,7 @@ class SqliteJournal implements Journal {
         agent ?? null,
         sessionId ?? null,
       );
-      return rows
-        .map((row) => sessionOf(row, now))
-        .filter((session) => status === undefined || session.status === status)
-        .filter(({ slugs }) => slug === undefined || slugs.includes(slug));
+      return rows.map((row) => sessionOf(row, now)).filter((session) => matches(session, query));
     });
   }
 

@@ -30,7 +30,7 @@ export type TreeOwner = {
  */
 export class TreeLog {
   private readonly journal: Journal;
-  private readonly session: Pick<SessionHead, 'sessionId' | 'agent'>;
+  private readonly session: Pick<SessionHead, 'sessionId' | 'agent' | 'metadata'>;
   private readonly owner: string;
   /** The number of entries in the journal; null before the session is in it. */
   private written: number | null;
@@ -53,7 +53,7 @@ export class TreeLog {
   /** `recorded` holds the entries of a session that is resumed; its lease must have been taken by `owner`. */
   constructor(
     journal: Journal,
-    session: Pick<SessionHead, 'sessionId' | 'agent'>,
+    session: Pick<SessionHead, 'sessionId' | 'agent' | 'metadata'>,
     owner: string = crypto.randomUUID(),
     recorded: readonly JournalEntry[] = [],
   ) {
@@ -236,8 +236,8 @@ export class TreeLog {
       taken,
     };
     if (this.written === null) {
-      const { sessionId, agent } = this.session;
-      await this.journal.create({ sessionId, agent }, append);
+      const { sessionId, agent, metadata } = this.session;
+      await this.journal.create({ sessionId, agent, metadata }, append);
       this.keep();
     } else {
       await this.journal.append(this.session.sessionId, { ...append, after: this.written });

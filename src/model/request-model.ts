@@ -42,7 +42,7 @@ export type ModelEffectOptions = {
   targets: readonly Target[];
   /** Prices by target name. */
   pricing: Record<string, Price>;
-  /** Of the current turn. */
+  /** Returns the settings of the current turn. */
   settings: () => ModelSettings;
   /** Timeouts in ms: for the request, and between two parts of its stream. */
   timeoutMs: number;

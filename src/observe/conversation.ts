@@ -71,7 +71,7 @@ export class Conversation implements Fold {
     return this.plan?.instructions ?? this.plan?.own ?? this.ownInstructions;
   }
 
-  /** Returns the task: the prompt that the session was given, or the last text of the user that replaced it (G-1). */
+  /** Returns the task: the prompt that the session was given, or the text of the user message that replaced it (G-1). */
   promptOr(given: string | null): string | null {
     return this.isReplaced ? promptIn(this.messages.slice(0, this.given)) : given;
   }
@@ -194,7 +194,7 @@ export class Conversation implements Fold {
   }
 }
 
-/** Returns the last text of the user; null if there is none. */
+/** Returns the text of the last user message; null if there is none. */
 export function promptIn(messages: readonly Message[]): string | null {
   const last = messages.findLast(({ role }) => role === 'user')?.content ?? [];
   return last.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n') || null;

@@ -1,4 +1,5 @@
 import type { Counters, Fact, Failure, JsonObject, Repairs, ToolOutput } from '../../machines/index.ts';
+import type { Metadata } from '../journal/journal.ts';
 
 /** An observation that is not a fact of the machines. It affects no decision; a replay does not need it. */
 export type Sighting =
@@ -75,8 +76,8 @@ type Published<F> = F extends { type: 'tool.requested' | 'tool.approvalRequested
 /** An event of the stream, `onEvent` and the slices. */
 export type SessionEvent = (Published<Fact> | Sighting) & Envelope & Positioned;
 
-/** Receives the events of a session; `session.context` is what the session was given. */
-export type EventListener = (event: SessionEvent, session: { context: unknown }) => unknown;
+/** Receives the events of a session, with the `context` and `metadata` that the session was given. */
+export type EventListener = (event: SessionEvent, session: { context: unknown; metadata: Metadata }) => unknown;
 
 /**
  * State derived from a session's events. A fold with only a `fact` method can be rebuilt from a journal. To add a

@@ -40,6 +40,7 @@ export type FoldOptions = LogContext & {
  */
 export function makeFolds(options: FoldOptions) {
   const { messages, slices, resultBytes, telemetry, onFailure } = options;
+  const session = Object.freeze({ context: options.context, metadata: options.metadata });
   const conversation = new Conversation(messages, options.handoffs);
   const records = new Records();
   const counters = new SessionCounters(records);
@@ -53,11 +54,11 @@ export function makeFolds(options: FoldOptions) {
     keptResults: new KeptResults(resultBytes, conversation),
     slices: new Slices(slices, onFailure),
     stream: new EventStream(),
-    parent: new Listener(options.forward, onFailure, options.context),
+    parent: new Listener(options.forward, onFailure, session),
     log: new SessionLog(options, records, counters),
     debugLog: new DebugLog(options),
-    telemetry: new Listener(telemetry && ((event) => telemetry.event(event)), onFailure, options.context, 'telemetry'),
-    listener: new Listener(options.onEvent, onFailure, options.context),
+    telemetry: new Listener(telemetry && ((event) => telemetry.event(event)), onFailure, session, 'telemetry'),
+    listener: new Listener(options.onEvent, onFailure, session),
   } satisfies Record<string, Fold>;
 }
 

@@ -1,26 +1,32 @@
 import { onRejection } from '../errors.ts';
+import type { Metadata } from '../journal/journal.ts';
 import type { EventListener, Fold, SessionEvent } from './events.ts';
 
 /** The user's `onEvent` listener. Its first error is reported; later calls continue. */
 export class Listener implements Fold {
   private readonly onEvent: EventListener | null;
   private readonly onFailure: (observer: string, error: unknown) => void;
-  private readonly context: unknown;
+  private readonly session: { context: unknown; metadata: Metadata };
   private readonly name: string;
   private failed = false;
 
   /** `name` is how a failure is reported. */
-  constructor(onEvent: EventListener | null, onFailure: Listener['onFailure'], context: unknown, name = 'onEvent') {
+  constructor(
+    onEvent: EventListener | null,
+    onFailure: Listener['onFailure'],
+    session: Listener['session'],
+    name = 'onEvent',
+  ) {
     this.name = name;
     this.onEvent = onEvent;
-    this.context = context;
+    this.session = session;
     this.onFailure = onFailure;
   }
 
   event(event: SessionEvent): void {
     if (this.onEvent === null) return;
     try {
-      onRejection(this.onEvent(event, { context: this.context }), (error) => this.threw(error));
+      onRejection(this.onEvent(event, this.session), (error) => this.threw(error));
     } catch (error) {
       this.threw(error);
     }

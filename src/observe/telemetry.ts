@@ -1,4 +1,5 @@
 import type { Message } from '../../machines/index.ts';
+import type { Metadata } from '../journal/journal.ts';
 import type { SessionEvent } from './events.ts';
 
 /** Watches sessions and surrounds their work with spans, such as `openTelemetry()` from `pawl/otel`. */
@@ -9,6 +10,7 @@ export type Telemetry = {
 export type TelemetrySession = {
   sessionId: string;
   agent: string;
+  metadata: Metadata;
   /** The call of the session above, for a sub-agent. */
   parent: { sessionId: string; callId: string } | null;
   /** The conversation, without secrets. */

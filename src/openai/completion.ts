@@ -1,6 +1,6 @@
 import type { Counters } from '../../machines/index.ts';
 import type { SessionEvent } from '../observe/events.ts';
-import type { SessionResult } from '../session/options.ts';
+import type { SessionResult } from '../session/session.ts';
 
 /** Tells the client that an attempt failed, since text that was sent cannot be taken back. */
 const takenBack = '\n\n[The last reply failed and does not count.]\n\n';

@@ -3,13 +3,13 @@ import { getRequestListener } from '@hono/node-server';
 import { systemClock } from '../host/clock.ts';
 import { within } from '../host/deadline.ts';
 import { answersPage, closeHttp, listening, Refusal } from '../serve/callers.ts';
-import type { HttpOptions } from '../serve/http-options.ts';
+import type { CallerOptions } from '../serve/http-options.ts';
 import { errorBody } from './completion.ts';
 import type { OpenaiHandler } from './openai-handler.ts';
 import type { ServedOpenai } from './serve-openai.ts';
 
 /** Serves a handler under `/v1` to the callers that may call. */
-export async function serveHandler(handler: OpenaiHandler, options: HttpOptions): Promise<ServedOpenai> {
+export async function serveHandler(handler: OpenaiHandler, options: CallerOptions): Promise<ServedOpenai> {
   let isLoopback = true;
   const closing = new AbortController();
   const listener = getRequestListener((request) =>

@@ -5,18 +5,21 @@ import { type Agent, isAgent } from '../agent/definition.ts';
 import { aFunction, count } from '../agent/shapes.ts';
 import { expected, messageOf, PawlError, stackOf } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
+import type { Metadata } from '../journal/journal.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import { loggerOf } from '../observe/log/logger.ts';
 import { type ServedSessions, Sessions, TooManySessions } from '../serve/sessions.ts';
 import { commonOptions } from '../session/common-options.ts';
 import { sessionInput } from '../session/input.ts';
-import type { Session, SessionResult } from '../session/options.ts';
+import type { Session, SessionResult } from '../session/session.ts';
 import { Completion, errorBody, failure } from './completion.ts';
 import { BadRequest, type CompletionRequest, completionRequest } from './completion-request.ts';
 
-export type OpenaiOptions = Omit<ServedSessions, 'context'> & {
+export type OpenaiOptions = Omit<ServedSessions, 'context' | 'metadata'> & {
   /** Returns the `context` of a session from the request that starts it. A `Response` that it throws is the answer. */
   context?: (request: Request) => unknown;
+  /** Returns the `metadata` of a session, likewise. */
+  metadata?: (request: Request) => Metadata | Promise<Metadata>;
 };
 
 export const openaiOptionsShape = {
@@ -25,6 +28,7 @@ export const openaiOptionsShape = {
   telemetry: commonOptions.telemetry,
   budget: z.unknown().optional(),
   context: aFunction.optional(),
+  metadata: aFunction.optional(),
   maxSessions: count.optional(),
 } satisfies Record<keyof OpenaiOptions, z.ZodType>;
 
@@ -73,7 +77,7 @@ class CompletionServer {
   private readonly since = Date.now();
 
   constructor(agents: ReadonlyMap<string, Agent>, options: OpenaiOptions) {
-    const { context: _, ...own } = options;
+    const { context: _, metadata: __, ...own } = options;
     this.agents = agents;
     this.options = options;
     this.sessions = new Sessions(own);
@@ -108,13 +112,15 @@ class CompletionServer {
     return json(entry(this.agent(decoded(name)).name));
   }
 
-  /** Throws what `context` throws if it is a `Response`, which refuses the caller; anything else is a defect of ours. */
-  private async contextOf(request: Request): Promise<unknown> {
+  /** What the application gives a session. It may throw a `Response`, which refuses the caller. */
+  private async given(request: Request): Promise<{ context: unknown; metadata: Metadata | undefined }> {
     try {
-      return await this.options.context?.(request);
+      const context = await this.options.context?.(request);
+      return { context, metadata: await this.options.metadata?.(request) };
     } catch (error) {
       if (error instanceof Response) throw error;
-      loggerOf(this.options.logger).error({ event: 'context.threw', error: stackOf(error) }, 'context() threw');
+      const line = { event: 'context.threw', error: stackOf(error) };
+      loggerOf(this.options.logger).error(line, 'context() or metadata() threw');
       throw json(errorBody('The server could not accept the request.', 'server_error', 'context_failed'), 500, {
         'x-should-retry': 'false',
       });
@@ -130,16 +136,20 @@ class CompletionServer {
 
   private async complete({ model, messages, stream, includeUsage }: CompletionRequest, request: Request) {
     const agent = this.agent(model);
-    const context = await this.contextOf(request);
+    const { context, metadata } = await this.given(request);
     checkContext(agent, context);
     const gone = new AbortController();
     const signal = AbortSignal.any([request.signal, gone.signal]);
     const completion = new Completion(crypto.randomUUID(), model, Date.now(), agent.definition.finish === 'text');
     const heard: ((event: SessionEvent) => void)[] = [];
-    const result = this.sessions.start(agent, { messages, signal, context }, (event, session) => {
-      answerForClient(event, session);
-      for (const hear of heard) hear(event);
-    });
+    const result = this.sessions.start(
+      agent,
+      { messages, signal, context, ...(metadata !== undefined && { metadata }) },
+      (event, session) => {
+        answerForClient(event, session);
+        for (const hear of heard) hear(event);
+      },
+    );
     if (stream)
       return streamed(completion, result, includeUsage, heard, () => gone.abort(new Error('the client vanished')));
     const ended = await result;
@@ -147,11 +157,11 @@ class CompletionServer {
   }
 }
 
-/** Nobody behind this API can decide or execute a call. */
+/** Answers the calls that need a person or a client: neither can be reached through this API. */
 function answerForClient(event: SessionEvent, session: Session): void {
   if (event.type === 'tool.approvalRequested') {
     const { callId, sessionId } = event;
-    session.approve(callId, { approved: false, reason: 'Nobody can be asked for approval here.', sessionId });
+    session.approve(callId, { approved: false, reason: 'No one can be asked for approval here.', sessionId });
   }
   if (event.type === 'tool.handedOut') {
     const { callId, sessionId } = event;
@@ -169,34 +179,38 @@ function streamed(
 ): Response {
   const encoder = new TextEncoder();
   let silence = () => {};
+  let isOpen = true;
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => {
-      const send = (text: string) => controller.enqueue(encoder.encode(text));
+      const send = (text: string) => {
+        // Once the client has gone, nothing can be sent.
+        if (isOpen) controller.enqueue(encoder.encode(text));
+      };
       const sendData = (data: object) => send(`data: ${JSON.stringify(data)}\n\n`);
-      let isOpen = true;
       const comment = () => {
         send(': working\n\n');
         silence = systemClock.alarm(quietMs, comment);
       };
       silence = systemClock.alarm(quietMs, comment);
       sendData(completion.begin());
+      let hasEnded = false;
       heard.push((event) => {
-        const piece = isOpen ? completion.piece(event) : null;
+        const piece = hasEnded ? null : completion.piece(event);
         if (piece !== null) sendData(piece);
       });
-      void result
-        .then((ended) => {
-          isOpen = false;
-          if (ended.success) for (const piece of completion.end(ended, includeUsage)) sendData(piece);
-          else sendData(failure(ended));
-          send('data: [DONE]\n\n');
-          controller.close();
-        })
-        // The client has gone.
-        .catch(() => undefined)
-        .finally(() => silence());
+      const finish = (ended: SessionResult) => {
+        hasEnded = true;
+        silence();
+        if (ended.success) for (const piece of completion.end(ended, includeUsage)) sendData(piece);
+        else sendData(failure(ended));
+        send('data: [DONE]\n\n');
+        if (isOpen) controller.close();
+      };
+      // A session's result never rejects (F-5), so what does is a defect, which breaks the stream.
+      result.then(finish).catch((error) => controller.error(error));
     },
     cancel: () => {
+      isOpen = false;
       silence();
       vanish();
     },

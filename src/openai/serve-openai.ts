@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { check } from '../agent/check.ts';
 import type { Agent } from '../agent/definition.ts';
 import { onNode } from '../platform/node.ts';
-import { checkHttp, type HttpOptions } from '../serve/http-options.ts';
+import { type CallerOptions, callerSchema, checkHttp } from '../serve/http-options.ts';
 import { type OpenaiOptions, openaiHandler, openaiOptionsShape } from './openai-handler.ts';
 
 export type ServeOpenaiOptions = OpenaiOptions & {
   /** As for `serveMcp`; a client that vanished aborts its session at once. Default: a free port of 127.0.0.1. */
-  http?: Omit<HttpOptions, 'disconnectGraceMs'>;
+  http?: CallerOptions;
 };
 
 export type ServedOpenai = {
@@ -27,7 +27,7 @@ export type ServedOpenai = {
 export async function serveOpenai(agents: readonly Agent[], options: ServeOpenaiOptions = {}): Promise<ServedOpenai> {
   check(z.strictObject({ ...openaiOptionsShape, http: z.unknown().optional() }), options, 'options', 'invalid_options');
   const { http = {}, ...own } = options;
-  checkHttp(http, 'http');
+  checkHttp(callerSchema, http, 'http');
   const handler = openaiHandler(agents, own);
   const { serveHandler } = await onNode('`serveOpenai`', () => import('./node-server.ts'));
   return serveHandler(handler, http);

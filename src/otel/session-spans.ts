@@ -61,7 +61,7 @@ export class SessionSpans implements SessionTelemetry {
 
   event(event: SessionEvent): void {
     if (event.path.length > 0) return;
-    // A resumed session goes on in the middle.
+    // The events of a resumed session do not begin with its start.
     if (this.session === null) this.begin(event);
     if (event.type === 'tool.requested' && event.kind === 'unknown') this.unknown.add(event.callId);
     this.options.instruments.count(event, this.agent, this.unknown);
@@ -157,7 +157,7 @@ export class SessionSpans implements SessionTelemetry {
   }
 
   private begin({ type, at }: SessionEvent): void {
-    const { sessionId, agent, parent } = this.about;
+    const { sessionId, agent, metadata, parent } = this.about;
     const { places } = this.options;
     if (parent !== null) {
       const call = places.get(`${parent.sessionId}/${parent.callId}`) ?? places.get(parent.sessionId);
@@ -167,7 +167,8 @@ export class SessionSpans implements SessionTelemetry {
     // The messages that a new session was given may be repaired before it starts.
     const isNew = type === 'session.started' || type === 'conversation.repaired';
     const resumed = isNew ? {} : { 'pawl.resumed': true };
-    const named = { [attributes.conversationId]: sessionId, ...resumed };
+    const noted = Object.entries(metadata).map(([name, value]) => [`pawl.metadata.${name}`, value] as const);
+    const named = { [attributes.conversationId]: sessionId, ...Object.fromEntries(noted), ...resumed };
     this.session = this.open(`${operations.session} ${agent}`, null, at, named, measured);
     places.set(sessionId, this.session.within);
   }

@@ -5,6 +5,7 @@ import { checkContext } from '../agent/context.ts';
 import type { Agent } from '../agent/definition.ts';
 import { narrowed, overridesIn, overridesShape, type SessionOverrides } from '../agent/narrow.ts';
 import { secretsOf } from '../agent/secrets.ts';
+import { metadataShape } from '../agent/shapes.ts';
 import { PawlError } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
 import type { SessionMessage } from '../journal/journal.ts';
@@ -14,7 +15,7 @@ import { type Lineage, root } from '../session/sub-agents/sub-session.ts';
 import { mebibytesOf, mostMebibytes } from './payload.ts';
 
 /** What starts a session: the body of `run`. It is stored, `context` included, so it is JSON. */
-export type RestateRequest = Pick<SessionOptions, 'prompt' | 'messages' | 'budget' | 'context'> &
+export type RestateRequest = Pick<SessionOptions, 'prompt' | 'messages' | 'budget' | 'context' | 'metadata'> &
   SessionOverrides & {
     agent: string;
     /** For a sub-agent: the tools that lead to it from the agent, each with the session that called it. */
@@ -30,6 +31,7 @@ const requestSchema = z.strictObject({
   messages: z.unknown().optional(),
   budget: z.unknown().optional(),
   context: z.unknown().optional(),
+  metadata: metadataShape.optional(),
   path: z.array(z.strictObject({ tool: text, sessionId: text })).optional(),
 } satisfies Record<keyof RestateRequest, z.ZodType>);
 
@@ -87,13 +89,18 @@ export function requestedAgent(
 }
 
 /** Returns what a session begins with. Bad input ends the invocation. */
-export function begunWith(agent: Agent, sessionId: string, { prompt, messages, budget, context }: RestateRequest) {
+export function begunWith(
+  agent: Agent,
+  sessionId: string,
+  { prompt, messages, budget, context, metadata }: RestateRequest,
+) {
   refused(() => checkContext(agent, context));
   const options = {
     clock: systemClock,
     ...(prompt !== undefined && { prompt }),
     ...(messages !== undefined && { messages }),
     ...(budget !== undefined && { budget }),
+    ...(metadata !== undefined && { metadata }),
   };
   const begun = refused(() => newHead(agent, sessionId, options));
   const size = mebibytesOf(begun);

@@ -3,8 +3,9 @@ import { type Allowance, type Effect, requestBound } from '../../machines/index.
 import type { Agent } from '../agent/definition.ts';
 import { overridesIn } from '../agent/narrow.ts';
 import type { SessionMessage } from '../journal/journal.ts';
-import type { SessionBudget, SessionResult } from '../session/options.ts';
+import type { SessionBudget } from '../session/options.ts';
 import type { RootSession } from '../session/running-session.ts';
+import type { SessionResult } from '../session/session.ts';
 import type { RestateRequest } from './request.ts';
 import type { RestateChildren } from './restate-owner.ts';
 
@@ -40,6 +41,7 @@ export function childrenOf(
       budget,
       ...overridesIn(request),
       ...(request.context !== undefined && { context: request.context }),
+      ...(request.metadata !== undefined && { metadata: request.metadata }),
     };
     return context.genericCall<RestateRequest, SessionResult>({
       service,

@@ -6,7 +6,7 @@ import { DriverCore, type Outcome } from '../host/driver-core.ts';
 import { RunningEffect } from '../host/effect-context.ts';
 import type { Host, KeyedDelivery } from '../host/host.ts';
 import type { SessionMessage } from '../journal/journal.ts';
-import type { SessionResult } from '../session/options.ts';
+import type { SessionResult } from '../session/session.ts';
 import { mebibytesOf, mostMebibytes } from './payload.ts';
 import type { RestateOwner, TimedMessage } from './restate-owner.ts';
 

@@ -3,7 +3,7 @@ import type { Effect } from '../../machines/index.ts';
 import type { Outcome } from '../host/driver-core.ts';
 import type { EffectPolicy } from '../host/journaled.ts';
 import type { SessionMessage } from '../journal/journal.ts';
-import type { SessionResult } from '../session/options.ts';
+import type { SessionResult } from '../session/session.ts';
 
 /** A message from another process, with its time (epoch ms). */
 export type TimedMessage = { at: number; message: SessionMessage };

@@ -11,7 +11,7 @@ import { z } from 'zod';
 import type { Agent } from '../agent/definition.ts';
 import { messageOf } from '../errors.ts';
 import type { SessionEvent } from '../observe/events.ts';
-import type { ApprovalInput, Session, SessionResult } from '../session/options.ts';
+import type { ApprovalInput, Session, SessionResult } from '../session/session.ts';
 import { type Sessions, TooManySessions } from './sessions.ts';
 
 const input = z.strictObject({ prompt: z.string().min(1) });

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expected, messageOf, PawlError } from '../errors.ts';
-import type { HttpOptions } from './http-options.ts';
+import type { CallerOptions } from './http-options.ts';
 
 /** A request that is refused, with its status. */
 export class Refusal extends Error {
@@ -17,7 +17,7 @@ export class Refusal extends Error {
 /** Refuses a request from a host or page that is not permitted, or without the token. */
 export function checkCaller(
   { headers }: Pick<IncomingMessage, 'headers'>,
-  { auth, hosts, origins = [] }: HttpOptions,
+  { auth, hosts, origins = [] }: CallerOptions,
   isLoopback: boolean,
 ): void {
   const { host = '', origin, authorization = '' } = headers;
@@ -37,7 +37,7 @@ export function checkCaller(
 export function answersPage(
   request: IncomingMessage,
   response: ServerResponse,
-  options: HttpOptions,
+  options: CallerOptions,
   isLoopback: boolean,
 ): boolean {
   const { origin, 'access-control-request-headers': asked } = request.headers;
@@ -71,7 +71,7 @@ function isLoopbackOrigin(origin: string): boolean {
 /** Listens, and says where. Throws `invalid_options` for a port that cannot be had. */
 export async function listening(
   http: HttpServer,
-  { port = 0, host = '127.0.0.1' }: HttpOptions,
+  { port = 0, host = '127.0.0.1' }: CallerOptions,
 ): Promise<{ origin: string; isLoopback: boolean }> {
   await new Promise<void>((resolve, reject) => {
     const refused = (error: unknown) =>

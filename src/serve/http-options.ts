@@ -3,8 +3,8 @@ import { check } from '../agent/check.ts';
 import { milliseconds, texts } from '../agent/shapes.ts';
 import { PawlError } from '../errors.ts';
 
-/** Off the loopback address, `auth`, `hosts` and `origins` are required. */
-export type HttpOptions = {
+/** Where a server listens, and whom it answers. Off the loopback address, `auth`, `hosts` and `origins` are required. */
+export type CallerOptions = {
   /** Default: any free port. */
   port?: number;
   /** Default: 127.0.0.1. */
@@ -15,26 +15,32 @@ export type HttpOptions = {
   hosts?: readonly string[];
   /** The origins of pages that are answered; clients that are no pages send none. Default: those of loopback. */
   origins?: readonly string[];
+};
+
+/** The options of an MCP server, whose clients may come back. */
+export type HttpOptions = CallerOptions & {
   /** Ms after which the session of a client that vanished during a call is aborted; default: 5,000. */
   disconnectGraceMs?: number;
 };
 
 const aToken = 'a token of at least 16 characters';
 const aPort = 'an integer from 0 to 65535';
-const httpSchema = z.strictObject({
+export const callerSchema = z.strictObject({
   port: z.int({ error: aPort }).min(0, { error: aPort }).max(65_535, { error: aPort }).optional(),
   host: z.string({ error: 'a host name or address' }).optional(),
   auth: z.strictObject({ bearer: z.string({ error: aToken }).min(16, { error: aToken }) }).optional(),
   hosts: texts.optional(),
   origins: texts.optional(),
+} satisfies Record<keyof CallerOptions, z.ZodType>);
+export const httpSchema: z.ZodType<z.output<typeof callerSchema>> = callerSchema.extend({
   disconnectGraceMs: milliseconds.optional(),
-} satisfies Record<keyof HttpOptions, z.ZodType>);
+});
 
 const loopback = ['127.0.0.1', '::1', 'localhost'];
 
 /** Checks the options. Off loopback, refuses to start without a token and lists of hosts and origins. */
-export function checkHttp(given: unknown, field: string): void {
-  const { host = '127.0.0.1', ...options } = check(httpSchema, given, field, 'invalid_options');
+export function checkHttp(schema: z.ZodType<z.output<typeof callerSchema>>, given: unknown, field: string): void {
+  const { host = '127.0.0.1', ...options } = check(schema, given, field, 'invalid_options');
   if (loopback.includes(host)) return;
   const lacking = (['auth', 'hosts', 'origins'] as const).filter((name) => options[name] === undefined);
   if (lacking.length === 0) return;

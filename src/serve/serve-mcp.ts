@@ -3,8 +3,9 @@ import { z } from 'zod';
 import { check } from '../agent/check.ts';
 import { checkContext } from '../agent/context.ts';
 import { type Agent, isAgent } from '../agent/definition.ts';
-import { count } from '../agent/shapes.ts';
+import { count, metadataShape } from '../agent/shapes.ts';
 import { expected, PawlError } from '../errors.ts';
+import type { Metadata } from '../journal/journal.ts';
 import type { EventListener } from '../observe/events.ts';
 import type { LoggerOption } from '../observe/log/logger.ts';
 import type { Telemetry } from '../observe/telemetry.ts';
@@ -12,7 +13,7 @@ import { onNode } from '../platform/node.ts';
 import { commonOptions } from '../session/common-options.ts';
 import { sessionInput } from '../session/input.ts';
 import type { SessionBudget } from '../session/options.ts';
-import { checkHttp, type HttpOptions } from './http-options.ts';
+import { checkHttp, type HttpOptions, httpSchema } from './http-options.ts';
 
 export type ServeMcpOptions = {
   /**
@@ -26,6 +27,7 @@ export type ServeMcpOptions = {
   budget?: SessionBudget;
   /** What every session is given, as for `startSession`. */
   context?: unknown;
+  metadata?: Metadata;
   /** Sessions at once, for all clients together; a call beyond them gets an error; default: 16. */
   maxSessions?: number;
   /** Called with the events of all sessions. */
@@ -48,6 +50,7 @@ const optionsSchema = z.strictObject({
   logger: commonOptions.logger,
   budget: z.unknown().optional(),
   context: z.unknown().optional(),
+  metadata: metadataShape.optional(),
   maxSessions: count.optional(),
   onEvent: commonOptions.onEvent,
   telemetry: commonOptions.telemetry,
@@ -74,7 +77,7 @@ export async function serveMcp(agent: Agent, options: ServeMcpOptions): Promise<
     );
   }
   check(optionsSchema, options, '', 'invalid_options');
-  if (transport !== 'stdio' && 'http' in transport) checkHttp(transport.http, 'transport.http');
+  if (transport !== 'stdio' && 'http' in transport) checkHttp(httpSchema, transport.http, 'transport.http');
   const { serve } = await onNode('`serveMcp`', () => import('./mcp.ts'));
   return serve(agent, options);
 }

@@ -1,12 +1,16 @@
 import type { Agent } from '../agent/definition.ts';
 import type { SessionEvent } from '../observe/events.ts';
-import type { Session, SessionOptions, SessionResult } from '../session/options.ts';
+import type { SessionOptions } from '../session/options.ts';
+import type { Session, SessionResult } from '../session/session.ts';
 import { startSession } from '../session/start-session.ts';
 
 export const defaultMaxSessions = 16;
 
 /** The options of every session that a server runs. */
-export type ServedSessions = Pick<SessionOptions, 'logger' | 'budget' | 'onEvent' | 'telemetry' | 'context'> & {
+export type ServedSessions = Pick<
+  SessionOptions,
+  'logger' | 'budget' | 'onEvent' | 'telemetry' | 'context' | 'metadata'
+> & {
   /** Sessions at once, for all clients together. */
   maxSessions?: number;
 };
@@ -28,7 +32,7 @@ export class Sessions {
   /** Throws `TooManySessions` if no more may run. `heard` gets the events, and the session for its commands. */
   start(
     agent: Agent,
-    input: Pick<SessionOptions, 'prompt' | 'messages' | 'signal' | 'context'>,
+    input: Pick<SessionOptions, 'prompt' | 'messages' | 'signal' | 'context' | 'metadata'>,
     heard: (event: SessionEvent, session: Session) => void,
   ): Promise<SessionResult> {
     const { maxSessions = defaultMaxSessions, onEvent, ...options } = this.options;

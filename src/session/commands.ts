@@ -3,7 +3,7 @@ import type { SessionSteer } from '../../machines/index.ts';
 import { check } from '../agent/check.ts';
 import { flag } from '../agent/shapes.ts';
 import { expected, messageOf, PawlError } from '../errors.ts';
-import type { AnswerOptions, ApprovalInput, SuspendOptions } from './options.ts';
+import type { AnswerOptions, ApprovalInput, SuspendOptions } from './session.ts';
 import { type ClientAnswer, type SubSession, waitingIn } from './sub-agents/sub-session.ts';
 
 /** Checks the `steer` text. */

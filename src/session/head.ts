@@ -26,6 +26,7 @@ export function newHead(
     prompt: options.prompt ?? null,
     messages,
     overrides: overridesIn(options),
+    metadata: options.metadata ?? {},
     ...definedBy(agent),
     resultBytes: resultBytesIn(input.window, agent.limits),
   };

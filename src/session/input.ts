@@ -3,7 +3,7 @@ import { type Budget, repairConversation, requestBound, type SessionInput, userM
 import { check } from '../agent/check.ts';
 import { type Agent, isAgent } from '../agent/definition.ts';
 import { overridesShape } from '../agent/narrow.ts';
-import { aFunction, count, hasMethods, nonBlank } from '../agent/shapes.ts';
+import { aFunction, count, hasMethods, metadataShape, nonBlank } from '../agent/shapes.ts';
 import { contextWindow } from '../context/context-guard.ts';
 import { expected, PawlError } from '../errors.ts';
 import type { Journal } from '../journal/journal.ts';
@@ -37,6 +37,7 @@ const optionsSchema = z.strictObject({
   ...overridesShape,
   budget: z.unknown().optional(),
   context: z.unknown().optional(),
+  metadata: metadataShape.optional(),
   sessionId: sessionIdShape.optional(),
   onDelivery: aFunction.optional(),
   journal: aJournal.optional(),

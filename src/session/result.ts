@@ -3,16 +3,18 @@ import type { Agent } from '../agent/definition.ts';
 import { redact, withoutSecrets } from '../agent/redact.ts';
 import { messageOf } from '../errors.ts';
 import type { MachineEnd } from '../host/run-machine.ts';
+import type { Metadata } from '../journal/journal.ts';
 import type { ScopeLog } from '../journal/scope-log.ts';
 import type { Observer } from '../observe/observer.ts';
 import { syntheticReport } from '../report/synthetic.ts';
-import type { AcceptedReport, SessionResult, SyntheticReport } from './options.ts';
+import type { AcceptedReport, SessionResult, SyntheticReport } from './session.ts';
 
 /** The parts that a result is built from. */
 export type Ended<Report> = {
   readonly sessionId: string;
   readonly agent: Agent<Report>;
   readonly prompt: string | null;
+  readonly metadata: Metadata;
   readonly observer: Observer;
   readonly secrets: readonly string[];
 };
@@ -27,6 +29,7 @@ export function sessionResult<Report>(session: Ended<Report>, ending: Ending): S
   const account = {
     sessionId,
     agent: agent.name,
+    metadata: session.metadata,
     // A copy, because late results still change the counters.
     counters: structuredClone(observer.counters),
     conversation: conversation.messages,

@@ -4,9 +4,9 @@ import type { MachineEnd } from '../host/run-machine.ts';
 import type { ScopeLog } from '../journal/scope-log.ts';
 import type { SessionEvent, Sighting } from '../observe/events.ts';
 import { answerOne, approvalDecision, approveOne, clientAnswer, graceOf, position, steering } from './commands.ts';
-import type { AnswerOptions, ApprovalInput, Session, SessionResult, SuspendOptions } from './options.ts';
 import { suspendTree } from './recovery/suspension.ts';
 import { type Ending, outputOf, sessionResult } from './result.ts';
+import type { AnswerOptions, ApprovalInput, Session, SessionResult, SuspendOptions } from './session.ts';
 import { type ClientAnswer, callIdOf, type SubSession } from './sub-agents/sub-session.ts';
 import { abortion, type SessionParts, type Wired, wire } from './wiring.ts';
 
@@ -145,6 +145,6 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
   private resultOf(ending: Ending): SessionResult<Report> {
     const { agent, head } = this.parts;
     const { observer, secrets } = this.wired;
-    return sessionResult({ sessionId: head.sessionId, agent, prompt: head.prompt, observer, secrets }, ending);
+    return sessionResult({ ...head, agent, observer, secrets }, ending);
   }
 }

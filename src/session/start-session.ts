@@ -6,9 +6,10 @@ import { ScopeLog } from '../journal/scope-log.ts';
 import { TreeLog } from '../journal/tree-log.ts';
 import { newHead } from './head.ts';
 import { checkOptions } from './input.ts';
-import type { Session, SessionOptions, SessionResult, WithContext } from './options.ts';
+import type { SessionOptions, WithContext } from './options.ts';
 import { connect } from './recovery/messages.ts';
 import { RunningSession } from './running-session.ts';
+import type { Session, SessionResult } from './session.ts';
 
 /**
  * Starts a session of `agent`. It begins immediately. Invalid options throw `PawlError` before anything runs.

@@ -61,12 +61,14 @@ export function wire(parts: SessionParts<unknown>, begin: (parts: SessionParts<u
     options.telemetry?.session({
       sessionId: head.sessionId,
       agent: agent.name,
+      metadata: head.metadata,
       parent: parentOf(head, lineage),
       messages: () => withoutSecrets(observer.folds.conversation.messages, secrets),
     }) ?? null;
   const observer: Observer = new Observer({
     sessionId: head.sessionId,
     agent: agent.name,
+    metadata: head.metadata,
     parentSessionId: lineage.parentSessionId,
     secrets,
     messages: [...head.messages],

@@ -1,5 +1,5 @@
 import { emptyCounters, type Message } from '../../machines/index.ts';
-import type { SessionResult } from '../session/options.ts';
+import type { SessionResult } from '../session/session.ts';
 
 /** Facts about a session that are not in its result. */
 export type Witness = {

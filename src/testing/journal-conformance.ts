@@ -14,7 +14,7 @@ const leaseMs = 1_000;
 
 /** Creates a session with one entry, owned by `owner`. */
 const created = (journal: Journal, sessionId: string, owner = 'one') =>
-  journal.create({ sessionId, agent: 'tested' }, { owner, entries: [entry('first')] });
+  journal.create({ sessionId, agent: 'tested', metadata: {} }, { owner, entries: [entry('first')] });
 
 const checks: Record<string, Check> = {
   'a new session has its first entries, and its lease': async (one, other, id) => {
@@ -44,7 +44,7 @@ const checks: Record<string, Check> = {
   'entries come back as they were': async (one, other, id) => {
     const odd = entry('a "quoted" line\n\u2028 with \\ and 😀 and \u0001 and \uFFFF');
     await one.create(
-      { sessionId: id, agent: 'tested' },
+      { sessionId: id, agent: 'tested', metadata: {} },
       { owner: 'one', entries: [odd, entry('x'.repeat(3_000_000))] },
     );
     deepStrictEqual(await other.read(id), [odd, entry('x'.repeat(3_000_000))]);
@@ -102,13 +102,16 @@ const checks: Record<string, Check> = {
   'sessions are listed by status, agent, slug and time, the latest first': async (one, other, id) => {
     const before = Date.now();
     await created(one, id);
-    await one.create({ sessionId: `${id}-2`, agent: 'second' }, { owner: 'one', entries: [entry('first')] });
+    const metadata = { user: 'ada', paid: true, seats: 2 };
+    await one.create({ sessionId: `${id}-2`, agent: 'second', metadata }, { owner: 'one', entries: [entry('first')] });
     const change: SessionChange = { status: 'failed', slugs: ['budget_exhausted'], waiting: ['call-1'] };
     await one.append(`${id}-2`, { owner: 'one', after: 1, entries: [], change });
     const ids = async (query: Parameters<Journal['list']>[0]) =>
       (await other.list(query)).map(({ sessionId }) => sessionId).filter((one_) => one_.startsWith(id));
     deepStrictEqual(await ids({ since: before }), [`${id}-2`, id]);
     deepStrictEqual(await ids({ agent: 'second' }), [`${id}-2`]);
+    deepStrictEqual(await ids({ metadata: { user: 'ada', seats: 2 } }), [`${id}-2`]);
+    deepStrictEqual(await ids({ metadata: { user: 'ada', seats: '2' } }), []);
     deepStrictEqual(await ids({ sessionId: id }), [id]);
     deepStrictEqual(await ids({ idPrefix: `${id}-` }), [`${id}-2`]);
     deepStrictEqual(await ids({ idPrefix: id }), [`${id}-2`, id]);
@@ -120,6 +123,7 @@ const checks: Record<string, Check> = {
     deepStrictEqual(await ids({ status: 'suspended' }), [id]);
     const [row] = await other.list({ sessionId: `${id}-2` });
     ok(row !== undefined && row.createdAt >= before && row.updatedAt >= row.createdAt);
+    deepStrictEqual(row.metadata, metadata);
     deepStrictEqual([row.slugs, row.waiting, row.entries], [['budget_exhausted'], ['call-1'], 1]);
     strictEqual(await other.post(`${id}-2`, { type: 'session.stop' }), false);
   },

@@ -1,5 +1,5 @@
 import type { Slug } from '../../machines/index.ts';
-import type { SessionResult } from '../session/options.ts';
+import type { SessionResult } from '../session/session.ts';
 import { brokenPromises, type Witness } from './invariants.ts';
 
 type Verdict = { pass: boolean; message: () => string };

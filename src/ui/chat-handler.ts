@@ -4,11 +4,13 @@ import { type Agent, isAgent } from '../agent/definition.ts';
 import { secretsOf } from '../agent/secrets.ts';
 import { aFunction } from '../agent/shapes.ts';
 import { expected, messageOf, PawlError } from '../errors.ts';
+import type { Metadata } from '../journal/journal.ts';
 import { commonOptions } from '../session/common-options.ts';
 import { aJournal, sessionInput } from '../session/input.ts';
-import type { Session, SessionOptions } from '../session/options.ts';
+import type { SessionOptions } from '../session/options.ts';
 import { abortSession, answerSession, approveSession } from '../session/recovery/messages.ts';
 import { resumeSession } from '../session/recovery/resume-session.ts';
+import type { Session } from '../session/session.ts';
 import { startSession } from '../session/start-session.ts';
 import type { CallReference } from './call-reference.ts';
 import { followSession } from './follow-session.ts';
@@ -19,8 +21,12 @@ import { readUIRequest, type UIRequest } from './ui-request.ts';
 export type ChatOptions<Context = unknown> = Pick<
   SessionOptions,
   'journal' | 'logger' | 'onEvent' | 'telemetry' | 'budget'
-> &
-  (unknown extends Context ? { context?: ContextOf<Context> } : { context: ContextOf<Context> });
+> & { metadata?: MetadataOf } & (unknown extends Context
+    ? { context?: ContextOf<Context> }
+    : { context: ContextOf<Context> });
+
+/** Returns the `metadata` of a session from the request that starts it. */
+type MetadataOf = (request: Request) => Metadata | Promise<Metadata>;
 
 /** Returns the `context` of a session from the request that starts or resumes it. */
 type ContextOf<Context> = (request: Request) => Context | Promise<Context>;
@@ -32,6 +38,7 @@ const optionsSchema = z.strictObject({
   telemetry: commonOptions.telemetry,
   budget: z.unknown().optional(),
   context: aFunction.optional(),
+  metadata: aFunction.optional(),
 } satisfies Record<keyof ChatOptions, z.ZodType>);
 
 const chatIdSchema = z.string().regex(/^[\w-]{1,128}$/, { error: '1 to 128 letters, digits, _ or -' });
@@ -130,11 +137,18 @@ class Chats {
   }
 
   private async begin({ chatId, messages }: UIRequest, request: Request): Promise<Response> {
-    const { context: contextOf, ...options } = this.options;
+    const { context: contextOf, metadata: metadataOf, ...options } = this.options;
     const context = await contextOf?.(request);
+    const metadata = await metadataOf?.(request);
     const [known, earlier] = [this.sessions.get(chatId), await this.unended(chatId)];
     const sessionId = `${chatId}:${crypto.randomUUID()}`;
-    const session = startSession(this.agent, { ...options, context, messages, sessionId });
+    const session = startSession(this.agent, {
+      ...options,
+      context,
+      messages,
+      sessionId,
+      ...(metadata !== undefined && { metadata }),
+    });
     this.keep(chatId, session);
     // What still waits for a decision will not get one any more.
     await this.end(known, earlier);

@@ -1,5 +1,5 @@
 import type { DeepPartial } from 'ai';
-import type { Session } from '../session/options.ts';
+import type { Session } from '../session/session.ts';
 import { GrowingReport } from './growing-report.ts';
 
 /**

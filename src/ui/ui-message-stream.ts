@@ -2,7 +2,7 @@ import { createUIMessageStreamResponse } from 'ai';
 import { expected, PawlError } from '../errors.ts';
 import { eventLoopTurn } from '../host/clock.ts';
 import type { SessionEvent } from '../observe/events.ts';
-import type { Session } from '../session/options.ts';
+import type { Session } from '../session/session.ts';
 import type { CallReference } from './call-reference.ts';
 import { Pause } from './pause.ts';
 import { UIChunks } from './ui-chunks.ts';

@@ -19,7 +19,7 @@ const bytesOf = (file: string) => (existsSync(file) ? readFileSync(file) : Buffe
 async function* disks(): AsyncGenerator<Disk, never> {
   const file = freshFile();
   const journal = sqliteJournal(file);
-  await journal.create({ sessionId: 's', agent: 'a' }, { owner: 'one', entries: [entry(0)] });
+  await journal.create({ sessionId: 's', agent: 'a', metadata: {} }, { owner: 'one', entries: [entry(0)] });
   for (let entries = 1; ; entries += 1) {
     yield { database: bytesOf(file), log: bytesOf(`${file}-wal`), entries };
     await journal.append('s', { owner: 'one', after: entries, entries: [entry(entries)] });

@@ -26,6 +26,9 @@ describe('the callers of serveOpenai', () => {
     await expect(serveOpenai([texter([])], { http: { host: '0.0.0.0' } })).rejects.toThrow(
       '`http.auth` is required to serve on 0.0.0.0, which others can reach.',
     );
+    await expect(serveOpenai([texter([])], { http: { disconnectGraceMs: 5 } as object })).rejects.toThrow(
+      'Unknown option `http.disconnectGraceMs`.',
+    );
     await expect(serveOpenai([])).rejects.toThrow(PawlError);
     await expect(serveOpenai([texter([]), texter([])])).rejects.toThrow('distinct names; got "texter" twice');
   });

@@ -141,7 +141,7 @@ describe('agents as the models of an API like OpenAI’s', () => {
     }
   });
 
-  it('nobody can approve or execute here, so such calls are answered at once', async () => {
+  it('calls that need approval, or a client to run them, are answered at once', async () => {
     const calls = [
       { name: 'guarded', input: { path: 'a' } },
       { name: 'onThePage', input: {} },
@@ -160,7 +160,7 @@ describe('agents as the models of an API like OpenAI’s', () => {
   });
 
   it.each([
-    ['another model', { model: 'nobody' }, 404, 'There is no model "nobody". Models: texter.'],
+    ['another model', { model: 'absent' }, 404, 'There is no model "absent". Models: texter.'],
     ['tools', { tools: [{ type: 'function', function: { name: 'x' } }] }, 400, '`tools.0` must be left out'],
     ['two answers', { n: 2 }, 400, '`n` must be 1: an agent gives one answer.'],
     ['a format', { response_format: { type: 'json_object' } }, 400, '`response_format.type` must be text'],

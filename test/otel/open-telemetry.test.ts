@@ -127,7 +127,7 @@ describe('pawl/otel', () => {
       name: 'clerk',
       models: [model],
       tools: { database },
-      prepareTurn: () => inner('prepare'),
+      prepareTurn: () => void inner('prepare'),
     });
     await given.tracer.startActiveSpan('GET /report', async (span: Span) => {
       const options = { prompt: 'Go.', logger: false, telemetry: openTelemetry(given.providers) } as const;

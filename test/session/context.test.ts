@@ -137,11 +137,11 @@ describe('the context of a session', () => {
       prompt.some(({ role }) => role === 'tool') ? report() : call('work'),
     );
     const agent = defineAgent({ name: 'kept', models: [model], contextSchema, tools: { work } });
-    const session = startSession(agent, { prompt: 'Go.', context: { userId: 'ada', isAdmin: true }, journal, logger });
+    const session = startSession(agent, { prompt: 'Go.', context: { userId: 'kim', isAdmin: true }, journal, logger });
     for await (const { type } of session.events) if (type === 'tool.approvalRequested') break;
     await session.suspend();
     const { sessionId } = session;
-    expect(JSON.stringify(await journal.read(sessionId))).not.toContain('ada');
+    expect(JSON.stringify(await journal.read(sessionId))).not.toContain('kim');
     const without = { journal, sessionId, logger } as Parameters<typeof resumeSession<string, Context>>[1];
     await expect(resumeSession(agent, without)).rejects.toThrow('`context (for the agent kept)`');
     const again = await resumeSession(agent, { journal, sessionId, logger, context: { userId: 'bob', isAdmin: true } });

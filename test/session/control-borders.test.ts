@@ -216,7 +216,7 @@ describe('G-1 to G-3: checks', () => {
     );
   });
 
-  it('S-5: a secret in a reason reaches nobody', async () => {
+  it('S-5: a secret in a reason is removed everywhere', async () => {
     const secret = 'hunter2-hunter2';
     const reason = `not ${secret}`;
     for (const check of [

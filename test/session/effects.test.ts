@@ -27,6 +27,7 @@ function freshDriver(agent: Agent, facts: readonly Fact[], performed: string[]):
       const observer = new Observer({
         sessionId: 'fresh',
         agent: agent.name,
+        metadata: {},
         parentSessionId: null,
         secrets: [],
         messages: [{ role: 'user', content: [{ type: 'text', text: 'Go.' }] }],

@@ -107,7 +107,7 @@ describe('G-1: the input is checked', () => {
 describe('G-2: each reply is checked', () => {
   const denies = { checkReply: ({ text }: { text: string }) => (text.includes('Ada') ? deny('It names Ada.') : allow) };
 
-  it('denied, nobody sees it, none of its calls runs, and the model is told why', async () => {
+  it('denied, it is shown nowhere, none of its calls runs, and the model is told why', async () => {
     const { result, requests, events, warnings } = await runOverWire({
       script: [{ ...searchCall, text: 'Ask Ada.' }, report()],
       definition: { tools: { search }, ...denies },

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import type { SessionEvent } from '../../observe/events.ts';
-import type { SessionResult } from '../../session/options.ts';
+import type { SessionResult } from '../../session/session.ts';
 import { summary } from '../terminal/counters.ts';
 import { StreamedText } from '../terminal/streamed-text.ts';
 import { clip, tame, wrapped } from '../terminal/text.ts';

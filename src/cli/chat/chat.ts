@@ -1,7 +1,7 @@
 import type { Message } from '../../../machines/index.ts';
 import type { Agent } from '../../agent/definition.ts';
 import type { SessionEvent } from '../../observe/events.ts';
-import type { Session, SessionResult } from '../../session/options.ts';
+import type { Session, SessionResult } from '../../session/session.ts';
 import { startSession } from '../../session/start-session.ts';
 import { readAgentFile } from '../agent-file.ts';
 import { exitCodeOf, exitCodes, type Flags, UsageError } from '../command-line.ts';
@@ -11,8 +11,8 @@ import { tame } from '../terminal/text.ts';
 import { ChatView } from './chat-view.ts';
 import { Keyboard } from './keyboard.ts';
 
-const help = `Write a message, and press Enter. A line that ends in \\ goes on in the next one, and a line """ begins a
-message of several lines, up to the next """.
+const help = `Write a message and press Enter. End a line with \\ to continue on the next one, or put several lines
+between two lines of """.
   /steer TEXT   while the agent works: tell it something
   /stop         while the agent works: give it one last turn
   /new          forget the conversation

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import type { SessionEvent } from '../../observe/events.ts';
-import type { Session } from '../../session/options.ts';
+import type { Session } from '../../session/session.ts';
 import { tame } from './text.ts';
 
 type Asked = Extract<SessionEvent, { type: 'tool.approvalRequested' }>;

@@ -1,5 +1,5 @@
 import type { Counters } from '../../../machines/index.ts';
-import type { SessionResult } from '../../session/options.ts';
+import type { SessionResult } from '../../session/session.ts';
 import { counted } from './text.ts';
 
 const thousands = new Intl.NumberFormat('en-US');

@@ -2,7 +2,7 @@ import { styleText } from 'node:util';
 import type { Counters } from '../../../machines/index.ts';
 import type { Agent } from '../../agent/definition.ts';
 import type { SessionEvent } from '../../observe/events.ts';
-import type { SessionResult } from '../../session/options.ts';
+import type { SessionResult } from '../../session/session.ts';
 import { statusText, summary } from './counters.ts';
 import { StreamedText } from './streamed-text.ts';
 import { clip, counted, wrapped } from './text.ts';

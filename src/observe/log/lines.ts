@@ -11,7 +11,7 @@ export type LogLine = {
   example: Readonly<Record<string, unknown>>;
 };
 
-const session = ['sessionId', 'agent', 'parentSessionId?'];
+const session = ['sessionId', 'agent', 'parentSessionId?', 'metadata?'];
 const own = { sessionId: '53960e58', agent: 'librarian' };
 const totals = ['turns', 'attempts', 'requests', 'toolCalls', 'tokens', 'costUsd'];
 const spent = {
@@ -157,13 +157,13 @@ export const logLines: readonly LogLine[] = [
   {
     event: 'context.threw',
     level: 'error',
-    when: 'The `context` function of a server (`pawl/openai`) threw, so no session began. The client gets a 500 without details.',
+    when: 'The `context` or `metadata` function of a server (`pawl/openai`) threw, so no session began. The client gets a 500 without details.',
     fields: ['error', 'msg'],
     advice: 'Read the stack in `error`. Throw a `Response` to refuse a caller.',
     example: {
       event: 'context.threw',
       error: 'TypeError: user is undefined\n    at context (…)',
-      msg: 'context() threw',
+      msg: 'context() or metadata() threw',
     },
   },
   debug('turn.started', 'A turn begins.', 'turn 2 started'),

@@ -6,8 +6,9 @@ import {
   replyReasoning,
   replyText,
 } from '../../../machines/index.ts';
-import { redact } from '../../agent/redact.ts';
+import { redact, withoutSecrets } from '../../agent/redact.ts';
 import { stackOf } from '../../errors.ts';
+import type { Metadata } from '../../journal/journal.ts';
 import { byteLength } from '../../platform/bytes.ts';
 import { headOf } from '../../text.ts';
 import type { SessionCounters } from '../counters.ts';
@@ -23,6 +24,7 @@ const noteBytes = 2_000;
 export type LogContext = {
   sessionId: string;
   agent: string;
+  metadata: Metadata;
   /** The parent session's id, if this is a sub-agent. */
   parentSessionId: string | null;
   secrets: readonly string[];
@@ -82,7 +84,7 @@ export class SessionLog implements Fold {
 /** Writes the one WARN line of a failed attempt (S-2), with its turn, its slugs and the complete reply. */
 function logFailedAttempt(
   logger: Logger,
-  { sessionId, agent, parentSessionId, secrets }: LogContext,
+  { sessionId, agent, parentSessionId, metadata, secrets }: LogContext,
   { turn, attempt, target, slugs, detail }: Extract<Fact, { type: 'attempt.failed' }>,
   reply: Reply | null,
 ): void {
@@ -91,6 +93,7 @@ function logFailedAttempt(
     sessionId,
     agent,
     ...parentOf(parentSessionId),
+    ...noted(metadata, secrets),
     turn,
     attempt,
     target,
@@ -104,6 +107,10 @@ function logFailedAttempt(
   );
 }
 
+function noted(metadata: Metadata, secrets: readonly string[]): { metadata?: Metadata } {
+  return Object.keys(metadata).length === 0 ? {} : { metadata: withoutSecrets(metadata, secrets) };
+}
+
 function parentOf(parentSessionId: string | null): { parentSessionId?: string } {
   return parentSessionId === null ? {} : { parentSessionId };
 }
@@ -111,7 +118,7 @@ function parentOf(parentSessionId: string | null): { parentSessionId?: string } 
 /** Writes the one line of a session that did not succeed (S-3): INFO if that was asked for, otherwise ERROR. */
 function logUnsuccessfulEnd(
   logger: Logger,
-  { sessionId, agent, parentSessionId, secrets }: LogContext,
+  { sessionId, agent, parentSessionId, metadata, secrets }: LogContext,
   fact: Extract<Fact | Sighting, { type: 'session.failed' | 'session.aborted' | 'session.suspended' }>,
   counters: Counters,
 ): void {
@@ -124,6 +131,7 @@ function logUnsuccessfulEnd(
       sessionId,
       agent,
       ...parentOf(parentSessionId),
+      ...noted(metadata, secrets),
       slugs,
       detail: detail === null ? null : redact(detail, secrets),
       retryAt: retryAt === null ? null : new Date(retryAt).toISOString(),

@@ -31,7 +31,8 @@ export async function forkSession(journal: Journal, sessionId: string, options: 
   const [first] = kept;
   if (first?.type !== 'started') throw new PawlError('invalid_journal', `The session ${sessionId} does not begin.`);
   const owner = crypto.randomUUID();
-  await journal.create({ sessionId: forkId, agent: first.head.agent }, { owner, entries: kept });
+  const { agent, metadata } = first.head;
+  await journal.create({ sessionId: forkId, agent, metadata }, { owner, entries: kept });
   await journal.release(forkId, owner);
   return forkId;
 }

@@ -5,8 +5,8 @@ import type { Journal, SessionMessage } from '../../journal/journal.ts';
 import type { ScopeLog } from '../../journal/scope-log.ts';
 import type { TreeLog } from '../../journal/tree-log.ts';
 import { approvalDecision, clientAnswer, steering, theOne } from '../commands.ts';
-import type { AnswerOptions, ApprovalInput } from '../options.ts';
 import type { RootSession } from '../running-session.ts';
+import type { AnswerOptions, ApprovalInput } from '../session.ts';
 import { waitingIn } from '../sub-agents/sub-session.ts';
 import { giveUp } from './suspension.ts';
 

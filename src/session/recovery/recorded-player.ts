@@ -33,11 +33,12 @@ export class RecordedPlayer implements Player {
 
   constructor(head: SessionHead, above: RecordedPlayer | null, beforeFact: () => void, secrets: readonly string[]) {
     this.head = head;
-    const { sessionId, agent, call, messages, resultBytes, input } = head;
+    const { sessionId, agent, metadata, call, messages, resultBytes, input } = head;
     const times = { deliveredAt: input.at, now: () => input.at };
     this.observer = new Observer({
       sessionId,
       agent,
+      metadata,
       parentSessionId: above?.head.sessionId ?? null,
       secrets,
       messages: [...messages],

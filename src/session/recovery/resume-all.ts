@@ -1,7 +1,8 @@
 import type { Agent } from '../../agent/definition.ts';
 import { expected, PawlError } from '../../errors.ts';
 import type { Journal, JournaledSession } from '../../journal/journal.ts';
-import type { ResumeOptions, Session } from '../options.ts';
+import type { ResumeOptions } from '../options.ts';
+import type { Session } from '../session.ts';
 import { resumeSession } from './resume-session.ts';
 
 export type ResumeAllOptions = Omit<ResumeOptions, 'sessionId' | 'signal' | 'context'> & {

@@ -3,7 +3,7 @@ import type { Agent } from '../../agent/definition.ts';
 import type { CatalogTool, ToolRun } from '../../tools/catalog-tool.ts';
 import { BudgetSpentError, success, ToolError } from '../../tools/result.ts';
 import { schemaTool } from '../../tools/schema-tool.ts';
-import type { SessionResult } from '../options.ts';
+import type { SessionResult } from '../session.ts';
 import type { Grants } from './grants.ts';
 import { budgetSpent, callIsOver, subAgentInput, tooDeep } from './sub-agent-call.ts';
 import type { Child, SubSession } from './sub-session.ts';

@@ -1,6 +1,6 @@
 import type { Allowance, Effect, Json } from '../../../machines/index.ts';
 import type { ScopeLog } from '../../journal/scope-log.ts';
-import type { Session } from '../options.ts';
+import type { Session } from '../session.ts';
 import type { Wired } from '../wiring.ts';
 
 /** A session's place in the tree of sub-agents. */

@@ -68,7 +68,12 @@ export function subSessionsOf(
       observer.sight({ type: 'subAgent.started', callId, name, childSessionId });
       const call = { parent: log?.scope ?? '', callId, name, granted: grant };
       const granted = budgetFor(child, grant);
-      const own = newHead(child, childSessionId, { prompt, budget: granted, clock }, call).head;
+      const own = newHead(
+        child,
+        childSessionId,
+        { prompt, budget: granted, clock, metadata: head.metadata },
+        call,
+      ).head;
       return begin({ ...partsOf(child, own, { name, abort }), log: log?.child(own) ?? null });
     },
     ended: (name, callId, { sessionId: childSessionId, status, counters }) =>

@@ -19,7 +19,7 @@ import type { EventListener } from '../../observe/events.ts';
 import { type Logger, type LoggerOption, linesWritten, loggerOf } from '../../observe/log/logger.ts';
 import type { Telemetry } from '../../observe/telemetry.ts';
 import { commonOptions } from '../../session/common-options.ts';
-import type { SessionResult } from '../../session/options.ts';
+import type { SessionResult } from '../../session/session.ts';
 import { backlogFolder } from '../backlog/backlog.ts';
 import { readConfig } from '../backlog/config.ts';
 import { lockRun } from '../backlog/lock.ts';
