@@ -5,6 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import { rolldown } from 'rolldown';
+import { buildInspector } from './inspector.ts';
 
 type Package = {
   exports: Record<string, string | { default: string }>;
@@ -47,4 +48,5 @@ await bundle.write({
   },
 });
 await bundle.close();
+await buildInspector();
 execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'], { stdio: 'inherit' });

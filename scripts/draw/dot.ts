@@ -1,3 +1,4 @@
+import { cellId, edgeId, stateId } from '../../src/inspect/recorded/picture-ids.ts';
 import { type Arrow, type Drawing, eventText, type Node } from '../../test/graph/drawing.ts';
 
 const ink = '#1f2430';
@@ -17,7 +18,9 @@ const fills: Record<Node['kind'], [string, string]> = {
 export function dotOf({ title, description, root, arrows }: Drawing, taken: ReadonlySet<string> | null): string {
   // Transitions that stay in a state are listed inside it.
   const inside = (id: string) =>
-    arrows.filter((arrow) => arrow.source === id && arrow.target === null).map((arrow) => stayText(arrow, taken));
+    arrows
+      .filter((arrow) => arrow.source === id && arrow.target === null)
+      .flatMap((arrow) => findable(arrow, [stayText(arrow, taken)]));
   const lines = [
     'digraph {',
     `graph [compound=true, rankdir=TB, nodesep=0.55, ranksep=0.75, pad=0.3, splines=spline, fontname="${font}", fontcolor="${ink}", labelloc=t, label=${label([bold(title, 20), small(wrapped(description, 90), 12)])}];`,
@@ -57,12 +60,12 @@ function nodeLines(node: Node, inside: Inside): string[] {
   if (node.kind !== 'compound') {
     const shape = shapes[node.kind] ?? 'shape=box';
     return [
-      `"${node.id}" [${shape}, fillcolor="${fill}", color="${line}", tooltip="${escaped(node.description)}", label=${label(nodeText(node, inside))}];`,
+      `"${node.id}" [id="${stateId(node.id)}", ${shape}, fillcolor="${fill}", color="${line}", tooltip="${escaped(node.description)}", label=${label(nodeText(node, inside))}];`,
     ];
   }
   return [
     `subgraph "cluster_${node.id}" {`,
-    `style="rounded,filled"; fillcolor="${fill}"; color="${line}"; penwidth=1.3; margin=22; label=${label(nodeText(node, inside))};`,
+    `id="${stateId(node.id)}"; style="rounded,filled"; fillcolor="${fill}"; color="${line}"; penwidth=1.3; margin=22; label=${label(nodeText(node, inside))};`,
     // Arrows to and from a compound state attach to a point inside it.
     `"__in_${node.id}" [shape=point, width=0.08, color="${quiet}", label=""];`,
     ...(node.initial === null ? [] : [`"__in_${node.id}" -> "${node.initial}" [color="${quiet}", arrowsize=0.5];`]),
@@ -104,8 +107,12 @@ function edgeLine(bundle: [Arrow, ...Arrow[]], root: Node, taken: ReadonlySet<st
   const colors = [...new Set(bundle.map((arrow) => colorOf(arrow, taken)))];
   const [first = ink, ...others] = colors;
   const color = others.length === 0 ? first : taken === null ? mixed : notTaken;
-  const rows = bundle.flatMap((arrow, index) => [...(index === 0 ? [] : [rule, gap]), ...edgeText(arrow, taken)]);
+  const rows = bundle.flatMap((arrow, index) => [
+    ...(index === 0 ? [] : [rule, gap]),
+    ...findable(arrow, edgeText(arrow, taken)),
+  ]);
   const attributes = [
+    `id="${edgeId(source, to)}"`,
     `color="${color}"`,
     `label=${label(rows, 9)}`,
     ...border('ltail', source, root),
@@ -163,11 +170,23 @@ function isCompound(id: string, node: Node): boolean {
 const rule = '<hr/>';
 const gap = '<font point-size="7"> </font>';
 
+/** Returns an arrow's rows as one row with an id, by which a page finds it. */
+function findable({ machine, number, name }: Arrow, rows: readonly string[]): string[] {
+  if (rows.length === 0 || name === '') return [...rows];
+  const cell = `<td id="${cellId(machine, number)}" title="${escaped(name)}">${table(rows)}</td>`;
+  return [`<table border="0" cellborder="0" cellspacing="0" cellpadding="0"><tr>${cell}</tr></table>`];
+}
+
 /** Returns rows of text with a margin of `margin` points on the left and right. */
 function label(rows: readonly string[], margin = 0): string {
   if (rows.length === 0) return '""';
+  return `<${table(rows, margin)}>`;
+}
+
+function table(rows: readonly string[], margin = 0): string {
   const side = margin === 0 ? '' : `<td width="${margin}"></td>`;
-  return `<<table border="0" cellborder="0" cellspacing="0" cellpadding="1">${rows.map((row) => (row === rule ? '<hr/>' : `<tr>${side}<td>${row}</td>${side}</tr>`)).join('')}</table>>`;
+  const lines = rows.map((row) => (row === rule ? '<hr/>' : `<tr>${side}<td>${row}</td>${side}</tr>`));
+  return `<table border="0" cellborder="0" cellspacing="0" cellpadding="1">${lines.join('')}</table>`;
 }
 
 const bold = (text: string, size: number) => `<font point-size="${size}"><b>${escaped(text)}</b></font>`;

@@ -23,17 +23,26 @@ const shapes: readonly [RegExp, string][] = [
 /** Matches the names of fields whose value is a credential, regardless of its form. */
 const credentialName = /^(?:authorization|x-api-key|api[-_]?key|x-goog-api-key|access[-_]?token)$/i;
 
-/** Removes keys and credentials from all texts in a value, and from fields with a credential's name (S-5). */
-export function redactJson(value: Json, secrets: readonly string[]): Json {
+/**
+ * Removes keys and credentials from all texts in a value, and from fields with a credential's name (S-5). `keeps` tells
+ * the fields whose value is no text, but a word of ours.
+ */
+export function redactJson(
+  value: Json,
+  secrets: readonly string[],
+  keeps: (name: string, word: string) => boolean = () => false,
+): Json {
   if (typeof value === 'string') return redact(value, secrets);
-  if (Array.isArray(value)) return value.map((item) => redactJson(item, secrets));
+  if (Array.isArray(value)) return value.map((item) => redactJson(item, secrets, keeps));
   if (typeof value !== 'object' || value === null) return value;
+  const clean = (name: string, item: Json): Json => {
+    if (typeof item !== 'string') return redactJson(item, secrets, keeps);
+    if (keeps(name, item)) return item;
+    return credentialName.test(name) ? removed : redact(item, secrets);
+  };
   // `fromEntries` defines its fields, so that one named `__proto__` stays a field.
   return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [
-      redact(name, secrets),
-      typeof item === 'string' && credentialName.test(name) ? removed : redactJson(item, secrets),
-    ]),
+    Object.entries(value).map(([name, item]) => [redact(name, secrets), clean(name, item)] as const),
   );
 }
 

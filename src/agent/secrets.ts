@@ -35,6 +35,13 @@ export function secretsOf(definition: AgentDefinition, ofTree: readonly string[]
   return all;
 }
 
+/** Returns what an environment holds under secret-sounding names, and what looks like a token. */
+export function environmentSecrets(environment: Record<string, string | undefined>): string[] {
+  const given = Object.entries(environment).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
+  const found = secretsInEnvironment(Object.fromEntries(given)).flatMap(asWritten);
+  return longestFirst(found.filter((secret) => secret.length >= shortestSecret));
+}
+
 /** Replacing a part first would leave the rest of the longer secret. */
 function longestFirst(secrets: Iterable<string>): string[] {
   return [...new Set(secrets)].sort((one, other) => other.length - one.length);

@@ -25,6 +25,7 @@ export const commandTable = {
   resume: { args: '[options] ID', help: 'resume a session that was killed or suspended' },
   replay: { args: '[options] ID|FILE', help: 'play a recorded session again, offline' },
   export: { args: '[options] ID', help: 'print a session as a file' },
+  inspect: { args: '[FILE]', help: 'show the sessions of a journal in a page' },
   fork: { args: '--at turn-N ID', help: 'start a new session from a turn of another' },
 } satisfies Record<string, { args: string; help: string }>;
 
@@ -66,8 +67,10 @@ const table = {
   once: switchFlag('once', 'work on one item, then exit', ['work']),
   dryRun: switchFlag('dry-run', 'show what would run, then exit', ['work']),
   rehearsal: switchFlag('rehearsal', 'use the rule-based model even if a key is set', ['demo', 'resume']),
+  html: switchFlag('html', 'as a page that shows it, in one file', ['export']),
+  export: textFlag('export', 'FILE', 'write the session to a page that shows it', oneSession),
   output: {
-    ...textFlag('output', 'FILE', 'write the report to a file, if it is accepted', oneSession),
+    ...textFlag('output', 'FILE', 'write the report, or the exported session, to a file', [...oneSession, 'export']),
     short: 'o',
   },
   maxTurns: flag('max-turns', 'N', 'maximum number of turns', anyAgent, wholeNumber),
@@ -79,7 +82,9 @@ const table = {
     ['run', 'demo'],
     wholeNumber,
   ),
-  inspect: switchFlag('inspect', 'open the Stately inspector (relay on port 8080)', oneSession),
+  inspect: switchFlag('inspect', 'show the session in a page, as it goes on', oneSession),
+  port: flag('port', 'PORT', 'the port of that page (default: any free one)', [...oneSession, 'inspect'], port),
+  stately: switchFlag('stately', 'open the Stately inspector (relay on port 8080)', oneSession),
   json: switchFlag('json', 'print only the result to stdout, as JSON', [...oneSession, 'work', 'sessions', 'replay']),
   log: flag('log', 'FORMAT', 'log lines on stderr: human (default) or json', anyAgent, logFormat),
   logLevel: flag('log-level', 'LEVEL', 'log level (default: warn; silent under the tree)', anyAgent, level),

@@ -6,6 +6,7 @@ import { initCommand } from './init/init.ts';
 import { packageVersion } from './package-root.ts';
 import { runCommand } from './run.ts';
 import { serveCommand } from './serve.ts';
+import { inspectCommand } from './sessions/inspect.ts';
 import { exportCommand, forkCommand, replayCommand, sessionsCommand } from './sessions/journal.ts';
 import { resumeCommand } from './sessions/resume.ts';
 import { workCommand } from './work.ts';
@@ -36,6 +37,8 @@ async function main(argv: readonly string[]): Promise<number> {
       return replayCommand(rest, flags);
     case 'export':
       return exportCommand(rest, flags);
+    case 'inspect':
+      return inspectCommand(rest, flags);
     case 'fork':
       return forkCommand(rest, flags);
     default:

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
 import { text as readText } from 'node:stream/consumers';
 import { defineAgent } from '../agent/define-agent.ts';
 import type { Agent, AgentDefinition } from '../agent/definition.ts';
-import { expected, messageOf, PawlError } from '../errors.ts';
+import { PawlError } from '../errors.ts';
 import { sleep, systemClock } from '../host/clock.ts';
+import { MemoryJournal } from '../journal/memory.ts';
 import { sqliteJournal } from '../journal/sqlite.ts';
 import { unavailableTargets } from '../model/targets.ts';
 import type { SessionEvent } from '../observe/events.ts';
@@ -18,6 +18,7 @@ import { exitCodeOf, UsageError } from './command-line.ts';
 import { directoryTools } from './directory-tools.ts';
 import { commandLogger } from './log.ts';
 import { chosenModel } from './models.ts';
+import { openInspector, sessionPage, writeFile } from './session-page.ts';
 import { Approver } from './terminal/approver.ts';
 import { TerminalView } from './terminal/view.ts';
 
@@ -96,11 +97,14 @@ export async function session(agent: Agent, beginning: Beginning, flags: Flags):
   const view = flags.json ? null : new TerminalView(process.stdout, agent);
   const showsView = view !== null && process.stderr.isTTY === true;
   const logger = commandLogger(flags, showsView ? 'silent' : 'warn');
-  const inspector = flags.inspect ? await (await import('../inspect/stately.ts')).statelyInspector() : null;
-  if (inspector !== null) process.stderr.write(`Open the inspector in a browser: ${inspector.address}\n`);
+  const stately = flags.stately ? await (await import('../inspect/index.ts')).statelyInspector() : null;
   const abort = new AbortController();
   const interrupt = (signal: NodeJS.Signals = 'SIGINT') => abort.abort(interruption(signal));
   const journal = flags.journal === undefined ? undefined : sqliteJournal(flags.journal);
+  const inspector = flags.inspect ? await openInspector(flags, journal) : null;
+  for (const shown of [inspector, stately])
+    if (shown !== null) process.stderr.write(`Open this in a browser: ${shown.address}\n`);
+  const tape = inspector?.journal ?? journal ?? (flags.export === undefined ? undefined : new MemoryJournal());
   const terminate = (signal: NodeJS.Signals) => {
     const { session: one } = running;
     if (journal === undefined || one === null) interrupt(signal);
@@ -114,11 +118,11 @@ export async function session(agent: Agent, beginning: Beginning, flags: Flags):
     view?.show(event);
     approver.heed(event);
   };
-  const options = { logger, signal: abort.signal, onEvent, ...(inspector !== null && { inspect: inspector.inspect }) };
+  const options = { logger, signal: abort.signal, onEvent, ...(stately !== null && { inspect: stately.inspect }) };
   const sessionId = 'sessionId' in beginning ? beginning.sessionId : randomUUID();
   const again = journal === undefined ? null : `pawl resume ${sessionId} --journal ${flags.journal}`;
-  if (journal !== undefined && 'sessionId' in beginning) {
-    running.session = await resumed(agent, { ...options, journal, sessionId });
+  if (journal !== undefined && tape !== undefined && 'sessionId' in beginning) {
+    running.session = await resumed(agent, { ...options, journal: tape, sessionId });
     // What waits was asked before the session could be answered.
     approver.begin();
   } else if ('prompt' in beginning) {
@@ -127,7 +131,7 @@ export async function session(agent: Agent, beginning: Beginning, flags: Flags):
       ...options,
       prompt: beginning.prompt,
       sessionId,
-      ...(journal !== undefined && { journal }),
+      ...(tape !== undefined && { journal: tape }),
       ...(flags.maxSeconds !== undefined && { budget: { wallClockMs: flags.maxSeconds * 1_000 } }),
     });
     approver.begin();
@@ -135,15 +139,22 @@ export async function session(agent: Agent, beginning: Beginning, flags: Flags):
   if (running.session === null) throw new UsageError('A session is resumed from a journal: pass --journal.');
   view?.watch(running.session.counters);
   const result = await running.session.result;
-  if (inspector !== null && process.stderr.isTTY) await keptOpen(inspector.address, abort.signal);
-  inspector?.stop();
+  const address = inspector?.address ?? stately?.address ?? null;
+  if (address !== null && process.stderr.isTTY) await keptOpen(address, abort.signal);
+  await inspector?.close();
+  stately?.stop();
   process.off('SIGINT', interrupt);
   process.off('SIGTERM', terminate);
+  const page = flags.export === undefined || tape === undefined ? null : await sessionPage(tape, sessionId);
   await journal?.close();
   if (result.status === 'suspended') process.stderr.write(`Suspended. To go on: ${again}\n`);
   if (view === null) process.stdout.write(`${JSON.stringify(result)}\n`);
   else view.end(result);
   if (flags.output !== undefined) writeReport(flags.output, result);
+  if (flags.export !== undefined && page !== null) {
+    writeFile(flags.export, page);
+    process.stderr.write(`The session is in ${flags.export}: open it in a browser.\n`);
+  }
   return exitCodeOf(result satisfies SessionResult);
 }
 
@@ -155,11 +166,7 @@ function writeReport(file: string, { success, report }: SessionResult): void {
   }
   const { content } = report;
   const text = typeof content === 'string' && !file.endsWith('.json') ? content : JSON.stringify(content, null, 2);
-  try {
-    writeFileSync(file, `${text.replace(/\n$/, '')}\n`);
-  } catch (error) {
-    throw new UsageError(`${expected('--output', file, 'a file that can be written')} ${messageOf(error)}`);
-  }
+  writeFile(file, `${text.replace(/\n$/, '')}\n`);
 }
 
 /** Resumes a session. One whose process has just died can be taken when its lease has run out. */
@@ -188,7 +195,7 @@ export function interruption(signal: NodeJS.Signals): Error {
 }
 
 /** Keeps the inspector open until the user presses Ctrl-C. */
-async function keptOpen(address: string | null, signal: AbortSignal): Promise<void> {
+async function keptOpen(address: string, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
   process.stderr.write(`The session has ended. The inspector stays open at ${address}. Press Ctrl-C to close it.\n`);
   await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));

@@ -134,6 +134,11 @@ export type Journal = {
    * unless `owner` holds the lease and the journal has exactly `after` entries.
    */
   append(sessionId: string, append: Append): Promise<void>;
+  /**
+   * Told of each entry as it is noted, before it is written, for whoever watches; a store needs none. A write may leave
+   * out what later notes made superfluous. Must not throw.
+   */
+  noted?(sessionId: string, entry: JournalEntry): void;
   /** Returns a session's entries in order; empty for an unknown session. */
   read(sessionId: string): Promise<JournalEntry[]>;
   /** Takes the lease. Returns false if another process holds it, or there is no such session. */

@@ -101,6 +101,8 @@ export class TreeLog {
         }
         if (this.isListening)
           for (const { id, message } of await this.journal.inbox(this.session.sessionId)) this.receive(id, message);
+        // A step that begins nothing is written by no later write until something comes: who watches would not see it.
+        if (this.notes.some(({ type }) => type === 'stepped')) await this.write();
         isReported = false;
       } catch (error) {
         // The journal may come back. If another process takes the session before that, the next write is refused.
@@ -118,6 +120,7 @@ export class TreeLog {
 
   /** Adds an entry to the next write. */
   note(entry: JournalEntry): void {
+    this.journal.noted?.(this.session.sessionId, entry);
     this.leaveOutEarlierProgress(entry);
     const before = this.notes.at(-1);
     const joined = before === undefined ? null : joinedDelta(before, entry);

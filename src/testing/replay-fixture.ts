@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { messageOf, PawlError } from '../errors.ts';
 import { readTape } from '../journal/tape.ts';
-import type { ReplayedSession } from '../session/recovery/recording.ts';
 import { type ReplayOptions, replayEntries } from '../session/recovery/replay-session.ts';
+import type { ReplayedSession } from '../session/recovery/replayed.ts';
 
 /**
  * Replays a session that `pawl export` or `exportSession` wrote to a file: a session from production as a test, offline

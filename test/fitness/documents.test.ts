@@ -34,7 +34,7 @@ beforeAll(() => {
     'pawl/otel': entry('otel/open-telemetry.ts'),
     'pawl/postgres': entry('journal/postgres.ts'),
     'pawl/restate': entry('restate/restate-agents.ts'),
-    'pawl/inspect': entry('inspect/stately.ts'),
+    'pawl/inspect': entry('inspect/index.ts'),
     'pawl/workflow': entry('workflow/index.ts'),
   };
   const compilerOptions = { noUnusedLocals: false, paths };

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 /** Returns every TypeScript file under `folder`, with its text. */
 function sources(folder: string): { path: string; text: string }[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
+    .filter((name) => /\.tsx?$/.test(name))
     .map((name) => ({ path: join(folder, name), text: readFileSync(join(folder, name), 'utf8') }));
 }
 
@@ -36,9 +36,10 @@ describe('the two rooms', () => {
       'fast-check': /^src\/testing\/fast-check\.ts$/,
       pg: /^src\/journal\/postgres\.ts$/,
       xstate:
-        /^src\/(host\/run-machine\.ts|session\/(session-machine|options)\.ts|inspect\/|workflow\/run\/run-workflow\.ts)/,
+        /^src\/(host\/run-machine\.ts|session\/(session-machine|options|recovery\/recorded-player)\.ts|inspect\/|workflow\/run\/run-workflow\.ts)/,
       '@hono': /^src\/openai\/node-server\.ts$/,
       '@opentelemetry': /^src\/otel\//,
+      preact: /^src\/inspect\/page\//,
       '@statelyai': /^src\/inspect\/stately\.ts$/,
     };
     for (const { path, text } of sources('src')) {

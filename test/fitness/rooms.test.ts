@@ -22,7 +22,7 @@ describe('the rooms', () => {
 
   it('no folder in src/ has more than 14 files', () => {
     const crowded = foldersBelow('src').filter(
-      (folder) => readdirSync(folder).filter((name) => name.endsWith('.ts')).length > 14,
+      (folder) => readdirSync(folder).filter((name) => /\.tsx?$/.test(name)).length > 14,
     );
     expect(crowded).toEqual([]);
   });

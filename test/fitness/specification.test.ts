@@ -11,7 +11,7 @@ function cited(folders: readonly string[]): Set<string> {
   const ids = new Set<string>();
   for (const folder of folders) {
     for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
-      if (!name.endsWith('.ts')) continue;
+      if (!/\.tsx?$/.test(name)) continue;
       for (const [id] of readFileSync(join(folder, name), 'utf8').matchAll(rulePattern)) ids.add(id);
     }
   }

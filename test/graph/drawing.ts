@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { attemptMachine, sessionMachine, toolCallMachine, turnMachine, workflowMachine } from '../../machines/index.ts';
-import { arrowName, guardText } from './names.ts';
+import { arrowName, guardText } from '../../src/inspect/recorded/arrow-names.ts';
 
 /** The source of the pictures: the real machines, read into plain nodes and arrows. */
 
@@ -29,6 +29,9 @@ export type Arrow = {
   rules: string[];
   /** The arrow's name in the walks over all paths. */
   name: string;
+  /** Its machine, and its number there. */
+  machine: string;
+  number: number;
 };
 
 export type Drawing = {
@@ -76,7 +79,9 @@ export function drawings(): Drawing[] {
     const root = machine.root as unknown as AnyNode;
     const rules = rulesByName(name);
     const arrows: Arrow[] = [];
-    const node = read(root, true, arrows, rules);
+    const node = read(root, true, (transition) =>
+      arrows.push({ ...arrowOf(transition, rules), machine: name, number: arrows.length }),
+    );
     return {
       name,
       title: machine.id,
@@ -88,10 +93,10 @@ export function drawings(): Drawing[] {
   });
 }
 
-function read(node: AnyNode, isRoot: boolean, arrows: Arrow[], rules: Map<string, string[]>): Node {
-  for (const list of node.transitions.values()) for (const one of list) arrows.push(arrowOf(one, rules));
-  for (const one of node.always ?? []) arrows.push(arrowOf(one, rules));
-  const children = Object.values(node.states).map((child) => read(child, false, arrows, rules));
+function read(node: AnyNode, isRoot: boolean, take: (transition: AnyTransition) => void): Node {
+  for (const list of node.transitions.values()) for (const one of list) take(one);
+  for (const one of node.always ?? []) take(one);
+  const children = Object.values(node.states).map((child) => read(child, false, take));
   const isChoice = (node.always?.length ?? 0) > 0;
   return {
     id: node.id,
@@ -116,7 +121,7 @@ function read(node: AnyNode, isRoot: boolean, arrows: Arrow[], rules: Map<string
   };
 }
 
-function arrowOf(transition: AnyTransition, rules: Map<string, string[]>): Arrow {
+function arrowOf(transition: AnyTransition, rules: Map<string, string[]>): Omit<Arrow, 'machine' | 'number'> {
   const { source, target, eventType, guard, actions } = transition;
   const names = actions.map(actionText);
   const guardName = guard === undefined ? '' : guardText(guard);
@@ -216,6 +221,8 @@ function part(drawing: Drawing, name: string, isHere: (id: string) => boolean): 
       actions: [],
       rules: [],
       name: '',
+      machine: drawing.name,
+      number: -1,
     }),
   );
   const begins = root.initial !== null && isHere(root.initial);

@@ -9,7 +9,7 @@ import {
   setup,
 } from 'xstate';
 import type { Fact, WorkflowFact } from '../../machines/index.ts';
-import { arrowName, guardName } from './names.ts';
+import { arrowName, guardName } from '../../src/inspect/recorded/arrow-names.ts';
 
 /** A walk of one machine: its input and the events possible in each state. Lower levels appear only as outcomes. */
 export type Walk = {

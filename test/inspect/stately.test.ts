@@ -8,7 +8,7 @@ import { WebSocket } from 'ws';
 import type { InspectionEvent } from 'xstate';
 import { z } from 'zod';
 import { defineAgent, PawlError } from '../../src/index.ts';
-import { statelyInspector } from '../../src/inspect/stately.ts';
+import { statelyInspector } from '../../src/inspect/index.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { freePort } from '../support/free-port.ts';
 import { report, run, runOverWire } from '../support/session.ts';
@@ -130,7 +130,7 @@ describe('the Stately inspector', () => {
 
   it('an inspector that is stopped immediately lets its process exit', async () => {
     const script = `
-      import { statelyInspector } from './src/inspect/stately.ts';
+      import { statelyInspector } from './src/inspect/index.ts';
       (await statelyInspector({ port: ${await freePort()} })).stop();`;
     const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'inherit' });
     const [code] = await once(child, 'exit', { signal: AbortSignal.timeout(10_000) });

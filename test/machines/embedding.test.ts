@@ -13,7 +13,7 @@ import {
   sessionMachine,
   turnMachine,
 } from '../../machines/index.ts';
-import { statelyInspector } from '../../src/inspect/stately.ts';
+import { statelyInspector } from '../../src/inspect/index.ts';
 import { freePort } from '../support/free-port.ts';
 
 const input: SessionInput = {

@@ -7,7 +7,12 @@ const built = 'dist/src/index.d.ts';
 export default function setup(): void {
   // A copy of the sources for tests that need no package.
   if (!existsSync('tsconfig.build.json')) return;
-  const sources = [...globSync('{src,machines,scripts/build}/**/*.ts'), 'package.json', 'tsconfig.build.json'];
+  const sources = [
+    ...globSync('{src,machines,scripts/build}/**/*.{ts,tsx,css}'),
+    ...globSync('visualizations/*.svg'),
+    'package.json',
+    'tsconfig.build.json',
+  ];
   const latest = Math.max(...sources.map((file) => statSync(file).mtimeMs));
   if (existsSync(built) && statSync(built).mtimeMs > latest) return;
   execFileSync('npm', ['run', 'build', '--silent'], { stdio: 'inherit' });

@@ -6,9 +6,10 @@ import { exportSession, listSessions } from '../../journal/sessions.ts';
 import { sqliteJournal } from '../../journal/sqlite.ts';
 import { readTape } from '../../journal/tape.ts';
 import { forkSession } from '../../session/recovery/fork-session.ts';
-import type { ReplayedSession, ReplayStep, SentRequest } from '../../session/recovery/recording.ts';
 import { replayEntries } from '../../session/recovery/replay-session.ts';
+import type { ReplayedSession, ReplayStep, SentRequest } from '../../session/recovery/replayed.ts';
 import { exitCodes, type Flags, UsageError } from '../command-line.ts';
+import { sessionPage, writeFile } from '../session-page.ts';
 import { tame } from '../terminal/text.ts';
 
 const defaultFile = 'pawl.db';
@@ -53,11 +54,17 @@ export async function replayCommand([what, ...rest]: readonly string[], flags: F
   return exitCodes.failed;
 }
 
-/** `pawl export`: prints a session as a file. */
+/** `pawl export`: prints a session as a file, or writes it to one; with `--html` as a page. */
 export async function exportCommand([sessionId, ...rest]: readonly string[], flags: Flags): Promise<number> {
-  if (sessionId === undefined || rest.length > 0) throw new UsageError('Pass one session: pawl export ID > FILE.');
+  const { html, output } = flags;
+  if (sessionId === undefined || rest.length > 0) throw new UsageError('Pass one session: pawl export ID -o FILE.');
+  if (html && output === undefined && process.stdout.isTTY === true) {
+    throw new UsageError(`A page is no text to read: pawl export ${sessionId} --html -o FILE.html.`);
+  }
   return withJournal(flags, async (journal) => {
-    process.stdout.write(await exportSession(journal, sessionId));
+    const text = html ? await sessionPage(journal, sessionId) : await exportSession(journal, sessionId);
+    if (output === undefined) process.stdout.write(text);
+    else writeFile(output, text);
     return exitCodes.succeeded;
   });
 }

@@ -1,3 +1,4 @@
+import type { InspectionEvent } from 'xstate';
 import type { Effect, Fact, SessionCommand, SessionOutput } from '../../../machines/index.ts';
 import { messageOf } from '../../errors.ts';
 import { systemClock } from '../../host/clock.ts';
@@ -5,11 +6,22 @@ import { JournaledDriver } from '../../host/journaled.ts';
 import { RunningMachine } from '../../host/run-machine.ts';
 import type { SessionHead } from '../../journal/journal.ts';
 import type { Player } from '../../journal/replay.ts';
+import { scopeOf } from '../../journal/scope-log.ts';
+import type { Sighting } from '../../observe/events.ts';
 import { loggerOf } from '../../observe/log/logger.ts';
 import { Observer } from '../../observe/observer.ts';
 import { SessionOwner } from '../owner.ts';
 import { outputOf } from '../result.ts';
 import { sessionActor } from '../session-machine.ts';
+
+/** Follows a replay, closer than its steps. */
+export type Follower = {
+  /** What XState tells of the machines of a session of the tree. */
+  inspect(scope: string, event: InspectionEvent): void;
+  /** A fact, before the folds take it in; `at` is the time of its delivery (epoch ms). */
+  fact(scope: string, fact: Fact, at: number): void;
+  sighting(scope: string, sighting: Sighting, at: number): void;
+};
 
 const nothing = async () => {};
 
@@ -29,10 +41,19 @@ export class RecordedPlayer implements Player {
   readonly observer: Observer;
   private readonly driver = new JournaledDriver(noLog, noPolicy, true);
   private readonly machine: RunningMachine<SessionCommand, Fact, SessionOutput>;
+  private readonly follower: Follower | null;
+  private readonly scope: string;
   private facts: Fact[] = [];
 
-  constructor(head: SessionHead, above: RecordedPlayer | null, beforeFact: () => void, secrets: readonly string[]) {
+  constructor(
+    head: SessionHead,
+    above: RecordedPlayer | null,
+    beforeFact: () => void,
+    { secrets, follower }: { secrets: readonly string[]; follower: Follower | null },
+  ) {
     this.head = head;
+    this.follower = follower;
+    this.scope = scopeOf(head);
     const { sessionId, agent, metadata, call, messages, resultBytes, input } = head;
     const times = { deliveredAt: input.at, now: () => input.at };
     this.observer = new Observer({
@@ -50,7 +71,13 @@ export class RecordedPlayer implements Player {
       clientTools: new Set(),
       handoffs: new Map(),
       resultBytes,
-      recorder: { fact: (fact) => void this.facts.push(fact), sighted: () => {} },
+      recorder: {
+        fact: (fact) => {
+          this.facts.push(fact);
+          follower?.fact(this.scope, fact, times.deliveredAt);
+        },
+        sighted: () => {},
+      },
       parent:
         above === null
           ? null
@@ -71,7 +98,7 @@ export class RecordedPlayer implements Player {
       random: () => 0,
       signal: undefined,
       abortCommand: (reason) => ({ type: 'session.abort', reason: messageOf(reason) }),
-      inspect: undefined,
+      inspect: follower === null ? undefined : (event) => follower.inspect(this.scope, event),
       owner: new SessionOwner({ observer, secrets, times, onDelivery: undefined, subAgents: null }),
     });
     this.machine.start();
@@ -91,7 +118,10 @@ export class RecordedPlayer implements Player {
     return this.facts;
   }
 
-  resight: Player['resight'] = (sighting, at) => this.observer.resight(sighting, at);
+  resight: Player['resight'] = (sighting, at) => {
+    this.follower?.sighting(this.scope, sighting, at);
+    this.observer.resight(sighting, at);
+  };
 
   position: Player['position'] = () => this.observer.position;
 

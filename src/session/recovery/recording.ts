@@ -1,80 +1,54 @@
-import type { Counters, Fact, Message } from '../../../machines/index.ts';
+import type { Fact } from '../../../machines/index.ts';
 import { PawlError } from '../../errors.ts';
 import type { JournalEntry } from '../../journal/journal.ts';
 import { type Difference, Replay } from '../../journal/replay.ts';
 import { scopeOf } from '../../journal/scope-log.ts';
 import type { OfferedTool } from '../../model/request-model.ts';
-import type { SessionEvent } from '../../observe/events.ts';
-import type { TurnRecord } from '../../observe/records.ts';
-import { RecordedPlayer } from './recorded-player.ts';
+import { type Follower, RecordedPlayer } from './recorded-player.ts';
+import type { ReplayedSession, ReplayStep, SentRequest } from './replayed.ts';
 
-/** A request as it was sent: its messages are the first of the session's conversation, so each is held once. */
-export type SentRequest = {
-  sessionId: string;
-  turn: number;
-  attempt: number;
-  provider: string;
-  instructions: string | null;
-  messages: readonly Message[];
-  /** The system notice at its end; null if there was none (N-1). */
-  notice: string | null;
-  /** Ids of the calls whose results were left out (T-6). */
-  omitted: readonly string[];
-  tools: readonly OfferedTool[];
-};
-
-/** One step of the machines: the start, or a delivery with what followed. */
-export type ReplayStep = {
-  /** The number of the journal's entry, from 1. */
-  entry: number;
-  sessionId: string;
-  /** The key of the effect that ended, or the command; `start` for the first step of a session. */
-  cause: string;
-  facts: Fact[];
-};
-
-/** A session as its journal tells it, as far as it was played. */
-export type ReplayedSession = {
-  sessionId: string;
-  agent: string;
-  steps: ReplayStep[];
-  requests: SentRequest[];
-  /** The events, with their positions; those of sub-agents with their path. */
-  events: readonly SessionEvent[];
-  counters: Counters;
-  conversation: readonly Message[];
-  turns: readonly TurnRecord[];
-  /** The active states of the machines, from the session down. */
-  states: string[];
-  /** The keys of the effects that have not ended. */
-  pending: string[];
-  /** Where these machines took another way than those that recorded the session; null if they did not. */
-  difference: Difference | null;
-};
-
-/** Plays a session's entries, up to some number of them, and notes what they tell. */
+/** Plays a session's entries, and notes what they tell. */
 export class Recording {
-  private readonly entries: readonly JournalEntry[];
-  private readonly upTo: number;
   private readonly tools = new Map<number, readonly OfferedTool[]>();
   private readonly causes = new Map<string, string[]>();
   private readonly steps: ReplayStep[] = [];
-  private readonly requests: SentRequest[] = [];
+  readonly requests: SentRequest[] = [];
   private readonly replay: Replay<RecordedPlayer>;
 
-  constructor(entries: readonly JournalEntry[], upTo: number, secrets: readonly string[]) {
-    this.entries = entries;
-    this.upTo = upTo;
+  /** Where the machines took another way. */
+  difference: Difference | null = null;
+
+  /** `secrets` are taken out of the events. A `follower` sees more than the steps. */
+  constructor(secrets: readonly string[], follower: Follower | null = null) {
     this.replay = new Replay((head, above, beforeFact) => {
       this.causes.set(scopeOf(head), ['start']);
-      return new RecordedPlayer(head, above, beforeFact, secrets);
+      return new RecordedPlayer(head, above, beforeFact, { secrets, follower });
     });
   }
 
-  played(): ReplayedSession {
-    const difference = this.replay.play(this.entries.slice(0, this.upTo), (entry, facts) => this.note(entry, facts));
+  /** Plays the entries that follow. After a difference, nothing more is played. */
+  play(entries: readonly JournalEntry[], onEntry: (entry: JournalEntry) => void = () => {}): void {
+    if (this.difference !== null) return;
+    this.difference = this.replay.play(entries, (entry, facts) => {
+      this.note(entry, facts);
+      onEntry(entry);
+    });
+  }
+
+  /** The number of the entry that is played, from 1. */
+  get entry(): number {
+    return this.replay.entry;
+  }
+
+  /** The session as far as it was played; `rest` are the entries that were not. */
+  played(rest: readonly JournalEntry[] = []): ReplayedSession {
+    const { difference } = this;
     const { root } = this.replay;
-    if (difference === null) this.noteRequestAt(root.pending.map(({ key }) => key));
+    if (difference === null)
+      this.noteRequestAt(
+        root.pending.map(({ key }) => key),
+        rest,
+      );
     const { head, observer, pending, states } = root;
     const { conversation, records, stream } = observer.folds;
     return {
@@ -104,8 +78,8 @@ export class Recording {
   }
 
   /** The request of the attempt at which the replay stops was written down after its step. */
-  private noteRequestAt(pending: readonly string[]): void {
-    for (const entry of this.entries.slice(this.upTo)) {
+  private noteRequestAt(pending: readonly string[], rest: readonly JournalEntry[]): void {
+    for (const entry of rest) {
       if (entry.type === 'offered') this.note(entry, null);
       const isIts = entry.type === 'sent' && pending.includes(`turn-${entry.turn}/attempt-${entry.attempt}/model`);
       if (!isIts || entry.scope !== '') continue;

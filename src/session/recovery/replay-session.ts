@@ -2,7 +2,8 @@ import { expected, PawlError } from '../../errors.ts';
 import type { Journal, JournalEntry, JournaledSession } from '../../journal/journal.ts';
 import { unknownSession } from '../../journal/journal-errors.ts';
 import { checkMachines } from '../head.ts';
-import { Recording, type ReplayedSession } from './recording.ts';
+import { Recording } from './recording.ts';
+import type { ReplayedSession } from './replayed.ts';
 
 export type ReplayOptions = {
   /** Stops at the start of a turn or attempt, such as `turn-3` or `turn-3/attempt-2`. Default: at the end. */
@@ -50,7 +51,9 @@ export function replayEntries(
   { until, secrets = [] }: ReplayOptions = {},
 ): ReplayedSession {
   const upTo = until === undefined ? entries.length : entriesUntil(entries, until);
-  return new Recording(entries, upTo, secrets).played();
+  const recording = new Recording(secrets);
+  recording.play(entries.slice(0, upTo));
+  return recording.played(entries.slice(upTo));
 }
 
 /** Returns the number of entries up to the step that starts a turn or attempt of the session itself, with that step. */

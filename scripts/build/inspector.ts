@@ -1,0 +1,62 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { build } from 'vite';
+import { machinesVersion } from '../../machines/index.ts';
+import type { Pictures } from '../../src/inspect/recorded/pictures.ts';
+import { allNodes, drawings, partsOf } from '../../test/graph/drawing.ts';
+
+/** Builds the page of the inspector: its script, its style, and the drawings of the machines with what they mean. */
+export async function buildInspector(): Promise<void> {
+  const built = await build({
+    configFile: false,
+    logLevel: 'warn',
+    // The browser's own digest is asynchronous.
+    resolve: {
+      alias: [{ find: /^.*\/platform\/digest\.ts$/, replacement: `${process.cwd()}/src/platform/portable-digest.ts` }],
+    },
+    define: { 'process.env.NODE_ENV': '"production"', 'import.meta.url': '""' },
+    oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+    build: {
+      write: false,
+      target: 'es2023',
+      lib: { entry: 'src/inspect/page/main.tsx', formats: ['iife'], name: 'inspector' },
+    },
+  });
+  const [bundle] = [built].flat();
+  if (bundle === undefined || !('output' in bundle)) throw new Error('vite built nothing');
+  const [{ code }] = bundle.output;
+  mkdirSync('dist/inspector', { recursive: true });
+  writeFileSync('dist/inspector/page.js', code.trim());
+  writeFileSync(
+    'dist/inspector/page.css',
+    readFileSync('src/inspect/page/style.css', 'utf8').replace(/\n\s*/g, '\n').trim(),
+  );
+  writeFileSync('dist/inspector/pictures.json', JSON.stringify(pictures()));
+}
+
+function pictures(): Pictures {
+  const all = drawings();
+  return {
+    machines: machinesVersion,
+    drawings: Object.fromEntries(
+      all.flatMap((drawing) =>
+        partsOf(drawing).map(({ name }) => [name, readFileSync(`visualizations/${name}.svg`, 'utf8')]),
+      ),
+    ),
+    states: Object.fromEntries(
+      all.flatMap(({ root }) => allNodes(root).map(({ id, description, rules }) => [id, { description, rules }])),
+    ),
+    arrows: Object.fromEntries(all.flatMap(({ arrows }) => arrows.map(({ name, ...arrow }) => [name, arrow]))),
+    rules: rules(),
+  };
+}
+
+/** The sentences of the specification, by their ids. */
+function rules(): Record<string, string> {
+  const text = readFileSync('docs/specification.md', 'utf8');
+  return Object.fromEntries(
+    [...text.matchAll(/^- \*\*([A-Z]-\d+)\*\* ([\s\S]*?)(?=\n- |\n\n|\n#|(?![\s\S]))/gm)].map(([, id = '', sentence = '']) => [
+      id,
+      sentence.replaceAll(/\s+/g, ' '),
+    ]),
+  );
+}

@@ -1,0 +1,30 @@
+import { writeFileSync } from 'node:fs';
+import { configuredSecrets, environmentSecrets } from '../agent/secrets.ts';
+import { messageOf } from '../errors.ts';
+import type { Inspector } from '../inspect/inspector.ts';
+import type { Journal } from '../journal/journal.ts';
+import { unknownSession } from '../journal/journal-errors.ts';
+import { type Flags, UsageError } from './command-line.ts';
+
+/** Returns a session as a page in one file, without the secrets of this process's agents and of its environment. */
+export async function sessionPage(journal: Journal, sessionId: string): Promise<string> {
+  const { sessionFile } = await import('../inspect/tape/session-file.ts');
+  const entries = await journal.read(sessionId);
+  if (entries.length === 0) throw unknownSession(sessionId);
+  return sessionFile(entries, { secrets: [...configuredSecrets(), ...environmentSecrets(process.env)] });
+}
+
+/** Shows the sessions of a journal, or of this process, in a page on this machine. */
+export async function openInspector({ port = 0 }: Flags, journal: Journal | undefined): Promise<Inspector> {
+  const { inspector } = await import('../inspect/inspector.ts');
+  const secrets = environmentSecrets(process.env);
+  return inspector({ port, secrets, ...(journal !== undefined && { journal }) });
+}
+
+export function writeFile(file: string, text: string): void {
+  try {
+    writeFileSync(file, text);
+  } catch (error) {
+    throw new UsageError(`${file} cannot be written: ${messageOf(error)}.`);
+  }
+}

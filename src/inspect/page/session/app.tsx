@@ -1,0 +1,144 @@
+import { useEffect, useState } from 'preact/hooks';
+import { panes, type Store } from '../store.ts';
+import { short, tamed } from '../text.ts';
+import { Charts } from './chart.tsx';
+import { Commands } from './commands.tsx';
+import { Details } from './details.tsx';
+import { BoundGauge } from './gauge.tsx';
+import { keyHelp, takeKey } from './keys.ts';
+import { EventList } from './list.tsx';
+import { ScrubBar } from './scrub.tsx';
+
+/** Draws again whenever the store says so. */
+export function useStore(store: Store): void {
+  const [, draw] = useState(0);
+  useEffect(() => store.listen(() => draw((count) => count + 1)), [store]);
+}
+
+/** A session: what happened, the machines, and why; live and recorded are the same page. */
+export function SessionPage({ store }: { store: Store }) {
+  useStore(store);
+  useEffect(() => {
+    const take = (event: KeyboardEvent) => {
+      if (takeKey(store, event)) event.preventDefault();
+    };
+    addEventListener('keydown', take);
+    return () => removeEventListener('keydown', take);
+  }, [store]);
+  const { moment } = store;
+  return (
+    <div class={`page show-${store.pane}`}>
+      <Header store={store} />
+      <nav class="panes" aria-label="Panes">
+        {panes.map((pane) => (
+          <button key={pane} type="button" aria-pressed={pane === store.pane} onClick={() => store.set({ pane })}>
+            {pane}
+          </button>
+        ))}
+      </nav>
+      <main aria-busy={store.isLoading}>
+        <EventList store={store} moment={moment} />
+        <Charts store={store} moment={moment} />
+        <Details store={store} moment={moment} />
+      </main>
+      <ScrubBar store={store} moment={moment} />
+      {store.showsHelp ? <Help store={store} /> : null}
+    </div>
+  );
+}
+
+function Header({ store }: { store: Store }) {
+  const { recorded, moment } = store;
+  const head = recorded.heads.get('');
+  const counters = recorded.countersAt(moment.told);
+  const tokens = (counters.get('tokens.input') ?? 0) + (counters.get('tokens.output') ?? 0);
+  const cost = counters.get('costUsd');
+  const { root } = recorded.rows;
+  const isOver = root !== null && root.ended !== null && root.ended <= moment.told;
+  return (
+    <header>
+      <h1 title={head?.sessionId ?? ''}>
+        {tamed(head?.agent ?? 'Pawl')} <small>{tamed(head?.prompt?.slice(0, 120) ?? '')}</small>
+      </h1>
+      {isOver ? <Ending state={root.state} slugs={root.slugs} /> : <span class="status running">● running</span>}
+      <BoundGauge store={store} moment={moment} />
+      <span class="numbers">
+        turn {counters.get('turns') ?? 0} · {short(tokens)} tokens · {cost == null ? 'no price' : `$${cost.toFixed(4)}`}
+      </span>
+      <button
+        type="button"
+        class="help"
+        aria-label="Keys"
+        title="Keys (?)"
+        onClick={() => store.set({ showsHelp: true })}
+      >
+        ?
+      </button>
+      <Commands store={store} />
+      <Troubles store={store} />
+    </header>
+  );
+}
+
+function Ending({ state, slugs }: { state: string; slugs: readonly string[] }) {
+  return (
+    <span class={`status ${state}`}>
+      {state === 'done' ? '✓ succeeded' : `✗ ${slugs[0] ?? 'failed'}`}
+      {slugs.slice(1).map((slug) => (
+        <span class="slug" key={slug}>
+          {slug}
+        </span>
+      ))}
+    </span>
+  );
+}
+
+/** What a reader must know before believing the page. */
+function Troubles({ store }: { store: Store }) {
+  const { recorded, pictures, failure } = store;
+  const { difference } = recorded;
+  const recordedBy = recorded.heads.get('')?.machines;
+  const loading = store.isLoading && store.total > 0 ? Math.floor((100 * recorded.entries) / store.total) : null;
+  return (
+    <>
+      {failure === null ? null : <p class="trouble">{tamed(failure)}</p>}
+      {difference === null ? null : (
+        <p class="trouble">
+          The machines take another way at entry {difference.entry}: it was “{difference.recorded}”, and is “
+          {difference.replayed}”. What comes after is not shown.
+        </p>
+      )}
+      {recordedBy !== undefined && recordedBy !== pictures.machines ? (
+        <p class="trouble">
+          Recorded by machines {recordedBy}; this page has {pictures.machines}.
+        </p>
+      ) : null}
+      {loading === null ? null : (
+        <p class="hint" role="status">
+          playing: {loading} %
+        </p>
+      )}
+    </>
+  );
+}
+
+function Help({ store }: { store: Store }) {
+  return (
+    <dialog open aria-label="Keys">
+      <h2>Keys</h2>
+      <dl>
+        {keyHelp.map(([key, what]) => (
+          <>
+            <dt key={key}>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{what}</dd>
+          </>
+        ))}
+      </dl>
+      <button type="button" onClick={() => store.set({ showsHelp: false })}>
+        Close
+      </button>
+    </dialog>
+  );
+}

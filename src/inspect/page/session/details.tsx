@@ -1,0 +1,156 @@
+import { useEffect, useState } from 'preact/hooks';
+import { exchangeAt } from '../../recorded/exchange.ts';
+import type { Moment } from '../../recorded/recorded.ts';
+import { type Store, type Tab, tabs } from '../store.ts';
+import { eventName, stateName, tamed } from '../text.ts';
+import { AnswersPane, ReplyPane, RequestPane } from './exchange.tsx';
+import { FactList } from './facts.tsx';
+import { Json } from './parts.tsx';
+
+type Props = { store: Store; moment: Moment };
+
+/** The right side: why, and everything about the request at hand. */
+export function Details({ store, moment }: Props) {
+  return (
+    <section class="details" aria-label="Details">
+      <div class="tabs" role="tablist">
+        {tabs.map((tab, index) => (
+          <button
+            key={tab}
+            type="button"
+            role="tab"
+            id={`tab-${tab}`}
+            aria-selected={tab === store.tab}
+            aria-controls="pane"
+            title={`${index + 1}`}
+            onClick={() => store.set({ tab })}
+          >
+            {tab}
+          </button>
+        ))}
+      </div>
+      <div class="pane" id="pane" role="tabpanel" aria-labelledby={`tab-${store.tab}`} tabindex={0}>
+        <Pane store={store} moment={moment} tab={store.tab} />
+      </div>
+    </section>
+  );
+}
+
+function Pane({ store, moment, tab }: Props & { tab: Tab }) {
+  switch (tab) {
+    case 'why':
+      return <Why store={store} moment={moment} />;
+    case 'request':
+      return <RequestPane exchange={exchangeAt(store.recorded, moment)} />;
+    case 'reply':
+      return <ReplyPane exchange={exchangeAt(store.recorded, moment)} streaming={streamed(store, moment)} />;
+    case 'answers':
+      return <AnswersPane exchange={exchangeAt(store.recorded, moment)} />;
+    case 'facts':
+      return <FactList store={store} moment={moment} />;
+    case 'context':
+      return <Context store={store} moment={moment} />;
+    default:
+      return <CounterTable store={store} moment={moment} />;
+  }
+}
+
+/** What has arrived of a reply that is not whole yet. */
+function streamed(store: Store, moment: Moment) {
+  const exchange = exchangeAt(store.recorded, moment);
+  return store.streaming.get(`${moment.scope} ${exchange?.turn} ${exchange?.attempt}`) ?? [];
+}
+
+/** Why the machine is where it is: the arrow, its guard, and the sentences of its rules. */
+function Why({ store, moment }: Props) {
+  const { pictures, recorded } = store;
+  const frame = recorded.frames[moment.frame];
+  if (frame === undefined) return <p class="empty">Nothing has happened yet.</p>;
+  const arrows = frame.arrows.flatMap((name) => pictures.arrows[name] ?? []);
+  const state = frame.states.reduce((one, other) => (other.length > one.length ? other : one), '');
+  const rules = [...new Set([...arrows.flatMap((arrow) => arrow.rules), ...(pictures.states[state]?.rules ?? [])])];
+  const before = recorded.frames[moment.frame - 1]?.facts ?? 0;
+  return (
+    <>
+      <h2>
+        {frame.machine === 'toolCall' ? 'tool call' : frame.machine}: {stateName(state)}
+      </h2>
+      <p>{pictures.states[state]?.description}</p>
+      {frame.isStart ? <p class="hint">The machine started.</p> : null}
+      {arrows.map((arrow) => (
+        <dl key={`${arrow.machine}-${arrow.number}`}>
+          <dt>from</dt>
+          <dd>{stateName(arrow.source)}</dd>
+          <dt>event</dt>
+          <dd>{arrow.event === '' ? 'none: decided at once' : eventName(arrow.event)}</dd>
+          <dt>guard</dt>
+          <dd>{arrow.guard === '' ? 'none' : <code>{arrow.guard}</code>}</dd>
+          {arrow.actions.length === 0 ? null : (
+            <>
+              <dt>actions</dt>
+              <dd>{arrow.actions.join(', ')}</dd>
+            </>
+          )}
+        </dl>
+      ))}
+      {rules.map((rule) => (
+        <p class="rule" key={rule}>
+          <b>{rule}</b> <Sentence text={pictures.rules[rule] ?? ''} />
+        </p>
+      ))}
+      <h3>Told in this step</h3>
+      {recorded.told.slice(before, moment.told).map((one, index) => (
+        <details key={before + index}>
+          <summary>{'fact' in one ? one.fact.type : one.sighting.type}</summary>
+          <Json value={'fact' in one ? one.fact : one.sighting} />
+        </details>
+      ))}
+      {moment.told === before ? <p class="empty">Nothing.</p> : null}
+    </>
+  );
+}
+
+/** A sentence of the specification, with its code. */
+function Sentence({ text }: { text: string }) {
+  return <>{text.split('`').map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}</>;
+}
+
+function Context({ store, moment }: Props) {
+  const [shown, setShown] = useState<{ frame: number; value: unknown }>({ frame: -1, value: undefined });
+  const { frame } = moment;
+  useEffect(() => {
+    let isLatest = true;
+    void store.contextAt(frame).then((value) => isLatest && setShown({ frame, value }));
+    return () => {
+      isLatest = false;
+    };
+  }, [store, frame]);
+  const machine = store.recorded.frames[frame]?.machine;
+  return (
+    <>
+      <h2>Context of the {machine === 'toolCall' ? 'tool call' : machine}, after this step</h2>
+      {shown.frame === frame ? <Json value={shown.value} /> : <p class="empty">…</p>}
+    </>
+  );
+}
+
+function CounterTable({ store, moment }: Props) {
+  const head = store.recorded.heads.get(moment.scope);
+  const counters = [...store.recorded.countersAt(moment.told, moment.scope)].filter(([, value]) => value !== 0);
+  return (
+    <>
+      <h2>Account of {tamed(head?.agent ?? 'the session')} at this step</h2>
+      <p class="hint">What is 0 is left out.</p>
+      <table>
+        <tbody>
+          {counters.map(([path, value]) => (
+            <tr key={path}>
+              <th scope="row">{path}</th>
+              <td>{value ?? 'no price'}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </>
+  );
+}

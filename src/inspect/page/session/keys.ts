@@ -1,0 +1,54 @@
+import { failureFrom, stepFrom } from '../../recorded/steps.ts';
+import { type Store, tabs } from '../store.ts';
+
+/** The page's keys, as its help lists them. */
+export const keyHelp: readonly [string, string][] = [
+  ['← →', 'one step back, or on'],
+  ['Shift ← →', 'one attempt'],
+  ['Alt ← →', 'one turn'],
+  ['Home End', 'the beginning, the end'],
+  ['n p', 'the next failure, the one before'],
+  [`1 – ${tabs.length}`, 'why, request, reply, answers, facts, context, counters'],
+  ['?', 'this list'],
+];
+
+/** Acts on a key. Returns whether it was one of the page's. */
+export function takeKey(store: Store, event: KeyboardEvent): boolean {
+  const { recorded, frame } = store;
+  const isTyping = event.target instanceof HTMLInputElement && event.target.type !== 'range';
+  if (isTyping || event.target instanceof HTMLTextAreaElement || event.ctrlKey || event.metaKey) return false;
+  const tab = tabs[Number(event.key) - 1];
+  if (tab !== undefined) {
+    store.set({ tab });
+    return true;
+  }
+  switch (event.key) {
+    case 'ArrowLeft':
+    case 'ArrowRight': {
+      if (event.target instanceof HTMLSelectElement) return false;
+      const unit = event.shiftKey ? 'attempt' : event.altKey ? 'turn' : store.unit;
+      store.go(stepFrom(recorded, frame, unit, event.key === 'ArrowRight' ? 1 : -1));
+      return true;
+    }
+    case 'Home':
+      store.go(0);
+      return true;
+    case 'End':
+      store.go(recorded.frames.length - 1);
+      return true;
+    case 'n':
+    case 'p': {
+      const to = failureFrom(recorded, frame, event.key === 'n' ? 1 : -1);
+      if (to !== null) store.go(to);
+      return true;
+    }
+    case '?':
+      store.set({ showsHelp: !store.showsHelp });
+      return true;
+    case 'Escape':
+      store.set({ showsHelp: false });
+      return true;
+    default:
+      return false;
+  }
+}

@@ -1,0 +1,171 @@
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { Moment } from '../../recorded/recorded.ts';
+import type { Row } from '../../recorded/rows.ts';
+import type { Store } from '../store.ts';
+import { clock, span, tamed } from '../text.ts';
+
+const rowPx = 26;
+
+export type Line = { row: Row; depth: number; number: number };
+
+/** The rows that are not folded away, in order. */
+export function linesOf(root: Row | null, folded: ReadonlySet<number>): Line[] {
+  const lines: Line[] = [];
+  const walk = (row: Row, depth: number) => {
+    lines.push({ row, depth, number: lines.length });
+    if (folded.has(row.id)) return;
+    for (const child of row.children) walk(child, depth + 1);
+  };
+  if (root !== null) walk(root, 0);
+  return lines;
+}
+
+/** What happened: turns, attempts, calls, waits and endings. Only the lines in view are there. */
+export function EventList({ store, moment }: { store: Store; moment: Moment }) {
+  const pane = useRef<HTMLDivElement>(null);
+  const [view, setView] = useState({ top: 0, height: 600 });
+  const lines = linesOf(store.recorded.rows.root, store.folded);
+  const current = currentLine(lines, moment);
+  useLayoutEffect(() => {
+    const element = pane.current;
+    if (element === null) return;
+    const measure = () => setView({ top: element.scrollTop, height: element.clientHeight });
+    const sizes = new ResizeObserver(measure);
+    sizes.observe(element);
+    element.addEventListener('scroll', measure, { passive: true });
+    measure();
+    return () => sizes.disconnect();
+  }, []);
+  useEffect(() => {
+    const element = pane.current;
+    if (element === null || current === null) return;
+    const top = current.number * rowPx;
+    const isIn = top >= element.scrollTop && top + rowPx <= element.scrollTop + element.clientHeight;
+    if (!isIn) element.scrollTop = top - element.clientHeight / 2;
+  }, [current?.row.id, lines.length]);
+  const first = Math.max(0, Math.floor(view.top / rowPx) - 5);
+  const shown = lines.slice(first, first + Math.ceil(view.height / rowPx) + 10);
+  return (
+    <div
+      class="list"
+      ref={pane}
+      role="listbox"
+      tabindex={0}
+      aria-label="What happened"
+      aria-activedescendant={current === null ? undefined : `row-${current.row.id}`}
+    >
+      <div role="presentation" style={{ height: `${lines.length * rowPx}px` }}>
+        {shown.map((line) => (
+          <ListRow
+            key={line.row.id}
+            store={store}
+            line={line}
+            moment={moment}
+            isCurrent={line === current}
+            size={lines.length}
+          />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+/** The latest line that had begun. */
+function currentLine(lines: readonly Line[], { told }: Moment): Line | null {
+  let found: Line | null = null;
+  for (const line of lines)
+    if (line.row.told <= told && (found === null || line.row.told >= found.row.told)) found = line;
+  return found;
+}
+
+const glyphs: Record<Row['state'], [string, string]> = {
+  running: ['●', 'running'],
+  waiting: ['◔', 'waiting'],
+  done: ['✓', 'done'],
+  failed: ['✗', 'failed'],
+};
+
+type RowProps = { store: Store; line: Line; moment: Moment; isCurrent: boolean; size: number };
+
+function ListRow({ store, line: { row, depth, number }, moment, isCurrent, size }: RowProps) {
+  const isOver = row.ended !== null && row.ended <= moment.told;
+  const state = isOver ? row.state : row.state === 'waiting' ? 'waiting' : 'running';
+  const [glyph, word] = row.told > moment.told ? ['·', 'not yet'] : glyphs[state];
+  const slugs = isOver ? row.slugs : [];
+  const isFolded = store.folded.has(row.id);
+  return (
+    <div
+      id={`row-${row.id}`}
+      role="option"
+      aria-selected={isCurrent}
+      aria-setsize={size}
+      aria-posinset={number + 1}
+      class={`row ${row.kind} ${row.told > moment.told ? 'future' : state}${isCurrent ? ' current' : ''}`}
+      style={{ top: `${number * rowPx}px`, paddingLeft: `${6 + depth * 12}px` }}
+      onClick={() => store.go(store.recorded.frameOf(row.told))}
+    >
+      {row.children.length === 0 || depth === 0 ? (
+        <span class="fold" />
+      ) : (
+        <span class="fold" aria-hidden="true" onClick={(event) => fold(event, store, row)}>
+          {isFolded ? '▸' : '▾'}
+        </span>
+      )}
+      <span class="glyph" title={word} aria-label={word} role="img">
+        {glyph}
+      </span>
+      <span class="title">{tamed(row.title)}</span>
+      {row.notice === null ? null : (
+        <span class="flag" role="img" aria-label="with a system notice" title={row.notice}>
+          ⚑
+        </span>
+      )}
+      {slugs.map((slug) => (
+        <span class="slug" key={slug}>
+          {slug}
+        </span>
+      ))}
+      {store.live !== null && row.state === 'waiting' && row.callId !== null ? (
+        <Decision store={store} row={row} />
+      ) : null}
+      <span class="detail">{tamed(row.detail)}</span>
+      <span class="time">{timeOf(row, isOver)}</span>
+    </div>
+  );
+}
+
+/** The buttons of a call that waits; they go once it is decided. */
+function Decision({ store, row }: { store: Store; row: Row }) {
+  const decide = (event: Event, approved: boolean) => {
+    event.stopPropagation();
+    const { sessionId } = store.recorded.heads.get(row.scope) ?? {};
+    void store.live?.send({
+      type: 'approve',
+      callId: row.callId ?? '',
+      approved,
+      ...(sessionId !== undefined && { sessionId }),
+    });
+  };
+  return (
+    <>
+      <button type="button" class="decide" onClick={(event) => decide(event, true)}>
+        Approve
+      </button>
+      <button type="button" class="decide" onClick={(event) => decide(event, false)}>
+        Deny
+      </button>
+    </>
+  );
+}
+
+function fold(event: Event, store: Store, row: Row): void {
+  event.stopPropagation();
+  store.fold(row.id);
+}
+
+function timeOf(row: Row, isOver: boolean): string {
+  if (row.kind === 'session' && row.scope === '') return clock(row.at);
+  if (row.kind === 'wait' && !isOver && row.dueAt !== null) return `until ${clock(row.dueAt)}`;
+  if (row.endedAt === null || row.kind === 'note' || row.kind === 'end') return '';
+  return span(row.endedAt - row.at);
+}

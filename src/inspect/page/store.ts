@@ -1,0 +1,156 @@
+import type { JournaledSession } from '../../journal/journal.ts';
+import type { Sighting } from '../../observe/events.ts';
+import type { Pictures } from '../recorded/pictures.ts';
+import { type Moment, Recorded } from '../recorded/recorded.ts';
+import type { Unit } from '../recorded/steps.ts';
+import type { FromWorker, ToWorker } from './protocol.ts';
+
+export const tabs = ['why', 'request', 'reply', 'answers', 'facts', 'context', 'counters'] as const;
+export type Tab = (typeof tabs)[number];
+
+export const units: readonly Unit[] = ['step', 'delivery', 'attempt', 'turn'];
+
+/** The panes of a narrow page, which shows one at a time. */
+export const panes = ['events', 'machines', 'details'] as const;
+export type Pane = (typeof panes)[number];
+
+type Delta = Extract<Sighting, { type: 'model.delta' }>;
+
+export type Command =
+  | { type: 'approve'; callId: string; approved: boolean; sessionId?: string }
+  | { type: 'steer'; text: string }
+  | { type: 'stop' }
+  | { type: 'abort' };
+
+/** A session that a server shows. */
+export type Live = { row: JournaledSession | null; send(command: Command): Promise<void> };
+
+/** What the page shows: a session, where in it, and how. */
+export class Store {
+  readonly recorded = new Recorded();
+  readonly pictures: Pictures;
+  frame = -1;
+  /** Whether the page stays at the end as more comes. */
+  follows = true;
+  tab: Tab = 'why';
+  unit: Unit = 'step';
+  pane: Pane = 'events';
+  /** The chart that stays in view; null for that of the machine that moved. */
+  pinned: string | null = null;
+  /** The rows that are folded. */
+  readonly folded = new Set<number>();
+  showsHelp = false;
+  failure: string | null = null;
+  /** How many entries there are to play. */
+  total = 0;
+  /** The running session that is shown, which takes commands; null for a file. */
+  live: Live | null = null;
+  /** What has arrived of replies that are not whole yet, by session and attempt. */
+  readonly streaming = new Map<string, { kind: string; text: string }[]>();
+  private readonly worker: Worker;
+  private readonly listeners = new Set<() => void>();
+  private readonly asked = new Map<number, (value: unknown) => void>();
+  private known: Moment | null = null;
+  private isDrawing = false;
+
+  constructor(worker: Worker, pictures: Pictures) {
+    this.worker = worker;
+    this.pictures = pictures;
+    worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.take(data);
+    worker.onerror = ({ message }) => this.set({ failure: message });
+  }
+
+  send(message: ToWorker): void {
+    this.worker.postMessage(message);
+  }
+
+  /** Opens at a step, instead of at the end. */
+  startAt(frame: number): void {
+    this.follows = false;
+    this.frame = frame;
+  }
+
+  listen(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  set(
+    change: Partial<Pick<Store, 'live' | 'tab' | 'unit' | 'pane' | 'pinned' | 'showsHelp' | 'failure' | 'follows'>>,
+  ): void {
+    Object.assign(this, change);
+    this.draw();
+  }
+
+  /** Shows a frame; the last one is followed from then on. */
+  go(frame: number): void {
+    const last = this.recorded.frames.length - 1;
+    this.frame = Math.max(Math.min(frame, last), Math.min(0, last));
+    this.follows = this.frame === last;
+    this.draw();
+  }
+
+  fold(row: number): void {
+    if (!this.folded.delete(row)) this.folded.add(row);
+    this.draw();
+  }
+
+  get moment(): Moment {
+    if (this.known?.frame !== this.frame) this.known = this.recorded.at(this.frame);
+    return this.known;
+  }
+
+  get isLoading(): boolean {
+    const isBehind = this.total === 0 || this.recorded.entries < this.total;
+    return isBehind && this.recorded.difference === null && this.failure === null;
+  }
+
+  /** The context of the machine that made a step, after it. */
+  contextAt(frame: number): Promise<unknown> {
+    const id = this.asked.size;
+    return new Promise((resolve) => {
+      this.asked.set(id, resolve);
+      this.send({ type: 'context', id, frame });
+    });
+  }
+
+  /** Takes in a piece of a reply. */
+  stream(scope: string, { turn, attempt, part, kind, delta }: Delta): void {
+    const key = `${scope} ${turn} ${attempt}`;
+    const parts = this.streaming.get(key) ?? [];
+    const known = parts[part] ?? { kind, text: '' };
+    parts[part] = { kind, text: known.text + delta };
+    this.streaming.set(key, parts);
+    this.draw();
+  }
+
+  close(): void {
+    this.worker.terminate();
+  }
+
+  private take(message: FromWorker): void {
+    if (message.type === 'context') {
+      this.asked.get(message.id)?.(message.value);
+      return;
+    }
+    if (message.type === 'failed') {
+      this.set({ failure: message.message });
+      return;
+    }
+    this.recorded.take(message.part);
+    this.total = message.total;
+    this.known = null;
+    if (this.follows) this.frame = this.recorded.frames.length - 1;
+    this.draw();
+  }
+
+  /** Draws once in the browser's next frame, however much came. */
+  private draw(): void {
+    if (this.isDrawing) return;
+    this.isDrawing = true;
+    requestAnimationFrame(() => {
+      this.isDrawing = false;
+      for (const listener of this.listeners) listener();
+    });
+  }
+}

@@ -1,0 +1,40 @@
+/** Texts as the page shows them. What a model or a tool wrote is hostile: it becomes text nodes, and nothing else. */
+
+/** Shows what would be invisible or turn the writing around. */
+export function tamed(text: string): string {
+  return text.replace(
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
+    (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+export function clock(at: number): string {
+  const date = new Date(at);
+  const two = (value: number) => String(value).padStart(2, '0');
+  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${String(date.getMilliseconds()).padStart(3, '0')}`;
+}
+
+export function span(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
+  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`;
+  return `${Math.floor(ms / 3_600_000)} h ${Math.round((ms % 3_600_000) / 60_000)} min`;
+}
+
+export function short(value: number): string {
+  if (value < 10_000) return String(value);
+  return value < 1_000_000 ? `${(value / 1_000).toFixed(1)} k` : `${(value / 1_000_000).toFixed(1)} M`;
+}
+
+/** The last part of a state's id. */
+export function stateName(id: string): string {
+  return id.split('.').at(-1) ?? id;
+}
+
+/** An event as one reads it. */
+export function eventName(event: string): string {
+  const actor = /^xstate\.(done|error)\.actor\.(.+)$/.exec(event);
+  if (actor === null) return event;
+  return `${actor[2]} ${actor[1] === 'done' ? 'done' : 'broke'}`;
+}

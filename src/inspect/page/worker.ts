@@ -1,0 +1,43 @@
+import { eventLoopTurn } from '../../host/clock.ts';
+import type { JournalEntry } from '../../journal/journal.ts';
+import { readTape } from '../../journal/tape.ts';
+import { partEnd, Replayer } from '../recorded/replayer.ts';
+import { unpacked } from './packed.ts';
+import type { FromWorker, ToWorker } from './protocol.ts';
+
+/** How many entries are played at once: a part that the page takes in well within a frame. */
+const entriesAtOnce = 120;
+
+type Scope = { onmessage: ((event: MessageEvent<ToWorker>) => void) | null; postMessage(message: FromWorker): void };
+
+/** Runs the machines over the entries, in the worker: the page gets what they said, piece by piece. */
+export function work(scope: Scope): void {
+  const replayer = new Replayer();
+  const entries: JournalEntry[] = [];
+  let played = 0;
+  let isPlaying = false;
+  const play = async () => {
+    if (isPlaying) return;
+    isPlaying = true;
+    while (played < entries.length) {
+      const end = partEnd(entries, played, entriesAtOnce);
+      const part = replayer.play(entries.slice(played, end));
+      played = end;
+      scope.postMessage({ type: 'part', part, total: entries.length });
+      await eventLoopTurn();
+    }
+    isPlaying = false;
+  };
+  const take = async (message: ToWorker) => {
+    if (message.type === 'context') {
+      scope.postMessage({ type: 'context', id: message.id, value: replayer.contextAt(message.frame) });
+      return;
+    }
+    for (const entry of message.type === 'file' ? readTape(await unpacked(message.file)) : message.entries)
+      entries.push(entry);
+    await play();
+  };
+  scope.onmessage = ({ data }) => {
+    take(data).catch((error) => scope.postMessage({ type: 'failed', message: String(error?.message ?? error) }));
+  };
+}

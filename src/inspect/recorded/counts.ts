@@ -1,0 +1,54 @@
+import type { Counters } from '../../../machines/index.ts';
+
+/** The numbers of an account by their paths, such as `toolCalls.answered`. */
+export type Flat = Map<string, number | null>;
+
+/** A number of a session's account that changed: with the fact or sighting of this number, from 1. */
+export type Change = { scope: string; told: number; path: string; value: number | null };
+
+/** Returns the numbers of a session's counters by their paths. */
+export function flat(counters: Counters): Flat {
+  const found: Flat = new Map();
+  const walk = (value: unknown, path: string) => {
+    if (typeof value === 'number' || value === null) found.set(path, value);
+    else if (typeof value === 'object')
+      for (const [name, inner] of Object.entries(value)) walk(inner, path === '' ? name : `${path}.${name}`);
+  };
+  walk(counters, '');
+  return found;
+}
+
+/** How many changes lie between two marks, from which a seek goes on. */
+const markEvery = 256;
+
+/** A session's account over time: what it was after any fact. */
+export class CountLog {
+  private readonly changes: Change[] = [];
+  private readonly marks: Flat[] = [new Map()];
+  private readonly last: Flat = new Map();
+
+  take(change: Change): void {
+    this.changes.push(change);
+    this.last.set(change.path, change.value);
+    if (this.changes.length % markEvery === 0) this.marks.push(new Map(this.last));
+  }
+
+  /** Returns the numbers after the first `told` facts and sightings. */
+  at(told: number): Flat {
+    let [low, high] = [0, this.changes.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.changes[middle]?.told ?? 0) <= told) low = middle + 1;
+      else high = middle;
+    }
+    const mark = Math.floor(low / markEvery);
+    const found = new Map(this.marks[mark]);
+    for (const { path, value } of this.changes.slice(mark * markEvery, low)) found.set(path, value);
+    return found;
+  }
+
+  /** Returns every value that a number had, with the fact that gave it. */
+  of(path: string): { told: number; value: number | null }[] {
+    return this.changes.flatMap((change) => (change.path === path ? [{ told: change.told, value: change.value }] : []));
+  }
+}

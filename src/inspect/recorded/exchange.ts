@@ -1,0 +1,94 @@
+import type { Fact, Message } from '../../../machines/index.ts';
+import type { Moment, Recorded } from './recorded.ts';
+import type { ShownRequest } from './replayer.ts';
+
+type Of<T extends Fact['type']> = Extract<Fact, { type: T }>;
+
+/** How a message of a request relates to the request before it, of the same session. */
+export type MessageChange = 'kept' | 'new' | 'gone';
+
+/** A request and what became of it, as far as it was known at a moment. */
+export type Exchange = {
+  turn: number;
+  attempt: number;
+  target: string;
+  /** Its number among the session's requests, from 1. */
+  number: number;
+  /** Null before it was noted as sent. */
+  request: ShownRequest | null;
+  previous: ShownRequest | null;
+  messages: { message: Message; change: MessageChange; isOmitted: boolean }[];
+  /** The names of tools that this request offers and the one before did not, and the reverse. */
+  tools: { names: string[]; added: string[]; removed: string[] };
+  replied: Of<'attempt.replied'> | null;
+  answers: Of<'tool.answered'>[];
+  ended: Of<'attempt.failed' | 'attempt.finished' | 'attempt.succeeded' | 'attempt.aborted'> | null;
+};
+
+/** Returns the latest request of the session that moved; null before its first. */
+export function exchangeAt(recorded: Recorded, { told, scope }: Pick<Moment, 'told' | 'scope'>): Exchange | null {
+  const answers: Exchange['answers'] = [];
+  let replied: Exchange['replied'] = null;
+  let ended: Exchange['ended'] = null;
+  for (const { fact } of recorded.factsBefore(told, scope)) {
+    if (fact.type === 'tool.answered') answers.unshift(fact);
+    if (fact.type === 'attempt.replied') replied = fact;
+    if (isEnd(fact)) ended = fact;
+    if (fact.type !== 'attempt.started') continue;
+    const { turn, attempt, target } = fact;
+    const own = recorded.requests.filter((one) => one.scope === scope);
+    const number = own.findIndex((one) => one.turn === turn && one.attempt === attempt);
+    const request = own[number] ?? null;
+    const previous =
+      number === -1 ? (own.findLast((one) => isBefore(one, turn, attempt)) ?? null) : (own[number - 1] ?? null);
+    return {
+      turn,
+      attempt,
+      target,
+      number: recorded.countersAt(told, scope).get('requests') ?? 0,
+      request,
+      previous,
+      messages: request === null ? [] : changes(recorded, request, previous),
+      tools: toolsOf(recorded, request, previous),
+      replied,
+      answers: answers.sort((one, other) => one.index - other.index),
+      ended,
+    };
+  }
+  return null;
+}
+
+function isEnd(fact: Fact): fact is NonNullable<Exchange['ended']> {
+  return /^attempt\.(failed|finished|succeeded|aborted)$/.test(fact.type);
+}
+
+function isBefore(one: ShownRequest, turn: number, attempt: number): boolean {
+  return one.turn < turn || (one.turn === turn && one.attempt < attempt);
+}
+
+function changes(recorded: Recorded, request: ShownRequest, previous: ShownRequest | null): Exchange['messages'] {
+  const now = recorded.messagesOf(request);
+  const before = previous === null ? [] : recorded.messagesOf(previous);
+  const same = now.findIndex((message, index) => message !== before[index]);
+  const kept = same === -1 ? now.length : same;
+  const omitted = new Set(request.omitted);
+  const isOmitted = (message: Message) =>
+    message.role === 'tool' && message.content.some(({ toolCallId }) => omitted.has(toolCallId));
+  return [
+    ...now.slice(0, kept).map((message) => ({ message, change: 'kept' as const, isOmitted: isOmitted(message) })),
+    ...before.slice(kept).map((message) => ({ message, change: 'gone' as const, isOmitted: false })),
+    ...now.slice(kept).map((message) => ({ message, change: 'new' as const, isOmitted: isOmitted(message) })),
+  ];
+}
+
+function toolsOf(recorded: Recorded, request: ShownRequest | null, previous: ShownRequest | null): Exchange['tools'] {
+  const namesOf = (one: ShownRequest | null) =>
+    one === null ? [] : (recorded.tools[one.tools] ?? []).map(({ name }) => name);
+  const names = namesOf(request);
+  const before = namesOf(previous);
+  return {
+    names,
+    added: previous === null ? [] : names.filter((name) => !before.includes(name)),
+    removed: before.filter((name) => !names.includes(name)),
+  };
+}

@@ -1,0 +1,91 @@
+import type { AnyActorRef, AnyMachineSnapshot, InspectionEvent } from 'xstate';
+import { arrowName } from './arrow-names.ts';
+
+/** The machines of a session, by their ids. */
+export type MachineId = 'session' | 'turn' | 'attempt' | 'toolCall';
+
+/** One microstep of one machine: the smallest step of a session that can be shown. */
+export type Frame = {
+  /** The session of the tree, as in the journal's entries. */
+  scope: string;
+  /** The path of actors below the session: empty for itself, or `turn/attempt/tool.0`. */
+  actor: string;
+  machine: MachineId;
+  /** The ids of the states that are active after it, outermost first. */
+  states: string[];
+  /** The names of the arrows that were taken, as in the drawings; none for the machine's start. */
+  arrows: string[];
+  /** Whether it is the first of its machine, and whether the machine goes on after it. */
+  isStart: boolean;
+  isActive: boolean;
+  /** The number of the journal's entry that it followed from, from 1. */
+  entry: number;
+  /** How many facts of the whole tree had been told after it. */
+  facts: number;
+};
+
+/** Notes the microsteps of the machines, as XState's inspection tells them. */
+export class FrameLog {
+  readonly frames: Frame[] = [];
+  /** The contexts of the machines, by frame. They share what did not change. */
+  readonly contexts: unknown[] = [];
+  /** What has been told: the entry that is played, and the number of facts so far. */
+  readonly at = { entry: 0, facts: 0 };
+  private readonly begun = new WeakSet<AnyActorRef>();
+  /** How many frames at the end tell of a start, whose facts come after it. */
+  private starting = 0;
+
+  inspect(scope: string, event: InspectionEvent): void {
+    if (event.type !== '@xstate.microstep' && event.type !== '@xstate.snapshot') return;
+    const actor = event.actorRef as AnyActorRef;
+    const machine = machineOf(actor);
+    if (machine === null) return;
+    const isFirst = !this.begun.has(actor);
+    // Later snapshots say what the microsteps before them said.
+    if (event.type === '@xstate.snapshot' && !isFirst) {
+      if (event.event.type === 'xstate.init') this.settle();
+      return;
+    }
+    this.begun.add(actor);
+    this.settle();
+    const snapshot = event.snapshot as AnyMachineSnapshot;
+    const isStart = event.event.type === 'xstate.init';
+    this.frames.push({
+      scope,
+      actor: pathOf(actor),
+      machine,
+      states: snapshot._nodes.map(({ id }) => id),
+      arrows: event.type === '@xstate.microstep' ? event._transitions.map((one) => arrowName(one as never)) : [],
+      isStart: isFirst,
+      isActive: snapshot.status === 'active',
+      ...this.at,
+    });
+    this.contexts.push(snapshot.context);
+    this.starting = isStart ? this.starting + 1 : 0;
+  }
+
+  /** What a machine tells as it starts comes after its first steps. */
+  private settle(): void {
+    for (const frame of this.starting === 0 ? [] : this.frames.slice(-this.starting)) frame.facts = this.at.facts;
+    this.starting = 0;
+  }
+
+  /** What is told after the last step, as by a machine that ends, belongs to it. */
+  close(): void {
+    this.settle();
+    const last = this.frames.at(-1);
+    if (last !== undefined) last.facts = this.at.facts;
+  }
+}
+
+function machineOf(actor: AnyActorRef): MachineId | null {
+  const { id } = (actor as unknown as { logic: { id?: string; config?: object } }).logic;
+  return id === 'session' || id === 'turn' || id === 'attempt' || id === 'toolCall' ? id : null;
+}
+
+function pathOf(actor: AnyActorRef): string {
+  const { _parent: parent } = actor as { _parent?: AnyActorRef };
+  if (parent === undefined) return '';
+  const above = pathOf(parent);
+  return above === '' ? actor.id : `${above}/${actor.id}`;
+}

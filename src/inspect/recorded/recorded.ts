@@ -1,0 +1,140 @@
+import type { Fact, Message } from '../../../machines/index.ts';
+import type { SessionHead } from '../../journal/journal.ts';
+import type { Difference } from '../../journal/replay.ts';
+import type { OfferedTool } from '../../model/request-model.ts';
+import { CountLog, type Flat } from './counts.ts';
+import type { Frame, MachineId } from './frames.ts';
+import type { Part, ShownRequest, Told } from './replayer.ts';
+import { Rows } from './rows.ts';
+
+/** A machine of the tree at some frame: where it stands, and since which frame. */
+export type Actor = {
+  scope: string;
+  actor: string;
+  machine: MachineId;
+  states: string[];
+  isActive: boolean;
+  frame: number;
+};
+
+/** A session at some frame. */
+export type Moment = {
+  /** From 0; -1 before anything happened. */
+  frame: number;
+  /** How many facts and sightings had been told. */
+  told: number;
+  /** Epoch ms of the last of them. */
+  at: number;
+  /** The session of the tree that made the step. */
+  scope: string;
+  actors: Actor[];
+};
+
+/** How many frames lie between two marks, from which a seek goes on. */
+const markEvery = 512;
+
+/** A recorded session as it is shown: what the machines said, piece by piece, and where it stood at any frame. */
+export class Recorded {
+  readonly heads = new Map<string, SessionHead>();
+  readonly frames: Frame[] = [];
+  readonly told: Told[] = [];
+  readonly requests: ShownRequest[] = [];
+  readonly tools: (readonly OfferedTool[])[] = [];
+  readonly rows = new Rows();
+  entries = 0;
+  difference: Difference | null = null;
+  private readonly conversations = new Map<string, Message[]>();
+  private readonly counts = new Map<string, CountLog>();
+  private readonly marks: Map<string, Actor>[] = [];
+  private readonly actors = new Map<string, Actor>();
+
+  take(part: Part): void {
+    for (const { scope, head } of part.heads) this.heads.set(scope, head);
+    for (const frame of part.frames) this.takeFrame(frame);
+    for (const told of part.told) {
+      this.told.push(told);
+      this.rows.take(told, this.told.length);
+    }
+    // What is told after the last step belongs to it.
+    const last = this.frames.at(-1);
+    if (last !== undefined) last.facts = this.told.length;
+    for (const change of part.changes) this.countsOf(change.scope).take(change);
+    for (const { scope, from, messages } of part.messages) {
+      const known = this.conversations.get(scope) ?? [];
+      this.conversations.set(scope, [...known.slice(0, from), ...messages]);
+    }
+    this.tools.push(...part.tools);
+    this.requests.push(...part.requests);
+    this.entries = part.entries;
+    this.difference = part.difference;
+  }
+
+  private takeFrame(frame: Frame): void {
+    const number = this.frames.length;
+    if (number % markEvery === 0) this.marks.push(new Map(this.actors));
+    this.frames.push(frame);
+    move(this.actors, frame, number);
+  }
+
+  at(frame: number): Moment {
+    const mark = Math.floor(Math.max(0, frame) / markEvery);
+    const actors = new Map(this.marks[mark]);
+    for (let index = mark * markEvery; index <= frame; index += 1) {
+      const one = this.frames[index];
+      if (one !== undefined) move(actors, one, index);
+    }
+    const told = this.frames[frame]?.facts ?? 0;
+    return {
+      frame,
+      told,
+      at: this.told[told - 1]?.at ?? this.heads.get('')?.input.at ?? 0,
+      scope: this.frames[frame]?.scope ?? '',
+      actors: [...actors.values()],
+    };
+  }
+
+  /** Returns the numbers of a session of the tree, after so many facts and sightings. */
+  countersAt(told: number, scope = ''): Flat {
+    return this.countsOf(scope).at(told);
+  }
+
+  /** Returns the first frame after which a fact or sighting, by its number, had been told. */
+  frameOf(told: number): number {
+    let [low, high] = [0, this.frames.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.frames[middle]?.facts ?? 0) < told) low = middle + 1;
+      else high = middle;
+    }
+    return Math.min(low, this.frames.length - 1);
+  }
+
+  countsOf(scope: string): CountLog {
+    const known = this.counts.get(scope) ?? new CountLog();
+    this.counts.set(scope, known);
+    return known;
+  }
+
+  messagesOf({ scope, messages }: Pick<ShownRequest, 'scope' | 'messages'>): readonly Message[] {
+    return this.conversations.get(scope)?.slice(0, messages) ?? [];
+  }
+
+  /** Returns the facts of a session, the latest first, from a number of facts and sightings on back. */
+  *factsBefore(told: number, scope: string): Generator<{ fact: Fact; told: number }> {
+    for (let number = told; number > 0; number -= 1) {
+      const one = this.told[number - 1];
+      if (one !== undefined && one.scope === scope && 'fact' in one) yield { fact: one.fact, told: number };
+    }
+  }
+}
+
+/** Takes a frame into the actors: one that starts ends what its forerunner had below. */
+function move(actors: Map<string, Actor>, frame: Frame, number: number): void {
+  const { scope, actor, machine, states, isActive } = frame;
+  const key = `${scope} ${actor}`;
+  if (frame.isStart) {
+    const below = actor === '' ? `${scope} ` : `${key}/`;
+    for (const other of actors.keys()) if (other !== key && other.startsWith(below)) actors.delete(other);
+  }
+  actors.set(key, { scope, actor, machine, states, isActive, frame: number });
+}

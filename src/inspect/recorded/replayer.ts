@@ -1,0 +1,165 @@
+import type { Fact, Message } from '../../../machines/index.ts';
+import type { JournalEntry, SessionHead } from '../../journal/journal.ts';
+import type { Difference } from '../../journal/replay.ts';
+import type { OfferedTool } from '../../model/request-model.ts';
+import { SessionCounters } from '../../observe/counters.ts';
+import type { Sighting } from '../../observe/events.ts';
+import { Records } from '../../observe/records.ts';
+import { Recording } from '../../session/recovery/recording.ts';
+import type { SentRequest } from '../../session/recovery/replayed.ts';
+import { type Change, type Flat, flat } from './counts.ts';
+import { type Frame, FrameLog } from './frames.ts';
+
+/** A fact or a sighting; `at` is epoch ms, `entry` the number of the journal's entry, from 1. */
+export type Told = { scope: string; at: number; entry: number } & ({ fact: Fact } | { sighting: Sighting });
+
+/** A request as it was sent: its messages are the first of its session's, and its tools are a list by its number. */
+export type ShownRequest = Omit<SentRequest, 'sessionId' | 'messages' | 'tools'> & {
+  scope: string;
+  entry: number;
+  messages: number;
+  tools: number;
+};
+
+/** What more is known of a session, as plain JSON: a page gets it from its worker, piece by piece. */
+export type Part = {
+  heads: { scope: string; head: SessionHead }[];
+  frames: Frame[];
+  told: Told[];
+  changes: Change[];
+  /** Messages of a session from a position on; each is held once, whatever the number of requests. */
+  messages: { scope: string; from: number; messages: readonly Message[] }[];
+  /** Lists of tools, by their number in the order of their coming. */
+  tools: (readonly OfferedTool[])[];
+  requests: ShownRequest[];
+  /** How many entries were played. */
+  entries: number;
+  /** Where these machines took another way than those that recorded the session. */
+  difference: Difference | null;
+};
+
+/** Plays a recorded session step by microstep: the machines and folds say what happened, and nothing else does (S-8). */
+export class Replayer {
+  private readonly log = new FrameLog();
+  private readonly recording: Recording;
+  private readonly accounts = new Map<string, { counters: SessionCounters; records: Records; last: Flat }>();
+  private readonly conversations = new Map<string, readonly Message[]>();
+  private readonly toolLists = new Map<readonly OfferedTool[], number>();
+  private part = emptyPart();
+  private scopes = new Map<string, string>();
+  private shown = 0;
+
+  constructor() {
+    this.recording = new Recording([], {
+      inspect: (scope, event) => {
+        this.log.at.entry = this.recording.entry;
+        this.log.inspect(scope, event);
+      },
+      fact: (scope, fact, at) => {
+        const { records, counters } = this.accountOf(scope);
+        records.fact(fact, at);
+        counters.fact(fact);
+        this.tell(scope, { scope, at, entry: this.recording.entry, fact });
+      },
+      sighting: (scope, sighting, at) => {
+        if (sighting.type === 'model.delta') return;
+        const { records, counters } = this.accountOf(scope);
+        records.sighting(sighting);
+        counters.sighting(sighting);
+        this.tell(scope, { scope, at, entry: this.recording.entry, sighting });
+      },
+    });
+  }
+
+  /** Plays the entries that follow. Throws `invalid_journal` if they cannot be played. */
+  play(entries: readonly JournalEntry[]): Part {
+    this.part = emptyPart();
+    const { log, recording, part } = this;
+    const first = log.frames.length;
+    for (const entry of entries) {
+      if (entry.type !== 'started') continue;
+      part.heads.push({ scope: entry.scope, head: entry.head });
+      this.scopes.set(entry.head.sessionId, entry.scope);
+    }
+    recording.play(entries, () => this.showRequests());
+    log.close();
+    part.frames = log.frames.slice(first);
+    part.entries = recording.entry;
+    part.difference = recording.difference;
+    return part;
+  }
+
+  /** The context of the machine that made a step, after it. */
+  contextAt(frame: number): unknown {
+    return this.log.contexts[frame];
+  }
+
+  private tell(scope: string, told: Told): void {
+    const { log, part } = this;
+    part.told.push(told);
+    log.at.facts += 1;
+    const account = this.accountOf(scope);
+    const now = flat(account.counters.all);
+    for (const [path, value] of now) {
+      if (account.last.get(path) === value) continue;
+      part.changes.push({ scope, told: log.at.facts, path, value });
+    }
+    account.last = now;
+  }
+
+  private showRequests(): void {
+    const { requests } = this.recording;
+    for (let next = requests[this.shown]; next !== undefined; next = requests[this.shown]) {
+      this.shown += 1;
+      this.part.requests.push(this.shownRequest(next));
+    }
+  }
+
+  private shownRequest({ sessionId, messages, tools, ...request }: SentRequest): ShownRequest {
+    const scope = this.scopes.get(sessionId) ?? '';
+    const known = this.conversations.get(scope) ?? [];
+    let from = 0;
+    while (from < known.length && known[from] === messages[from]) from += 1;
+    if (from < messages.length) this.part.messages.push({ scope, from, messages: messages.slice(from) });
+    this.conversations.set(scope, messages);
+    const number = this.toolLists.get(tools) ?? this.toolLists.size;
+    if (number === this.toolLists.size) {
+      this.toolLists.set(tools, number);
+      this.part.tools.push(tools);
+    }
+    return { ...request, scope, entry: this.recording.entry, messages: messages.length, tools: number };
+  }
+
+  private accountOf(scope: string) {
+    const known = this.accounts.get(scope);
+    if (known !== undefined) return known;
+    const records = new Records();
+    const account = { records, counters: new SessionCounters(records), last: new Map() };
+    this.accounts.set(scope, account);
+    return account;
+  }
+}
+
+/**
+ * Returns where the entries after `from` may be parted, at most `most` further on: what was sighted in a step stays with
+ * it.
+ */
+export function partEnd(entries: readonly JournalEntry[], from: number, most: number): number {
+  let end = Math.min(entries.length, from + most);
+  while (entries[end]?.type === 'sighted') end += 1;
+  return end;
+}
+
+function emptyPart(): Part {
+  return {
+    heads: [],
+    frames: [],
+    told: [],
+    changes: [],
+    messages: [],
+    tools: [],
+    requests: [],
+    entries: 0,
+    difference: null,
+  };
+}

@@ -1,0 +1,44 @@
+import type { Fact } from '../../../machines/index.ts';
+import type { Sighting } from '../../observe/events.ts';
+
+type Planned = Extract<Fact, { type: 'turn.planned' }>;
+
+export function planText({ speaker, targets, tools, instructions }: Planned): string {
+  return [
+    speaker === null ? '' : `${speaker} has the conversation`,
+    targets === null ? '' : `on ${targets.join(', ')}`,
+    tools === null ? '' : `tools: ${tools.join(', ') || 'none'}`,
+    instructions === null ? '' : 'own instructions',
+  ]
+    .filter((text) => text !== '')
+    .join('; ');
+}
+
+/** Returns what a line says of a sighting; null for one that other lines tell. */
+export function noteOf(sighting: Sighting): [string, string] | null {
+  switch (sighting.type) {
+    case 'model.warned':
+      return ['warning', `${sighting.target}: ${sighting.warning}`];
+    case 'server.connected':
+      return [`server ${sighting.server}`, `connected; ${sighting.tools.length} tools`];
+    case 'server.lost':
+    case 'server.unavailable':
+      return [`server ${sighting.server}`, sighting.message];
+    case 'server.toolsChanged':
+      return [`server ${sighting.server}`, `its tools changed; ${sighting.tools.length} now`];
+    case 'conversation.repaired':
+      return ['conversation repaired', JSON.stringify(sighting.repairs)];
+    case 'session.resumed':
+      return ['resumed', sighting.interrupted.length === 0 ? '' : `interrupted: ${sighting.interrupted.join(', ')}`];
+    case 'session.suspended':
+      return ['suspended', sighting.failure.detail ?? ''];
+    case 'observer.failed':
+      return [`${sighting.observer} failed`, sighting.message];
+    case 'effect.late':
+      return ['late result dropped', sighting.key];
+    case 'tool.handedOut':
+      return [`${sighting.name} waits for an answer`, ''];
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,264 @@
+import type { Fact, Slug } from '../../../machines/index.ts';
+import type { Sighting } from '../../observe/events.ts';
+import type { Told } from './replayer.ts';
+import { noteOf, planText } from './row-texts.ts';
+
+export type RowKind = 'session' | 'turn' | 'attempt' | 'call' | 'wait' | 'note' | 'end';
+
+/** A line of what happened. Times are epoch ms; `told` counts facts and sightings. */
+export type Row = {
+  id: number;
+  kind: RowKind;
+  scope: string;
+  title: string;
+  detail: string;
+  slugs: Slug[];
+  state: 'running' | 'waiting' | 'done' | 'failed';
+  /** When it began: the number of its fact. */
+  told: number;
+  /** The number of the fact that ended it; null while it goes on. */
+  ended: number | null;
+  at: number;
+  endedAt: number | null;
+  turn: number;
+  attempt: number;
+  callId: string | null;
+  /** The system notice that the attempt's request carried. */
+  notice: string | null;
+  /** Until when it waits. */
+  dueAt: number | null;
+  children: Row[];
+};
+
+type Of<T extends Fact['type']> = Extract<Fact, { type: T }>;
+type Place = { scope: string; told: number; at: number };
+type Open = { session: Row; turn: Row | null; attempt: Row | null; calls: Map<number, Row>; wait: Row | null };
+
+/** What happened in a session, as a tree of lines: turns, attempts, calls, and the sub-agents below their calls. */
+export class Rows {
+  /** The row of the session itself; null before it started. */
+  root: Row | null = null;
+  readonly byId: Row[] = [];
+  private readonly open = new Map<string, Open>();
+
+  take(one: Told, told: number): void {
+    const place = { scope: one.scope, told, at: one.at };
+    if ('fact' in one) this.fact(one.fact, place);
+    else this.sighting(one.sighting, place);
+  }
+
+  private fact(fact: Fact, place: Place): void {
+    if (fact.type === 'session.started') {
+      this.begin(fact, place);
+      return;
+    }
+    const open = this.open.get(place.scope);
+    if (open === undefined) return;
+    if (fact.type.startsWith('turn.')) this.turn(fact as Of<'turn.started'>, open, place);
+    else if (fact.type.startsWith('attempt.')) this.attempt(fact as Of<'attempt.started'>, open, place);
+    else if (fact.type.startsWith('tool.')) this.call(fact as Of<'tool.requested'>, open, place);
+    else this.other(fact, open, place);
+  }
+
+  private begin({ maxTurns, maxRetries, targets }: Of<'session.started'>, place: Place): void {
+    const session = this.row('session', place, {
+      title: place.scope === '' ? 'session' : `sub-agent ${place.scope.split('/').at(-1)}`,
+      detail: `at most ${maxTurns} turns × ${maxRetries} attempts, on ${targets.join(', ')}`,
+    });
+    this.open.set(place.scope, { session, turn: null, attempt: null, calls: new Map(), wait: null });
+    const parts = place.scope.split('/');
+    const above = place.scope === '' ? undefined : this.open.get(parts.slice(0, -1).join('/'));
+    if (above === undefined) this.root = session;
+    else this.callWithId(above, parts.at(-1) ?? '').children.push(session);
+  }
+
+  private turn(
+    fact: Of<`turn.${'started' | 'planned' | 'succeeded' | 'finished' | 'exhausted' | 'aborted'}`>,
+    open: Open,
+    place: Place,
+  ) {
+    switch (fact.type) {
+      case 'turn.planned':
+        this.note(open.session, place, `plan of turn ${fact.turn}`, planText(fact));
+        return;
+      case 'turn.started':
+        open.turn = this.row('turn', place, {
+          title: `turn ${fact.turn}`,
+          detail: fact.isLastTurn ? 'the last: only the report' : '',
+          turn: fact.turn,
+        });
+        open.session.children.push(open.turn);
+        return;
+      default:
+        if (open.turn !== null)
+          close(
+            open.turn,
+            place,
+            fact.type === 'turn.exhausted' ? 'failed' : fact.type === 'turn.aborted' ? 'failed' : 'done',
+          );
+        if (fact.type === 'turn.exhausted' && open.turn !== null) open.turn.slugs = fact.slugs;
+    }
+  }
+
+  private attempt(
+    fact: Of<`attempt.${'started' | 'replied' | 'finished' | 'succeeded' | 'failed' | 'aborted'}`>,
+    open: Open,
+    place: Place,
+  ) {
+    if (fact.type === 'attempt.started') {
+      const { attempt, turn, target, notice } = fact;
+      open.attempt = this.row('attempt', place, { title: `attempt ${attempt}`, detail: target, turn, attempt, notice });
+      open.calls.clear();
+      (open.turn ?? open.session).children.push(open.attempt);
+      return;
+    }
+    if (open.attempt === null) return;
+    if (fact.type === 'attempt.replied') {
+      if (fact.fault !== null) open.attempt.detail = `${fact.target}: ${fact.fault.message}`;
+      return;
+    }
+    close(open.attempt, place, fact.type === 'attempt.failed' || fact.type === 'attempt.aborted' ? 'failed' : 'done');
+    if (fact.type !== 'attempt.failed') return;
+    open.attempt.slugs = fact.slugs;
+  }
+
+  private call(
+    fact: Of<`tool.${'requested' | 'approvalRequested' | 'approved' | 'denied' | 'started' | 'answered'}`>,
+    open: Open,
+    place: Place,
+  ) {
+    if (fact.type === 'tool.requested') {
+      const row = this.row('call', place, {
+        title: fact.name,
+        turn: fact.turn,
+        attempt: fact.attempt,
+        callId: fact.callId,
+      });
+      open.calls.set(fact.index, row);
+      (open.attempt ?? open.session).children.push(row);
+      return;
+    }
+    const row = open.calls.get(fact.index);
+    if (row === undefined) return;
+    if (fact.type === 'tool.approvalRequested') Object.assign(row, { state: 'waiting', detail: 'waits for approval' });
+    if (fact.type === 'tool.approved') Object.assign(row, { state: 'running', detail: 'approved' });
+    if (fact.type === 'tool.denied')
+      Object.assign(row, { detail: `denied${fact.reason === null ? '' : `: ${fact.reason}`}` });
+    if (fact.type === 'tool.started') Object.assign(row, { state: 'running' });
+    if (fact.type !== 'tool.answered') return;
+    if (row.detail === 'waits for approval') row.detail = '';
+    close(row, place, fact.slug === null ? 'done' : 'failed');
+    if (fact.slug !== null) row.slugs = [fact.slug];
+  }
+
+  private other(fact: Fact, open: Open, place: Place): void {
+    const inAttempt = open.attempt ?? open.session;
+    switch (fact.type) {
+      case 'wait.started':
+        open.wait = this.row('wait', place, { title: `waits for ${fact.target}`, turn: fact.turn, dueAt: fact.dueAt });
+        (open.turn ?? open.session).children.push(open.wait);
+        return;
+      case 'wait.ended':
+        if (open.wait !== null) close(open.wait, place, 'done');
+        return;
+      case 'session.collapsed':
+        this.note(
+          open.session,
+          place,
+          'collapse',
+          `at most ${fact.to} turns instead of ${fact.from} (${fact.reason})`,
+          'B-4',
+        );
+        return;
+      case 'session.steered':
+        this.note(open.session, place, 'steered', fact.text);
+        return;
+      case 'session.stopping':
+        this.note(open.session, place, 'stop requested', 'the next turn is the last');
+        return;
+      case 'session.aborting':
+        this.note(open.session, place, 'abort requested', fact.reason);
+        return;
+      case 'target.excluded':
+        this.note(inAttempt, place, `no more requests to ${fact.target}`, fact.detail).slugs = [fact.slug];
+        return;
+      case 'results.omitted':
+        this.note(open.turn ?? open.session, place, 'results left out', fact.callIds.join(', '));
+        return;
+      case 'progress.reported':
+        this.note(inAttempt, place, 'progress', fact.message);
+        return;
+      case 'report.rejected':
+        this.note(inAttempt, place, 'report rejected', fact.reasons).slugs = [fact.slug];
+        return;
+      case 'report.accepted':
+        this.note(inAttempt, place, 'report accepted', fact.source);
+        return;
+      case 'session.succeeded':
+      case 'session.failed':
+      case 'session.aborted':
+        this.end(fact, open, place);
+        return;
+      default:
+    }
+  }
+
+  private end(fact: Of<'session.succeeded' | 'session.failed' | 'session.aborted'>, open: Open, place: Place): void {
+    const state = fact.type === 'session.succeeded' ? 'done' : 'failed';
+    close(open.session, place, state);
+    const slugs = 'failure' in fact ? fact.failure.slugs : [];
+    open.session.slugs = slugs;
+    const detail = 'failure' in fact ? (fact.failure.detail ?? '') : '';
+    const row = this.row('end', place, { title: fact.type.replace('session.', ''), detail, slugs });
+    close(row, place, state);
+    open.session.children.push(row);
+  }
+
+  private sighting(sighting: Sighting, place: Place): void {
+    const open = this.open.get(place.scope);
+    if (open === undefined) return;
+    const note = noteOf(sighting);
+    if (note !== null) this.note(open.attempt?.ended === null ? open.attempt : open.session, place, ...note);
+  }
+
+  private note(above: Row, place: Place, title: string, detail: string, rule = ''): Row {
+    const row = this.row('note', place, { title, detail: rule === '' ? detail : `${detail} · ${rule}` });
+    close(row, place, 'done');
+    above.children.push(row);
+    return row;
+  }
+
+  /** The row of the call that a sub-agent answers: the latest of this id. */
+  private callWithId({ calls, session }: Open, callId: string): Row {
+    return [...calls.values()].findLast((row) => row.callId === callId) ?? session;
+  }
+
+  private row(kind: RowKind, { scope, told, at }: Place, own: Partial<Row>): Row {
+    const row: Row = {
+      id: this.byId.length,
+      kind,
+      scope,
+      title: '',
+      detail: '',
+      slugs: [],
+      state: 'running',
+      told,
+      ended: null,
+      at,
+      endedAt: null,
+      turn: 0,
+      attempt: 0,
+      callId: null,
+      notice: null,
+      dueAt: null,
+      children: [],
+      ...own,
+    };
+    this.byId.push(row);
+    return row;
+  }
+}
+
+function close(row: Row, { told, at }: Place, state: Row['state']): void {
+  Object.assign(row, { ended: told, endedAt: at, state });
+}

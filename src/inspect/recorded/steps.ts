@@ -1,0 +1,46 @@
+import type { Recorded } from './recorded.ts';
+import type { Row } from './rows.ts';
+
+/** How far a step of the page goes. */
+export type Unit = 'step' | 'delivery' | 'attempt' | 'turn';
+
+/** Returns the frame that a step of some size leads to, from a frame, forwards (1) or back (-1). */
+export function stepFrom(recorded: Recorded, frame: number, unit: Unit, direction: 1 | -1): number {
+  const { frames } = recorded;
+  const last = frames.length - 1;
+  switch (unit) {
+    case 'step':
+      return clamped(frame + direction, last);
+    case 'delivery': {
+      const entry = frames[frame]?.entry;
+      let to = frame + direction;
+      while (to > 0 && to < last && frames[to]?.entry === entry) to += direction;
+      return clamped(to, last);
+    }
+    default: {
+      const begins = recorded.rows.byId.filter(({ kind }) => kind === unit).map(({ told }) => recorded.frameOf(told));
+      return nextOf(begins, frame, direction) ?? (direction === 1 ? last : 0);
+    }
+  }
+}
+
+/** Returns the frame of the next failure, or of the one before; null if there is none. */
+export function failureFrom(recorded: Recorded, frame: number, direction: 1 | -1): number | null {
+  const failures = recorded.rows.byId.flatMap((row) =>
+    isFailure(row) ? [recorded.frameOf(row.ended ?? row.told)] : [],
+  );
+  return nextOf(failures, frame, direction);
+}
+
+function isFailure({ kind, state, slugs }: Row): boolean {
+  return (kind === 'attempt' || kind === 'call') && state === 'failed' && slugs.length > 0;
+}
+
+function nextOf(frames: readonly number[], from: number, direction: 1 | -1): number | null {
+  const sorted = [...frames].sort((one, other) => one - other);
+  return (direction === 1 ? sorted.find((one) => one > from) : sorted.findLast((one) => one < from)) ?? null;
+}
+
+function clamped(frame: number, last: number): number {
+  return Math.max(0, Math.min(last, frame));
+}

@@ -1,0 +1,105 @@
+import { type Fact, faultKinds, type Json, slugs } from '../../../machines/index.ts';
+import { redactJson } from '../../agent/redact.ts';
+import { PawlError } from '../../errors.ts';
+import type { JournalEntry } from '../../journal/journal.ts';
+import { type MakePlayer, Replay } from '../../journal/replay.ts';
+import { summaryOf } from '../../journal/scope-log.ts';
+import type { Sighting } from '../../observe/events.ts';
+import { checkMachines } from '../../session/head.ts';
+import { RecordedPlayer } from '../../session/recovery/recorded-player.ts';
+
+type Stepped = Extract<JournalEntry, { type: 'stepped' }>;
+
+/** Our own words, by the fields that hold them. A field with any other text is a model's, a tool's or a provider's. */
+const words: Record<string, readonly string[]> = {
+  type: [
+    ...['text', 'json', 'error-text', 'error-json', 'execution-denied', 'content', 'file', 'data', 'url', 'custom'],
+    ...['reasoning', 'reasoning-file', 'tool-call', 'tool-result', 'source', 'function', 'provider'],
+    ...['session.stop', 'session.abort', 'session.steer'],
+  ],
+  role: ['user', 'assistant', 'tool'],
+  kind: [...faultKinds, 'text', 'reasoning', 'tool-input'],
+  slug: slugs,
+  decision: ['approved', 'denied', 'timeout'],
+  tool: ['unknown', 'real', 'batch', 'progress', 'report', 'provider'],
+  input: ['valid', 'malformed', 'invalid'],
+  provided: ['success', 'failure', 'missing'],
+  unified: ['stop', 'length', 'content-filter', 'tool-calls', 'error', 'other'],
+};
+const isOurs = (field: string, word: string) => words[field]?.includes(word) === true;
+
+/**
+ * Takes the secrets out of a session's entries, known ones and such as are recognized by pattern (S-5, S-8). Only texts change,
+ * field by field, so the machines decide the same as before; what is noted of each step is noted anew.
+ */
+export class Redactor {
+  private readonly secrets: readonly string[];
+  private readonly replay: Replay<RecordedPlayer>;
+  /** How many entries changed. */
+  changed = 0;
+
+  constructor(secrets: readonly string[]) {
+    this.secrets = secrets;
+    const make: MakePlayer<RecordedPlayer> = (head, above, beforeFact) =>
+      new RecordedPlayer(head, above, beforeFact, { secrets: [], follower: null });
+    this.replay = new Replay(make, { compares: false });
+  }
+
+  /**
+   * Returns the entries that follow, without secrets. Throws `machines_changed` for those of other machines (D-6), and
+   * `invalid_journal` if the machines would decide otherwise without them.
+   */
+  take(entries: readonly JournalEntry[]): JournalEntry[] {
+    const clean = entries.map((entry) => this.clean(entry));
+    const noted = new Map<JournalEntry, JournalEntry>();
+    this.replay.play(clean, (entry, facts) => {
+      if (entry.type === 'stepped' && facts !== null) noted.set(entry, notedAgain(entry, facts));
+    });
+    return clean.map((entry) => noted.get(entry) ?? entry);
+  }
+
+  private clean(entry: JournalEntry): JournalEntry {
+    const clean = this.cleaned(entry);
+    if (JSON.stringify(clean) === JSON.stringify(entry)) return entry;
+    this.changed += 1;
+    return clean;
+  }
+
+  private cleaned(entry: JournalEntry): JournalEntry {
+    switch (entry.type) {
+      case 'started': {
+        checkMachines(entry.head);
+        const { input, format, machines } = entry.head;
+        return { ...entry, head: { ...this.texts(entry.head), input, format, machines } };
+      }
+      case 'offered':
+        return { ...entry, tools: this.texts(entry.tools) };
+      case 'sent':
+        return { ...entry, provider: this.texts(entry.provider) };
+      case 'delivered': {
+        const { delivery } = entry;
+        return {
+          ...entry,
+          delivery: 'key' in delivery ? { ...this.texts(delivery), key: delivery.key } : this.texts(delivery),
+        };
+      }
+      case 'sighted': {
+        const { type } = entry.sighting;
+        return { ...entry, sighting: { ...this.texts(entry.sighting), type } as Sighting };
+      }
+      default:
+        return entry;
+    }
+  }
+
+  private texts<T>(value: T): T {
+    return redactJson(value as Json, this.secrets, isOurs) as T;
+  }
+}
+
+function notedAgain(entry: Stepped, facts: readonly Fact[]): JournalEntry {
+  const summary = summaryOf(facts);
+  if (summary.facts === entry.facts) return { ...entry, ...summary };
+  const message = `The session cannot be shown without its secrets: the machines would decide otherwise ("${summary.facts}" instead of "${entry.facts}").`;
+  throw new PawlError('invalid_journal', message);
+}

@@ -1,0 +1,75 @@
+import { createHash } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
+import type { JournalEntry } from '../../journal/journal.ts';
+import { tapeOf } from '../../journal/tape.ts';
+import { pageFile } from './page-file.ts';
+import { Redactor } from './redacted.ts';
+
+export type SessionFileOptions = {
+  /** Texts that the file must not hold, in addition to those that are recognized by pattern (S-5). */
+  secrets?: readonly string[];
+  /** The step that the page opens at, from 0; default: the last. */
+  step?: number;
+};
+
+/** Unpacks the page's script, which is allowed by its own hash. */
+const start = `(async () => {
+  const bytes = Uint8Array.from(atob(document.getElementById('packed').textContent), (one) => one.charCodeAt(0));
+  const text = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))).text();
+  const policy = globalThis.trustedTypes?.createPolicy('pawl-start', { createScript: (code) => code });
+  const script = document.createElement('script');
+  script.id = 'script';
+  script.textContent = policy === undefined ? text : policy.createScript(text);
+  document.body.append(script);
+})();`;
+
+/**
+ * Returns a session as one HTML file with its viewer, which needs no server and no network: the page runs the machines
+ * over the entries. Secrets are taken out first. Throws `invalid_journal` for entries that cannot be played.
+ */
+export function sessionFile(entries: readonly JournalEntry[], { secrets = [], step }: SessionFileOptions = {}): string {
+  const redactor = new Redactor(secrets);
+  const tape = tapeOf(redactor.take(entries));
+  const [script, style, pictures] = [pageFile('page.js'), pageFile('page.css'), pageFile('pictures.json')];
+  const policy = [
+    "default-src 'none'",
+    `script-src '${hashOf(start)}' '${hashOf(script)}'`,
+    `style-src '${hashOf(style)}'`,
+    'worker-src blob:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "require-trusted-types-for 'script'",
+    'trusted-types pawl-start pawl',
+  ].join('; ');
+  const title = entries[0]?.type === 'started' ? entries[0].head.agent : 'session';
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="content-security-policy" content="${policy}">
+<meta name="referrer" content="no-referrer">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escaped(title)} · Pawl</title>
+<style>${style}</style>
+</head>
+<body>
+<script type="application/gzip+base64" id="pictures">${packed(pictures)}</script>
+<script type="application/gzip+base64" id="tape"${step === undefined ? '' : ` data-step="${step}"`} data-redacted="${redactor.changed}">${packed(tape)}</script>
+<script type="application/gzip+base64" id="packed">${packed(script)}</script>
+<script>${start}</script>
+</body>
+</html>
+`;
+}
+
+function packed(text: string): string {
+  return gzipSync(text, { level: 9 }).toString('base64');
+}
+
+function hashOf(text: string): string {
+  return `sha256-${createHash('sha256').update(text).digest('base64')}`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+}

@@ -1,0 +1,126 @@
+import {
+  type Append,
+  type Journal,
+  type JournalEntry,
+  type JournaledSession,
+  matches,
+  type SessionMessage,
+  type SessionQuery,
+} from './journal.ts';
+import { doesNotRun, exists, noLongerOwned, runsElsewhere } from './journal-errors.ts';
+
+type Kept = Omit<JournaledSession, 'status' | 'entries'> & {
+  ended: 'succeeded' | 'failed' | 'aborted' | null;
+  entries: JournalEntry[];
+  inbox: { id: number; message: SessionMessage }[];
+  owner: string | null;
+  leasedUntil: number;
+};
+
+/**
+ * A journal in the memory of this process, which ends with it: for one that only wants to look. It keeps the sessions that
+ * have not ended, and of the others the latest `keep`.
+ */
+export class MemoryJournal implements Journal {
+  readonly leaseMs: number;
+  private readonly keep: number;
+  private readonly kept = new Map<string, Kept>();
+  private messages = 0;
+
+  constructor({ leaseMs = 10_000, keep = Number.POSITIVE_INFINITY }: { leaseMs?: number; keep?: number } = {}) {
+    this.leaseMs = leaseMs;
+    this.keep = keep;
+  }
+
+  async create(
+    session: Parameters<Journal['create']>[0],
+    { owner, entries, change = {}, taken }: Parameters<Journal['create']>[1],
+  ): Promise<void> {
+    if (this.kept.has(session.sessionId)) throw exists(session.sessionId);
+    const now = Date.now();
+    const row = { ...session, slugs: [], waiting: [], createdAt: now, updatedAt: now, ended: null };
+    this.kept.set(session.sessionId, { ...row, entries: [], inbox: [], owner, leasedUntil: 0 });
+    await this.append(session.sessionId, { owner, after: 0, entries, change, ...(taken !== undefined && { taken }) });
+  }
+
+  async append(sessionId: string, { owner, after, entries, change = {}, taken = [] }: Append): Promise<void> {
+    const kept = this.kept.get(sessionId);
+    if (kept === undefined) throw doesNotRun(sessionId);
+    if (kept.owner !== owner || kept.entries.length !== after) throw noLongerOwned(sessionId);
+    for (const entry of entries) kept.entries.push(entry);
+    const { status = kept.ended, slugs = kept.slugs, waiting = kept.waiting } = change;
+    const now = Date.now();
+    Object.assign(kept, { ended: status, slugs, waiting, updatedAt: now, leasedUntil: now + this.leaseMs });
+    kept.inbox = kept.inbox.filter(({ id }) => !taken.includes(id));
+    if (change.status !== undefined) this.forget();
+  }
+
+  private forget(): void {
+    const ended = [...this.kept.values()].filter((one) => one.ended !== null);
+    const most = Math.max(0, ended.length - this.keep);
+    for (const { sessionId } of ended.slice(0, most)) this.kept.delete(sessionId);
+  }
+
+  async read(sessionId: string): Promise<JournalEntry[]> {
+    return [...(this.kept.get(sessionId)?.entries ?? [])];
+  }
+
+  async lease(sessionId: string, owner: string): Promise<boolean> {
+    const kept = this.kept.get(sessionId);
+    if (kept === undefined || (kept.owner !== owner && isHeld(kept))) return false;
+    Object.assign(kept, { owner, leasedUntil: Date.now() + this.leaseMs });
+    return true;
+  }
+
+  async renew(sessionId: string, owner: string): Promise<boolean> {
+    const kept = this.kept.get(sessionId);
+    if (kept?.owner !== owner) return false;
+    kept.leasedUntil = Date.now() + this.leaseMs;
+    return true;
+  }
+
+  async release(sessionId: string, owner: string): Promise<void> {
+    const kept = this.kept.get(sessionId);
+    if (kept?.owner === owner) Object.assign(kept, { owner: null, leasedUntil: 0 });
+  }
+
+  async post(sessionId: string, message: SessionMessage): Promise<boolean> {
+    const kept = this.kept.get(sessionId);
+    if (kept === undefined || kept.ended !== null) return false;
+    this.messages += 1;
+    kept.inbox.push({ id: this.messages, message });
+    return true;
+  }
+
+  async inbox(sessionId: string): Promise<{ id: number; message: SessionMessage }[]> {
+    return [...(this.kept.get(sessionId)?.inbox ?? [])];
+  }
+
+  async list({ sessionId, idPrefix = '', agent, since = 0, ...query }: SessionQuery): Promise<JournaledSession[]> {
+    return [...this.kept.values()]
+      .reverse()
+      .filter((one) => one.sessionId.startsWith(idPrefix) && one.updatedAt >= since)
+      .filter((one) => one.sessionId === (sessionId ?? one.sessionId) && one.agent === (agent ?? one.agent))
+      .map(rowOf)
+      .filter((one) => matches(one, query))
+      .sort((one, other) => other.updatedAt - one.updatedAt);
+  }
+
+  async delete(sessionId: string): Promise<boolean> {
+    const kept = this.kept.get(sessionId);
+    if (kept !== undefined && isHeld(kept)) throw runsElsewhere(sessionId);
+    return this.kept.delete(sessionId);
+  }
+
+  /** Nothing is to be closed; what is kept stays. */
+  async close(): Promise<void> {}
+}
+
+function isHeld({ owner, leasedUntil }: Kept): boolean {
+  return owner !== null && leasedUntil > Date.now();
+}
+
+function rowOf(kept: Kept): JournaledSession {
+  const { entries, ended, inbox: _, owner: __, leasedUntil: ___, ...row } = kept;
+  return { ...row, status: ended ?? (isHeld(kept) ? 'running' : 'suspended'), entries: entries.length };
+}

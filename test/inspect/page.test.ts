@@ -1,0 +1,204 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tool } from 'ai';
+import { build } from 'esbuild';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { type AgentDefinition, defineAgent, runSession } from '../../src/index.ts';
+import { sessionFile } from '../../src/inspect/tape/session-file.ts';
+import { MemoryJournal } from '../../src/journal/memory.ts';
+import { type RehearsedReply, rehearsalModel } from '../../src/testing/index.ts';
+import { hasBrowser, launch, openFile, press, watchedPage } from '../support/pages.ts';
+import { report } from '../support/session.ts';
+
+const hostile = '<img src=x onerror="document.title=1"><script>document.title=2</script> \u202e\u0007';
+const inputSchema = z.object({ q: z.string() });
+const work = tool({ inputSchema, execute: ({ q }) => `found ${q}: ${hostile}` });
+
+const story: RehearsedReply[] = [
+  {
+    text: 'I look.',
+    calls: [
+      { name: 'work', input: { q: 'one' } },
+      { name: 'work', input: { q: 'two' } },
+    ],
+  },
+  {},
+  {
+    calls: [
+      { name: 'nope', input: {} },
+      { name: 'work', input: { q: 'three' } },
+    ],
+  },
+  { text: 'only text' },
+  report('All found.'),
+];
+
+async function fileOf(replies: Parameters<typeof rehearsalModel>[0], definition: Partial<AgentDefinition> = {}) {
+  const journal = new MemoryJournal();
+  const agent = defineAgent({ name: 'shown', models: [rehearsalModel(replies)], tools: { work }, ...definition });
+  const result = await runSession(agent, { prompt: `Find it. ${hostile}`, journal, sessionId: 's', logger: false });
+  return { result, html: sessionFile(await journal.read('s')) };
+}
+
+const axeFile = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+
+/** What axe finds wrong with a page, by rule. */
+async function complaints(page: Page): Promise<string[]> {
+  const found: { violations: { id: string; nodes: { html: string }[] }[] } = await page.evaluate(() =>
+    (globalThis as unknown as { axe: { run(): Promise<never> } }).axe.run(),
+  );
+  return found.violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html ?? ''}`);
+}
+
+describe.runIf(hasBrowser)('a session in one file', () => {
+  let browser: Browser;
+  let html: string;
+  beforeAll(async () => {
+    browser = await launch();
+    ({ html } = await fileOf(story));
+  });
+  afterAll(() => browser?.close());
+
+  it('opens from disk, without a network and under its own policy, and tells the story', async () => {
+    expect(html.length).toBeLessThan(300_000);
+    expect(html).toContain("default-src 'none'");
+    expect(html).not.toContain('unsafe');
+    const { page, misdeeds } = await openFile(browser, html);
+    const list = await page.locator('.list').innerText();
+    for (const told of ['turn 3', 'empty_response', 'unknown_tool', 'text_only', 'report accepted', 'succeeded'])
+      expect(list).toContain(told);
+    expect(await page.locator('.gaugetext').innerText()).toBe('requests 5 of 30');
+    expect(await page.locator('.box.failed').count()).toBe(2);
+    expect(await page.locator('.status').innerText()).toContain('succeeded');
+    expect(await page.title()).toBe('shown · Pawl');
+    expect(misdeeds).toEqual([]);
+  });
+
+  it('by keys alone: failures, requests, replies, answers, and the reason for each step', async () => {
+    const { page, misdeeds } = await openFile(browser, html);
+    const pane = page.locator('#pane');
+    await press(page, 'Home');
+    expect(await page.locator('.when').innerText()).toContain('step 1 of');
+    await press(page, 'n');
+    expect(await page.locator('.live').innerText()).toBe('turn choosing, by attempt done');
+    expect(await pane.innerText()).toMatch(/guard\s+attemptWas\(failed\)/);
+    expect(await pane.innerText()).toContain('B-3');
+    await press(page, '3');
+    expect(await pane.innerText()).toContain('The reply was empty.');
+    await press(page, 'Shift+ArrowRight');
+    await press(page, '2');
+    expect(await pane.innerText()).toContain('ephemeral: in this request alone (N-1)');
+    await press(page, 'Alt+ArrowRight');
+    const request = await pane.innerText();
+    expect(request).toContain('of the request before: it was ephemeral');
+    expect(await page.locator('.message.new').count()).toBe(2);
+    expect(await page.locator('.message.gone').count()).toBe(1);
+    await press(page, 'Home');
+    for (let turn = 0; turn < 3; turn += 1) await press(page, 'Alt+ArrowRight');
+    await press(page, 'ArrowLeft');
+    await press(page, '4');
+    expect(await pane.innerText()).toContain('2 of 2 calls answered');
+    expect(await page.locator('.lit').count()).toBeGreaterThan(0);
+    await press(page, '6');
+    await page.waitForSelector('#pane .json');
+    expect(await pane.innerText()).toContain('"maxRetries": 3');
+    await press(page, '7');
+    expect(await pane.innerText()).toContain('toolCalls.answered');
+    await press(page, '?');
+    expect(await page.locator('dialog').innerText()).toContain('the next failure');
+    expect(misdeeds).toEqual([]);
+  });
+
+  it('what a model or a tool wrote stays text', async () => {
+    const { page, misdeeds } = await openFile(browser, html);
+    await press(page, 'Home');
+    for (let turn = 0; turn < 2; turn += 1) await press(page, 'Alt+ArrowRight');
+    await press(page, '2');
+    expect(await page.locator('#pane').innerText()).toContain('<script>document.title=2</script> \\u202e\\u0007');
+    expect(await page.locator('img').count()).toBe(0);
+    expect(await page.title()).toBe('shown · Pawl');
+    expect(misdeeds).toEqual([]);
+  });
+
+  it('at every step the gauge is the account, and each arrow that was taken is drawn', async () => {
+    const { page } = await openFile(browser, html);
+    await press(page, '7');
+    await press(page, 'Home');
+    const last = Number(await page.locator('input[type=range]').getAttribute('max'));
+    for (let step = 0; step <= last; step += 1) {
+      expect(await page.locator('.when').innerText()).toContain(`step ${step + 1} of ${last + 1}`);
+      const table = await page.locator('#pane').innerText();
+      const [, counted = '0'] = /^requests\s+(\d+)$/m.exec(table) ?? [];
+      expect(await page.locator('.gaugetext').innerText()).toBe(`requests ${counted} of 30`);
+      const arrows = Number(await page.locator('.chart').getAttribute('data-arrows'));
+      expect([step, (await page.locator('.edge.taken, g.taken').count()) > 0]).toEqual([step, arrows > 0]);
+      expect(await page.locator('.lit, .past').count()).toBeGreaterThan(0);
+      await press(page, 'ArrowRight');
+    }
+  });
+
+  it.each(['light', 'dark'] as const)('axe finds nothing, %s', async (colorScheme) => {
+    // The policy of the file lets nobody in, not even axe.
+    const { page } = await openFile(browser, html, { colorScheme, bypassCSP: true });
+    await page.addScriptTag({ path: axeFile });
+    for (const key of ['1', 'p', '2', '3', '4', '5', '6', '7', '?']) {
+      await press(page, key);
+      expect(await complaints(page)).toEqual([]);
+    }
+  });
+
+  it('fits a narrow page, one pane at a time', async () => {
+    const { page, misdeeds } = await openFile(browser, html, { viewport: { width: 390, height: 800 } });
+    for (const pane of ['events', 'machines', 'details']) {
+      await page.getByRole('button', { name: pane }).click();
+      expect(await page.locator('html').evaluate(({ scrollWidth }) => scrollWidth)).toBe(390);
+    }
+    expect(await page.locator('.details').isVisible()).toBe(true);
+    expect(await page.locator('.list').isVisible()).toBe(false);
+    expect(misdeeds).toEqual([]);
+  });
+
+  it('2,000 turns are a small file, and few elements wherever one looks', async () => {
+    let sent = 0;
+    const { html: long, result } = await fileOf(
+      () => {
+        sent += 1;
+        if (sent % 7 === 3) return {};
+        return { text: 'Let me look.', calls: [{ name: 'work', input: { q: `thing ${sent}` } }] };
+      },
+      { tools: { work: tool({ inputSchema, execute: ({ q }) => `found ${q}` }) }, limits: { maxTurns: 2_000 } },
+    );
+    expect([result.status, result.counters.turns]).toEqual(['failed', 2_000]);
+    expect(long.length).toBeLessThan(600_000);
+    const { page, misdeeds } = await openFile(browser, long);
+    for (const key of ['Home', 'n', '2', 'End', '5', 'p', '7']) {
+      await press(page, key);
+      expect(await page.locator('*').count()).toBeLessThan(1_500);
+    }
+    expect(await page.locator('.gaugetext').innerText()).toMatch(/^requests 2\d{3} of 6000$/);
+    expect(misdeeds).toEqual([]);
+  }, 60_000);
+
+  it('every arrow of the machines can be lit, with its two states', async () => {
+    const { outputFiles } = await build({
+      entryPoints: ['test/support/page/lighting.ts'],
+      bundle: true,
+      write: false,
+      format: 'iife',
+      globalName: 'lighting',
+      platform: 'browser',
+    });
+    const { page } = await watchedPage(browser, 'about:');
+    await page.addScriptTag({ content: outputFiles[0]?.text ?? '' });
+    const pictures = JSON.parse(readFileSync('dist/inspector/pictures.json', 'utf8'));
+    expect(Object.keys(pictures.arrows).length).toBeGreaterThan(100);
+    const dark = await page.evaluate(
+      (given) =>
+        (globalThis as unknown as { lighting: { darkArrows(one: unknown): string[] } }).lighting.darkArrows(given),
+      pictures,
+    );
+    expect(dark).toEqual([]);
+  });
+});

@@ -1,0 +1,113 @@
+import { tool } from 'ai';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { defineAgent, PawlError, runSession } from '../../src/index.ts';
+import { Replayer } from '../../src/inspect/recorded/replayer.ts';
+import { sessionFile } from '../../src/inspect/tape/session-file.ts';
+import type { JournalEntry } from '../../src/journal/journal.ts';
+import { MemoryJournal } from '../../src/journal/memory.ts';
+import { readTape } from '../../src/journal/tape.ts';
+import { rehearsalModel } from '../../src/testing/index.ts';
+import { blockIn } from '../support/pages.ts';
+import { report } from '../support/session.ts';
+
+const secret = 'hunter two, 2 spaces';
+const shaped = 'sk-proj-0123456789abcdefghij';
+
+/** A session that holds the secrets wherever a text may be. */
+async function telling(): Promise<JournalEntry[]> {
+  const journal = new MemoryJournal();
+  const inputSchema = z.object({ type: z.string(), input: z.string() });
+  const agent = defineAgent({
+    name: 'telling',
+    instructions: `Never say ${secret}.`,
+    models: [
+      rehearsalModel([
+        {
+          text: `I say ${secret}`,
+          reasoning: secret,
+          calls: [{ name: 'look', input: { type: secret, input: shaped } }],
+        },
+        {
+          calls: [
+            { name: `no ${secret}`, input: secret },
+            { name: 'fail', input: { type: 'a', input: 'b' } },
+          ],
+        },
+        { throws: Object.assign(new Error(`refused ${shaped}`), { statusCode: 503 }) },
+        { text: 'only text' },
+        report(`The report: ${secret}, ${shaped}`),
+      ]),
+    ],
+    tools: {
+      look: tool({
+        description: `Looks, with ${secret}.`,
+        inputSchema,
+        execute: ({ type }) => ({ type, input: type, kind: shaped, nested: [{ authorization: 'whatever' }] }),
+      }),
+      fail: tool({
+        inputSchema,
+        execute: async (): Promise<string> => {
+          throw new Error(`no ${secret}`);
+        },
+      }),
+    },
+    limits: { maxTurns: 4, maxRetries: 4 },
+  });
+  const metadata = { of: secret };
+  const result = await runSession(agent, {
+    prompt: `Use ${secret}.`,
+    metadata,
+    journal,
+    sessionId: 's',
+    logger: false,
+  });
+  expect([result.status, result.counters.requests]).toEqual(['succeeded', 5]);
+  return journal.read('s');
+}
+
+let entries: JournalEntry[];
+beforeAll(async () => {
+  entries = await telling();
+});
+
+const framesOf = (entries: readonly JournalEntry[]) => {
+  const { frames, difference } = new Replayer().play(JSON.parse(JSON.stringify(entries)));
+  return { frames, difference };
+};
+
+describe('S-5: a session as a file holds no secret, and decides the same', () => {
+  it('known secrets and those of a known shape are taken out of every text', () => {
+    expect(JSON.stringify(entries)).toContain(secret);
+    const html = sessionFile(entries, { secrets: [secret] });
+    const tape = blockIn(html, 'tape');
+    for (const text of [html, tape]) for (const one of [secret, shaped, 'whatever']) expect(text).not.toContain(one);
+    expect(tape).toContain('[redacted]');
+    expect(html).toMatch(/data-redacted="[1-9]/);
+    expect(framesOf(readTape(tape))).toEqual(framesOf(entries));
+  });
+
+  it.each(['tool-call', 'unknown', 'session.steer', 'user', 'text_only', 'server', 'attempt', 'stop'])(
+    'also when one is a word of ours: %s',
+    (word) => {
+      const tape = readTape(blockIn(sessionFile(entries, { secrets: [word] }), 'tape'));
+      expect(framesOf(tape)).toEqual(framesOf(entries));
+    },
+  );
+
+  it('one that names a field of ours is no secret that can be taken out: the session is refused, not changed', () => {
+    expect(() => sessionFile(entries, { secrets: ['valid'] })).toThrow('cannot be shown without its secrets');
+  });
+
+  it('without secrets, the tape is the journal to the letter', async () => {
+    const journal = new MemoryJournal();
+    const agent = defineAgent({ name: 'plain', models: [rehearsalModel([report()])] });
+    await runSession(agent, { prompt: 'Go.', journal, sessionId: 's', logger: false });
+    const plain = await journal.read('s');
+    expect(readTape(blockIn(sessionFile(plain), 'tape'))).toEqual(JSON.parse(JSON.stringify(plain)));
+  });
+
+  it('entries that are no session are refused', () => {
+    expect(() => sessionFile([{ scope: '', type: 'begun', key: 'x', at: 1 }])).toThrow(PawlError);
+  });
+});
