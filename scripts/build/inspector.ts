@@ -54,9 +54,8 @@ function pictures(): Pictures {
 function rules(): Record<string, string> {
   const text = readFileSync('docs/specification.md', 'utf8');
   return Object.fromEntries(
-    [...text.matchAll(/^- \*\*([A-Z]-\d+)\*\* ([\s\S]*?)(?=\n- |\n\n|\n#|(?![\s\S]))/gm)].map(([, id = '', sentence = '']) => [
-      id,
-      sentence.replaceAll(/\s+/g, ' '),
-    ]),
+    [...text.matchAll(/^- \*\*([A-Z]-\d+)\*\* ([\s\S]*?)(?=\n- |\n\n|\n#|(?![\s\S]))/gm)].map(
+      ([, id = '', sentence = '']) => [id, sentence.replaceAll(/\s+/g, ' ')],
+    ),
   );
 }

@@ -13,6 +13,7 @@ export {
   startModelServer,
   type Wire,
 } from './model-server.ts';
+export { type RecordedOptions, recorded } from './recorded.ts';
 export {
   type RehearsalModel,
   type RehearsalRequest,

@@ -92,7 +92,7 @@ describe('the packed package, installed in a separate project', () => {
     expect(names('pawl/postgres')).toBe('postgresJournal');
     expect(names('pawl/restate')).toBe('restateAgents');
     expect(names('pawl/testing')).toBe(
-      'assertInvariants brokenPromises journalConformance manualClock pawlMatchers rehearsalModel replayFixture sessionPaths startModelServer',
+      'assertInvariants brokenPromises journalConformance manualClock pawlMatchers recorded rehearsalModel replayFixture sessionPaths startModelServer',
     );
     expect(names('pawl/testing/fast-check')).toBe('arbitraryFault arbitraryReply');
     expect(names('pawl/machines').split(' ')).toEqual(

@@ -1,32 +1,39 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { anySession, reply, scenario } from '../support/any-session.ts';
+import type { SessionOptions } from '../../src/index.ts';
+import { recorded } from '../../src/testing/index.ts';
+import { anySession, reply, type Scenario, scenario } from '../support/any-session.ts';
 import { assertOrTell, scenarioOf } from '../support/counterexample.ts';
 import { run } from '../support/session.ts';
+
+/** Runs the session of a scenario, and checks what holds for each. */
+async function keepsInvariants(given: Scenario, options: Partial<SessionOptions>): Promise<void> {
+  const { maxTurns, maxRetries, interruption } = given;
+  const { agent, models, during } = anySession(given);
+  const { result } = await run({ agent, during, options });
+  const sent = models.reduce((sum, model) => sum + model.requests.length, 0);
+  expect(sent).toBeLessThanOrEqual(maxTurns * maxRetries);
+  expect(sent).toBeLessThanOrEqual(result.counters.requests);
+  // A tool that already had its result when the session was aborted delivers it late.
+  if (interruption?.kind !== 'abort') expect(result.counters.lateResults).toBe(0);
+  for (const { prompt } of models.flatMap(({ requests }) => requests)) {
+    const texts = prompt.flatMap((message) => (message.role === 'user' ? [JSON.stringify(message.content)] : []));
+    expect(texts.filter((text) => text.includes('system notice: ')).length).toBeLessThanOrEqual(1);
+    for (const [index, message] of prompt.entries()) {
+      if (message.role === 'assistant') expect(prompt[index + 1]?.role).not.toBe('assistant');
+    }
+  }
+}
 
 describe('any session', () => {
   it('B-2 C-1 C-6 S-2 S-3 S-4 F-1: keeps the invariants under arbitrary replies and interruptions', async () => {
     await assertOrTell(
-      fc.asyncProperty(scenario, async ({ replies, targets, maxTurns, maxRetries, finish, interruption }) => {
-        const { agent, models, during } = anySession({ replies, targets, maxTurns, maxRetries, finish, interruption });
-        const { result } = await run({ agent, during });
-        const sent = models.reduce((sum, model) => sum + model.requests.length, 0);
-        expect(sent).toBeLessThanOrEqual(maxTurns * maxRetries);
-        expect(sent).toBeLessThanOrEqual(result.counters.requests);
-        // A tool that already had its result when the session was aborted delivers it late.
-        if (interruption?.kind !== 'abort') expect(result.counters.lateResults).toBe(0);
-        for (const model of models) {
-          for (const { prompt } of model.requests) {
-            const texts = prompt.flatMap((message) =>
-              message.role === 'user' ? [JSON.stringify(message.content)] : [],
-            );
-            expect(texts.filter((text) => text.includes('system notice: ')).length).toBeLessThanOrEqual(1);
-            for (const [index, message] of prompt.entries()) {
-              if (message.role === 'assistant') expect(prompt[index + 1]?.role).not.toBe('assistant');
-            }
-          }
-        }
-      }),
+      fc.asyncProperty(
+        scenario,
+        recorded(async (journal, given: Scenario) => {
+          for (const options of [{}, { journal }]) await keepsInvariants(given, options);
+        }),
+      ),
       {
         numRuns: 300,
         scenario: ({ replies, maxTurns, maxRetries, finish }) =>

@@ -78,7 +78,7 @@ export const scenario = fc.record({
   ),
 });
 
-type Scenario = typeof scenario extends fc.Arbitrary<infer T> ? T : never;
+export type Scenario = typeof scenario extends fc.Arbitrary<infer T> ? T : never;
 
 /** The agent of a scenario, its models, and what the caller does during the session. */
 export function anySession({ replies, targets, maxTurns, maxRetries, finish, interruption }: Scenario) {

@@ -1,6 +1,9 @@
 import fc from 'fast-check';
 
-/** Works like `fc.assert`, but reports the shrunk counterexample as a scenario to paste into `test/scenarios/`. */
+/**
+ * Works like `fc.assert`, but reports the shrunk counterexample as a scenario to paste into `test/scenarios/`, and, if
+ * the property's predicate is `recorded`, with the file that shows its session.
+ */
 export async function assertOrTell<T>(
   property: fc.IAsyncProperty<[T]>,
   { numRuns, scenario }: { numRuns: number; scenario: (counterexample: T) => string },

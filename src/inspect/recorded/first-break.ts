@@ -1,0 +1,34 @@
+import type { Recorded } from './recorded.ts';
+
+/** The bound that a session must keep to; default: its own. */
+export type Limits = { maxTurns: number; maxRetries: number };
+
+/** Returns the first step after which a promise of every session is broken, from 0; null if each keeps all. */
+export function firstBreak(recorded: Recorded, limits?: Limits): { step: number; promise: string } | null {
+  const bound = limits ?? recorded.heads.get('')?.input.bound;
+  for (const [step, { facts }] of recorded.frames.entries()) {
+    const promise = brokenAt(recorded, facts, bound);
+    if (promise !== null) return { step, promise };
+  }
+  return null;
+}
+
+function brokenAt(recorded: Recorded, told: number, bound: Limits | undefined): string | null {
+  const counts = recorded.countersAt(told);
+  const of = (path: string) => counts.get(path) ?? 0;
+  const most = bound === undefined ? Number.POSITIVE_INFINITY : bound.maxTurns * bound.maxRetries;
+  const promises: [boolean, string][] = [
+    [of('requests') === of('attempts'), `requests (${of('requests')}) = attempts (${of('attempts')})`],
+    [of('requests') <= most, `requests (${of('requests')}) <= maxTurns x maxRetries (${most})`],
+    [of('turns') <= (bound?.maxTurns ?? most), `turns (${of('turns')}) <= maxTurns (${bound?.maxTurns})`],
+    [
+      of('toolCalls.answered') <= of('toolCalls.requested'),
+      `calls answered (${of('toolCalls.answered')}) <= calls requested (${of('toolCalls.requested')})`,
+    ],
+    [
+      of('toolCalls.succeeded') + of('toolCalls.failed') <= of('toolCalls.executed'),
+      'calls succeeded + calls failed <= calls executed',
+    ],
+  ];
+  return promises.find(([holds]) => !holds)?.[1] ?? null;
+}

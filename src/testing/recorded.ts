@@ -1,0 +1,57 @@
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { configuredSecrets } from '../agent/secrets.ts';
+import { messageOf } from '../errors.ts';
+import { firstBreak, type Limits } from '../inspect/recorded/first-break.ts';
+import { Recorded } from '../inspect/recorded/recorded.ts';
+import { Replayer } from '../inspect/recorded/replayer.ts';
+import { sessionFile } from '../inspect/tape/session-file.ts';
+import type { Journal } from '../journal/journal.ts';
+import { MemoryJournal } from '../journal/memory.ts';
+
+export type RecordedOptions = {
+  /** Where a failure is written. Default: `counterexample.html` in a new folder for temporary files. */
+  file?: string;
+  /** The bound that the session must keep to, to open the file where it first does not. Default: the session's own. */
+  limits?: Limits;
+};
+
+/**
+ * Makes a test that keeps its session if it fails: as a page in one file, opened at the step where a promise is first
+ * broken, or at the end. The error names the file. `test` gets a journal to pass to the session. As a predicate of
+ * fast-check, its last failure is the shrunk one, and that is what the file holds in the end.
+ */
+export function recorded<Args extends unknown[]>(
+  test: (journal: Journal, ...args: Args) => unknown,
+  { file, limits }: RecordedOptions = {},
+): (...args: Args) => Promise<void> {
+  let place = file === undefined ? null : resolve(file);
+  return async (...args) => {
+    const journal = new MemoryJournal();
+    try {
+      await test(journal, ...args);
+    } catch (error) {
+      place ??= join(mkdtempSync(join(tmpdir(), 'pawl-')), 'counterexample.html');
+      const kept = await keep(journal, place, limits).catch((reason) => `It could not be kept: ${messageOf(reason)}.`);
+      if (!(error instanceof Error)) throw new Error(`${messageOf(error)}\n${kept}`, { cause: error });
+      error.message = `${error.message}\n${kept}`;
+      throw error;
+    }
+  };
+}
+
+/** Writes the session that was written down last. Returns a sentence about it. */
+async function keep(journal: Journal, file: string, limits: Limits | undefined): Promise<string> {
+  const [session] = await journal.list({});
+  if (session === undefined) return 'No session was written down: pass the journal to it.';
+  const entries = await journal.read(session.sessionId);
+  const shown = new Recorded();
+  shown.take(new Replayer().play(entries));
+  const broken = firstBreak(shown, limits);
+  const html = sessionFile(entries, { secrets: configuredSecrets(), ...(broken !== null && { step: broken.step }) });
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, html);
+  const where = broken === null ? '' : ` At step ${broken.step + 1}: ${broken.promise}.`;
+  return `The session, in a page: ${file}.${where}`;
+}
