@@ -101,7 +101,7 @@ export async function session(agent: Agent, beginning: Beginning, flags: Flags):
   const abort = new AbortController();
   const interrupt = (signal: NodeJS.Signals = 'SIGINT') => abort.abort(interruption(signal));
   const journal = flags.journal === undefined ? undefined : sqliteJournal(flags.journal);
-  const inspector = flags.inspect ? await openInspector(flags, journal) : null;
+  const inspector = flags.inspect ? await openInspector(flags, journal, [agent]) : null;
   for (const shown of [inspector, stately])
     if (shown !== null) process.stderr.write(`Open this in a browser: ${shown.address}\n`);
   const tape = inspector?.journal ?? journal ?? (flags.export === undefined ? undefined : new MemoryJournal());

@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs';
+import type { Agent } from '../agent/definition.ts';
 import { configuredSecrets, environmentSecrets } from '../agent/secrets.ts';
 import { messageOf } from '../errors.ts';
 import type { Inspector } from '../inspect/inspector.ts';
@@ -15,10 +16,14 @@ export async function sessionPage(journal: Journal, sessionId: string): Promise<
 }
 
 /** Shows the sessions of a journal, or of this process, in a page on this machine. */
-export async function openInspector({ port = 0 }: Flags, journal: Journal | undefined): Promise<Inspector> {
+export async function openInspector(
+  { port = 0 }: Flags,
+  journal: Journal | undefined,
+  agents: readonly Agent[] = [],
+): Promise<Inspector> {
   const { inspector } = await import('../inspect/inspector.ts');
   const secrets = environmentSecrets(process.env);
-  return inspector({ port, secrets, ...(journal !== undefined && { journal }) });
+  return inspector({ port, secrets, agents, ...(journal !== undefined && { journal }) });
 }
 
 export function writeFile(file: string, text: string): void {

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { check } from '../agent/check.ts';
+import type { Agent } from '../agent/definition.ts';
+import { isAgent } from '../agent/definition.ts';
 import { configuredSecrets } from '../agent/secrets.ts';
 import { texts } from '../agent/shapes.ts';
 import type { Journal } from '../journal/journal.ts';
@@ -15,6 +17,8 @@ export type InspectorOptions = {
   journal?: Journal;
   /** The port of the page on 127.0.0.1; 0 for any free one. Default: none, and nothing listens. */
   port?: number;
+  /** The agents whose sessions can be forked in the page, and go on in this process. Default: none. */
+  agents?: readonly Agent[];
   /** Secrets to take out of what is shown, in addition to those of agents and those of a known shape (S-5). */
   secrets?: readonly string[];
 };
@@ -37,6 +41,7 @@ const aPort = 'an integer from 0 to 65535';
 const optionsSchema = z.strictObject({
   journal: aJournal.optional(),
   port: z.int({ error: aPort }).min(0, { error: aPort }).max(65_535, { error: aPort }).optional(),
+  agents: z.array(z.custom<Agent>(isAgent, { error: 'an agent made by defineAgent' })).optional(),
   secrets: texts.optional(),
 } satisfies Record<keyof InspectorOptions, z.ZodType>);
 
@@ -46,10 +51,10 @@ const optionsSchema = z.strictObject({
  */
 export async function inspector(options: InspectorOptions = {}): Promise<Inspector> {
   check(optionsSchema, options, '', 'invalid_options');
-  const { port, secrets: given = [] } = options;
+  const { port, agents = [], secrets: given = [] } = options;
   const journal = new WatchedJournal(options.journal ?? new MemoryJournal({ keep: keptSessions }));
   const secrets = () => [...given, ...configuredSecrets()];
-  const server = port === undefined ? null : await serveInspector(journal, { port, secrets });
+  const server = port === undefined ? null : await serveInspector(journal, { port, secrets, agents });
   const close = async () => {
     await server?.close();
   };

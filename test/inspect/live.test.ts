@@ -1,13 +1,11 @@
-import { request } from 'node:http';
 import { tool } from 'ai';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, type Journal, runSession, sqliteJournal, startSession } from '../../src/index.ts';
-import { type Inspector, inspector } from '../../src/inspect/index.ts';
-import type { TapePiece } from '../../src/inspect/live/live-tape.ts';
+import { defineAgent, type Journal, sqliteJournal, startSession } from '../../src/index.ts';
+import { inspector } from '../../src/inspect/index.ts';
 import { type RehearsedReply, rehearsalModel } from '../../src/testing/index.ts';
-import { freshFile, until } from '../support/journaled.ts';
+import { freshFile } from '../support/journaled.ts';
 import { hasBrowser, launch, press, watchedPage } from '../support/pages.ts';
 import { report } from '../support/session.ts';
 
@@ -29,191 +27,6 @@ const plain = (name: string, replies: RehearsedReply[] = []) =>
 
 const start = (agent: ReturnType<typeof plain>, journal: Journal, sessionId: string) =>
   startSession(agent, { prompt: 'Go.', journal, sessionId, logger: false });
-
-/** Asks the server as a program would, with any headers. */
-function ask(address: string, path: string, headers: Record<string, string> = {}, method = 'GET', body = '') {
-  const { hostname, port } = new URL(address);
-  return new Promise<{ status: number; headers: Record<string, unknown>; text: string }>((resolve, reject) => {
-    const sent = request({ hostname, port, path, method, headers, agent: false }, (response) => {
-      let text = '';
-      response.setEncoding('utf8').on('data', (chunk) => {
-        text += chunk;
-        if (String(response.headers['content-type']).includes('event-stream') && text.includes('data:')) sent.destroy();
-      });
-      response
-        .on('error', () => undefined)
-        .on('close', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
-    });
-    // A stream is cut off once it has told something.
-    sent.on('error', (error) => (sent.destroyed ? undefined : reject(error))).end(method === 'POST' ? body : undefined);
-  });
-}
-
-/** The cookie and the token that the address gives. */
-async function admitted(shown: Inspector) {
-  const address = shown.address ?? '';
-  const token = new URL(address).searchParams.get('token') ?? '';
-  const { headers, status } = await ask(address, `/?token=${token}`);
-  expect(status).toBe(303);
-  const cookie = String(headers['set-cookie']);
-  expect(cookie).toMatch(/HttpOnly; SameSite=Strict/);
-  return { address, token, cookie: cookie.split(';')[0] ?? '' };
-}
-
-describe('S-8: the inspector shows nothing to whoever is not meant', () => {
-  it('nothing listens unless asked for', async () => {
-    await using shown = await inspector();
-    expect(shown.address).toBeNull();
-    await runSession(plain('quiet'), { prompt: 'Go.', journal: shown.journal, sessionId: 's', logger: false });
-    expect(await shown.file('s')).toContain('id="tape"');
-    await expect(shown.file('no')).rejects.toMatchObject({ code: 'session_unknown' });
-    await expect(inspector({ port: 70_000 })).rejects.toThrow('`port` must be an integer from 0 to 65535; got 70000.');
-    await expect(inspector({ journal: {} as Journal })).rejects.toThrow('`journal` must be a journal');
-    await expect(inspector({ prot: 1 } as never)).rejects.toThrow(
-      'Unknown option `prot`. Options: journal, port, secrets.',
-    );
-  });
-
-  it('a foreign host, origin or site, and whoever lacks the token, is refused on every route', async () => {
-    await using shown = await inspector({ port: 0 });
-    const { address, token, cookie } = await admitted(shown);
-    await start(plain('secretive'), shown.journal, 's').result;
-    const routes: [string, string][] = [
-      ['GET', '/'],
-      ['GET', '/page.js'],
-      ['GET', '/page.css'],
-      ['GET', '/pictures.json'],
-      ['GET', '/sessions'],
-      ['GET', '/sessions/s/tape'],
-      ['GET', '/sessions/s/file'],
-      ['POST', '/sessions/s/commands'],
-    ];
-    for (const [method, path] of routes) {
-      const status = async (headers: Record<string, string>) => {
-        const good = method === 'POST' ? { 'x-pawl-token': token } : {};
-        return (await ask(address, path, { ...good, cookie, ...headers }, method, '{"type":"stop"}')).status;
-      };
-      expect([path, await status({})]).toEqual([path, 200]);
-      expect([path, await status({ host: 'evil.example' })]).toEqual([path, 403]);
-      expect([path, await status({ origin: 'https://evil.example' })]).toEqual([path, 403]);
-      expect([path, await status({ 'sec-fetch-site': 'cross-site' })]).toEqual([path, 403]);
-      expect([path, await status({ cookie: '' })]).toEqual([path, 401]);
-      expect([path, await status({ cookie: cookie.replace(/.$/, '?') })]).toEqual([path, 401]);
-    }
-    expect((await ask(address, '/?token=wrong')).status).toBe(401);
-    const forged = await ask(address, '/sessions/s/commands', { cookie }, 'POST', '{"type":"abort"}');
-    expect(forged.status).toBe(401);
-    const { headers } = await ask(address, '/', { cookie });
-    expect(headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' });
-    expect(String(headers['content-security-policy'])).toContain("frame-ancestors 'none'");
-    expect((await ask(address, '/etc/passwd', { cookie })).status).toBe(404);
-    expect((await ask(address, '/sessions', { cookie }, 'DELETE')).status).toBe(405);
-  });
-
-  it('bad commands are told what was expected', async () => {
-    await using shown = await inspector({ port: 0 });
-    const { address, token, cookie } = await admitted(shown);
-    await start(plain('done'), shown.journal, 's').result;
-    const command = async (body: string) => {
-      const { status, text } = await ask(
-        address,
-        '/sessions/s/commands',
-        { cookie, 'x-pawl-token': token },
-        'POST',
-        body,
-      );
-      return [status, JSON.parse(text).error ?? JSON.parse(text).taken];
-    };
-    expect(await command('{')).toEqual([400, expect.stringContaining('the command is no JSON')]);
-    expect(await command('{"type":"dance"}')).toEqual([409, expect.stringContaining('approve, steer, stop or abort')]);
-    expect(await command('{"type":"steer","text":""}')).toEqual([409, expect.stringContaining('text')]);
-    expect(await command(`{"type":"steer","text":"${'x'.repeat(70_000)}"}`)).toEqual([413, expect.anything()]);
-    expect(await command('{"type":"abort"}')).toEqual([200, false]);
-  });
-
-  it('planted secrets are in no tape and no page, whole or in pieces of a reply', async () => {
-    const secret = 'open sesame 2025';
-    await using shown = await inspector({ port: 0, secrets: [secret] });
-    const { address, cookie } = await admitted(shown);
-    const agent = plain('telling', [{ text: `It is ${secret}, sk-proj-0123456789abcdefghij.`, calls: [] }]);
-    await start(agent, shown.journal, 's').result;
-    for (const path of ['/sessions/s/tape', '/sessions/s/file', '/sessions']) {
-      const { text, status } = await ask(address, path, { cookie });
-      expect([path, status]).toEqual([path, 200]);
-      for (const one of [secret, 'sk-proj-0123']) expect(text).not.toContain(one);
-    }
-  });
-});
-
-/** Reads a tape as a page does, cut off again and again; returns the entries in the order of their coming. */
-async function readWithCuts(address: string, cookie: string, path: string, cuts: number[], total: () => number) {
-  const got: unknown[] = [];
-  const enough = () => got.length >= total();
-  let last = 0;
-  const { hostname, port } = new URL(address);
-  const once = (cutAfter: number) =>
-    new Promise<void>((resolve, reject) => {
-      let bytes = 0;
-      let text = '';
-      const sent = request(
-        { hostname, port, path, headers: { cookie, ...(last > 0 && { 'last-event-id': String(last) }) } },
-        (response) => {
-          response.setEncoding('utf8').on('data', (chunk: string) => {
-            bytes += chunk.length;
-            text += chunk;
-            for (let end = text.indexOf('\n\n'); end !== -1; end = text.indexOf('\n\n')) {
-              const id = /^id: (\d+)$/m.exec(text.slice(0, end))?.[1];
-              const piece: TapePiece = JSON.parse(/^data: (.*)$/m.exec(text.slice(0, end))?.[1] ?? '{}');
-              if ('entries' in piece) got.push(...piece.entries);
-              if (id !== undefined) last = Number(id);
-              text = text.slice(end + 2);
-            }
-            if (bytes >= cutAfter || enough()) sent.destroy();
-          });
-          response.on('close', resolve);
-        },
-      );
-      sent.on('error', (error: NodeJS.ErrnoException) => (error.code === 'ECONNRESET' ? resolve() : reject(error)));
-      sent.end();
-    });
-  for (const cut of [...cuts, Number.POSITIVE_INFINITY]) {
-    await once(cut);
-    if (enough()) break;
-  }
-  return got;
-}
-
-describe('S-8: the tape over the wire', () => {
-  it('resumes by its number: no gap and no double, over any cuts', async () => {
-    await using shown = await inspector({ port: 0 });
-    const { address, cookie } = await admitted(shown);
-    const work = Array.from({ length: 40 }, (_, index) =>
-      index % 5 === 2
-        ? {}
-        : {
-            calls: [
-              { name: 'nope', input: {} },
-              { name: 'final_progress', input: {} },
-            ],
-          },
-    );
-    const agent = defineAgent({
-      name: 'long',
-      models: [rehearsalModel([...work, report()])],
-      limits: { maxTurns: 1, maxRetries: 50 },
-    });
-    const session = start(agent, shown.journal, 's');
-    const cuts = Array.from({ length: 20 }, (_, index) => ((index * 7_919) % 9_000) + 1);
-    const whole: { entries: number } = { entries: Number.POSITIVE_INFINITY };
-    const ended = session.result.then(async () => {
-      whole.entries = (await shown.journal.read('s')).length;
-    });
-    await until(() => session.counters.requests > 2);
-    const got = await readWithCuts(address, cookie, '/sessions/s/tape', cuts, () => whole.entries);
-    await ended;
-    expect(got).toEqual(JSON.parse(JSON.stringify(await shown.journal.read('s'))));
-  });
-});
 
 describe.runIf(hasBrowser)('S-8: the live page', () => {
   let browser: Browser;
@@ -265,6 +78,56 @@ describe.runIf(hasBrowser)('S-8: the live page', () => {
     expect(misdeeds).toEqual([]);
     await own.close();
     await others.close();
+  });
+
+  it('what if, compared with what happened, and forked into a session of its own that goes on', async () => {
+    const agent = defineAgent({
+      name: 'forked',
+      models: [
+        rehearsalModel(({ prompt }) =>
+          JSON.stringify(prompt).includes('what if it failed')
+            ? report('It failed.')
+            : JSON.stringify(prompt).includes('sent to')
+              ? report('Sent.')
+              : { calls: [{ name: 'send', input: { to: 'Ada' } }] },
+        ),
+      ],
+      tools: { send: tool({ inputSchema: z.object({ to: z.string() }), execute: ({ to }) => `sent to ${to}` }) },
+    });
+    await using shown = await inspector({ port: 0, agents: [agent] });
+    await start(agent, shown.journal, 's').result;
+    const before = await shown.journal.read('s');
+    const address = shown.address ?? '';
+    const { page, misdeeds } = await watchedPage(browser, new URL(address).origin);
+    await page.goto(address);
+    await page.getByRole('link', { name: 'forked' }).click();
+    await page.locator('.status.done').waitFor();
+    await page.locator('.row.call', { hasText: 'send' }).click();
+    for (let step = 0; step < 2; step += 1) await press(page, 'ArrowRight');
+    await press(page, '8');
+    await page.getByText('What if turn-1/attempt-1/tool-0 had been').waitFor();
+    await page.getByRole('button', { name: 'the tool fails' }).click();
+    await page.getByText('What if: turn-1/attempt-1/tool-0: the tool fails').waitFor();
+    await page.locator('main[aria-busy="false"]').waitFor();
+    expect(await page.locator('.list').innerText()).toContain('tool_exec_failed');
+    await page.getByRole('button', { name: 'Compare' }).click();
+    expect(await page.locator('.compared p').first().innerText()).toMatch(
+      /^The same until fact \d+ of \d+ and \d+\. First difference, in turn-1\/attempt-1: tool\.answered with other contents\.$/,
+    );
+    await page.getByRole('button', { name: 'Go on from here' }).click();
+    await page.locator('.status.done').waitFor();
+    const [fork] = (await shown.journal.list({})).filter(({ sessionId }) => sessionId !== 's');
+    expect(fork).toMatchObject({ status: 'succeeded', metadata: { forkedFrom: 's' } });
+    const entries = await shown.journal.read(fork?.sessionId ?? '');
+    expect(JSON.stringify(entries)).toContain('It failed.');
+    expect(await shown.journal.read('s')).toEqual(before);
+    await page.getByRole('link', { name: 'All sessions' }).click();
+    await page.getByRole('checkbox').nth(1).waitFor();
+    for (const box of await page.getByRole('checkbox').all()) await box.check();
+    await page.getByRole('link', { name: 'Compare the two' }).click();
+    await page.locator('main.comparison[aria-busy="false"]').waitFor();
+    await page.getByText('First difference, in turn-1/attempt-1').waitFor();
+    expect(misdeeds).toEqual([]);
   });
 
   it('a page that is opened late has everything from the first state', async () => {

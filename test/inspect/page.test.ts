@@ -111,6 +111,27 @@ describe.runIf(hasBrowser)('a session in one file', () => {
     expect(misdeeds).toEqual([]);
   });
 
+  it('what if: another delivery is decided at once, offline, beside what happened', async () => {
+    const { page, misdeeds } = await openFile(browser, html);
+    await press(page, 'Home');
+    await press(page, 'n');
+    await press(page, '8');
+    await page.getByRole('button', { name: 'a fault: auth' }).click();
+    await page.locator('.departure').waitFor();
+    await page.locator('.status.failed').waitFor();
+    expect(await page.locator('.status').innerText()).toContain('no_targets');
+    await page.getByRole('button', { name: 'Compare' }).click();
+    expect(await page.locator('.compared').innerText()).toContain(
+      'First difference, in turn-2/attempt-1: attempt.replied',
+    );
+    await page.getByRole('button', { name: 'Back to what happened' }).click();
+    expect(await page.locator('.when').innerText()).toMatch(/step \d+ of \d+/);
+    await page.getByLabel('or this:').fill('{');
+    await page.getByRole('button', { name: 'Decide' }).click();
+    await page.getByText('This is no JSON').waitFor();
+    expect(misdeeds).toEqual([]);
+  });
+
   it('what a model or a tool wrote stays text', async () => {
     const { page, misdeeds } = await openFile(browser, html);
     await press(page, 'Home');

@@ -2,19 +2,22 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { z } from 'zod';
 import { check } from '../../agent/check.ts';
+import type { Agent } from '../../agent/definition.ts';
 import { messageOf, PawlError } from '../../errors.ts';
 import { systemClock } from '../../host/clock.ts';
 import { checkCaller, closeHttp, listening, Refusal } from '../../serve/callers.ts';
 import { abortSession, approveSession, steerSession, stopSession } from '../../session/recovery/messages.ts';
+import type { Change } from '../study/what-if.ts';
 import { pageFile } from '../tape/page-file.ts';
 import { sessionFile } from '../tape/session-file.ts';
+import { forkAt } from './fork.ts';
 import { LiveTape, type TapePiece } from './live-tape.ts';
 import type { WatchedJournal } from './watched-journal.ts';
 
 export type InspectorServer = { readonly address: string; close(): Promise<void> };
 
-/** The most bytes of a command. */
-const mostBytes = 65_536;
+/** The most bytes of a command, or of a changed delivery. */
+const mostBytes = 4 * 1_024 * 1_024;
 
 /** How often the list of sessions is looked at for changes, in ms. */
 const lookMs = 250;
@@ -61,7 +64,7 @@ const policy = [
 /** Serves the page of the inspector on loopback, to whoever has the token of its address (S-8). */
 export async function serveInspector(
   journal: WatchedJournal,
-  { port, secrets }: { port: number; secrets: () => readonly string[] },
+  { port, secrets, agents }: { port: number; secrets: () => readonly string[]; agents: readonly Agent[] },
 ): Promise<InspectorServer> {
   const token = randomBytes(24).toString('base64url');
   const tapes = new Map<string, LiveTape>();
@@ -94,9 +97,11 @@ export async function serveInspector(
     const [, kind = '', id = '', what = ''] = /^\/(sessions)(?:\/([^/]+)\/(\w+))?$/.exec(url.pathname) ?? [];
     const sessionId = decodeURIComponent(id);
     const file = files[url.pathname];
-    if (request.method === 'POST' && what === 'commands') {
+    if (request.method === 'POST' && (what === 'commands' || what === 'forks')) {
       if (!isSame(String(request.headers['x-pawl-token'] ?? ''), token)) throw new Refusal(401, 'the token is missing');
-      send(response, 200, { taken: await command(journal, sessionId, await bodyOf(request)) });
+      const given = await jsonOf(request);
+      if (what === 'forks') send(response, 201, await forkAt(journal, agents, sessionId, given as Change));
+      else send(response, 200, { taken: await command(journal, sessionId, given) });
     } else if (request.method !== 'GET') throw new Refusal(405, 'GET, or POST of a command');
     else if (url.pathname === '/') {
       response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(page(token));
@@ -190,13 +195,7 @@ async function feed(response: ServerResponse, journal: WatchedJournal): Promise<
   await tell();
 }
 
-async function command(journal: WatchedJournal, sessionId: string, body: string): Promise<boolean> {
-  let given: unknown;
-  try {
-    given = JSON.parse(body);
-  } catch (error) {
-    throw new Refusal(400, `the command is no JSON: ${messageOf(error)}`);
-  }
+async function command(journal: WatchedJournal, sessionId: string, given: unknown): Promise<boolean> {
   const one = check(commandSchema, given, 'command', 'invalid_options');
   switch (one.type) {
     case 'approve': {
@@ -217,7 +216,7 @@ async function command(journal: WatchedJournal, sessionId: string, body: string)
   }
 }
 
-async function bodyOf(request: IncomingMessage): Promise<string> {
+async function jsonOf(request: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of request) {
@@ -225,7 +224,11 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
     if (length > mostBytes) throw new Refusal(413, `a command has at most ${mostBytes} bytes`);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString();
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString());
+  } catch (error) {
+    throw new Refusal(400, `the command is no JSON: ${messageOf(error)}`);
+  }
 }
 
 function cookieIn({ headers: { cookie = '' } }: IncomingMessage, name: string): string {

@@ -19,6 +19,9 @@ export function Home() {
   const [query, setQuery] = useState('');
   const [status, setStatus] = useState('');
   const [top, setTop] = useState(0);
+  const [chosen, setChosen] = useState<readonly string[]>([]);
+  const choose = (id: string) =>
+    setChosen(chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id].slice(-2));
   useEffect(
     () =>
       followAll((news) => setRows((known) => new Map([...known, ...news.map((row) => [row.sessionId, row] as const)]))),
@@ -58,6 +61,9 @@ export function Home() {
             ))}
           </select>
         </label>
+        {chosen.length === 2 ? (
+          <a href={`#compare/${chosen.map(encodeURIComponent).join('/')}`}>Compare the two</a>
+        ) : null}
         <span class="numbers" role="status">
           {found.length} of {all.length} · {running} running · {waiting} waiting for a person
         </span>
@@ -72,6 +78,12 @@ export function Home() {
               aria-setsize={found.length}
               aria-posinset={first + index + 1}
             >
+              <input
+                type="checkbox"
+                aria-label={`Choose ${row.agent} ${row.sessionId} to compare`}
+                checked={chosen.includes(row.sessionId)}
+                onChange={() => choose(row.sessionId)}
+              />
               <a href={`#${encodeURIComponent(row.sessionId)}`} class={`entry ${row.status}`}>
                 <span class="glyph">{glyphs[row.status]}</span>
                 <b>{tamed(row.agent)}</b>

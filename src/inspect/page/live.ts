@@ -1,5 +1,7 @@
 import type { JournaledSession } from '../../journal/journal.ts';
+import type { Forked } from '../live/fork.ts';
 import type { TapePiece } from '../live/live-tape.ts';
+import type { Change } from '../study/what-if.ts';
 import type { Command, Store } from './store.ts';
 
 const token = () => document.querySelector('meta[name="pawl-token"]')?.getAttribute('content') ?? '';
@@ -9,14 +11,25 @@ const pathOf = (sessionId: string, what: string) => `/sessions/${encodeURICompon
 /** Where a server has a session as one file. */
 export const fileOf = (sessionId: string) => pathOf(sessionId, 'file');
 
-async function send(sessionId: string, command: Command): Promise<void> {
-  const response = await fetch(pathOf(sessionId, 'commands'), {
+async function post(path: string, body: unknown) {
+  const response = await fetch(path, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-pawl-token': token() },
-    body: JSON.stringify(command),
+    body: JSON.stringify(body),
   });
-  const { taken, error } = await response.json();
-  if (!response.ok) throw new Error(error);
+  const answer = await response.json();
+  if (!response.ok) throw new Error(answer.error);
+  return answer;
+}
+
+/** Makes a session of its own of a change, and shows it. */
+export async function fork(sessionId: string, change: Change): Promise<void> {
+  const { sessionId: forkId }: Forked = await post(pathOf(sessionId, 'forks'), change);
+  location.hash = encodeURIComponent(forkId);
+}
+
+async function send(sessionId: string, command: Command): Promise<void> {
+  const { taken } = await post(pathOf(sessionId, 'commands'), command);
   if (taken !== true) throw new Error('The session did not take it: it has ended, or another was faster.');
 }
 

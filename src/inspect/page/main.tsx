@@ -3,6 +3,7 @@ import { Home } from './home.tsx';
 import { follow } from './live.ts';
 import { unpacked } from './packed.ts';
 import { SessionPage } from './session/app.tsx';
+import { ComparePage } from './session/compare.tsx';
 import { Store } from './store.ts';
 import { trustedUrl } from './trusted.ts';
 import { work } from './worker.ts';
@@ -15,10 +16,10 @@ async function show(): Promise<void> {
   const tape = document.getElementById('tape');
   if (tape === null) return serve();
   const pictures = JSON.parse(await unpacked(blockOf('pictures')));
-  const store = new Store(ownWorker(), pictures);
+  const store = new Store(ownWorker, pictures);
   const { step } = tape.dataset;
   if (step !== undefined) store.startAt(Number(step));
-  render(<SessionPage store={store} />, document.body);
+  shows(store);
   store.send({ type: 'file', file: blockOf('tape') });
 }
 
@@ -29,17 +30,34 @@ async function serve(): Promise<void> {
   const route = () => {
     leave();
     leave = () => {};
-    const sessionId = decodeURIComponent(location.hash.replace(/^#\/?/, ''));
-    if (sessionId === '') {
+    const [place = '', ...ids] = location.hash.replace(/^#\/?/, '').split('/').map(decodeURIComponent);
+    const stores = (ids.length === 0 ? [place] : ids).map((sessionId) => {
+      const store = new Store(() => new Worker(trustedUrl('/page.js')), pictures);
+      return { store, start: () => follow(store, sessionId) };
+    });
+    const [one, other] = stores;
+    if (place === '' || one === undefined) {
       render(<Home />, document.body);
       return;
     }
-    const store = new Store(new Worker(trustedUrl('/page.js')), pictures);
-    render(<SessionPage key={sessionId} store={store} />, document.body);
-    leave = follow(store, sessionId);
+    if (other === undefined) shows(one.store);
+    else render(<ComparePage one={one.store} other={other.store} />, document.body);
+    const leaves = stores.map(({ start }) => start());
+    leave = () => {
+      for (const end of leaves) end();
+    };
   };
   addEventListener('hashchange', route);
   route();
+}
+
+let shown = 0;
+
+/** Shows a session, and whatever it leads to. */
+function shows(store: Store): void {
+  shown += 1;
+  store.show = shows;
+  render(<SessionPage key={shown} store={store} />, document.body);
 }
 
 function blockOf(id: string): string {

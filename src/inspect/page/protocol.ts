@@ -1,14 +1,20 @@
 import type { JournalEntry } from '../../journal/journal.ts';
 import type { Part } from '../recorded/replayer.ts';
+import type { Change } from '../study/what-if.ts';
 
 /** What the page asks of its worker. `file` is a tape, gzipped and in base64. */
 export type ToWorker =
   | { type: 'file'; file: string }
   | { type: 'entries'; entries: JournalEntry[] }
-  | { type: 'context'; id: number; frame: number };
+  | { type: 'context'; id: number; frame: number }
+  | { type: 'delivery'; id: number; frame: number }
+  | { type: 'whatIf'; id: number; change: Change };
+
+/** The delivery that led to a step, by the number of its entry; null if a command of ours or a sub-agent's did. */
+export type Led = Change | null;
 
 /** What the worker tells. `total`: the number of entries that it knows of. */
 export type FromWorker =
   | { type: 'part'; part: Part; total: number }
-  | { type: 'context'; id: number; value: unknown }
+  | { type: 'answer'; id: number; value: unknown }
   | { type: 'failed'; message: string };

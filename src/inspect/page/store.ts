@@ -1,11 +1,13 @@
+import { useEffect, useState } from 'preact/hooks';
 import type { JournaledSession } from '../../journal/journal.ts';
 import type { Sighting } from '../../observe/events.ts';
 import type { Pictures } from '../recorded/pictures.ts';
 import { type Moment, Recorded } from '../recorded/recorded.ts';
-import type { Unit } from '../recorded/steps.ts';
-import type { FromWorker, ToWorker } from './protocol.ts';
+import type { Unit } from '../study/steps.ts';
+import type { Change, WhatIf } from '../study/what-if.ts';
+import type { FromWorker, Led, ToWorker } from './protocol.ts';
 
-export const tabs = ['why', 'request', 'reply', 'answers', 'facts', 'context', 'counters'] as const;
+export const tabs = ['why', 'request', 'reply', 'answers', 'facts', 'context', 'counters', 'what if'] as const;
 export type Tab = (typeof tabs)[number];
 
 export const units: readonly Unit[] = ['step', 'delivery', 'attempt', 'turn'];
@@ -40,6 +42,8 @@ export class Store {
   /** The rows that are folded. */
   readonly folded = new Set<number>();
   showsHelp = false;
+  /** Whether a change is shown beside what happened. */
+  compares = false;
   failure: string | null = null;
   /** How many entries there are to play. */
   total = 0;
@@ -47,13 +51,20 @@ export class Store {
   live: Live | null = null;
   /** What has arrived of replies that are not whole yet, by session and attempt. */
   readonly streaming = new Map<string, { kind: string; text: string }[]>();
+  /** What this session departs from, by the name of the change; null for one that happened. */
+  origin: { store: Store; name: string; change: Change; pending: string[] } | null = null;
+  /** Shows another store in place of this one. */
+  show: (store: Store) => void = () => {};
+  private readonly makeWorker: () => Worker;
   private readonly worker: Worker;
   private readonly listeners = new Set<() => void>();
   private readonly asked = new Map<number, (value: unknown) => void>();
   private known: Moment | null = null;
   private isDrawing = false;
 
-  constructor(worker: Worker, pictures: Pictures) {
+  constructor(makeWorker: () => Worker, pictures: Pictures) {
+    this.makeWorker = makeWorker;
+    const worker = makeWorker();
     this.worker = worker;
     this.pictures = pictures;
     worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.take(data);
@@ -76,7 +87,9 @@ export class Store {
   }
 
   set(
-    change: Partial<Pick<Store, 'live' | 'tab' | 'unit' | 'pane' | 'pinned' | 'showsHelp' | 'failure' | 'follows'>>,
+    change: Partial<
+      Pick<Store, 'live' | 'compares' | 'tab' | 'unit' | 'pane' | 'pinned' | 'showsHelp' | 'failure' | 'follows'>
+    >,
   ): void {
     Object.assign(this, change);
     this.draw();
@@ -107,10 +120,28 @@ export class Store {
 
   /** The context of the machine that made a step, after it. */
   contextAt(frame: number): Promise<unknown> {
+    return this.ask((id) => ({ type: 'context', id, frame }));
+  }
+
+  /** The delivery that led to a step. */
+  async deliveryAt(frame: number): Promise<Led> {
+    return (await this.ask((id) => ({ type: 'delivery', id, frame }))) as Led;
+  }
+
+  /** Opens what the machines would have decided in a store of its own. */
+  async whatIf(change: Change, name: string): Promise<void> {
+    const { entries, pending } = (await this.ask((id) => ({ type: 'whatIf', id, change }))) as WhatIf;
+    const other = new Store(this.makeWorker, this.pictures);
+    other.send({ type: 'entries', entries });
+    other.origin = { store: this, name, change, pending };
+    this.show(other);
+  }
+
+  private ask(message: (id: number) => ToWorker): Promise<unknown> {
     const id = this.asked.size;
     return new Promise((resolve) => {
       this.asked.set(id, resolve);
-      this.send({ type: 'context', id, frame });
+      this.send(message(id));
     });
   }
 
@@ -129,7 +160,7 @@ export class Store {
   }
 
   private take(message: FromWorker): void {
-    if (message.type === 'context') {
+    if (message.type === 'answer') {
       this.asked.get(message.id)?.(message.value);
       return;
     }
@@ -153,4 +184,10 @@ export class Store {
       for (const listener of this.listeners) listener();
     });
   }
+}
+
+/** Draws again whenever the store says so. */
+export function useStore(store: Store): void {
+  const [, draw] = useState(0);
+  useEffect(() => store.listen(() => draw((count) => count + 1)), [store]);
 }

@@ -2,6 +2,7 @@ import { eventLoopTurn } from '../../host/clock.ts';
 import type { JournalEntry } from '../../journal/journal.ts';
 import { readTape } from '../../journal/tape.ts';
 import { partEnd, Replayer } from '../recorded/replayer.ts';
+import { ledTo, whatIf } from '../study/what-if.ts';
 import { unpacked } from './packed.ts';
 import type { FromWorker, ToWorker } from './protocol.ts';
 
@@ -28,9 +29,15 @@ export function work(scope: Scope): void {
     }
     isPlaying = false;
   };
+  const answer = (message: Extract<ToWorker, { id: number }>): unknown => {
+    if (message.type === 'whatIf') return whatIf(entries, message.change);
+    return message.type === 'context'
+      ? replayer.contextAt(message.frame)
+      : ledTo(entries, replayer.entryOf(message.frame));
+  };
   const take = async (message: ToWorker) => {
-    if (message.type === 'context') {
-      scope.postMessage({ type: 'context', id: message.id, value: replayer.contextAt(message.frame) });
+    if ('id' in message) {
+      scope.postMessage({ type: 'answer', id: message.id, value: answer(message) });
       return;
     }
     for (const entry of message.type === 'file' ? readTape(await unpacked(message.file)) : message.entries)

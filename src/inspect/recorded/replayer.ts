@@ -94,6 +94,11 @@ export class Replayer {
     return this.log.contexts[frame];
   }
 
+  /** The number of the entry that a step followed from. */
+  entryOf(frame: number): number {
+    return this.log.frames[frame]?.entry ?? 0;
+  }
+
   private tell(scope: string, told: Told): void {
     const { log, part } = this;
     part.told.push(told);

@@ -27,14 +27,24 @@ export async function forkSession(journal: Journal, sessionId: string, options: 
   const { at, sessionId: forkId = crypto.randomUUID() } = check(optionsSchema, options, 'options', 'invalid_options');
   const entries = await journal.read(sessionId);
   if (entries.length === 0) throw unknownSession(sessionId);
-  const kept = entries.slice(0, entriesUntil(entries, at)).map((entry) => renamed(entry, sessionId, forkId));
+  await createFork(journal, sessionId, forkId, entries.slice(0, entriesUntil(entries, at)));
+  return forkId;
+}
+
+/** Writes down a new, suspended session of the first entries of another, or of what they might have been. */
+export async function createFork(
+  journal: Journal,
+  sessionId: string,
+  forkId: string,
+  entries: readonly JournalEntry[],
+): Promise<void> {
+  const kept = entries.map((entry) => renamed(entry, sessionId, forkId));
   const [first] = kept;
   if (first?.type !== 'started') throw new PawlError('invalid_journal', `The session ${sessionId} does not begin.`);
   const owner = crypto.randomUUID();
   const { agent, metadata } = first.head;
   await journal.create({ sessionId: forkId, agent, metadata }, { owner, entries: kept });
   await journal.release(forkId, owner);
-  return forkId;
 }
 
 /** Gives an entry's session, and its sub-agents, their new ids. */

@@ -1,19 +1,14 @@
-import { useEffect, useState } from 'preact/hooks';
-import { panes, type Store } from '../store.ts';
+import { useEffect } from 'preact/hooks';
+import { panes, type Store, useStore } from '../store.ts';
 import { short, tamed } from '../text.ts';
 import { Charts } from './chart.tsx';
 import { Commands } from './commands.tsx';
+import { Compared, Departure } from './compare.tsx';
 import { Details } from './details.tsx';
 import { BoundGauge } from './gauge.tsx';
 import { keyHelp, takeKey } from './keys.ts';
 import { EventList } from './list.tsx';
 import { ScrubBar } from './scrub.tsx';
-
-/** Draws again whenever the store says so. */
-export function useStore(store: Store): void {
-  const [, draw] = useState(0);
-  useEffect(() => store.listen(() => draw((count) => count + 1)), [store]);
-}
 
 /** A session: what happened, the machines, and why; live and recorded are the same page. */
 export function SessionPage({ store }: { store: Store }) {
@@ -36,11 +31,17 @@ export function SessionPage({ store }: { store: Store }) {
           </button>
         ))}
       </nav>
-      <main aria-busy={store.isLoading}>
-        <EventList store={store} moment={moment} />
-        <Charts store={store} moment={moment} />
-        <Details store={store} moment={moment} />
-      </main>
+      {store.compares && store.origin !== null ? (
+        <main class="comparison" aria-busy={store.isLoading}>
+          <Compared one={store.origin.store.recorded} other={store.recorded} names={['happened', 'what if']} />
+        </main>
+      ) : (
+        <main aria-busy={store.isLoading}>
+          <EventList store={store} moment={moment} />
+          <Charts store={store} moment={moment} />
+          <Details store={store} moment={moment} />
+        </main>
+      )}
       <ScrubBar store={store} moment={moment} />
       {store.showsHelp ? <Help store={store} /> : null}
     </div>
@@ -74,6 +75,7 @@ function Header({ store }: { store: Store }) {
       >
         ?
       </button>
+      <Departure store={store} />
       <Commands store={store} />
       <Troubles store={store} />
     </header>

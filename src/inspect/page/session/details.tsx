@@ -1,11 +1,12 @@
 import { useEffect, useState } from 'preact/hooks';
-import { exchangeAt } from '../../recorded/exchange.ts';
 import type { Moment } from '../../recorded/recorded.ts';
+import { exchangeAt } from '../../study/exchange.ts';
 import { type Store, type Tab, tabs } from '../store.ts';
 import { eventName, stateName, tamed } from '../text.ts';
 import { AnswersPane, ReplyPane, RequestPane } from './exchange.tsx';
 import { FactList } from './facts.tsx';
 import { Json } from './parts.tsx';
+import { WhatIfPane } from './what-if.tsx';
 
 type Props = { store: Store; moment: Moment };
 
@@ -48,6 +49,8 @@ function Pane({ store, moment, tab }: Props & { tab: Tab }) {
       return <AnswersPane exchange={exchangeAt(store.recorded, moment)} />;
     case 'facts':
       return <FactList store={store} moment={moment} />;
+    case 'what if':
+      return <WhatIfPane store={store} frame={moment.frame} />;
     case 'context':
       return <Context store={store} moment={moment} />;
     default:

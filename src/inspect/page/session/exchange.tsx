@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { Fact } from '../../../../machines/index.ts';
-import type { Exchange } from '../../recorded/exchange.ts';
+import type { Exchange } from '../../study/exchange.ts';
 import { short, tamed } from '../text.ts';
 import { Fold, Json, MessageView, Text } from './parts.tsx';
 

@@ -1,5 +1,5 @@
-import { type GaugeBox, gaugeAt } from '../../recorded/gauge.ts';
 import type { Moment } from '../../recorded/recorded.ts';
+import { type GaugeBox, gaugeAt } from '../../study/gauge.ts';
 import type { Store } from '../store.ts';
 
 /** Above so many requests, the bound is a bar of parts instead of a row of boxes. */

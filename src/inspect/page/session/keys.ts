@@ -1,4 +1,4 @@
-import { failureFrom, stepFrom } from '../../recorded/steps.ts';
+import { failureFrom, stepFrom } from '../../study/steps.ts';
 import { type Store, tabs } from '../store.ts';
 
 /** The page's keys, as its help lists them. */
@@ -8,7 +8,7 @@ export const keyHelp: readonly [string, string][] = [
   ['Alt ← →', 'one turn'],
   ['Home End', 'the beginning, the end'],
   ['n p', 'the next failure, the one before'],
-  [`1 – ${tabs.length}`, 'why, request, reply, answers, facts, context, counters'],
+  [`1 – ${tabs.length}`, 'why, request, reply, answers, facts, context, counters, what if'],
   ['?', 'this list'],
 ];
 

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 import type { Moment, Recorded } from '../../recorded/recorded.ts';
-import { stepFrom, type Unit } from '../../recorded/steps.ts';
+import { stepFrom, type Unit } from '../../study/steps.ts';
 import { type Store, units } from '../store.ts';
 import { clock, eventName, span, stateName } from '../text.ts';
 

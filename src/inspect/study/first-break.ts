@@ -1,4 +1,4 @@
-import type { Recorded } from './recorded.ts';
+import type { Recorded } from '../recorded/recorded.ts';
 
 /** The bound that a session must keep to; default: its own. */
 export type Limits = { maxTurns: number; maxRetries: number };

@@ -1,4 +1,4 @@
-import type { Recorded } from './recorded.ts';
+import type { Recorded } from '../recorded/recorded.ts';
 
 /** A request of the bound: one that was sent, one that may still be, or one that a collapse took away (B-4). */
 export type GaugeBox = 'running' | 'succeeded' | 'failed' | 'free' | 'taken';

@@ -1,5 +1,5 @@
-import type { Recorded } from './recorded.ts';
-import type { Row } from './rows.ts';
+import type { Recorded } from '../recorded/recorded.ts';
+import type { Row } from '../recorded/rows.ts';
 
 /** How far a step of the page goes. */
 export type Unit = 'step' | 'delivery' | 'attempt' | 'turn';

@@ -1,0 +1,159 @@
+import { useMemo, useState } from 'preact/hooks';
+import type { Recorded } from '../../recorded/recorded.ts';
+import type { Row } from '../../recorded/rows.ts';
+import { type Aligned, type Comparison, compare } from '../../study/compare.ts';
+import { exchangeAt } from '../../study/exchange.ts';
+import { fork } from '../live.ts';
+import { type Store, useStore } from '../store.ts';
+import { tamed } from '../text.ts';
+import { ReplyPane, RequestPane } from './exchange.tsx';
+
+/** On the page of a change: what it departs from, and what is left open. */
+export function Departure({ store }: { store: Store }) {
+  const { origin, compares } = store;
+  if (origin === null) return null;
+  return (
+    <div class="departure">
+      <b>What if: {tamed(origin.name)}</b>
+      <button type="button" onClick={() => origin.store.show(origin.store)}>
+        Back to what happened
+      </button>
+      <button type="button" aria-pressed={compares} onClick={() => store.set({ compares: !compares })}>
+        Compare
+      </button>
+      {origin.store.live === null ? null : (
+        <button type="button" title="A new session, of this up to the change" onClick={() => goOn(store)}>
+          Go on from here
+        </button>
+      )}
+      {origin.pending.length === 0 ? null : (
+        <span class="hint">The machines now ask for what nobody recorded: {origin.pending.map(tamed).join(', ')}</span>
+      )}
+    </div>
+  );
+}
+
+function goOn(store: Store): void {
+  const { origin, recorded } = store;
+  const sessionId = recorded.heads.get('')?.sessionId;
+  if (origin === null || sessionId === undefined) return;
+  fork(sessionId, origin.change).catch((error) => store.set({ failure: String(error.message) }));
+}
+
+/** Two sessions of a server. */
+export function ComparePage({ one, other }: { one: Store; other: Store }) {
+  useStore(one);
+  useStore(other);
+  const names = [one, other].map(({ recorded }, index) => {
+    const { agent = '', sessionId = '' } = recorded.heads.get('') ?? {};
+    return `${index === 0 ? 'A' : 'B'}: ${tamed(agent)} ${tamed(sessionId.slice(0, 8))}`;
+  });
+  return (
+    <div class="page home">
+      <header>
+        <h1>Two sessions</h1>
+        <a href="#/">All sessions</a>
+        {[one, other].map(({ failure }) =>
+          failure === null ? null : (
+            <p key={failure} class="trouble">
+              {tamed(failure)}
+            </p>
+          ),
+        )}
+      </header>
+      <main class="comparison" aria-busy={one.isLoading || other.isLoading}>
+        <Compared one={one.recorded} other={other.recorded} names={[names[0] ?? 'A', names[1] ?? 'B']} />
+      </main>
+    </div>
+  );
+}
+
+type Props = { one: Recorded; other: Recorded; names: [string, string] };
+
+/** Two sessions side by side, attempt by attempt. */
+export function Compared({ one, other, names }: Props) {
+  const comparison = useMemo(() => compare(one, other), [one, other, one.told.length, other.told.length]);
+  const [chosen, setChosen] = useState<string | null>(null);
+  const { attempts, counters } = comparison;
+  const selected =
+    attempts.find(({ key }) => key === (chosen ?? comparison.first?.key)) ?? attempts.find((row) => !row.isSame);
+  return (
+    <section class="compared" aria-label="Comparison">
+      <p role="status">{summaryOf(comparison)}</p>
+      <div class="sides">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">attempt</th>
+              <th scope="col">{names[0]}</th>
+              <th scope="col">{names[1]}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {attempts.map((row) => (
+              <tr key={row.key} class={row.isSame ? 'same' : 'differs'}>
+                <th scope="row">
+                  <button type="button" aria-pressed={row === selected} onClick={() => setChosen(row.key)}>
+                    {row.isSame ? '=' : '≠'} {row.key}
+                  </button>
+                </th>
+                <td>{textOf(row.one)}</td>
+                <td>{textOf(row.other)}</td>
+              </tr>
+            ))}
+            {counters.map(({ path, one: left, other: right }) => (
+              <tr key={path} class="counter">
+                <th scope="row">{path}</th>
+                <td>{left ?? 'no price'}</td>
+                <td>{right ?? 'no price'}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+        {selected === undefined ? null : <Sides one={one} other={other} row={selected} names={names} />}
+      </div>
+    </section>
+  );
+}
+
+function Sides({ one, other, row, names }: Props & { row: Aligned }) {
+  return (
+    <div class="both">
+      {(
+        [
+          [one, row.one],
+          [other, row.other],
+        ] as const
+      ).map(([recorded, own], index) => (
+        <div key={names[index]}>
+          <h3>
+            {names[index]}: {row.key}
+          </h3>
+          {own === null ? <p class="empty">It did not come to this.</p> : <Exchange recorded={recorded} row={own} />}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function Exchange({ recorded, row }: { recorded: Recorded; row: Row }) {
+  const told = row.ended ?? recorded.told.length;
+  const exchange = exchangeAt(recorded, { told, scope: row.scope });
+  return (
+    <>
+      <ReplyPane exchange={exchange} streaming={[]} />
+      <RequestPane exchange={exchange} />
+    </>
+  );
+}
+
+function textOf(row: Row | null) {
+  if (row === null) return '–';
+  return `${row.state} ${row.slugs.join(', ')}`;
+}
+
+function summaryOf({ first, same, facts }: Comparison): string {
+  if (first === null) return `The same: ${same} facts.`;
+  const [left, right] = [first.one?.type ?? 'the end', first.other?.type ?? 'the end'];
+  return `The same until fact ${same} of ${facts[0]} and ${facts[1]}. First difference, in ${first.key}: ${left}${left === right ? ' with other contents' : `, and ${right}`}.`;
+}

@@ -1,0 +1,73 @@
+import { useEffect, useState } from 'preact/hooks';
+import { presetsFor } from '../../study/presets.ts';
+import type { Change } from '../../study/what-if.ts';
+import type { Led } from '../protocol.ts';
+import type { Store } from '../store.ts';
+import { tamed } from '../text.ts';
+
+/** What if something else had been delivered here: the machines decide at once, without a model and without a tool. */
+export function WhatIfPane({ store, frame }: { store: Store; frame: number }) {
+  const [led, setLed] = useState<Led>(null);
+  const [text, setText] = useState('');
+  const [trouble, setTrouble] = useState('');
+  useEffect(() => {
+    let isLatest = true;
+    void store.deliveryAt(frame).then((found) => {
+      if (!isLatest) return;
+      setLed(found);
+      setTrouble('');
+      setText(found !== null && 'outcome' in found.delivery ? JSON.stringify(found.delivery.outcome, null, 2) : '');
+    });
+    return () => {
+      isLatest = false;
+    };
+  }, [store, frame]);
+  if (led === null) return <p class="empty">No delivery to the session led to this step. Go on to one that did.</p>;
+  const { entry, delivery } = led;
+  const decide = (change: Change, name: string) =>
+    store.whatIf(change, name).catch((error) => setTrouble(String(error.message)));
+  const edited = (event: Event) => {
+    event.preventDefault();
+    try {
+      const outcome = JSON.parse(text);
+      if ('outcome' in delivery) void decide({ entry, delivery: { ...delivery, outcome } }, `${delivery.key} changed`);
+    } catch (error) {
+      setTrouble(`This is no JSON: ${String(error)}`);
+    }
+  };
+  const name = 'event' in delivery ? delivery.event.type : delivery.key;
+  return (
+    <>
+      <h2>What if {tamed(name)} had been</h2>
+      <div class="presets">
+        {presetsFor(delivery).map((preset) => (
+          <button
+            key={preset.name}
+            type="button"
+            onClick={() => decide({ entry, delivery: preset.delivery }, `${name}: ${preset.name}`)}
+          >
+            {preset.name}
+          </button>
+        ))}
+      </div>
+      {text === '' ? null : (
+        <form onSubmit={edited}>
+          <label for="outcome">or this:</label>
+          <textarea
+            id="outcome"
+            rows={18}
+            spellcheck={false}
+            value={text}
+            onInput={(event) => setText(event.currentTarget.value)}
+          />
+          <button type="submit">Decide</button>
+        </form>
+      )}
+      {trouble === '' ? null : <p class="fault">{tamed(trouble)}</p>}
+      <p class="hint">
+        The machines decide at once. What was recorded later is delivered if they still ask for it; what nobody recorded
+        stays open.
+      </p>
+    </>
+  );
+}

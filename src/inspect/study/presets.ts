@@ -1,0 +1,73 @@
+import type { Delivery, Json } from '../../../machines/index.ts';
+
+/** Something else that might have been delivered, by a name for it. */
+export type Preset = { name: string; delivery: Delivery };
+
+const noReply = { calls: [], textReport: null, usage: noUsage(), costUsd: null, measured: null };
+
+const faults = ['auth', 'rate_limited', 'server', 'network', 'timeout', 'content_filter'] as const;
+
+/** Returns what might have been delivered in place of a recorded delivery, and the commands that might have come first. */
+export function presetsFor(recorded: Delivery): Preset[] {
+  const { at } = recorded;
+  const commands: Preset[] = [
+    { name: 'abort here', delivery: { at, event: { type: 'session.abort', reason: 'what if' } } },
+    { name: 'stop here', delivery: { at, event: { type: 'session.stop' } } },
+  ];
+  if ('event' in recorded) return commands;
+  const { key } = recorded;
+  const instead = (name: string, outcome: Json): Preset => ({ name, delivery: { key, at, chance: 0.5, outcome } });
+  const kind = /([a-z]+)(-\d+)?$/.exec(key)?.[1];
+  return [...(presets[kind ?? '']?.(instead) ?? []), ...commands];
+}
+
+type Instead = (name: string, outcome: Json) => Preset;
+
+const presets: Record<string, (instead: Instead) => Preset[]> = { model: requests, tool: tools, approval: decisions };
+
+function requests(instead: Instead): Preset[] {
+  const reply = {
+    provider: 'what if',
+    content: [],
+    openInputs: [],
+    errors: [],
+    warnings: [],
+    responseId: null,
+    modelId: null,
+  };
+  const finishReason = { unified: 'stop', raw: 'stop' };
+  return [
+    ...faults.map((kind) => {
+      const fault = { kind, message: 'what if', status: null, retryAfterMs: null };
+      return instead(`a fault: ${kind}`, { ...noReply, reply: null, fault });
+    }),
+    instead('an empty reply', { ...noReply, reply: { ...reply, finishReason }, fault: null }),
+  ];
+}
+
+function tools(instead: Instead): Preset[] {
+  const failed = (message: string, slug: string): Json => ({
+    slug,
+    result: { success: false, value: null, message },
+    output: { type: 'error-text', value: message },
+    kept: null,
+    tokens: 10,
+    spent: { requests: 0, tokens: 0, costUsd: 0 },
+  });
+  return [
+    instead('the tool fails', failed('what if it failed', 'tool_exec_failed')),
+    instead('the tool times out', failed('what if it timed out', 'tool_timeout')),
+  ];
+}
+
+function decisions(instead: Instead): Preset[] {
+  return [
+    instead('approved', { decision: 'approved', reason: null }),
+    instead('denied', { decision: 'denied', reason: 'what if' }),
+    instead('nobody decides', { decision: 'timeout', reason: null }),
+  ];
+}
+
+function noUsage(): Json {
+  return { input: 0, output: 0, reasoning: 0, cacheRead: 0, cacheWrite: 0 };
+}

@@ -1,0 +1,160 @@
+import type { Delivery, Effect, Fact } from '../../../machines/index.ts';
+import { expected, PawlError } from '../../errors.ts';
+import type { JournalEntry } from '../../journal/journal.ts';
+import { type MakePlayer, Replay } from '../../journal/replay.ts';
+import { summaryOf } from '../../journal/scope-log.ts';
+import { RecordedPlayer } from '../../session/recovery/recorded-player.ts';
+
+/** A delivery in place of the recorded one, which is the entry of this number, from 1; a command comes before it. */
+export type Change = { entry: number; delivery: Delivery };
+
+export type WhatIf = {
+  /** A session like any recorded one: the same up to the change, and from there what the machines decide. */
+  entries: JournalEntry[];
+  /** The keys of the effects that the machines then ask for, and nobody recorded. */
+  pending: string[];
+};
+
+/**
+ * Returns what the machines would have decided, had a delivery to the session been another. What was recorded later is
+ * delivered if they ask for it under the same key, and for a call under the same name; the rest is dropped. Waits are
+ * waited out. Neither a model nor a tool is asked. With `stops`, nothing is delivered after the change.
+ */
+export function whatIf(entries: readonly JournalEntry[], change: Change, { stops = false } = {}): WhatIf {
+  const changed = entries[change.entry - 1];
+  if (changed?.type !== 'delivered' || changed.scope !== '') {
+    throw new PawlError('invalid_options', expected('entry', change.entry, 'the number of a delivery to the session'));
+  }
+  const branch = new Branch(entries.slice(0, change.entry - 1));
+  branch.deliver(change.delivery);
+  if (stops) return { entries: branch.entries, pending: branch.pending };
+  const isCommand = 'event' in change.delivery;
+  const later = entries.slice(isCommand ? change.entry - 1 : change.entry).flatMap((entry) => {
+    return entry.type === 'delivered' && entry.scope === '' ? [entry.delivery] : [];
+  });
+  const names = callNames(entries);
+  for (let next = branch.nextOf(later, names); next !== null; next = branch.nextOf(later, names)) branch.deliver(next);
+  return branch.end();
+}
+
+/** Returns the delivery that led to the step of an entry; null for the start, and for a step of a sub-agent. */
+export function ledTo(entries: readonly JournalEntry[], step: number): Change | null {
+  if (entries[step - 1]?.scope !== '') return null;
+  const steps = entries.slice(0, step).filter(({ type, scope }) => type === 'stepped' && scope === '').length;
+  let left = steps - 1;
+  for (const [index, entry] of entries.entries()) {
+    if (entry.type !== 'delivered' || entry.scope !== '') continue;
+    left -= 1;
+    if (left === 0) return { entry: index + 1, delivery: entry.delivery };
+  }
+  return null;
+}
+
+/** A session that leaves a recorded one. */
+class Branch {
+  readonly entries: JournalEntry[];
+  private readonly player: RecordedPlayer;
+  private readonly sent = new Set<string>();
+  private at: number;
+
+  constructor(kept: readonly JournalEntry[]) {
+    this.entries = [...kept];
+    const make: MakePlayer<RecordedPlayer> = (head, above, beforeFact) =>
+      new RecordedPlayer(head, above, beforeFact, { secrets: [], follower: null });
+    const replay = new Replay(make);
+    replay.play(kept);
+    this.player = replay.root;
+    this.at = this.player.head.input.at;
+    let unstepped = 1;
+    for (const entry of kept) {
+      if (entry.type === 'sent' && entry.scope === '')
+        this.sent.add(`turn-${entry.turn}/attempt-${entry.attempt}/model`);
+      if (entry.type === 'delivered' && entry.scope === '') this.at = entry.delivery.at;
+      if (entry.scope !== '') continue;
+      unstepped += entry.type === 'delivered' ? 1 : entry.type === 'stepped' ? -1 : 0;
+    }
+    // What was delivered together was written down before its steps.
+    for (; unstepped > 0; unstepped -= 1) this.step();
+  }
+
+  deliver(delivery: Delivery): void {
+    this.at = Math.max(this.at, delivery.at);
+    this.sendPending();
+    this.entries.push({ scope: '', type: 'delivered', delivery });
+    this.player.deliver(delivery);
+    this.step();
+  }
+
+  /** Takes the next of the recorded deliveries that the machines ask for, or ends a wait; null if there is none. */
+  nextOf(later: Delivery[], names: ReadonlyMap<string, string>): Delivery | null {
+    const pending = new Map(this.player.pending.map((effect) => [effect.key, effect]));
+    if (pending.size === 0) return null;
+    const isAskedFor = (delivery: Delivery) => 'event' in delivery || isSame(pending.get(delivery.key), names);
+    const position = later.findIndex(isAskedFor);
+    if (position !== -1) return later.splice(position, 1)[0] ?? null;
+    for (const { key, kind, request } of pending.values()) {
+      const at = kind === 'wait' ? request.dueAt : this.at;
+      const isEmpty = (kind === 'wait' && request.kind === 'backoff') || kind === 'close';
+      if (isEmpty) return { key, at, chance: 0.5, outcome: {} };
+    }
+    return null;
+  }
+
+  end(): WhatIf {
+    this.sendPending();
+    return { entries: this.entries, pending: this.pending };
+  }
+
+  get pending(): string[] {
+    return this.player.pending.map(({ key }) => key);
+  }
+
+  private step(): void {
+    const seq = this.player.position();
+    const facts: readonly Fact[] = this.player.step() ?? [];
+    this.entries.push({ scope: '', type: 'stepped', seq, end: this.player.position(), ...summaryOf(facts) });
+  }
+
+  /** Notes the requests that would have gone out. */
+  private sendPending(): void {
+    for (const { key, kind, request } of this.player.pending) {
+      if (kind !== 'model' || this.sent.has(key)) continue;
+      this.sent.add(key);
+      const { turn, attempt } = request;
+      const { messages } = this.player.observer.folds.conversation;
+      const tools = this.entries.findLast((entry) => entry.type === 'sent' && entry.scope === '');
+      const list = tools?.type === 'sent' ? tools.tools : null;
+      this.entries.push({
+        scope: '',
+        type: 'sent',
+        turn,
+        attempt,
+        provider: 'what if',
+        messages: messages.length,
+        tools: list,
+      });
+    }
+  }
+}
+
+function isSame(effect: Effect | undefined, names: ReadonlyMap<string, string>): boolean {
+  if (effect === undefined) return false;
+  return effect.kind !== 'tool' && effect.kind !== 'approval' ? true : names.get(effect.key) === effect.request.name;
+}
+
+/** The names of the calls that were recorded, by the keys of their effects. */
+function callNames(entries: readonly JournalEntry[]): Map<string, string> {
+  const names = new Map<string, string>();
+  for (const entry of entries) {
+    if (entry.type !== 'delivered' || entry.scope !== '' || !('outcome' in entry.delivery)) continue;
+    const { key, outcome } = entry.delivery;
+    const { calls } = (outcome ?? {}) as { calls?: { name: string }[] };
+    if (!key.endsWith('/model') || !Array.isArray(calls)) continue;
+    const place = key.slice(0, -'/model'.length);
+    for (const [index, { name }] of calls.entries()) {
+      names.set(`${place}/tool-${index}`, name);
+      names.set(`${place}/approval-${index}`, name);
+    }
+  }
+  return names;
+}
