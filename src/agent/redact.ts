@@ -23,26 +23,27 @@ const shapes: readonly [RegExp, string][] = [
 /** Matches the names of fields whose value is a credential, regardless of its form. */
 const credentialName = /^(?:authorization|x-api-key|api[-_]?key|x-goog-api-key|access[-_]?token)$/i;
 
+/** What is Pawl's own in a value: words in some fields, and the names of fields outside of those that hold others' data. */
+export type Ours = { isWord(field: string, text: string): boolean; holdsData(field: string): boolean };
+
 /**
- * Removes keys and credentials from all texts in a value, and from fields with a credential's name (S-5). `keeps` tells
- * the fields whose value is no text, but a word of ours.
+ * Removes keys and credentials from all texts in a value, and from fields with a credential's name (S-5). What is `ours`
+ * stays.
  */
-export function redactJson(
-  value: Json,
-  secrets: readonly string[],
-  keeps: (name: string, word: string) => boolean = () => false,
-): Json {
+export function redactJson(value: Json, secrets: readonly string[], ours: Ours | null = null): Json {
   if (typeof value === 'string') return redact(value, secrets);
-  if (Array.isArray(value)) return value.map((item) => redactJson(item, secrets, keeps));
+  if (Array.isArray(value)) return value.map((item) => redactJson(item, secrets, ours));
   if (typeof value !== 'object' || value === null) return value;
   const clean = (name: string, item: Json): Json => {
-    if (typeof item !== 'string') return redactJson(item, secrets, keeps);
-    if (keeps(name, item)) return item;
+    if (typeof item !== 'string') return redactJson(item, secrets, ours?.holdsData(name) === true ? null : ours);
+    if (ours?.isWord(name, item) === true) return item;
     return credentialName.test(name) ? removed : redact(item, secrets);
   };
   // `fromEntries` defines its fields, so that one named `__proto__` stays a field.
   return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [redact(name, secrets), clean(name, item)] as const),
+    Object.entries(value).map(
+      ([name, item]) => [ours === null ? redact(name, secrets) : name, clean(name, item)] as const,
+    ),
   );
 }
 

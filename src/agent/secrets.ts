@@ -35,11 +35,23 @@ export function secretsOf(definition: AgentDefinition, ofTree: readonly string[]
   return all;
 }
 
+/** Returns secrets as they are and as URLs and JSON write them, in an order in which all of them can be replaced. */
+export function writtenSecrets(secrets: readonly string[]): string[] {
+  return longestFirst(secrets.filter((secret) => secret !== '').flatMap(asWritten));
+}
+
+/** Names that sound secret and are not, and values that are no secret under any name. */
+const harmlessName = /^(OLD)?PWD$|ASKPASS|_(PATH|DIR|FILE|SOCK)$/i;
+const harmlessValue = /^(\/.*|\d{1,9}|true|false)$/;
+
 /** Returns what an environment holds under secret-sounding names, and what looks like a token. */
 export function environmentSecrets(environment: Record<string, string | undefined>): string[] {
-  const given = Object.entries(environment).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
-  const found = secretsInEnvironment(Object.fromEntries(given)).flatMap(asWritten);
-  return longestFirst(found.filter((secret) => secret.length >= shortestSecret));
+  const given = Object.entries(environment).flatMap(([name, value]) =>
+    value === undefined || harmlessName.test(name) || harmlessValue.test(value) ? [] : [[name, value]],
+  );
+  return writtenSecrets(
+    secretsInEnvironment(Object.fromEntries(given)).filter(({ length }) => length >= shortestSecret),
+  );
 }
 
 /** Replacing a part first would leave the rest of the longer secret. */

@@ -195,7 +195,7 @@ export function interruption(signal: NodeJS.Signals): Error {
 }
 
 /** Keeps the inspector open until the user presses Ctrl-C. */
-async function keptOpen(address: string, signal: AbortSignal): Promise<void> {
+export async function keptOpen(address: string, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
   process.stderr.write(`The session has ended. The inspector stays open at ${address}. Press Ctrl-C to close it.\n`);
   await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));

@@ -10,7 +10,8 @@ import { readAgentFile } from './agent-file.ts';
 import type { Flags } from './command-line.ts';
 import { exitCodes, UsageError } from './command-line.ts';
 import { commandLogger } from './log.ts';
-import { agentOf, interruption } from './run.ts';
+import { agentOf, interruption, keptOpen } from './run.ts';
+import { openInspector } from './session-page.ts';
 import { tame } from './terminal/text.ts';
 import { WorkView } from './terminal/work-view.ts';
 
@@ -34,11 +35,14 @@ export async function workCommand(positionals: readonly string[], flags: Flags):
   };
   process.on('SIGINT', interrupt);
   process.on('SIGTERM', interrupt);
+  const inspector = flags.inspect ? await openInspector(flags, undefined) : null;
+  if (inspector !== null) process.stderr.write(`Open this in a browser: ${inspector.address}\n`);
   const result = await runWorkflow({
     backlog,
     agents,
     limits: flags.once ? { maxItems: 1 } : {},
     signal: ending.signal,
+    ...(inspector !== null && { journal: inspector.journal }),
     logger: commandLogger(flags, showsView ? 'silent' : 'warn'),
     onEvent: (event) => view?.show(event),
     onSessionEvent: (event) => view?.showSession(event),
@@ -46,6 +50,8 @@ export async function workCommand(positionals: readonly string[], flags: Flags):
     process.off('SIGINT', interrupt);
     process.off('SIGTERM', interrupt);
   });
+  if (inspector?.address != null && process.stderr.isTTY) await keptOpen(inspector.address, ending.signal);
+  await inspector?.close();
   if (view === null) process.stdout.write(`${JSON.stringify(result)}\n`);
   else view.end(result, join(backlog, 'agent_runs', result.run));
   return exitCodeOf(result);

@@ -13,7 +13,7 @@ import { WatchedJournal } from './live/watched-journal.ts';
 import { sessionFile } from './tape/session-file.ts';
 
 export type InspectorOptions = {
-  /** Where the sessions are written down. Default: in memory, where the latest 200 that have ended are kept. */
+  /** Where the sessions are written down. Default: in memory, where the latest 50 that have ended are kept. */
   journal?: Journal;
   /** The port of the page on 127.0.0.1; 0 for any free one. Default: none, and nothing listens. */
   port?: number;
@@ -35,7 +35,7 @@ export type Inspector = {
   [Symbol.asyncDispose](): Promise<void>;
 };
 
-const keptSessions = 200;
+const keptSessions = 50;
 
 const aPort = 'an integer from 0 to 65535';
 const optionsSchema = z.strictObject({

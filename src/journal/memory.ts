@@ -18,8 +18,8 @@ type Kept = Omit<JournaledSession, 'status' | 'entries'> & {
 };
 
 /**
- * A journal in the memory of this process, which ends with it: for one that only wants to look. It keeps the sessions that
- * have not ended, and of the others the latest `keep`.
+ * A journal in the memory of this process, lost when it ends; for inspection only. It keeps all open sessions, and the
+ * latest `keep` that have ended.
  */
 export class MemoryJournal implements Journal {
   readonly leaseMs: number;
@@ -52,7 +52,18 @@ export class MemoryJournal implements Journal {
     const now = Date.now();
     Object.assign(kept, { ended: status, slugs, waiting, updatedAt: now, leasedUntil: now + this.leaseMs });
     kept.inbox = kept.inbox.filter(({ id }) => !taken.includes(id));
-    if (change.status !== undefined) this.forget();
+    if (change.status === undefined) return;
+    // The order is that of the endings.
+    this.kept.delete(sessionId);
+    this.kept.set(sessionId, kept);
+    this.forget();
+  }
+
+  /** Takes in a session that was written elsewhere. */
+  load(session: JournaledSession, entries: readonly JournalEntry[]): void {
+    const { status, entries: _, ...row } = session;
+    const ended = status === 'running' || status === 'suspended' ? null : status;
+    this.kept.set(row.sessionId, { ...row, ended, entries: [...entries], inbox: [], owner: null, leasedUntil: 0 });
   }
 
   private forget(): void {
@@ -112,7 +123,7 @@ export class MemoryJournal implements Journal {
     return this.kept.delete(sessionId);
   }
 
-  /** Nothing is to be closed; what is kept stays. */
+  /** Does nothing; the sessions are kept. */
   async close(): Promise<void> {}
 }
 

@@ -51,12 +51,13 @@ export class ScopeLog implements DriverLog {
 
   applying(step: () => void): void {
     const seq = this.tree.position;
-    const entry = { scope: this.scope, type: 'stepped' as const, seq, end: seq, facts: '', digest: '' };
+    const facts: Fact[] = [];
+    const entry = steppedEntry(this.scope, seq, facts);
     this.tree.note(entry);
-    this.facts = [];
+    this.facts = facts;
     step();
     // The write that the note waits for comes after the step.
-    Object.assign(entry, { end: this.tree.position, ...summaryOf(this.facts) });
+    entry.end = this.tree.position;
   }
 
   /** Replay: takes a step. Returns the facts that follow; null if there was no step to take. */
@@ -99,6 +100,27 @@ export class ScopeLog implements DriverLog {
   async ended(change: SessionChange): Promise<void> {
     if (this.scope === '') await this.tree.end(change);
   }
+}
+
+/** The note of a step. What it says of the facts is computed when it is first read: a journal in memory may never. */
+function steppedEntry(scope: string, seq: number, list: readonly Fact[]) {
+  let summary: ReturnType<typeof summaryOf> | null = null;
+  const summarized = () => {
+    summary ??= summaryOf(list);
+    return summary;
+  };
+  return {
+    scope,
+    type: 'stepped' as const,
+    seq,
+    end: seq,
+    get facts() {
+      return summarized().facts;
+    },
+    get digest() {
+      return summarized().digest;
+    },
+  };
 }
 
 /** The facts of a step as they are noted: their types, and a digest of them. */

@@ -33,7 +33,9 @@ export function recorded<Args extends unknown[]>(
       await test(journal, ...args);
     } catch (error) {
       place ??= join(mkdtempSync(join(tmpdir(), 'pawl-')), 'counterexample.html');
-      const kept = await keep(journal, place, limits).catch((reason) => `It could not be kept: ${messageOf(reason)}.`);
+      const kept = await keep(journal, place, limits).catch(
+        (reason) => `Could not save the session: ${messageOf(reason)}.`,
+      );
       if (!(error instanceof Error)) throw new Error(`${messageOf(error)}\n${kept}`, { cause: error });
       error.message = `${error.message}\n${kept}`;
       throw error;
@@ -44,7 +46,7 @@ export function recorded<Args extends unknown[]>(
 /** Writes the session that was written down last. Returns a sentence about it. */
 async function keep(journal: Journal, file: string, limits: Limits | undefined): Promise<string> {
   const [session] = await journal.list({});
-  if (session === undefined) return 'No session was written down: pass the journal to it.';
+  if (session === undefined) return 'No session was recorded: pass `journal` to the session.';
   const entries = await journal.read(session.sessionId);
   const shown = new Recorded();
   shown.take(new Replayer().play(entries));
@@ -53,5 +55,5 @@ async function keep(journal: Journal, file: string, limits: Limits | undefined):
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, html);
   const where = broken === null ? '' : ` At step ${broken.step + 1}: ${broken.promise}.`;
-  return `The session, in a page: ${file}.${where}`;
+  return `Session saved to ${file}.${where}`;
 }

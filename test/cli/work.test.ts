@@ -131,7 +131,7 @@ describe('pawl work', () => {
     [['work', '/nowhere'], 'Backlog folder not found: "/nowhere" (it does not exist).'],
     [['work', '.', 'and', 'more'], 'Pass one directory; got . and more.'],
     [['run', '--once', 'x'], '--once works with pawl work, not with pawl run.'],
-    [['work', '.', '--inspect'], '--inspect works with pawl run, pawl demo and pawl resume, not with pawl work.'],
+    [['work', '.', '--export', 'x'], '--export works with pawl run, pawl demo and pawl resume, not with pawl work.'],
     [
       ['serve', '--json'],
       '--json works with pawl run, pawl demo, pawl resume, pawl work, pawl sessions and pawl replay, not with pawl serve.',

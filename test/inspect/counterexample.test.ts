@@ -36,7 +36,7 @@ describe('S-8 B-2: a test that fails keeps its session', () => {
     const told = fc.assert(property, { numRuns: 100 }).catch((error) => error.cause.message);
     const message = String(await told);
     expect(message).toContain('requests (4) <= maxTurns x maxRetries (3)');
-    expect(message).toContain(`The session, in a page: ${file}. At step `);
+    expect(message).toContain(`Session saved to ${file}. At step `);
     const html = readFileSync(file, 'utf8');
     const { frames, requests, told: facts } = new Replayer().play(readTape(blockIn(html, 'tape')));
     expect(requests).toHaveLength(4);
@@ -55,23 +55,23 @@ describe('S-8 B-2: a test that fails keeps its session', () => {
     await browser.close();
   });
 
-  it('also a test of its own; at the end, if no promise of every session is broken', async () => {
+  it('a test without fast-check keeps its session too; the file opens at the end if no promise is broken', async () => {
     const failing = recorded(async (journal) => {
       const { counters } = await run(1, journal);
       expect(counters.requests).toBe(7);
     });
     const { message } = await failing().catch((error) => error);
-    const [, file = ''] = /The session, in a page: (\S+\.html)\.$/.exec(message) ?? [];
+    const [, file = ''] = /Session saved to (\S+\.html)\.$/.exec(message) ?? [];
     expect(message).toContain('to be 7');
     expect(existsSync(file)).toBe(true);
     expect(readFileSync(file, 'utf8')).not.toContain('data-step');
   });
 
-  it('one that passes keeps nothing, and one without a session says so', async () => {
+  it('a passing test writes no file, and the error of a test without a session says that none was recorded', async () => {
     const file = freshFile();
     await recorded((journal) => run(0, journal), { file })();
     expect(existsSync(file)).toBe(false);
     const without = recorded(() => Promise.reject(new Error('no')), { file });
-    await expect(without()).rejects.toThrow('no\nNo session was written down: pass the journal to it.');
+    await expect(without()).rejects.toThrow('no\nNo session was recorded: pass `journal` to the session.');
   });
 });

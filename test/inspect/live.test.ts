@@ -51,6 +51,14 @@ describe.runIf(hasBrowser)('S-8: the live page', () => {
     expect(await page.getByRole('button', { name: 'Approve' }).count()).toBe(0);
     expect(await page.locator('.gaugetext').innerText()).toBe('requests 2 of 30');
     await page.getByRole('link', { name: 'All sessions' }).click();
+    const field = page.getByLabel('Search the sessions');
+    await field.fill('tool:send status:succeeded "sent to ada"');
+    await page.getByText('[sent to Ada]').waitFor();
+    await field.fill('rule:B-4');
+    await page.getByText('0 of 1 · ').waitFor();
+    await field.fill('colour:red');
+    await page.getByText('`search` must be agent:').waitFor();
+    await field.fill('');
     await page.getByText('1 of 1 · 0 running · 0 waiting for a person').waitFor();
     expect(misdeeds).toEqual([]);
   });
@@ -105,16 +113,16 @@ describe.runIf(hasBrowser)('S-8: the live page', () => {
     await page.locator('.row.call', { hasText: 'send' }).click();
     for (let step = 0; step < 2; step += 1) await press(page, 'ArrowRight');
     await press(page, '8');
-    await page.getByText('What if turn-1/attempt-1/tool-0 had been').waitFor();
+    await page.getByText('Replace turn-1/attempt-1/tool-0 with').waitFor();
     await page.getByRole('button', { name: 'the tool fails' }).click();
     await page.getByText('What if: turn-1/attempt-1/tool-0: the tool fails').waitFor();
     await page.locator('main[aria-busy="false"]').waitFor();
     expect(await page.locator('.list').innerText()).toContain('tool_exec_failed');
     await page.getByRole('button', { name: 'Compare' }).click();
     expect(await page.locator('.compared p').first().innerText()).toMatch(
-      /^The same until fact \d+ of \d+ and \d+\. First difference, in turn-1\/attempt-1: tool\.answered with other contents\.$/,
+      /^The first \d+ facts are the same \(of \d+ and \d+\)\. First difference, in turn-1\/attempt-1: tool\.answered has different contents\.$/,
     );
-    await page.getByRole('button', { name: 'Go on from here' }).click();
+    await page.getByRole('button', { name: 'Continue from here' }).click();
     await page.locator('.status.done').waitFor();
     const [fork] = (await shown.journal.list({})).filter(({ sessionId }) => sessionId !== 's');
     expect(fork).toMatchObject({ status: 'succeeded', metadata: { forkedFrom: 's' } });

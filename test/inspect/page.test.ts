@@ -89,10 +89,10 @@ describe.runIf(hasBrowser)('a session in one file', () => {
     expect(await pane.innerText()).toContain('The reply was empty.');
     await press(page, 'Shift+ArrowRight');
     await press(page, '2');
-    expect(await pane.innerText()).toContain('ephemeral: in this request alone (N-1)');
+    expect(await pane.innerText()).toContain('ephemeral: in this request only (N-1)');
     await press(page, 'Alt+ArrowRight');
     const request = await pane.innerText();
-    expect(request).toContain('of the request before: it was ephemeral');
+    expect(request).toContain('from the previous request; it was ephemeral');
     expect(await page.locator('.message.new').count()).toBe(2);
     expect(await page.locator('.message.gone').count()).toBe(1);
     await press(page, 'Home');
@@ -107,7 +107,7 @@ describe.runIf(hasBrowser)('a session in one file', () => {
     await press(page, '7');
     expect(await pane.innerText()).toContain('toolCalls.answered');
     await press(page, '?');
-    expect(await page.locator('dialog').innerText()).toContain('the next failure');
+    expect(await page.locator('dialog').innerText()).toContain('next failure');
     expect(misdeeds).toEqual([]);
   });
 
@@ -127,8 +127,33 @@ describe.runIf(hasBrowser)('a session in one file', () => {
     await page.getByRole('button', { name: 'Back to what happened' }).click();
     expect(await page.locator('.when').innerText()).toMatch(/step \d+ of \d+/);
     await page.getByLabel('or this:').fill('{');
-    await page.getByRole('button', { name: 'Decide' }).click();
-    await page.getByText('This is no JSON').waitFor();
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByText('Not valid JSON').waitFor();
+    expect(misdeeds).toEqual([]);
+  });
+
+  it('marks the steps of a rule, and draws a number over all steps', async () => {
+    const { page, misdeeds } = await openFile(browser, html);
+    await press(page, 'Home');
+    await press(page, 'n');
+    await page.getByRole('button', { name: 'B-3', exact: true }).click();
+    const [, count = ''] = /^B-3: (\d+) steps?$/.exec(await page.locator('.marked button').first().innerText()) ?? [];
+    expect(Number(count)).toBe(0);
+    await page.getByRole('button', { name: 'B-1', exact: true }).click();
+    await page.getByText('B-1: ').waitFor();
+    await press(page, '7');
+    const field = page.getByLabel('Watch an expression');
+    await field.fill('session.turn + counters.requests');
+    await field.press('Enter');
+    await page.locator('.watch').waitFor();
+    await page.locator('.list').focus();
+    await press(page, 'End');
+    expect(await page.locator('.watch').innerText()).toMatch(/^session\.turn \+ counters\.requests = 8/);
+    await press(page, 'Home');
+    expect(await page.locator('.watch').innerText()).toMatch(/= [0–]/);
+    await field.fill('alert(1)');
+    await field.press('Enter');
+    await page.getByText('`watch` must be numbers').waitFor();
     expect(misdeeds).toEqual([]);
   });
 

@@ -84,7 +84,7 @@ describe('D-3: a page computes a session by running its machines over the entrie
     expect(new Set(whole.frames.map(({ scope }) => scope)).size).toBe(2);
   });
 
-  it('a tape that was tampered with is told at its first wrong fact', async () => {
+  it('a tampered tape is reported at its first wrong fact', async () => {
     const { entries } = await livesOf([{ at: 20, when: 'after' }]);
     const tampered = plain(entries);
     const reply = tampered.findIndex(

@@ -11,7 +11,7 @@ import { rehearsalModel } from '../../src/testing/index.ts';
 import { blockIn } from '../support/pages.ts';
 import { report } from '../support/session.ts';
 
-const secret = 'hunter two, 2 spaces';
+const secret = 'hunter two, "2" spaces';
 const shaped = 'sk-proj-0123456789abcdefghij';
 
 /** A session that holds the secrets wherever a text may be. */
@@ -19,7 +19,7 @@ async function telling(): Promise<JournalEntry[]> {
   const journal = new MemoryJournal();
   const inputSchema = z.object({ type: z.string(), input: z.string() });
   const agent = defineAgent({
-    name: 'telling',
+    name: 'sk-proj-agentname0123456789',
     instructions: `Never say ${secret}.`,
     models: [
       rehearsalModel([
@@ -78,33 +78,44 @@ const framesOf = (entries: readonly JournalEntry[]) => {
 
 describe('S-5: a session as a file holds no secret, and decides the same', () => {
   it('known secrets and those of a known shape are taken out of every text', () => {
-    expect(JSON.stringify(entries)).toContain(secret);
-    const html = sessionFile(entries, { secrets: [secret] });
+    expect(JSON.stringify(entries)).toContain('hunter');
+    const html = sessionFile(entries, { secrets: ['hunter two', secret] });
     const tape = blockIn(html, 'tape');
-    for (const text of [html, tape]) for (const one of [secret, shaped, 'whatever']) expect(text).not.toContain(one);
+    for (const text of [html, tape])
+      for (const one of ['hunter', 'agentname', shaped, 'whatever']) expect(text).not.toContain(one);
     expect(tape).toContain('[redacted]');
     expect(html).toMatch(/data-redacted="[1-9]/);
     expect(framesOf(readTape(tape))).toEqual(framesOf(entries));
   });
 
-  it.each(['tool-call', 'unknown', 'session.steer', 'user', 'text_only', 'server', 'attempt', 'stop'])(
-    'also when one is a word of ours: %s',
-    (word) => {
-      const tape = readTape(blockIn(sessionFile(entries, { secrets: [word] }), 'tape'));
-      expect(framesOf(tape)).toEqual(framesOf(entries));
-    },
-  );
-
-  it('one that names a field of ours is no secret that can be taken out: the session is refused, not changed', () => {
-    expect(() => sessionFile(entries, { secrets: ['valid'] })).toThrow('cannot be shown without its secrets');
+  it.each([
+    'valid',
+    'input',
+    'reply',
+    'tool-call',
+    'unknown',
+    'session.steer',
+    'user',
+    'text_only',
+    'server',
+    'attempt',
+    'stop',
+  ])('also when one is a word of ours: %s', (word) => {
+    const tape = readTape(blockIn(sessionFile(entries, { secrets: [word] }), 'tape'));
+    expect(framesOf(tape)).toEqual(framesOf(entries));
   });
 
   it('without secrets, the tape is the journal to the letter', async () => {
     const journal = new MemoryJournal();
-    const agent = defineAgent({ name: 'plain', models: [rehearsalModel([report()])] });
+    const agent = defineAgent({ name: 'plain', models: [rehearsalModel([report('a report')])] });
     await runSession(agent, { prompt: 'Go.', journal, sessionId: 's', logger: false });
     const plain = await journal.read('s');
-    expect(readTape(blockIn(sessionFile(plain), 'tape'))).toEqual(JSON.parse(JSON.stringify(plain)));
+    const emptied = JSON.stringify(plain).replaceAll(/"delta":"(?:[^"\\]|\\.)*"/g, '"delta":""');
+    expect(readTape(blockIn(sessionFile(plain), 'tape'))).toEqual(JSON.parse(emptied));
+    // One that these machines replay differently is not refused: the page tells where.
+    const tampered = JSON.parse(JSON.stringify(plain).replaceAll('a report', 'another'));
+    const { difference } = new Replayer().play(readTape(blockIn(sessionFile(tampered), 'tape')));
+    expect(difference).toMatchObject({ scope: '' });
   });
 
   it('entries that are no session are refused', () => {

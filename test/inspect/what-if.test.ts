@@ -90,13 +90,15 @@ describe('S-8 D-3: what the machines would have decided', () => {
     }
   });
 
-  it('a wait is waited out, and what nobody recorded is named', () => {
+  it('a wait ends when due, and effects with no recorded result are listed as pending', () => {
     const [, second = 0] = deliveriesIn(entries, /\/model$/);
     const busy = { ...auth, fault: { ...auth.fault, kind: 'server', status: 503 } };
     const { entries: other, pending } = whatIf(entries, changedTo(entries, second, busy));
     expect(endingOf(other).types).toContain('wait.ended');
     expect(pending).toEqual(['turn-1/attempt-3/model']);
     const { requests } = new Replayer().play(JSON.parse(JSON.stringify(other)));
+    const times = other.flatMap((entry) => (entry.type === 'delivered' ? [entry.delivery.at] : []));
+    expect(times).toEqual(times.toSorted((one, later) => one - later));
     expect(requests.map(({ turn, attempt }) => `${turn}/${attempt}`)).toEqual(['1/1', '1/2', '1/3']);
   });
 

@@ -1,5 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
-import type { Journal, JournalEntry, SessionChange } from '../../journal/journal.ts';
+import { messageOf } from '../../errors.ts';
+import { Recorded } from '../../inspect/recorded/recorded.ts';
+import { Replayer } from '../../inspect/recorded/replayer.ts';
+import type { Journal } from '../../journal/journal.ts';
 import { MemoryJournal } from '../../journal/memory.ts';
 import { sqliteJournal } from '../../journal/sqlite.ts';
 import { readTape } from '../../journal/tape.ts';
@@ -11,7 +14,7 @@ import { journalFile } from './journal.ts';
 export async function inspectCommand([file, ...rest]: readonly string[], flags: Flags): Promise<number> {
   if (rest.length > 0) throw new UsageError(`Pass one journal or exported session; got ${[file, ...rest].join(' ')}.`);
   if (file !== undefined && !existsSync(file)) throw new UsageError(`There is no file ${file}.`);
-  const journal = isTape(file) ? await tapeJournal(file) : sqliteJournal(journalFile({ ...flags, journal: file }));
+  const journal = isTape(file) ? tapeJournal(file) : sqliteJournal(journalFile({ ...flags, journal: file }));
   const shown = await openInspector(flags, journal);
   process.stderr.write(`Open this in a browser: ${shown.address}\nPress Ctrl-C to end.\n`);
   await new Promise<void>((resolve) => {
@@ -24,23 +27,35 @@ export async function inspectCommand([file, ...rest]: readonly string[], flags: 
 
 /** A SQLite file begins with its name; an exported session is text. */
 function isTape(file: string | undefined): file is string {
-  return file !== undefined && readFileSync(file).subarray(0, 6).toString() !== 'SQLite';
+  return file !== undefined && textOf(file).slice(0, 6) !== 'SQLite';
 }
 
-async function tapeJournal(file: string): Promise<Journal> {
-  const entries = readTape(readFileSync(file, 'utf8'));
-  const [first] = entries;
-  if (first?.type !== 'started') throw new UsageError(`${file} is no session.`);
-  const { sessionId, agent, metadata } = first.head;
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new UsageError(`${file} cannot be read: ${messageOf(error)}.`);
+  }
+}
+
+function tapeJournal(file: string): Journal {
+  const entries = readTape(textOf(file));
+  const recorded = new Recorded();
+  try {
+    recorded.take(new Replayer().play(entries));
+  } catch (error) {
+    throw new UsageError(`${file} cannot be shown: ${messageOf(error)}`);
+  }
+  const head = recorded.heads.get('');
+  if (head === undefined) throw new UsageError(`${file} is not an exported session.`);
+  const { root } = recorded.rows;
+  const [, status] = /^session\.(succeeded|failed|aborted)$/.exec(recorded.frames.at(-1)?.states.at(0) ?? '') ?? [];
   const journal = new MemoryJournal();
-  await journal.create({ sessionId, agent, metadata }, { owner: 'file', entries, change: endOf(entries) });
-  await journal.release(sessionId, 'file');
+  const { sessionId, agent, metadata, input } = head;
+  const isEnded = status === 'succeeded' || status === 'failed' || status === 'aborted';
+  const slugs = root?.slugs ?? [];
+  const times = { createdAt: input.at, updatedAt: recorded.told.at(-1)?.at ?? input.at };
+  const row = { sessionId, agent, metadata, slugs, waiting: [], ...times, entries: entries.length };
+  journal.load({ ...row, status: isEnded ? status : 'suspended' }, entries);
   return journal;
-}
-
-/** How the session ended, as its last facts say. */
-function endOf(entries: readonly JournalEntry[]): SessionChange {
-  const told = entries.flatMap((one) => (one.type === 'stepped' && one.scope === '' ? one.facts.split(' ') : []));
-  const [, status] = /^session\.(succeeded|failed|aborted)$/.exec(told.at(-1) ?? '') ?? [];
-  return status === 'succeeded' || status === 'failed' || status === 'aborted' ? { status } : {};
 }

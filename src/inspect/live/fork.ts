@@ -1,4 +1,5 @@
-import type { Delivery } from '../../../machines/index.ts';
+import { z } from 'zod';
+import { check } from '../../agent/check.ts';
 import type { Agent } from '../../agent/definition.ts';
 import { expected, PawlError } from '../../errors.ts';
 import type { Journal, JournalEntry } from '../../journal/journal.ts';
@@ -11,14 +12,14 @@ import { type Change, whatIf } from '../study/what-if.ts';
 export type Forked = { sessionId: string; resumed: boolean };
 
 /**
- * Makes a session of its own of a change: the same up to it, with the machines' decision on it, and its origin in its
- * metadata (`forkedFrom`). The other stays as it is. It goes on here if its agent is among `agents`.
+ * Forks a session at a change: a new session with the same entries up to it, then the machines' decision on it. Its
+ * metadata names its origin (`forkedFrom`), which stays as it is. It resumes in this process if its agent is in `agents`.
  */
 export async function forkAt(
   journal: Journal,
   agents: readonly Agent[],
   sessionId: string,
-  given: Change,
+  given: unknown,
 ): Promise<Forked> {
   const entries = await journal.read(sessionId);
   const [first] = entries;
@@ -31,19 +32,44 @@ export async function forkAt(
   const forkId = crypto.randomUUID();
   await createFork(journal, sessionId, forkId, [{ ...begun, head: { ...begun.head, metadata } }, ...rest]);
   const agent = agents.find(({ name }) => name === first.head.agent);
-  if (agent !== undefined) await resumeSession(agent, { journal, sessionId: forkId });
+  if (agent !== undefined) {
+    await resumeSession(agent, { journal, sessionId: forkId }).catch(async (error) => {
+      await journal.delete(forkId);
+      throw error;
+    });
+  }
   return { sessionId: forkId, resumed: agent !== undefined };
 }
 
-/** A change names a delivery of the session, and answers the same effect or is a command. */
-function checked({ entry, delivery }: Change, entries: readonly JournalEntry[]): Change {
+const at = z.number({ error: 'a time in epoch ms' });
+const text = z.string({ error: 'a text' });
+const changeSchema = z.strictObject({
+  entry: z.int({ error: 'the number of a delivery' }),
+  delivery: z.union(
+    [
+      z.strictObject({ key: text, at, chance: z.number().min(0).lt(1), outcome: z.record(z.string(), z.json()) }),
+      z.strictObject({ at, event: z.strictObject({ type: z.literal('session.stop') }) }),
+      z.strictObject({ at, event: z.strictObject({ type: z.literal('session.abort'), reason: text }) }),
+      z.strictObject({ at, event: z.strictObject({ type: z.literal('session.steer'), text }) }),
+    ],
+    { error: 'a delivery: the key and outcome of an effect, or a command' },
+  ),
+});
+
+/** A change names a delivery of the session; it answers the same effect, with the same fields, or is a command. */
+function checked(given: unknown, entries: readonly JournalEntry[]): Change {
+  const { entry, delivery } = check(changeSchema, given, 'change', 'invalid_options');
   const recorded = entries[entry - 1];
-  const isDelivery =
-    typeof delivery === 'object' && delivery !== null && ('event' in delivery || 'outcome' in delivery);
-  if (!isDelivery) throw new PawlError('invalid_options', expected('change.delivery', delivery, 'a delivery'));
-  const key = keyOf(delivery);
-  if (recorded?.type === 'delivered' && (key === null || key === keyOf(recorded.delivery))) return { entry, delivery };
-  throw new PawlError('invalid_options', expected('change.entry', entry, 'the number of the delivery that is changed'));
+  if (recorded?.type !== 'delivered') throw refused('change.entry', entry, 'the number of a delivery');
+  if (!('outcome' in delivery)) return { entry, delivery };
+  if (!('outcome' in recorded.delivery) || delivery.key !== recorded.delivery.key) {
+    throw refused('change.delivery.key', delivery.key, 'the key of the delivery that is changed');
+  }
+  const lacking = Object.keys(recorded.delivery.outcome ?? {}).filter((name) => !(name in delivery.outcome));
+  if (lacking.length === 0) return { entry, delivery };
+  throw refused('change.delivery.outcome', delivery.outcome, `an outcome with ${lacking.join(', ')}`);
 }
 
-const keyOf = (delivery: Delivery) => ('key' in delivery ? delivery.key : null);
+function refused(field: string, value: unknown, what: string): PawlError {
+  return new PawlError('invalid_options', expected(field, value, what));
+}

@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { JournaledSession } from '../../journal/journal.ts';
-import { followAll } from './live.ts';
+import type { Found } from '../live/search.ts';
+import { followAll, search } from './live.ts';
 import { clock, span, tamed } from './text.ts';
 
 const rowPx = 30;
@@ -18,38 +19,68 @@ export function Home() {
   const [rows, setRows] = useState<ReadonlyMap<string, JournaledSession>>(new Map());
   const [query, setQuery] = useState('');
   const [status, setStatus] = useState('');
+  const [agent, setAgent] = useState('');
   const [top, setTop] = useState(0);
   const [chosen, setChosen] = useState<readonly string[]>([]);
   const choose = (id: string) =>
     setChosen(chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id].slice(-2));
   useEffect(
     () =>
-      followAll((news) => setRows((known) => new Map([...known, ...news.map((row) => [row.sessionId, row] as const)]))),
+      followAll(({ rows: news, gone }) =>
+        setRows((known) => {
+          const all = new Map([...known, ...news.map((row) => [row.sessionId, row] as const)]);
+          for (const id of gone) all.delete(id);
+          return all;
+        }),
+      ),
     [],
   );
+  const [found, setFound] = useState<Found | string | null>(null);
+  useEffect(() => {
+    setFound(null);
+    if (query.trim() === '') return;
+    const asked = new AbortController();
+    search(query, setFound, asked.signal).catch((error) => {
+      if (!asked.signal.aborted) setFound(String(error.message));
+    });
+    return () => asked.abort();
+  }, [query]);
   const all = useMemo(() => [...rows.values()].sort(byUrgency), [rows]);
-  const words = query
-    .toLowerCase()
-    .split(/\s+/)
-    .filter((word) => word !== '');
-  const found = all.filter(
-    (row) => (status === '' || row.status === status) && words.every((word) => textOf(row).includes(word)),
+  const snippets =
+    found === null || typeof found === 'string' ? null : new Map(found.hits.map((hit) => [hit.sessionId, hit.snippet]));
+  const isSearched = query.trim() !== '';
+  const matching = all.filter(
+    (row) =>
+      (status === '' || row.status === status) &&
+      (agent === '' || row.agent === agent) &&
+      (!isSearched || snippets?.has(row.sessionId) === true || textOf(row).includes(query.toLowerCase())),
   );
   const waiting = all.reduce((sum, row) => sum + row.waiting.length, 0);
   const running = all.filter((row) => row.status === 'running').length;
   const first = Math.max(0, Math.floor(top / rowPx) - 4);
-  const shown = found.slice(first, first + 60);
+  const shown = matching.slice(first, first + 60);
   return (
     <div class="page home">
       <header>
         <h1>Pawl</h1>
         <input
           type="search"
-          placeholder="agent, slug, id, metadata"
+          placeholder='cancel slug:unknown_tool rule:B-4 tool:search since:1d "a phrase"'
           aria-label="Search the sessions"
           value={query}
           onInput={(event) => setQuery(event.currentTarget.value)}
         />
+        <label>
+          agent{' '}
+          <select value={agent} onChange={(event) => setAgent(event.currentTarget.value)}>
+            <option value="">any</option>
+            {[...new Set(all.map((row) => row.agent))].map((one) => (
+              <option key={one} value={one}>
+                {tamed(one)}
+              </option>
+            ))}
+          </select>
+        </label>
         <label>
           status{' '}
           <select value={status} onChange={(event) => setStatus(event.currentTarget.value)}>
@@ -65,17 +96,23 @@ export function Home() {
           <a href={`#compare/${chosen.map(encodeURIComponent).join('/')}`}>Compare the two</a>
         ) : null}
         <span class="numbers" role="status">
-          {found.length} of {all.length} · {running} running · {waiting} waiting for a person
+          {matching.length} of {all.length} · {running} running · {waiting} waiting for a person
         </span>
       </header>
+      {typeof found === 'string' ? <p class="trouble">{tamed(found)}</p> : null}
+      {typeof found === 'object' && found !== null && found.indexed < found.sessions ? (
+        <p class="hint" role="status">
+          Still looking: {found.indexed} of {found.sessions} read.
+        </p>
+      ) : null}
       <main class="sessions" onScroll={(event) => setTop(event.currentTarget.scrollTop)} tabindex={0}>
         {all.length === 0 ? <p class="empty">No session yet. It appears here as it starts.</p> : null}
-        <ul style={{ height: `${found.length * rowPx}px` }}>
+        <ul style={{ height: `${matching.length * rowPx}px` }}>
           {shown.map((row, index) => (
             <li
               key={row.sessionId}
               style={{ top: `${(first + index) * rowPx}px` }}
-              aria-setsize={found.length}
+              aria-setsize={matching.length}
               aria-posinset={first + index + 1}
             >
               <input
@@ -94,7 +131,7 @@ export function Home() {
                     {slug}
                   </span>
                 ))}
-                <span class="hint">{tamed(metadataOf(row))}</span>
+                <span class="hint">{tamed(snippets?.get(row.sessionId) || metadataOf(row))}</span>
                 <span class="time">
                   {clock(row.createdAt)} · {span(row.updatedAt - row.createdAt)} · {tamed(row.sessionId.slice(0, 36))}
                 </span>

@@ -1,12 +1,13 @@
 import type { JournaledSession } from '../../journal/journal.ts';
 import type { Forked } from '../live/fork.ts';
 import type { TapePiece } from '../live/live-tape.ts';
+import type { Found } from '../live/search.ts';
 import type { Change } from '../study/what-if.ts';
 import type { Command, Store } from './store.ts';
 
 const token = () => document.querySelector('meta[name="pawl-token"]')?.getAttribute('content') ?? '';
 
-const pathOf = (sessionId: string, what: string) => `/sessions/${encodeURIComponent(sessionId)}/${what}`;
+const pathOf = (sessionId: string, what: string) => `sessions/${encodeURIComponent(sessionId)}/${what}`;
 
 /** Where a server has a session as one file. */
 export const fileOf = (sessionId: string) => pathOf(sessionId, 'file');
@@ -22,7 +23,7 @@ async function post(path: string, body: unknown) {
   return answer;
 }
 
-/** Makes a session of its own of a change, and shows it. */
+/** Forks the session at a change, and shows the fork. */
 export async function fork(sessionId: string, change: Change): Promise<void> {
   const { sessionId: forkId }: Forked = await post(pathOf(sessionId, 'forks'), change);
   location.hash = encodeURIComponent(forkId);
@@ -30,7 +31,8 @@ export async function fork(sessionId: string, change: Change): Promise<void> {
 
 async function send(sessionId: string, command: Command): Promise<void> {
   const { taken } = await post(pathOf(sessionId, 'commands'), command);
-  if (taken !== true) throw new Error('The session did not take it: it has ended, or another was faster.');
+  if (taken !== true)
+    throw new Error('The command had no effect: the session has ended, or another command arrived first.');
 }
 
 /** Shows a session of the server in a store, as it goes on. Returns how to leave. */
@@ -45,8 +47,11 @@ export function follow(store: Store, sessionId: string): () => void {
   source.onmessage = ({ data }) => {
     const piece: TapePiece = JSON.parse(data);
     if ('entries' in piece) store.send({ type: 'entries', entries: [...piece.entries] });
-    if ('delta' in piece) store.stream(piece.scope, piece.delta);
-    if ('failure' in piece) store.set({ failure: piece.failure });
+    if ('arriving' in piece) store.arrive(piece.arriving);
+    if ('failure' in piece) {
+      source.close();
+      store.set({ failure: piece.failure });
+    }
     if ('row' in piece && store.live !== null) store.set({ live: { ...store.live, row: piece.row } });
   };
   source.onerror = () => {
@@ -58,9 +63,20 @@ export function follow(store: Store, sessionId: string): () => void {
   };
 }
 
+/** Searches the sessions: what is found so far, and then, once all have been read, everything. */
+export async function search(text: string, take: (found: Found | string) => void, signal: AbortSignal): Promise<void> {
+  for (const whole of ['', '&whole=1']) {
+    const response = await fetch(`search?q=${encodeURIComponent(text)}${whole}`, { signal });
+    const answer = await response.json();
+    const refused: string | undefined = response.ok ? answer.refused : String(answer.error);
+    take(refused ?? answer);
+    if (refused !== undefined || (answer.sessions > 0 && answer.indexed === answer.sessions)) return;
+  }
+}
+
 /** Hears of the sessions of the server, and of those that change. Returns how to stop. */
-export function followAll(take: (rows: JournaledSession[]) => void): () => void {
-  const source = new EventSource('/sessions');
-  source.onmessage = ({ data }) => take(JSON.parse(data).rows);
+export function followAll(take: (news: { rows: JournaledSession[]; gone: string[] }) => void): () => void {
+  const source = new EventSource('sessions');
+  source.onmessage = ({ data }) => take(JSON.parse(data));
   return () => source.close();
 }

@@ -25,14 +25,14 @@ async function show(): Promise<void> {
 
 /** The page of a server: all sessions, or the one that the address names after the `#`. */
 async function serve(): Promise<void> {
-  const pictures = await (await fetch('/pictures.json')).json();
+  const pictures = await (await fetch('pictures.json')).json();
   let leave = () => {};
   const route = () => {
     leave();
     leave = () => {};
     const [place = '', ...ids] = location.hash.replace(/^#\/?/, '').split('/').map(decodeURIComponent);
     const stores = (ids.length === 0 ? [place] : ids).map((sessionId) => {
-      const store = new Store(() => new Worker(trustedUrl('/page.js')), pictures);
+      const store = new Store(() => new Worker(trustedUrl('page.js')), pictures);
       return { store, start: () => follow(store, sessionId) };
     });
     const [one, other] = stores;

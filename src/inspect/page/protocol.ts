@@ -8,7 +8,8 @@ export type ToWorker =
   | { type: 'entries'; entries: JournalEntry[] }
   | { type: 'context'; id: number; frame: number }
   | { type: 'delivery'; id: number; frame: number }
-  | { type: 'whatIf'; id: number; change: Change };
+  | { type: 'whatIf'; id: number; change: Change }
+  | { type: 'values'; id: number; paths: string[] };
 
 /** The delivery that led to a step, by the number of its entry; null if a command of ours or a sub-agent's did. */
 export type Led = Change | null;
@@ -17,4 +18,5 @@ export type Led = Change | null;
 export type FromWorker =
   | { type: 'part'; part: Part; total: number }
   | { type: 'answer'; id: number; value: unknown }
+  | { type: 'refusal'; id: number; message: string }
   | { type: 'failed'; message: string };

@@ -1,9 +1,11 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { JournaledSession } from '../../journal/journal.ts';
-import type { Sighting } from '../../observe/events.ts';
+import type { Arriving } from '../live/live-tape.ts';
 import type { Pictures } from '../recorded/pictures.ts';
 import { type Moment, Recorded } from '../recorded/recorded.ts';
+import { type Series, seriesOf } from '../study/series.ts';
 import type { Unit } from '../study/steps.ts';
+import { readWatch } from '../study/watch.ts';
 import type { Change, WhatIf } from '../study/what-if.ts';
 import type { FromWorker, Led, ToWorker } from './protocol.ts';
 
@@ -15,8 +17,6 @@ export const units: readonly Unit[] = ['step', 'delivery', 'attempt', 'turn'];
 /** The panes of a narrow page, which shows one at a time. */
 export const panes = ['events', 'machines', 'details'] as const;
 export type Pane = (typeof panes)[number];
-
-type Delta = Extract<Sighting, { type: 'model.delta' }>;
 
 export type Command =
   | { type: 'approve'; callId: string; approved: boolean; sessionId?: string }
@@ -39,8 +39,12 @@ export class Store {
   pane: Pane = 'events';
   /** The chart that stays in view; null for that of the machine that moved. */
   pinned: string | null = null;
-  /** The rows that are folded. */
+  /** The rows that are not as they begin: folded, or a sub-agent's unfolded. */
   readonly folded = new Set<number>();
+  /** The rule whose steps are marked. */
+  rule: string | null = null;
+  /** The numbers that are drawn over the session. */
+  watches: { text: string; series: Series }[] = [];
   showsHelp = false;
   /** Whether a change is shown beside what happened. */
   compares = false;
@@ -58,7 +62,8 @@ export class Store {
   private readonly makeWorker: () => Worker;
   private readonly worker: Worker;
   private readonly listeners = new Set<() => void>();
-  private readonly asked = new Map<number, (value: unknown) => void>();
+  private readonly asked = new Map<number, PromiseWithResolvers<unknown>>();
+  private questions = 0;
   private known: Moment | null = null;
   private isDrawing = false;
 
@@ -88,7 +93,20 @@ export class Store {
 
   set(
     change: Partial<
-      Pick<Store, 'live' | 'compares' | 'tab' | 'unit' | 'pane' | 'pinned' | 'showsHelp' | 'failure' | 'follows'>
+      Pick<
+        Store,
+        | 'live'
+        | 'compares'
+        | 'rule'
+        | 'watches'
+        | 'tab'
+        | 'unit'
+        | 'pane'
+        | 'pinned'
+        | 'showsHelp'
+        | 'failure'
+        | 'follows'
+      >
     >,
   ): void {
     Object.assign(this, change);
@@ -123,6 +141,15 @@ export class Store {
     return this.ask((id) => ({ type: 'context', id, frame }));
   }
 
+  /** Draws an expression over the session. Rejects with `invalid_options` for one that makes no sense. */
+  async watch(text: string): Promise<void> {
+    const watch = readWatch(text);
+    const paths = watch.paths.filter((path) => !path.startsWith('counters.'));
+    const contexts = (await this.ask((id) => ({ type: 'values', id, paths }))) as Record<string, Series>;
+    const series = seriesOf(this.recorded, watch, contexts);
+    this.set({ watches: [...this.watches.filter((one) => one.text !== text), { text, series }] });
+  }
+
   /** The delivery that led to a step. */
   async deliveryAt(frame: number): Promise<Led> {
     return (await this.ask((id) => ({ type: 'delivery', id, frame }))) as Led;
@@ -138,19 +165,18 @@ export class Store {
   }
 
   private ask(message: (id: number) => ToWorker): Promise<unknown> {
-    const id = this.asked.size;
-    return new Promise((resolve) => {
-      this.asked.set(id, resolve);
-      this.send(message(id));
-    });
+    this.questions += 1;
+    const asked = Promise.withResolvers<unknown>();
+    this.asked.set(this.questions, asked);
+    this.send(message(this.questions));
+    return asked.promise;
   }
 
-  /** Takes in a piece of a reply. */
-  stream(scope: string, { turn, attempt, part, kind, delta }: Delta): void {
+  /** Takes in what has arrived of a part of a reply. */
+  arrive({ scope, turn, attempt, part, kind, text }: Arriving): void {
     const key = `${scope} ${turn} ${attempt}`;
     const parts = this.streaming.get(key) ?? [];
-    const known = parts[part] ?? { kind, text: '' };
-    parts[part] = { kind, text: known.text + delta };
+    parts[part] = { kind, text };
     this.streaming.set(key, parts);
     this.draw();
   }
@@ -160,8 +186,11 @@ export class Store {
   }
 
   private take(message: FromWorker): void {
-    if (message.type === 'answer') {
-      this.asked.get(message.id)?.(message.value);
+    if ('id' in message) {
+      const asked = this.asked.get(message.id);
+      this.asked.delete(message.id);
+      if (message.type === 'answer') asked?.resolve(message.value);
+      else asked?.reject(new Error(message.message));
       return;
     }
     if (message.type === 'failed') {

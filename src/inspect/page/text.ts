@@ -36,5 +36,5 @@ export function stateName(id: string): string {
 export function eventName(event: string): string {
   const actor = /^xstate\.(done|error)\.actor\.(.+)$/.exec(event);
   if (actor === null) return event;
-  return `${actor[2]} ${actor[1] === 'done' ? 'done' : 'broke'}`;
+  return `${actor[2]} ${actor[1] === 'done' ? 'done' : 'threw'}`;
 }

@@ -1,3 +1,4 @@
+import { messageOf } from '../../errors.ts';
 import { eventLoopTurn } from '../../host/clock.ts';
 import type { JournalEntry } from '../../journal/journal.ts';
 import { readTape } from '../../journal/tape.ts';
@@ -30,6 +31,7 @@ export function work(scope: Scope): void {
     isPlaying = false;
   };
   const answer = (message: Extract<ToWorker, { id: number }>): unknown => {
+    if (message.type === 'values') return replayer.valuesOf(message.paths);
     if (message.type === 'whatIf') return whatIf(entries, message.change);
     return message.type === 'context'
       ? replayer.contextAt(message.frame)
@@ -37,7 +39,11 @@ export function work(scope: Scope): void {
   };
   const take = async (message: ToWorker) => {
     if ('id' in message) {
-      scope.postMessage({ type: 'answer', id: message.id, value: answer(message) });
+      try {
+        scope.postMessage({ type: 'answer', id: message.id, value: answer(message) });
+      } catch (error) {
+        scope.postMessage({ type: 'refusal', id: message.id, message: messageOf(error) });
+      }
       return;
     }
     for (const entry of message.type === 'file' ? readTape(await unpacked(message.file)) : message.entries)

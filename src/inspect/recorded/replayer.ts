@@ -7,6 +7,8 @@ import type { Sighting } from '../../observe/events.ts';
 import { Records } from '../../observe/records.ts';
 import { Recording } from '../../session/recovery/recording.ts';
 import type { SentRequest } from '../../session/recovery/replayed.ts';
+import type { Series } from '../study/series.ts';
+import { numberAt } from '../study/watch.ts';
 import { type Change, type Flat, flat } from './counts.ts';
 import { type Frame, FrameLog } from './frames.ts';
 
@@ -29,7 +31,7 @@ export type Part = {
   changes: Change[];
   /** Messages of a session from a position on; each is held once, whatever the number of requests. */
   messages: { scope: string; from: number; messages: readonly Message[] }[];
-  /** Lists of tools, by their number in the order of their coming. */
+  /** Lists of tools, by their number in order of first use. */
   tools: (readonly OfferedTool[])[];
   requests: ShownRequest[];
   /** How many entries were played. */
@@ -81,7 +83,10 @@ export class Replayer {
       part.heads.push({ scope: entry.scope, head: entry.head });
       this.scopes.set(entry.head.sessionId, entry.scope);
     }
-    recording.play(entries, () => this.showRequests());
+    recording.play(entries, () => {
+      log.close();
+      this.showRequests();
+    });
     log.close();
     part.frames = log.frames.slice(first);
     part.entries = recording.entry;
@@ -97,6 +102,21 @@ export class Replayer {
   /** The number of the entry that a step followed from. */
   entryOf(frame: number): number {
     return this.log.frames[frame]?.entry ?? 0;
+  }
+
+  /** Returns where numbers in the contexts of the session's machines changed, by paths such as `turn.attempt`. */
+  valuesOf(paths: readonly string[]): Record<string, Series> {
+    const found = paths.map((path): [string, Series] => {
+      const [machine, ...names] = path.split('.');
+      const series: Series = [];
+      for (const [number, frame] of this.log.frames.entries()) {
+        if (frame.scope !== '' || frame.machine !== machine) continue;
+        const value = numberAt(this.log.contexts[number], names);
+        if (series.at(-1)?.[1] !== value) series.push([number, value]);
+      }
+      return [path, series];
+    });
+    return Object.fromEntries(found);
   }
 
   private tell(scope: string, told: Told): void {
@@ -146,8 +166,7 @@ export class Replayer {
 }
 
 /**
- * Returns where the entries after `from` may be parted, at most `most` further on: what was sighted in a step stays with
- * it.
+ * Returns where the entries after `from` can be split: `most` entries on, or later so that a step keeps its sightings.
  */
 export function partEnd(entries: readonly JournalEntry[], from: number, most: number): number {
   let end = Math.min(entries.length, from + most);

@@ -5,7 +5,7 @@ type Planned = Extract<Fact, { type: 'turn.planned' }>;
 
 export function planText({ speaker, targets, tools, instructions }: Planned): string {
   return [
-    speaker === null ? '' : `${speaker} has the conversation`,
+    speaker === null ? '' : `handed off to ${speaker}`,
     targets === null ? '' : `on ${targets.join(', ')}`,
     tools === null ? '' : `tools: ${tools.join(', ') || 'none'}`,
     instructions === null ? '' : 'own instructions',

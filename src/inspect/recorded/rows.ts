@@ -206,6 +206,7 @@ export class Rows {
   private end(fact: Of<'session.succeeded' | 'session.failed' | 'session.aborted'>, open: Open, place: Place): void {
     const state = fact.type === 'session.succeeded' ? 'done' : 'failed';
     close(open.session, place, state);
+    if (open.wait !== null && open.wait.ended === null) close(open.wait, place, 'done');
     const slugs = 'failure' in fact ? fact.failure.slugs : [];
     open.session.slugs = slugs;
     const detail = 'failure' in fact ? (fact.failure.detail ?? '') : '';

@@ -6,6 +6,8 @@ import type { Row } from '../recorded/rows.ts';
 export type Aligned = { key: string; one: Row | null; other: Row | null; isSame: boolean };
 
 export type Comparison = {
+  /** What the sessions were given, by name, as far as it differs: agent, prompt, machines, bound. */
+  given: string[];
   /** How many facts are the same from the start. */
   same: number;
   facts: [number, number];
@@ -23,6 +25,7 @@ export function compare(one: Recorded, other: Recorded): Comparison {
   while (same < Math.min(facts.length, others.length) && isEqual(facts[same], others[same])) same += 1;
   const [left = null, right = null] = [facts[same], others[same]];
   return {
+    given: givenOf(one, other),
     same,
     facts: [facts.length, others.length],
     first:
@@ -34,12 +37,31 @@ export function compare(one: Recorded, other: Recorded): Comparison {
   };
 }
 
+function givenOf(one: Recorded, other: Recorded): string[] {
+  const [left, right] = [one.heads.get(''), other.heads.get('')];
+  const given = (head: typeof left) => ({
+    agent: head?.agent,
+    prompt: head?.prompt,
+    messages: head?.messages,
+    machines: head?.machines,
+    bound: head?.input.bound,
+  });
+  const [mine, its] = [given(left), given(right)];
+  return (['agent', 'prompt', 'messages', 'machines', 'bound'] as const).filter(
+    (name) => !isEqual(mine[name], its[name]),
+  );
+}
+
 function factsOf({ told }: Recorded): Fact[] {
   return told.flatMap((one) => (one.scope === '' && 'fact' in one ? [one.fact] : []));
 }
 
+/** Points in time differ between any two sessions. */
+const times = new Set(['dueAt', 'retryAt']);
+
 function isEqual(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
+  const plain = (value: unknown) => JSON.stringify(value, (name, inner) => (times.has(name) ? undefined : inner));
+  return plain(one) === plain(other);
 }
 
 /** The attempt or turn of the first fact that has one. */

@@ -64,7 +64,7 @@ function decisions(instead: Instead): Preset[] {
   return [
     instead('approved', { decision: 'approved', reason: null }),
     instead('denied', { decision: 'denied', reason: 'what if' }),
-    instead('nobody decides', { decision: 'timeout', reason: null }),
+    instead('no decision before the timeout', { decision: 'timeout', reason: null }),
   ];
 }
 

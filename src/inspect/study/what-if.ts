@@ -16,16 +16,16 @@ export type WhatIf = {
 };
 
 /**
- * Returns what the machines would have decided, had a delivery to the session been another. What was recorded later is
- * delivered if they ask for it under the same key, and for a call under the same name; the rest is dropped. Waits are
- * waited out. Neither a model nor a tool is asked. With `stops`, nothing is delivered after the change.
+ * Returns what the machines would have decided if a delivery to the session had been different. What was recorded later is
+ * delivered if they ask for it under the same key, and for a call under the same name; the rest is dropped. Waits end at
+ * their due time. Neither a model nor a tool is asked. With `stops`, nothing is delivered after the change.
  */
 export function whatIf(entries: readonly JournalEntry[], change: Change, { stops = false } = {}): WhatIf {
   const changed = entries[change.entry - 1];
   if (changed?.type !== 'delivered' || changed.scope !== '') {
     throw new PawlError('invalid_options', expected('entry', change.entry, 'the number of a delivery to the session'));
   }
-  const branch = new Branch(entries.slice(0, change.entry - 1));
+  const branch = new Branch(entries.slice(0, change.entry - 1), entries.slice(change.entry - 1));
   branch.deliver(change.delivery);
   if (stops) return { entries: branch.entries, pending: branch.pending };
   const isCommand = 'event' in change.delivery;
@@ -55,10 +55,14 @@ class Branch {
   readonly entries: JournalEntry[];
   private readonly player: RecordedPlayer;
   private readonly sent = new Set<string>();
+  private readonly later: readonly JournalEntry[];
   private at: number;
+  /** By how much what was recorded later comes later still, in ms. */
+  private shift = 0;
 
-  constructor(kept: readonly JournalEntry[]) {
+  constructor(kept: readonly JournalEntry[], later: readonly JournalEntry[]) {
     this.entries = [...kept];
+    this.later = later;
     const make: MakePlayer<RecordedPlayer> = (head, above, beforeFact) =>
       new RecordedPlayer(head, above, beforeFact, { secrets: [], follower: null });
     const replay = new Replay(make);
@@ -77,8 +81,10 @@ class Branch {
     for (; unstepped > 0; unstepped -= 1) this.step();
   }
 
-  deliver(delivery: Delivery): void {
-    this.at = Math.max(this.at, delivery.at);
+  deliver(recorded: Delivery): void {
+    this.shift = Math.max(this.shift, this.at - recorded.at);
+    const delivery = { ...recorded, at: recorded.at + this.shift };
+    this.at = delivery.at;
     this.sendPending();
     this.entries.push({ scope: '', type: 'delivered', delivery });
     this.player.deliver(delivery);
@@ -93,7 +99,7 @@ class Branch {
     const position = later.findIndex(isAskedFor);
     if (position !== -1) return later.splice(position, 1)[0] ?? null;
     for (const { key, kind, request } of pending.values()) {
-      const at = kind === 'wait' ? request.dueAt : this.at;
+      const at = (kind === 'wait' ? Math.max(this.at, request.dueAt) : this.at) - this.shift;
       const isEmpty = (kind === 'wait' && request.kind === 'backoff') || kind === 'close';
       if (isEmpty) return { key, at, chance: 0.5, outcome: {} };
     }
@@ -122,8 +128,6 @@ class Branch {
       this.sent.add(key);
       const { turn, attempt } = request;
       const { messages } = this.player.observer.folds.conversation;
-      const tools = this.entries.findLast((entry) => entry.type === 'sent' && entry.scope === '');
-      const list = tools?.type === 'sent' ? tools.tools : null;
       this.entries.push({
         scope: '',
         type: 'sent',
@@ -131,9 +135,21 @@ class Branch {
         attempt,
         provider: 'what if',
         messages: messages.length,
-        tools: list,
+        tools: this.toolsOf(turn, attempt),
       });
     }
+  }
+
+  /** The list of tools of the recorded request of this turn and attempt; none if there was no such request. */
+  private toolsOf(turn: number, attempt: number): number | null {
+    const recorded = this.later.find(
+      (entry) => entry.type === 'sent' && entry.scope === '' && entry.turn === turn && entry.attempt === attempt,
+    );
+    if (recorded?.type !== 'sent' || recorded.tools === null) return null;
+    const isOffer = (entry: JournalEntry) => entry.type === 'offered' && entry.number === recorded.tools;
+    const offer = this.later.find(isOffer);
+    if (offer !== undefined && !this.entries.some(isOffer)) this.entries.push(offer);
+    return recorded.tools;
   }
 }
 

@@ -1,5 +1,6 @@
 import { type Fact, faultKinds, type Json, slugs } from '../../../machines/index.ts';
-import { redactJson } from '../../agent/redact.ts';
+import { type Ours, redactJson } from '../../agent/redact.ts';
+import { writtenSecrets } from '../../agent/secrets.ts';
 import { PawlError } from '../../errors.ts';
 import type { JournalEntry } from '../../journal/journal.ts';
 import { type MakePlayer, Replay } from '../../journal/replay.ts';
@@ -26,20 +27,32 @@ const words: Record<string, readonly string[]> = {
   provided: ['success', 'failure', 'missing'],
   unified: ['stop', 'length', 'content-filter', 'tool-calls', 'error', 'other'],
 };
-const isOurs = (field: string, word: string) => words[field]?.includes(word) === true;
+
+/** The fields whose contents a model, a tool, a provider or an application made up, with their names. */
+const data = new Set([
+  ...['input', 'value', 'output', 'metadata', 'settings', 'providerOptions', 'providerMetadata', 'inputSchema'],
+  ...['source', 'kept', 'args', 'overrides'],
+]);
+
+const ours: Ours = {
+  isWord: (field, text) => words[field]?.includes(text) === true,
+  holdsData: (field) => data.has(field),
+};
 
 /**
  * Takes the secrets out of a session's entries, known ones and such as are recognized by pattern (S-5, S-8). Only texts change,
  * field by field, so the machines decide the same as before; what is noted of each step is noted anew.
  */
 export class Redactor {
-  private readonly secrets: readonly string[];
+  private readonly given: () => readonly string[];
+  private secrets: readonly string[] = [];
   private readonly replay: Replay<RecordedPlayer>;
   /** How many entries changed. */
   changed = 0;
 
-  constructor(secrets: readonly string[]) {
-    this.secrets = secrets;
+  /** The secrets are asked for again with each part, since an agent may begin with others meanwhile. */
+  constructor(secrets: () => readonly string[]) {
+    this.given = secrets;
     const make: MakePlayer<RecordedPlayer> = (head, above, beforeFact) =>
       new RecordedPlayer(head, above, beforeFact, { secrets: [], follower: null });
     this.replay = new Replay(make, { compares: false });
@@ -50,10 +63,13 @@ export class Redactor {
    * `invalid_journal` if the machines would decide otherwise without them.
    */
   take(entries: readonly JournalEntry[]): JournalEntry[] {
+    this.secrets = writtenSecrets(this.given());
     const clean = entries.map((entry) => this.clean(entry));
     const noted = new Map<JournalEntry, JournalEntry>();
     this.replay.play(clean, (entry, facts) => {
-      if (entry.type === 'stepped' && facts !== null) noted.set(entry, notedAgain(entry, facts));
+      // Where nothing changed, whoever plays the entries is told if the machines diverge from them.
+      if (this.changed === 0 || entry.type !== 'stepped' || facts === null) return;
+      noted.set(entry, notedAgain(entry, facts));
     });
     return clean.map((entry) => noted.get(entry) ?? entry);
   }
@@ -61,7 +77,7 @@ export class Redactor {
   private clean(entry: JournalEntry): JournalEntry {
     const clean = this.cleaned(entry);
     if (JSON.stringify(clean) === JSON.stringify(entry)) return entry;
-    this.changed += 1;
+    if (entry.type !== 'sighted' || entry.sighting.type !== 'model.delta') this.changed += 1;
     return clean;
   }
 
@@ -84,6 +100,10 @@ export class Redactor {
         };
       }
       case 'sighted': {
+        // A secret may be spread over pieces of a reply, which are there as a whole too.
+        if (entry.sighting.type === 'model.delta') {
+          return { ...entry, sighting: { ...this.texts(entry.sighting), type: 'model.delta', delta: '' } };
+        }
         const { type } = entry.sighting;
         return { ...entry, sighting: { ...this.texts(entry.sighting), type } as Sighting };
       }
@@ -93,13 +113,13 @@ export class Redactor {
   }
 
   private texts<T>(value: T): T {
-    return redactJson(value as Json, this.secrets, isOurs) as T;
+    return redactJson(value as Json, this.secrets, ours) as T;
   }
 }
 
 function notedAgain(entry: Stepped, facts: readonly Fact[]): JournalEntry {
   const summary = summaryOf(facts);
   if (summary.facts === entry.facts) return { ...entry, ...summary };
-  const message = `The session cannot be shown without its secrets: the machines would decide otherwise ("${summary.facts}" instead of "${entry.facts}").`;
+  const message = `Cannot show this session: removing its secrets changes what the machines decide ("${summary.facts}" instead of "${entry.facts}").`;
   throw new PawlError('invalid_journal', message);
 }

@@ -28,8 +28,9 @@ const start = `(async () => {
  * over the entries. Secrets are taken out first. Throws `invalid_journal` for entries that cannot be played.
  */
 export function sessionFile(entries: readonly JournalEntry[], { secrets = [], step }: SessionFileOptions = {}): string {
-  const redactor = new Redactor(secrets);
-  const tape = tapeOf(redactor.take(entries));
+  const redactor = new Redactor(() => secrets);
+  const clean = redactor.take(entries);
+  const tape = tapeOf(clean);
   const [script, style, pictures] = [pageFile('page.js'), pageFile('page.css'), pageFile('pictures.json')];
   const policy = [
     "default-src 'none'",
@@ -41,7 +42,7 @@ export function sessionFile(entries: readonly JournalEntry[], { secrets = [], st
     "require-trusted-types-for 'script'",
     'trusted-types pawl-start pawl',
   ].join('; ');
-  const title = entries[0]?.type === 'started' ? entries[0].head.agent : 'session';
+  const title = clean[0]?.type === 'started' ? clean[0].head.agent : 'session';
   return `<!doctype html>
 <html lang="en">
 <head>

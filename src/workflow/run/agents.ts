@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import type { Slug, WorkOutcome, WorkPhase } from '../../../machines/index.ts';
 import { slugs } from '../../../machines/index.ts';
 import { type Agent, isAgent } from '../../agent/definition.ts';
@@ -53,7 +54,7 @@ export type Sessions = {
   folder: string;
   signal: AbortSignal;
   logger: LoggerOption | undefined;
-  options: Pick<SessionOptions, 'inspect' | 'telemetry' | 'clock' | 'random'>;
+  options: Pick<SessionOptions, 'inspect' | 'telemetry' | 'journal' | 'clock' | 'random'>;
   onSessionEvent: SessionOptions['onEvent'];
   approve: (question: ApprovalQuestion) => ApprovalDecision | Promise<ApprovalDecision>;
   /** Called with the result of each session. */
@@ -160,6 +161,7 @@ async function session(
     const running = startSession(agent, {
       ...options,
       prompt,
+      metadata: { run: basename(folder), role, ...(item !== null && { item }) },
       signal,
       ...(logger !== undefined && { logger }),
       onEvent: (event, own) => {

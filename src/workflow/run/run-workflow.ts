@@ -15,10 +15,12 @@ import { expected, messageOf, PawlError } from '../../errors.ts';
 import { type Clock, systemClock } from '../../host/clock.ts';
 import { memoryDriver } from '../../host/memory.ts';
 import { type MachineOwner, RunningMachine } from '../../host/run-machine.ts';
+import type { Journal } from '../../journal/journal.ts';
 import type { EventListener } from '../../observe/events.ts';
 import { type Logger, type LoggerOption, linesWritten, loggerOf } from '../../observe/log/logger.ts';
 import type { Telemetry } from '../../observe/telemetry.ts';
 import { commonOptions } from '../../session/common-options.ts';
+import { aJournal } from '../../session/input.ts';
 import type { SessionResult } from '../../session/session.ts';
 import { backlogFolder } from '../backlog/backlog.ts';
 import { readConfig } from '../backlog/config.ts';
@@ -49,6 +51,11 @@ export type WorkflowOptions = {
   approve?: (question: ApprovalQuestion) => ApprovalDecision | Promise<ApprovalDecision>;
   /** Spans and metrics of the sessions, such as `openTelemetry()` of `pawl/otel`. */
   telemetry?: Telemetry;
+  /**
+   * Where the sessions are written down, to be looked at, such as that of an `inspector()`; `run`, `role` and `item` are in
+   * their metadata. A run that dies begins its items anew, so they are not resumed from it. Default: nowhere.
+   */
+  journal?: Journal;
   /** An XState inspection observer for the run and its sessions. */
   inspect?: (event: InspectionEvent) => void;
   /** The clock, for tests; default: the system's. */
@@ -86,6 +93,7 @@ const optionsSchema = z.strictObject({
   limits: z.unknown().optional(),
   onSessionEvent: aFunction.optional(),
   approve: aFunction.optional(),
+  journal: aJournal.optional(),
   ...commonOptions,
 });
 
@@ -160,6 +168,7 @@ class RunningWorkflow implements MachineOwner<WorkflowAbort, WorkflowFact> {
           ...(random !== undefined && { random }),
           ...(inspect !== undefined && { inspect }),
           ...(options.telemetry !== undefined && { telemetry: options.telemetry }),
+          ...(options.journal !== undefined && { journal: options.journal }),
         },
       },
     });

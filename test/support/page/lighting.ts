@@ -1,4 +1,4 @@
-import { light } from '../../../src/inspect/page/session/lighting.ts';
+import { light } from '../../../src/inspect/page/drawing/lighting.ts';
 import type { Pictures } from '../../../src/inspect/recorded/pictures.ts';
 
 const escaped = (text: string) => text.replaceAll('-', '&#45;').replaceAll('>', '&gt;');

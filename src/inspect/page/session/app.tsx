@@ -1,7 +1,7 @@
 import { useEffect } from 'preact/hooks';
+import { Charts } from '../drawing/chart.tsx';
 import { panes, type Store, useStore } from '../store.ts';
 import { short, tamed } from '../text.ts';
-import { Charts } from './chart.tsx';
 import { Commands } from './commands.tsx';
 import { Compared, Departure } from './compare.tsx';
 import { Details } from './details.tsx';
@@ -106,8 +106,8 @@ function Troubles({ store }: { store: Store }) {
       {failure === null ? null : <p class="trouble">{tamed(failure)}</p>}
       {difference === null ? null : (
         <p class="trouble">
-          The machines take another way at entry {difference.entry}: it was “{difference.recorded}”, and is “
-          {difference.replayed}”. What comes after is not shown.
+          The machines diverge from the recording at entry {difference.entry}: recorded “{difference.recorded}”,
+          replayed “{difference.replayed}”. Nothing after this entry is shown.
         </p>
       )}
       {recordedBy !== undefined && recordedBy !== pictures.machines ? (

@@ -22,12 +22,16 @@ export function Departure({ store }: { store: Store }) {
         Compare
       </button>
       {origin.store.live === null ? null : (
-        <button type="button" title="A new session, of this up to the change" onClick={() => goOn(store)}>
-          Go on from here
+        <button
+          type="button"
+          title="Start a new session with this history up to the change"
+          onClick={() => goOn(store)}
+        >
+          Continue from here
         </button>
       )}
       {origin.pending.length === 0 ? null : (
-        <span class="hint">The machines now ask for what nobody recorded: {origin.pending.map(tamed).join(', ')}</span>
+        <span class="hint">Not in the recording, so still pending: {origin.pending.map(tamed).join(', ')}</span>
       )}
     </div>
   );
@@ -129,7 +133,11 @@ function Sides({ one, other, row, names }: Props & { row: Aligned }) {
           <h3>
             {names[index]}: {row.key}
           </h3>
-          {own === null ? <p class="empty">It did not come to this.</p> : <Exchange recorded={recorded} row={own} />}
+          {own === null ? (
+            <p class="empty">This session has no such attempt.</p>
+          ) : (
+            <Exchange recorded={recorded} row={own} />
+          )}
         </div>
       ))}
     </div>
@@ -152,8 +160,10 @@ function textOf(row: Row | null) {
   return `${row.state} ${row.slugs.join(', ')}`;
 }
 
-function summaryOf({ first, same, facts }: Comparison): string {
-  if (first === null) return `The same: ${same} facts.`;
+function summaryOf({ first, same, facts, given }: Comparison): string {
+  const asked = given.length === 0 ? '' : ` They were given another ${given.join(', ')}.`;
+  if (first === null) return `All ${same} facts are the same (sub-agents are not compared).${asked}`;
   const [left, right] = [first.one?.type ?? 'the end', first.other?.type ?? 'the end'];
-  return `The same until fact ${same} of ${facts[0]} and ${facts[1]}. First difference, in ${first.key}: ${left}${left === right ? ' with other contents' : `, and ${right}`}.`;
+  const how = left === right ? `${left} has different contents` : `${left}, and ${right}`;
+  return `The first ${same} facts are the same (of ${facts[0]} and ${facts[1]}). First difference, in ${first.key}: ${how}.${asked}`;
 }

@@ -6,6 +6,7 @@ import { eventName, stateName, tamed } from '../text.ts';
 import { AnswersPane, ReplyPane, RequestPane } from './exchange.tsx';
 import { FactList } from './facts.tsx';
 import { Json } from './parts.tsx';
+import { Watches } from './watches.tsx';
 import { WhatIfPane } from './what-if.tsx';
 
 type Props = { store: Store; moment: Moment };
@@ -98,10 +99,19 @@ function Why({ store, moment }: Props) {
       ))}
       {rules.map((rule) => (
         <p class="rule" key={rule}>
-          <b>{rule}</b> <Sentence text={pictures.rules[rule] ?? ''} />
+          <button
+            type="button"
+            class="ruleid"
+            title={`Mark the steps in which ${rule} decided`}
+            aria-pressed={store.rule === rule}
+            onClick={() => store.set({ rule: store.rule === rule ? null : rule })}
+          >
+            {rule}
+          </button>{' '}
+          <Sentence text={pictures.rules[rule] ?? ''} />
         </p>
       ))}
-      <h3>Told in this step</h3>
+      <h3>Facts and sightings in this step</h3>
       {recorded.told.slice(before, moment.told).map((one, index) => (
         <details key={before + index}>
           <summary>{'fact' in one ? one.fact.type : one.sighting.type}</summary>
@@ -142,8 +152,9 @@ function CounterTable({ store, moment }: Props) {
   const counters = [...store.recorded.countersAt(moment.told, moment.scope)].filter(([, value]) => value !== 0);
   return (
     <>
+      <Watches store={store} frame={moment.frame} />
       <h2>Account of {tamed(head?.agent ?? 'the session')} at this step</h2>
-      <p class="hint">What is 0 is left out.</p>
+      <p class="hint">Zero values are hidden.</p>
       <table>
         <tbody>
           {counters.map(([path, value]) => (

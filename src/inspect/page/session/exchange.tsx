@@ -15,11 +15,11 @@ export function RequestPane({ exchange }: { exchange: Exchange | null }) {
       <h2>
         Request {number} · turn {turn}, attempt {attempt} · {tamed(target)}
       </h2>
-      {request === null ? <p class="empty">It was not noted as sent: nothing went out.</p> : null}
+      {request === null ? <p class="empty">This request was not recorded as sent.</p> : null}
       {previous === null ? null : (
         <p class="hint">
-          Against the request before: {kept} kept, {messages.filter(({ change }) => change === 'new').length} new,{' '}
-          {messages.filter(({ change }) => change === 'gone').length} gone.
+          Compared with the previous request: {kept} kept, {messages.filter(({ change }) => change === 'new').length}{' '}
+          new, {messages.filter(({ change }) => change === 'gone').length} gone.
         </p>
       )}
       {request?.instructions == null ? null : (
@@ -41,7 +41,7 @@ export function RequestPane({ exchange }: { exchange: Exchange | null }) {
       {previous?.notice == null ? null : (
         <div class="message notice gone">
           <div class="who">
-            <span class="sign">−</span>system notice <i>of the request before: it was ephemeral</i>
+            <span class="sign">−</span>system notice <i>from the previous request; it was ephemeral</i>
           </div>
           <Text text={previous.notice} />
         </div>
@@ -49,7 +49,7 @@ export function RequestPane({ exchange }: { exchange: Exchange | null }) {
       {request?.notice == null ? null : (
         <div class="message notice new">
           <div class="who">
-            <span class="sign">⚑</span>system notice <i>ephemeral: in this request alone (N-1)</i>
+            <span class="sign">⚑</span>system notice <i>ephemeral: in this request only (N-1)</i>
           </div>
           <Text text={request.notice} />
         </div>
@@ -201,7 +201,7 @@ export function ReplyPane({
 /** The answers, one for each call, in the order of the calls (C-1). */
 export function AnswersPane({ exchange }: { exchange: Exchange | null }) {
   const calls = exchange?.replied?.calls ?? [];
-  if (calls.length === 0) return <p class="empty">The reply has no call to be answered.</p>;
+  if (calls.length === 0) return <p class="empty">The reply has no tool calls.</p>;
   const answers = new Map((exchange?.answers ?? []).map((answer) => [answer.index, answer]));
   return (
     <>
@@ -232,5 +232,5 @@ export function AnswersPane({ exchange }: { exchange: Exchange | null }) {
 
 function whoAnswered({ executed, slug }: Extract<Fact, { type: 'tool.answered' }>): string {
   if (executed) return 'answered by its tool';
-  return slug === null ? 'acknowledged without a tool' : 'refused before any tool ran';
+  return slug === null ? 'answered without running a tool' : 'refused before any tool ran';
 }

@@ -7,10 +7,10 @@ const mostBoxes = 64;
 
 const words: Record<GaugeBox, string> = {
   running: 'under way',
-  succeeded: 'led on',
+  succeeded: 'succeeded',
   failed: 'failed',
   free: 'may still be sent',
-  taken: 'taken by a collapse (B-4)',
+  taken: 'removed by a collapse (B-4)',
 };
 
 /** The bound: what was sent of it, what failed, and what a collapse took away. */
@@ -23,7 +23,7 @@ export function BoundGauge({ store, moment }: { store: Store; moment: Moment }) 
       <span class="gaugetext">{text}</span>
       <span
         role="meter"
-        aria-label="Requests of the bound"
+        aria-label="Requests used, out of the bound"
         aria-valuemin={0}
         aria-valuemax={bound}
         aria-valuenow={requests}

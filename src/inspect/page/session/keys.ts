@@ -1,14 +1,16 @@
+import { framesOf } from '../../study/rules.ts';
 import { failureFrom, stepFrom } from '../../study/steps.ts';
 import { type Store, tabs } from '../store.ts';
 
 /** The page's keys, as its help lists them. */
 export const keyHelp: readonly [string, string][] = [
-  ['← →', 'one step back, or on'],
+  ['← →', 'one step back or forward'],
   ['Shift ← →', 'one attempt'],
   ['Alt ← →', 'one turn'],
   ['Home End', 'the beginning, the end'],
-  ['n p', 'the next failure, the one before'],
+  ['n p', 'next failure, previous failure'],
   [`1 – ${tabs.length}`, 'why, request, reply, answers, facts, context, counters, what if'],
+  ['r', 'the next step of the marked rule'],
   ['?', 'this list'],
 ];
 
@@ -40,6 +42,13 @@ export function takeKey(store: Store, event: KeyboardEvent): boolean {
     case 'p': {
       const to = failureFrom(recorded, frame, event.key === 'n' ? 1 : -1);
       if (to !== null) store.go(to);
+      return true;
+    }
+    case 'r': {
+      if (store.rule === null) return false;
+      const frames = framesOf(recorded, store.pictures, store.rule);
+      const to = frames.find((one) => one > frame) ?? frames[0];
+      if (to !== undefined) store.go(to);
       return true;
     }
     case '?':

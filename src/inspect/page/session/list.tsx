@@ -13,11 +13,16 @@ export function linesOf(root: Row | null, folded: ReadonlySet<number>): Line[] {
   const lines: Line[] = [];
   const walk = (row: Row, depth: number) => {
     lines.push({ row, depth, number: lines.length });
-    if (folded.has(row.id)) return;
+    if (isFolded(row, folded)) return;
     for (const child of row.children) walk(child, depth + 1);
   };
   if (root !== null) walk(root, 0);
   return lines;
+}
+
+/** A sub-agent is folded until one asks for it, everything else once one does. */
+function isFolded({ id, kind, scope }: Row, folded: ReadonlySet<number>): boolean {
+  return folded.has(id) !== (kind === 'session' && scope !== '');
 }
 
 /** What happened: turns, attempts, calls, waits and endings. Only the lines in view are there. */
@@ -92,7 +97,7 @@ function ListRow({ store, line: { row, depth, number }, moment, isCurrent, size 
   const state = isOver ? row.state : row.state === 'waiting' ? 'waiting' : 'running';
   const [glyph, word] = row.told > moment.told ? ['·', 'not yet'] : glyphs[state];
   const slugs = isOver ? row.slugs : [];
-  const isFolded = store.folded.has(row.id);
+  const isShut = isFolded(row, store.folded);
   return (
     <div
       id={`row-${row.id}`}
@@ -108,7 +113,7 @@ function ListRow({ store, line: { row, depth, number }, moment, isCurrent, size 
         <span class="fold" />
       ) : (
         <span class="fold" aria-hidden="true" onClick={(event) => fold(event, store, row)}>
-          {isFolded ? '▸' : '▾'}
+          {isShut ? '▸' : '▾'}
         </span>
       )}
       <span class="glyph" title={word} aria-label={word} role="img">

@@ -1,6 +1,8 @@
 import { useEffect, useRef } from 'preact/hooks';
-import type { Moment, Recorded } from '../../recorded/recorded.ts';
+import type { Moment } from '../../recorded/recorded.ts';
+import { framesOf } from '../../study/rules.ts';
 import { stepFrom, type Unit } from '../../study/steps.ts';
+import { drawStrip } from '../drawing/strip.ts';
 import { type Store, units } from '../store.ts';
 import { clock, eventName, span, stateName } from '../text.ts';
 
@@ -19,7 +21,7 @@ export function ScrubBar({ store, moment }: { store: Store; moment: Moment }) {
       <button type="button" title="Back (←)" aria-label="Back" onClick={() => step(-1)}>
         ◀
       </button>
-      <button type="button" title="On (→)" aria-label="On" onClick={() => step(1)}>
+      <button type="button" title="Forward (→)" aria-label="Forward" onClick={() => step(1)}>
         ▶
       </button>
       <button type="button" title="To the end (End)" aria-label="To the end" onClick={() => store.go(last)}>
@@ -36,7 +38,7 @@ export function ScrubBar({ store, moment }: { store: Store; moment: Moment }) {
         </select>
       </label>
       <div class="track">
-        <Strip recorded={recorded} />
+        <Strip store={store} />
         <input
           type="range"
           aria-label="Step of the session"
@@ -47,6 +49,7 @@ export function ScrubBar({ store, moment }: { store: Store; moment: Moment }) {
           onInput={(event) => store.go(Number(event.currentTarget.value))}
         />
       </div>
+      {store.rule === null ? null : <MarkedRule store={store} rule={store.rule} />}
       <span class="when" title={`${span(moment.at - begun)} after the start, of ${span(whole)}`}>
         {clock(moment.at)} · step {store.frame + 1} of {last + 1}
       </span>
@@ -67,44 +70,40 @@ function told({ recorded, pictures }: Store, { frame }: Moment): string {
   return `${one.machine === 'toolCall' ? 'tool call' : one.machine} ${stateName(state)}${by}`;
 }
 
-/** The whole session in one strip: failures, waits and the rest, as long as their steps are many. */
-function Strip({ recorded }: { recorded: Recorded }) {
+/** The rule whose steps are marked, and the way through them. */
+function MarkedRule({ store, rule }: { store: Store; rule: string }) {
+  const frames = framesOf(store.recorded, store.pictures, rule);
+  const next = frames.find((frame) => frame > store.frame) ?? frames[0];
+  return (
+    <span class="marked">
+      <button
+        type="button"
+        title="To the next of them (r)"
+        disabled={next === undefined}
+        onClick={() => store.go(next ?? 0)}
+      >
+        {rule}: {frames.length} {frames.length === 1 ? 'step' : 'steps'}
+      </button>
+      <button type="button" aria-label={`Unmark ${rule}`} onClick={() => store.set({ rule: null })}>
+        ✕
+      </button>
+    </span>
+  );
+}
+
+/** The whole session in one strip: its attempts and waits, the steps of a rule, and the numbers that are watched. */
+function Strip({ store }: { store: Store }) {
+  const { recorded, pictures, rule, watches } = store;
   const canvas = useRef<HTMLCanvasElement>(null);
   const { length } = recorded.frames;
   useEffect(() => {
-    const element = canvas.current;
-    const context = element?.getContext('2d') ?? null;
-    if (element === null || context === null || length === 0) return;
-    const color = (name: string) => {
-      element.style.color = `var(${name})`;
-      return getComputedStyle(element).color;
-    };
-    element.width = element.clientWidth * devicePixelRatio;
-    element.height = element.clientHeight * devicePixelRatio;
-    const { width, height } = element;
-    const place = (told: number) => (recorded.frameOf(told) / length) * width;
-    context.clearRect(0, 0, width, height);
-    for (const row of recorded.rows.byId) {
-      if (row.kind !== 'attempt' && row.kind !== 'wait') continue;
-      const from = place(row.told);
-      const to = row.ended === null ? width : Math.max(from + 1, place(row.ended));
-      const name =
-        row.kind === 'wait'
-          ? '--wait'
-          : row.state === 'failed'
-            ? '--failed'
-            : row.state === 'done'
-              ? '--done'
-              : '--running';
-      context.fillStyle = color(name);
-      const isFailed = row.state === 'failed' && row.kind === 'attempt';
-      context.fillRect(
-        from,
-        isFailed ? 0 : height / 3,
-        Math.max(devicePixelRatio, to - from - devicePixelRatio),
-        isFailed ? height : height / 3,
-      );
-    }
-  }, [recorded, length]);
+    if (canvas.current === null || length === 0) return;
+    drawStrip(
+      canvas.current,
+      recorded,
+      rule === null ? [] : framesOf(recorded, pictures, rule),
+      watches.map(({ series }) => series),
+    );
+  }, [recorded, length, rule, watches]);
   return <canvas ref={canvas} class="strip" aria-hidden="true" />;
 }

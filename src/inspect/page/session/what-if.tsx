@@ -22,7 +22,8 @@ export function WhatIfPane({ store, frame }: { store: Store; frame: number }) {
       isLatest = false;
     };
   }, [store, frame]);
-  if (led === null) return <p class="empty">No delivery to the session led to this step. Go on to one that did.</p>;
+  if (led === null)
+    return <p class="empty">No delivery to the session led to this step. Move to a step that has one.</p>;
   const { entry, delivery } = led;
   const decide = (change: Change, name: string) =>
     store.whatIf(change, name).catch((error) => setTrouble(String(error.message)));
@@ -32,13 +33,13 @@ export function WhatIfPane({ store, frame }: { store: Store; frame: number }) {
       const outcome = JSON.parse(text);
       if ('outcome' in delivery) void decide({ entry, delivery: { ...delivery, outcome } }, `${delivery.key} changed`);
     } catch (error) {
-      setTrouble(`This is no JSON: ${String(error)}`);
+      setTrouble(`Not valid JSON: ${String(error)}`);
     }
   };
   const name = 'event' in delivery ? delivery.event.type : delivery.key;
   return (
     <>
-      <h2>What if {tamed(name)} had been</h2>
+      <h2>Replace {tamed(name)} with</h2>
       <div class="presets">
         {presetsFor(delivery).map((preset) => (
           <button
@@ -60,13 +61,13 @@ export function WhatIfPane({ store, frame }: { store: Store; frame: number }) {
             value={text}
             onInput={(event) => setText(event.currentTarget.value)}
           />
-          <button type="submit">Decide</button>
+          <button type="submit">Apply</button>
         </form>
       )}
       {trouble === '' ? null : <p class="fault">{tamed(trouble)}</p>}
       <p class="hint">
-        The machines decide at once. What was recorded later is delivered if they still ask for it; what nobody recorded
-        stays open.
+        The machines decide immediately. Later recorded results are delivered if the machines still request them;
+        requests with no recorded result stay pending.
       </p>
     </>
   );

@@ -1,0 +1,56 @@
+/** `node bench/inspect.ts`: what it costs a session to be watched, as a multiple of the same session without, in one run. */
+import { tool } from 'ai';
+import { z } from 'zod';
+import { defineAgent, type Journal, runSession } from '../src/index.ts';
+import { inspector } from '../src/inspect/index.ts';
+import { Replayer } from '../src/inspect/recorded/replayer.ts';
+import { rehearsalModel } from '../src/testing/index.ts';
+
+const turns = 100;
+const rounds = 25;
+
+const work = tool({ inputSchema: z.object({ q: z.string() }), execute: ({ q }) => `found ${q}` });
+
+async function sessionMs(journal: Journal | undefined, sessionId: string): Promise<number> {
+  let sent = 0;
+  const model = rehearsalModel(() => {
+    sent += 1;
+    if (sent > turns) return { calls: [{ name: 'final_report', input: { content: 'Done.' } }] };
+    return { text: 'Let me look.', calls: [{ name: 'work', input: { q: `thing ${sent}` } }] };
+  });
+  const agent = defineAgent({ name: 'timed', models: [model], tools: { work }, limits: { maxTurns: turns + 1 } });
+  const begun = process.cpuUsage();
+  const { success } = await runSession(agent, {
+    prompt: 'Go.',
+    logger: false,
+    sessionId,
+    ...(journal !== undefined && { journal }),
+  });
+  const { user, system } = process.cpuUsage(begun);
+  if (!success) throw new Error('the session failed');
+  return (user + system) / 1_000;
+}
+
+const median = (times: readonly number[]) =>
+  times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? Number.NaN;
+
+await using shown = await inspector({ port: 0 });
+const times: Record<'without' | 'watched', number[]> = { without: [], watched: [] };
+for (let round = 0; round < rounds + 3; round += 1) {
+  for (const name of round % 2 === 0 ? (['without', 'watched'] as const) : (['watched', 'without'] as const)) {
+    const ms = await sessionMs(name === 'watched' ? shown.journal : undefined, `${name}-${round}`);
+    if (round >= 3) times[name].push(ms);
+  }
+}
+const entries = await shown.journal.read(`watched-${rounds}`);
+const begun = performance.now();
+const { frames } = new Replayer().play(JSON.parse(JSON.stringify(entries)));
+const replayMs = performance.now() - begun;
+const [without, watched] = [median(times.without), median(times.watched)];
+process.stdout.write(`${turns} turns without: ${without.toFixed(0)} ms of CPU\n`);
+process.stdout.write(
+  `with an inspector, nobody looking: ${watched.toFixed(0)} ms, ${(watched / without).toFixed(2)} x\n`,
+);
+process.stdout.write(
+  `replay in steps: ${replayMs.toFixed(0)} ms for ${frames.length}, ${(replayMs / without).toFixed(2)} x\n`,
+);

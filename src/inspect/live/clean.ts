@@ -1,0 +1,28 @@
+import { redact, redactJson } from '../../agent/redact.ts';
+import { writtenSecrets } from '../../agent/secrets.ts';
+import type { JournaledSession } from '../../journal/journal.ts';
+
+/** Returns a session's row without secrets, which its metadata may hold. */
+export function cleanRow(row: JournaledSession, secrets: readonly string[]): JournaledSession {
+  const written = writtenSecrets(secrets);
+  const { agent, metadata, sessionId } = row;
+  return {
+    ...row,
+    agent: redact(agent, written),
+    metadata: redactJson({ ...metadata }, written) as JournaledSession['metadata'],
+    sessionId,
+  };
+}
+
+/** Returns a text that still grows, without secrets and without the beginning of one: its last word is held back. */
+export function soFar(text: string, secrets: readonly string[]): string {
+  let end = text.search(/\S*$/);
+  for (const secret of secrets) {
+    for (let length = Math.min(secret.length - 1, end); length > 0; length -= 1) {
+      if (!text.slice(0, end).endsWith(secret.slice(0, length))) continue;
+      end -= length;
+      break;
+    }
+  }
+  return redact(text.slice(0, end), secrets);
+}

@@ -1,0 +1,147 @@
+import { DatabaseSync } from 'node:sqlite';
+import { redact } from '../../agent/redact.ts';
+import { eventLoopTurn } from '../../host/clock.ts';
+import type { Journal, JournalEntry, JournaledSession } from '../../journal/journal.ts';
+import { readQuery } from './query.ts';
+
+/** What a search found. `indexed` of `sessions` have been read so far. */
+export type Found = {
+  hits: { sessionId: string; snippet: string }[];
+  total: number;
+  indexed: number;
+  sessions: number;
+};
+
+const mostHits = 500;
+
+const schema = `
+  CREATE TABLE sessions (
+    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, agent TEXT NOT NULL, status TEXT NOT NULL, updated INTEGER NOT NULL,
+    slugs TEXT NOT NULL, targets TEXT NOT NULL, tools TEXT NOT NULL, facts TEXT NOT NULL
+  ) STRICT;
+  CREATE VIRTUAL TABLE texts USING fts5(text);
+`;
+
+/** An index of what the sessions of a journal said and did. It is in memory, and follows the journal. */
+export class SessionIndex {
+  private readonly journal: Journal;
+  private readonly secrets: () => readonly string[];
+  private readonly database = new DatabaseSync(':memory:');
+  private readonly read = new Map<string, number>();
+  private sessions = 0;
+  private reading: Promise<void> | null = null;
+
+  constructor(journal: Journal, secrets: () => readonly string[]) {
+    this.journal = journal;
+    this.secrets = secrets;
+    this.database.exec(schema);
+  }
+
+  /** Searches what has been read so far, and goes on reading. Throws `invalid_options` for a query that makes no sense. */
+  search(text: string): Found {
+    // Whoever waits for the whole is told if it fails.
+    void this.follow().catch(() => undefined);
+    const { words, fields, facts, since } = readQuery(text, Date.now());
+    const { agent, status, slug, target, tool } = fields;
+    const conditions: [string, string[]][] = [
+      ['agent = ?', agent],
+      ['status = ?', status],
+      ["slugs LIKE '% ' || ? || ' %'", slug],
+      ["targets LIKE '% ' || ? || ' %'", target],
+      ["tools LIKE '% ' || ? || ' %'", tool],
+    ];
+    const where = ['updated >= ?', ...conditions.flatMap(([sql, values]) => values.map(() => sql))];
+    const values = [since, ...conditions.flatMap(([, given]) => given)];
+    for (const types of facts) {
+      where.push(`(${types.map(() => "facts LIKE '% ' || ? || ' %'").join(' OR ')})`);
+      values.push(...types);
+    }
+    const isText = words.length > 0;
+    const match = words
+      .map(({ text: word, isPhrase }) => `"${word.replaceAll('"', '""')}"${isPhrase ? '' : '*'}`)
+      .join(' ');
+    const from = isText ? 'sessions JOIN texts ON texts.rowid = number' : 'sessions';
+    const snippet = isText ? "snippet(texts, 0, '[', ']', '…', 12)" : "''";
+    const sql = `FROM ${from} WHERE ${[...where, ...(isText ? ['texts MATCH ?'] : [])].join(' AND ')}`;
+    const all = [...values, ...(isText ? [match] : [])];
+    const rows = this.database
+      .prepare(`SELECT id AS sessionId, ${snippet} AS snippet ${sql} ORDER BY updated DESC LIMIT ${mostHits}`)
+      .all(...all) as Found['hits'];
+    const [count] = this.database.prepare(`SELECT count(*) AS total ${sql}`).all(...all) as { total: number }[];
+    return { hits: rows, total: count?.total ?? 0, indexed: this.read.size, sessions: this.sessions };
+  }
+
+  /** Reads what is new, in the background. Resolves when all was read. */
+  async follow(): Promise<void> {
+    this.reading ??= this.readAll().finally(() => {
+      this.reading = null;
+    });
+    await this.reading;
+  }
+
+  close(): void {
+    this.database.close();
+  }
+
+  private async readAll(): Promise<void> {
+    const rows = await this.journal.list({});
+    this.sessions = rows.length;
+    for (const row of rows) {
+      if (this.read.get(row.sessionId) === row.entries) continue;
+      this.add(row, await this.journal.read(row.sessionId));
+      this.read.set(row.sessionId, row.entries);
+      await eventLoopTurn();
+    }
+  }
+
+  private add(
+    { sessionId, agent, status, updatedAt, slugs }: JournaledSession,
+    entries: readonly JournalEntry[],
+  ): void {
+    const { texts, targets, tools, facts } = contentsOf(entries);
+    const text = redact(texts.join('\n'), this.secrets());
+    const list = (words: Iterable<string>) => ` ${[...words].join(' ')} `;
+    const [known] = this.database.prepare('SELECT number FROM sessions WHERE id = ?').all(sessionId) as {
+      number: number;
+    }[];
+    if (known !== undefined) {
+      this.database.prepare('DELETE FROM texts WHERE rowid = ?').run(known.number);
+      this.database.prepare('DELETE FROM sessions WHERE number = ?').run(known.number);
+    }
+    const { lastInsertRowid } = this.database
+      .prepare(
+        'INSERT INTO sessions (id, agent, status, updated, slugs, targets, tools, facts) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+      )
+      .run(sessionId, agent, status, updatedAt, list(slugs), list(targets), list(tools), list(facts));
+    this.database.prepare('INSERT INTO texts (rowid, text) VALUES (?, ?)').run(lastInsertRowid, text);
+  }
+}
+
+/** What a session said and did, as far as one searches for it. */
+function contentsOf(entries: readonly JournalEntry[]) {
+  const texts: string[] = [];
+  const [targets, tools, facts] = [new Set<string>(), new Set<string>(), new Set<string>()];
+  for (const entry of entries) {
+    if (entry.type === 'started') {
+      for (const target of entry.head.input.targets) targets.add(target);
+      if (entry.head.prompt !== null) texts.push(entry.head.prompt);
+    }
+    if (entry.type === 'stepped') for (const type of entry.facts.split(' ')) facts.add(type);
+    if (entry.type !== 'delivered' || !('outcome' in entry.delivery)) continue;
+    const { outcome } = entry.delivery;
+    textsIn(outcome, texts);
+    const { calls } = (outcome ?? {}) as { calls?: { name: string }[] };
+    if (Array.isArray(calls)) for (const { name } of calls) tools.add(name);
+  }
+  return { texts, targets, tools, facts };
+}
+
+/** What stands under these names was written by a model, a tool or a person. */
+const told = new Set(['text', 'value', 'message', 'detail', 'content', 'input', 'reason', 'reasons']);
+
+function textsIn(value: unknown, texts: string[], isTold = false): void {
+  if (typeof value === 'string' && isTold) texts.push(value);
+  else if (Array.isArray(value)) for (const item of value) textsIn(item, texts, isTold);
+  else if (typeof value === 'object' && value !== null)
+    for (const [name, item] of Object.entries(value)) textsIn(item, texts, isTold || told.has(name));
+}

@@ -1,0 +1,65 @@
+import type { Recorded } from '../../recorded/recorded.ts';
+import type { Series } from '../../study/series.ts';
+
+/** Draws a session as a strip: attempts and waits by their steps, marks at some of them, and numbers as lines. */
+export function drawStrip(
+  element: HTMLCanvasElement,
+  recorded: Recorded,
+  marks: readonly number[],
+  lines: readonly Series[],
+): void {
+  const context = element.getContext('2d');
+  if (context === null) return;
+  const color = (name: string) => {
+    element.style.color = `var(${name})`;
+    return getComputedStyle(element).color;
+  };
+  element.width = element.clientWidth * devicePixelRatio;
+  element.height = element.clientHeight * devicePixelRatio;
+  const { width, height } = element;
+  const { length } = recorded.frames;
+  const place = (frame: number) => (frame / length) * width;
+  context.clearRect(0, 0, width, height);
+  for (const row of recorded.rows.byId) {
+    if (row.kind !== 'attempt' && row.kind !== 'wait') continue;
+    const from = place(recorded.frameOf(row.told));
+    const to = row.ended === null ? width : Math.max(from + 1, place(recorded.frameOf(row.ended)));
+    const isFailed = row.kind === 'attempt' && row.state === 'failed';
+    const name = row.kind === 'wait' ? '--wait' : isFailed ? '--failed' : row.state === 'done' ? '--done' : '--running';
+    context.fillStyle = color(name);
+    const wide = Math.max(devicePixelRatio, to - from - devicePixelRatio);
+    context.fillRect(from, isFailed ? 0 : height / 3, wide, isFailed ? height : height / 3);
+  }
+  context.fillStyle = color('--accent');
+  for (const frame of marks) context.fillRect(place(frame), 0, 2 * devicePixelRatio, height);
+  for (const [index, series] of lines.entries()) {
+    context.strokeStyle = color(`--line-${index % 3}`);
+    context.lineWidth = 1.5 * devicePixelRatio;
+    drawLine(context, series, place, { width, height });
+  }
+}
+
+type Place = (frame: number) => number;
+
+function drawLine(
+  context: CanvasRenderingContext2D,
+  series: Series,
+  place: Place,
+  { width, height }: { width: number; height: number },
+): void {
+  const values = series.flatMap(([, value]) => value ?? []);
+  const [least, most] = values.reduce(
+    ([low, high], value) => [Math.min(low, value), Math.max(high, value)],
+    [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
+  );
+  const level = (value: number) =>
+    most === least ? height / 2 : height - 2 - ((value - least) / (most - least)) * (height - 4);
+  context.beginPath();
+  for (const [index, [frame, value]] of series.entries()) {
+    if (value === null) continue;
+    const until = series[index + 1]?.[0];
+    context.lineTo(place(frame), level(value));
+    context.lineTo(until === undefined ? width : place(until), level(value));
+  }
+  context.stroke();
+}

@@ -1,0 +1,29 @@
+import type { Fact } from '../../../machines/index.ts';
+import type { Pictures } from '../recorded/pictures.ts';
+import type { Recorded } from '../recorded/recorded.ts';
+
+/** The facts that show that a rule decided. Other rules are found by the arrows that cite them. */
+export const ruleFacts: Record<string, readonly Fact['type'][]> = {
+  'B-3': ['turn.exhausted'],
+  'B-4': ['session.collapsed'],
+  'F-1': ['report.accepted'],
+  'F-2': ['report.rejected'],
+  'P-2': ['target.excluded'],
+  'P-3': ['wait.started'],
+  'T-6': ['results.omitted'],
+  'T-7': ['turn.planned'],
+};
+
+/** Returns the steps in which a rule decided, from 0. */
+export function framesOf(recorded: Recorded, pictures: Pictures, rule: string): number[] {
+  const facts = ruleFacts[rule];
+  if (facts === undefined) {
+    return recorded.frames.flatMap(({ arrows }, frame) =>
+      arrows.some((name) => pictures.arrows[name]?.rules.includes(rule)) ? [frame] : [],
+    );
+  }
+  const told = recorded.told.flatMap((one, index) =>
+    'fact' in one && facts.some((type) => type === one.fact.type) ? [recorded.frameOf(index + 1)] : [],
+  );
+  return [...new Set(told)];
+}

@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import { defineAgent, runSession } from '../../src/index.ts';
+import { readQuery } from '../../src/inspect/live/query.ts';
+import { SessionIndex } from '../../src/inspect/live/search.ts';
+import { MemoryJournal } from '../../src/journal/memory.ts';
+import { type RehearsedReply, rehearsalModel } from '../../src/testing/index.ts';
+import { report } from '../support/session.ts';
+
+const sessions: Record<string, { agent: string; replies: RehearsedReply[]; prompt: string }> = {
+  plain: { agent: 'one', replies: [report('All is well.')], prompt: 'Look after the "red" boat.' },
+  unknown: { agent: 'one', replies: [{ calls: [{ name: 'nope', input: {} }] }, report()], prompt: 'Cancel it.' },
+  collapsed: { agent: 'two', replies: [report(' '), report('The second one.')], prompt: 'Cancellation of the boat.' },
+  failed: { agent: 'two', replies: [{}, {}, {}], prompt: 'sk-proj-0123456789abcdefghij is the key.' },
+};
+
+async function indexed(): Promise<SessionIndex> {
+  const journal = new MemoryJournal();
+  for (const [sessionId, { agent: name, replies, prompt }] of Object.entries(sessions)) {
+    const agent = defineAgent({ name, models: [rehearsalModel(replies)] });
+    await runSession(agent, { prompt, journal, sessionId, logger: false });
+  }
+  return new SessionIndex(journal, () => []);
+}
+
+describe('S-8: a search over all sessions', () => {
+  it.each([
+    ['boat', ['plain', 'collapsed']],
+    ['cancel', ['unknown', 'collapsed']],
+    ['"second one"', ['collapsed']],
+    ['"red"', ['plain']],
+    ['slug:retries_exhausted', ['failed']],
+    ['rule:B-4', ['collapsed']],
+    ['rule:B-3', ['failed']],
+    ['tool:nope', ['unknown']],
+    ['target:rehearsal:script', ['plain', 'unknown', 'collapsed', 'failed']],
+    ['agent:two boat', ['collapsed']],
+    ['status:failed', ['failed']],
+    ['since:1h', ['plain', 'unknown', 'collapsed', 'failed']],
+    ['boat agent:one slug:unknown_tool', []],
+    ["'; DROP TABLE sessions; --", []],
+    ['sk-proj', []],
+    ['"', []],
+  ])('%s', async (text, expected) => {
+    const index = await indexed();
+    await index.follow();
+    const { hits, total, indexed: read } = index.search(text);
+    expect(hits.map(({ sessionId }) => sessionId).sort()).toEqual(expected.sort());
+    expect([total, read]).toEqual([expected.length, 4]);
+    index.close();
+  });
+
+  it('says how many sessions it has read, and finds what came since', async () => {
+    const index = await indexed();
+    expect(index.search('boat')).toEqual({ hits: [], total: 0, indexed: 0, sessions: 0 });
+    await index.follow();
+    expect(index.search('boat')).toMatchObject({ total: 2, indexed: 4, sessions: 4 });
+    expect(index.search('second').hits).toEqual([
+      { sessionId: 'collapsed', snippet: expect.stringContaining('[second]') },
+    ]);
+    index.close();
+  });
+
+  it('names what makes no sense', () => {
+    const read = (text: string) => () => readQuery(text, 0);
+    expect(read('colour:red')).toThrow(
+      '`search` must be agent:, slug:, status:, target:, tool:, rule: or since:; got "colour:".',
+    );
+    expect(read('since:soon')).toThrow(
+      '`since` must be a number of minutes, hours or days, such as 30m, 2h or 1d; got "soon".',
+    );
+    expect(read('rule:C-1')).toThrow('`rule` must be one that leaves a fact: B-3, B-4');
+    expect(readQuery('since:2h', 10_000_000).since).toBe(2_800_000);
+  });
+});
