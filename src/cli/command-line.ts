@@ -25,7 +25,7 @@ export const commandTable = {
   resume: { args: '[options] ID', help: 'resume a session that was killed or suspended' },
   replay: { args: '[options] ID|FILE', help: 'play a recorded session again, offline' },
   export: { args: '[options] ID', help: 'print a session as a file' },
-  inspect: { args: '[FILE]', help: 'show the sessions of a journal in a page' },
+  inspect: { args: '[FILE|FOLDER]', help: 'show the sessions of a journal in a page' },
   fork: { args: '--at turn-N ID', help: 'start a new session from a turn of another' },
 } satisfies Record<string, { args: string; help: string }>;
 

@@ -48,3 +48,26 @@ export async function pawlOnTerminal(
   const lines = written.split(/\r*\n/);
   return { code, written, screen: lines.map((line) => line.slice(line.lastIndexOf('\r') + 1)).join('\n') };
 }
+
+/** Starts a command that goes on until it is interrupted. `said` resolves with what stderr says, once it matches. */
+export function startPawl(args: readonly string[]) {
+  const child = spawn(process.execPath, ['src/cli/main.ts', ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const code = new Promise<number | null>((resolve) => child.on('close', resolve));
+  let text = '';
+  return {
+    code,
+    interrupt: () => child.kill('SIGINT'),
+    said: async (pattern: RegExp): Promise<RegExpExecArray | null> => {
+      for await (const data of child.stderr) {
+        text += data;
+        const found = pattern.exec(text);
+        if (found !== null) return found;
+      }
+      return null;
+    },
+    [Symbol.asyncDispose]: async () => {
+      child.kill('SIGKILL');
+      await code;
+    },
+  };
+}

@@ -1,4 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { messageOf } from '../../errors.ts';
 import { Recorded } from '../../inspect/recorded/recorded.ts';
 import { Replayer } from '../../inspect/recorded/replayer.ts';
@@ -10,11 +11,12 @@ import { exitCodes, type Flags, UsageError } from '../command-line.ts';
 import { openInspector } from '../session-page.ts';
 import { journalFile } from './journal.ts';
 
-/** `pawl inspect`: shows a journal, or an exported session, in a page until Ctrl-C. */
+/** `pawl inspect`: shows a journal, or exported sessions, in a page until Ctrl-C. */
 export async function inspectCommand([file, ...rest]: readonly string[], flags: Flags): Promise<number> {
-  if (rest.length > 0) throw new UsageError(`Pass one journal or exported session; got ${[file, ...rest].join(' ')}.`);
+  if (rest.length > 0)
+    throw new UsageError(`Pass one journal, exported session or folder; got ${[file, ...rest].join(' ')}.`);
   if (file !== undefined && !existsSync(file)) throw new UsageError(`There is no file ${file}.`);
-  const journal = isTape(file) ? tapeJournal(file) : sqliteJournal(journalFile({ ...flags, journal: file }));
+  const journal = journalOf(file, flags);
   const shown = await openInspector(flags, journal);
   process.stderr.write(`Open this in a browser: ${shown.address}\nPress Ctrl-C to end.\n`);
   await new Promise<void>((resolve) => {
@@ -25,9 +27,22 @@ export async function inspectCommand([file, ...rest]: readonly string[], flags: 
   return exitCodes.succeeded;
 }
 
+/** A journal; or one in memory with the exported sessions of a file, or of a folder. */
+function journalOf(file: string | undefined, flags: Flags): Journal {
+  if (file === undefined || !(statSync(file).isDirectory() || isTape(file)))
+    return sqliteJournal(journalFile({ ...flags, journal: file }));
+  const tapes = statSync(file).isDirectory()
+    ? readdirSync(file).flatMap((name) => (name.endsWith('.jsonl') ? [join(file, name)] : []))
+    : [file];
+  if (tapes.length === 0) throw new UsageError(`The folder ${file} holds no exported session (NAME.jsonl).`);
+  const journal = new MemoryJournal();
+  for (const tape of tapes) loadTape(journal, tape);
+  return journal;
+}
+
 /** A SQLite file begins with its name; an exported session is text. */
-function isTape(file: string | undefined): file is string {
-  return file !== undefined && textOf(file).slice(0, 6) !== 'SQLite';
+function isTape(file: string): boolean {
+  return textOf(file).slice(0, 6) !== 'SQLite';
 }
 
 function textOf(file: string): string {
@@ -38,7 +53,7 @@ function textOf(file: string): string {
   }
 }
 
-function tapeJournal(file: string): Journal {
+function loadTape(journal: MemoryJournal, file: string): void {
   const entries = readTape(textOf(file));
   const recorded = new Recorded();
   try {
@@ -50,12 +65,10 @@ function tapeJournal(file: string): Journal {
   if (head === undefined) throw new UsageError(`${file} is not an exported session.`);
   const { root } = recorded.rows;
   const [, status] = /^session\.(succeeded|failed|aborted)$/.exec(recorded.frames.at(-1)?.states.at(0) ?? '') ?? [];
-  const journal = new MemoryJournal();
   const { sessionId, agent, metadata, input } = head;
   const isEnded = status === 'succeeded' || status === 'failed' || status === 'aborted';
   const slugs = root?.slugs ?? [];
   const times = { createdAt: input.at, updatedAt: recorded.told.at(-1)?.at ?? input.at };
   const row = { sessionId, agent, metadata, slugs, waiting: [], ...times, entries: entries.length };
   journal.load({ ...row, status: isEnded ? status : 'suspended' }, entries);
-  return journal;
 }
