@@ -6,7 +6,7 @@ import { defineAgent, type Journal, sqliteJournal, startSession } from '../../sr
 import { inspector } from '../../src/inspect/index.ts';
 import { type RehearsedReply, rehearsalModel } from '../../src/testing/index.ts';
 import { freshFile } from '../support/journaled.ts';
-import { hasBrowser, launch, press, watchedPage } from '../support/pages.ts';
+import { complaints, hasBrowser, launch, press, watchedPage } from '../support/pages.ts';
 import { report } from '../support/session.ts';
 
 const guarded = tool({
@@ -123,6 +123,7 @@ describe.runIf(hasBrowser)('S-8: the live page', () => {
       /^The first \d+ facts are the same \(of \d+ and \d+\)\. First difference, in turn-1\/attempt-1: tool\.answered has different contents\.$/,
     );
     await page.getByRole('button', { name: 'Continue from here' }).click();
+    await page.locator('.departure').waitFor({ state: 'detached' });
     await page.locator('.status.done').waitFor();
     const [fork] = (await shown.journal.list({})).filter(({ sessionId }) => sessionId !== 's');
     expect(fork).toMatchObject({ status: 'succeeded', metadata: { forkedFrom: 's' } });
@@ -137,6 +138,32 @@ describe.runIf(hasBrowser)('S-8: the live page', () => {
     await page.getByText('First difference, in turn-1/attempt-1').waitFor();
     expect(misdeeds).toEqual([]);
   });
+
+  it.each(['light', 'dark'] as const)(
+    'axe finds nothing on the list, a live session and a comparison, %s',
+    async (colorScheme) => {
+      await using shown = await inspector({ port: 0 });
+      await start(plain('one', [{}]), shown.journal, 'a').result;
+      await start(plain('two'), shown.journal, 'b').result;
+      const waiting = start(asking('waiting'), shown.journal, 'c');
+      const address = shown.address ?? '';
+      // The policy of the page lets nobody in, not even axe.
+      const { page } = await watchedPage(browser, new URL(address).origin, { colorScheme, bypassCSP: true });
+      await page.goto(address);
+      await page.getByText('1 waiting for a person', { exact: true }).waitFor();
+      expect(await complaints(page)).toEqual([]);
+      await page.getByRole('link', { name: 'waiting' }).click();
+      await page.getByRole('button', { name: 'Approve' }).waitFor();
+      expect(await complaints(page)).toEqual([]);
+      await page.getByRole('link', { name: 'All sessions' }).click();
+      for (const id of ['a', 'b']) await page.getByLabel(new RegExp(` ${id} to compare`)).check();
+      await page.getByRole('link', { name: 'Compare the two' }).click();
+      await page.locator('main.comparison[aria-busy="false"]').waitFor();
+      expect(await complaints(page)).toEqual([]);
+      waiting.abort();
+      await waiting.result;
+    },
+  );
 
   it('a page that is opened late has everything from the first state', async () => {
     await using shown = await inspector({ port: 0 });

@@ -1,4 +1,5 @@
 import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -44,6 +45,17 @@ export async function openFile(browser: Browser, html: string, options: Paramete
   await opened.page.goto(url);
   await opened.page.waitForSelector('main[aria-busy="false"]');
   return opened;
+}
+
+const axeFile = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+
+/** What axe finds wrong with a page, by rule. */
+export async function complaints(page: Page): Promise<string[]> {
+  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.addScriptTag({ path: axeFile });
+  const found: { violations: { id: string; nodes: { html: string }[] }[] } = await page.evaluate(() =>
+    (globalThis as unknown as { axe: { run(): Promise<never> } }).axe.run(),
+  );
+  return found.violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html ?? ''}`);
 }
 
 /** Presses a key, and waits until the page has drawn what it led to. */

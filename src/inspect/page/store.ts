@@ -27,6 +27,9 @@ export type Command =
 /** A session that a server shows. */
 export type Live = { row: JournaledSession | null; send(command: Command): Promise<void> };
 
+/** How many parts are taken in between two drawings, while a session is played. */
+const partsADraw = 10;
+
 /** What the page shows: a session, where in it, and how. */
 export class Store {
   readonly recorded = new Recorded();
@@ -64,6 +67,7 @@ export class Store {
   private readonly listeners = new Set<() => void>();
   private readonly asked = new Map<number, PromiseWithResolvers<unknown>>();
   private questions = 0;
+  private parts = 0;
   private known: Moment | null = null;
   private isDrawing = false;
 
@@ -201,7 +205,9 @@ export class Store {
     this.total = message.total;
     this.known = null;
     if (this.follows) this.frame = this.recorded.frames.length - 1;
-    this.draw();
+    this.parts += 1;
+    // A long session is not drawn after each of its parts.
+    if (!this.isLoading || this.parts % partsADraw === 0) this.draw();
   }
 
   /** Draws once in the browser's next frame, however much came. */

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import type { Frame, MachineId } from '../../recorded/frames.ts';
 import type { Actor, Moment } from '../../recorded/recorded.ts';
 import type { Store } from '../store.ts';
@@ -70,7 +70,7 @@ function Chart({ store, machine, actors, frame }: ChartProps) {
   const pane = useRef<HTMLDivElement>(null);
   const name = charts.find(([one]) => one === machine)?.[1] ?? '';
   const drawing = useMemo(() => drawn(store.pictures.drawings[name] ?? ''), [store.pictures, name]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (drawing === null || pane.current === null) return;
     pane.current.replaceChildren(drawing);
     const natural = drawing.viewBox.baseVal.width;
@@ -78,7 +78,7 @@ function Chart({ store, machine, actors, frame }: ChartProps) {
     drawing.setAttribute('width', String(Math.floor(natural * scale)));
     drawing.removeAttribute('height');
   }, [drawing]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (drawing === null || pane.current === null) return;
     const own = actors.filter((actor) => actor.machine === machine);
     const arrows = frame?.machine === machine ? frame.arrows : [];

@@ -2,7 +2,7 @@ import { useEffect } from 'preact/hooks';
 import { Charts } from '../drawing/chart.tsx';
 import { panes, type Store, useStore } from '../store.ts';
 import { short, tamed } from '../text.ts';
-import { Commands } from './commands.tsx';
+import { Commands, Waiting } from './commands.tsx';
 import { Compared, Departure } from './compare.tsx';
 import { Details } from './details.tsx';
 import { BoundGauge } from './gauge.tsx';
@@ -77,6 +77,7 @@ function Header({ store }: { store: Store }) {
       </button>
       <Departure store={store} />
       <Commands store={store} />
+      <Waiting store={store} />
       <Troubles store={store} />
     </header>
   );

@@ -1,6 +1,37 @@
 import { useState } from 'preact/hooks';
+import type { Row } from '../../recorded/rows.ts';
 import { fileOf } from '../live.ts';
 import type { Store } from '../store.ts';
+import { tamed } from '../text.ts';
+
+/** The calls that wait for a person, in the session and its sub-agents; each goes once it is decided. */
+export function Waiting({ store }: { store: Store }) {
+  const { live, recorded } = store;
+  const rows =
+    live === null ? [] : recorded.rows.byId.filter(({ state, ended }) => state === 'waiting' && ended === null);
+  if (rows.length === 0) return null;
+  const decide = ({ scope, callId }: Row, approved: boolean) => {
+    const { sessionId } = recorded.heads.get(scope) ?? {};
+    void live?.send({ type: 'approve', callId: callId ?? '', approved, ...(sessionId !== undefined && { sessionId }) });
+  };
+  return (
+    <ul class="waiting" aria-label="Waiting for a person">
+      {rows.map((row) => (
+        <li key={row.id}>
+          <span>
+            ◔ <b>{tamed(row.title)}</b> waits for approval
+          </span>
+          <button type="button" onClick={() => decide(row, true)}>
+            Approve
+          </button>
+          <button type="button" onClick={() => decide(row, false)}>
+            Deny
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
 
 /** What one may do with a session that runs. */
 export function Commands({ store }: { store: Store }) {

@@ -130,9 +130,9 @@ function Sides({ one, other, row, names }: Props & { row: Aligned }) {
         ] as const
       ).map(([recorded, own], index) => (
         <div key={names[index]}>
-          <h3>
+          <h2>
             {names[index]}: {row.key}
-          </h3>
+          </h2>
           {own === null ? (
             <p class="empty">This session has no such attempt.</p>
           ) : (

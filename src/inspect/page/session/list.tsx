@@ -130,36 +130,9 @@ function ListRow({ store, line: { row, depth, number }, moment, isCurrent, size 
           {slug}
         </span>
       ))}
-      {store.live !== null && row.state === 'waiting' && row.callId !== null ? (
-        <Decision store={store} row={row} />
-      ) : null}
       <span class="detail">{tamed(row.detail)}</span>
       <span class="time">{timeOf(row, isOver)}</span>
     </div>
-  );
-}
-
-/** The buttons of a call that waits; they go once it is decided. */
-function Decision({ store, row }: { store: Store; row: Row }) {
-  const decide = (event: Event, approved: boolean) => {
-    event.stopPropagation();
-    const { sessionId } = store.recorded.heads.get(row.scope) ?? {};
-    void store.live?.send({
-      type: 'approve',
-      callId: row.callId ?? '',
-      approved,
-      ...(sessionId !== undefined && { sessionId }),
-    });
-  };
-  return (
-    <>
-      <button type="button" class="decide" onClick={(event) => decide(event, true)}>
-        Approve
-      </button>
-      <button type="button" class="decide" onClick={(event) => decide(event, false)}>
-        Deny
-      </button>
-    </>
   );
 }
 
