@@ -63,6 +63,44 @@ describe.runIf(hasBrowser)('S-8: the live page', () => {
     expect(misdeeds).toEqual([]);
   });
 
+  it('two sub-agents that wait have buttons of their own, and a decision counts once', async () => {
+    const helper = (name: string) => asking(name);
+    const input = { prompt: 'Send it.', reason: 'It can.' };
+    const agent = defineAgent({
+      name: 'parent',
+      models: [
+        rehearsalModel([
+          {
+            calls: [
+              { name: 'left', input },
+              { name: 'right', input },
+            ],
+          },
+          report(),
+        ]),
+      ],
+      agents: { left: helper('left'), right: helper('right') },
+    });
+    await using shown = await inspector({ port: 0 });
+    const session = start(agent, shown.journal, 's');
+    const address = shown.address ?? '';
+    const { page, misdeeds } = await watchedPage(browser, new URL(address).origin);
+    await page.goto(address);
+    await page.getByRole('link', { name: 'parent' }).click();
+    await page.getByRole('button', { name: 'Deny' }).nth(1).waitFor();
+    await page.getByRole('button', { name: 'Deny' }).nth(1).dblclick();
+    await page.getByRole('button', { name: 'Deny' }).nth(1).waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Approve' }).click();
+    const { status, counters } = await session.result;
+    expect([status, counters.subAgents.left?.toolCalls.executed, counters.subAgents.right?.toolCalls.executed]).toEqual(
+      ['succeeded', 1, 0],
+    );
+    expect(counters.subAgents.right?.toolCalls.rejected).toEqual({ tool_denied: 1 });
+    await page.locator('.status.done').waitFor();
+    expect(await page.locator('.gauge').innerText()).toContain(`${counters.tree.requests} in the tree`);
+    expect(misdeeds).toEqual([]);
+  });
+
   it('steers, stops and aborts; and shows a journal that another process writes', async () => {
     const file = freshFile();
     const own = sqliteJournal(file);

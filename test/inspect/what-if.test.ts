@@ -3,7 +3,10 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { Json } from '../../machines/index.ts';
 import { defineAgent, PawlError, runSession } from '../../src/index.ts';
+import { Recorded } from '../../src/inspect/recorded/recorded.ts';
 import { Replayer } from '../../src/inspect/recorded/replayer.ts';
+import { compare } from '../../src/inspect/study/compare.ts';
+import { presetsFor } from '../../src/inspect/study/presets.ts';
 import { type Change, whatIf } from '../../src/inspect/study/what-if.ts';
 import type { JournalEntry } from '../../src/journal/journal.ts';
 import { MemoryJournal } from '../../src/journal/memory.ts';
@@ -38,6 +41,12 @@ function endingOf(entries: readonly JournalEntry[]) {
     last: last?.type,
     slugs: last !== undefined && 'failure' in last ? last.failure.slugs : [],
   };
+}
+
+function recordedOf(given: readonly JournalEntry[]): Recorded {
+  const recorded = new Recorded();
+  recorded.take(new Replayer().play(JSON.parse(JSON.stringify(given))));
+  return recorded;
 }
 
 const auth = {
@@ -115,6 +124,32 @@ describe('S-8 D-3: what the machines would have decided', () => {
         types.filter((type) => type === 'tool.requested').length,
       );
     }
+  });
+
+  it('the first difference is where the change was, for whatever is changed', () => {
+    const happened = recordedOf(entries);
+    const changes = deliveriesIn(entries, /./).flatMap((entry) => {
+      const one = entries[entry - 1];
+      return one?.type === 'delivered'
+        ? presetsFor(one.delivery).map(({ name, delivery }) => ({ entry, name, delivery }))
+        : [];
+    });
+    expect(changes.length).toBeGreaterThan(50);
+    let parted = 0;
+    for (const { entry, name, delivery } of changes) {
+      const other = recordedOf(whatIf(entries, { entry, delivery }).entries);
+      const { first, same } = compare(happened, other);
+      // What was recorded may have been an empty reply, too, and a stop after the end changes nothing.
+      if (first === null) {
+        expect(name).toMatch(/an empty reply|here/);
+        continue;
+      }
+      parted += 1;
+      const before = happened.told.filter((one) => 'fact' in one && one.entry < entry).length;
+      expect([entry, name, same >= before]).toEqual([entry, name, true]);
+      expect(other.difference).toBeNull();
+    }
+    expect(parted).toBeGreaterThan(changes.length - 10);
   });
 
   it('only a delivery to the session can be changed', () => {

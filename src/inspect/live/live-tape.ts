@@ -19,11 +19,11 @@ type Delta = Extract<Extract<JournalEntry, { type: 'sighted' }>['sighting'], { t
 export type Arriving = Pick<Delta, 'turn' | 'attempt' | 'part' | 'kind'> & { scope: string; text: string };
 
 /**
- * What a reader of a tape gets: entries with the number of those before them, what has arrived of a reply, the session's
- * row, or why no more comes.
+ * What a reader of a tape gets: entries with the number of those before them, and of all that had secrets; what has
+ * arrived of a reply; the session's row; or why no more comes.
  */
 export type TapePiece =
-  | { after: number; entries: readonly JournalEntry[] }
+  | { after: number; entries: readonly JournalEntry[]; redacted: number }
   | { arriving: Arriving }
   | { row: JournaledSession }
   | { failure: string };
@@ -67,7 +67,7 @@ export class LiveTape {
     if (this.readers.size === 0) this.look();
     this.readers.add(reader);
     if (this.row !== null) reader({ row: this.row });
-    reader({ after: from, entries: this.entries.slice(from) });
+    reader({ after: from, entries: this.entries.slice(from), redacted: this.redactor.changed });
     return () => this.readers.delete(reader);
   }
 
@@ -130,7 +130,7 @@ export class LiveTape {
       this.heard = [];
       const entries = this.redactor.take(written);
       for (const entry of entries) this.entries.push(entry);
-      this.tell({ after, entries });
+      this.tell({ after, entries, redacted: this.redactor.changed });
     }
     const isChanged =
       JSON.stringify([row.status, row.waiting]) !== JSON.stringify([this.row?.status, this.row?.waiting]);

@@ -46,7 +46,10 @@ export function follow(store: Store, sessionId: string): () => void {
   });
   source.onmessage = ({ data }) => {
     const piece: TapePiece = JSON.parse(data);
-    if ('entries' in piece) store.send({ type: 'entries', entries: [...piece.entries] });
+    if ('entries' in piece) {
+      store.set({ redacted: piece.redacted });
+      store.send({ type: 'entries', entries: [...piece.entries] });
+    }
     if ('arriving' in piece) store.arrive(piece.arriving);
     if ('failure' in piece) {
       source.close();

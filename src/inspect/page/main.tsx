@@ -17,7 +17,8 @@ async function show(): Promise<void> {
   if (tape === null) return serve();
   const pictures = JSON.parse(await unpacked(blockOf('pictures')));
   const store = new Store(ownWorker, pictures);
-  const { step } = tape.dataset;
+  const { step, redacted } = tape.dataset;
+  store.set({ redacted: Number(redacted ?? 0) });
   if (step !== undefined) store.startAt(Number(step));
   shows(store);
   store.send({ type: 'file', file: blockOf('tape') });

@@ -52,6 +52,8 @@ export class Store {
   /** Whether a change is shown beside what happened. */
   compares = false;
   failure: string | null = null;
+  /** How many entries had secrets, which were removed. */
+  redacted = 0;
   /** How many entries there are to play. */
   total = 0;
   /** The running session that is shown, which takes commands; null for a file. */
@@ -100,6 +102,7 @@ export class Store {
       Pick<
         Store,
         | 'live'
+        | 'redacted'
         | 'compares'
         | 'rule'
         | 'watches'

@@ -26,9 +26,10 @@ export function drawStrip(
     const to = row.ended === null ? width : Math.max(from + 1, place(recorded.frameOf(row.ended)));
     const isFailed = row.kind === 'attempt' && row.state === 'failed';
     const name = row.kind === 'wait' ? '--wait' : isFailed ? '--failed' : row.state === 'done' ? '--done' : '--running';
-    context.fillStyle = color(name);
+    context.fillStyle = row.kind === 'wait' ? hatched(context, color(name)) : color(name);
     const wide = Math.max(devicePixelRatio, to - from - devicePixelRatio);
-    context.fillRect(from, isFailed ? 0 : height / 3, wide, isFailed ? height : height / 3);
+    const isTall = isFailed || row.kind === 'wait';
+    context.fillRect(from, isTall ? 0 : height / 3, wide, isTall ? height : height / 3);
   }
   context.fillStyle = color('--accent');
   for (const frame of marks) context.fillRect(place(frame), 0, 2 * devicePixelRatio, height);
@@ -37,6 +38,19 @@ export function drawStrip(
     context.lineWidth = 1.5 * devicePixelRatio;
     drawLine(context, series, place, { width, height });
   }
+}
+
+/** Waits are hatched: nothing happens in them, however long they are. */
+function hatched(context: CanvasRenderingContext2D, color: string): CanvasPattern | string {
+  const tile = new OffscreenCanvas(6, 6);
+  const pen = tile.getContext('2d');
+  if (pen === null) return color;
+  pen.strokeStyle = color;
+  pen.lineWidth = 1.5;
+  pen.moveTo(0, 6);
+  pen.lineTo(6, 0);
+  pen.stroke();
+  return context.createPattern(tile, 'repeat') ?? color;
 }
 
 type Place = (frame: number) => number;

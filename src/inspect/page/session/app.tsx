@@ -116,6 +116,11 @@ function Troubles({ store }: { store: Store }) {
           Recorded by machines {recordedBy}; this page has {pictures.machines}.
         </p>
       ) : null}
+      {store.redacted === 0 ? null : (
+        <p class="hint">
+          {store.redacted} {store.redacted === 1 ? 'entry' : 'entries'} had secrets, which were removed.
+        </p>
+      )}
       {loading === null ? null : (
         <p class="hint" role="status">
           playing: {loading} %

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
-import type { Moment } from '../../recorded/recorded.ts';
+import type { Moment, Recorded } from '../../recorded/recorded.ts';
 import { framesOf } from '../../study/rules.ts';
 import { stepFrom, type Unit } from '../../study/steps.ts';
 import { drawStrip } from '../drawing/strip.ts';
@@ -50,14 +50,20 @@ export function ScrubBar({ store, moment }: { store: Store; moment: Moment }) {
         />
       </div>
       {store.rule === null ? null : <MarkedRule store={store} rule={store.rule} />}
-      <span class="when" title={`${span(moment.at - begun)} after the start, of ${span(whole)}`}>
-        {clock(moment.at)} · step {store.frame + 1} of {last + 1}
+      <span class="when" title={`${span(waitedMs(recorded))} of it were waits`}>
+        {clock(moment.at)} · {span(moment.at - begun)} of {span(whole)} · step {store.frame + 1} of {last + 1}
       </span>
       <span class="live" role="status" aria-live="polite">
         {told(store, moment)}
       </span>
     </footer>
   );
+}
+
+/** How long the session waited for its targets, in ms. */
+function waitedMs({ rows }: Recorded): number {
+  const waits = rows.byId.filter(({ kind, scope }) => kind === 'wait' && scope === '');
+  return waits.reduce((sum, { at, endedAt }) => sum + (endedAt ?? at) - at, 0);
 }
 
 /** The step in words, for whoever cannot see the chart. */
