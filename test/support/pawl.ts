@@ -1,4 +1,9 @@
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+
+/** The built command, which starts faster; a copy of the sources alone has none. */
+const built = 'dist/src/cli/main.js';
+const command = existsSync(built) ? built : 'src/cli/main.ts';
 
 type Finished = { code: number | null; stdout: string; stderr: string };
 
@@ -9,7 +14,7 @@ export function pawl(
   { input, env: more = {} }: { input?: string; env?: Record<string, string> } = {},
 ): Promise<Finished> {
   const { ANTHROPIC_API_KEY: _, OPENAI_API_KEY: __, GOOGLE_GENERATIVE_AI_API_KEY: ___, ...env } = process.env;
-  const child = spawn(process.execPath, ['src/cli/main.ts', ...args], { env: { ...env, ...more } });
+  const child = spawn(process.execPath, [command, ...args], { env: { ...env, ...more } });
   child.stdin.end(input);
   const finished: Finished = { code: null, stdout: '', stderr: '' };
   let killed = false;
@@ -35,7 +40,7 @@ export async function pawlOnTerminal(
   during?: (type: (keys: string) => void, written: string) => void,
   columns = 100,
 ): Promise<{ code: number | null; written: string; screen: string }> {
-  const quoted = [process.execPath, 'src/cli/main.ts', ...args].map((one) => `'${one.replaceAll("'", "'\\''")}'`);
+  const quoted = [process.execPath, command, ...args].map((one) => `'${one.replaceAll("'", "'\\''")}'`);
   const child = spawn('script', ['-qec', `stty cols ${columns}; exec ${quoted.join(' ')}`, '/dev/null'], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
@@ -51,7 +56,7 @@ export async function pawlOnTerminal(
 
 /** Starts a command that goes on until it is interrupted. `said` resolves with what stderr says, once it matches. */
 export function startPawl(args: readonly string[]) {
-  const child = spawn(process.execPath, ['src/cli/main.ts', ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(process.execPath, [command, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
   const code = new Promise<number | null>((resolve) => child.on('close', resolve));
   let text = '';
   return {
