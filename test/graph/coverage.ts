@@ -37,7 +37,8 @@ export function walksWithin(size: 'small' | 'usual' | 'all'): Walks {
       walks: isSmall
         ? [sessionWalk(2, { budget: spentSoon }), sessionWalk(2, { plansTurns: true })]
         : [
-            ...bounds.map((maxTurns) => sessionWalk(maxTurns)),
+            // A third turn adds no arrow and no guard, and takes as long as all others.
+            ...bounds.filter((turns) => size === 'all' || turns < 3).map((maxTurns) => sessionWalk(maxTurns)),
             sessionWalk(size === 'all' ? 3 : 2, { budget }),
             sessionWalk(2, { budget: spentSoon }),
             sessionWalk(size === 'all' ? 2 : 1, { window }),
