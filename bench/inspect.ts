@@ -49,7 +49,7 @@ const replayMs = performance.now() - begun;
 const [without, watched] = [median(times.without), median(times.watched)];
 process.stdout.write(`${turns} turns without: ${without.toFixed(0)} ms of CPU\n`);
 process.stdout.write(
-  `with an inspector, nobody looking: ${watched.toFixed(0)} ms, ${(watched / without).toFixed(2)} x\n`,
+  `with an inspector, no page open: ${watched.toFixed(0)} ms, ${(watched / without).toFixed(2)} x\n`,
 );
 process.stdout.write(
   `replay in steps: ${replayMs.toFixed(0)} ms for ${frames.length}, ${(replayMs / without).toFixed(2)} x\n`,

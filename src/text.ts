@@ -33,3 +33,18 @@ export function wellFormed(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name.toWellFormed(), wellFormed(item)]));
 }
+
+/** Joins the parts of an emoji, and is harmless there. */
+const joiner = '\u200d';
+
+/**
+ * Writes characters that control a terminal, or hide or reorder text, as escapes such as `\u{202e}`. Newlines, tabs and
+ * the joiners of emoji stay.
+ */
+export function tame(text: string): string {
+  return text.replace(/(?![\t\n])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (character, at: number) => {
+    if (character === joiner && /(?:\p{Extended_Pictographic}|\ufe0f)$/u.test(text.slice(Math.max(0, at - 2), at)))
+      return character;
+    return `\\u{${character.codePointAt(0)?.toString(16)}}`;
+  });
+}

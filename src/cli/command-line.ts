@@ -82,7 +82,7 @@ const table = {
     ['run', 'demo'],
     wholeNumber,
   ),
-  inspect: switchFlag('inspect', 'show what runs in a page, as it goes on', [...oneSession, 'work']),
+  inspect: switchFlag('inspect', 'show the session in a browser while it runs', [...oneSession, 'work']),
   port: flag('port', 'PORT', 'the port of that page (default: any free one)', [...oneSession, 'work', 'inspect'], port),
   stately: switchFlag('stately', 'open the Stately inspector (relay on port 8080)', oneSession),
   json: switchFlag('json', 'print only the result to stdout, as JSON', [...oneSession, 'work', 'sessions', 'replay']),
@@ -155,6 +155,8 @@ export function readFlags(argv: readonly string[]): {
     const takers = foreign[1].commands.map((one) => `pawl ${one}`);
     throw new UsageError(`--${foreign[1].name} works with ${listed(takers)}, not with pawl ${command}.`);
   }
+  if (given.has('port') && !given.has('inspect') && command !== 'inspect')
+    throw new UsageError('--port is the port of a page: pass --inspect, too.');
   const flags = Object.fromEntries(rows.map(([key, one]) => [key, one.parse(given.get(one.name), `--${one.name}`)]));
   return { command, rest, flags: flags as Flags, help: given.has('help'), version: given.has('version') };
 }

@@ -1,6 +1,6 @@
 import { type Logger, stderrLogger } from '../observe/log/logger.ts';
+import { tame } from '../text.ts';
 import type { Flags } from './command-line.ts';
-import { tame } from './terminal/text.ts';
 
 const levels = ['debug', 'info', 'warn', 'error'] as const;
 

@@ -18,7 +18,7 @@ import { exitCodeOf, UsageError } from './command-line.ts';
 import { directoryTools } from './directory-tools.ts';
 import { commandLogger } from './log.ts';
 import { chosenModel } from './models.ts';
-import { openInspector, sessionPage, writeFile } from './session-page.ts';
+import { keptOpen, openInspector, sessionPage, writeFile } from './session-page.ts';
 import { Approver } from './terminal/approver.ts';
 import { TerminalView } from './terminal/view.ts';
 
@@ -139,22 +139,21 @@ export async function session(agent: Agent, beginning: Beginning, flags: Flags):
   if (running.session === null) throw new UsageError('A session is resumed from a journal: pass --journal.');
   view?.watch(running.session.counters);
   const result = await running.session.result;
-  const address = inspector?.address ?? stately?.address ?? null;
-  if (address !== null && process.stderr.isTTY) await keptOpen(address, abort.signal);
-  await inspector?.close();
-  stately?.stop();
   process.off('SIGINT', interrupt);
   process.off('SIGTERM', terminate);
-  const page = flags.export === undefined || tape === undefined ? null : await sessionPage(tape, sessionId);
-  await journal?.close();
   if (result.status === 'suspended') process.stderr.write(`Suspended. To go on: ${again}\n`);
   if (view === null) process.stdout.write(`${JSON.stringify(result)}\n`);
   else view.end(result);
   if (flags.output !== undefined) writeReport(flags.output, result);
-  if (flags.export !== undefined && page !== null) {
-    writeFile(flags.export, page);
+  if (flags.export !== undefined && tape !== undefined) {
+    writeFile(flags.export, await sessionPage(tape, sessionId));
     process.stderr.write(`The session is in ${flags.export}: open it in a browser.\n`);
   }
+  const address = inspector?.address ?? stately?.address ?? null;
+  if (!abort.signal.aborted) await keptOpen(address);
+  await inspector?.close();
+  stately?.stop();
+  await journal?.close();
   return exitCodeOf(result satisfies SessionResult);
 }
 
@@ -192,11 +191,4 @@ function killHint(again: string): string {
 /** Returns the abort reason for a signal. */
 export function interruption(signal: NodeJS.Signals): Error {
   return new Error(signal === 'SIGINT' ? 'interrupted at the keyboard' : `ended by ${signal}`);
-}
-
-/** Keeps the inspector open until the user presses Ctrl-C. */
-export async function keptOpen(address: string, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  process.stderr.write(`The session has ended. The inspector stays open at ${address}. Press Ctrl-C to close it.\n`);
-  await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
 }

@@ -26,6 +26,20 @@ export async function openInspector(
   return inspector({ port, secrets, agents, ...(journal !== undefined && { journal }) });
 }
 
+/** Keeps a page open until Ctrl-C if stderr is a terminal. */
+export async function keptOpen(address: string | null): Promise<void> {
+  if (address === null || process.stderr.isTTY !== true) return;
+  process.stderr.write(`The page stays open at ${address}. Press Ctrl-C to close it.\n`);
+  await interrupted();
+}
+
+/** Resolves on SIGINT or SIGTERM. */
+export function interrupted(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
+  });
+}
+
 export function writeFile(file: string, text: string): void {
   try {
     writeFileSync(file, text);

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
+import { tame } from '../text.ts';
 import { backlogFolder, readBacklog, refOf, stopMarkers } from '../workflow/backlog/backlog.ts';
 import { type BacklogConfig, readConfig } from '../workflow/backlog/config.ts';
 import type { NamedAgent } from '../workflow/run/agents.ts';
@@ -10,9 +11,8 @@ import { readAgentFile } from './agent-file.ts';
 import type { Flags } from './command-line.ts';
 import { exitCodes, UsageError } from './command-line.ts';
 import { commandLogger } from './log.ts';
-import { agentOf, interruption, keptOpen } from './run.ts';
-import { openInspector } from './session-page.ts';
-import { tame } from './terminal/text.ts';
+import { agentOf, interruption } from './run.ts';
+import { keptOpen, openInspector } from './session-page.ts';
 import { WorkView } from './terminal/work-view.ts';
 
 type Role = keyof BacklogConfig['agents'];
@@ -50,10 +50,10 @@ export async function workCommand(positionals: readonly string[], flags: Flags):
     process.off('SIGINT', interrupt);
     process.off('SIGTERM', interrupt);
   });
-  if (inspector?.address != null && process.stderr.isTTY) await keptOpen(inspector.address, ending.signal);
-  await inspector?.close();
   if (view === null) process.stdout.write(`${JSON.stringify(result)}\n`);
   else view.end(result, join(backlog, 'agent_runs', result.run));
+  if (inspector !== null && !ending.signal.aborted) await keptOpen(inspector.address);
+  await inspector?.close();
   return exitCodeOf(result);
 }
 

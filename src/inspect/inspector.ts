@@ -17,7 +17,7 @@ export type InspectorOptions = {
   journal?: Journal;
   /** The port of the page on 127.0.0.1; 0 for any free one. Default: none, and nothing listens. */
   port?: number;
-  /** The agents whose sessions can be forked in the page, and go on in this process. Default: none. */
+  /** The agents whose forked sessions are resumed in this process. Default: none. */
   agents?: readonly Agent[];
   /** Secrets to take out of what is shown, in addition to those of agents and those of a known shape (S-5). */
   secrets?: readonly string[];

@@ -135,8 +135,8 @@ export type Journal = {
    */
   append(sessionId: string, append: Append): Promise<void>;
   /**
-   * Told of each entry as it is noted, before it is written, for whoever watches; a store needs none. A write may leave
-   * out what later notes made superfluous. Must not throw.
+   * Called with each entry as it is noted, before it is written; a store does not need it. A write may omit entries that
+   * later ones replace. Must not throw.
    */
   noted?(sessionId: string, entry: JournalEntry): void;
   /** Returns a session's entries in order; empty for an unknown session. */

@@ -102,7 +102,7 @@ export class ScopeLog implements DriverLog {
   }
 }
 
-/** The note of a step. What it says of the facts is computed when it is first read: a journal in memory may never. */
+/** The note of a step. The summary of its facts is computed on first access, which an in-memory journal may never need. */
 function steppedEntry(scope: string, seq: number, list: readonly Fact[]) {
   let summary: ReturnType<typeof summaryOf> | null = null;
   const summarized = () => {

@@ -101,8 +101,8 @@ export class TreeLog {
         }
         if (this.isListening)
           for (const { id, message } of await this.journal.inbox(this.session.sessionId)) this.receive(id, message);
-        // A step that begins nothing is written by no later write until something comes: who watches would not see it.
-        if (this.notes.some(({ type }) => type === 'stepped')) await this.write();
+        // Nothing else would write a step without effects, or what was sighted since, until the next delivery.
+        if (!this.notes.every(isDelta)) await this.write();
         isReported = false;
       } catch (error) {
         // The journal may come back. If another process takes the session before that, the next write is refused.
@@ -265,6 +265,11 @@ export class TreeLog {
 
 /** The tree already knows of an append that failed. */
 const failedAlready = () => undefined;
+
+/** Deltas wait for the next write, since a reply has very many. */
+function isDelta(entry: JournalEntry): boolean {
+  return entry.type === 'sighted' && entry.sighting.type === 'model.delta';
+}
 
 function progressIn(entry: JournalEntry): { callId: string | null } {
   return entry.type === 'sighted' && entry.sighting.type === 'tool.progressed' ? entry.sighting : { callId: null };

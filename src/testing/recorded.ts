@@ -1,7 +1,10 @@
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { z } from 'zod';
+import { check } from '../agent/check.ts';
 import { configuredSecrets } from '../agent/secrets.ts';
+import { count, nonBlank } from '../agent/shapes.ts';
 import { messageOf } from '../errors.ts';
 import { Recorded } from '../inspect/recorded/recorded.ts';
 import { Replayer } from '../inspect/recorded/replayer.ts';
@@ -17,6 +20,11 @@ export type RecordedOptions = {
   limits?: Limits;
 };
 
+const optionsSchema = z.strictObject({
+  file: nonBlank.optional(),
+  limits: z.strictObject({ maxTurns: count, maxRetries: count }).optional(),
+} satisfies Record<keyof RecordedOptions, z.ZodType>);
+
 /**
  * Makes a test that keeps its session if it fails: as a page in one file, opened at the step where a promise is first
  * broken, or at the end. The error names the file. `test` gets a journal to pass to the session. As a predicate of
@@ -24,8 +32,9 @@ export type RecordedOptions = {
  */
 export function recorded<Args extends unknown[]>(
   test: (journal: Journal, ...args: Args) => unknown,
-  { file, limits }: RecordedOptions = {},
+  options: RecordedOptions = {},
 ): (...args: Args) => Promise<void> {
+  const { file, limits } = check(optionsSchema, options, 'options', 'invalid_options');
   let place = file === undefined ? null : resolve(file);
   return async (...args) => {
     const journal = new MemoryJournal();

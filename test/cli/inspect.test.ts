@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { blockIn } from '../support/pages.ts';
-import { pawl, startPawl } from '../support/pawl.ts';
+import { pawl, pawlOnTerminal, startPawl } from '../support/pawl.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'pawl-inspect-'));
 const [journal, tape, page] = ['pawl.db', 'one.jsonl', 'one.html'].map((name) => join(folder, name)) as [
@@ -65,10 +65,24 @@ describe('pawl export, and pawl inspect', () => {
     [['inspect', '/nosuch'], 'There is no file /nosuch.'],
     [['inspect', 'a', 'b'], 'Pass one journal, exported session or folder; got a b.'],
     [['inspect', mkdtempSync(join(tmpdir(), 'pawl-empty-'))], 'holds no exported session (NAME.jsonl).'],
+    [['run', '--port', '8080', 'x'], '--port is the port of a page: pass --inspect, too.'],
     [['inspect', '--port', 'abc'], '--port` must be a port from 0 to 65535; got "abc".'],
   ])('%o is explained in a sentence', async (args, message) => {
     const { code, stderr } = await pawl(args);
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+  });
+
+  it('pawl demo --inspect prints the result, then stays open on a terminal until Ctrl-C', async () => {
+    let typed = false;
+    const { code, written } = await pawlOnTerminal(['demo', '--rehearsal', '--inspect'], (type, text) => {
+      if (typed || !text.includes('Press Ctrl-C to close it.')) return;
+      typed = true;
+      type('\u0003');
+    });
+    expect([code, typed]).toEqual([0, true]);
+    expect(written.indexOf('attempts failed')).toBeLessThan(
+      written.indexOf('The page stays open at http://127.0.0.1:'),
+    );
   });
 
   it('a file that is no session is explained, too', async () => {

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { attemptMachine, sessionMachine, toolCallMachine, turnMachine, workflowMachine } from '../../machines/index.ts';
 import { arrowName, guardText } from '../../src/inspect/recorded/arrow-names.ts';
+import type { PicturedArrow } from '../../src/inspect/recorded/pictures.ts';
 
 /** The source of the pictures: the real machines, read into plain nodes and arrows. */
 
@@ -19,19 +20,9 @@ export type Node = {
   children: Node[];
 };
 
-export type Arrow = {
-  source: string;
-  target: string | null;
-  /** The XState event type; empty for `always`. */
-  event: string;
-  guard: string;
-  actions: string[];
-  rules: string[];
+export type Arrow = PicturedArrow & {
   /** The arrow's name in the walks over all paths. */
   name: string;
-  /** Its machine, and its number there. */
-  machine: string;
-  number: number;
 };
 
 export type Drawing = {

@@ -57,7 +57,7 @@ describe('S-8: two sessions compared', () => {
   });
 });
 
-it('S-8: a wait that an abort ends goes on no longer in the list', () => {
+it('S-8: an abort ends a wait in the list', () => {
   const rows = new Rows();
   const failure = { slugs: ['aborted' as const], retryAt: null, detail: null };
   const facts: Fact[] = [

@@ -67,10 +67,11 @@ describe('S-8 B-2: a test that fails keeps its session', () => {
     expect(readFileSync(file, 'utf8')).not.toContain('data-step');
   });
 
-  it('a passing test writes no file, and the error of a test without a session says that none was recorded', async () => {
+  it('a passing test writes no file; the error of a test without a session states that none was recorded', async () => {
     const file = freshFile();
     await recorded((journal) => run(0, journal), { file })();
     expect(existsSync(file)).toBe(false);
+    expect(() => recorded(() => {}, { fiel: 'x' } as never)).toThrow('Unknown option `options.fiel`.');
     const without = recorded(() => Promise.reject(new Error('no')), { file });
     await expect(without()).rejects.toThrow('no\nNo session was recorded: pass `journal` to the session.');
   });

@@ -5,8 +5,8 @@ import { z } from 'zod';
 import { defineAgent, type Journal, sqliteJournal, startSession } from '../../src/index.ts';
 import { inspector } from '../../src/inspect/index.ts';
 import { type RehearsedReply, rehearsalModel } from '../../src/testing/index.ts';
-import { freshFile } from '../support/journaled.ts';
-import { complaints, hasBrowser, launch, press, watchedPage } from '../support/pages.ts';
+import { freshFile, until } from '../support/journaled.ts';
+import { complaints, hasBrowser, launch, openFile, press, watchedPage } from '../support/pages.ts';
 import { report } from '../support/session.ts';
 
 const guarded = tool({
@@ -35,7 +35,7 @@ describe.runIf(hasBrowser)('S-8: the live page', () => {
   });
   afterAll(() => browser?.close());
 
-  it('a session that waits is approved in the page, once, and goes on there without a reload', async () => {
+  it('a waiting session is approved in the page and continues without a reload', async () => {
     await using shown = await inspector({ port: 0 });
     const address = shown.address ?? '';
     const { page, misdeeds } = await watchedPage(browser, new URL(address).origin);
@@ -63,7 +63,7 @@ describe.runIf(hasBrowser)('S-8: the live page', () => {
     expect(misdeeds).toEqual([]);
   });
 
-  it('two sub-agents that wait have buttons of their own, and a decision counts once', async () => {
+  it('two waiting sub-agents have separate buttons, and a repeated decision counts once', async () => {
     const helper = (name: string) => asking(name);
     const input = { prompt: 'Send it.', reason: 'It can.' };
     const agent = defineAgent({
@@ -101,6 +101,59 @@ describe.runIf(hasBrowser)('S-8: the live page', () => {
     expect(misdeeds).toEqual([]);
   });
 
+  it('a client-side tool is answered in the page, with JSON or a text', async () => {
+    const agent = defineAgent({
+      name: 'handing',
+      models: [
+        rehearsalModel([
+          { calls: [{ name: 'locate', input: {} }] },
+          { calls: [{ name: 'locate', input: {} }] },
+          report(),
+        ]),
+      ],
+      tools: { locate: tool({ inputSchema: z.object({}) }) },
+    });
+    await using shown = await inspector({ port: 0 });
+    const session = start(agent, shown.journal, 's');
+    const { page, misdeeds } = await watchedPage(browser, new URL(shown.address ?? '').origin);
+    await page.goto(shown.address ?? '');
+    await page.getByRole('link', { name: 'handing' }).click();
+    await page.getByText('waits for an answer').first().waitFor();
+    await press(page, '7');
+    await page.getByLabel('Watch an expression').fill('counters.requests');
+    await page.getByRole('button', { name: 'Watch', exact: true }).click();
+    await page.getByText('counters.requests = 1').waitFor();
+    await page.getByLabel('Answer locate').fill('{"city": "Oslo"}');
+    await page.getByRole('button', { name: 'Answer', exact: true }).click();
+    // A watched number follows the session.
+    await page.getByText('counters.requests = 2').waitFor();
+    await page.getByLabel('Answer locate').fill('at home');
+    await page.getByRole('button', { name: 'Answer', exact: true }).click();
+    const { status, turns } = await session.result;
+    const outputs = turns.flatMap(({ attempts }) => attempts.flatMap(({ calls }) => calls.map(({ output }) => output)));
+    expect(status).toBe('succeeded');
+    expect(outputs.slice(0, 2)).toEqual([
+      { type: 'text', value: '{"city":"Oslo"}' },
+      { type: 'text', value: 'at home' },
+    ]);
+    expect(misdeeds).toEqual([]);
+  });
+
+  it('a suspended session is not shown as running, live or in a file', async () => {
+    await using shown = await inspector({ port: 0 });
+    const session = start(asking('paused'), shown.journal, 's');
+    await until(() => session.counters.toolCalls.requested === 1);
+    await session.suspend();
+    const { page } = await watchedPage(browser, new URL(shown.address ?? '').origin);
+    await page.goto(shown.address ?? '');
+    await page.getByRole('link', { name: 'paused' }).click();
+    await page.locator('.status', { hasText: 'suspended' }).waitFor();
+    const file = await openFile(browser, await shown.file('s'));
+    expect(await file.page.locator('.status').innerText()).toContain('not ended');
+    await press(file.page, 'Home');
+    expect(await file.page.locator('.status').innerText()).toContain('running');
+  });
+
   it('steers, stops and aborts; and shows a journal that another process writes', async () => {
     const file = freshFile();
     const own = sqliteJournal(file);
@@ -126,7 +179,7 @@ describe.runIf(hasBrowser)('S-8: the live page', () => {
     await others.close();
   });
 
-  it('what if, compared with what happened, and forked into a session of its own that goes on', async () => {
+  it('a what-if is compared with the recording and forked into a session that continues', async () => {
     const agent = defineAgent({
       name: 'forked',
       models: [
@@ -185,7 +238,7 @@ describe.runIf(hasBrowser)('S-8: the live page', () => {
       await start(plain('two'), shown.journal, 'b').result;
       const waiting = start(asking('waiting'), shown.journal, 'c');
       const address = shown.address ?? '';
-      // The policy of the page lets nobody in, not even axe.
+      // The content security policy would block axe.
       const { page } = await watchedPage(browser, new URL(address).origin, { colorScheme, bypassCSP: true });
       await page.goto(address);
       await page.getByText('1 waiting for a person', { exact: true }).waitFor();

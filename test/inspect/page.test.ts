@@ -151,7 +151,7 @@ describe.runIf(hasBrowser)('a session in one file', () => {
     await press(page, 'Home');
     for (let turn = 0; turn < 2; turn += 1) await press(page, 'Alt+ArrowRight');
     await press(page, '2');
-    expect(await page.locator('#pane').innerText()).toContain('<script>document.title=2</script> \\u202e\\u0007');
+    expect(await page.locator('#pane').innerText()).toContain('<script>document.title=2</script> \\u{202e}\\u{7}');
     expect(await page.locator('img').count()).toBe(0);
     expect(await page.title()).toBe('shown · Pawl');
     expect(misdeeds).toEqual([]);
@@ -195,7 +195,7 @@ describe.runIf(hasBrowser)('a session in one file', () => {
     ['light', ['p', '2', '4', '5', '7', '8', '?']],
     ['dark', ['p', '2']],
   ] as const)('axe finds nothing, %s', async (colorScheme, keys) => {
-    // The policy of the file lets nobody in, not even axe.
+    // The content security policy would block axe.
     const { page } = await openFile(browser, html, { colorScheme, bypassCSP: true });
     for (const key of keys) {
       await press(page, key);

@@ -49,7 +49,7 @@ describe('S-8: a search over all sessions', () => {
     index.close();
   });
 
-  it('says how many sessions it has read, and finds what came since', async () => {
+  it('reports how many sessions it has indexed, and finds later ones', async () => {
     const index = await indexed();
     expect(index.search('boat')).toEqual({ hits: [], total: 0, indexed: 0, sessions: 0 });
     await index.follow();
@@ -60,7 +60,7 @@ describe('S-8: a search over all sessions', () => {
     index.close();
   });
 
-  it('names what makes no sense', () => {
+  it('the error for an invalid query names the problem', () => {
     const read = (text: string) => () => readQuery(text, 0);
     expect(read('colour:red')).toThrow(
       '`search` must be agent:, slug:, status:, target:, tool:, rule: or since:; got "colour:".',

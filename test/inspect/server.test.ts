@@ -2,8 +2,10 @@ import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { defineAgent, type Journal, runSession, startSession } from '../../src/index.ts';
 import { type Inspector, inspector } from '../../src/inspect/index.ts';
-import type { TapePiece } from '../../src/inspect/live/live-tape.ts';
+import { LiveTape, type TapePiece } from '../../src/inspect/live/live-tape.ts';
+import { WatchedJournal } from '../../src/inspect/live/watched-journal.ts';
 import type { JournalEntry } from '../../src/journal/journal.ts';
+import { MemoryJournal } from '../../src/journal/memory.ts';
 import { type RehearsedReply, rehearsalModel } from '../../src/testing/index.ts';
 import { until } from '../support/journaled.ts';
 import { report } from '../support/session.ts';
@@ -47,7 +49,7 @@ async function admitted(shown: Inspector) {
   return { address, token, place: place.slice(0, -1), cookie: cookie.split(';')[0] ?? '' };
 }
 
-describe('S-8: the inspector shows nothing to whoever is not meant', () => {
+describe('S-8: the inspector refuses unauthorized requests', () => {
   it('nothing listens unless asked for', async () => {
     await using shown = await inspector();
     expect(shown.address).toBeNull();
@@ -61,7 +63,7 @@ describe('S-8: the inspector shows nothing to whoever is not meant', () => {
     );
   });
 
-  it('a foreign host, origin or site, and whoever lacks the token, is refused on every route', async () => {
+  it('refuses a foreign host, origin or site, and a missing token, on every route', async () => {
     await using shown = await inspector({ port: 0 });
     const { address, token, place, cookie } = await admitted(shown);
     await start(plain('secretive'), shown.journal, 's').result;
@@ -120,7 +122,10 @@ describe('S-8: the inspector shows nothing to whoever is not meant', () => {
       return [status, JSON.parse(text).error ?? JSON.parse(text).taken];
     };
     expect(await command('{')).toEqual([400, expect.stringContaining('the command is not valid JSON')]);
-    expect(await command('{"type":"dance"}')).toEqual([409, expect.stringContaining('approve, steer, stop or abort')]);
+    expect(await command('{"type":"dance"}')).toEqual([
+      409,
+      expect.stringContaining('approve, answer, steer, stop or abort'),
+    ]);
     expect(await command('{"type":"steer","text":""}')).toEqual([409, expect.stringContaining('text')]);
     expect(await command(`{"type":"steer","text":"${'x'.repeat(5_000_000)}"}`)).toEqual([413, expect.anything()]);
     expect(await command('{"type":"abort"}')).toEqual([200, false]);
@@ -169,6 +174,41 @@ describe('S-8: the inspector shows nothing to whoever is not meant', () => {
       expect([path, status]).toEqual([path, 200]);
       for (const one of ['sesame', 'sk-proj-0123']) expect(text).not.toContain(one);
     }
+  });
+});
+
+describe('S-8: a page that is loaded again', () => {
+  it('keeps its tape while another reader leaves', async () => {
+    const inner = new MemoryJournal();
+    const held: { release: (() => void)[]; holds: boolean } = { release: [], holds: false };
+    const list: Journal['list'] = async (query) => {
+      if (held.holds) await new Promise<void>((resolve) => held.release.push(resolve));
+      return inner.list(query);
+    };
+    const journal = new WatchedJournal(Object.assign(Object.create(inner), { list }));
+    const session = start(plain('reloaded', [{}]), journal, 's');
+    await session.result;
+    const tape = new LiveTape(journal, 's', () => []);
+    const leave = await tape.join(() => {}, 0);
+    held.holds = true;
+    const joined = tape.join(() => {}, 0);
+    await until(() => held.release.length > 0);
+    leave();
+    expect(tape.isIdle).toBe(false);
+    held.holds = false;
+    for (const release of held.release) release();
+    (await joined)();
+    expect(tape.isIdle).toBe(true);
+    tape.close();
+  });
+
+  it('is told why the list cannot be read', async () => {
+    const inner = new MemoryJournal();
+    const list = () => Promise.reject(new Error('no connection to postgres://me:hunter22@db'));
+    await using shown = await inspector({ port: 0, journal: Object.assign(Object.create(inner), { list }) });
+    const { address, place, cookie } = await admitted(shown);
+    const { text } = await ask(address, `${place}/sessions`, { cookie });
+    expect(text).toContain('"failure":"no connection to postgres://me:[redacted]@db"');
   });
 });
 

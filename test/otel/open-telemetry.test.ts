@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { defineAgent, PawlError, startSession } from '../../src/index.ts';
 import { openTelemetry } from '../../src/otel/open-telemetry.ts';
 import { manualClock, rehearsalModel } from '../../src/testing/index.ts';
-import { kept, traced } from '../support/otel.ts';
+import { kept, traced, tree } from '../support/otel.ts';
 import { counters, report, runOverWire, tokensOf, type WireSession } from '../support/session.ts';
 import { search, searchCall } from '../support/tools.ts';
 
@@ -15,17 +15,6 @@ beforeAll(() => context.setGlobalContextManager(new AsyncLocalStorageContextMana
 afterAll(() => context.disable());
 
 const inputSchema = z.object({});
-
-/** The tree of spans by name, each with those below it. */
-function tree(spans: readonly ReadableSpan[], parent?: string): unknown[] {
-  return spans
-    .filter((span) => (span.parentSpanContext?.spanId ?? undefined) === parent)
-    .sort((one, other) => one.startTime[0] - other.startTime[0] || one.startTime[1] - other.startTime[1])
-    .map((span) => {
-      const below = tree(spans, span.spanContext().spanId);
-      return below.length === 0 ? span.name : [span.name, ...below];
-    });
-}
 
 const named = (spans: readonly ReadableSpan[], name: string) => spans.filter((span) => span.name === name);
 

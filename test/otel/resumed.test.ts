@@ -1,28 +1,17 @@
 import { context } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
-import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defineAgent, resumeSession, type SessionOptions, sqliteJournal, startSession } from '../../src/index.ts';
 import { openTelemetry } from '../../src/otel/open-telemetry.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { freshFile } from '../support/journaled.ts';
-import { kept } from '../support/otel.ts';
+import { kept, tree } from '../support/otel.ts';
 import { report, runOverWire } from '../support/session.ts';
 import { search, searchCall } from '../support/tools.ts';
 
 beforeAll(() => context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable()));
 afterAll(() => context.disable());
-
-/** The tree of spans by name, each with those below it. */
-function tree(spans: readonly ReadableSpan[], parent?: string): unknown[] {
-  return spans
-    .filter((span) => (span.parentSpanContext?.spanId ?? undefined) === parent)
-    .sort((one, other) => one.startTime[0] - other.startTime[0] || one.startTime[1] - other.startTime[1])
-    .map((span) => {
-      const below = tree(spans, span.spanContext().spanId);
-      return below.length === 0 ? span.name : [span.name, ...below];
-    });
-}
 
 describe('pawl/otel over several lives', () => {
   it('D-3: a suspended session ends its spans, and a resumed one has a session of its own, which says so', async () => {

@@ -4,7 +4,12 @@ import {
   MeterProvider,
   PeriodicExportingMetricReader,
 } from '@opentelemetry/sdk-metrics';
-import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+} from '@opentelemetry/sdk-trace-base';
 import { type OpenTelemetryOptions, openTelemetry } from '../../src/otel/open-telemetry.ts';
 import { runOverWire, type WireSession } from './session.ts';
 
@@ -39,4 +44,15 @@ export async function traced(wire: WireSession, options: OpenTelemetryOptions = 
   const telemetry = openTelemetry({ ...given.providers, ...options });
   const { result } = await runOverWire({ ...wire, options: { ...wire.options, telemetry } });
   return { ...given, result, all: given.spans() };
+}
+
+/** The tree of spans by name, each with those below it. */
+export function tree(spans: readonly ReadableSpan[], parent?: string): unknown[] {
+  return spans
+    .filter((span) => (span.parentSpanContext?.spanId ?? undefined) === parent)
+    .sort((one, other) => one.startTime[0] - other.startTime[0] || one.startTime[1] - other.startTime[1])
+    .map((span) => {
+      const below = tree(spans, span.spanContext().spanId);
+      return below.length === 0 ? span.name : [span.name, ...below];
+    });
 }

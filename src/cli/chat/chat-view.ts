@@ -1,9 +1,10 @@
 import { styleText } from 'node:util';
 import type { SessionEvent } from '../../observe/events.ts';
 import type { SessionResult } from '../../session/session.ts';
+import { tame } from '../../text.ts';
 import { summary } from '../terminal/counters.ts';
 import { StreamedText } from '../terminal/streamed-text.ts';
-import { clip, tame, wrapped } from '../terminal/text.ts';
+import { clip, wrapped } from '../terminal/text.ts';
 
 /** Shows a conversation: the text as it comes, and a line for whatever else happens. */
 export class ChatView {

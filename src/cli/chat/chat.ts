@@ -3,11 +3,11 @@ import type { Agent } from '../../agent/definition.ts';
 import type { SessionEvent } from '../../observe/events.ts';
 import type { Session, SessionResult } from '../../session/session.ts';
 import { startSession } from '../../session/start-session.ts';
+import { tame } from '../../text.ts';
 import { readAgentFile } from '../agent-file.ts';
 import { exitCodeOf, exitCodes, type Flags, UsageError } from '../command-line.ts';
 import { commandLogger } from '../log.ts';
 import { agentOf, lookingAround } from '../run.ts';
-import { tame } from '../terminal/text.ts';
 import { ChatView } from './chat-view.ts';
 import { Keyboard } from './keyboard.ts';
 

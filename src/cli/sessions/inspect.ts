@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../../errors.ts';
 import { Recorded } from '../../inspect/recorded/recorded.ts';
@@ -8,7 +8,7 @@ import { MemoryJournal } from '../../journal/memory.ts';
 import { sqliteJournal } from '../../journal/sqlite.ts';
 import { readTape } from '../../journal/tape.ts';
 import { exitCodes, type Flags, UsageError } from '../command-line.ts';
-import { openInspector } from '../session-page.ts';
+import { interrupted, openInspector } from '../session-page.ts';
 import { journalFile } from './journal.ts';
 
 /** `pawl inspect`: shows a journal, or exported sessions, in a page until Ctrl-C. */
@@ -19,9 +19,7 @@ export async function inspectCommand([file, ...rest]: readonly string[], flags: 
   const journal = journalOf(file, flags);
   const shown = await openInspector(flags, journal);
   process.stderr.write(`Open this in a browser: ${shown.address}\nPress Ctrl-C to end.\n`);
-  await new Promise<void>((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
-  });
+  await interrupted();
   await shown.close();
   await journal.close();
   return exitCodes.succeeded;
@@ -42,7 +40,11 @@ function journalOf(file: string | undefined, flags: Flags): Journal {
 
 /** A SQLite file begins with its name; an exported session is text. */
 function isTape(file: string): boolean {
-  return textOf(file).slice(0, 6) !== 'SQLite';
+  const begin = Buffer.alloc(6);
+  const opened = openSync(file, 'r');
+  readSync(opened, begin);
+  closeSync(opened);
+  return begin.toString() !== 'SQLite';
 }
 
 function textOf(file: string): string {

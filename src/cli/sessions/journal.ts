@@ -8,9 +8,9 @@ import { readTape } from '../../journal/tape.ts';
 import { forkSession } from '../../session/recovery/fork-session.ts';
 import { replayEntries } from '../../session/recovery/replay-session.ts';
 import type { ReplayedSession, ReplayStep, SentRequest } from '../../session/recovery/replayed.ts';
+import { tame } from '../../text.ts';
 import { exitCodes, type Flags, UsageError } from '../command-line.ts';
 import { sessionPage, writeFile } from '../session-page.ts';
-import { tame } from '../terminal/text.ts';
 
 const defaultFile = 'pawl.db';
 

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import type { SessionEvent } from '../../observe/events.ts';
 import type { Session } from '../../session/session.ts';
-import { tame } from './text.ts';
+import { tame } from '../../text.ts';
 
 type Asked = Extract<SessionEvent, { type: 'tool.approvalRequested' }>;
 type Decision = Parameters<Session['approve']>[1];

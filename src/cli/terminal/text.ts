@@ -1,5 +1,7 @@
 /** Texts for a terminal: harmless, and of a width. No word is broken unless it alone is wider. */
 
+import { tame } from '../../text.ts';
+
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
@@ -86,19 +88,4 @@ function headOfWidth(text: string, width: number): string {
     head += segment;
   }
   return head;
-}
-
-/** Joins the parts of an emoji, and is harmless there. */
-const joiner = '\u200d';
-
-/**
- * Writes characters that control the terminal, or hide or reorder text, as escapes such as `\u{202e}`. Newlines, tabs and
- * the joiners of emoji stay.
- */
-export function tame(text: string): string {
-  return text.replace(/(?![\t\n])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (character, at: number) => {
-    if (character === joiner && /(?:\p{Extended_Pictographic}|\ufe0f)$/u.test(text.slice(Math.max(0, at - 2), at)))
-      return character;
-    return `\\u{${character.codePointAt(0)?.toString(16)}}`;
-  });
 }

@@ -1,8 +1,9 @@
 import { styleText } from 'node:util';
 import { reasonOf } from '../../../machines/index.ts';
 import type { SessionEvent } from '../../observe/events.ts';
+import { tame } from '../../text.ts';
 import type { WorkflowEvent, WorkflowResult } from '../../workflow/run/run-workflow.ts';
-import { clip, tame } from './text.ts';
+import { clip } from './text.ts';
 
 type Style = Parameters<typeof styleText>[0];
 

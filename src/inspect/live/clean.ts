@@ -14,7 +14,7 @@ export function cleanRow(row: JournaledSession, secrets: readonly string[]): Jou
   };
 }
 
-/** Returns a text that still grows, without secrets and without the beginning of one: its last word is held back. */
+/** Returns a growing text without secrets and without its last word, which may be the start of one. */
 export function soFar(text: string, secrets: readonly string[]): string {
   let end = text.search(/\S*$/);
   for (const secret of secrets) {

@@ -8,7 +8,7 @@ import { createFork } from '../../session/recovery/fork-session.ts';
 import { resumeSession } from '../../session/recovery/resume-session.ts';
 import { type Change, whatIf } from '../study/what-if.ts';
 
-/** A session that left another at a changed delivery. `resumed`: it goes on here; otherwise it waits to be resumed. */
+/** A session forked at a changed delivery. `resumed`: whether it runs in this process; otherwise it is suspended. */
 export type Forked = { sessionId: string; resumed: boolean };
 
 /**

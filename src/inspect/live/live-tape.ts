@@ -7,10 +7,10 @@ import { Redactor } from '../tape/redacted.ts';
 import { cleanRow, soFar } from './clean.ts';
 import type { Heard, WatchedJournal } from './watched-journal.ts';
 
-/** How often the journal is asked what another process wrote, in ms. */
+/** The interval at which the journal is read for entries of other processes, in ms. */
 const lookMs = 250;
 
-/** How often readers are told of a reply that arrives, in ms. */
+/** The interval at which a streaming reply is sent to readers, in ms. */
 const streamMs = 40;
 
 type Delta = Extract<Extract<JournalEntry, { type: 'sighted' }>['sighting'], { type: 'model.delta' }>;
@@ -28,7 +28,7 @@ export type TapePiece =
   | { row: JournaledSession }
   | { failure: string };
 
-/** The tape of one session while somebody watches it: its entries without secrets, as they come. */
+/** The tape of one session while it has readers: its entries without secrets, as they come. */
 export class LiveTape {
   private readonly entries: JournalEntry[] = [];
   private readonly journal: WatchedJournal;
@@ -41,12 +41,14 @@ export class LiveTape {
   private stopStreaming: (() => void) | null = null;
   private reading: Promise<void> = Promise.resolve();
   private row: JournaledSession | null = null;
-  /** What was heard to be written after the entries. */
+  /** Entries from notifications, not yet in `entries`. */
   private heard: JournalEntry[] = [];
-  /** The parts of replies that arrive, and those of which readers are still to be told. */
+  /** The parts of streaming replies, and the keys of those not yet sent to readers. */
   private readonly arriving = new Map<string, Arriving>();
   private readonly untold = new Set<string>();
-  private hasEnded = false;
+  /** Whether it is closed, or can no longer be shown. */
+  isOver = false;
+  private joining = 0;
 
   constructor(journal: WatchedJournal, sessionId: string, secrets: () => readonly string[]) {
     this.journal = journal;
@@ -56,14 +58,19 @@ export class LiveTape {
     this.stopListening = journal.listen((heard) => this.hear(heard));
   }
 
-  /** Whether nobody watches. */
+  /** Whether it has no readers, and none that is about to join. */
   get isIdle(): boolean {
-    return this.readers.size === 0;
+    return this.readers.size + this.joining === 0;
   }
 
-  /** Adds a reader, once all that was written is there. Returns how to leave. Rejects if it cannot be shown. */
+  /** Adds a reader once the tape is up to date. Returns a function that removes it. Rejects if the tape cannot be shown. */
   async join(reader: (piece: TapePiece) => void, from: number): Promise<() => void> {
-    await this.update();
+    this.joining += 1;
+    try {
+      await this.update();
+    } finally {
+      this.joining -= 1;
+    }
     if (this.readers.size === 0) this.look();
     this.readers.add(reader);
     if (this.row !== null) reader({ row: this.row });
@@ -72,19 +79,19 @@ export class LiveTape {
   }
 
   close(): void {
-    this.hasEnded = true;
+    this.isOver = true;
     this.stopListening();
     this.stopLooking();
     this.stopStreaming?.();
     this.readers.clear();
   }
 
-  /** Another process may write the journal: then nothing is heard of it. */
+  /** Polls the journal, since writes of another process send no notification. */
   private look(): void {
     this.stopLooking();
     this.stopLooking = systemClock.alarm(lookMs, () => {
       void this.followed().then(() => {
-        if (!this.isIdle && !this.hasEnded) this.look();
+        if (this.readers.size > 0) this.look();
       });
     });
   }
@@ -100,9 +107,9 @@ export class LiveTape {
     if (noted.type === 'sighted' && noted.sighting.type === 'model.delta') this.arrive(noted.scope, noted.sighting);
   }
 
-  /** Takes in what was written since; whoever watches is told why it cannot be, once. */
+  /** Reads new entries. On failure, sends the reason to the readers and closes the tape. */
   private async followed(): Promise<void> {
-    if (this.hasEnded) return;
+    if (this.isOver) return;
     try {
       await this.update();
     } catch (error) {
@@ -138,7 +145,7 @@ export class LiveTape {
     if (isChanged) this.tell({ row });
   }
 
-  /** Takes in a piece of a reply. Readers are told of the whole part, as far as it cannot end in half a secret. */
+  /** Adds a delta of a reply. Readers get the whole part so far, without an end that may be the start of a secret. */
   private arrive(scope: string, { turn, attempt, part, kind, delta }: Delta): void {
     const key = `${scope} ${turn} ${attempt} ${part}`;
     const before = this.arriving.get(key)?.text ?? '';

@@ -15,8 +15,8 @@ export type Query = {
 const units: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /**
- * Reads a search such as `slug:unknown_tool rule:B-4 since:1d "system notice" cancel`. Throws `invalid_options` for a field
- * that there is not, a time that is none, and a rule that leaves no fact.
+ * Reads a search such as `slug:unknown_tool rule:B-4 since:1d "system notice" cancel`. Throws `invalid_options`
+ * for an unknown field, an invalid time, or a rule that leaves no fact.
  */
 export function readQuery(text: string, now: number): Query {
   const query: Query = {

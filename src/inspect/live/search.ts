@@ -37,9 +37,9 @@ export class SessionIndex {
     this.database.exec(schema);
   }
 
-  /** Searches what has been read so far, and goes on reading. Throws `invalid_options` for a query that makes no sense. */
+  /** Searches the sessions indexed so far and continues indexing. Throws `invalid_options` for an invalid query. */
   search(text: string): Found {
-    // Whoever waits for the whole is told if it fails.
+    // A failure reaches the caller that awaits `follow`.
     void this.follow().catch(() => undefined);
     const { words, fields, facts, since } = readQuery(text, Date.now());
     const { agent, status, slug, target, tool } = fields;
@@ -71,7 +71,7 @@ export class SessionIndex {
     return { hits: rows, total: count?.total ?? 0, indexed: this.read.size, sessions: this.sessions };
   }
 
-  /** Reads what is new, in the background. Resolves when all was read. */
+  /** Indexes new sessions in the background. Resolves once all are indexed. */
   async follow(): Promise<void> {
     this.reading ??= this.readAll().finally(() => {
       this.reading = null;

@@ -26,9 +26,8 @@ const policy = [
 ].join('; ');
 
 /**
- * Serves the page of the inspector on loopback, to whoever has the token of its address (S-8). A cookie admits the
- * browser. Cookies know no ports, so this one is bound to a path that no other server on this machine has, and it is not
- * the token that commands need.
+ * Serves the page of the inspector on loopback; its address contains a token (S-8). A cookie admits the browser. Browsers
+ * send cookies to every port of a host, so this one has a random path, and commands need the token as well.
  */
 export async function serveInspector(
   journal: WatchedJournal,

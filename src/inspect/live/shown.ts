@@ -8,7 +8,13 @@ import { messageOf, PawlError } from '../../errors.ts';
 import { systemClock } from '../../host/clock.ts';
 import type { JournalEntry } from '../../journal/journal.ts';
 import { Refusal } from '../../serve/callers.ts';
-import { abortSession, approveSession, steerSession, stopSession } from '../../session/recovery/messages.ts';
+import {
+  abortSession,
+  answerSession,
+  approveSession,
+  steerSession,
+  stopSession,
+} from '../../session/recovery/messages.ts';
 import { pageFile } from '../tape/page-file.ts';
 import { sessionFile } from '../tape/session-file.ts';
 import { cleanRow } from './clean.ts';
@@ -34,11 +40,17 @@ const commandSchema = z.discriminatedUnion(
       reason: z.string().optional(),
       sessionId: z.string().optional(),
     }),
+    z.strictObject({
+      type: z.literal('answer'),
+      callId: z.string(),
+      output: z.json(),
+      sessionId: z.string().optional(),
+    }),
     z.strictObject({ type: z.literal('steer'), text: z.string() }),
     z.strictObject({ type: z.literal('stop') }),
     z.strictObject({ type: z.literal('abort') }),
   ],
-  { error: 'a command: approve, steer, stop or abort' },
+  { error: 'a command: approve, answer, steer, stop or abort' },
 );
 
 const files: Record<string, [string, string]> = {
@@ -49,7 +61,7 @@ const files: Record<string, [string, string]> = {
 
 export type ShownOptions = { secrets: () => readonly string[]; agents: readonly Agent[] };
 
-/** What the server shows, and what it does on command. */
+/** The server's routes and commands. */
 export class Shown {
   private readonly journal: WatchedJournal;
   private readonly options: ShownOptions;
@@ -106,7 +118,7 @@ export class Shown {
     return entries;
   }
 
-  /** A search that makes no sense is answered with a word about it: people type it letter by letter. */
+  /** Returns an error as a result for an invalid query, since each keystroke sends one. */
   private async find(search: URLSearchParams): Promise<Found | { refused: string }> {
     const text = search.get('q') ?? '';
     if (search.has('whole')) await this.index.follow();
@@ -120,11 +132,13 @@ export class Shown {
 
   /**
    * Streams a tape as server-sent events. The id of each is the number of entries that a reader then has, so that one that
-   * comes back goes on there. A tape that cannot be shown says why.
+   * reconnects continues there. If the tape cannot be shown, the stream contains the reason.
    */
   private async stream(sessionId: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
     await this.known(sessionId);
-    const tape = this.tapes.get(sessionId) ?? new LiveTape(this.journal, sessionId, () => this.secrets());
+    const known = this.tapes.get(sessionId);
+    const tape =
+      known === undefined || known.isOver ? new LiveTape(this.journal, sessionId, () => this.secrets()) : known;
     this.tapes.set(sessionId, tape);
     const last = Number(request.headers['last-event-id'] ?? 0);
     const from = Number.isSafeInteger(last) && last > 0 ? last : 0;
@@ -137,15 +151,15 @@ export class Shown {
     });
     const gone = () => {
       leave();
-      if (!tape.isIdle || this.tapes.get(sessionId) !== tape) return;
+      if (!tape.isIdle) return;
       tape.close();
-      this.tapes.delete(sessionId);
+      if (this.tapes.get(sessionId) === tape) this.tapes.delete(sessionId);
     };
     if (response.destroyed || response.writableEnded) gone();
     else response.once('close', gone);
   }
 
-  /** Streams the rows of all sessions, and then what changes. */
+  /** Streams the rows of all sessions, then those that change. */
   private async feed(response: ServerResponse): Promise<void> {
     const told = new Map<string, string>();
     const send = streamTo(response);
@@ -158,7 +172,7 @@ export class Shown {
     this.feeds.add(end);
     response.once('close', end);
     const tell = async () => {
-      // A lease that runs out, and a session that is deleted, are seen in the whole list alone.
+      // Only the whole list shows expired leases and deleted sessions.
       const isWhole = looks % wholeEvery === 0;
       looks += 1;
       const rows = (await this.journal.list(isWhole ? {} : { since })).map((row) => cleanRow(row, this.secrets()));
@@ -170,13 +184,19 @@ export class Shown {
       for (const row of news) told.set(row.sessionId, JSON.stringify(row));
       for (const id of gone) told.delete(id);
       if (news.length + gone.length > 0) send({ rows: news, gone }, null);
-      cancel = systemClock.alarm(lookMs, () => void tell().catch(() => response.destroy()));
+      cancel = systemClock.alarm(lookMs, follow);
     };
-    await tell();
+    // The reader shows the failure, and reconnects by itself.
+    const failed = (error: unknown) => {
+      send({ failure: redact(messageOf(error), writtenSecrets(this.secrets())) }, null);
+      response.end();
+    };
+    const follow = () => void tell().catch(failed);
+    await tell().catch(failed);
   }
 }
 
-/** Begins a stream of server-sent events. A reader that does not read is cut off, and comes back for the rest. */
+/** Begins a stream of server-sent events. A reader that falls behind is disconnected, and reconnects. */
 function streamTo(response: ServerResponse): (value: unknown, id: number | null) => void {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   response.write(': open\n\n');
@@ -198,6 +218,10 @@ async function command(journal: WatchedJournal, sessionId: string, given: unknow
         ...(meant !== undefined && { sessionId: meant }),
       };
       return approveSession(journal, sessionId, callId, decision);
+    }
+    case 'answer': {
+      const { callId, output, sessionId: meant } = one;
+      return answerSession(journal, sessionId, callId, output, meant === undefined ? {} : { sessionId: meant });
     }
     case 'steer':
       return steerSession(journal, sessionId, one.text);

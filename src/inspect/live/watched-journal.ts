@@ -1,12 +1,12 @@
 import type { Append, Journal, JournalEntry, SessionMessage, SessionQuery } from '../../journal/journal.ts';
 
-/** What is heard of a session: entries that were written after the first `after`, or one that is only noted so far. */
+/** A notification: entries written after the first `after`, or one that is noted but not yet written. */
 export type Heard = { sessionId: string } & (
   | { after: number; entries: readonly JournalEntry[] }
   | { noted: JournalEntry }
 );
 
-/** A journal that lets others hear what is written to it. It writes and answers as the journal inside. */
+/** Wraps a journal and notifies listeners of each write. */
 export class WatchedJournal implements Journal {
   readonly inner: Journal;
   private readonly listeners = new Set<(heard: Heard) => void>();
@@ -15,7 +15,7 @@ export class WatchedJournal implements Journal {
     this.inner = inner;
   }
 
-  /** Returns how to stop listening. */
+  /** Returns a function that removes the listener. */
   listen(listener: (heard: Heard) => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);

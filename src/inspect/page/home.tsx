@@ -1,8 +1,10 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { JournaledSession } from '../../journal/journal.ts';
+import { tame } from '../../text.ts';
 import type { Found } from '../live/search.ts';
+import { Field } from './field.tsx';
 import { followAll, search } from './live.ts';
-import { clock, span, tamed } from './text.ts';
+import { clock, span } from './text.ts';
 
 const rowPx = 30;
 
@@ -20,19 +22,22 @@ export function Home() {
   const [query, setQuery] = useState('');
   const [status, setStatus] = useState('');
   const [agent, setAgent] = useState('');
+  const [trouble, setTrouble] = useState('');
   const [top, setTop] = useState(0);
   const [chosen, setChosen] = useState<readonly string[]>([]);
   const choose = (id: string) =>
     setChosen(chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id].slice(-2));
   useEffect(
     () =>
-      followAll(({ rows: news, gone }) =>
+      followAll((news) => {
+        setTrouble('failure' in news ? news.failure : '');
+        if ('failure' in news) return;
         setRows((known) => {
-          const all = new Map([...known, ...news.map((row) => [row.sessionId, row] as const)]);
-          for (const id of gone) all.delete(id);
+          const all = new Map([...known, ...news.rows.map((row) => [row.sessionId, row] as const)]);
+          for (const id of news.gone) all.delete(id);
           return all;
-        }),
-      ),
+        });
+      }),
     [],
   );
   const [found, setFound] = useState<Found | string | null>(null);
@@ -63,12 +68,11 @@ export function Home() {
     <div class="page home">
       <header>
         <h1>Pawl</h1>
-        <input
-          type="search"
+        <Field
+          label="Search the sessions"
           placeholder='cancel slug:unknown_tool rule:B-4 tool:search since:1d "a phrase"'
-          aria-label="Search the sessions"
           value={query}
-          onInput={(event) => setQuery(event.currentTarget.value)}
+          take={setQuery}
         />
         <label>
           agent{' '}
@@ -76,7 +80,7 @@ export function Home() {
             <option value="">any</option>
             {[...new Set(all.map((row) => row.agent))].map((one) => (
               <option key={one} value={one}>
-                {tamed(one)}
+                {tame(one)}
               </option>
             ))}
           </select>
@@ -99,7 +103,8 @@ export function Home() {
           {matching.length} of {all.length} · {running} running · {waiting} waiting for a person
         </span>
       </header>
-      {typeof found === 'string' ? <p class="trouble">{tamed(found)}</p> : null}
+      {trouble === '' ? null : <p class="trouble">{tame(trouble)}</p>}
+      {typeof found === 'string' ? <p class="trouble">{tame(found)}</p> : null}
       {typeof found === 'object' && found !== null && found.indexed < found.sessions ? (
         <p class="hint" role="status">
           Still looking: {found.indexed} of {found.sessions} read.
@@ -123,7 +128,7 @@ export function Home() {
               />
               <a href={`#${encodeURIComponent(row.sessionId)}`} class={`entry ${row.status}`}>
                 <span class="glyph">{glyphs[row.status]}</span>
-                <b>{tamed(row.agent)}</b>
+                <b>{tame(row.agent)}</b>
                 <span>{row.status}</span>
                 {row.waiting.length === 0 ? null : <span class="waits">{row.waiting.length} waiting for a person</span>}
                 {row.slugs.map((slug) => (
@@ -131,9 +136,9 @@ export function Home() {
                     {slug}
                   </span>
                 ))}
-                <span class="hint">{tamed(snippets?.get(row.sessionId) || metadataOf(row))}</span>
+                <span class="hint">{tame(snippets?.get(row.sessionId) || metadataOf(row))}</span>
                 <span class="time">
-                  {clock(row.createdAt)} · {span(row.updatedAt - row.createdAt)} · {tamed(row.sessionId.slice(0, 36))}
+                  {clock(row.createdAt)} · {span(row.updatedAt - row.createdAt)} · {tame(row.sessionId.slice(0, 36))}
                 </span>
               </a>
             </li>

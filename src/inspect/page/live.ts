@@ -35,7 +35,7 @@ async function send(sessionId: string, command: Command): Promise<void> {
     throw new Error('The command had no effect: the session has ended, or another command arrived first.');
 }
 
-/** Shows a session of the server in a store, as it goes on. Returns how to leave. */
+/** Loads a session from the server into a store and keeps it up to date. Returns a function that stops. */
 export function follow(store: Store, sessionId: string): () => void {
   const source = new EventSource(pathOf(sessionId, 'tape'));
   store.set({
@@ -77,9 +77,13 @@ export async function search(text: string, take: (found: Found | string) => void
   }
 }
 
-/** Hears of the sessions of the server, and of those that change. Returns how to stop. */
-export function followAll(take: (news: { rows: JournaledSession[]; gone: string[] }) => void): () => void {
+/** What the server tells of its sessions: rows that are new or changed, and the ids of those that were deleted. */
+export type News = { rows: JournaledSession[]; gone: string[] } | { failure: string };
+
+/** Follows the list of sessions. Returns a function that stops. */
+export function followAll(take: (news: News) => void): () => void {
   const source = new EventSource('sessions');
   source.onmessage = ({ data }) => take(JSON.parse(data));
+  source.onerror = () => take({ failure: 'The server does not answer. The list may be out of date.' });
   return () => source.close();
 }

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import type { Json } from '../../../machines/index.ts';
 import type { JournaledSession } from '../../journal/journal.ts';
 import type { Arriving } from '../live/live-tape.ts';
 import type { Pictures } from '../recorded/pictures.ts';
@@ -20,6 +21,7 @@ export type Pane = (typeof panes)[number];
 
 export type Command =
   | { type: 'approve'; callId: string; approved: boolean; sessionId?: string }
+  | { type: 'answer'; callId: string; output: Json; sessionId?: string }
   | { type: 'steer'; text: string }
   | { type: 'stop' }
   | { type: 'abort' };
@@ -60,10 +62,11 @@ export class Store {
   live: Live | null = null;
   /** What has arrived of replies that are not whole yet, by session and attempt. */
   readonly streaming = new Map<string, { kind: string; text: string }[]>();
-  /** What this session departs from, by the name of the change; null for one that happened. */
+  /** The session that this one departs from, and the change; null for a recorded session. */
   origin: { store: Store; name: string; change: Change; pending: string[] } | null = null;
   /** Shows another store in place of this one. */
   show: (store: Store) => void = () => {};
+  private readonly departures = new Set<Store>();
   private readonly makeWorker: () => Worker;
   private readonly worker: Worker;
   private readonly listeners = new Set<() => void>();
@@ -112,7 +115,6 @@ export class Store {
         | 'pinned'
         | 'showsHelp'
         | 'failure'
-        | 'follows'
       >
     >,
   ): void {
@@ -148,13 +150,23 @@ export class Store {
     return this.ask((id) => ({ type: 'context', id, frame }));
   }
 
-  /** Draws an expression over the session. Rejects with `invalid_options` for one that makes no sense. */
+  /** Draws an expression over the session. Rejects with `invalid_options` if it is invalid. */
   async watch(text: string): Promise<void> {
+    const series = await this.seriesOf(text);
+    this.set({ watches: [...this.watches.filter((one) => one.text !== text), { text, series }] });
+  }
+
+  private async seriesOf(text: string): Promise<Series> {
     const watch = readWatch(text);
     const paths = watch.paths.filter((path) => !path.startsWith('counters.'));
     const contexts = (await this.ask((id) => ({ type: 'values', id, paths }))) as Record<string, Series>;
-    const series = seriesOf(this.recorded, watch, contexts);
-    this.set({ watches: [...this.watches.filter((one) => one.text !== text), { text, series }] });
+    return seriesOf(this.recorded, watch, contexts);
+  }
+
+  /** Updates the watched numbers as entries arrive. */
+  private async watchOn(): Promise<void> {
+    for (const watch of this.watches) watch.series = await this.seriesOf(watch.text);
+    this.set({ watches: [...this.watches] });
   }
 
   /** The delivery that led to a step. */
@@ -162,13 +174,23 @@ export class Store {
     return (await this.ask((id) => ({ type: 'delivery', id, frame }))) as Led;
   }
 
-  /** Opens what the machines would have decided in a store of its own. */
+  /** Opens the session with a changed delivery in a new store. */
   async whatIf(change: Change, name: string): Promise<void> {
     const { entries, pending } = (await this.ask((id) => ({ type: 'whatIf', id, change }))) as WhatIf;
     const other = new Store(this.makeWorker, this.pictures);
     other.send({ type: 'entries', entries });
     other.origin = { store: this, name, change, pending };
+    this.departures.add(other);
     this.show(other);
+  }
+
+  /** Returns from a change to the recorded session. */
+  goBack(): void {
+    const { origin } = this;
+    if (origin === null) return;
+    origin.store.departures.delete(this);
+    origin.store.show(origin.store);
+    this.close();
   }
 
   private ask(message: (id: number) => ToWorker): Promise<unknown> {
@@ -188,7 +210,9 @@ export class Store {
     this.draw();
   }
 
+  /** Terminates its worker and those of its departures. */
   close(): void {
+    for (const other of this.departures) other.close();
     this.worker.terminate();
   }
 
@@ -211,6 +235,8 @@ export class Store {
     this.parts += 1;
     // A long session is not drawn after each of its parts.
     if (!this.isLoading || this.parts % partsADraw === 0) this.draw();
+    if (!this.isLoading && this.watches.length > 0)
+      this.watchOn().catch((error) => this.set({ failure: error.message }));
   }
 
   /** Draws once in the browser's next frame, however much came. */
@@ -224,7 +250,7 @@ export class Store {
   }
 }
 
-/** Draws again whenever the store says so. */
+/** Renders again whenever the store changes. */
 export function useStore(store: Store): void {
   const [, draw] = useState(0);
   useEffect(() => store.listen(() => draw((count) => count + 1)), [store]);

@@ -1,13 +1,4 @@
-/** Texts as the page shows them. What a model or a tool wrote is hostile: it becomes text nodes, and nothing else. */
-
-/** Shows what would be invisible or turn the writing around. */
-export function tamed(text: string): string {
-  return text.replace(
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
-    (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
-}
+/** Times, numbers and names as the page shows them. */
 
 export function clock(at: number): string {
   const date = new Date(at);

@@ -18,7 +18,7 @@ export function flat(counters: Counters): Flat {
   return found;
 }
 
-/** How many changes lie between two marks, from which a seek goes on. */
+/** The number of changes between two marks. A seek starts at the nearest mark. */
 const markEvery = 256;
 
 /** A session's account over time: what it was after any fact. */

@@ -15,7 +15,7 @@ export type Frame = {
   states: string[];
   /** The names of the arrows that were taken, as in the drawings; none for the machine's start. */
   arrows: string[];
-  /** Whether it is the first of its machine, and whether the machine goes on after it. */
+  /** Whether it is the first frame of its machine, and whether the machine is still active after it. */
   isStart: boolean;
   isActive: boolean;
   /** The number of the journal's entry that it followed from, from 1. */
@@ -29,7 +29,7 @@ export class FrameLog {
   readonly frames: Frame[] = [];
   /** The contexts of the machines, by frame. They share what did not change. */
   readonly contexts: unknown[] = [];
-  /** What has been told: the entry that is played, and the number of facts so far. */
+  /** The number of the entry being played, and of the facts and sightings so far. */
   readonly at = { entry: 0, facts: 0 };
   private readonly begun = new WeakSet<AnyActorRef>();
   /** How many frames at the end tell of a start, whose facts come after it. */
@@ -64,13 +64,13 @@ export class FrameLog {
     this.starting = isStart ? this.starting + 1 : 0;
   }
 
-  /** What a machine tells as it starts comes after its first steps. */
+  /** A machine that starts emits its facts after its first frames. */
   private settle(): void {
     for (const frame of this.starting === 0 ? [] : this.frames.slice(-this.starting)) frame.facts = this.at.facts;
     this.starting = 0;
   }
 
-  /** What is told after the last step, as by a machine that ends, belongs to it. */
+  /** Assigns the facts and sightings so far to the last frame. A machine that ends emits facts after its last frame. */
   close(): void {
     this.settle();
     const last = this.frames.at(-1);

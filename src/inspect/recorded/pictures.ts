@@ -12,10 +12,12 @@ export type Pictures = {
 };
 
 export type PicturedArrow = {
+  /** Its machine, and its number there. */
   machine: string;
   number: number;
   source: string;
   target: string | null;
+  /** The XState event type; empty for `always`. */
   event: string;
   guard: string;
   actions: string[];

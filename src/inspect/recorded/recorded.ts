@@ -30,7 +30,7 @@ export type Moment = {
   actors: Actor[];
 };
 
-/** How many frames lie between two marks, from which a seek goes on. */
+/** The number of frames between two marks. A seek starts at the nearest mark. */
 const markEvery = 512;
 
 /** A recorded session as it is shown: what the machines said, piece by piece, and where it stood at any frame. */
@@ -55,7 +55,7 @@ export class Recorded {
       this.told.push(told);
       this.rows.take(told, this.told.length);
     }
-    // What is told after the last step belongs to it.
+    // Facts and sightings after the last step belong to it.
     const last = this.frames.at(-1);
     if (last !== undefined) last.facts = this.told.length;
     for (const change of part.changes) this.countsOf(change.scope).take(change);

@@ -14,7 +14,7 @@ export function planText({ speaker, targets, tools, instructions }: Planned): st
     .join('; ');
 }
 
-/** Returns what a line says of a sighting; null for one that other lines tell. */
+/** Returns the title and detail of a sighting's line; null for a sighting without a line. */
 export function noteOf(sighting: Sighting): [string, string] | null {
   switch (sighting.type) {
     case 'model.warned':
@@ -36,8 +36,6 @@ export function noteOf(sighting: Sighting): [string, string] | null {
       return [`${sighting.observer} failed`, sighting.message];
     case 'effect.late':
       return ['late result dropped', sighting.key];
-    case 'tool.handedOut':
-      return [`${sighting.name} waits for an answer`, ''];
     default:
       return null;
   }

@@ -16,13 +16,15 @@ export type Row = {
   state: 'running' | 'waiting' | 'done' | 'failed';
   /** When it began: the number of its fact. */
   told: number;
-  /** The number of the fact that ended it; null while it goes on. */
+  /** The number of the fact that ended it; null before that. */
   ended: number | null;
   at: number;
   endedAt: number | null;
   turn: number;
   attempt: number;
   callId: string | null;
+  /** Whether it is a call of a client-side tool, which waits for its answer. */
+  isHandedOut: boolean;
   /** The system notice that the attempt's request carried. */
   notice: string | null;
   /** Until when it waits. */
@@ -146,7 +148,7 @@ export class Rows {
       Object.assign(row, { detail: `denied${fact.reason === null ? '' : `: ${fact.reason}`}` });
     if (fact.type === 'tool.started') Object.assign(row, { state: 'running' });
     if (fact.type !== 'tool.answered') return;
-    if (row.detail === 'waits for approval') row.detail = '';
+    if (row.state === 'waiting') row.detail = '';
     close(row, place, fact.slug === null ? 'done' : 'failed');
     if (fact.slug !== null) row.slugs = [fact.slug];
   }
@@ -218,6 +220,11 @@ export class Rows {
   private sighting(sighting: Sighting, place: Place): void {
     const open = this.open.get(place.scope);
     if (open === undefined) return;
+    if (sighting.type === 'tool.handedOut') {
+      const row = this.callWithId(open, sighting.callId);
+      Object.assign(row, { state: 'waiting', detail: 'waits for an answer', isHandedOut: true });
+      return;
+    }
     const note = noteOf(sighting);
     if (note !== null) this.note(open.attempt?.ended === null ? open.attempt : open.session, place, ...note);
   }
@@ -250,6 +257,7 @@ export class Rows {
       turn: 0,
       attempt: 0,
       callId: null,
+      isHandedOut: false,
       notice: null,
       dueAt: null,
       children: [],

@@ -11,7 +11,7 @@ export type Change = { entry: number; delivery: Delivery };
 export type WhatIf = {
   /** A session like any recorded one: the same up to the change, and from there what the machines decide. */
   entries: JournalEntry[];
-  /** The keys of the effects that the machines then ask for, and nobody recorded. */
+  /** The keys of the requested effects that have no recorded result. */
   pending: string[];
 };
 
@@ -57,7 +57,7 @@ class Branch {
   private readonly sent = new Set<string>();
   private readonly later: readonly JournalEntry[];
   private at: number;
-  /** By how much what was recorded later comes later still, in ms. */
+  /** The delay of the recorded deliveries, in ms. */
   private shift = 0;
 
   constructor(kept: readonly JournalEntry[], later: readonly JournalEntry[]) {
@@ -77,7 +77,7 @@ class Branch {
       if (entry.scope !== '') continue;
       unstepped += entry.type === 'delivered' ? 1 : entry.type === 'stepped' ? -1 : 0;
     }
-    // What was delivered together was written down before its steps.
+    // Deliveries of one batch are written before their steps.
     for (; unstepped > 0; unstepped -= 1) this.step();
   }
 
@@ -91,7 +91,7 @@ class Branch {
     this.step();
   }
 
-  /** Takes the next of the recorded deliveries that the machines ask for, or ends a wait; null if there is none. */
+  /** Takes the next recorded delivery that the machines request, or ends a wait; null if there is neither. */
   nextOf(later: Delivery[], names: ReadonlyMap<string, string>): Delivery | null {
     const pending = new Map(this.player.pending.map((effect) => [effect.key, effect]));
     if (pending.size === 0) return null;

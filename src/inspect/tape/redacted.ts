@@ -41,7 +41,7 @@ const ours: Ours = {
 
 /**
  * Takes the secrets out of a session's entries, known ones and such as are recognized by pattern (S-5, S-8). Only texts change,
- * field by field, so the machines decide the same as before; what is noted of each step is noted anew.
+ * field by field, so the machines decide the same as before; the summary of each step is recomputed.
  */
 export class Redactor {
   private readonly given: () => readonly string[];
@@ -67,7 +67,7 @@ export class Redactor {
     const clean = entries.map((entry) => this.clean(entry));
     const noted = new Map<JournalEntry, JournalEntry>();
     this.replay.play(clean, (entry, facts) => {
-      // Where nothing changed, whoever plays the entries is told if the machines diverge from them.
+      // Without changes, the summaries stay, so that a replay still detects where the machines diverge.
       if (this.changed === 0 || entry.type !== 'stepped' || facts === null) return;
       noted.set(entry, notedAgain(entry, facts));
     });
@@ -100,7 +100,7 @@ export class Redactor {
         };
       }
       case 'sighted': {
-        // A secret may be spread over pieces of a reply, which are there as a whole too.
+        // A secret may be split across deltas. The complete reply is in the delivery.
         if (entry.sighting.type === 'model.delta') {
           return { ...entry, sighting: { ...this.texts(entry.sighting), type: 'model.delta', delta: '' } };
         }

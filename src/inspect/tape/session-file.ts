@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
+import { z } from 'zod';
+import { check } from '../../agent/check.ts';
+import { texts } from '../../agent/shapes.ts';
 import type { JournalEntry } from '../../journal/journal.ts';
 import { tapeOf } from '../../journal/tape.ts';
 import { pageFile } from './page-file.ts';
@@ -11,6 +14,12 @@ export type SessionFileOptions = {
   /** The step that the page opens at, from 0; default: the last. */
   step?: number;
 };
+
+const aStep = 'an integer of at least 0';
+const optionsSchema = z.strictObject({
+  secrets: texts.optional(),
+  step: z.int({ error: aStep }).min(0, { error: aStep }).optional(),
+} satisfies Record<keyof SessionFileOptions, z.ZodType>);
 
 /** Unpacks the page's script, which is allowed by its own hash. */
 const start = `(async () => {
@@ -25,9 +34,11 @@ const start = `(async () => {
 
 /**
  * Returns a session as one HTML file with its viewer, which needs no server and no network: the page runs the machines
- * over the entries. Secrets are taken out first. Throws `invalid_journal` for entries that cannot be played.
+ * over the entries. Secrets are taken out first. Throws `invalid_options`; `invalid_journal` for entries that
+ * cannot be played; `machines_changed` for those of other machines (D-6).
  */
-export function sessionFile(entries: readonly JournalEntry[], { secrets = [], step }: SessionFileOptions = {}): string {
+export function sessionFile(entries: readonly JournalEntry[], options: SessionFileOptions = {}): string {
+  const { secrets = [], step } = check(optionsSchema, options, 'options', 'invalid_options');
   const redactor = new Redactor(() => secrets);
   const clean = redactor.take(entries);
   const tape = tapeOf(clean);

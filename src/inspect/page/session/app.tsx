@@ -1,7 +1,8 @@
 import { useEffect } from 'preact/hooks';
+import { tame } from '../../../text.ts';
 import { Charts } from '../drawing/chart.tsx';
 import { panes, type Store, useStore } from '../store.ts';
-import { short, tamed } from '../text.ts';
+import { short } from '../text.ts';
 import { Commands, Waiting } from './commands.tsx';
 import { Compared, Departure } from './compare.tsx';
 import { Details } from './details.tsx';
@@ -59,9 +60,9 @@ function Header({ store }: { store: Store }) {
   return (
     <header>
       <h1 title={head?.sessionId ?? ''}>
-        {tamed(head?.agent ?? 'Pawl')} <small>{tamed(head?.prompt?.slice(0, 120) ?? '')}</small>
+        {tame(head?.agent ?? 'Pawl')} <small>{tame(head?.prompt?.slice(0, 120) ?? '')}</small>
       </h1>
-      {isOver ? <Ending state={root.state} slugs={root.slugs} /> : <span class="status running">● running</span>}
+      {isOver ? <Ending state={root.state} slugs={root.slugs} /> : <NotEnded store={store} />}
       <BoundGauge store={store} moment={moment} />
       <span class="numbers">
         turn {counters.get('turns') ?? 0} · {short(tokens)} tokens · {cost == null ? 'no price' : `$${cost.toFixed(4)}`}
@@ -81,6 +82,14 @@ function Header({ store }: { store: Store }) {
       <Troubles store={store} />
     </header>
   );
+}
+
+/** The status of a session that has not ended at this step. At the last step it comes from the journal. */
+function NotEnded({ store: { recorded, frame, live, origin } }: { store: Store }) {
+  const isLast = frame === recorded.frames.length - 1;
+  if (!isLast || live?.row?.status === 'running') return <span class="status running">● running</span>;
+  if (live?.row?.status === 'suspended') return <span class="status">‖ suspended</span>;
+  return <span class="status">{origin === null ? '‖ not ended' : '‖ pending'}</span>;
 }
 
 function Ending({ state, slugs }: { state: string; slugs: readonly string[] }) {
@@ -104,7 +113,7 @@ function Troubles({ store }: { store: Store }) {
   const loading = store.isLoading && store.total > 0 ? Math.floor((100 * recorded.entries) / store.total) : null;
   return (
     <>
-      {failure === null ? null : <p class="trouble">{tamed(failure)}</p>}
+      {failure === null ? null : <p class="trouble">{tame(failure)}</p>}
       {difference === null ? null : (
         <p class="trouble">
           The machines diverge from the recording at entry {difference.entry}: recorded “{difference.recorded}”,

@@ -1,39 +1,78 @@
 import { useState } from 'preact/hooks';
+import type { Json } from '../../../../machines/index.ts';
+import { tame } from '../../../text.ts';
 import type { Row } from '../../recorded/rows.ts';
+import { Field } from '../field.tsx';
 import { fileOf } from '../live.ts';
 import type { Store } from '../store.ts';
-import { tamed } from '../text.ts';
 
-/** The calls that wait for a person, in the session and its sub-agents; each goes once it is decided. */
+/** The calls that wait for a person, in the session and its sub-agents. Each disappears once it is decided. */
 export function Waiting({ store }: { store: Store }) {
   const { live, recorded } = store;
   const rows =
     live === null ? [] : recorded.rows.byId.filter(({ state, ended }) => state === 'waiting' && ended === null);
   if (rows.length === 0) return null;
-  const decide = ({ scope, callId }: Row, approved: boolean) => {
-    const { sessionId } = recorded.heads.get(scope) ?? {};
-    void live?.send({ type: 'approve', callId: callId ?? '', approved, ...(sessionId !== undefined && { sessionId }) });
-  };
   return (
     <ul class="waiting" aria-label="Waiting for a person">
       {rows.map((row) => (
         <li key={row.id}>
           <span>
-            ◔ <b>{tamed(row.title)}</b> waits for approval
+            ◔ <b>{tame(row.title)}</b> {row.detail}
           </span>
-          <button type="button" onClick={() => decide(row, true)}>
-            Approve
-          </button>
-          <button type="button" onClick={() => decide(row, false)}>
-            Deny
-          </button>
+          {row.isHandedOut ? <Answer store={store} row={row} /> : <Decision store={store} row={row} />}
         </li>
       ))}
     </ul>
   );
 }
 
-/** What one may do with a session that runs. */
+type CallProps = { store: Store; row: Row };
+
+function Decision({ store, row }: CallProps) {
+  const decide = (approved: boolean) =>
+    store.live?.send({ type: 'approve', callId: row.callId ?? '', approved, ...meantBy(store, row) });
+  return (
+    <>
+      <button type="button" onClick={() => decide(true)}>
+        Approve
+      </button>
+      <button type="button" onClick={() => decide(false)}>
+        Deny
+      </button>
+    </>
+  );
+}
+
+/** A call of a client-side tool. The answer is JSON, or else plain text. */
+function Answer({ store, row }: CallProps) {
+  const [text, setText] = useState('');
+  const answer = (event: Event) => {
+    event.preventDefault();
+    void store.live?.send({ type: 'answer', callId: row.callId ?? '', output: jsonOr(text), ...meantBy(store, row) });
+  };
+  return (
+    <form onSubmit={answer}>
+      <Field label={`Answer ${row.title}`} placeholder="JSON, or a text" value={text} take={setText} />
+      <button type="submit">Answer</button>
+    </form>
+  );
+}
+
+/** The session of the tree that a call belongs to. */
+function meantBy({ recorded }: Store, { scope }: Row): { sessionId?: string } {
+  const { sessionId } = recorded.heads.get(scope) ?? {};
+  return sessionId === undefined ? {} : { sessionId };
+}
+
+function jsonOr(text: string): Json {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** The commands for a running session. */
 export function Commands({ store }: { store: Store }) {
   const [text, setText] = useState('');
   const { live, recorded } = store;
@@ -52,13 +91,7 @@ export function Commands({ store }: { store: Store }) {
       {isOver ? null : (
         <>
           <form onSubmit={steer}>
-            <input
-              type="text"
-              placeholder="Tell the agent something"
-              aria-label="Steer the session"
-              value={text}
-              onInput={(event) => setText(event.currentTarget.value)}
-            />
+            <Field label="Steer the session" placeholder="Tell the agent something" value={text} take={setText} />
             <button type="submit">Steer</button>
           </form>
           <button type="button" title="The next turn is the last" onClick={() => live.send({ type: 'stop' })}>

@@ -1,11 +1,12 @@
 import { useMemo, useState } from 'preact/hooks';
+import { tame } from '../../../text.ts';
 import type { Recorded } from '../../recorded/recorded.ts';
 import type { Row } from '../../recorded/rows.ts';
 import { type Aligned, type Comparison, compare } from '../../study/compare.ts';
 import { exchangeAt } from '../../study/exchange.ts';
 import { fork } from '../live.ts';
 import { type Store, useStore } from '../store.ts';
-import { tamed } from '../text.ts';
+
 import { ReplyPane, RequestPane } from './exchange.tsx';
 
 /** On the page of a change: what it departs from, and what is left open. */
@@ -14,8 +15,8 @@ export function Departure({ store }: { store: Store }) {
   if (origin === null) return null;
   return (
     <div class="departure">
-      <b>What if: {tamed(origin.name)}</b>
-      <button type="button" onClick={() => origin.store.show(origin.store)}>
+      <b>What if: {tame(origin.name)}</b>
+      <button type="button" onClick={() => store.goBack()}>
         Back to what happened
       </button>
       <button type="button" aria-pressed={compares} onClick={() => store.set({ compares: !compares })}>
@@ -31,7 +32,7 @@ export function Departure({ store }: { store: Store }) {
         </button>
       )}
       {origin.pending.length === 0 ? null : (
-        <span class="hint">Not in the recording, so still pending: {origin.pending.map(tamed).join(', ')}</span>
+        <span class="hint">Not in the recording, so still pending: {origin.pending.map(tame).join(', ')}</span>
       )}
     </div>
   );
@@ -50,7 +51,7 @@ export function ComparePage({ one, other }: { one: Store; other: Store }) {
   useStore(other);
   const names = [one, other].map(({ recorded }, index) => {
     const { agent = '', sessionId = '' } = recorded.heads.get('') ?? {};
-    return `${index === 0 ? 'A' : 'B'}: ${tamed(agent)} ${tamed(sessionId.slice(0, 8))}`;
+    return `${index === 0 ? 'A' : 'B'}: ${tame(agent)} ${tame(sessionId.slice(0, 8))}`;
   });
   return (
     <div class="page home">
@@ -60,7 +61,7 @@ export function ComparePage({ one, other }: { one: Store; other: Store }) {
         {[one, other].map(({ failure }) =>
           failure === null ? null : (
             <p key={failure} class="trouble">
-              {tamed(failure)}
+              {tame(failure)}
             </p>
           ),
         )}

@@ -1,8 +1,9 @@
 import { useEffect, useState } from 'preact/hooks';
+import { tame } from '../../../text.ts';
 import type { Moment } from '../../recorded/recorded.ts';
 import { exchangeAt } from '../../study/exchange.ts';
 import { type Store, type Tab, tabs } from '../store.ts';
-import { eventName, stateName, tamed } from '../text.ts';
+import { eventName, stateName } from '../text.ts';
 import { AnswersPane, ReplyPane, RequestPane } from './exchange.tsx';
 import { FactList } from './facts.tsx';
 import { Json } from './parts.tsx';
@@ -21,7 +22,7 @@ export function Details({ store, moment }: Props) {
             key={tab}
             type="button"
             role="tab"
-            id={`tab-${tab}`}
+            id={`tab-${index}`}
             aria-selected={tab === store.tab}
             aria-controls="pane"
             title={`${index + 1}`}
@@ -31,7 +32,7 @@ export function Details({ store, moment }: Props) {
           </button>
         ))}
       </div>
-      <div class="pane" id="pane" role="tabpanel" aria-labelledby={`tab-${store.tab}`} tabindex={0}>
+      <div class="pane" id="pane" role="tabpanel" aria-labelledby={`tab-${tabs.indexOf(store.tab)}`} tabindex={0}>
         <Pane store={store} moment={moment} tab={store.tab} />
       </div>
     </section>
@@ -133,7 +134,10 @@ function Context({ store, moment }: Props) {
   const { frame } = moment;
   useEffect(() => {
     let isLatest = true;
-    void store.contextAt(frame).then((value) => isLatest && setShown({ frame, value }));
+    store.contextAt(frame).then(
+      (value) => isLatest && setShown({ frame, value }),
+      (error) => store.set({ failure: String(error.message) }),
+    );
     return () => {
       isLatest = false;
     };
@@ -153,7 +157,7 @@ function CounterTable({ store, moment }: Props) {
   return (
     <>
       <Watches store={store} frame={moment.frame} />
-      <h2>Account of {tamed(head?.agent ?? 'the session')} at this step</h2>
+      <h2>Account of {tame(head?.agent ?? 'the session')} at this step</h2>
       <p class="hint">Zero values are hidden.</p>
       <table>
         <tbody>

@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks';
 import type { Fact } from '../../../../machines/index.ts';
+import { tame } from '../../../text.ts';
 import type { Exchange } from '../../study/exchange.ts';
-import { short, tamed } from '../text.ts';
+import { short } from '../text.ts';
 import { Fold, Json, MessageView, Text } from './parts.tsx';
 
 /** A request as it was sent, against the one before. */
@@ -13,7 +14,7 @@ export function RequestPane({ exchange }: { exchange: Exchange | null }) {
   return (
     <>
       <h2>
-        Request {number} · turn {turn}, attempt {attempt} · {tamed(target)}
+        Request {number} · turn {turn}, attempt {attempt} · {tame(target)}
       </h2>
       {request === null ? <p class="empty">This request was not recorded as sent.</p> : null}
       {previous === null ? null : (
@@ -97,12 +98,12 @@ function Tools({ tools: { names, added, removed } }: Pick<Exchange, 'tools'>) {
       Tools: {names.length === 0 ? 'none' : null}
       {names.map((name) => (
         <code key={name} class={added.includes(name) ? 'added' : ''}>
-          {tamed(name)}
+          {tame(name)}
         </code>
       ))}
       {removed.map((name) => (
         <code key={name} class="removed">
-          {tamed(name)}
+          {tame(name)}
         </code>
       ))}
     </p>
@@ -147,12 +148,12 @@ export function ReplyPane({
               {slug}
             </span>
           ))}{' '}
-          {tamed(ended.detail ?? '')}
+          {tame(ended.detail ?? '')}
         </p>
       ) : null}
       {fault === null ? null : (
         <p class="fault">
-          <b>{fault.kind}</b> {fault.status ?? ''} {tamed(fault.message)}
+          <b>{fault.kind}</b> {fault.status ?? ''} {tame(fault.message)}
         </p>
       )}
       {reply === null ? <p class="empty">Nothing arrived.</p> : null}
@@ -169,7 +170,7 @@ export function ReplyPane({
       ))}
       {reply?.errors.map((error) => (
         <p class="fault" key={error}>
-          {tamed(error)}
+          {tame(error)}
         </p>
       ))}
       <dl>
@@ -177,7 +178,7 @@ export function ReplyPane({
         <dd>
           {reply?.finishReason == null
             ? 'none'
-            : `${reply.finishReason.unified} (${tamed(reply.finishReason.raw ?? '–')})`}
+            : `${reply.finishReason.unified} (${tame(reply.finishReason.raw ?? '–')})`}
         </dd>
         <dt>tokens</dt>
         <dd>
@@ -189,9 +190,9 @@ export function ReplyPane({
       </dl>
       {calls.map((call) => (
         <p key={call.callId} class="hint">
-          <b>{tamed(call.name)}</b> {call.tool}, input {call.input}
+          <b>{tame(call.name)}</b> {call.tool}, input {call.input}
           {call.refusal === null ? '' : `, refused: ${call.refusal.slug}`}{' '}
-          {tamed(call.input === 'valid' ? '' : call.detail)}
+          {tame(call.input === 'valid' ? '' : call.detail)}
         </p>
       ))}
     </>
@@ -216,7 +217,7 @@ export function AnswersPane({ exchange }: { exchange: Exchange | null }) {
             key={call.callId}
           >
             <div class="who">
-              {index + 1} · {tamed(call.name)}{' '}
+              {index + 1} · {tame(call.name)}{' '}
               {answer === undefined ? <i>no answer yet</i> : <i>{whoAnswered(answer)}</i>}
               {answer?.slug == null ? null : <span class="slug">{answer.slug}</span>}
             </div>

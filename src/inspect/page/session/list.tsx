@@ -1,8 +1,9 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { tame } from '../../../text.ts';
 import type { Moment } from '../../recorded/recorded.ts';
 import type { Row } from '../../recorded/rows.ts';
 import type { Store } from '../store.ts';
-import { clock, span, tamed } from '../text.ts';
+import { clock, span } from '../text.ts';
 
 const rowPx = 26;
 
@@ -119,7 +120,7 @@ function ListRow({ store, line: { row, depth, number }, moment, isCurrent, size 
       <span class="glyph" title={word} aria-label={word} role="img">
         {glyph}
       </span>
-      <span class="title">{tamed(row.title)}</span>
+      <span class="title">{tame(row.title)}</span>
       {row.notice === null ? null : (
         <span class="flag" role="img" aria-label="with a system notice" title={row.notice}>
           ⚑
@@ -130,7 +131,7 @@ function ListRow({ store, line: { row, depth, number }, moment, isCurrent, size 
           {slug}
         </span>
       ))}
-      <span class="detail">{tamed(row.detail)}</span>
+      <span class="detail">{tame(row.detail)}</span>
       <span class="time">{timeOf(row, isOver)}</span>
     </div>
   );

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Message } from '../../../../machines/index.ts';
-import { tamed } from '../text.ts';
+import { tame } from '../../../text.ts';
 
 /** Characters of a text that are shown before one asks for the rest. */
 const longest = 3_000;
@@ -12,7 +12,7 @@ export function Text({ text, kind = '' }: { text: string; kind?: string }) {
   const isCut = !isWhole && text.length > longest;
   return (
     <div class={`text ${kind}`}>
-      {tamed(isCut ? text.slice(0, longest) : text)}
+      {tame(isCut ? text.slice(0, longest) : text)}
       {isCut ? (
         <button type="button" class="more" onClick={() => setWhole(true)}>
           {`… show all ${text.length.toLocaleString('en')} characters`}
@@ -77,13 +77,13 @@ function PartView({ part }: { part: Part }) {
     case 'tool-call':
       return (
         <div class="callpart">
-          <b>→ {tamed(part.toolName)}</b> <Json value={part.input} />
+          <b>→ {tame(part.toolName)}</b> <Json value={part.input} />
         </div>
       );
     case 'tool-result':
       return (
         <div class="callpart">
-          <b>← {tamed(part.toolName)}</b> <Json value={'value' in part.output ? part.output.value : part.output} />
+          <b>← {tame(part.toolName)}</b> <Json value={'value' in part.output ? part.output.value : part.output} />
         </div>
       );
     default:

@@ -66,7 +66,7 @@ function waitedMs({ rows }: Recorded): number {
   return waits.reduce((sum, { at, endedAt }) => sum + (endedAt ?? at) - at, 0);
 }
 
-/** The step in words, for whoever cannot see the chart. */
+/** Describes the step for screen readers. */
 function told({ recorded, pictures }: Store, { frame }: Moment): string {
   const one = recorded.frames[frame];
   if (one === undefined) return '';

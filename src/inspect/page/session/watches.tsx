@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks';
+import { tame } from '../../../text.ts';
 import { valueAt } from '../../study/series.ts';
+import { Field } from '../field.tsx';
 import type { Store } from '../store.ts';
-import { tamed } from '../text.ts';
 
 /** The numbers that are drawn over the session, and a field for another. */
 export function Watches({ store, frame }: { store: Store; frame: number }) {
@@ -17,15 +18,9 @@ export function Watches({ store, frame }: { store: Store; frame: number }) {
   };
   return (
     <form class="watches" onSubmit={add}>
-      <input
-        type="text"
-        aria-label="Watch an expression"
-        placeholder="counters.requests / counters.turns"
-        value={text}
-        onInput={(event) => setText(event.currentTarget.value)}
-      />
+      <Field label="Watch an expression" placeholder="counters.requests / counters.turns" value={text} take={setText} />
       <button type="submit">Watch</button>
-      {trouble === '' ? null : <p class="fault">{tamed(trouble)}</p>}
+      {trouble === '' ? null : <p class="fault">{tame(trouble)}</p>}
       {store.watches.map(({ text: watched, series }, index) => (
         <p key={watched} class={`watch color-${index % 3}`}>
           <code>{watched}</code> = {valueAt(series, frame) ?? '–'}{' '}

@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'preact/hooks';
+import { tame } from '../../../text.ts';
 import { presetsFor } from '../../study/presets.ts';
 import type { Change } from '../../study/what-if.ts';
 import type { Led } from '../protocol.ts';
 import type { Store } from '../store.ts';
-import { tamed } from '../text.ts';
 
 /** What if something else had been delivered here: the machines decide at once, without a model and without a tool. */
 export function WhatIfPane({ store, frame }: { store: Store; frame: number }) {
@@ -12,12 +12,13 @@ export function WhatIfPane({ store, frame }: { store: Store; frame: number }) {
   const [trouble, setTrouble] = useState('');
   useEffect(() => {
     let isLatest = true;
-    void store.deliveryAt(frame).then((found) => {
+    const take = (found: Led) => {
       if (!isLatest) return;
       setLed(found);
       setTrouble('');
       setText(found !== null && 'outcome' in found.delivery ? JSON.stringify(found.delivery.outcome, null, 2) : '');
-    });
+    };
+    store.deliveryAt(frame).then(take, (error) => store.set({ failure: String(error.message) }));
     return () => {
       isLatest = false;
     };
@@ -39,7 +40,7 @@ export function WhatIfPane({ store, frame }: { store: Store; frame: number }) {
   const name = 'event' in delivery ? delivery.event.type : delivery.key;
   return (
     <>
-      <h2>Replace {tamed(name)} with</h2>
+      <h2>Replace {tame(name)} with</h2>
       <div class="presets">
         {presetsFor(delivery).map((preset) => (
           <button
@@ -64,7 +65,7 @@ export function WhatIfPane({ store, frame }: { store: Store; frame: number }) {
           <button type="submit">Apply</button>
         </form>
       )}
-      {trouble === '' ? null : <p class="fault">{tamed(trouble)}</p>}
+      {trouble === '' ? null : <p class="fault">{tame(trouble)}</p>}
       <p class="hint">
         The machines decide immediately. Later recorded results are delivered if the machines still request them;
         requests with no recorded result stay pending.
