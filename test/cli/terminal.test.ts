@@ -80,15 +80,13 @@ describe('pawl run', () => {
   });
 
   it('NO_COLOR: without colours, also on a terminal', async () => {
-    const coloured = '\u001b[2m';
-    await using server = await startModelServer([report(), report()]);
-    expect((await pawlOnTerminal(['run', ...on(server.url), 'Go.'])).written).toContain(coloured);
-    process.env.NO_COLOR = '1';
-    try {
-      expect((await pawlOnTerminal(['run', ...on(server.url), 'Go.'])).written).not.toContain(coloured);
-    } finally {
-      delete process.env.NO_COLOR;
-    }
+    const dim = '\u001b[2m';
+    await using server = await startModelServer([report(), report(), report()]);
+    const written = async (env?: Record<string, string>) =>
+      (await pawlOnTerminal(['run', ...on(server.url), 'Go.'], undefined, 100, env)).written;
+    expect(await written()).toContain(dim);
+    expect(await written({ NO_COLOR: '1' })).not.toContain(dim);
+    expect(await written({ TERM: 'dumb' })).not.toContain(dim);
   });
 });
 

@@ -5,16 +5,27 @@ import { existsSync } from 'node:fs';
 const built = 'dist/src/cli/main.js';
 const command = existsSync(built) ? built : 'src/cli/main.ts';
 
+/** Keys of providers, and what decides about colours: a test of the command says these for itself. */
+const unset = [
+  ...['ANTHROPIC_API_KEY', 'OPENAI_API_KEY', 'GOOGLE_GENERATIVE_AI_API_KEY'],
+  ...['CI', 'COLORTERM', 'FORCE_COLOR', 'NO_COLOR', 'NODE_DISABLE_COLORS', 'TMUX'],
+];
+
+/** The same environment on every machine, and `more`. */
+function environment(more: Record<string, string> = {}): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(([name]) => !unset.includes(name));
+  return { ...Object.fromEntries(kept), TERM: 'xterm-256color', ...more };
+}
+
 type Finished = { code: number | null; stdout: string; stderr: string };
 
 /** Runs the command in a separate process; `during` may send it a signal. */
 export function pawl(
   args: readonly string[],
   during?: (kill: (signal: NodeJS.Signals) => void, stdout: string) => void,
-  { input, env: more = {} }: { input?: string; env?: Record<string, string> } = {},
+  { input, env }: { input?: string; env?: Record<string, string> } = {},
 ): Promise<Finished> {
-  const { ANTHROPIC_API_KEY: _, OPENAI_API_KEY: __, GOOGLE_GENERATIVE_AI_API_KEY: ___, ...env } = process.env;
-  const child = spawn(process.execPath, [command, ...args], { env: { ...env, ...more } });
+  const child = spawn(process.execPath, [command, ...args], { env: environment(env) });
   child.stdin.end(input);
   const finished: Finished = { code: null, stdout: '', stderr: '' };
   let killed = false;
@@ -39,9 +50,11 @@ export async function pawlOnTerminal(
   args: readonly string[],
   during?: (type: (keys: string) => void, written: string) => void,
   columns = 100,
+  env?: Record<string, string>,
 ): Promise<{ code: number | null; written: string; screen: string }> {
   const quoted = [process.execPath, command, ...args].map((one) => `'${one.replaceAll("'", "'\\''")}'`);
   const child = spawn('script', ['-qec', `stty cols ${columns}; exec ${quoted.join(' ')}`, '/dev/null'], {
+    env: environment(env),
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   let written = '';
@@ -56,7 +69,10 @@ export async function pawlOnTerminal(
 
 /** Starts a command that goes on until it is interrupted. `said` resolves with what stderr says, once it matches. */
 export function startPawl(args: readonly string[]) {
-  const child = spawn(process.execPath, [command, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(process.execPath, [command, ...args], {
+    env: environment(),
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
   const code = new Promise<number | null>((resolve) => child.on('close', resolve));
   let text = '';
   return {
