@@ -24,3 +24,8 @@ export function runsElsewhere(sessionId: string): PawlError {
   const message = `Another process runs the session ${sessionId}, or died a moment ago: try again when its lease has run out.`;
   return new PawlError('session_taken', message);
 }
+
+export function notASession(runId: string): PawlError {
+  const message = `${runId} is a workflow run and not a session. To continue it, call runWorkflow with its backlog.`;
+  return new PawlError('session_unknown', message);
+}

@@ -1,4 +1,14 @@
-import type { Allowance, Delivery, Json, Message, SessionCommand, SessionInput, Slug } from '../../machines/index.ts';
+import type {
+  Allowance,
+  Delivery,
+  Json,
+  Message,
+  SessionCommand,
+  SessionInput,
+  Slug,
+  WorkflowAbort,
+  WorkflowInput,
+} from '../../machines/index.ts';
 import type { SessionOverrides } from '../agent/narrow.ts';
 import type { OfferedTool } from '../model/request-model.ts';
 import type { Sighting } from '../observe/events.ts';
@@ -33,6 +43,9 @@ export type SessionHead = {
   resultBytes: number;
 };
 
+/** What a workflow run begins with: all that its machine needs. `at` is epoch ms. */
+export type RunHead = { format: number; machines: string; sessionId: string; input: WorkflowInput; at: number };
+
 /**
  * An entry of a session's journal, as JSON. The sub-agents of a session share its journal: `scope` is the path of call
  * ids from the session down, empty for the session's own entries. `seq` is the position in the session's event stream
@@ -57,6 +70,12 @@ export type JournalEntry = { scope: string } & (
   | { type: 'stepped'; seq: number; end: number; facts: string; digest: string }
   /** An observation that is not a fact. Adjacent deltas of a part are one. */
   | ({ type: 'sighted' } & Sighted)
+  /**
+   * The start of a workflow run, in a journal of its own, and what its machine got: to be looked at, not resumed (S-8). Its
+   * steps are entries like those of a session.
+   */
+  | { type: 'run'; head: RunHead }
+  | { type: 'run.delivered'; delivery: Delivery<WorkflowAbort> }
 );
 
 export type SessionStatus = 'running' | 'suspended' | 'succeeded' | 'failed' | 'aborted';

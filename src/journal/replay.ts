@@ -2,6 +2,7 @@ import type { Delivery, Fact } from '../../machines/index.ts';
 import { messageOf, PawlError } from '../errors.ts';
 import type { Sighting } from '../observe/events.ts';
 import type { JournalEntry, SessionHead } from './journal.ts';
+import { notASession } from './journal-errors.ts';
 import { summaryOf } from './scope-log.ts';
 
 /** A session of a recorded tree, which is played again. Nothing of the world is touched (D-3). */
@@ -107,6 +108,8 @@ export class Replay<P extends Player> {
       case 'sighted':
         this.resight(entry);
         return;
+      case 'run':
+        throw notASession(entry.head.sessionId);
       default:
         return;
     }

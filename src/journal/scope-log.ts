@@ -103,7 +103,7 @@ export class ScopeLog implements DriverLog {
 }
 
 /** The note of a step. The summary of its facts is computed on first access, which an in-memory journal may never need. */
-function steppedEntry(scope: string, seq: number, list: readonly Fact[]) {
+export function steppedEntry(scope: string, seq: number, list: readonly { type: string }[]) {
   let summary: ReturnType<typeof summaryOf> | null = null;
   const summarized = () => {
     summary ??= summaryOf(list);
@@ -124,7 +124,7 @@ function steppedEntry(scope: string, seq: number, list: readonly Fact[]) {
 }
 
 /** The facts of a step as they are noted: their types, and a digest of them. */
-export function summaryOf(facts: readonly Fact[]): { facts: string; digest: string } {
+export function summaryOf(facts: readonly { type: string }[]): { facts: string; digest: string } {
   const types = facts.map(({ type }) => type).join(' ');
   return { facts: types, digest: sha1(JSON.stringify(facts)).slice(0, 16) };
 }

@@ -38,7 +38,11 @@ function definedBy({ format, tools, agents, mcpServers }: Agent): Pick<SessionHe
 }
 
 /** Throws `machines_changed` unless these machines recorded the session (D-6). */
-export function checkMachines({ format, machines, sessionId }: SessionHead): void {
+export function checkMachines({
+  format,
+  machines,
+  sessionId,
+}: Pick<SessionHead, 'format' | 'machines' | 'sessionId'>): void {
   if (format === journalFormat && machines === machinesVersion) return;
   const recorded = `format ${format}, machines ${machines}`;
   throw new PawlError(

@@ -2,8 +2,13 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import type { RunState } from '../../machines/index.ts';
+import { RunReplayer } from '../../src/inspect/recorded/run-replayer.ts';
+import { contentOf, type Told } from '../../src/inspect/recorded/told.ts';
+import { Redactor } from '../../src/inspect/tape/redacted.ts';
+import type { JournalEntry } from '../../src/journal/journal.ts';
+import { MemoryJournal } from '../../src/journal/memory.ts';
 import { manualClock } from '../../src/testing/index.ts';
 import {
   runWorkflow,
@@ -103,12 +108,14 @@ export async function runOver(
 ): Promise<TestRun> {
   const { lines, logger } = keptLog();
   const events: WorkflowEvent[] = [];
+  const journal = new MemoryJournal();
   const result = await runWorkflow({
     backlog: backlog.folder,
     agents,
     logger,
     clock: manualClock(),
     random: () => 0.5,
+    journal,
     ...over,
     onEvent: (event) => {
       events.push(event);
@@ -131,6 +138,7 @@ export async function runOver(
     retrospective: document('retrospective.md'),
   };
   expectOfEveryRun(finished);
+  if (over.journal === undefined) await expectTapeOf(journal, finished);
   return finished;
 }
 
@@ -143,4 +151,20 @@ function expectOfEveryRun({ result, errors, phases }: TestRun): void {
   }
   if (!report.includes('## Issues Created')) throw new Error('the report must have a section "Issues Created"');
   if (errors.length !== (status === 'completed' ? 0 : 1)) throw new Error(`${errors.length} ERROR lines in the run`);
+}
+
+/** S-8: the tape of a run tells its facts and times again, and so does one without secrets. */
+async function expectTapeOf(journal: MemoryJournal, { events, result }: TestRun): Promise<void> {
+  const [row] = await journal.list({ metadata: { role: 'run' } });
+  const recorded: JournalEntry[] = JSON.parse(JSON.stringify(await journal.read(row?.sessionId ?? '')));
+  const ended = { completed: 'succeeded', exitedEarly: result.abortReason === null ? 'failed' : 'aborted' };
+  expect(row?.status).toBe(ended[result.status]);
+  const live = events.map(({ run: _, ...fact }) => fact);
+  const again = (one: Told) => ({ ...contentOf(one), at: one.at, run: undefined });
+  for (const entries of [recorded, new Redactor(() => ['a secret of nobody']).take(recorded)]) {
+    const { told, difference, frames } = new RunReplayer().play(entries);
+    expect(difference).toBeNull();
+    expect(told.map(again)).toEqual(live);
+    expect(frames.at(-1)).toMatchObject({ machine: 'workflow', isActive: false, facts: live.length });
+  }
 }

@@ -127,7 +127,8 @@ function contentsOf(entries: readonly JournalEntry[]) {
       if (entry.head.prompt !== null) texts.push(entry.head.prompt);
     }
     if (entry.type === 'stepped') for (const type of entry.facts.split(' ')) facts.add(type);
-    if (entry.type !== 'delivered' || !('outcome' in entry.delivery)) continue;
+    const isDelivery = entry.type === 'delivered' || entry.type === 'run.delivered';
+    if (!isDelivery || !('outcome' in entry.delivery)) continue;
     const { outcome } = entry.delivery;
     textsIn(outcome, texts);
     const { calls } = (outcome ?? {}) as { calls?: { name: string }[] };
@@ -137,7 +138,18 @@ function contentsOf(entries: readonly JournalEntry[]) {
 }
 
 /** What stands under these names was written by a model, a tool or a person. */
-const told = new Set(['text', 'value', 'message', 'detail', 'content', 'input', 'reason', 'reasons']);
+const told = new Set([
+  'text',
+  'value',
+  'message',
+  'detail',
+  'content',
+  'input',
+  'reason',
+  'reasons',
+  'title',
+  'request',
+]);
 
 function textsIn(value: unknown, texts: string[], isTold = false): void {
   if (typeof value === 'string' && isTold) texts.push(value);

@@ -120,12 +120,16 @@ export function Home() {
               aria-setsize={matching.length}
               aria-posinset={first + index + 1}
             >
-              <input
-                type="checkbox"
-                aria-label={`Choose ${row.agent} ${row.sessionId} to compare`}
-                checked={chosen.includes(row.sessionId)}
-                onChange={() => choose(row.sessionId)}
-              />
+              {row.metadata.role === 'run' ? (
+                <span class="nobox" />
+              ) : (
+                <input
+                  type="checkbox"
+                  aria-label={`Choose ${row.agent} ${row.sessionId} to compare`}
+                  checked={chosen.includes(row.sessionId)}
+                  onChange={() => choose(row.sessionId)}
+                />
+              )}
               <a href={`#${encodeURIComponent(row.sessionId)}`} class={`entry ${row.status}`}>
                 <span class="glyph">{glyphs[row.status]}</span>
                 <b>{tame(row.agent)}</b>

@@ -41,6 +41,7 @@ export function follow(store: Store, sessionId: string): () => void {
   store.set({
     live: {
       row: null,
+      sessions: [],
       send: (command) => send(sessionId, command).catch((error) => store.set({ failure: String(error.message) })),
     },
   });
@@ -60,10 +61,28 @@ export function follow(store: Store, sessionId: string): () => void {
   source.onerror = () => {
     if (source.readyState === EventSource.CLOSED) store.set({ failure: 'The server no longer shows this session.' });
   };
+  let leaveSessions = () => {};
+  const whenKnown = store.listen(() => {
+    if (store.recorded.run === null) return;
+    whenKnown();
+    leaveSessions = followAll((news) => {
+      const { live } = store;
+      if (live === null || 'failure' in news) return;
+      const gone = new Set([...news.gone, ...news.rows.map((row) => row.sessionId)]);
+      const kept = live.sessions.filter((row) => !gone.has(row.sessionId));
+      store.set({ live: { ...live, sessions: [...kept, ...news.rows.filter(isOfRun)] } });
+    });
+  });
   return () => {
     source.close();
+    whenKnown();
+    leaveSessions();
     store.close();
   };
+}
+
+function isOfRun({ metadata }: JournaledSession): boolean {
+  return metadata.run !== undefined && metadata.role !== 'run';
 }
 
 /** Searches the sessions: what is found so far, and then, once all have been read, everything. */

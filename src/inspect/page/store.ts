@@ -10,10 +10,16 @@ import { readWatch } from '../study/watch.ts';
 import type { Change, WhatIf } from '../study/what-if.ts';
 import type { FromWorker, Led, ToWorker } from './protocol.ts';
 
-export const tabs = ['why', 'request', 'reply', 'answers', 'facts', 'context', 'counters', 'what if'] as const;
-export type Tab = (typeof tabs)[number];
+const tabs = {
+  session: ['why', 'request', 'reply', 'answers', 'facts', 'context', 'counters', 'what if'],
+  run: ['why', 'items', 'facts', 'context'],
+} as const;
+export type Tab = (typeof tabs)['session' | 'run'][number];
 
-export const units: readonly Unit[] = ['step', 'delivery', 'attempt', 'turn'];
+const units: Record<'session' | 'run', readonly Unit[]> = {
+  session: ['step', 'delivery', 'attempt', 'turn'],
+  run: ['step', 'delivery', 'item'],
+};
 
 /** The panes of a narrow page, which shows one at a time. */
 export const panes = ['events', 'machines', 'details'] as const;
@@ -26,8 +32,12 @@ export type Command =
   | { type: 'stop' }
   | { type: 'abort' };
 
-/** A session that a server shows. */
-export type Live = { row: JournaledSession | null; send(command: Command): Promise<void> };
+/** A session, or a run, that a server shows. `sessions`: those of the run. */
+export type Live = {
+  row: JournaledSession | null;
+  sessions: readonly JournaledSession[];
+  send(command: Command): Promise<void>;
+};
 
 /** How many parts are taken in between two drawings, while a session is played. */
 const partsADraw = 10;
@@ -83,6 +93,19 @@ export class Store {
     this.pictures = pictures;
     worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.take(data);
     worker.onerror = ({ message }) => this.set({ failure: message });
+  }
+
+  /** Whether it is a workflow run, whose sessions have pages of their own. */
+  get kind(): 'session' | 'run' {
+    return this.recorded.run === null ? 'session' : 'run';
+  }
+
+  get tabs(): readonly Tab[] {
+    return tabs[this.kind];
+  }
+
+  get units(): readonly Unit[] {
+    return units[this.kind];
   }
 
   send(message: ToWorker): void {

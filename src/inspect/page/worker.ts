@@ -3,6 +3,7 @@ import { eventLoopTurn } from '../../host/clock.ts';
 import type { JournalEntry } from '../../journal/journal.ts';
 import { readTape } from '../../journal/tape.ts';
 import { partEnd, Replayer } from '../recorded/replayer.ts';
+import { RunReplayer } from '../recorded/run-replayer.ts';
 import { ledTo, whatIf } from '../study/what-if.ts';
 import { unpacked } from './packed.ts';
 import type { FromWorker, ToWorker } from './protocol.ts';
@@ -14,7 +15,7 @@ type Scope = { onmessage: ((event: MessageEvent<ToWorker>) => void) | null; post
 
 /** Runs the machines over the entries, in the worker: the page gets what they said, piece by piece. */
 export function work(scope: Scope): void {
-  const replayer = new Replayer();
+  let replayer: Replayer | RunReplayer = new Replayer();
   const entries: JournalEntry[] = [];
   let played = 0;
   let isPlaying = false;
@@ -31,11 +32,11 @@ export function work(scope: Scope): void {
     isPlaying = false;
   };
   const answer = (message: Extract<ToWorker, { id: number }>): unknown => {
-    if (message.type === 'values') return replayer.valuesOf(message.paths);
+    if (message.type === 'values') return replayer.log.valuesOf(message.paths);
     if (message.type === 'whatIf') return whatIf(entries, message.change);
     return message.type === 'context'
-      ? replayer.contextAt(message.frame)
-      : ledTo(entries, replayer.entryOf(message.frame));
+      ? replayer.log.contextAt(message.frame)
+      : ledTo(entries, replayer.log.entryOf(message.frame));
   };
   const take = async (message: ToWorker) => {
     if ('id' in message) {
@@ -48,6 +49,7 @@ export function work(scope: Scope): void {
     }
     for (const entry of message.type === 'file' ? readTape(await unpacked(message.file)) : message.entries)
       entries.push(entry);
+    if (played === 0 && entries[0]?.type === 'run') replayer = new RunReplayer();
     await play();
   };
   scope.onmessage = ({ data }) => {

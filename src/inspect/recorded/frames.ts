@@ -1,8 +1,10 @@
 import type { AnyActorRef, AnyMachineSnapshot, InspectionEvent } from 'xstate';
+import type { Series } from '../study/series.ts';
+import { numberAt } from '../study/watch.ts';
 import { arrowName } from './arrow-names.ts';
 
-/** The machines of a session, by their ids. */
-export type MachineId = 'session' | 'turn' | 'attempt' | 'toolCall';
+/** The machines of a session, and of a workflow run, by their ids. */
+export type MachineId = 'session' | 'turn' | 'attempt' | 'toolCall' | 'workflow';
 
 /** One microstep of one machine: the smallest step of a session that can be shown. */
 export type Frame = {
@@ -28,7 +30,7 @@ export type Frame = {
 export class FrameLog {
   readonly frames: Frame[] = [];
   /** The contexts of the machines, by frame. They share what did not change. */
-  readonly contexts: unknown[] = [];
+  private readonly contexts: unknown[] = [];
   /** The number of the entry being played, and of the facts and sightings so far. */
   readonly at = { entry: 0, facts: 0 };
   private readonly begun = new WeakSet<AnyActorRef>();
@@ -64,6 +66,31 @@ export class FrameLog {
     this.starting = isStart ? this.starting + 1 : 0;
   }
 
+  /** The context of the machine that made a step, after it. */
+  contextAt(frame: number): unknown {
+    return this.contexts[frame];
+  }
+
+  /** The number of the entry that a step followed from. */
+  entryOf(frame: number): number {
+    return this.frames[frame]?.entry ?? 0;
+  }
+
+  /** Returns where numbers in the contexts of the session's machines changed, by paths such as `turn.attempt`. */
+  valuesOf(paths: readonly string[]): Record<string, Series> {
+    const found = paths.map((path): [string, Series] => {
+      const [machine, ...names] = path.split('.');
+      const series: Series = [];
+      for (const [number, frame] of this.frames.entries()) {
+        if (frame.scope !== '' || frame.machine !== machine) continue;
+        const value = numberAt(this.contexts[number], names);
+        if (series.at(-1)?.[1] !== value) series.push([number, value]);
+      }
+      return [path, series];
+    });
+    return Object.fromEntries(found);
+  }
+
   /** A machine that starts emits its facts after its first frames. */
   private settle(): void {
     for (const frame of this.starting === 0 ? [] : this.frames.slice(-this.starting)) frame.facts = this.at.facts;
@@ -78,9 +105,11 @@ export class FrameLog {
   }
 }
 
+const machineIds: readonly MachineId[] = ['session', 'turn', 'attempt', 'toolCall', 'workflow'];
+
 function machineOf(actor: AnyActorRef): MachineId | null {
   const { id } = (actor as unknown as { logic: { id?: string; config?: object } }).logic;
-  return id === 'session' || id === 'turn' || id === 'attempt' || id === 'toolCall' ? id : null;
+  return machineIds.find((one) => one === id) ?? null;
 }
 
 function pathOf(actor: AnyActorRef): string {

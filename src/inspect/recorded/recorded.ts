@@ -1,11 +1,14 @@
 import type { Fact, Message } from '../../../machines/index.ts';
-import type { SessionHead } from '../../journal/journal.ts';
+import type { RunHead, SessionHead } from '../../journal/journal.ts';
 import type { Difference } from '../../journal/replay.ts';
 import type { OfferedTool } from '../../model/request-model.ts';
 import { CountLog, type Flat } from './counts.ts';
 import type { Frame, MachineId } from './frames.ts';
-import type { Part, ShownRequest, Told } from './replayer.ts';
+import type { Part, ShownRequest } from './replayer.ts';
+import type { RowList } from './row-list.ts';
 import { Rows } from './rows.ts';
+import { RunRows } from './run-rows.ts';
+import type { Told } from './told.ts';
 
 /** A machine of the tree at some frame: where it stands, and since which frame. */
 export type Actor = {
@@ -33,14 +36,16 @@ export type Moment = {
 /** The number of frames between two marks. A seek starts at the nearest mark. */
 const markEvery = 512;
 
-/** A recorded session as it is shown: what the machines said, piece by piece, and where it stood at any frame. */
+/** A recorded session, or a run, as it is shown: what the machines said, piece by piece, and where it stood at any frame. */
 export class Recorded {
   readonly heads = new Map<string, SessionHead>();
   readonly frames: Frame[] = [];
   readonly told: Told[] = [];
   readonly requests: ShownRequest[] = [];
   readonly tools: (readonly OfferedTool[])[] = [];
-  readonly rows = new Rows();
+  rows: RowList = new Rows();
+  /** What a workflow run began with; null for a session. */
+  run: RunHead | null = null;
   entries = 0;
   difference: Difference | null = null;
   private readonly conversations = new Map<string, Message[]>();
@@ -49,6 +54,10 @@ export class Recorded {
   private readonly actors = new Map<string, Actor>();
 
   take(part: Part): void {
+    if (part.run !== null) {
+      this.run = part.run;
+      this.rows = new RunRows();
+    }
     for (const { scope, head } of part.heads) this.heads.set(scope, head);
     for (const frame of part.frames) this.takeFrame(frame);
     for (const told of part.told) {
@@ -87,10 +96,15 @@ export class Recorded {
     return {
       frame,
       told,
-      at: this.told[told - 1]?.at ?? this.heads.get('')?.input.at ?? 0,
+      at: this.told[told - 1]?.at ?? this.begunAt ?? 0,
       scope: this.frames[frame]?.scope ?? '',
       actors: [...actors.values()],
     };
+  }
+
+  /** When it began (epoch ms); null before it did. */
+  get begunAt(): number | null {
+    return this.run?.at ?? this.heads.get('')?.input.at ?? null;
   }
 
   /** Returns the numbers of a session of the tree, after so many facts and sightings. */

@@ -1,19 +1,14 @@
-import type { Fact, Message } from '../../../machines/index.ts';
-import type { JournalEntry, SessionHead } from '../../journal/journal.ts';
+import type { Message } from '../../../machines/index.ts';
+import type { JournalEntry, RunHead, SessionHead } from '../../journal/journal.ts';
 import type { Difference } from '../../journal/replay.ts';
 import type { OfferedTool } from '../../model/request-model.ts';
 import { SessionCounters } from '../../observe/counters.ts';
-import type { Sighting } from '../../observe/events.ts';
 import { Records } from '../../observe/records.ts';
 import { Recording } from '../../session/recovery/recording.ts';
 import type { SentRequest } from '../../session/recovery/replayed.ts';
-import type { Series } from '../study/series.ts';
-import { numberAt } from '../study/watch.ts';
 import { type Change, type Flat, flat } from './counts.ts';
 import { type Frame, FrameLog } from './frames.ts';
-
-/** A fact or a sighting; `at` is epoch ms, `entry` the number of the journal's entry, from 1. */
-export type Told = { scope: string; at: number; entry: number } & ({ fact: Fact } | { sighting: Sighting });
+import type { Told } from './told.ts';
 
 /** A request as it was sent: its messages are the first of its session's, and its tools are a list by its number. */
 export type ShownRequest = Omit<SentRequest, 'sessionId' | 'messages' | 'tools'> & {
@@ -26,6 +21,8 @@ export type ShownRequest = Omit<SentRequest, 'sessionId' | 'messages' | 'tools'>
 /** What more is known of a session, as plain JSON: a page gets it from its worker, piece by piece. */
 export type Part = {
   heads: { scope: string; head: SessionHead }[];
+  /** What a workflow run began with; null for a session, and after the first part. */
+  run: RunHead | null;
   frames: Frame[];
   told: Told[];
   changes: Change[];
@@ -42,7 +39,7 @@ export type Part = {
 
 /** Plays a recorded session step by microstep: the machines and folds say what happened, and nothing else does (S-8). */
 export class Replayer {
-  private readonly log = new FrameLog();
+  readonly log = new FrameLog();
   private readonly recording: Recording;
   private readonly accounts = new Map<string, { counters: SessionCounters; records: Records; last: Flat }>();
   private readonly conversations = new Map<string, readonly Message[]>();
@@ -92,31 +89,6 @@ export class Replayer {
     part.entries = recording.entry;
     part.difference = recording.difference;
     return part;
-  }
-
-  /** The context of the machine that made a step, after it. */
-  contextAt(frame: number): unknown {
-    return this.log.contexts[frame];
-  }
-
-  /** The number of the entry that a step followed from. */
-  entryOf(frame: number): number {
-    return this.log.frames[frame]?.entry ?? 0;
-  }
-
-  /** Returns where numbers in the contexts of the session's machines changed, by paths such as `turn.attempt`. */
-  valuesOf(paths: readonly string[]): Record<string, Series> {
-    const found = paths.map((path): [string, Series] => {
-      const [machine, ...names] = path.split('.');
-      const series: Series = [];
-      for (const [number, frame] of this.log.frames.entries()) {
-        if (frame.scope !== '' || frame.machine !== machine) continue;
-        const value = numberAt(this.log.contexts[number], names);
-        if (series.at(-1)?.[1] !== value) series.push([number, value]);
-      }
-      return [path, series];
-    });
-    return Object.fromEntries(found);
   }
 
   private tell(scope: string, told: Told): void {
@@ -174,9 +146,10 @@ export function partEnd(entries: readonly JournalEntry[], from: number, most: nu
   return end;
 }
 
-function emptyPart(): Part {
+export function emptyPart(): Part {
   return {
     heads: [],
+    run: null,
     frames: [],
     told: [],
     changes: [],

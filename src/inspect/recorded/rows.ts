@@ -1,52 +1,20 @@
-import type { Fact, Slug } from '../../../machines/index.ts';
+import type { Fact } from '../../../machines/index.ts';
 import type { Sighting } from '../../observe/events.ts';
-import type { Told } from './replayer.ts';
+import { closeRow, type Place, type Row, RowList } from './row-list.ts';
 import { noteOf, planText } from './row-texts.ts';
-
-export type RowKind = 'session' | 'turn' | 'attempt' | 'call' | 'wait' | 'note' | 'end';
-
-/** A line of what happened. Times are epoch ms; `told` counts facts and sightings. */
-export type Row = {
-  id: number;
-  kind: RowKind;
-  scope: string;
-  title: string;
-  detail: string;
-  slugs: Slug[];
-  state: 'running' | 'waiting' | 'done' | 'failed';
-  /** When it began: the number of its fact. */
-  told: number;
-  /** The number of the fact that ended it; null before that. */
-  ended: number | null;
-  at: number;
-  endedAt: number | null;
-  turn: number;
-  attempt: number;
-  callId: string | null;
-  /** Whether it is a call of a client-side tool, which waits for its answer. */
-  isHandedOut: boolean;
-  /** The system notice that the attempt's request carried. */
-  notice: string | null;
-  /** Until when it waits. */
-  dueAt: number | null;
-  children: Row[];
-};
+import type { Told } from './told.ts';
 
 type Of<T extends Fact['type']> = Extract<Fact, { type: T }>;
-type Place = { scope: string; told: number; at: number };
 type Open = { session: Row; turn: Row | null; attempt: Row | null; calls: Map<number, Row>; wait: Row | null };
 
 /** What happened in a session, as a tree of lines: turns, attempts, calls, and the sub-agents below their calls. */
-export class Rows {
-  /** The row of the session itself; null before it started. */
-  root: Row | null = null;
-  readonly byId: Row[] = [];
+export class Rows extends RowList {
   private readonly open = new Map<string, Open>();
 
   take(one: Told, told: number): void {
     const place = { scope: one.scope, told, at: one.at };
     if ('fact' in one) this.fact(one.fact, place);
-    else this.sighting(one.sighting, place);
+    else if ('sighting' in one) this.sighting(one.sighting, place);
   }
 
   private fact(fact: Fact, place: Place): void {
@@ -93,7 +61,7 @@ export class Rows {
         return;
       default:
         if (open.turn !== null)
-          close(
+          closeRow(
             open.turn,
             place,
             fact.type === 'turn.exhausted' ? 'failed' : fact.type === 'turn.aborted' ? 'failed' : 'done',
@@ -119,7 +87,11 @@ export class Rows {
       if (fact.fault !== null) open.attempt.detail = `${fact.target}: ${fact.fault.message}`;
       return;
     }
-    close(open.attempt, place, fact.type === 'attempt.failed' || fact.type === 'attempt.aborted' ? 'failed' : 'done');
+    closeRow(
+      open.attempt,
+      place,
+      fact.type === 'attempt.failed' || fact.type === 'attempt.aborted' ? 'failed' : 'done',
+    );
     if (fact.type !== 'attempt.failed') return;
     open.attempt.slugs = fact.slugs;
   }
@@ -149,7 +121,7 @@ export class Rows {
     if (fact.type === 'tool.started') Object.assign(row, { state: 'running' });
     if (fact.type !== 'tool.answered') return;
     if (row.state === 'waiting') row.detail = '';
-    close(row, place, fact.slug === null ? 'done' : 'failed');
+    closeRow(row, place, fact.slug === null ? 'done' : 'failed');
     if (fact.slug !== null) row.slugs = [fact.slug];
   }
 
@@ -161,7 +133,7 @@ export class Rows {
         (open.turn ?? open.session).children.push(open.wait);
         return;
       case 'wait.ended':
-        if (open.wait !== null) close(open.wait, place, 'done');
+        if (open.wait !== null) closeRow(open.wait, place, 'done');
         return;
       case 'session.collapsed':
         this.note(
@@ -207,13 +179,13 @@ export class Rows {
 
   private end(fact: Of<'session.succeeded' | 'session.failed' | 'session.aborted'>, open: Open, place: Place): void {
     const state = fact.type === 'session.succeeded' ? 'done' : 'failed';
-    close(open.session, place, state);
-    if (open.wait !== null && open.wait.ended === null) close(open.wait, place, 'done');
+    closeRow(open.session, place, state);
+    if (open.wait !== null && open.wait.ended === null) closeRow(open.wait, place, 'done');
     const slugs = 'failure' in fact ? fact.failure.slugs : [];
     open.session.slugs = slugs;
     const detail = 'failure' in fact ? (fact.failure.detail ?? '') : '';
     const row = this.row('end', place, { title: fact.type.replace('session.', ''), detail, slugs });
-    close(row, place, state);
+    closeRow(row, place, state);
     open.session.children.push(row);
   }
 
@@ -231,7 +203,7 @@ export class Rows {
 
   private note(above: Row, place: Place, title: string, detail: string, rule = ''): Row {
     const row = this.row('note', place, { title, detail: rule === '' ? detail : `${detail} · ${rule}` });
-    close(row, place, 'done');
+    closeRow(row, place, 'done');
     above.children.push(row);
     return row;
   }
@@ -240,34 +212,4 @@ export class Rows {
   private callWithId({ calls, session }: Open, callId: string): Row {
     return [...calls.values()].findLast((row) => row.callId === callId) ?? session;
   }
-
-  private row(kind: RowKind, { scope, told, at }: Place, own: Partial<Row>): Row {
-    const row: Row = {
-      id: this.byId.length,
-      kind,
-      scope,
-      title: '',
-      detail: '',
-      slugs: [],
-      state: 'running',
-      told,
-      ended: null,
-      at,
-      endedAt: null,
-      turn: 0,
-      attempt: 0,
-      callId: null,
-      isHandedOut: false,
-      notice: null,
-      dueAt: null,
-      children: [],
-      ...own,
-    };
-    this.byId.push(row);
-    return row;
-  }
-}
-
-function close(row: Row, { told, at }: Place, state: Row['state']): void {
-  Object.assign(row, { ended: told, endedAt: at, state });
 }

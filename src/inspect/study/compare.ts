@@ -1,6 +1,6 @@
 import type { Fact } from '../../../machines/index.ts';
 import type { Recorded } from '../recorded/recorded.ts';
-import type { Row } from '../recorded/rows.ts';
+import type { Row } from '../recorded/row-list.ts';
 
 /** An attempt of two sessions, found by its key. */
 export type Aligned = { key: string; one: Row | null; other: Row | null; isSame: boolean };

@@ -1,9 +1,10 @@
-import type { Fact } from '../../../machines/index.ts';
+import type { Fact, WorkflowFact } from '../../../machines/index.ts';
 import type { Pictures } from '../recorded/pictures.ts';
 import type { Recorded } from '../recorded/recorded.ts';
+import { contentOf } from '../recorded/told.ts';
 
 /** The facts that show that a rule decided. Other rules are found by the arrows that cite them. */
-export const ruleFacts: Record<string, readonly Fact['type'][]> = {
+export const ruleFacts: Record<string, readonly (Fact | WorkflowFact)['type'][]> = {
   'B-3': ['turn.exhausted'],
   'B-4': ['session.collapsed'],
   'F-1': ['report.accepted'],
@@ -12,6 +13,7 @@ export const ruleFacts: Record<string, readonly Fact['type'][]> = {
   'P-3': ['wait.started'],
   'T-6': ['results.omitted'],
   'T-7': ['turn.planned'],
+  'W-2': ['incident.noted', 'workItem.created'],
 };
 
 /** Returns the steps in which a rule decided, from 0. */
@@ -23,7 +25,7 @@ export function framesOf(recorded: Recorded, pictures: Pictures, rule: string): 
     );
   }
   const told = recorded.told.flatMap((one, index) =>
-    'fact' in one && facts.some((type) => type === one.fact.type) ? [recorded.frameOf(index + 1)] : [],
+    facts.some((type) => type === contentOf(one).type) ? [recorded.frameOf(index + 1)] : [],
   );
   return [...new Set(told)];
 }

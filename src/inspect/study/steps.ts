@@ -1,8 +1,8 @@
 import type { Recorded } from '../recorded/recorded.ts';
-import type { Row } from '../recorded/rows.ts';
+import type { Row } from '../recorded/row-list.ts';
 
 /** How far a step of the page goes. */
-export type Unit = 'step' | 'delivery' | 'attempt' | 'turn';
+export type Unit = 'step' | 'delivery' | 'attempt' | 'turn' | 'item';
 
 /** Returns the frame that a step of some size leads to, from a frame, forwards (1) or back (-1). */
 export function stepFrom(recorded: Recorded, frame: number, unit: Unit, direction: 1 | -1): number {
@@ -33,6 +33,7 @@ export function failureFrom(recorded: Recorded, frame: number, direction: 1 | -1
 }
 
 function isFailure({ kind, state, slugs }: Row): boolean {
+  if (kind === 'item') return state === 'failed';
   return (kind === 'attempt' || kind === 'call') && state === 'failed' && slugs.length > 0;
 }
 

@@ -1,4 +1,4 @@
-import { type Fact, faultKinds, type Json, slugs } from '../../../machines/index.ts';
+import { faultKinds, itemKinds, type Json, phases, priorities, slugs } from '../../../machines/index.ts';
 import { type Ours, redactJson } from '../../agent/redact.ts';
 import { writtenSecrets } from '../../agent/secrets.ts';
 import { PawlError } from '../../errors.ts';
@@ -8,6 +8,7 @@ import { summaryOf } from '../../journal/scope-log.ts';
 import type { Sighting } from '../../observe/events.ts';
 import { checkMachines } from '../../session/head.ts';
 import { RecordedPlayer } from '../../session/recovery/recorded-player.ts';
+import { RunPlayer } from '../recorded/run-player.ts';
 
 type Stepped = Extract<JournalEntry, { type: 'stepped' }>;
 
@@ -16,11 +17,18 @@ const words: Record<string, readonly string[]> = {
   type: [
     ...['text', 'json', 'error-text', 'error-json', 'execution-denied', 'content', 'file', 'data', 'url', 'custom'],
     ...['reasoning', 'reasoning-file', 'tool-call', 'tool-result', 'source', 'function', 'provider'],
-    ...['session.stop', 'session.abort', 'session.steer'],
+    ...['session.stop', 'session.abort', 'session.steer', 'workflow.abort'],
   ],
   role: ['user', 'assistant', 'tool'],
-  kind: [...faultKinds, 'text', 'reasoning', 'tool-input'],
+  kind: [
+    ...[...faultKinds, 'text', 'reasoning', 'tool-input', ...itemKinds, 'fresh', 'crashed', 'corrupt', 'critical'],
+    ...['consecutive_failures', 'stop', 'critical_error', 'agent_unavailable', 'crash'],
+  ],
   slug: slugs,
+  verdict: ['succeeded', 'failed', 'blocked', 'unavailable', 'critical', 'aborted'],
+  priority: priorities,
+  phase: phases,
+  current_phase: [...phases, 'completed', 'exitedEarly'],
   decision: ['approved', 'denied', 'timeout'],
   tool: ['unknown', 'real', 'batch', 'progress', 'report', 'provider'],
   input: ['valid', 'malformed', 'invalid'],
@@ -46,7 +54,7 @@ const ours: Ours = {
 export class Redactor {
   private readonly given: () => readonly string[];
   private secrets: readonly string[] = [];
-  private readonly replay: Replay<RecordedPlayer>;
+  private replay: Replay<RecordedPlayer> | RunPlayer;
   /** How many entries changed. */
   changed = 0;
 
@@ -64,9 +72,10 @@ export class Redactor {
    */
   take(entries: readonly JournalEntry[]): JournalEntry[] {
     this.secrets = writtenSecrets(this.given());
+    if (entries[0]?.type === 'run') this.replay = new RunPlayer(null, { compares: false });
     const clean = entries.map((entry) => this.clean(entry));
     const noted = new Map<JournalEntry, JournalEntry>();
-    this.replay.play(clean, (entry, facts) => {
+    this.replay.play(clean, (entry: JournalEntry, facts: readonly { type: string }[] | null) => {
       // Without changes, the summaries stay, so that a replay still detects where the machines diverge.
       if (this.changed === 0 || entry.type !== 'stepped' || facts === null) return;
       noted.set(entry, notedAgain(entry, facts));
@@ -88,17 +97,19 @@ export class Redactor {
         const { input, format, machines } = entry.head;
         return { ...entry, head: { ...this.texts(entry.head), input, format, machines } };
       }
+      case 'run': {
+        const { head } = entry;
+        checkMachines(head);
+        return { ...entry, head: { ...head, input: { ...this.texts(head.input), limits: head.input.limits } } };
+      }
+      case 'run.delivered':
+        return { ...entry, delivery: this.delivery(entry.delivery) };
       case 'offered':
         return { ...entry, tools: this.texts(entry.tools) };
       case 'sent':
         return { ...entry, provider: this.texts(entry.provider) };
-      case 'delivered': {
-        const { delivery } = entry;
-        return {
-          ...entry,
-          delivery: 'key' in delivery ? { ...this.texts(delivery), key: delivery.key } : this.texts(delivery),
-        };
-      }
+      case 'delivered':
+        return { ...entry, delivery: this.delivery(entry.delivery) };
       case 'sighted': {
         // A secret may be split across deltas. The complete reply is in the delivery.
         if (entry.sighting.type === 'model.delta') {
@@ -112,12 +123,16 @@ export class Redactor {
     }
   }
 
+  private delivery<D extends object>(delivery: D): D {
+    return 'key' in delivery ? { ...this.texts(delivery), key: delivery.key } : this.texts(delivery);
+  }
+
   private texts<T>(value: T): T {
     return redactJson(value as Json, this.secrets, ours) as T;
   }
 }
 
-function notedAgain(entry: Stepped, facts: readonly Fact[]): JournalEntry {
+function notedAgain(entry: Stepped, facts: readonly { type: string }[]): JournalEntry {
   const summary = summaryOf(facts);
   if (summary.facts === entry.facts) return { ...entry, ...summary };
   const message = `Cannot show this session: removing its secrets changes what the machines decide ("${summary.facts}" instead of "${entry.facts}").`;

@@ -53,7 +53,8 @@ export function sessionFile(entries: readonly JournalEntry[], options: SessionFi
     "require-trusted-types-for 'script'",
     'trusted-types pawl-start pawl',
   ].join('; ');
-  const title = clean[0]?.type === 'started' ? clean[0].head.agent : 'session';
+  const [first] = clean;
+  const title = first?.type === 'started' ? first.head.agent : first?.type === 'run' ? first.head.input.run : 'session';
   return `<!doctype html>
 <html lang="en">
 <head>

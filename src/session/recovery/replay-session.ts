@@ -1,6 +1,6 @@
 import { expected, PawlError } from '../../errors.ts';
 import type { Journal, JournalEntry, JournaledSession } from '../../journal/journal.ts';
-import { unknownSession } from '../../journal/journal-errors.ts';
+import { notASession, unknownSession } from '../../journal/journal-errors.ts';
 import { checkMachines } from '../head.ts';
 import { Recording } from './recording.ts';
 import type { ReplayedSession } from './replayed.ts';
@@ -39,6 +39,7 @@ export async function readSession(
   const entries = await journal.read(sessionId);
   const [row] = await journal.list({ sessionId });
   const [first] = entries;
+  if (first?.type === 'run') throw notASession(sessionId);
   if (row === undefined || first?.type !== 'started') throw unknownSession(sessionId);
   checkMachines(first.head);
   const { events, requests, counters, conversation, turns } = replayEntries(entries, { secrets });

@@ -3,7 +3,7 @@ import type { Agent } from '../../agent/definition.ts';
 import { narrowed } from '../../agent/narrow.ts';
 import { PawlError } from '../../errors.ts';
 import type { JournalEntry, SessionHead } from '../../journal/journal.ts';
-import { runsElsewhere, unknownSession } from '../../journal/journal-errors.ts';
+import { notASession, runsElsewhere, unknownSession } from '../../journal/journal-errors.ts';
 import { checkAgent, checkMachines } from '../head.ts';
 import { checkResumeOptions } from '../input.ts';
 import type { ResumeOptions, WithContext } from '../options.ts';
@@ -126,6 +126,7 @@ export function tellWhatWaits(session: RootSession, began: number): void {
 function headOf([first]: readonly JournalEntry[], sessionId: string): SessionHead {
   if (first === undefined) throw unknownSession(sessionId);
   if (first.type === 'started' && first.scope === '') return first.head;
+  if (first.type === 'run') throw notASession(sessionId);
   throw new PawlError('invalid_journal', `The journal of the session ${sessionId} does not begin with its start.`);
 }
 

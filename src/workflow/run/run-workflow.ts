@@ -1,6 +1,7 @@
 import { createActor, type InspectionEvent } from 'xstate';
 import { z } from 'zod';
 import {
+  type Delivery,
   type WorkflowAbort,
   type WorkflowFact,
   type WorkflowLimits,
@@ -29,6 +30,7 @@ import { timestamp, writeState } from '../backlog/state-file.ts';
 import type { ApprovalDecision, ApprovalQuestion } from './agents.ts';
 import { RunEffects, type WorkflowAgents } from './effects.ts';
 import type { RunSpending } from './report.ts';
+import { RunJournal } from './run-journal.ts';
 import { logFact } from './run-log.ts';
 
 /** A fact of a run, with the run's name and the time. */
@@ -52,8 +54,8 @@ export type WorkflowOptions = {
   /** Spans and metrics of the sessions, such as `openTelemetry()` of `pawl/otel`. */
   telemetry?: Telemetry;
   /**
-   * Where the sessions are written down, to be looked at, such as that of an `inspector()`; `run`, `role` and `item` are in
-   * their metadata. A run that dies begins its items anew, so they are not resumed from it. Default: nowhere.
+   * Where the run and its sessions are written down, to be looked at, such as that of an `inspector()`; `run`, `role` and
+   * `item` are in their metadata. A run that dies continues from its backlog, not from here. Default: nowhere.
    */
   journal?: Journal;
   /** An XState inspection observer for the run and its sessions. */
@@ -144,10 +146,13 @@ class RunningWorkflow implements MachineOwner<WorkflowAbort, WorkflowFact> {
   private readonly effects: RunEffects;
   private readonly spending: RunSpending = { sessions: 0, requests: 0, inputTokens: 0, outputTokens: 0 };
   private run = '';
+  private readonly journal: RunJournal | null;
   private observerFailed = false;
 
   constructor(backlog: string, limits: WorkflowLimits, options: WorkflowOptions) {
-    const { clock = systemClock, signal = new AbortController().signal, agents, logger, random, inspect } = options;
+    const { clock = systemClock, agents, logger, random, inspect } = options;
+    const aborting = new AbortController();
+    const signal = AbortSignal.any([aborting.signal, ...(options.signal === undefined ? [] : [options.signal])]);
     this.backlog = backlog;
     this.options = options;
     this.clock = clock;
@@ -173,6 +178,13 @@ class RunningWorkflow implements MachineOwner<WorkflowAbort, WorkflowFact> {
       },
     });
     const input = { run: timestamp(new Date()), limits, tests: agents.test !== undefined };
+    this.journal =
+      options.journal === undefined
+        ? null
+        : new RunJournal(options.journal, input, clock.now(), {
+            abort: (reason) => aborting.abort(reason),
+            failed: (error) => this.observerBroke('journal', error),
+          });
     const machine = new RunningMachine<WorkflowAbort, WorkflowFact, WorkflowOutput>({
       actor: (settings) => createActor(workflowMachine, { input, ...settings }),
       perform: this.effects.perform,
@@ -186,8 +198,12 @@ class RunningWorkflow implements MachineOwner<WorkflowAbort, WorkflowFact> {
     });
     this.result = machine.end.then(async (end) => {
       // The machine itself failed, which is a defect. The next start continues from the state file.
-      if ('defect' in end) throw end.defect;
+      if ('defect' in end) {
+        await this.journal?.end('failed');
+        throw end.defect;
+      }
       const result = this.end(end.output);
+      await this.journal?.end(endedAs(result));
       await linesWritten().catch((error) => this.observerBroke('logger', error));
       return result;
     });
@@ -198,11 +214,14 @@ class RunningWorkflow implements MachineOwner<WorkflowAbort, WorkflowFact> {
   take(fact: WorkflowFact): void {
     if (fact.type === 'workflow.started' || fact.type === 'workflow.continued') this.run = fact.run;
     const { run } = this;
+    this.journal?.take(fact);
     this.observe('logger', () => logFact(this.logger, run, fact));
     this.observe('onEvent', () => this.options.onEvent?.({ ...fact, run, at: this.clock.now() }));
   }
 
-  delivering(): void {}
+  delivering(delivery: Delivery<WorkflowAbort>): void {
+    this.journal?.delivering(delivery);
+  }
 
   tooLate(): void {}
 
@@ -253,4 +272,9 @@ class RunningWorkflow implements MachineOwner<WorkflowAbort, WorkflowFact> {
     const { retrospective, report } = this.effects.ending;
     return { ...rest, problems, run: state.run, spending: this.spending, retrospective, report };
   }
+}
+
+function endedAs({ status, abortReason }: WorkflowResult): 'succeeded' | 'failed' | 'aborted' {
+  if (status === 'completed') return 'succeeded';
+  return abortReason === null ? 'failed' : 'aborted';
 }

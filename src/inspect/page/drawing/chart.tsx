@@ -1,5 +1,6 @@
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import type { Frame, MachineId } from '../../recorded/frames.ts';
+import { edgeId, stateId } from '../../recorded/picture-ids.ts';
 import type { Actor, Moment } from '../../recorded/recorded.ts';
 import type { Store } from '../store.ts';
 import { stateName } from '../text.ts';
@@ -9,32 +10,43 @@ import { light } from './lighting.ts';
 /** The smallest scale at which the texts of a drawing can be read. */
 const smallest = 0.72;
 
-const charts: [MachineId, string][] = [
-  ['session', 'session'],
-  ['turn', 'turn'],
-  ['attempt', 'attempt'],
-  ['toolCall', 'tool-call'],
-];
+/** The drawings, by name, with their machines. */
+type Drawn = [MachineId, string];
+const charts: Record<'session' | 'run', readonly Drawn[]> = {
+  session: [
+    ['session', 'session'],
+    ['turn', 'turn'],
+    ['attempt', 'attempt'],
+    ['toolCall', 'tool-call'],
+  ],
+  run: [
+    ['workflow', 'workflow-items'],
+    ['workflow', 'workflow-ending'],
+  ],
+};
 
 /** The drawings of the machines, with the states that they are in and the arrow that was just taken. */
 export function Charts({ store, moment }: { store: Store; moment: Moment }) {
   const frame = store.recorded.frames[moment.frame];
-  const shown = charts.find(([machine]) => machine === (store.pinned ?? frame?.machine))?.[0] ?? 'session';
+  const all = charts[store.kind];
+  const following = drawingOf(store, frame);
+  const shown = all.find(([, name]) => name === store.pinned) ?? following;
   const actors = moment.actors.filter(({ scope }) => scope === moment.scope);
   return (
     <section class="charts" aria-label="Machines">
       <div class="thumbs">
-        {charts.map(([machine, name]) => {
+        {all.map((one) => {
+          const [machine, name] = one;
           const own = actors.filter((actor) => actor.machine === machine);
           const alive = own.filter(({ isActive }) => isActive);
           return (
             <button
-              key={machine}
+              key={name}
               type="button"
-              class={machine === frame?.machine ? 'thumb moved' : 'thumb'}
-              aria-pressed={machine === shown}
-              title={store.pinned === machine ? 'Follow the machine that moves' : `Stay with ${name}`}
-              onClick={() => store.set({ pinned: store.pinned === machine ? null : machine })}
+              class={one === following ? 'thumb moved' : 'thumb'}
+              aria-pressed={one === shown}
+              title={store.pinned === name ? 'Follow the machine that moves' : `Stay with ${name}`}
+              onClick={() => store.set({ pinned: store.pinned === name ? null : name })}
             >
               <b>{name.replace('-', ' ')}</b>
               <span class={alive.length === 0 ? 'state past' : 'state'}>
@@ -44,31 +56,45 @@ export function Charts({ store, moment }: { store: Store; moment: Moment }) {
           );
         })}
       </div>
-      <Chart store={store} machine={shown} actors={actors} frame={frame} />
+      {shown === undefined ? null : <Chart store={store} shown={shown} actors={actors} frame={frame} />}
     </section>
   );
+}
+
+/** The drawing that shows most of a step: a machine that is drawn in parts has some states in several. */
+function drawingOf({ pictures, kind }: Store, frame: Frame | undefined): Drawn | undefined {
+  if (frame === undefined) return charts[kind][0];
+  const arrows = frame.arrows.flatMap((one) => pictures.arrows[one] ?? []);
+  const ids = [stateId(innermost(frame.states)), ...arrows.map((arrow) => edgeId(arrow.source, arrow.target))];
+  const shownIn = ([machine, name]: Drawn) =>
+    machine === frame.machine ? ids.filter((id) => hasId(pictures.drawings[name] ?? '', id)).length : -1;
+  return charts[kind].toSorted((one, other) => shownIn(other) - shownIn(one))[0];
+}
+
+/** Graphviz escapes hyphens. */
+function hasId(svg: string, id: string): boolean {
+  return svg.includes(`id="${id.replaceAll('-', '&#45;')}"`);
 }
 
 function statesOf(actors: readonly Actor[]): string {
   if (actors.length === 0) return '–';
   const counts = new Map<string, number>();
   for (const { states } of actors) {
-    const name = deepest(states);
+    const name = stateName(innermost(states));
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }
   return [...counts].map(([name, count]) => (count === 1 ? name : `${name} ×${count}`)).join(', ');
 }
 
 /** The innermost state of a path, which is not always the last of the list. */
-function deepest(states: readonly string[]): string {
-  return stateName(states.reduce((one, other) => (other.length > one.length ? other : one), ''));
+function innermost(states: readonly string[]): string {
+  return states.reduce((one, other) => (other.length > one.length ? other : one), '');
 }
 
-type ChartProps = { store: Store; machine: MachineId; actors: readonly Actor[]; frame: Frame | undefined };
+type ChartProps = { store: Store; shown: Drawn; actors: readonly Actor[]; frame: Frame | undefined };
 
-function Chart({ store, machine, actors, frame }: ChartProps) {
+function Chart({ store, shown: [machine, name], actors, frame }: ChartProps) {
   const pane = useRef<HTMLDivElement>(null);
-  const name = charts.find(([one]) => one === machine)?.[1] ?? '';
   const drawing = useMemo(() => drawn(store.pictures.drawings[name] ?? ''), [store.pictures, name]);
   useLayoutEffect(() => {
     if (drawing === null || pane.current === null) return;

@@ -1,7 +1,7 @@
 import type { Recorded } from '../../recorded/recorded.ts';
 import type { Series } from '../../study/series.ts';
 
-/** Draws a session as a strip: attempts and waits by their steps, marks at some of them, and numbers as lines. */
+/** Draws a session or a run as a strip: attempts or items, and waits, by their steps; marks at some of them, and numbers as lines. */
 export function drawStrip(
   element: HTMLCanvasElement,
   recorded: Recorded,
@@ -21,10 +21,10 @@ export function drawStrip(
   const place = (frame: number) => (frame / length) * width;
   context.clearRect(0, 0, width, height);
   for (const row of recorded.rows.byId) {
-    if (row.kind !== 'attempt' && row.kind !== 'wait') continue;
+    if (row.kind !== 'attempt' && row.kind !== 'item' && row.kind !== 'wait') continue;
     const from = place(recorded.frameOf(row.told));
     const to = row.ended === null ? width : Math.max(from + 1, place(recorded.frameOf(row.ended)));
-    const isFailed = row.kind === 'attempt' && row.state === 'failed';
+    const isFailed = row.kind !== 'wait' && row.state === 'failed';
     const name = row.kind === 'wait' ? '--wait' : isFailed ? '--failed' : row.state === 'done' ? '--done' : '--running';
     context.fillStyle = row.kind === 'wait' ? hatched(context, color(name)) : color(name);
     const wide = Math.max(devicePixelRatio, to - from - devicePixelRatio);

@@ -7,6 +7,7 @@ import { Commands, Waiting } from './commands.tsx';
 import { Compared, Departure } from './compare.tsx';
 import { Details } from './details.tsx';
 import { BoundGauge } from './gauge.tsx';
+import { ItemCounts } from './items.tsx';
 import { keyHelp, takeKey } from './keys.ts';
 import { EventList } from './list.tsx';
 import { ScrubBar } from './scrub.tsx';
@@ -59,14 +60,27 @@ function Header({ store }: { store: Store }) {
   const isOver = root !== null && root.ended !== null && root.ended <= moment.told;
   return (
     <header>
-      <h1 title={head?.sessionId ?? ''}>
-        {tame(head?.agent ?? 'Pawl')} <small>{tame(head?.prompt?.slice(0, 120) ?? '')}</small>
-      </h1>
+      {recorded.run === null ? (
+        <h1 title={head?.sessionId ?? ''}>
+          {tame(head?.agent ?? 'Pawl')} <small>{tame(head?.prompt?.slice(0, 120) ?? '')}</small>
+        </h1>
+      ) : (
+        <h1 title={recorded.run.sessionId}>
+          workflow <small>{tame(recorded.run.input.run)}</small>
+        </h1>
+      )}
       {isOver ? <Ending state={root.state} slugs={root.slugs} /> : <NotEnded store={store} />}
-      <BoundGauge store={store} moment={moment} />
-      <span class="numbers">
-        turn {counters.get('turns') ?? 0} · {short(tokens)} tokens · {cost == null ? 'no price' : `$${cost.toFixed(4)}`}
-      </span>
+      {store.kind === 'run' ? (
+        <ItemCounts store={store} moment={moment} />
+      ) : (
+        <>
+          <BoundGauge store={store} moment={moment} />
+          <span class="numbers">
+            turn {counters.get('turns') ?? 0} · {short(tokens)} tokens ·{' '}
+            {cost == null ? 'no price' : `$${cost.toFixed(4)}`}
+          </span>
+        </>
+      )}
       <button
         type="button"
         class="help"
@@ -109,7 +123,7 @@ function Ending({ state, slugs }: { state: string; slugs: readonly string[] }) {
 function Troubles({ store }: { store: Store }) {
   const { recorded, pictures, failure } = store;
   const { difference } = recorded;
-  const recordedBy = recorded.heads.get('')?.machines;
+  const recordedBy = (recorded.run ?? recorded.heads.get(''))?.machines;
   const loading = store.isLoading && store.total > 0 ? Math.floor((100 * recorded.entries) / store.total) : null;
   return (
     <>

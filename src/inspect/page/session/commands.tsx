@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { Json } from '../../../../machines/index.ts';
 import { tame } from '../../../text.ts';
-import type { Row } from '../../recorded/rows.ts';
+import type { Row } from '../../recorded/row-list.ts';
 import { Field } from '../field.tsx';
 import { fileOf } from '../live.ts';
 import type { Store } from '../store.ts';
@@ -10,7 +10,9 @@ import type { Store } from '../store.ts';
 export function Waiting({ store }: { store: Store }) {
   const { live, recorded } = store;
   const rows =
-    live === null ? [] : recorded.rows.byId.filter(({ state, ended }) => state === 'waiting' && ended === null);
+    live === null || store.kind === 'run'
+      ? []
+      : recorded.rows.byId.filter(({ state, ended }) => state === 'waiting' && ended === null);
   if (rows.length === 0) return null;
   return (
     <ul class="waiting" aria-label="Waiting for a person">
@@ -72,13 +74,13 @@ function jsonOr(text: string): Json {
   }
 }
 
-/** The commands for a running session. */
+/** The commands for a running session, or a run. */
 export function Commands({ store }: { store: Store }) {
   const [text, setText] = useState('');
   const { live, recorded } = store;
   if (live === null) return null;
   const isOver = recorded.rows.root?.ended != null;
-  const sessionId = recorded.heads.get('')?.sessionId ?? '';
+  const sessionId = recorded.run?.sessionId ?? recorded.heads.get('')?.sessionId ?? '';
   const steer = (event: Event) => {
     event.preventDefault();
     if (text.trim() !== '') void live.send({ type: 'steer', text });
@@ -88,7 +90,7 @@ export function Commands({ store }: { store: Store }) {
     <div class="commands">
       <a href="#/">All sessions</a>
       <a href={fileOf(sessionId)}>Save as a file</a>
-      {isOver ? null : (
+      {isOver || store.kind === 'run' ? null : (
         <>
           <form onSubmit={steer}>
             <Field label="Steer the session" placeholder="Tell the agent something" value={text} take={setText} />
@@ -97,10 +99,12 @@ export function Commands({ store }: { store: Store }) {
           <button type="button" title="The next turn is the last" onClick={() => live.send({ type: 'stop' })}>
             Stop
           </button>
-          <button type="button" title="End the session now" onClick={() => live.send({ type: 'abort' })}>
-            Abort
-          </button>
         </>
+      )}
+      {isOver ? null : (
+        <button type="button" title={`End the ${store.kind} now`} onClick={() => live.send({ type: 'abort' })}>
+          Abort
+        </button>
       )}
     </div>
   );

@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { tame } from '../../../text.ts';
 import type { Recorded } from '../../recorded/recorded.ts';
-import type { Row } from '../../recorded/rows.ts';
+import type { Row } from '../../recorded/row-list.ts';
 import { type Aligned, type Comparison, compare } from '../../study/compare.ts';
 import { exchangeAt } from '../../study/exchange.ts';
 import { fork } from '../live.ts';

@@ -1,11 +1,13 @@
 import { useEffect, useState } from 'preact/hooks';
 import { tame } from '../../../text.ts';
 import type { Moment } from '../../recorded/recorded.ts';
+import { contentOf } from '../../recorded/told.ts';
 import { exchangeAt } from '../../study/exchange.ts';
-import { type Store, type Tab, tabs } from '../store.ts';
+import type { Store, Tab } from '../store.ts';
 import { eventName, stateName } from '../text.ts';
 import { AnswersPane, ReplyPane, RequestPane } from './exchange.tsx';
 import { FactList } from './facts.tsx';
+import { ItemsPane } from './items.tsx';
 import { Json } from './parts.tsx';
 import { Watches } from './watches.tsx';
 import { WhatIfPane } from './what-if.tsx';
@@ -17,7 +19,7 @@ export function Details({ store, moment }: Props) {
   return (
     <section class="details" aria-label="Details">
       <div class="tabs" role="tablist">
-        {tabs.map((tab, index) => (
+        {store.tabs.map((tab, index) => (
           <button
             key={tab}
             type="button"
@@ -32,7 +34,7 @@ export function Details({ store, moment }: Props) {
           </button>
         ))}
       </div>
-      <div class="pane" id="pane" role="tabpanel" aria-labelledby={`tab-${tabs.indexOf(store.tab)}`} tabindex={0}>
+      <div class="pane" id="pane" role="tabpanel" aria-labelledby={`tab-${store.tabs.indexOf(store.tab)}`} tabindex={0}>
         <Pane store={store} moment={moment} tab={store.tab} />
       </div>
     </section>
@@ -49,6 +51,8 @@ function Pane({ store, moment, tab }: Props & { tab: Tab }) {
       return <ReplyPane exchange={exchangeAt(store.recorded, moment)} streaming={streamed(store, moment)} />;
     case 'answers':
       return <AnswersPane exchange={exchangeAt(store.recorded, moment)} />;
+    case 'items':
+      return <ItemsPane store={store} moment={moment} />;
     case 'facts':
       return <FactList store={store} moment={moment} />;
     case 'what if':
@@ -115,8 +119,8 @@ function Why({ store, moment }: Props) {
       <h3>Facts and sightings in this step</h3>
       {recorded.told.slice(before, moment.told).map((one, index) => (
         <details key={before + index}>
-          <summary>{'fact' in one ? one.fact.type : one.sighting.type}</summary>
-          <Json value={'fact' in one ? one.fact : one.sighting} />
+          <summary>{contentOf(one).type}</summary>
+          <Json value={contentOf(one)} />
         </details>
       ))}
       {moment.told === before ? <p class="empty">Nothing.</p> : null}

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Moment } from '../../recorded/recorded.ts';
+import { contentOf } from '../../recorded/told.ts';
 import type { Store } from '../store.ts';
 import { clock } from '../text.ts';
 import { Json } from './parts.tsx';
@@ -45,13 +46,13 @@ export function FactList({ store, moment }: { store: Store; moment: Moment }) {
                 style={{ top: `${(number - 1) * rowPx}px` }}
                 onClick={() => store.go(store.recorded.frameOf(number))}
               >
-                <span>{number}</span> {'fact' in one ? one.fact.type : one.sighting.type} <i>{clock(one.at)}</i>
+                <span>{number}</span> {contentOf(one).type} <i>{clock(one.at)}</i>
               </button>
             );
           })}
         </div>
       </div>
-      {current === undefined ? null : <Json value={'fact' in current ? current.fact : current.sighting} />}
+      {current === undefined ? null : <Json value={contentOf(current)} />}
     </>
   );
 }

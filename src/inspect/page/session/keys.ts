@@ -1,15 +1,15 @@
 import { framesOf } from '../../study/rules.ts';
 import { failureFrom, stepFrom } from '../../study/steps.ts';
-import { type Store, tabs } from '../store.ts';
+import type { Store } from '../store.ts';
 
 /** The page's keys, as its help lists them. */
 export const keyHelp: readonly [string, string][] = [
   ['← →', 'one step back or forward'],
-  ['Shift ← →', 'one attempt'],
-  ['Alt ← →', 'one turn'],
+  ['Shift ← →', 'one attempt; in a run, one item'],
+  ['Alt ← →', 'one turn; in a run, one item'],
   ['Home End', 'the beginning, the end'],
   ['n p', 'next failure, previous failure'],
-  [`1 – ${tabs.length}`, 'why, request, reply, answers, facts, context, counters, what if'],
+  ['1 – 8', 'the details, in the order of their tabs'],
   ['r', 'the next step of the marked rule'],
   ['?', 'this list'],
 ];
@@ -19,7 +19,7 @@ export function takeKey(store: Store, event: KeyboardEvent): boolean {
   const { recorded, frame } = store;
   const isTyping = event.target instanceof HTMLInputElement && event.target.type !== 'range';
   if (isTyping || event.target instanceof HTMLTextAreaElement || event.ctrlKey || event.metaKey) return false;
-  const tab = tabs[Number(event.key) - 1];
+  const tab = store.tabs[Number(event.key) - 1];
   if (tab !== undefined) {
     store.set({ tab });
     return true;
@@ -28,7 +28,8 @@ export function takeKey(store: Store, event: KeyboardEvent): boolean {
     case 'ArrowLeft':
     case 'ArrowRight': {
       if (event.target instanceof HTMLSelectElement) return false;
-      const unit = event.shiftKey ? 'attempt' : event.altKey ? 'turn' : store.unit;
+      const [small, large] = store.kind === 'run' ? (['item', 'item'] as const) : (['attempt', 'turn'] as const);
+      const unit = event.shiftKey ? small : event.altKey ? large : store.unit;
       store.go(stepFrom(recorded, frame, unit, event.key === 'ArrowRight' ? 1 : -1));
       return true;
     }

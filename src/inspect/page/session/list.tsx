@@ -1,7 +1,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { tame } from '../../../text.ts';
 import type { Moment } from '../../recorded/recorded.ts';
-import type { Row } from '../../recorded/rows.ts';
+import type { Row } from '../../recorded/row-list.ts';
 import type { Store } from '../store.ts';
 import { clock, span } from '../text.ts';
 
@@ -143,7 +143,7 @@ function fold(event: Event, store: Store, row: Row): void {
 }
 
 function timeOf(row: Row, isOver: boolean): string {
-  if (row.kind === 'session' && row.scope === '') return clock(row.at);
+  if (row.kind === 'run' || (row.kind === 'session' && row.scope === '')) return clock(row.at);
   if (row.kind === 'wait' && !isOver && row.dueAt !== null) return `until ${clock(row.dueAt)}`;
   if (row.endedAt === null || row.kind === 'note' || row.kind === 'end') return '';
   return span(row.endedAt - row.at);

@@ -3,7 +3,7 @@ import type { Moment, Recorded } from '../../recorded/recorded.ts';
 import { framesOf } from '../../study/rules.ts';
 import { stepFrom, type Unit } from '../../study/steps.ts';
 import { drawStrip } from '../drawing/strip.ts';
-import { type Store, units } from '../store.ts';
+import type { Store } from '../store.ts';
 import { clock, eventName, span, stateName } from '../text.ts';
 
 /** Where in the session the page stands, and the way through it. */
@@ -11,7 +11,7 @@ export function ScrubBar({ store, moment }: { store: Store; moment: Moment }) {
   const { recorded, unit } = store;
   const last = Math.max(0, recorded.frames.length - 1);
   const step = (direction: 1 | -1) => store.go(stepFrom(recorded, store.frame, unit, direction));
-  const begun = recorded.heads.get('')?.input.at ?? moment.at;
+  const begun = recorded.begunAt ?? moment.at;
   const whole = (recorded.told.at(-1)?.at ?? begun) - begun;
   return (
     <footer class="scrub">
@@ -30,7 +30,7 @@ export function ScrubBar({ store, moment }: { store: Store; moment: Moment }) {
       <label>
         by{' '}
         <select value={unit} onChange={(event) => store.set({ unit: event.currentTarget.value as Unit })}>
-          {units.map((one) => (
+          {store.units.map((one) => (
             <option key={one} value={one}>
               {one}
             </option>
@@ -41,7 +41,7 @@ export function ScrubBar({ store, moment }: { store: Store; moment: Moment }) {
         <Strip store={store} />
         <input
           type="range"
-          aria-label="Step of the session"
+          aria-label={`Step of the ${store.kind}`}
           min={0}
           max={last}
           value={Math.max(0, store.frame)}

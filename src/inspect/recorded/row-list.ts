@@ -1,0 +1,75 @@
+import type { Slug } from '../../../machines/index.ts';
+import type { Told } from './told.ts';
+
+export type RowKind = 'session' | 'turn' | 'attempt' | 'call' | 'run' | 'item' | 'phase' | 'wait' | 'note' | 'end';
+
+/** A line of what happened. Times are epoch ms; `told` counts facts and sightings. */
+export type Row = {
+  id: number;
+  kind: RowKind;
+  scope: string;
+  title: string;
+  detail: string;
+  slugs: Slug[];
+  state: 'running' | 'waiting' | 'done' | 'failed';
+  /** When it began: the number of its fact. */
+  told: number;
+  /** The number of the fact that ended it; null before that. */
+  ended: number | null;
+  at: number;
+  endedAt: number | null;
+  turn: number;
+  attempt: number;
+  callId: string | null;
+  /** Whether it is a call of a client-side tool, which waits for its answer. */
+  isHandedOut: boolean;
+  /** The system notice that the attempt's request carried. */
+  notice: string | null;
+  /** Until when it waits. */
+  dueAt: number | null;
+  children: Row[];
+};
+
+/** Where in the session something was told. `at` is epoch ms. */
+export type Place = { scope: string; told: number; at: number };
+
+/** What happened, as a tree of lines. */
+export abstract class RowList {
+  /** The row of the session or the run itself; null before it started. */
+  root: Row | null = null;
+  readonly byId: Row[] = [];
+
+  /** Takes in what was told, by its number from 1. */
+  abstract take(one: Told, told: number): void;
+
+  protected row(kind: RowKind, { scope, told, at }: Place, own: Partial<Row>): Row {
+    const row: Row = {
+      id: this.byId.length,
+      kind,
+      scope,
+      title: '',
+      detail: '',
+      slugs: [],
+      state: 'running',
+      told,
+      ended: null,
+      at,
+      endedAt: null,
+      turn: 0,
+      attempt: 0,
+      callId: null,
+      isHandedOut: false,
+      notice: null,
+      dueAt: null,
+      children: [],
+      ...own,
+    };
+    this.byId.push(row);
+    return row;
+  }
+}
+
+/** Ends a row. */
+export function closeRow(row: Row, { told, at }: Place, state: Row['state']): void {
+  Object.assign(row, { ended: told, endedAt: at, state });
+}

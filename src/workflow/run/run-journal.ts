@@ -1,0 +1,75 @@
+import {
+  type Delivery,
+  machinesVersion,
+  type WorkflowAbort,
+  type WorkflowFact,
+  type WorkflowInput,
+} from '../../../machines/index.ts';
+import { type Journal, journalFormat, type SessionChange, type SessionMessage } from '../../journal/journal.ts';
+import { steppedEntry } from '../../journal/scope-log.ts';
+import { TreeLog } from '../../journal/tree-log.ts';
+
+export type RunJournalOwner = {
+  abort(reason: string): void;
+  /** Something is wrong with the journal, or with a message in it. */
+  failed(error: unknown): void;
+};
+
+/**
+ * The journal of a run: what its machine got, and what it said, to be looked at (S-8). The run continues from its backlog
+ * and does not depend on it: it goes on where the journal cannot be written.
+ */
+export class RunJournal {
+  private readonly tree: TreeLog;
+  private facts: WorkflowFact[] = [];
+  private position = 0;
+
+  constructor(journal: Journal, input: WorkflowInput, at: number, owner: RunJournalOwner) {
+    const sessionId = `run-${input.run}-${crypto.randomUUID().slice(0, 8)}`;
+    const head = { format: journalFormat, machines: machinesVersion, sessionId, input, at };
+    this.tree = new TreeLog(journal, { sessionId, agent: 'workflow', metadata: { run: input.run, role: 'run' } });
+    this.tree.connect({
+      position: () => this.position,
+      waiting: () => [],
+      receive: (message) => receive(message, owner),
+      failed: (error) => owner.failed(error),
+      troubled: (error) => owner.failed(error),
+    });
+    this.tree.listen();
+    this.tree.note({ scope: '', type: 'run', head });
+    this.step();
+  }
+
+  /** Before each delivery. */
+  delivering(delivery: Delivery<WorkflowAbort>): void {
+    if (this.tree.isClosed) return;
+    this.tree.note({ scope: '', type: 'run.delivered', delivery });
+    this.step();
+  }
+
+  take(fact: WorkflowFact): void {
+    this.facts.push(fact);
+    this.position += 1;
+  }
+
+  async end(status: NonNullable<SessionChange['status']>): Promise<void> {
+    await this.tree.end({ status }).catch(reported);
+  }
+
+  /** Notes a step. Its facts follow before the note is written. */
+  private step(): void {
+    this.facts = [];
+    const entry = steppedEntry('', this.position, this.facts);
+    this.tree.note(entry);
+    void this.tree.write().catch(reported);
+  }
+}
+
+/** The owner already knows of a write that failed. */
+const reported = () => undefined;
+
+function receive(message: SessionMessage, owner: RunJournalOwner): null {
+  if (message.type === 'session.abort') owner.abort(message.reason);
+  else owner.failed(new Error(`A run can only be aborted, so ${message.type} had no effect.`));
+  return null;
+}
