@@ -23,7 +23,9 @@ const optionsSchema = z.strictObject({
 
 /** Unpacks the page's script, which is allowed by its own hash. */
 const start = `(async () => {
-  const bytes = Uint8Array.from(atob(document.getElementById('packed').textContent), (one) => one.charCodeAt(0));
+  const binary = atob(document.getElementById('packed').textContent);
+  const bytes = new Uint8Array(binary.length);
+  for (let index = 0; index < binary.length; index += 1) bytes[index] = binary.charCodeAt(index);
   const text = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))).text();
   const policy = globalThis.trustedTypes?.createPolicy('pawl-start', { createScript: (code) => code });
   const script = document.createElement('script');

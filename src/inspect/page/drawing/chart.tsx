@@ -29,7 +29,7 @@ const charts: Record<'session' | 'run', readonly Drawn[]> = {
 export function Charts({ store, moment }: { store: Store; moment: Moment }) {
   const frame = store.recorded.frames[moment.frame];
   const all = charts[store.kind];
-  const following = drawingOf(store, frame);
+  const following = frame === undefined ? undefined : drawingOf(store, frame);
   const shown = all.find(([, name]) => name === store.pinned) ?? following;
   const actors = moment.actors.filter(({ scope }) => scope === moment.scope);
   return (
@@ -56,14 +56,15 @@ export function Charts({ store, moment }: { store: Store; moment: Moment }) {
           );
         })}
       </div>
-      {shown === undefined ? null : <Chart store={store} shown={shown} actors={actors} frame={frame} />}
+      {shown === undefined || frame === undefined ? null : (
+        <Chart store={store} shown={shown} actors={actors} frame={frame} />
+      )}
     </section>
   );
 }
 
 /** The drawing that shows most of a step: a machine that is drawn in parts has some states in several. */
-function drawingOf({ pictures, kind }: Store, frame: Frame | undefined): Drawn | undefined {
-  if (frame === undefined) return charts[kind][0];
+function drawingOf({ pictures, kind }: Store, frame: Frame): Drawn | undefined {
   const arrows = frame.arrows.flatMap((one) => pictures.arrows[one] ?? []);
   const ids = [stateId(innermost(frame.states)), ...arrows.map((arrow) => edgeId(arrow.source, arrow.target))];
   const shownIn = ([machine, name]: Drawn) =>
@@ -91,30 +92,30 @@ function innermost(states: readonly string[]): string {
   return states.reduce((one, other) => (other.length > one.length ? other : one), '');
 }
 
-type ChartProps = { store: Store; shown: Drawn; actors: readonly Actor[]; frame: Frame | undefined };
+type ChartProps = { store: Store; shown: Drawn; actors: readonly Actor[]; frame: Frame };
 
 function Chart({ store, shown: [machine, name], actors, frame }: ChartProps) {
   const pane = useRef<HTMLDivElement>(null);
   const drawing = useMemo(() => drawn(store.pictures.drawings[name] ?? ''), [store.pictures, name]);
   useLayoutEffect(() => {
     if (drawing === null || pane.current === null) return;
-    pane.current.replaceChildren(drawing);
     const natural = drawing.viewBox.baseVal.width;
     const scale = Math.min(1.1, Math.max(smallest, (pane.current.clientWidth - 12) / natural));
     drawing.setAttribute('width', String(Math.floor(natural * scale)));
     drawing.removeAttribute('height');
+    pane.current.replaceChildren(drawing);
   }, [drawing]);
   useLayoutEffect(() => {
     if (drawing === null || pane.current === null) return;
     const own = actors.filter((actor) => actor.machine === machine);
-    const arrows = frame?.machine === machine ? frame.arrows : [];
+    const arrows = frame.machine === machine ? frame.arrows : [];
     const lit = light(drawing, store.pictures, own, arrows);
     if (lit !== null) reveal(pane.current, lit);
   });
   return (
     <div
       class="chart"
-      data-arrows={frame?.machine === machine ? frame.arrows.length : 0}
+      data-arrows={frame.machine === machine ? frame.arrows.length : 0}
       ref={pane}
       role="img"
       tabindex={0}
