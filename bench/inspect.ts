@@ -1,17 +1,24 @@
-/** `node bench/inspect.ts`: what it costs a session to be watched, as a multiple of the same session without, in one run. */
+/**
+ * `node bench/inspect.ts`: what it costs a session to be watched, as a multiple of the same session without, in one run;
+ * and how long a search takes.
+ */
 import { tool } from 'ai';
 import { z } from 'zod';
 import { defineAgent, type Journal, runSession } from '../src/index.ts';
 import { inspector } from '../src/inspect/index.ts';
+import { SessionIndex } from '../src/inspect/live/search.ts';
 import { Replayer } from '../src/inspect/recorded/replayer.ts';
+import type { JournalEntry } from '../src/journal/journal.ts';
+import { MemoryJournal } from '../src/journal/memory.ts';
 import { rehearsalModel } from '../src/testing/index.ts';
 
 const turns = 100;
+const shortTurns = 5;
 const rounds = 25;
 
 const work = tool({ inputSchema: z.object({ q: z.string() }), execute: ({ q }) => `found ${q}` });
 
-async function sessionMs(journal: Journal | undefined, sessionId: string): Promise<number> {
+async function sessionMs(journal: Journal | undefined, sessionId: string, turns: number): Promise<number> {
   let sent = 0;
   const model = rehearsalModel(() => {
     sent += 1;
@@ -31,6 +38,31 @@ async function sessionMs(journal: Journal | undefined, sessionId: string): Promi
   return (user + system) / 1_000;
 }
 
+/** How long a search takes over so many sessions, once they have been read: with words, with fields, and with neither. */
+async function searchOver(count: number, entries: readonly JournalEntry[]): Promise<void> {
+  const journal = new MemoryJournal();
+  for (let number = 0; number < count; number += 1) {
+    const append = { owner: 'bench', entries, change: { status: 'succeeded' as const } };
+    await journal.create({ sessionId: `s-${number}`, agent: `agent-${number % 7}`, metadata: {} }, append);
+  }
+  const index = new SessionIndex(journal, () => []);
+  const reading = performance.now();
+  await index.follow();
+  process.stdout.write(
+    `${count} sessions of ${shortTurns} turns read in ${(performance.now() - reading).toFixed(0)} ms\n`,
+  );
+  for (const query of ['thing', '"thing 4"', 'agent:agent-3 tool:work found', 'rule:B-4', 'status:succeeded']) {
+    const times = Array.from({ length: 9 }, () => {
+      const begun = performance.now();
+      index.search(query);
+      return performance.now() - begun;
+    });
+    process.stdout.write(`search ${query}: ${median(times).toFixed(1)} ms, ${index.search(query).total} found\n`);
+  }
+  await index.follow();
+  index.close();
+}
+
 const median = (times: readonly number[]) =>
   times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? Number.NaN;
 
@@ -38,11 +70,13 @@ await using shown = await inspector({ port: 0 });
 const times: Record<'without' | 'watched', number[]> = { without: [], watched: [] };
 for (let round = 0; round < rounds + 3; round += 1) {
   for (const name of round % 2 === 0 ? (['without', 'watched'] as const) : (['watched', 'without'] as const)) {
-    const ms = await sessionMs(name === 'watched' ? shown.journal : undefined, `${name}-${round}`);
+    const ms = await sessionMs(name === 'watched' ? shown.journal : undefined, `${name}-${round}`, turns);
     if (round >= 3) times[name].push(ms);
   }
 }
 const entries = await shown.journal.read(`watched-${rounds}`);
+await sessionMs(shown.journal, 'short', shortTurns);
+await searchOver(5_000, await shown.journal.read('short'));
 const begun = performance.now();
 const { frames } = new Replayer().play(JSON.parse(JSON.stringify(entries)));
 const replayMs = performance.now() - begun;

@@ -10,6 +10,8 @@ const inboxMs = 250;
 /** Characters of notes that wait for the next write; more are written at once. */
 const mostNoted = 65_536;
 
+type OfferedTools = Extract<JournalEntry, { type: 'offered' }>['tools'];
+
 /** What a tree of sessions gives to its log, once it is there. */
 export type TreeOwner = {
   /** The position in the root's event stream. */
@@ -43,7 +45,9 @@ export class TreeLog {
   private tree: TreeOwner | null = null;
   /** The row's list of waiting calls, as JSON; null if it is not known. */
   private waiting: string | null;
+  /** The numbers of the lists of tools, by their JSON, and by themselves: most requests offer the same. */
   private readonly offers: Map<string, number>;
+  private readonly lists = new WeakMap<OfferedTools, number>();
   private stopTicking = () => {};
   private closed = false;
   private isListening = false;
@@ -139,8 +143,14 @@ export class TreeLog {
   }
 
   /** Returns the number of a list of tools; notes it when it is new. */
-  offered(scope: string, tools: Extract<JournalEntry, { type: 'offered' }>['tools']): number | null {
+  offered(scope: string, tools: OfferedTools): number | null {
     if (tools.length === 0) return null;
+    const number = this.lists.get(tools) ?? this.numberOf(scope, tools);
+    this.lists.set(tools, number);
+    return number;
+  }
+
+  private numberOf(scope: string, tools: OfferedTools): number {
     const text = JSON.stringify(tools);
     const known = this.offers.get(text);
     if (known !== undefined) return known;

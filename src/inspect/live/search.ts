@@ -14,6 +14,9 @@ export type Found = {
 
 const mostHits = 500;
 
+/** How many of the hits show where they match. */
+const mostSnippets = 100;
+
 const schema = `
   CREATE TABLE sessions (
     number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, agent TEXT NOT NULL, status TEXT NOT NULL, updated INTEGER NOT NULL,
@@ -61,14 +64,19 @@ export class SessionIndex {
       .map(({ text: word, isPhrase }) => `"${word.replaceAll('"', '""')}"${isPhrase ? '' : '*'}`)
       .join(' ');
     const from = isText ? 'sessions JOIN texts ON texts.rowid = number' : 'sessions';
-    const snippet = isText ? "snippet(texts, 0, '[', ']', '…', 12)" : "''";
     const sql = `FROM ${from} WHERE ${[...where, ...(isText ? ['texts MATCH ?'] : [])].join(' AND ')}`;
-    const all = [...values, ...(isText ? [match] : [])];
-    const rows = this.database
-      .prepare(`SELECT id AS sessionId, ${snippet} AS snippet ${sql} ORDER BY updated DESC LIMIT ${mostHits}`)
-      .all(...all) as Found['hits'];
-    const [count] = this.database.prepare(`SELECT count(*) AS total ${sql}`).all(...all) as { total: number }[];
-    return { hits: rows, total: count?.total ?? 0, indexed: this.read.size, sessions: this.sessions };
+    // In the same query, SQLite would make the snippets of all that match before it sorts them.
+    const snippets = this.database.prepare(
+      "SELECT snippet(texts, 0, '[', ']', '…', 12) AS snippet FROM texts WHERE texts MATCH ? AND rowid = ?",
+    );
+    const found = this.database
+      .prepare(`SELECT id, number ${sql} ORDER BY updated DESC`)
+      .all(...values, ...(isText ? [match] : [])) as { id: string; number: number }[];
+    const hits = found.slice(0, mostHits).map(({ id, number }, index) => {
+      const row = isText && index < mostSnippets ? snippets.get(match, number) : undefined;
+      return { sessionId: id, snippet: String(row?.snippet ?? '') };
+    });
+    return { hits, total: found.length, indexed: this.read.size, sessions: this.sessions };
   }
 
   /** Indexes new sessions in the background. Resolves once all are indexed. */
