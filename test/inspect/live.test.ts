@@ -44,6 +44,7 @@ describe.runIf(hasBrowser)('S-8: the live page', () => {
     const session = start(asking('asking'), shown.journal, 's');
     await page.getByText('1 waiting for a person', { exact: true }).waitFor();
     await page.getByRole('link', { name: 'asking' }).click();
+    expect(await page.locator('.waiting code').innerText()).toBe('{"to":"Ada"}');
     await page.getByRole('button', { name: 'Approve' }).click();
     const result = await session.result;
     expect([result.status, result.counters.toolCalls.executed]).toEqual(['succeeded', 1]);

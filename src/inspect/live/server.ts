@@ -4,6 +4,7 @@ import { redact } from '../../agent/redact.ts';
 import { writtenSecrets } from '../../agent/secrets.ts';
 import { messageOf, PawlError } from '../../errors.ts';
 import { checkCaller, closeHttp, listening, Refusal } from '../../serve/callers.ts';
+import { icon } from '../tape/page-file.ts';
 import { Shown, type ShownOptions, send } from './shown.ts';
 import type { WatchedJournal } from './watched-journal.ts';
 
@@ -18,6 +19,7 @@ const policy = [
   "style-src 'self'",
   "connect-src 'self'",
   "worker-src 'self'",
+  'img-src data:',
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
@@ -91,6 +93,7 @@ function page(token: string): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="pawl-token" content="${token}">
 <title>Pawl</title>
+${icon}
 <link rel="stylesheet" href="page.css">
 </head>
 <body>

@@ -1,6 +1,7 @@
 import type { Fact, Message } from '../../../machines/index.ts';
 import type { Moment, Recorded } from '../recorded/recorded.ts';
 import type { ShownRequest } from '../recorded/replayer.ts';
+import type { Row } from '../recorded/row-list.ts';
 
 type Of<T extends Fact['type']> = Extract<Fact, { type: T }>;
 
@@ -56,6 +57,18 @@ export function exchangeAt(recorded: Recorded, { told, scope }: Pick<Moment, 'to
     };
   }
   return null;
+}
+
+/** Returns the input of a call as the model sent it; null for one that its reply does not hold, such as one of a batch. */
+export function inputOf(recorded: Recorded, { scope, turn, attempt, callId }: Row): string | null {
+  const { told } = recorded;
+  const at = told.findLast((one) => {
+    if (one.scope !== scope || !('fact' in one) || one.fact.type !== 'attempt.replied') return false;
+    return one.fact.turn === turn && one.fact.attempt === attempt;
+  });
+  if (at === undefined || !('fact' in at) || at.fact.type !== 'attempt.replied') return null;
+  const call = at.fact.reply?.content.find((part) => part.type === 'tool-call' && part.callId === callId);
+  return call?.type === 'tool-call' ? call.input : null;
 }
 
 function isEnd(fact: Fact): fact is NonNullable<Exchange['ended']> {

@@ -2,6 +2,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { PawlError } from '../../errors.ts';
 
+/** The page's icon, in the page itself: a browser that finds none asks the server for it. */
+export const icon =
+  "<link rel=\"icon\" href=\"data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 3 1'%3E%3Cpath d='M0 0h.9v1H0z' fill='%23dc2626'/%3E%3Cpath d='M1 0h.9v1H1zM2 0h.9v1H2z' fill='%2316a34a'/%3E%3C/svg%3E\">";
+
 /** Returns a file of the built page, from the sources or from the package. */
 export function pageFile(name: string): string {
   for (let folder = import.meta.dirname; folder !== dirname(folder); folder = dirname(folder)) {

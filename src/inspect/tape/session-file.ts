@@ -5,7 +5,7 @@ import { check } from '../../agent/check.ts';
 import { texts } from '../../agent/shapes.ts';
 import type { JournalEntry } from '../../journal/journal.ts';
 import { tapeOf } from '../../journal/tape.ts';
-import { pageFile } from './page-file.ts';
+import { icon, pageFile } from './page-file.ts';
 import { Redactor } from './redacted.ts';
 
 export type SessionFileOptions = {
@@ -50,6 +50,7 @@ export function sessionFile(entries: readonly JournalEntry[], options: SessionFi
     `script-src '${hashOf(start)}' '${hashOf(script)}'`,
     `style-src '${hashOf(style)}'`,
     'worker-src blob:',
+    'img-src data:',
     "base-uri 'none'",
     "form-action 'none'",
     "require-trusted-types-for 'script'",
@@ -65,6 +66,7 @@ export function sessionFile(entries: readonly JournalEntry[], options: SessionFi
 <meta name="referrer" content="no-referrer">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escaped(title)} · Pawl</title>
+${icon}
 <style>${style}</style>
 </head>
 <body>

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import type { Json } from '../../../../machines/index.ts';
 import { tame } from '../../../text.ts';
 import type { Row } from '../../recorded/row-list.ts';
+import { inputOf } from '../../study/exchange.ts';
 import { Field } from '../field.tsx';
 import { fileOf } from '../live.ts';
 import type { Store } from '../store.ts';
@@ -10,9 +11,7 @@ import type { Store } from '../store.ts';
 export function Waiting({ store }: { store: Store }) {
   const { live, recorded } = store;
   const rows =
-    live === null || store.kind === 'run'
-      ? []
-      : recorded.rows.byId.filter(({ state, ended }) => state === 'waiting' && ended === null);
+    live === null ? [] : recorded.rows.byId.filter(({ state, ended }) => state === 'waiting' && ended === null);
   if (rows.length === 0) return null;
   return (
     <ul class="waiting" aria-label="Waiting for a person">
@@ -21,6 +20,7 @@ export function Waiting({ store }: { store: Store }) {
           <span>
             ◔ <b>{tame(row.title)}</b> {row.detail}
           </span>
+          <code>{tame(inputOf(recorded, row) ?? '')}</code>
           {row.isHandedOut ? <Answer store={store} row={row} /> : <Decision store={store} row={row} />}
         </li>
       ))}

@@ -1,0 +1,118 @@
+/** `npm run pictures`: takes the pictures of the inspector in docs/pictures, in headless Chromium. */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { tool } from 'ai';
+import { chromium, type Page } from 'playwright-core';
+import { z } from 'zod';
+import { defineAgent, startSession } from '../../src/index.ts';
+import { inspector } from '../../src/inspect/index.ts';
+import { assertInvariants, recorded, rehearsalModel } from '../../src/testing/index.ts';
+import { runWorkflow } from '../../src/workflow/index.ts';
+
+const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
+const folder = mkdtempSync(join(tmpdir(), 'pawl-pictures-'));
+const report = { calls: [{ name: 'final_report', input: { content: 'Sent.' } }] };
+
+async function take(name: string, url: string, act: (page: Page) => Promise<unknown> = async () => {}): Promise<void> {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+  await page.goto(url);
+  await page.waitForSelector('main:not([aria-busy="true"])');
+  await act(page);
+  await page.screenshot({ path: `docs/pictures/${name}.png` });
+  await page.close();
+}
+
+/** A session that failed twice in its first turn, and a fault in place of a reply. */
+async function demo(): Promise<void> {
+  const file = join(folder, 'demo.html');
+  execFileSync(process.execPath, ['src/cli/main.ts', 'demo', '--rehearsal', '--export', file], { stdio: 'ignore' });
+  const url = pathToFileURL(file).href;
+  await take('session', url, async (page) => {
+    await page.getByRole('option', { name: 'attempt 3' }).click();
+    await page.getByRole('tab', { name: 'request' }).click();
+  });
+  await take('compare', url, async (page) => {
+    await page.keyboard.press('p');
+    await page.getByRole('tab', { name: 'what if' }).click();
+    await page.getByRole('button', { name: 'a fault: auth' }).click();
+    await page.getByRole('button', { name: 'Compare' }).click();
+  });
+}
+
+/** A call that waits for a person. */
+async function approval(): Promise<void> {
+  await using shown = await inspector({ port: 0 });
+  const send = tool({
+    description: 'Sends a letter.',
+    inputSchema: z.object({ to: z.string(), text: z.string() }),
+    needsApproval: true,
+    execute: ({ to }) => `sent to ${to}`,
+  });
+  const call = { id: 'letter', name: 'send', input: { to: 'Ada', text: 'The engine is ready.' } };
+  const model = rehearsalModel([{}, { text: 'I will write to her.', calls: [call] }, report]);
+  const agent = defineAgent({ name: 'secretary', models: [model], tools: { send } });
+  const session = startSession(agent, { prompt: 'Tell Ada.', journal: shown.journal, sessionId: 's', logger: false });
+  await take('approval', shown.address ?? '', async (page) => {
+    await page.getByRole('link', { name: 'secretary' }).click();
+    await page.getByRole('button', { name: 'Approve' }).waitFor();
+    await page.getByRole('tab', { name: 'reply' }).click();
+  });
+  session.abort();
+  await session.result;
+}
+
+/** A test that failed, at the step where its promise is first broken. */
+async function counterexample(): Promise<void> {
+  const limits = { maxTurns: 1, maxRetries: 2 };
+  const file = join(folder, 'counterexample.html');
+  const failing = recorded(
+    async (journal) => {
+      const agent = defineAgent({ name: 'stumbling', models: [rehearsalModel([{}, {}, report])] });
+      assertInvariants(await startSession(agent, { prompt: 'Go.', journal, logger: false }).result, { limits });
+    },
+    { file, limits },
+  );
+  await failing().catch(() => readFileSync(file));
+  await take('counterexample', pathToFileURL(file).href);
+}
+
+/** A run that failed at one item and set another aside. */
+async function run(): Promise<void> {
+  const backlog = join(folder, 'backlog');
+  const titles = ['The index is rebuilt at each start', 'Dates are off by one', 'Exports need a licence'];
+  for (const [index, title] of titles.entries()) {
+    const item = join(backlog, `bugs/BUG-00${index + 1}-item`);
+    mkdirSync(item, { recursive: true });
+    const json = { title, component: 'core', priority: `P${index}`, status: 'new', created_date: '2026-01-01' };
+    writeFileSync(join(item, 'bug_report.json'), JSON.stringify(json));
+    writeFileSync(join(item, 'PROMPT.md'), `# ${title}\n`);
+  }
+  await using shown = await inspector({ port: 0 });
+  const outcomes = [
+    { done: true },
+    { status: 'failed', message: 'a test of the calendar failed' },
+    { status: 'blocked', reason: 'a licence' },
+  ];
+  const process = defineAgent({
+    name: 'worker',
+    models: [rehearsalModel(outcomes.map((content) => ({ calls: [{ name: 'final_report', input: { content } }] })))],
+    report: { format: 'json' },
+  });
+  await runWorkflow({ backlog, agents: { process }, journal: shown.journal, logger: false });
+  await take('run', shown.address ?? '', async (page) => {
+    await page.getByRole('link', { name: 'workflow' }).click();
+    await page.getByRole('option', { name: 'BUG-003' }).first().click();
+    await page.getByRole('tab', { name: 'items' }).click();
+    await page.keyboard.press('Shift+ArrowRight');
+    await page.keyboard.press('ArrowLeft');
+  });
+}
+
+await demo();
+await approval();
+await counterexample();
+await run();
+await browser.close();
