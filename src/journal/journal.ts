@@ -14,7 +14,7 @@ import type { OfferedTool } from '../model/request-model.ts';
 import type { Sighting } from '../observe/events.ts';
 
 /** The format of the entries. A journal of another format is refused. */
-export const journalFormat = 3;
+export const journalFormat = 4;
 
 /** What an application notes about a session, such as whose it is (S-7). */
 export type Metadata = Readonly<Record<string, string | number | boolean>>;
@@ -59,9 +59,18 @@ export type JournalEntry = { scope: string } & (
   | { type: 'offered'; number: number; tools: readonly OfferedTool[] }
   /**
    * A request, as it goes out, by reference: the first `messages` of the conversation, without the results that the
-   * effect's request omits, and the list of tools with the number `tools`; null for none.
+   * effect's request omits, and the list of tools with the number `tools`; null for none. `marks` counts its cache marks
+   * (N-3).
    */
-  | { type: 'sent'; turn: number; attempt: number; provider: string; messages: number; tools: number | null }
+  | {
+      type: 'sent';
+      turn: number;
+      attempt: number;
+      provider: string;
+      messages: number;
+      tools: number | null;
+      marks: number;
+    }
   | { type: 'delivered'; delivery: Delivery }
   /**
    * The facts that followed from the start, or from the next delivery: their types, and a digest of them. What was sighted

@@ -1,6 +1,6 @@
 import type { Delivery, Fact, Message, ModelRequest } from '../../machines/index.ts';
 import type { DriverLog } from '../host/journaled.ts';
-import type { OfferedTool } from '../model/request-model.ts';
+import type { SentCall } from '../model/request-model.ts';
 import type { Sighting } from '../observe/events.ts';
 import { sha1 } from '../platform/digest.ts';
 import type { SessionChange, SessionHead } from './journal.ts';
@@ -79,11 +79,11 @@ export class ScopeLog implements DriverLog {
     conversation: () => readonly Message[],
     { turn, attempt }: ModelRequest,
     provider: string,
-    tools: readonly OfferedTool[],
+    { tools, marks }: SentCall,
   ): Promise<void> {
     const number = this.tree.offered(this.scope, tools);
     const messages = conversation().length;
-    this.tree.note({ scope: this.scope, type: 'sent', turn, attempt, provider, messages, tools: number });
+    this.tree.note({ scope: this.scope, type: 'sent', turn, attempt, provider, messages, tools: number, marks });
     return this.tree.write();
   }
 

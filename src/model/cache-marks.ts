@@ -1,4 +1,4 @@
-import type { LanguageModelV4Message } from '@ai-sdk/provider';
+import type { LanguageModelV4CallOptions, LanguageModelV4Message } from '@ai-sdk/provider';
 import type { Json, JsonObject, Message } from '../../machines/index.ts';
 import type { ModelSettings } from '../agent/definition.ts';
 
@@ -37,7 +37,10 @@ export function withoutCallMark(settings: ModelSettings): { settings: ModelSetti
 type Options = { [provider: string]: { [option: string]: unknown } | undefined };
 type Markable = { providerOptions?: Options | undefined };
 
-export function isMarked({ providerOptions }: Markable, { provider, option }: CacheMark): boolean {
+export function isMarked(
+  { providerOptions }: Markable,
+  { provider, option }: Pick<CacheMark, 'provider' | 'option'>,
+): boolean {
   return providerOptions?.[provider]?.[option] !== undefined;
 }
 
@@ -45,6 +48,25 @@ export function isMarked({ providerOptions }: Markable, { provider, option }: Ca
 export function marksIn(message: Message, mark: CacheMark): number {
   const parts = message.content.filter((part) => isMarked(part, mark)).length;
   return parts + (isMarked(message, mark) ? 1 : 0);
+}
+
+const known: readonly Pick<CacheMark, 'provider' | 'option'>[] = [
+  { provider: 'anthropic', option: 'cacheControl' },
+  { provider: 'bedrock', option: 'cachePoint' },
+];
+
+/** Counts all marks in a call, Pawl's and the user's. */
+export function marksInCall({ prompt, tools = [] }: Pick<LanguageModelV4CallOptions, 'prompt' | 'tools'>): number {
+  let count = 0;
+  const look = (one: Markable) => {
+    if (known.some((mark) => isMarked(one, mark))) count += 1;
+  };
+  for (const message of prompt) {
+    look(message);
+    if (message.role !== 'system') for (const part of message.content) look(part);
+  }
+  for (const tool of tools) if (tool.type === 'function') look(tool);
+  return count;
 }
 
 /** Returns how many marks Pawl may add to those of the user. */

@@ -26,7 +26,7 @@ import type { RequestMeter } from '../context/request-meter.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Sighting } from '../observe/events.ts';
 import { withOneRequest } from './bounded-fetch.ts';
-import { type CacheMark, isMarked, withoutCallMark } from './cache-marks.ts';
+import { type CacheMark, isMarked, marksInCall, withoutCallMark } from './cache-marks.ts';
 import { generate, stream } from './exchange.ts';
 import { classifyFault } from './faults.ts';
 import { costOf } from './pricing.ts';
@@ -84,7 +84,10 @@ export type ModelEffectOptions = {
   secrets: readonly string[];
 };
 
-export type RecordRequest = (request: ModelRequest, provider: string, tools: readonly OfferedTool[]) => Promise<void>;
+export type RecordRequest = (request: ModelRequest, provider: string, sent: SentCall) => Promise<void>;
+
+/** What goes into the journal of a request, besides its messages: the tools, and how many cache marks it carries (N-3). */
+export type SentCall = { tools: readonly OfferedTool[]; marks: number };
 
 /**
  * Runs the model effect (B-2): sends one LLM request, without internal retries, and returns its outcome. Provider
@@ -125,7 +128,7 @@ export async function requestModel(
         await timers.orAborted(options.prepareFiles(model, timers.signal));
         const callOptions = buildCall(options, request, provider, timers.signal);
         if (options.recordRequest !== null) {
-          await timers.orAborted(options.recordRequest(request, provider, callOptions.tools ?? []));
+          await timers.orAborted(options.recordRequest(request, provider, sentCall(callOptions)));
         }
         await withOneRequest(() => exchange(model, callOptions, timers, onPart));
       };
@@ -150,6 +153,10 @@ export async function requestModel(
   if (checked.kind === 'passed') return outcomeOf(options, request, target, reader, checked.value, fault, signal);
   const { kind, reason } = checked;
   return withheld(options, target, reader, { kind, message: reason, status: null, retryAfterMs: null });
+}
+
+function sentCall(call: LanguageModelV4CallOptions): SentCall {
+  return { tools: call.tools ?? [], marks: marksInCall(call) };
 }
 
 function take(

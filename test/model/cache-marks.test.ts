@@ -1,7 +1,8 @@
 import { tool } from 'ai';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { InputMessage } from '../../src/index.ts';
+import { type InputMessage, replaySession } from '../../src/index.ts';
+import { MemoryJournal } from '../../src/journal/memory.ts';
 import { report, runOverWire } from '../support/session.ts';
 import { search, searchCall } from '../support/tools.ts';
 
@@ -23,13 +24,19 @@ function marksOf(body: object): string[] {
 }
 
 const sent = async (parts: Partial<Parameters<typeof runOverWire>[0]>) => {
-  const { requests } = await runOverWire({
+  const journal = new MemoryJournal();
+  const { requests, result } = await runOverWire({
     wire: 'anthropic',
     script: [searchCall, {}, report()],
     ...parts,
+    options: { ...parts.options, journal },
     definition: { tools: { search }, instructions: 'Be brief.', ...parts.definition },
   });
-  return requests.map(({ body }) => marksOf(body));
+  const found = requests.map(({ body }) => marksOf(body));
+  // The journal says how many there were.
+  const replayed = await replaySession(journal, result.sessionId);
+  expect(replayed.requests.map(({ marks }) => marks)).toEqual(found.map(({ length }) => length));
+  return found;
 };
 
 describe('N-3: cache marks', () => {

@@ -136,6 +136,7 @@ class Branch {
         provider: 'what if',
         messages: messages.length,
         tools: this.toolsOf(turn, attempt),
+        marks: 0,
       });
     }
   }

@@ -88,7 +88,15 @@ export class Recording {
     }
   }
 
-  private requestOf({ scope, turn, attempt, provider, messages, tools }: Extract<JournalEntry, { type: 'sent' }>) {
+  private requestOf({
+    scope,
+    turn,
+    attempt,
+    provider,
+    messages,
+    tools,
+    marks,
+  }: Extract<JournalEntry, { type: 'sent' }>) {
     const { head, observer, pending } = this.playerOf(scope);
     const { conversation } = observer.folds;
     const effect = pending.find((one) => one.kind === 'model');
@@ -102,6 +110,7 @@ export class Recording {
       messages: conversation.messages.slice(0, messages),
       notice,
       omitted: omit,
+      marks,
       tools: tools === null ? [] : (this.tools.get(tools) ?? []),
     };
   }

@@ -17,6 +17,8 @@ export type SentRequest = {
   /** Ids of the calls whose results were left out (T-6). */
   omitted: readonly string[];
   tools: readonly OfferedTool[];
+  /** How many cache marks it carried (N-3). */
+  marks: number;
 };
 
 /** One step of the machines: the start, or a delivery with what followed. */

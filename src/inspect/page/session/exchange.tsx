@@ -33,6 +33,12 @@ export function RequestPane({ exchange }: { exchange: Exchange | null }) {
         </Fold>
       )}
       <Tools tools={tools} />
+      {request === null || request.marks === 0 ? null : (
+        <p class="hint">
+          {request.marks} cache {request.marks === 1 ? 'mark' : 'marks'}: the provider is asked to cache what comes
+          before the notice (N-3).
+        </p>
+      )}
       {kept === 0 ? null : (
         <Fold key={`kept-${number}`} title={`${kept} ${kept === 1 ? 'message' : 'messages'} as before`}>
           {() => <KeptMessages messages={messages.filter(({ change }) => change === 'kept')} />}
