@@ -68,7 +68,7 @@ export function runState(context: WorkflowContext, phase: RunState['current_phas
     current_item: idOf(item),
     iteration_count: iteration,
     failure_count: failureCount,
-    last_failures: failures.map(({ id }) => id),
+    last_failures: failures.slice(failures.length - failureCount).map(({ id }) => id),
     early_exit_triggered: exitsEarly(context),
     early_exit_reason: exitsEarly(context) ? exitReason(context) : null,
     succeeded,

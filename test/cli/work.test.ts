@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { startModelServer } from '../../src/testing/index.ts';
-import { TestBacklog } from '../support/backlog.ts';
+import { done, TestBacklog } from '../support/backlog.ts';
 import { pawl, pawlOnTerminal } from '../support/pawl.ts';
-import { report } from '../support/session.ts';
 
 const agent = (name: string) => `---\nname: ${name}\nlimits:\n  maxTurns: 1\n  maxRetries: 2\n---\nYou work.\n`;
 /** Returns the flags for a silent run against `server`. */
@@ -10,7 +9,7 @@ const quietly = ({ url }: { url: string }) => ['--base-url', url, '--model', 'm'
 
 describe('pawl work', () => {
   it('works through the items with the agents of the backlog, showing the queue, phases and report', async () => {
-    await using server = await startModelServer(() => report());
+    await using server = await startModelServer(() => done());
     const backlog = new TestBacklog();
     backlog.bug(1, { title: 'The first' });
     backlog.feature(1, { title: 'The second', priority: 'P0' });
@@ -34,7 +33,7 @@ describe('pawl work', () => {
 
   it('shows its status on one line at the bottom of a terminal, and clears the line at the end', async () => {
     await using server = await startModelServer(({ body }) =>
-      JSON.stringify(body).includes('BUG-001') ? { text: '' } : report(),
+      JSON.stringify(body).includes('BUG-001') ? { text: '' } : done(),
     );
     const backlog = new TestBacklog();
     backlog.bug(1, { priority: 'P0' });

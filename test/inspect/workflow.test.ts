@@ -14,7 +14,7 @@ import { Redactor } from '../../src/inspect/tape/redacted.ts';
 import { MemoryJournal } from '../../src/journal/memory.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { runWorkflow, type WorkFunction } from '../../src/workflow/index.ts';
-import { runOver, TestBacklog } from '../support/backlog.ts';
+import { done, runOver, TestBacklog } from '../support/backlog.ts';
 import { complaints, hasBrowser, launch, openFile, watchedPage } from '../support/pages.ts';
 import { keptLog, report } from '../support/session.ts';
 
@@ -23,7 +23,7 @@ it('S-7 S-8: the sessions of a run can be watched, and say which run, role and i
   backlog.bug(1);
   backlog.bug(2);
   await using shown = await inspector();
-  const agent = defineAgent({ name: 'worker', models: [rehearsalModel(() => report('Done.'))] });
+  const agent = defineAgent({ name: 'worker', models: [rehearsalModel(() => done())] });
   const { status, run } = await runWorkflow({
     backlog: backlog.folder,
     agents: { process: agent },
@@ -125,11 +125,7 @@ describe.runIf(hasBrowser)('S-8: the page of a run', () => {
     for (const number of [1, 2, 3, 4]) backlog.bug(number);
     await using shown = await inspector({ port: 0 });
     let replies = 0;
-    const answers = [
-      report('Done.'),
-      report('{"status":"failed","message":"the build <b>broke</b>"}'),
-      report('{"status":"blocked","reason":"a licence"}'),
-    ];
+    const answers = [done(), done('failed', 'the build <b>broke</b>'), done('blocked', 'a licence')];
     const model = rehearsalModel(() => answers[replies++] ?? { hangs: true });
     const agent = defineAgent({ name: 'worker', models: [model] });
     const { lines, logger } = keptLog();

@@ -16,7 +16,7 @@ import {
   type WorkflowOptions,
   type WorkflowResult,
 } from '../../src/workflow/index.ts';
-import { keptLog, type LogLine } from './session.ts';
+import { keptLog, type LogLine, report } from './session.ts';
 
 /** The report file of an item. */
 type ReportFile = { evidence: { location: string }[]; [field: string]: unknown };
@@ -99,6 +99,9 @@ export type TestRun = {
   report: string;
   retrospective: string;
 };
+
+/** What an agent of a run reports. */
+export const done = (status = 'succeeded', message = 'All done.') => report({ status, message });
 
 /** Runs the workflow over a backlog and checks the invariants of every run. */
 export async function runOver(

@@ -5,8 +5,7 @@ import { z } from 'zod';
 import { defineAgent } from '../../src/index.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import type { WorkFunction, WorkflowOptions } from '../../src/workflow/index.ts';
-import { runOver, TestBacklog } from '../support/backlog.ts';
-import { report } from '../support/session.ts';
+import { done, runOver, TestBacklog } from '../support/backlog.ts';
 
 const fails: WorkFunction = ({ item }) => ({
   status: 'failed',
@@ -124,7 +123,7 @@ describe('W-1: a run over a backlog', () => {
       execute: ({ what }) => bought.push(what),
     });
     const shopper = () => {
-      const models = [rehearsalModel([{ calls: [{ name: 'buy', input: { what: 'a licence' } }] }, report()])];
+      const models = [rehearsalModel([{ calls: [{ name: 'buy', input: { what: 'a licence' } }] }, done()])];
       return defineAgent({ name: 'shopper', models, tools: { buy } });
     };
     const backlog = new TestBacklog();
@@ -177,7 +176,7 @@ describe('W-1: a run over a backlog', () => {
   it('inspect receives the actors of the run and its sessions, and onSessionEvent receives the session events', async () => {
     const backlog = new TestBacklog();
     backlog.bug(1);
-    const agent = defineAgent({ name: 'worker', models: [rehearsalModel([report()])] });
+    const agent = defineAgent({ name: 'worker', models: [rehearsalModel([done()])] });
     const actors = new Set<string>();
     const types: string[] = [];
     const inspect: WorkflowOptions['inspect'] = ({ actorRef }) => {

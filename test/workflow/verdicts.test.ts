@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest';
 
 import { defineAgent } from '../../src/index.ts';
-
 import { rehearsalModel } from '../../src/testing/index.ts';
-
 import type { WorkFunction } from '../../src/workflow/index.ts';
-
-import { runOver, TestBacklog } from '../support/backlog.ts';
+import { verdictIn } from '../../src/workflow/run/verdict.ts';
+import { done, runOver, TestBacklog } from '../support/backlog.ts';
+import { report } from '../support/session.ts';
 
 const succeeds: WorkFunction = () => ({ status: 'succeeded' });
 
@@ -32,11 +31,74 @@ describe('W-1: agent verdicts are recognized in every form', () => {
     expect(result).toMatchObject({ succeeded: [], failures: [{ id: 'BUG-001', phase: 'testing' }] });
   });
 
-  it('text without a verdict is a success, and a scan order may be text', async () => {
+  it('a scan order may stand in a text', async () => {
     const backlog = withBug();
     backlog.bug(2);
-    const scan = reporting('{"order": ["BUG-002"]}');
-    const { result } = await runOver(backlog, { scan, process: succeeds, test: reporting('All 12 tests pass.') });
-    expect(result.succeeded[0]).toBe('BUG-002');
+    const scan = reporting('First the second:\n\n```json\n{"order": ["BUG-002"]}\n```\n');
+    const { result } = await runOver(backlog, { scan, process: succeeds, test: succeeds });
+    expect(result.succeeded).toEqual(['BUG-002', 'BUG-001']);
+  });
+
+  it('an agent without a report format of its own is asked for a verdict, and corrected until it gives one', async () => {
+    const models = [rehearsalModel([report('All is well.'), done('blocked', 'a licence')])];
+    const agent = defineAgent({ name: 'worker', models });
+    const { result } = await runOver(withBug(), { process: agent });
+    expect(result).toMatchObject({ succeeded: [], setAside: ['BUG-001'], spending: { requests: 2 } });
+    expect(agent.format.name).toBe('text');
+  });
+
+  it('in both phases, and with its own message', async () => {
+    const test = reporting('I ran them.\n\n{"status": "failed", "message": "2 of 14 tests fail"}\n\nThat is all.');
+    const own = reporting('I could not.\n```json\n{"status":"partial","reason":"half of it"}\n```');
+    const tested = await runOver(withBug(), { process: succeeds, test });
+    expect(tested.result.failures).toMatchObject([{ phase: 'testing', message: '2 of 14 tests fail' }]);
+    const worked = await runOver(withBug(), { process: own });
+    expect(worked.result.failures).toMatchObject([{ phase: 'processing', message: 'half of it' }]);
+  });
+});
+
+describe('W-1: the verdict in a report', () => {
+  it.each<[content: unknown, verdict: string]>([
+    [{ status: 'succeeded' }, 'succeeded'],
+    [{ status: 'Completed.' }, 'succeeded'],
+    [{ success: true, notes: 'x' }, 'succeeded'],
+    [{ done: true }, 'succeeded'],
+    [{ result: 'passed', failed: 0, failures: [] }, 'succeeded'],
+    [{ verdict: '✅ Passed' }, 'succeeded'],
+    ['Status: done', 'succeeded'],
+    ['All 14 tests ran.\n\n**PASSED**', 'succeeded'],
+    ['DONE: the index is rebuilt', 'succeeded'],
+    ['Prose. {"status":"failed"} More prose. {"status":"succeeded"}', 'succeeded'],
+    ['{"status":"succeeded","log":"a } and a { in a \\" text"}', 'succeeded'],
+    [{ success: false }, 'failed'],
+    [{ status: 'completed', success: false }, 'failed'],
+    [{ status: 'passed', failed: 2 }, 'failed'],
+    [{ status: 'passed', errors: ['E1'] }, 'failed'],
+    [{ status: 'partial' }, 'failed'],
+    [{ status: 'completed with errors' }, 'failed'],
+    [{ summary: 'I looked at it' }, 'failed'],
+    [['done'], 'failed'],
+    [null, 'failed'],
+    ['', 'failed'],
+    ['2 of 14 tests fail', 'failed'],
+    ['All is well, I think.', 'failed'],
+    ['FAILED: the build', 'failed'],
+    ['Status: almost', 'failed'],
+    ['It went well: {"status":"succeeded"} but then {"status":"failed"}', 'failed'],
+    ['{"status": "succeeded", "tests": {"status": "failed"}', 'failed'],
+    ['Words, then a fence.\n```json\n{"status":"failed"}\n```', 'failed'],
+    ['BLOCKED: a licence is needed', 'blocked'],
+    ['# Blocked\n\nA licence is needed.', 'blocked'],
+    [{ status: 'blocked', success: true }, 'blocked'],
+    [{ blocked: true, status: 'done' }, 'blocked'],
+  ])('%j: %s', (content, verdict) => {
+    expect(verdictIn(content).verdict).toBe(verdict);
+  });
+
+  it('is found in time, whatever the text', () => {
+    for (const text of ['{'.repeat(200_000), '{"a":'.repeat(50_000), '{ "'.repeat(50_000), '}'.repeat(100_000)]) {
+      expect(verdictIn(text).verdict).toBe('failed');
+      expect(verdictIn(`${text}\n{"status":"succeeded"}`).verdict).toBe('succeeded');
+    }
   });
 });

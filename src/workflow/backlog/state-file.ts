@@ -91,9 +91,9 @@ export function readState(backlog: string): FoundState {
   if (run === undefined) return { kind: 'foreign' };
   if (ends.includes(found.current_phase)) return { kind: 'ended' };
   if (!died.success) return corrupt(`current_phase is ${found.current_phase}`);
-  const last_failures = found.failures.map(({ id }) => id);
   // The count must not exceed the listed failures.
   const failure_count = Math.min(found.failure_count, found.failures.length);
+  const last_failures = found.failures.slice(found.failures.length - failure_count).map(({ id }) => id);
   return { kind: 'died', state: { ...found, run, last_failures, failure_count, current_phase: died.data } };
 }
 

@@ -1,8 +1,18 @@
 /** A STOP's request in a `comments.md`; an empty request only stops the run. */
 export type StopRequest = { request: string; component: string | null };
 
-/** Matches a line that starts with STOP in capitals, with any Markdown around it. Quoted lines do not match. */
-const marker = /^[\s#*_-]*STOP(?![A-Za-z0-9_])[*_]*[\s:.,!–—-]*(.*)$/u;
+/** What may stand before a STOP: Markdown, a number or an open box of a list, an HTML comment, a date, `Status:`. */
+const before = [
+  /^[\s#*_+-]+/,
+  /^\d+[.)]\s/,
+  /^\[ \]\s/,
+  /^<!--/,
+  /^\[?\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?\]?\s*(?:[:|–—-]\s)?/,
+  /^(?:status|state)[*_]*\s*[:=]/i,
+];
+
+/** STOP in capitals, alone or before a sign: `STOP`, `[STOP]`, `STOP: …`; but not `STOP-gap` or `STOP the press`. */
+const marker = /^\[?STOP\]?[*_]*\s*(?:-->|[:.,!–—]|-\s|$)[\s:.,!–—-]*(.*)$/u;
 const heading = /^#{1,6}\s/;
 const component = /^[\s*_-]*component[*_]*\s*:[*_]*(.*?)[*_\s]*$/i;
 
@@ -17,10 +27,20 @@ export function stopRequestIn(text: string): StopRequest | null {
     const [mark = null] = /^\s*(```|~~~)/.exec(line)?.slice(1) ?? [];
     if (mark !== null) fence = fence === null ? mark : fence === mark ? null : fence;
     if (fence !== null) continue;
-    const found = marker.exec(line);
-    if (found !== null) return requestFrom(found[1] ?? '', lines.slice(index + 1));
+    const found = marker.exec(bare(line));
+    if (found !== null) return requestFrom((found[1] ?? '').replace(/\s*-->.*$/, ''), lines.slice(index + 1));
   }
   return null;
+}
+
+/** Returns a line without what may stand before a STOP. A quoted line keeps its sign. */
+function bare(line: string): string {
+  let left = line;
+  for (let length = -1; length !== left.length; ) {
+    length = left.length;
+    for (const pattern of before) left = left.replace(pattern, '');
+  }
+  return left;
 }
 
 function requestFrom(sameLine: string, after: readonly string[]): StopRequest {

@@ -12,6 +12,7 @@ import { startSession } from '../../session/start-session.ts';
 import { headOf } from '../../text.ts';
 import type { BacklogItem } from '../backlog/backlog.ts';
 import { SessionLog } from './session-log.ts';
+import { statingVerdict, verdictIn } from './verdict.ts';
 
 /** An agent that is loaded on demand, so that the run handles a missing agent (W-1). */
 export type NamedAgent = {
@@ -100,9 +101,15 @@ export async function work(
   if ('problem' in ready) {
     return done(ready.name, { verdict: 'unavailable', message: ready.problem, lookedFor: [...ready.lookedFor] });
   }
-  const first = (result: SessionResult) => settled(sessionOutcome(result, task.phase));
-  const ended = await session(ready, task.prompt, { role: task.phase, item: task.item.id }, sessions, first);
-  return 'problem' in ended ? done(ready.name, ended.problem) : sessionOutcome(ended.result, task.phase);
+  const first = (result: SessionResult) => settled(sessionOutcome(result));
+  const ended = await session(
+    statingVerdict(ready),
+    task.prompt,
+    { role: task.phase, item: task.item.id },
+    sessions,
+    first,
+  );
+  return 'problem' in ended ? done(ready.name, ended.problem) : sessionOutcome(ended.result);
 }
 
 type Unready = { name: string; problem: string; lookedFor: readonly string[] };
@@ -200,7 +207,7 @@ export async function spoken(
   return typeof report.content === 'object' && report.content !== null ? report.content : String(report.content);
 }
 
-function sessionOutcome(result: SessionResult, phase: WorkPhase): Done {
+function sessionOutcome(result: SessionResult): Done {
   const { agent, status, success, report, slugs: reasons, failure, counters } = result;
   const { requests } = counters.tree;
   if (status === 'aborted') return done(agent, { ...abortedWork, requests });
@@ -210,41 +217,7 @@ function sessionOutcome(result: SessionResult, phase: WorkPhase): Done {
     const verdict = reasons.some((slug) => unavailableSlugs.includes(slug)) ? 'unavailable' : 'failed';
     return done(agent, { verdict, slugs: reasons, requests, message });
   }
-  return done(agent, { ...reported(report.content, phase), requests });
-}
-
-/**
- * Reads the verdict from an agent's report: a JSON object, or a text that holds one, with a `status` of `failed` or
- * `blocked` and a `reason` or `message`. The report does not decide whether the session succeeded (F-6). It does decide
- * whether the tests passed, so an unknown status fails a test.
- */
-function reported(content: unknown, phase: WorkPhase): Pick<Done, 'verdict' | 'message'> {
-  const fields = fieldsOf(content);
-  if (fields === null) return { verdict: 'succeeded', message: typeof content === 'string' ? content : shown(content) };
-  const message = [fields.reason, fields.message].find((text) => typeof text === 'string') ?? shown(content);
-  return { verdict: verdictOf(fields.status, phase), message: String(message) };
-}
-
-function verdictOf(status: unknown, phase: WorkPhase): Done['verdict'] {
-  const said = String(status ?? 'succeeded')
-    .trim()
-    .toLowerCase();
-  if (/^block/.test(said)) return 'blocked';
-  if (/^(fail|error)/.test(said)) return 'failed';
-  return phase === 'processing' || /^(succe|pass|ok$|done$|complete)/.test(said) ? 'succeeded' : 'failed';
-}
-
-/** Returns the fields of a JSON object, or of a text that consists of one, with or without a fence. */
-export function fieldsOf(content: unknown): Record<string, unknown> | null {
-  let value = content;
-  if (typeof content === 'string') {
-    try {
-      value = JSON.parse(content.trim().replace(/^```(?:json)?\s*([\s\S]*?)\s*```$/, '$1'));
-    } catch {
-      return null;
-    }
-  }
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : null;
+  return done(agent, { ...verdictIn(report.content), requests });
 }
 
 const results: readonly unknown[] = ['succeeded', 'failed', 'blocked', 'unavailable'];

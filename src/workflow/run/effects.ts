@@ -16,7 +16,6 @@ import type { Perform } from '../../host/driver.ts';
 import { type BacklogItem, folderOf, readBacklog, refOf, stopMarkers } from '../backlog/backlog.ts';
 import { keepAside, readState } from '../backlog/state-file.ts';
 import {
-  fieldsOf,
   type NamedAgent,
   type Sessions,
   spoken,
@@ -30,6 +29,7 @@ import { archiveItem, setItemAside } from './filing.ts';
 import { scanPrompt, workPrompt } from './prompts.ts';
 import type { RunSpending } from './report.ts';
 import { RunFolder } from './run-folder.ts';
+import { asObject, lastObject } from './verdict.ts';
 
 /** Returns the ids of the open items in a new order. Items that it leaves out follow in their usual order. */
 export type ScanFunction = (items: readonly BacklogItem[]) => string[] | Promise<string[]>;
@@ -242,7 +242,8 @@ export class RunEffects {
           ? await unlessAborted(this.parts.sessions.signal, () => scan(items))
           : await spoken(scan, 'scan', scanPrompt(items), { ...this.parts.sessions, folder: this.folder.of(state) });
       if (answer === wasAborted) return [];
-      const order: unknown = Array.isArray(answer) ? answer : fieldsOf(answer)?.order;
+      const said = typeof answer === 'string' ? lastObject(answer) : asObject(answer);
+      const order: unknown = Array.isArray(answer) ? answer : said?.order;
       if (!Array.isArray(order)) return problem(shown(order));
       const known = order.filter((id) => items.some((item) => item.id === id));
       return known.length === 0 && items.length > 0 ? problem(shown(order)) : [...new Set<string>(known)];

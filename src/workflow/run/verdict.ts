@@ -1,0 +1,146 @@
+import type { WorkOutcome } from '../../../machines/index.ts';
+import { defineAgent } from '../../agent/define-agent.ts';
+import type { Agent } from '../../agent/definition.ts';
+import { shown } from '../../errors.ts';
+import type { ReportDefinition } from '../../report/registry.ts';
+
+/** What an agent's report says of its work. */
+export type Verdict = Pick<WorkOutcome, 'message'> & { verdict: 'succeeded' | 'failed' | 'blocked' };
+
+/** What an agent that brings no report format of its own is asked for. */
+const verdictSchema: NonNullable<ReportDefinition['schema']> = {
+  type: 'object',
+  properties: {
+    status: { enum: ['succeeded', 'failed', 'blocked'], description: 'blocked: a person has to do something first' },
+    message: { type: 'string', minLength: 1, description: 'what was done; or why not, or what a person has to do' },
+  },
+  required: ['status', 'message'],
+};
+
+const asked = new WeakMap<Agent, Agent>();
+
+/** Returns the agent with a report that states a verdict, unless it brings a format of its own (W-1). */
+export function statingVerdict(agent: Agent): Agent {
+  const { definition } = agent;
+  if (definition.report !== undefined || definition.finish === 'text') return agent;
+  const known = asked.get(agent) ?? defineAgent({ ...definition, report: { format: 'json', schema: verdictSchema } });
+  asked.set(agent, known);
+  return known;
+}
+
+/**
+ * Reads the verdict from a report (W-1): the last JSON object in it decides, or else its first or last line. What is not
+ * clearly a success is a failure.
+ */
+export function verdictIn(content: unknown): Verdict {
+  const fields = typeof content === 'string' ? lastObject(content) : asObject(content);
+  if (fields !== null) return { verdict: verdictOf(fields), message: messageIn(fields) ?? shown(content) };
+  if (typeof content !== 'string')
+    return { verdict: 'failed', message: `The report states no verdict: ${shown(content)}` };
+  const text = content.trim();
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  for (const line of [lines.at(-1) ?? '', lines[0] ?? '']) {
+    const verdict = lineVerdict(line);
+    if (verdict !== null) return { verdict, message: text };
+  }
+  return { verdict: 'failed', message: `The report states no verdict: ${text}` };
+}
+
+const statusNames = ['status', 'verdict', 'result', 'outcome', 'state'];
+const goodFlags = ['success', 'succeeded', 'passed', 'ok', 'done', 'completed'];
+const badFlags = ['failed', 'failure', 'failures', 'error', 'errors'];
+const goodWords = new Set([
+  ...['success', 'successful', 'succeeded', 'pass', 'passed', 'passing', 'ok', 'okay', 'done', 'complete', 'completed'],
+  ...['fixed', 'resolved', 'implemented', 'verified', 'true', 'yes'],
+]);
+
+/** Any sign of a blockade or a failure outweighs those of success. */
+function verdictOf(fields: Record<string, unknown>): Verdict['verdict'] {
+  const said = statusNames.flatMap((name) => (typeof fields[name] === 'string' ? [plain(fields[name])] : []));
+  if (fields.blocked === true || said.some((word) => word.startsWith('block'))) return 'blocked';
+  const flags = [...statusNames, ...goodFlags].flatMap((name) =>
+    typeof fields[name] === 'boolean' ? [fields[name]] : [],
+  );
+  const isBad =
+    said.some((word) => !goodWords.has(word)) || flags.includes(false) || badFlags.some((name) => isSome(fields[name]));
+  return !isBad && (said.length > 0 || flags.includes(true)) ? 'succeeded' : 'failed';
+}
+
+/** Whether a field that counts or lists failures has any. */
+function isSome(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length > 0;
+  return value !== undefined && value !== null && value !== false && value !== 0 && value !== '';
+}
+
+const label = /^(?:status|verdict|result|outcome)\s*[:=]\s*/i;
+
+/** Reads a line that is a verdict, or begins with one and a colon: `PASSED`, `Status: done`, `BLOCKED: a licence`. */
+function lineVerdict(line: string): Verdict['verdict'] | null {
+  const bare = line.replaceAll(/[#*_`>]+/g, ' ').trim();
+  const isLabelled = label.test(bare);
+  const [head = ''] = bare.replace(label, '').split(/[:–—]|\s-\s/);
+  const word = plain(head);
+  if (/^block(?:ed|ing)?$/.test(word)) return 'blocked';
+  if (/^(?:fail(?:ed|ure|s|ing)?|errors?)$/.test(word)) return 'failed';
+  if (goodWords.has(word)) return 'succeeded';
+  return isLabelled ? 'failed' : null;
+}
+
+/** Returns a word in small letters, without signs around it. */
+function plain(value: unknown): string {
+  return String(value)
+    .toLowerCase()
+    .replaceAll(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '');
+}
+
+function messageIn({ reason, message, summary }: Record<string, unknown>): string | null {
+  const text = [reason, message, summary].find((one) => typeof one === 'string' && one.trim() !== '');
+  return typeof text === 'string' ? text : null;
+}
+
+/** Characters at the end of a text in which an object is looked for. */
+const mostSearched = 16_384;
+
+/** Returns the last JSON object in a text that is not part of another; null if there is none. */
+export function lastObject(text: string): Record<string, unknown> | null {
+  const whole = parsed(text.trim());
+  if (whole !== null) return whole;
+  const end = text.slice(-mostSearched);
+  let found: Record<string, unknown> | null = null;
+  for (let at = end.indexOf('{'); at !== -1; at = end.indexOf('{', at)) {
+    const close = closeOf(end, at);
+    const object = close === null ? null : parsed(end.slice(at, close));
+    if (object !== null) found = object;
+    at = object === null || close === null ? at + 1 : close;
+  }
+  return found;
+}
+
+/** Returns the position after the brace that closes the one at `open`; null if none does. */
+function closeOf(text: string, open: number): number | null {
+  let depth = 0;
+  for (let at = open; at < text.length; at += 1) {
+    const char = text[at];
+    if (char === '"') {
+      for (at += 1; text[at] !== '"'; at += text[at] === '\\' ? 2 : 1)
+        if (at >= text.length || text[at] === '\n') return null;
+    } else if (char === '{') depth += 1;
+    else if (char === '}') {
+      depth -= 1;
+      if (depth === 0) return at + 1;
+    }
+  }
+  return null;
+}
+
+function parsed(text: string): Record<string, unknown> | null {
+  try {
+    return asObject(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}
+
+export function asObject(value: unknown): Record<string, unknown> | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : null;
+}
