@@ -14,7 +14,6 @@ export type PawlErrorCode =
   | 'invalid_agent_file'
   | 'invalid_workflow'
   | 'invalid_work_item'
-  | 'invalid_config'
   | 'invalid_backlog'
   | 'backlog_locked'
   | 'backlog_failed'

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { tame } from '../text.ts';
-import { backlogFolder, readBacklog, refOf, stopMarkers } from '../workflow/backlog/backlog.ts';
+import { type BacklogItem, backlogFolder, readBacklog, refOf, stopMarkers } from '../workflow/backlog/backlog.ts';
 import { type BacklogConfig, readConfig } from '../workflow/backlog/config.ts';
 import type { NamedAgent } from '../workflow/run/agents.ts';
 import type { WorkflowAgents } from '../workflow/run/effects.ts';
@@ -23,8 +23,9 @@ export async function workCommand(positionals: readonly string[], flags: Flags):
   if (given === undefined) throw new UsageError('Missing backlog: pawl work DIRECTORY.');
   if (more.length > 0) throw new UsageError(`Pass one directory; got ${given} ${more.join(' ')}.`);
   const backlog = backlogFolder(given);
-  const agents = agentsOf(backlog, readConfig(backlog), flags);
-  if (flags.dryRun) return plan(backlog, agents, flags);
+  const config = readConfig(backlog);
+  const agents = agentsOf(backlog, config, flags);
+  if (flags.dryRun) return plan(backlog, config, agents, flags);
   const view = flags.json ? null : new WorkView(process.stdout);
   const showsView = view !== null && process.stderr.isTTY === true;
   const ending = new AbortController();
@@ -108,9 +109,9 @@ function found(backlog: string, name: string): string | null {
 }
 
 /** Prints a run's planned actions; runs and writes nothing. */
-function plan(backlog: string, agents: WorkflowAgents, flags: Flags): number {
-  const { items, unreadable } = readBacklog(backlog);
-  const refs = items.map(refOf);
+function plan(backlog: string, config: BacklogConfig, agents: WorkflowAgents, flags: Flags): number {
+  const { items, done, unreadable, notes } = readBacklog(backlog);
+  const refs = items.map((item) => ({ ...refOf(item), why: item.why }));
   const stops = stopMarkers(backlog, '', items);
   const queue = refs.filter(({ blocked, kind }) => !blocked && kind !== 'human-action');
   const waiting = refs.filter(({ blocked, kind }) => blocked || kind === 'human-action');
@@ -119,13 +120,17 @@ function plan(backlog: string, agents: WorkflowAgents, flags: Flags): number {
     return { role, name, file: found(backlog, name) };
   });
   if (flags.json) {
-    process.stdout.write(`${JSON.stringify({ queue, waiting, stops, unreadable, agents: roles })}\n`);
+    process.stdout.write(
+      `${JSON.stringify({ queue, waiting, done: done.map((item) => ({ ...refOf(item), why: item.why })), stops, unreadable, notes: [...config.problems, ...notes], agents: roles })}\n`,
+    );
     return exitCodes.succeeded;
   }
-  const row = ({ id, priority, title }: (typeof refs)[number]) => `  ${priority}  ${id.padEnd(10)}  ${title}`;
+  const row = ({ id, priority, title, why }: Pick<BacklogItem, 'id' | 'priority' | 'title' | 'why'>) =>
+    `  ${priority}  ${id.padEnd(10)}  ${title} (${why})`;
   const lines = [
     ...section(`${queue.length} queued, in this order${flags.once ? ' (only the first runs)' : ''}:`, queue.map(row)),
-    ...section(`${waiting.length} not queued (blocked, or human actions):`, waiting.map(row)),
+    ...section(`${waiting.length} not queued (they wait, or are for people):`, waiting.map(row)),
+    ...section(`${done.length} done:`, done.map(row)),
     ...section(
       'STOP markers, so no item would run:',
       stops.map(({ file, request }) => `  ${file}: ${request || 'no request'}`),
@@ -133,6 +138,10 @@ function plan(backlog: string, agents: WorkflowAgents, flags: Flags): number {
     ...section(
       'Unreadable:',
       unreadable.map(({ folder, problem }) => `  ${folder}: ${problem}`),
+    ),
+    ...section(
+      'Notes:',
+      [...config.problems, ...notes].map((note) => `  ${note}`),
     ),
     ...section(
       'Agents:',

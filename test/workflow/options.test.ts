@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { PawlError } from '../../src/index.ts';
+import { readConfig } from '../../src/workflow/backlog/config.ts';
 import { runWorkflow, type WorkFunction } from '../../src/workflow/index.ts';
 import { runOver, TestBacklog } from '../support/backlog.ts';
 
@@ -60,11 +61,37 @@ describe('before anything runs', () => {
     expect(backlog.list('.')).toEqual(['.git']);
   });
 
-  it('an error in .agent-config.json names the file and the field', async () => {
+  it.each([
+    ['{"duplicate_threshold": 7}', '`duplicate_threshold` must be a number from 0 to 1; got 7. The default holds.'],
+    ['{"auto_commit": "yes"}', '`auto_commit` must be true or false; got "yes". The default holds.'],
+    ['{"agents": ["a"]}', '`agents` must be an object of agent names by role; got ["a"]. The default holds.'],
+    [
+      '{"agents": {"process": 5}}',
+      '`agents.process` must be the name or the path of an agent file; got 5. The default holds.',
+    ],
+    [
+      '{"agents": {"scann": "a"}}',
+      '`agents.scann` must be a role: scan, process, test, retrospective, summary; got "a". The default holds.',
+    ],
+    ['[]', '`the file` must be a JSON object; got []. The defaults hold.'],
+  ])('%s in .agent-config.json is a problem, and does not end the run', async (text, problem) => {
     const backlog = new TestBacklog();
-    backlog.write('.agent-config.json', '{"duplicate_threshold": 7}');
-    await expect(runWorkflow({ backlog: backlog.folder, agents: { process: succeeds } })).rejects.toThrow(
-      '`.agent-config.json.duplicate_threshold` must be a number from 0 to 1; got 7.',
-    );
+    backlog.write('.agent-config.json', text);
+    backlog.bug(1);
+    const { result, report } = await runOver(backlog, { process: () => ({ status: 'succeeded' }) });
+    expect(result).toMatchObject({ status: 'completed', succeeded: ['BUG-001'] });
+    expect(result.problems).toEqual([`.agent-config.json: ${problem}`]);
+    expect(report).toContain(problem);
+  });
+
+  it('a broken .agent-config.json does not either; others name the threshold otherwise', async () => {
+    const backlog = new TestBacklog();
+    backlog.write('.agent-config.json', '{"auto_commit": true,}');
+    const { result } = await runOver(backlog, { process: () => ({ status: 'succeeded' }) });
+    expect(result.problems).toEqual([
+      expect.stringMatching(/^\.agent-config\.json is not JSON: .*The defaults hold\.$/s),
+    ]);
+    backlog.write('.agent-config.json', '{"duplicate_similarity_threshold": 0.9, "of_others": 1}');
+    expect(readConfig(backlog.folder)).toMatchObject({ duplicate_threshold: 0.9, problems: [] });
   });
 });

@@ -16,7 +16,7 @@ const fails: WorkFunction = ({ item }) => ({
 const succeeds: WorkFunction = () => ({ status: 'succeeded' });
 
 describe('W-1: a run over a backlog', () => {
-  it('processes P0 before P3, bugs before features and oldest first, and skips blocked items and human actions', async () => {
+  it('processes P0 before P3, bugs before features and by number, and skips blocked items and human actions', async () => {
     const backlog = new TestBacklog();
     backlog.bug(1, { priority: 'low' });
     backlog.bug(2, { created_date: '2026-03-01' });
@@ -41,7 +41,7 @@ describe('W-1: a run over a backlog', () => {
       },
     });
     // BUG-005 waits for FEAT-001 and becomes available once that is done.
-    expect(taken).toEqual(['FEAT-001', 'BUG-005', 'BUG-003', 'BUG-002', 'FEAT-002', 'BUG-001']);
+    expect(taken).toEqual(['FEAT-001', 'BUG-005', 'BUG-002', 'BUG-003', 'FEAT-002', 'BUG-001']);
     expect(result).toMatchObject({ status: 'completed', iterations: 6, failures: [], incidents: [], problems: [] });
     expect(phases.slice(0, 5)).toEqual(['restoring', 'scanning', 'processing', 'archiving', 'scanning']);
     expect(backlog.list('completed')).toHaveLength(6);

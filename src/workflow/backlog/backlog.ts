@@ -1,18 +1,24 @@
 import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type ItemRef, itemKinds, type Priority, priorities, type StopMarker } from '../../../machines/index.ts';
+import { type ItemRef, itemKinds, priorities, type StopMarker } from '../../../machines/index.ts';
 import { expected, messageOf, PawlError, shown } from '../../errors.ts';
 import { foldersIn, readIfThere } from './files.ts';
 import { type KindLayout, layouts, restingFolders } from './item-kinds.ts';
+import { type ItemFacts, itemFacts } from './reading/item-sources.ts';
 import { stopRequestIn } from './stop-marker.ts';
+import { summaryRows } from './summary-file.ts';
 
 /** An item as read from the disk. */
 export type BacklogItem = ItemRef & {
   status: string | null;
+  /** Why it is open, waits or is done, in a few words. */
+  why: string;
+  /** The open items that it waits for. */
+  waitsFor: string[];
   description: string;
   /** The text of its `comments.md`. */
   comments: string;
-  /** All fields of the report file, known or not. */
+  /** All fields of the report file, known or not; empty without one. */
   report: Record<string, unknown>;
   layout: KindLayout;
 };
@@ -24,6 +30,8 @@ export type Backlog = {
   done: BacklogItem[];
   /** Folders that cannot be read as items; they are left unchanged. */
   unreadable: { folder: string; problem: string }[];
+  /** What a person should know: sources that disagree, and items that depend on each other or on what is not there. */
+  notes: string[];
 };
 
 /** Returns the absolute path of a backlog folder. Throws `invalid_backlog` if it is not a folder. */
@@ -42,100 +50,125 @@ const idPattern = /^([A-Z]+)-(\d+)/i;
 
 /** Reads the items of a backlog. Unknown files and fields are left unchanged. */
 export function readBacklog(backlog: string): Backlog {
-  const items: BacklogItem[] = [];
-  const done: BacklogItem[] = [];
+  const found: Found[] = [];
   const unreadable: Backlog['unreadable'] = [];
   const resting = new Map(
     restingFolders.flatMap((place) =>
       foldersIn(join(backlog, place)).map((name) => [idOf(name), `${place}/${name}`] as const),
     ),
   );
+  const places = new Map<string, string>(resting);
   for (const layout of layouts) {
-    for (const name of foldersIn(join(backlog, layout.folder))) {
-      if (!idPattern.test(name)) continue;
+    const names = foldersIn(join(backlog, layout.folder)).filter((name) => idPattern.test(name));
+    const rows = names.length === 0 ? new Map() : summaryRows(backlog, layout);
+    for (const name of names) {
       const folder = `${layout.folder}/${name}`;
       try {
-        const item = readItem(backlog, layout, name);
-        const twin = [...items, ...done].find(({ id }) => id === item.id)?.folder ?? resting.get(item.id);
-        if (twin !== undefined) unreadable.push({ folder, problem: `${twin} shares the id ${item.id}` });
-        else if (isDone(item)) done.push(item);
-        else items.push(item);
+        const facts = itemFacts(backlog, folder, layout, rows.get(plainId(idOf(name))));
+        const item = itemOf(backlog, layout, name, facts);
+        const twin = places.get(item.id);
+        places.set(item.id, twin ?? folder);
+        if (twin === undefined) found.push({ item, facts });
+        else unreadable.push({ folder, problem: `${twin} shares the id ${item.id}` });
       } catch (error) {
         unreadable.push({ folder, problem: messageOf(error) });
       }
     }
   }
+  const done = found.filter(({ facts }) => facts.meaning === 'done').map(({ item }) => item);
+  const open = found.filter(({ facts }) => facts.meaning !== 'done');
   const finished = new Set([...resting.keys(), ...done.map(({ id }) => id)].map(plainId));
-  for (const item of items) item.blocked = isBlocked(item, (id) => !finished.has(plainId(id)));
-  return { items: items.toSorted(byUrgency), done, unreadable };
+  const notes = found.flatMap(({ item, facts }) =>
+    facts.disagreement === null ? [] : [`${item.id}: ${facts.disagreement}`],
+  );
+  notes.push(...wait(open, finished));
+  return { items: open.map(({ item }) => item).toSorted(byUrgency), done, unreadable, notes };
+}
+
+type Found = { item: BacklogItem; facts: ItemFacts };
+
+function itemOf(backlog: string, layout: KindLayout, name: string, facts: ItemFacts): BacklogItem {
+  const folder = `${layout.folder}/${name}`;
+  const { title, priority, component, createdAt, status, description, report, why } = facts;
+  const comments = readIfThere(join(backlog, folder, 'comments.md')) ?? '';
+  return {
+    id: idOf(name),
+    kind: layout.kind,
+    title: title ?? name,
+    priority,
+    component,
+    createdAt,
+    blocked: false,
+    folder,
+    status,
+    why,
+    waitsFor: [],
+    description,
+    comments,
+    report,
+    layout,
+  };
+}
+
+/**
+ * Marks the items that wait. `blocked_by` names what an item waits for, or holds a text that a person must remove; what it
+ * depends on, and what names it as held up, must be done first. Otherwise its status and its field `blocked` decide.
+ * Returns what a person should know.
+ */
+function wait(open: readonly Found[], finished: ReadonlySet<string>): string[] {
+  const notes: string[] = [];
+  const ids = new Map(open.map(({ item }) => [plainId(item.id), item.id]));
+  const heldUpBy = new Map<string, string[]>();
+  for (const { item, facts } of open)
+    for (const id of facts.blocks) heldUpBy.set(plainId(id), [...(heldUpBy.get(plainId(id)) ?? []), item.id]);
+  for (const { item, facts } of open) {
+    const { report } = item;
+    const named = [report.blocked_by ?? []]
+      .flat()
+      .flatMap((names) => String(names).split(','))
+      .map((name) => name.trim())
+      .filter((name) => name !== '');
+    const blockers = named.filter((name) => !finished.has(plainId(name)));
+    const own = plainId(item.id);
+    const needed = [...new Set(facts.dependsOn.map(plainId))].filter((id) => id !== own && !finished.has(id));
+    const missing = needed.filter((id) => !ids.has(id) && !named.some((name) => plainId(name) === id));
+    if (missing.length > 0) notes.push(`${item.id} depends on ${missing.join(', ')}, which is not in the backlog`);
+    const depends = needed.flatMap((id) => ids.get(id) ?? []);
+    item.waitsFor = [...new Set([...blockers, ...depends, ...(heldUpBy.get(own) ?? [])])].filter(
+      (id) => id !== item.id,
+    );
+    const isHeld = named.length === 0 && (facts.meaning === 'waiting' || report.blocked === true);
+    item.blocked = item.waitsFor.length > 0 || isHeld;
+    if (item.waitsFor.length > 0) item.why = `waits for ${item.waitsFor.join(', ')}`;
+    else if (isHeld && facts.meaning !== 'waiting') item.why = `blocked in ${item.layout.reportFile}`;
+  }
+  return [...notes, ...cyclesIn(open.map(({ item }) => item))];
+}
+
+/** Names the items that wait for each other, each circle once. */
+function cyclesIn(items: readonly BacklogItem[]): string[] {
+  const byId = new Map(items.map((item) => [item.id, item]));
+  const settled = new Set<string>();
+  const notes: string[] = [];
+  for (const { id } of items) {
+    const path: string[] = [];
+    const walk = (at: string): void => {
+      const begin = path.indexOf(at);
+      if (begin !== -1) notes.push(`${[...path.slice(begin), at].join(' waits for ')}: none of them can be taken`);
+      if (begin !== -1 || settled.has(at)) return;
+      path.push(at);
+      for (const next of byId.get(at)?.waitsFor ?? []) walk(next);
+      path.pop();
+      settled.add(at);
+    };
+    walk(id);
+  }
+  return notes;
 }
 
 /** Returns the id at the start of a folder name: `BUG-007-short-slug` -> `BUG-007`. */
 export function idOf(folderName: string): string {
   return (idPattern.exec(folderName)?.[0] ?? folderName).toUpperCase();
-}
-
-function readItem(backlog: string, layout: KindLayout, name: string): BacklogItem {
-  const folder = `${layout.folder}/${name}`;
-  const text = readIfThere(join(backlog, folder, layout.reportFile));
-  if (text === null) throw new Error(`${layout.reportFile} is missing`);
-  const report: unknown = parsed(text, layout.reportFile);
-  if (typeof report !== 'object' || report === null || Array.isArray(report)) {
-    throw new Error(expected(layout.reportFile, report, 'a JSON object'));
-  }
-  const fields: Record<string, unknown> = { ...report };
-  const said = (...names: string[]) =>
-    names.map((field) => text_(fields[field])).find((value) => value !== null) ?? null;
-  return {
-    id: idOf(name),
-    kind: layout.kind,
-    title: said('title', 'name', 'summary') ?? name,
-    priority: priorityOf(fields.priority),
-    component: said('component'),
-    createdAt: said('created_date', 'created_at', 'created', 'reported_date', 'date'),
-    blocked: false,
-    folder,
-    status: said('status'),
-    description: said('description') ?? '',
-    comments: readIfThere(join(backlog, folder, 'comments.md')) ?? '',
-    report: fields,
-    layout,
-  };
-}
-
-function parsed(text: string, file: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new Error(`${file} is not JSON: ${messageOf(error)}`);
-  }
-}
-
-function text_(value: unknown): string | null {
-  return typeof value === 'string' && value.trim() !== '' ? value.trim() : null;
-}
-
-const words: Record<string, Priority> = { critical: 'P0', urgent: 'P0', high: 'P1', medium: 'P2', low: 'P3' };
-
-/** Reads a priority; a missing or unknown one counts as P3. */
-function priorityOf(value: unknown): Priority {
-  const said = (text_(value) ?? '').toLowerCase();
-  return priorities.find((priority) => said.startsWith(priority.toLowerCase())) ?? words[said] ?? 'P3';
-}
-
-function isDone({ status }: BacklogItem): boolean {
-  return /^(completed?|resolved|closed|done|fixed|deprecated|wont_?fix)$/i.test(status ?? '');
-}
-
-/**
- * Whether an item is blocked. If `blocked_by` names another item, it is blocked until that item is done; if it holds
- * free text, until the text is removed. Otherwise its `status` and its `blocked` field decide.
- */
-function isBlocked({ report, status }: BacklogItem, isOpen: (id: string) => boolean): boolean {
-  const waitsFor = [report.blocked_by ?? []].flat().flatMap((names) => String(names).split(','));
-  const named = waitsFor.map((name) => name.trim()).filter((name) => name !== '');
-  if (named.length > 0) return named.some(isOpen);
-  return status?.toLowerCase() === 'blocked' || report.blocked === true;
 }
 
 /** Normalizes an id: `BUG-007`, `bug-7` and `BUG-7` are the same item. */
@@ -144,20 +177,13 @@ function plainId(id: string): string {
   return prefix === undefined ? id.toUpperCase() : `${prefix.toUpperCase()}-${Number(number)}`;
 }
 
-/** Compares by urgency: P0 before P3, bugs before features before human actions, oldest first. */
+/** Compares by urgency: P0 before P3, bugs before features before human actions, by number. */
 export function byUrgency(one: ItemRef, other: ItemRef): number {
   return (
     priorities.indexOf(one.priority) - priorities.indexOf(other.priority) ||
     itemKinds.indexOf(one.kind) - itemKinds.indexOf(other.kind) ||
-    age(one) - age(other) ||
     numberOf(one.id) - numberOf(other.id)
   );
-}
-
-/** Returns the creation time in epoch ms. An item without a readable date counts as the newest. */
-function age({ createdAt }: ItemRef): number {
-  const at = Date.parse(createdAt ?? '');
-  return Number.isNaN(at) ? Number.MAX_SAFE_INTEGER : at;
 }
 
 export function numberOf(id: string): number {

@@ -1,42 +1,76 @@
 import { join } from 'node:path';
 import { z } from 'zod';
-import { check } from '../../agent/check.ts';
-import { flag } from '../../agent/shapes.ts';
-import { messageOf, PawlError } from '../../errors.ts';
+import { expected, messageOf } from '../../errors.ts';
 import { readIfThere } from './files.ts';
 
 export const configFile = '.agent-config.json';
-const agentName = z.string().min(1).optional();
-const share = 'a number from 0 to 1';
 
-/** The settings of a backlog. Unknown fields are left unchanged. */
-const schema = z.looseObject({
-  /** Items at least this similar are reported as duplicates; default: 0.75. */
-  duplicate_threshold: z.number({ error: share }).min(0, { error: share }).max(1, { error: share }).default(0.75),
+const roles = ['scan', 'process', 'test', 'retrospective', 'summary'] as const;
+
+/** The settings of a backlog. */
+export type BacklogConfig = {
+  /** Items at least this similar are reported as duplicates, from 0 to 1; default: 0.75. */
+  duplicate_threshold: number;
   /** Whether a run commits the items that it creates and completes; default: false. */
-  auto_commit: flag.default(false),
+  auto_commit: boolean;
   /** The agents of `pawl work`: names to look up, or paths of agent files. */
-  agents: z
-    .strictObject({
-      scan: agentName,
-      process: agentName,
-      test: agentName,
-      retrospective: agentName,
-      summary: agentName,
-    })
-    .default({}),
-});
-export type BacklogConfig = z.infer<typeof schema>;
+  agents: Partial<Record<(typeof roles)[number], string>>;
+  /** What in the file could not be read, so that its default holds. */
+  problems: string[];
+};
 
-/** Reads the `.agent-config.json` of a backlog. Throws `invalid_config`. */
+const share = z.number().min(0).max(1);
+const name = z.string().min(1);
+
+/** The fields, by all the names that they have; others are left alone. */
+const fields = {
+  duplicate_threshold: {
+    names: ['duplicate_threshold', 'duplicate_similarity_threshold'],
+    shape: share,
+    is: 'a number from 0 to 1',
+  },
+  auto_commit: { names: ['auto_commit'], shape: z.boolean(), is: 'true or false' },
+} as const;
+
+/**
+ * Reads the `.agent-config.json` of a backlog, which other tools write too. What cannot be read in it is a problem, and its
+ * default holds.
+ */
 export function readConfig(backlog: string): BacklogConfig {
-  const text = readIfThere(join(backlog, configFile));
-  if (text === null) return schema.parse({});
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw new PawlError('invalid_config', `${configFile} is not JSON: ${messageOf(error)}.`);
+  const config: BacklogConfig = { duplicate_threshold: 0.75, auto_commit: false, agents: {}, problems: [] };
+  const found = fileIn(backlog, config.problems);
+  const wrong = (field: string, value: unknown, is: string) => {
+    config.problems.push(`${configFile}: ${expected(field, value, is)} The default holds.`);
+  };
+  for (const [field, { names, shape, is }] of Object.entries(fields)) {
+    const given = names.find((one) => found[one] !== undefined);
+    if (given === undefined) continue;
+    const value = shape.safeParse(found[given]);
+    if (value.success) Object.assign(config, { [field]: value.data });
+    else wrong(given, found[given], is);
   }
-  return check(schema, value, configFile, 'invalid_config');
+  const { agents = {} } = found;
+  if (typeof agents !== 'object' || agents === null || Array.isArray(agents)) {
+    wrong('agents', agents, 'an object of agent names by role');
+    return config;
+  }
+  for (const [role, agent] of Object.entries(agents)) {
+    const known = roles.find((one) => one === role);
+    if (known === undefined) wrong(`agents.${role}`, agent, `a role: ${roles.join(', ')}`);
+    else if (name.safeParse(agent).success) config.agents[known] = String(agent);
+    else wrong(`agents.${role}`, agent, 'the name or the path of an agent file');
+  }
+  return config;
+}
+
+function fileIn(backlog: string, problems: string[]): Record<string, unknown> {
+  try {
+    const text = readIfThere(join(backlog, configFile));
+    const value: unknown = text === null ? {} : JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
+    problems.push(`${configFile}: ${expected('the file', value, 'a JSON object')} The defaults hold.`);
+  } catch (error) {
+    problems.push(`${configFile} is not JSON: ${messageOf(error)}. The defaults hold.`);
+  }
+  return {};
 }

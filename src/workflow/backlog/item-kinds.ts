@@ -50,6 +50,18 @@ export const layouts: readonly KindLayout[] = [
     summaryFile: 'human-actions/actions.md',
     summaryTitle: 'Human actions',
   },
+  // An inquiry is a question to people. Pawl reads it, but neither works on one nor creates one.
+  {
+    kind: 'human-action',
+    type: 'human_action',
+    folder: 'inquiries',
+    prefix: 'INQ',
+    idField: 'inquiry_id',
+    reportFile: 'inquiry_report.json',
+    promptFile: 'PROMPT.md',
+    summaryFile: 'inquiries/inquiries.md',
+    summaryTitle: 'Inquiries',
+  },
 ];
 
 export function layoutOf(kind: ItemKind | ItemType): KindLayout {

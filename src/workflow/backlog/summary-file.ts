@@ -28,6 +28,26 @@ export function addToSummary(backlog: string, layout: KindLayout, row: SummaryRo
   writeAtomically(path, lines.join('\n'));
 }
 
+/** Returns what the tables of a summary say of their items, by id as in `BUG-7`. The last row of an item counts. */
+export function summaryRows(backlog: string, layout: KindLayout): Map<string, Partial<SummaryRow>> {
+  const lines = (readIfThere(join(backlog, layout.summaryFile)) ?? '').split('\n');
+  const rows = new Map<string, Partial<SummaryRow>>();
+  for (const { columns: names, id, start, end } of idTables(lines)) {
+    for (const text of lines.slice(start, end)) {
+      const values = cells(text);
+      const [, prefix, number] = /\b([A-Z]+)-(\d+)\b/i.exec(values[id] ?? '') ?? [];
+      if (prefix === undefined) continue;
+      const row: Partial<SummaryRow> = {};
+      for (const [index, name] of names.entries()) {
+        const field = fieldOf(name);
+        if (field !== null && field !== 'id' && (values[index] ?? '') !== '') row[field] = values[index] ?? '';
+      }
+      rows.set(`${prefix.toUpperCase()}-${Number(number)}`, row);
+    }
+  }
+  return rows;
+}
+
 /** Updates an item's row in the summary. Returns false and writes nothing if there is no such row. */
 export function updateSummary(backlog: string, layout: KindLayout, id: string, change: Partial<SummaryRow>): boolean {
   const path = join(backlog, layout.summaryFile);
@@ -51,6 +71,11 @@ export function updateSummary(backlog: string, layout: KindLayout, id: string, c
 type Table = { columns: string[]; id: number; start: number; end: number };
 
 function idTable(lines: readonly string[]): Table | null {
+  return idTables(lines).next().value ?? null;
+}
+
+/** The tables of items. */
+function* idTables(lines: readonly string[]): Generator<Table, undefined> {
   for (const [index, text] of lines.entries()) {
     const head = cells(text);
     const id = head.findIndex((name) => /^(id|bug|feature|action)( ?id)?$/i.test(name));
@@ -63,9 +88,8 @@ function idTable(lines: readonly string[]): Table | null {
       continue;
     let end = index + 2;
     while (cells(lines[end] ?? '').length > 0) end += 1;
-    return { columns: head, id, start: index + 2, end };
+    yield { columns: head, id, start: index + 2, end };
   }
-  return null;
 }
 
 function cells(text: string): string[] {
@@ -81,21 +105,18 @@ function cellFor(column: string, row: SummaryRow): string {
   return changedCell(column, row) ?? '';
 }
 
-/** Returns the cell for a column, by any of the column's usual names; null for unknown columns. */
-function changedCell(column: string, row: Partial<SummaryRow>): string | null {
+/** Returns the field that a column holds, by any of its usual names; null for unknown columns. */
+function fieldOf(column: string): keyof SummaryRow | null {
   const name = column.toLowerCase();
-  const value = /^(id|bug|feature|action)( ?id)?$/.test(name)
-    ? row.id
-    : /^(title|name|summary)$/.test(name)
-      ? row.title
-      : name === 'priority'
-        ? row.priority
-        : name === 'status'
-          ? row.status
-          : name === 'component'
-            ? row.component
-            : /^(folder|location|path)$/.test(name)
-              ? row.folder
-              : undefined;
+  if (/^(id|bug|feature|action)( ?id)?$/.test(name)) return 'id';
+  if (/^(title|name|summary)$/.test(name)) return 'title';
+  if (/^(folder|location|path)$/.test(name)) return 'folder';
+  return name === 'priority' || name === 'status' || name === 'component' ? name : null;
+}
+
+/** Returns the cell for a column; null for unknown columns, and for fields that do not change. */
+function changedCell(column: string, row: Partial<SummaryRow>): string | null {
+  const field = fieldOf(column);
+  const value = field === null ? undefined : row[field];
   return value === undefined ? null : value.replace(/\s+/g, ' ').replaceAll('|', '\\|');
 }

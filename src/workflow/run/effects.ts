@@ -14,6 +14,7 @@ import { messageOf, shown } from '../../errors.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Perform } from '../../host/driver.ts';
 import { type BacklogItem, folderOf, readBacklog, refOf, stopMarkers } from '../backlog/backlog.ts';
+import { readConfig } from '../backlog/config.ts';
 import { keepAside, readState } from '../backlog/state-file.ts';
 import {
   type NamedAgent,
@@ -38,7 +39,7 @@ export type WordsFunction = (ending: { state: RunState; document: string }) => s
 
 /** The agents of a run. Each optional one has a default that needs no model. */
 export type WorkflowAgents = {
-  /** Decides the order. Default: P0 before P3, bugs before features, oldest first. */
+  /** Decides the order. Default: P0 before P3, bugs before features, by number. */
   scan?: Agent | NamedAgent | ScanFunction;
   process: Agent | NamedAgent | WorkFunction;
   /** Tests the work on an item. Default: no tests. */
@@ -104,6 +105,7 @@ export class RunEffects {
   private async restore(): Promise<RestoreOutcome> {
     const { backlog } = this.parts;
     try {
+      this.notes.push(...readConfig(backlog).problems);
       const found = readState(backlog);
       if (found.kind === 'corrupt') {
         return { kind: 'corrupt', message: `${found.message}. It is kept as ${keepAside(backlog)}.` };

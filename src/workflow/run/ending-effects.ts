@@ -109,10 +109,15 @@ export class EndingEffects {
 
   private backlogCount() {
     try {
-      const { items, unreadable } = readBacklog(this.parts.backlog);
-      return { open: items.length, blocked: items.filter(({ blocked }) => blocked).length, unreadable };
+      const { items, unreadable, notes } = readBacklog(this.parts.backlog);
+      return { open: items.length, blocked: items.filter(({ blocked }) => blocked).length, unreadable, notes };
     } catch (error) {
-      return { open: 0, blocked: 0, unreadable: [{ folder: this.parts.backlog, problem: messageOf(error) }] };
+      return {
+        open: 0,
+        blocked: 0,
+        unreadable: [{ folder: this.parts.backlog, problem: messageOf(error) }],
+        notes: [],
+      };
     }
   }
 }

@@ -77,6 +77,7 @@ export function sessionReportText(
       listed([
         `${counted(backlog.open, 'item')} open, ${backlog.blocked} of them blocked`,
         ...backlog.unreadable.map(({ folder, problem }) => `unreadable: ${folder}: ${problem}`),
+        ...backlog.notes,
       ]),
     ],
   ]);
@@ -86,6 +87,7 @@ export type BacklogCount = {
   open: number;
   blocked: number;
   unreadable: readonly { folder: string; problem: string }[];
+  notes: readonly string[];
 };
 
 function outcome({ early_exit_triggered: early, early_exit_reason: reason, iteration_count: taken }: RunState): string {

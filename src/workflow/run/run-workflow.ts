@@ -24,7 +24,6 @@ import { commonOptions } from '../../session/common-options.ts';
 import { aJournal } from '../../session/input.ts';
 import type { SessionResult } from '../../session/session.ts';
 import { backlogFolder } from '../backlog/backlog.ts';
-import { readConfig } from '../backlog/config.ts';
 import { lockRun } from '../backlog/lock.ts';
 import { timestamp, writeState } from '../backlog/state-file.ts';
 import type { ApprovalDecision, ApprovalQuestion } from './agents.ts';
@@ -109,7 +108,6 @@ export async function runWorkflow(options: WorkflowOptions): Promise<WorkflowRes
   const limits = check(limitsSchema, options.limits ?? {}, 'limits', 'invalid_workflow');
   checkAgents(options.agents);
   const backlog = backlogFolder(options.backlog);
-  readConfig(backlog);
   const lock = await lockRun(backlog);
   try {
     return await new RunningWorkflow(backlog, limits, options).result;

@@ -1,0 +1,67 @@
+/** What the head of a PROMPT.md says of its item. */
+export type PromptFacts = { title: string | null; description: string; fields: ReadonlyMap<string, string> };
+
+/** Lines at the beginning that are looked at for fields. */
+const headLines = 60;
+const descriptionLength = 2_000;
+
+const bold = /\*\*\s*([A-Za-z][A-Za-z _-]{1,30}?)\s*:?\s*\*\*\s*:?/g;
+const plainField =
+  /^[-*+\s]*(priority|status|component|type|depends(?: on)?|dependencies|blocked by|blocks|created)\s*:/i;
+
+/**
+ * Reads the head of a PROMPT.md: its title, and fields such as `**Priority**: P1 **Status**: new`, by their names in small
+ * letters.
+ */
+export function promptFacts(text: string): PromptFacts {
+  const lines = text.split(/\r?\n/);
+  const heading = lines.findIndex((line) => /^#\s/.test(line));
+  const second = lines.findIndex((line, index) => index > heading && /^#{1,6}\s/.test(line));
+  const head = lines.slice(0, Math.min(second === -1 ? lines.length : second, headLines));
+  const fields = new Map<string, string>();
+  for (const line of head) for (const [name, value] of fieldsIn(line)) if (!fields.has(name)) fields.set(name, value);
+  const title = heading === -1 ? null : titleOf(lines[heading] ?? '');
+  return { title, description: descriptionIn(lines, heading).slice(0, descriptionLength), fields };
+}
+
+function fieldsIn(line: string): [string, string][] {
+  const marks = [...line.matchAll(bold)];
+  if (marks.length === 0) {
+    const name = plainField.exec(line);
+    return name === null ? [] : [[(name[1] ?? '').toLowerCase(), valueIn(line.slice(name[0].length))]];
+  }
+  return marks.flatMap((mark, index): [string, string][] => {
+    const end = marks[index + 1]?.index ?? line.length;
+    const value = valueIn(line.slice(mark.index + mark[0].length, end));
+    return value === '' ? [] : [[(mark[1] ?? '').toLowerCase().replaceAll('_', ' '), value]];
+  });
+}
+
+/** A value without the signs that separate it from the next field. */
+function valueIn(text: string): string {
+  return text
+    .trim()
+    .replace(/^:\s*/, '')
+    .replace(/[|·,;]+$/, '')
+    .trim();
+}
+
+/** Returns a heading's title without the item's id: `# FEAT-004: Early exits` -> `Early exits`. */
+function titleOf(heading: string): string | null {
+  const title = heading
+    .replace(/^#+\s*/, '')
+    .replace(/^[A-Z]+-\d+\s*(?:[:–—-]\s*)?/i, '')
+    .trim();
+  return title === '' ? null : title;
+}
+
+/** The first paragraph that is no heading and holds no fields. */
+function descriptionIn(lines: readonly string[], heading: number): string {
+  const begin = lines.findIndex(
+    (line, index) =>
+      index > heading && line.trim() !== '' && !/^[#>|-]/.test(line.trim()) && fieldsIn(line).length === 0,
+  );
+  if (begin === -1) return '';
+  const end = lines.findIndex((line, index) => index > begin && (line.trim() === '' || /^#/.test(line)));
+  return lines.slice(begin, end === -1 ? lines.length : end).join('\n');
+}
