@@ -71,6 +71,8 @@ export type WorkOutcome = {
   lookedFor: string[];
   /** STOP markers found after the work. */
   stops: StopMarker[];
+  /** The files that changed meanwhile, as paths below the backlog; empty without a repository. */
+  changed: string[];
 };
 
 /** A failed item, with the reason. */
@@ -131,6 +133,8 @@ export type RunState = {
   failures: ItemFailure[];
   incidents: Incident[];
   created: CreatedItem[];
+  /** The files that the work on the current item changed. */
+  changed: string[];
 };
 
 /** The base of a run's requests: the state, which is on disk before the effect begins (W-4). */

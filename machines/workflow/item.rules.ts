@@ -37,12 +37,14 @@ export function afterScan({ created }: WorkflowContext, { outcome }: { outcome: 
 export function withItem(context: WorkflowContext, outcome: ScanOutcome): Partial<WorkflowContext> {
   const item = outcome.ok ? nextItem(context, outcome.items) : null;
   if (item === null) return {};
-  return { item, iteration: context.iteration + 1, tried: [...context.tried, item.id], phase: 'processing', tries: 0 };
+  const tried = [...context.tried, item.id];
+  return { item, iteration: context.iteration + 1, tried, phase: 'processing', tries: 0, changed: [] };
 }
 
-export function afterWork({ phase }: WorkflowContext, work: Work): Partial<WorkflowContext> {
+export function afterWork({ phase, changed: before }: WorkflowContext, work: Work): Partial<WorkflowContext> {
   const { verdict, message, stops } = work.outcome;
-  return { work, stops, ...(verdict === 'critical' ? critical(phase, message) : { critical: null }) };
+  const changed = [...new Set([...before, ...work.outcome.changed])];
+  return { work, stops, changed, ...(verdict === 'critical' ? critical(phase, message) : { critical: null }) };
 }
 
 /** Builds the request to invoke an agent on the current item; `tries` makes the key unique. */

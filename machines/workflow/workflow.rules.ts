@@ -26,7 +26,16 @@ export const noItem: ItemRef = {
 
 /** Placeholder before any work on the current item. */
 export const noWork: Work = {
-  outcome: { verdict: 'succeeded', agent: '', slugs: [], message: '', requests: 0, lookedFor: [], stops: [] },
+  outcome: {
+    verdict: 'succeeded',
+    agent: '',
+    slugs: [],
+    message: '',
+    requests: 0,
+    lookedFor: [],
+    stops: [],
+    changed: [],
+  },
   at: 0,
   chance: 0,
 };
@@ -44,6 +53,7 @@ export function freshRun({ run, limits, tests }: WorkflowInput): WorkflowContext
     phase: 'processing',
     tries: 0,
     work: noWork,
+    changed: [],
     failureCount: 0,
     failures: [],
     succeeded: [],
@@ -77,6 +87,7 @@ export function runState(context: WorkflowContext, phase: RunState['current_phas
     failures,
     incidents,
     created,
+    changed: context.changed,
   };
 }
 

@@ -47,6 +47,8 @@ export type WorkflowContext = {
   tries: number;
   /** The latest work on the current item; `noWork` before that. */
   work: Work;
+  /** The files that the work on the current item changed. */
+  changed: string[];
   /** Consecutive failures (W-1). */
   failureCount: number;
   failures: ItemFailure[];

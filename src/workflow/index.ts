@@ -3,6 +3,7 @@
 export type { BacklogItem } from './backlog/backlog.ts';
 export type { WorkItemInput } from './backlog/work-item-input.ts';
 export { createWorkItem, type WorkItemResult } from './backlog/work-items.ts';
+export type { WorkflowEvent, WorkflowOptions } from './options.ts';
 export type {
   ApprovalDecision,
   ApprovalQuestion,
@@ -14,8 +15,6 @@ export type {
 export type { ScanFunction, WordsFunction, WorkflowAgents } from './run/effects.ts';
 export {
   runWorkflow,
-  type WorkflowEvent,
-  type WorkflowOptions,
   type WorkflowResult,
 } from './run/run-workflow.ts';
 export { workItemTool } from './work-item-tool.ts';

@@ -16,7 +16,13 @@ describe('pawl work', () => {
     backlog.write('agents/process.md', agent('worker'));
     backlog.write('.claude/agents/test.md', agent('tester'));
     const { code, stdout, stderr } = await pawl(['work', backlog.folder, '--base-url', server.url, '--model', 'm']);
-    expect([code, stderr]).toEqual([0, '']);
+    expect(code).toBe(0);
+    expect(stderr.trim().split('\n')).toEqual([
+      'WARN  The agent worker has no tools, so it can only report.',
+      'WARN  FEAT-001: worker changed no file.',
+      'WARN  The agent tester has no tools, so it can only report.',
+      'WARN  BUG-001: worker changed no file.',
+    ]);
     const at = [
       'FEAT-001  P0  The second',
       '├─ testing',
@@ -103,7 +109,7 @@ describe('pawl work', () => {
     expect(code).toBe(1);
     expect(stdout).toContain('● exited early: Unable to invoke bug-processor');
     const lines = stderr.trim().split('\n');
-    expect(lines.map((line) => line.slice(0, 5))).toEqual(['WARN ', 'WARN ', 'WARN ', 'ERROR']);
+    expect(lines.map((line) => line.slice(0, 5))).toEqual(['WARN ', 'WARN ', 'WARN ', 'WARN ', 'ERROR']);
     const bug = backlog.json('bugs/BUG-002-session-failure-unable-to-invoke-bug/bug_report.json');
     expect(bug.evidence.map(({ location }) => location)).toContain(`${backlog.folder}/.claude/agents`);
   });

@@ -87,8 +87,11 @@ describe('W-2 W-3: combined exits', () => {
   it('a repeated failure adds evidence to the open bug instead of creating another', async () => {
     const backlog = new TestBacklog();
     for (const number of [1, 2, 3]) backlog.bug(number, { priority: 'P0' });
-    const first = await runOver(backlog, { process: fails });
-    const second = await runOver(backlog, { process: fails });
+    const limits = { maxTries: 9 };
+    const first = await runOver(backlog, { process: fails }, { limits });
+    // The bug about the run fails with them, which makes no other incident.
+    const second = await runOver(backlog, { process: fails }, { limits });
+    expect(second.result.failures.map(({ id }) => id)).toEqual(['BUG-004', 'BUG-001', 'BUG-002']);
     expect(first.result.created).toMatchObject([{ id: 'BUG-004', isNew: true }]);
     expect(second.result.created).toMatchObject([{ id: 'BUG-004', isNew: false }]);
     const folder = second.result.created[0]?.folder;
@@ -98,9 +101,8 @@ describe('W-2 W-3: combined exits', () => {
     );
     expect(backlog.read(`${folder}/comments.md`)).toContain(`Seen again in run ${second.result.run}`);
     // A different failure becomes a different bug.
-    const third = await runOver(backlog, {
-      process: () => ({ status: 'failed', message: 'else', slugs: ['tool_timeout'] }),
-    });
+    const times: WorkFunction = () => ({ status: 'failed', message: 'else', slugs: ['tool_timeout'] });
+    const third = await runOver(backlog, { process: times }, { limits });
     expect(third.result.created).toMatchObject([{ id: 'BUG-005', isNew: true }]);
   });
 

@@ -95,7 +95,10 @@ describe('W-1: a run over a backlog', () => {
     const { result, warnings } = await runOver(backlog, { process: succeeds, test: fails });
     expect(result.failures).toMatchObject([{ id: 'BUG-001', phase: 'testing', slugs: ['tool_exec_failed'] }]);
     expect(backlog.list('bugs')).toEqual(['BUG-001-bug-1']);
-    expect(warnings.map((line) => line.msg)).toEqual(['BUG-001 failed in testing: tool_exec_failed']);
+    expect(warnings.map((line) => line.msg)).toEqual([
+      'BUG-001: succeeds changed no file.',
+      'BUG-001 failed in testing: tool_exec_failed',
+    ]);
   });
 
   it.each([

@@ -2,7 +2,8 @@ import { styleText } from 'node:util';
 import { reasonOf } from '../../../machines/index.ts';
 import type { SessionEvent } from '../../observe/events.ts';
 import { tame } from '../../text.ts';
-import type { WorkflowEvent, WorkflowResult } from '../../workflow/run/run-workflow.ts';
+import type { WorkflowEvent } from '../../workflow/options.ts';
+import type { WorkflowResult } from '../../workflow/run/run-workflow.ts';
 import { clip } from './text.ts';
 
 type Style = Parameters<typeof styleText>[0];

@@ -240,6 +240,19 @@ export const logLines: readonly LogLine[] = [
     },
   },
   {
+    event: 'workflow.warned',
+    level: 'warn',
+    when: 'A run: nothing failed, but something may not be what it seems, such as work that changed no file.',
+    fields: ['run', 'message', 'msg'],
+    advice: 'Look whether the agents have the tools that they need, and whether something tests what they do.',
+    example: {
+      event: 'workflow.warned',
+      run: '2026-11-22-070000',
+      message: 'BUG-001: worker changed no file.',
+      msg: 'BUG-001: worker changed no file.',
+    },
+  },
+  {
     event: 'workflow.exitedEarly',
     level: 'error',
     when: 'A run ended before its backlog was done.',

@@ -177,13 +177,19 @@ function plainId(id: string): string {
   return prefix === undefined ? id.toUpperCase() : `${prefix.toUpperCase()}-${Number(number)}`;
 }
 
-/** Compares by urgency: P0 before P3, bugs before features before human actions, by number. */
-export function byUrgency(one: ItemRef, other: ItemRef): number {
+/** Compares by urgency: P0 before P3, what people asked for before what runs filed, bugs before features, by number. */
+function byUrgency(one: BacklogItem, other: BacklogItem): number {
   return (
     priorities.indexOf(one.priority) - priorities.indexOf(other.priority) ||
+    Number(isOfRun(one)) - Number(isOfRun(other)) ||
     itemKinds.indexOf(one.kind) - itemKinds.indexOf(other.kind) ||
     numberOf(one.id) - numberOf(other.id)
   );
+}
+
+/** Whether a run filed it about itself. A STOP with a request is a person's wish. */
+function isOfRun({ kind, report }: BacklogItem): boolean {
+  return kind === 'bug' && typeof report.fingerprint === 'string';
 }
 
 export function numberOf(id: string): number {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { copyFileSync, existsSync, realpathSync, rmSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { messageOf } from '../../errors.ts';
 
@@ -38,6 +38,35 @@ export async function gitStatus(folder: string): Promise<string> {
   } catch (error) {
     return messageOf(error);
   }
+}
+
+/** The state of a work tree: its repository, and the tree of all its files that git does not ignore. */
+export type Snapshot = { root: string; tree: string };
+
+/** Returns the state of the work tree around a folder, through an index of its own; null if there is no repository. */
+export async function snapshot(folder: string): Promise<Snapshot | null> {
+  const gitFolder = await git(folder, ['rev-parse', '--absolute-git-dir']).catch(() => null);
+  if (gitFolder === null) return null;
+  const root = await git(folder, ['rev-parse', '--show-toplevel']);
+  const index = join(gitFolder, `pawl-${randomBytes(6).toString('hex')}.index`);
+  try {
+    // With a copy of the index, files that did not change are not read again.
+    if (existsSync(join(gitFolder, 'index'))) copyFileSync(join(gitFolder, 'index'), index);
+    await git(root, ['add', '--all'], { GIT_INDEX_FILE: index });
+    return { root, tree: await git(root, ['write-tree'], { GIT_INDEX_FILE: index }) };
+  } finally {
+    rmSync(index, { force: true });
+  }
+}
+
+/** Returns the files that differ between two states of a work tree, as paths below `folder`. */
+export async function changedBetween(folder: string, before: Snapshot, after: Snapshot): Promise<string[]> {
+  const names = await git(before.root, ['diff-tree', '-r', '-z', '--name-only', before.tree, after.tree]);
+  const own = realpathSync(folder);
+  return names
+    .split('\0')
+    .filter((name) => name !== '')
+    .map((name) => relative(own, join(realpathSync(before.root), name)));
 }
 
 export type Commit = { ok: true; sha: string; branch: string } | { ok: false; message: string };

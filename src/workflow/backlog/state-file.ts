@@ -67,6 +67,7 @@ const schema = z.looseObject({
   failures: z.array(failure).default([]),
   incidents: z.array(incident).default([]),
   created: z.array(created).default([]),
+  changed: texts.default([]),
 });
 
 const ends: readonly string[] = ['completed', 'exitedEarly'] satisfies RunState['current_phase'][];

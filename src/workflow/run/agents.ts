@@ -11,7 +11,7 @@ import type { Session, SessionResult } from '../../session/session.ts';
 import { startSession } from '../../session/start-session.ts';
 import { headOf } from '../../text.ts';
 import type { BacklogItem } from '../backlog/backlog.ts';
-import { SessionLog } from './session-log.ts';
+import { SessionLog } from './documents/session-log.ts';
 import { statingVerdict, verdictIn } from './verdict.ts';
 
 /** An agent that is loaded on demand, so that the run handles a missing agent (W-1). */
@@ -60,12 +60,14 @@ export type Sessions = {
   approve: (question: ApprovalQuestion) => ApprovalDecision | Promise<ApprovalDecision>;
   /** Called with the result of each session. */
   onResult: (result: SessionResult) => void;
+  /** Tells a person what may be wrong. */
+  warn: (message: string) => void;
 };
 
 /** Slugs of a session whose agent could not work at all. A retry may help; another item will not. */
 const unavailableSlugs: readonly Slug[] = ['no_targets', 'tools_unavailable'];
 
-type Done = Omit<WorkOutcome, 'stops'>;
+export type Done = Omit<WorkOutcome, 'stops' | 'changed'>;
 
 /** Builds an outcome. Its message is redacted and cut, since it goes into the state file and into work items. */
 const done = (agent: string, { message = '', ...over }: Partial<Done>): Done => ({
@@ -101,6 +103,7 @@ export async function work(
   if ('problem' in ready) {
     return done(ready.name, { verdict: 'unavailable', message: ready.problem, lookedFor: [...ready.lookedFor] });
   }
+  if (!hasTools(ready)) sessions.warn(`The agent ${ready.name} has no tools, so it can only report.`);
   const first = (result: SessionResult) => settled(sessionOutcome(result));
   const ended = await session(
     statingVerdict(ready),
@@ -110,6 +113,11 @@ export async function work(
     first,
   );
   return 'problem' in ended ? done(ready.name, ended.problem) : sessionOutcome(ended.result);
+}
+
+/** Whether an agent can do more than report. */
+function hasTools({ definition, agents, mcpServers }: Agent): boolean {
+  return Object.keys({ ...definition.tools, ...agents, ...mcpServers }).length > 0;
 }
 
 type Unready = { name: string; problem: string; lookedFor: readonly string[] };

@@ -26,7 +26,9 @@ export type Captured = { item: CreatedItem; problem: string | null };
  */
 export async function capture(backlog: string, capturing: Capture): Promise<Captured> {
   const { draft, fingerprint, run, why, prompt } = capturing;
-  const known = readBacklog(backlog).items.find(({ report }) => report.fingerprint === fingerprint);
+  const { items } = readBacklog(backlog);
+  const own = new Set(items.filter(({ report }) => report.fingerprint !== undefined).map(({ id }) => id));
+  const known = items.find(({ report }) => isSameIncident(report.fingerprint, fingerprint, own));
   if (known !== undefined) return addEvidence(backlog, known, capturing);
   const item = checkedItem({ ...draft, auto_commit: readConfig(backlog).auto_commit });
   const { id, title, folder, commit } = await writeWorkItem(backlog, item, {
@@ -37,6 +39,24 @@ export async function capture(backlog: string, capturing: Capture): Promise<Capt
     item: { id: id ?? '', title, folder: folder ?? '', isNew: true, why },
     problem: gitProblem(id ?? '', commit),
   };
+}
+
+/**
+ * Whether two fingerprints are of the same incident. Failures in a row are the same with another item among them; items
+ * that runs filed about themselves don't count, since they fail with the others.
+ */
+function isSameIncident(known: unknown, fingerprint: string, own: ReadonlySet<string>): boolean {
+  if (known === fingerprint || typeof known !== 'string') return known === fingerprint;
+  const [one, other] = [failuresIn(known, own), failuresIn(fingerprint, own)];
+  if (one === null || other === null) return false;
+  const shared = one.filter((failure) => other.includes(failure)).length;
+  return shared > 0 && shared === Math.min(one.length, other.length);
+}
+
+function failuresIn(fingerprint: string, own: ReadonlySet<string>): string[] | null {
+  const [kind, ...failures] = fingerprint.split(' ');
+  if (kind !== 'consecutive_failures') return null;
+  return failures.filter((failure) => !own.has(failure.split('/')[0] ?? ''));
 }
 
 async function addEvidence(

@@ -8,29 +8,24 @@ import type {
   StopMarker,
   WorkflowEffectKinds,
   WorkOutcome,
+  WorkPhase,
 } from '../../../machines/index.ts';
 import type { Agent } from '../../agent/definition.ts';
-import { messageOf, shown } from '../../errors.ts';
+import { messageOf } from '../../errors.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Perform } from '../../host/driver.ts';
 import { type BacklogItem, folderOf, readBacklog, refOf, stopMarkers } from '../backlog/backlog.ts';
 import { readConfig } from '../backlog/config.ts';
 import { keepAside, readState } from '../backlog/state-file.ts';
-import {
-  type NamedAgent,
-  type Sessions,
-  spoken,
-  unlessAborted,
-  type WorkFunction,
-  wasAborted,
-  work,
-} from './agents.ts';
+import { type NamedAgent, type Sessions, type WorkFunction, work } from './agents.ts';
+import type { RunSpending } from './documents/report.ts';
 import { EndingEffects } from './ending-effects.ts';
-import { archiveItem, setItemAside } from './filing.ts';
-import { scanPrompt, workPrompt } from './prompts.ts';
-import type { RunSpending } from './report.ts';
+import { archiveItem, leaveForReview, leftForReview, noteWork, setItemAside } from './filing.ts';
+import { workPrompt } from './prompts.ts';
+import { behind, Queue } from './queue.ts';
 import { RunFolder } from './run-folder.ts';
-import { asObject, lastObject } from './verdict.ts';
+import { Tries } from './tries.ts';
+import { WorkTree } from './work-tree.ts';
 
 /** Returns the ids of the open items in a new order. Items that it leaves out follow in their usual order. */
 export type ScanFunction = (items: readonly BacklogItem[]) => string[] | Promise<string[]>;
@@ -56,6 +51,10 @@ export type WorkflowParts = {
   sessions: Omit<Sessions, 'folder'>;
   clock: Clock;
   spending: RunSpending;
+  /** The runs that may fail at an item before it is left to a person. */
+  maxTries: number;
+  /** What a person was warned of. */
+  warnings: ReadonlySet<string>;
 };
 
 type Kinds = WorkflowEffectKinds & Pick<SessionEffectKinds, 'wait'>;
@@ -66,15 +65,19 @@ export class RunEffects {
   readonly ending: EndingEffects;
   private readonly parts: WorkflowParts;
   private readonly folder: RunFolder;
+  private readonly workTree: WorkTree;
+  private readonly tries: Tries;
   /** Problems that did not end the run. */
   private readonly notes: string[] = [];
-  /** The last order from the scan agent, followed by the items that it left out. */
-  private order: string[] = [];
+  private readonly queue: Queue;
 
   constructor(parts: WorkflowParts) {
     this.parts = parts;
     this.folder = new RunFolder(parts.backlog);
     this.ending = new EndingEffects(parts, this.folder);
+    this.queue = new Queue(parts, this.folder, (problem) => this.notes.push(problem));
+    this.tries = new Tries(parts.backlog);
+    this.workTree = new WorkTree(parts.backlog, parts.sessions.warn);
   }
 
   readonly perform: Perform = (effect, context) => {
@@ -92,7 +95,7 @@ export class RunEffects {
       case 'capture':
         return this.ending.capture(effect.request);
       case 'review':
-        return this.ending.review(effect.request, this.notes);
+        return this.review(effect.request);
       case 'summarise':
         return this.ending.summarise(effect.request);
       case 'wait':
@@ -101,6 +104,16 @@ export class RunEffects {
         return Promise.reject(new Error(`unknown effect of a run: ${effect.kind}`));
     }
   };
+
+  /** What failed since the last scan is noted first. */
+  private async review(request: Kinds['review']['request']): Outcome<'review'> {
+    try {
+      await this.leaveWhatFails(request.state);
+    } catch (error) {
+      this.notes.push(`What failed could not be noted for the next run: ${messageOf(error)}`);
+    }
+    return this.ending.review(request, this.notes);
+  }
 
   private async restore(): Promise<RestoreOutcome> {
     const { backlog } = this.parts;
@@ -115,7 +128,7 @@ export class RunEffects {
       if (found.kind !== 'died') return { kind: 'fresh' };
       const { state } = found;
       const item = this.itemOf(state.current_item);
-      const problem = state.current_phase === 'archiving' ? await this.archivedToTheEnd(state.current_item) : null;
+      const problem = state.current_phase === 'archiving' ? await this.archivedToTheEnd(state) : null;
       return { kind: 'crashed', state, item: item === null ? null : refOf(item), problem };
     } catch (error) {
       return { kind: 'critical', message: messageOf(error) };
@@ -126,18 +139,43 @@ export class RunEffects {
     const { backlog } = this.parts;
     try {
       this.folder.begin(state);
+      const tries = await this.leaveWhatFails(state);
       const { items } = readBacklog(backlog);
       const stops = stopMarkers(backlog, state.run, items);
       const appeared = this.folder.appeared(state);
-      return { ok: true, items: (await this.ordered(items, state)).map(refOf), stops, appeared };
+      return { ok: true, items: (await this.queue.ordered(behind(items, tries), state)).map(refOf), stops, appeared };
     } catch (error) {
       return { ok: false, message: messageOf(error) };
     }
   }
 
+  /**
+   * Notes what failed, and leaves to a person what failed in `maxTries` runs. Returns the runs in which the other items
+   * failed.
+   */
+  private async leaveWhatFails(state: RunState): Promise<ReadonlyMap<string, readonly string[]>> {
+    const { backlog, maxTries } = this.parts;
+    const tries = new Map(this.tries.note(state));
+    for (const [id, runs] of tries) {
+      if (runs.length < maxTries) continue;
+      const item = this.itemOf(id);
+      if (item?.status === leftForReview) continue;
+      if (item !== null && runs.includes(state.run)) {
+        const commit = await leaveForReview(backlog, item, runs);
+        this.notes.push(`${id} failed in ${runs.length} runs, so it is left for review.`);
+        if (commit?.ok === false) this.notes.push(`${id} is left for review, but not committed: ${commit.message}`);
+        continue;
+      }
+      // It is gone, or a person has set another status.
+      tries.delete(id);
+      this.tries.forget(id);
+    }
+    return tries;
+  }
+
   private async work({ state, item, phase }: Kinds['work']['request']): Outcome<'work'> {
     const { backlog, agents, sessions } = this.parts;
-    const nothing = { agent: phase, slugs: [], requests: 0, lookedFor: [], stops: [] };
+    const nothing = { agent: phase, slugs: [], requests: 0, lookedFor: [], stops: [], changed: [] };
     try {
       this.folder.begin(state);
       const found = this.itemOf(item.id);
@@ -159,18 +197,37 @@ export class RunEffects {
           unwritten.push(error);
         }
       };
+      const before = await this.workTree.before();
       const outcome = await work(agent, task, { ...sessions, folder: this.folder.of(state) }, settled);
       if (unwritten.length > 0) throw unwritten[0];
-      return { ...outcome, stops: this.stops(state) };
+      const changed = await this.workTree.since(before);
+      this.warnOf(found, phase, outcome, changed);
+      noteWork(backlog, found.folder, { run: state.run, phase, ...outcome });
+      return { ...outcome, stops: this.stops(state), changed: changed ?? [] };
     } catch (error) {
       return { ...nothing, verdict: 'critical', message: messageOf(error) };
     }
   }
 
+  /** Warns of work that may not be what it seems. */
+  private warnOf(
+    item: BacklogItem,
+    phase: WorkPhase,
+    { verdict, agent }: Pick<WorkOutcome, 'verdict' | 'agent'>,
+    changed: string[] | null,
+  ): void {
+    const { backlog, sessions } = this.parts;
+    const { warn } = sessions;
+    if (changed === null || phase === 'testing') return;
+    if (verdict === 'succeeded' && changed.length === 0) warn(`${item.id}: ${agent} changed no file.`);
+    const isLeft = verdict === 'failed' && changed.length > 0 && readConfig(backlog).auto_commit;
+    if (isLeft) warn(`${item.id} failed, and what ${agent} changed is not committed: ${changed.join(', ')}`);
+  }
+
   private async archive({ state, item }: ItemStep): Outcome<'archive'> {
     try {
       this.folder.begin(state);
-      return await archiveItem(this.parts.backlog, item.folder);
+      return await archiveItem(this.parts.backlog, item.folder, state.changed);
     } catch (error) {
       return { ok: false, message: messageOf(error) };
     }
@@ -191,10 +248,10 @@ export class RunEffects {
   }
 
   /** Finishes archiving an item after the process died. Returns why it failed, or null. */
-  private async archivedToTheEnd(id: string | null): Promise<string | null> {
+  private async archivedToTheEnd({ current_item: id, changed }: RunState): Promise<string | null> {
     const folder = id === null ? null : folderOf(this.parts.backlog, id);
     if (folder === null) return `${id} is gone`;
-    const outcome = await archiveItem(this.parts.backlog, folder);
+    const outcome = await archiveItem(this.parts.backlog, folder, changed);
     return outcome.ok ? null : outcome.message;
   }
 
@@ -215,42 +272,5 @@ export class RunEffects {
   private itemOf(id: string | null): BacklogItem | null {
     const { items, done } = readBacklog(this.parts.backlog);
     return [...items, ...done].find((item) => item.id === id) ?? null;
-  }
-
-  /** Sorts the items; if any are new to the scan agent, asks it for an order first. */
-  private async ordered(items: BacklogItem[], state: RunState): Promise<BacklogItem[]> {
-    const { scan } = this.parts.agents;
-    if (scan === undefined) return items;
-    if (items.some(({ id }) => !this.order.includes(id))) {
-      const asked = await this.askedOrder(scan, items, state);
-      this.order = [...asked, ...items.map(({ id }) => id).filter((id) => !asked.includes(id))];
-    }
-    const place = new Map(this.order.map((id, index) => [id, index]));
-    return items.toSorted((one, other) => (place.get(one.id) ?? 0) - (place.get(other.id) ?? 0));
-  }
-
-  private async askedOrder(
-    scan: NonNullable<WorkflowAgents['scan']>,
-    items: BacklogItem[],
-    state: RunState,
-  ): Promise<string[]> {
-    const problem = (message: string) => {
-      this.notes.push(`The scan agent returned no usable order, so the default order was kept: ${message}`);
-      return [];
-    };
-    try {
-      const answer =
-        typeof scan === 'function'
-          ? await unlessAborted(this.parts.sessions.signal, () => scan(items))
-          : await spoken(scan, 'scan', scanPrompt(items), { ...this.parts.sessions, folder: this.folder.of(state) });
-      if (answer === wasAborted) return [];
-      const said = typeof answer === 'string' ? lastObject(answer) : asObject(answer);
-      const order: unknown = Array.isArray(answer) ? answer : said?.order;
-      if (!Array.isArray(order)) return problem(shown(order));
-      const known = order.filter((id) => items.some((item) => item.id === id));
-      return known.length === 0 && items.length > 0 ? problem(shown(order)) : [...new Set<string>(known)];
-    } catch (error) {
-      return problem(messageOf(error));
-    }
   }
 }

@@ -5,10 +5,10 @@ import { readBacklog } from '../backlog/backlog.ts';
 import { gitStatus } from '../backlog/git.ts';
 import { spoken, unlessAborted, wasAborted } from './agents.ts';
 import { capture, lost } from './capture.ts';
-import { debuggingContext, seenAgain } from './debugging-context.ts';
+import { debuggingContext, seenAgain } from './documents/debugging-context.ts';
+import { type RunFacts, retrospectiveText, sessionReportText } from './documents/report.ts';
 import type { WorkflowParts } from './effects.ts';
 import { endingPrompt } from './prompts.ts';
-import { type RunFacts, retrospectiveText, sessionReportText } from './report.ts';
 import type { RunFolder } from './run-folder.ts';
 
 type Kinds = WorkflowEffectKinds;
@@ -73,6 +73,7 @@ export class EndingEffects {
           words,
         },
         this.backlogCount(),
+        this.parts.warnings,
       );
     const words = await this.words('summary', state, text(null), outcome);
     this.folder.nameAppeared(state, outcome);

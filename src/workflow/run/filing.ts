@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, renameSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import type { CreatedItem, FilingOutcome, WorkItemDraft } from '../../../machines/index.ts';
+import type { CreatedItem, FilingOutcome, WorkItemDraft, WorkOutcome, WorkPhase } from '../../../machines/index.ts';
 import { type BacklogItem, idOf, numberOf } from '../backlog/backlog.ts';
 import { readConfig } from '../backlog/config.ts';
 import { foldersIn, readIfThere, writeAtomically } from '../backlog/files.ts';
-import { commitPaths } from '../backlog/git.ts';
+import { type Commit, commitPaths } from '../backlog/git.ts';
 import { type KindLayout, layouts, restingFolders } from '../backlog/item-kinds.ts';
 import { whileLocked } from '../backlog/lock.ts';
 import { updateSummary } from '../backlog/summary-file.ts';
@@ -12,10 +12,10 @@ import { addComment, changeReport, highestNumber } from '../backlog/work-items.t
 import { capture } from './capture.ts';
 
 /**
- * Completes the item in `folder`: moves it to `completed/`, marks it, updates the summary and commits. Repeating an
- * interrupted call finishes it, even if the item is already in `completed/`.
+ * Completes the item in `folder`: moves it to `completed/`, marks it, updates the summary and commits all that with the
+ * files that the work changed. Repeating an interrupted call finishes it, even if the item is already in `completed/`.
  */
-export function archiveItem(backlog: string, folder: string): Promise<FilingOutcome> {
+export function archiveItem(backlog: string, folder: string, changed: readonly string[]): Promise<FilingOutcome> {
   return whileLocked(backlog, async () => {
     const target = `completed/${basename(folder)}`;
     const isThere = folder !== target && existsSync(join(backlog, folder));
@@ -34,10 +34,50 @@ export function archiveItem(backlog: string, folder: string): Promise<FilingOutc
     const listed = layout !== undefined && updateSummary(backlog, layout, id, { status: 'completed', folder: target });
     if (!readConfig(backlog).auto_commit) return { ok: true, created: [] };
     const before = layout === undefined ? folder : `${layout.folder}/${basename(folder)}`;
-    const paths = [before, target, ...(listed ? [layout.summaryFile] : [])];
+    const paths = [...new Set([before, target, ...(listed ? [layout.summaryFile] : []), ...changed])];
     const commit = await commitPaths(backlog, paths, `Complete ${id}`);
     return commit.ok ? { ok: true, created: [] } : commit;
   });
+}
+
+export const leftForReview = 'needs-review';
+
+/** Leaves an item that failed in several runs to a person (W-1): its status says so until somebody sets another. */
+export async function leaveForReview(
+  backlog: string,
+  item: BacklogItem,
+  runs: readonly string[],
+): Promise<Commit | null> {
+  const { id, layout, folder } = item;
+  return whileLocked(backlog, async () => {
+    const status = leftForReview;
+    changeReport(backlog, item, { status });
+    const listed = updateSummary(backlog, layout, id, { status });
+    addComment(
+      backlog,
+      folder,
+      `## Left for review\n\nIt failed in ${runs.length} runs: ${runs.join(', ')}. Set another status to have it tried again.`,
+    );
+    if (!readConfig(backlog).auto_commit) return null;
+    return commitPaths(backlog, [folder, ...(listed ? [layout.summaryFile] : [])], `Leave ${id} for review`);
+  });
+}
+
+/** Adds what an agent did to the comments of its item. Every line is quoted, so that none of them counts as a STOP. */
+export function noteWork(
+  backlog: string,
+  folder: string,
+  {
+    run,
+    phase,
+    agent,
+    verdict,
+    message,
+  }: Pick<WorkOutcome, 'agent' | 'verdict' | 'message'> & { run: string; phase: WorkPhase },
+): void {
+  if (verdict === 'aborted' || verdict === 'unavailable' || !existsSync(join(backlog, folder))) return;
+  const quotedMessage = message.split('\n').map((line) => `> ${line}`.trimEnd());
+  addComment(backlog, folder, [`## ${phase} by ${agent}: ${verdict} (run ${run})`, '', ...quotedMessage].join('\n'));
 }
 
 /** Marks the report as completed. A broken report file is left unchanged, since the item's folder shows its state. */

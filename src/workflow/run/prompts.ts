@@ -3,7 +3,7 @@ import type { RunState, WorkPhase } from '../../../machines/index.ts';
 import type { BacklogItem } from '../backlog/backlog.ts';
 import { readIfThere } from '../backlog/files.ts';
 import { sections } from '../backlog/item-files.ts';
-import { counted } from './debugging-context.ts';
+import { counted } from './documents/debugging-context.ts';
 
 /** Builds the prompt for work on an item from the current text of its files. */
 export function workPrompt(backlog: string, item: BacklogItem, phase: WorkPhase): string {

@@ -1,102 +1,37 @@
-import { createActor, type InspectionEvent } from 'xstate';
-import { z } from 'zod';
+import { createActor } from 'xstate';
 import {
   type Delivery,
   type WorkflowAbort,
   type WorkflowFact,
-  type WorkflowLimits,
   type WorkflowOutput,
   workflowMachine,
 } from '../../../machines/index.ts';
-import { check } from '../../agent/check.ts';
-import { isAgent } from '../../agent/definition.ts';
 import { redact } from '../../agent/redact.ts';
-import { aFunction, count } from '../../agent/shapes.ts';
-import { expected, messageOf, PawlError } from '../../errors.ts';
+import { messageOf } from '../../errors.ts';
 import { type Clock, systemClock } from '../../host/clock.ts';
 import { memoryDriver } from '../../host/memory.ts';
 import { type MachineOwner, RunningMachine } from '../../host/run-machine.ts';
-import type { Journal } from '../../journal/journal.ts';
-import type { EventListener } from '../../observe/events.ts';
-import { type Logger, type LoggerOption, linesWritten, loggerOf } from '../../observe/log/logger.ts';
-import type { Telemetry } from '../../observe/telemetry.ts';
-import { commonOptions } from '../../session/common-options.ts';
-import { aJournal } from '../../session/input.ts';
+import { type Logger, linesWritten, loggerOf } from '../../observe/log/logger.ts';
 import type { SessionResult } from '../../session/session.ts';
 import { backlogFolder } from '../backlog/backlog.ts';
 import { lockRun } from '../backlog/lock.ts';
 import { timestamp, writeState } from '../backlog/state-file.ts';
-import type { ApprovalDecision, ApprovalQuestion } from './agents.ts';
-import { RunEffects, type WorkflowAgents } from './effects.ts';
-import type { RunSpending } from './report.ts';
+import { checkedLimits, type RunLimits, type WorkflowOptions } from '../options.ts';
+import type { RunSpending } from './documents/report.ts';
+import { RunEffects } from './effects.ts';
 import { RunJournal } from './run-journal.ts';
 import { logFact } from './run-log.ts';
-
-/** A fact of a run, with the run's name and the time. */
-export type WorkflowEvent = WorkflowFact & { run: string; at: number };
-
-export type WorkflowOptions = {
-  /** The folder of the backlog. */
-  backlog: string;
-  agents: WorkflowAgents;
-  /** Default: ends after 3 failures in a row, works on all items, and tries an unavailable agent 3 times. */
-  limits?: Partial<WorkflowLimits>;
-  /** Ends the run: the current session is aborted, its item stays open, and the report is written. */
-  signal?: AbortSignal;
-  /** The logger of the run and its sessions; default: pino at level warn on stderr. */
-  logger?: LoggerOption;
-  onEvent?: (event: WorkflowEvent) => unknown;
-  /** Called with the events of every session of the run. */
-  onSessionEvent?: EventListener;
-  /** Decides on tool calls that need approval. Default: a run is unattended, so they are denied. */
-  approve?: (question: ApprovalQuestion) => ApprovalDecision | Promise<ApprovalDecision>;
-  /** Spans and metrics of the sessions, such as `openTelemetry()` of `pawl/otel`. */
-  telemetry?: Telemetry;
-  /**
-   * Where the run and its sessions are written down, to be looked at, such as that of an `inspector()`; `run`, `role` and
-   * `item` are in their metadata. A run that dies continues from its backlog, not from here. Default: nowhere.
-   */
-  journal?: Journal;
-  /** An XState inspection observer for the run and its sessions. */
-  inspect?: (event: InspectionEvent) => void;
-  /** The clock, for tests; default: the system's. */
-  clock?: Clock;
-  /** Returns a number in [0, 1) for the jitter of the backoff, for tests; default: `Math.random`. */
-  random?: () => number;
-};
 
 export type WorkflowResult = Omit<WorkflowOutput, 'state'> & {
   /** The name of the run's folder below `agent_runs`. */
   run: string;
+  /** What may be wrong although nothing failed: a run without tests, an agent without tools, work that changed no file. */
+  warnings: string[];
   spending: RunSpending;
   /** The two documents of the run. They are also in its folder, unless `problems` lists a failed write. */
   retrospective: string;
   report: string;
 };
-
-const limitsSchema = z.strictObject({
-  maxConsecutiveFailures: count.default(3),
-  maxItems: count.nullable().default(null),
-  maxAgentTries: count.default(3),
-});
-const optionsSchema = z.strictObject({
-  backlog: z.unknown(),
-  agents: z.strictObject(
-    {
-      scan: z.unknown().optional(),
-      process: z.unknown().optional(),
-      test: z.unknown().optional(),
-      retrospective: z.unknown().optional(),
-      summary: z.unknown().optional(),
-    },
-    { error: 'an object with `process`' },
-  ),
-  limits: z.unknown().optional(),
-  onSessionEvent: aFunction.optional(),
-  approve: aFunction.optional(),
-  journal: aJournal.optional(),
-  ...commonOptions,
-});
 
 /**
  * Works through the open items of a backlog one by one. If the run ends early, files the reason as a work item (W-1 to
@@ -104,9 +39,7 @@ const optionsSchema = z.strictObject({
  * `backlog_locked` while another run is active. Later failures are in the result.
  */
 export async function runWorkflow(options: WorkflowOptions): Promise<WorkflowResult> {
-  check(optionsSchema, options, '', 'invalid_workflow');
-  const limits = check(limitsSchema, options.limits ?? {}, 'limits', 'invalid_workflow');
-  checkAgents(options.agents);
+  const limits = checkedLimits(options);
   const backlog = backlogFolder(options.backlog);
   const lock = await lockRun(backlog);
   try {
@@ -114,23 +47,6 @@ export async function runWorkflow(options: WorkflowOptions): Promise<WorkflowRes
   } finally {
     lock.release();
   }
-}
-
-function checkAgents(agents: WorkflowAgents): void {
-  for (const [role, agent] of Object.entries(agents)) {
-    if (agent === undefined && role !== 'process') continue;
-    const isNamed = typeof agent === 'object' && agent !== null && 'load' in agent && typeof agent.load === 'function';
-    if (typeof agent === 'function' || isAgent(agent) || isNamed) continue;
-    throw wrongAgent(role, agent);
-  }
-  if (agents.process === undefined) throw wrongAgent('process', undefined);
-}
-
-function wrongAgent(role: string, agent: unknown): PawlError {
-  return new PawlError(
-    'invalid_workflow',
-    expected(`agents.${role}`, agent, 'an agent made by defineAgent, { name, load } or a function'),
-  );
 }
 
 const nobodyApproves = () => ({ approved: false, reason: 'this run is unattended' });
@@ -143,11 +59,12 @@ class RunningWorkflow implements MachineOwner<WorkflowAbort, WorkflowFact> {
   private readonly logger: Logger;
   private readonly effects: RunEffects;
   private readonly spending: RunSpending = { sessions: 0, requests: 0, inputTokens: 0, outputTokens: 0 };
+  private readonly warnings = new Set<string>();
   private run = '';
   private readonly journal: RunJournal | null;
   private observerFailed = false;
 
-  constructor(backlog: string, limits: WorkflowLimits, options: WorkflowOptions) {
+  constructor(backlog: string, { maxTries, ...limits }: RunLimits, options: WorkflowOptions) {
     const { clock = systemClock, agents, logger, random, inspect } = options;
     const aborting = new AbortController();
     const signal = AbortSignal.any([aborting.signal, ...(options.signal === undefined ? [] : [options.signal])]);
@@ -160,12 +77,15 @@ class RunningWorkflow implements MachineOwner<WorkflowAbort, WorkflowFact> {
       agents,
       clock,
       spending: this.spending,
+      maxTries,
+      warnings: this.warnings,
       sessions: {
         signal,
         logger,
         onSessionEvent: options.onSessionEvent,
         approve: options.approve ?? nobodyApproves,
         onResult: (result) => this.spend(result),
+        warn: (message) => this.warn(message),
         options: {
           clock,
           ...(random !== undefined && { random }),
@@ -207,6 +127,7 @@ class RunningWorkflow implements MachineOwner<WorkflowAbort, WorkflowFact> {
     });
     machine.start();
     machine.listen();
+    if (agents.test === undefined) this.warn('There is no test agent: what is reported as done is archived untested.');
   }
 
   take(fact: WorkflowFact): void {
@@ -251,6 +172,14 @@ class RunningWorkflow implements MachineOwner<WorkflowAbort, WorkflowFact> {
     else this.observe('logger', () => this.logger.warn(line));
   }
 
+  /** Warns once of the same thing. */
+  private warn(message: string): void {
+    if (this.warnings.has(message)) return;
+    this.warnings.add(message);
+    const { run } = this;
+    this.observe('logger', () => this.logger.warn({ event: 'workflow.warned', run, message }, message));
+  }
+
   private spend({ counters }: SessionResult): void {
     const { sessions, requests, tokens } = counters.tree;
     this.spending.sessions += sessions;
@@ -268,7 +197,15 @@ class RunningWorkflow implements MachineOwner<WorkflowAbort, WorkflowFact> {
       problems.push(`The state file could not be written at the end: ${messageOf(error)}`);
     }
     const { retrospective, report } = this.effects.ending;
-    return { ...rest, problems, run: state.run, spending: this.spending, retrospective, report };
+    return {
+      ...rest,
+      problems,
+      run: state.run,
+      warnings: [...this.warnings],
+      spending: this.spending,
+      retrospective,
+      report,
+    };
   }
 }
 

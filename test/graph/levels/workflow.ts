@@ -32,6 +32,7 @@ export const worked = (over: Partial<WorkOutcome>): WorkOutcome => ({
   requests: 1,
   lookedFor: [],
   stops: [],
+  changed: [],
   ...over,
 });
 
@@ -50,6 +51,7 @@ export const diedIn = (phase: RunState['current_phase'], over: Partial<RunState>
   failures: [],
   incidents: [],
   created: [],
+  changed: [],
   ...over,
 });
 

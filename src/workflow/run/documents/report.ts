@@ -1,5 +1,5 @@
-import type { CreatedItem, RunState, Slug } from '../../../machines/index.ts';
-import { listed, sections } from '../backlog/item-files.ts';
+import type { CreatedItem, RunState, Slug } from '../../../../machines/index.ts';
+import { listed, sections } from '../../backlog/item-files.ts';
 import { counted } from './debugging-context.ts';
 
 /** Totals over the sessions of a run. */
@@ -45,6 +45,7 @@ export function retrospectiveText({ state, created, spending, words }: RunFacts)
 export function sessionReportText(
   { state, created, problems, spending, words }: RunFacts,
   backlog: BacklogCount,
+  warnings: ReadonlySet<string>,
 ): string {
   const { succeeded, failures, set_aside: setAside } = state;
   return sections([
@@ -65,6 +66,7 @@ export function sessionReportText(
     ],
     ['## Issues Created', created.length === 0 ? 'None.' : createdList(created)],
     ['## Problems', problems.join('\n\n')],
+    ['## Warnings', listed([...warnings])],
     [
       '## Spent',
       listed([

@@ -1,8 +1,8 @@
 import { closeSync, existsSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { messageOf } from '../../errors.ts';
-import type { SessionEvent } from '../../observe/events.ts';
-import type { SessionResult } from '../../session/session.ts';
+import { messageOf } from '../../../errors.ts';
+import type { SessionEvent } from '../../../observe/events.ts';
+import type { SessionResult } from '../../../session/session.ts';
 
 /**
  * The log of one session in its run's folder: a JSON line for each event except reply deltas, and a last one for the

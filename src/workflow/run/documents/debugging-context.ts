@@ -1,5 +1,5 @@
-import type { Incident, RunState, WorkItemDraft } from '../../../machines/index.ts';
-import { evidenceList, listed, quoted, sections } from '../backlog/item-files.ts';
+import type { Incident, RunState, WorkItemDraft } from '../../../../machines/index.ts';
+import { evidenceList, listed, quoted, sections } from '../../backlog/item-files.ts';
 
 /**
  * Builds the PROMPT.md of an item for an incident (W-2): the attempts, the failure reasons and counts, the state at

@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import type { WorkflowFact, WorkflowLimits } from '../../machines/index.ts';
+import { check } from '../agent/check.ts';
+import { isAgent } from '../agent/definition.ts';
+import { aFunction, count } from '../agent/shapes.ts';
+import { expected, PawlError } from '../errors.ts';
+import type { Clock } from '../host/clock.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { EventListener } from '../observe/events.ts';
+import type { LoggerOption } from '../observe/log/logger.ts';
+import type { Telemetry } from '../observe/telemetry.ts';
+import { commonOptions } from '../session/common-options.ts';
+import { aJournal } from '../session/input.ts';
+import type { SessionOptions } from '../session/options.ts';
+import type { ApprovalDecision, ApprovalQuestion } from './run/agents.ts';
+import type { WorkflowAgents } from './run/effects.ts';
+
+/** A fact of a run, with the run's name and the time. */
+export type WorkflowEvent = WorkflowFact & { run: string; at: number };
+
+/** Limits of a run; `maxTries`: the runs that may fail at an item before it is left to a person. */
+export type RunLimits = WorkflowLimits & { maxTries: number };
+
+export type WorkflowOptions = {
+  /** The folder of the backlog. */
+  backlog: string;
+  agents: WorkflowAgents;
+  /**
+   * Default: ends after 3 failures in a row, works on all items, and tries an unavailable agent 3 times. After `maxTries` (2)
+   * runs that failed at an item, it is left to a person.
+   */
+  limits?: Partial<RunLimits>;
+  /** Ends the run: the current session is aborted, its item stays open, and the report is written. */
+  signal?: AbortSignal;
+  /** The logger of the run and its sessions; default: pino at level warn on stderr. */
+  logger?: LoggerOption;
+  onEvent?: (event: WorkflowEvent) => unknown;
+  /** Called with the events of every session of the run. */
+  onSessionEvent?: EventListener;
+  /** Decides on tool calls that need approval. Default: a run is unattended, so they are denied. */
+  approve?: (question: ApprovalQuestion) => ApprovalDecision | Promise<ApprovalDecision>;
+  /** Spans and metrics of the sessions, such as `openTelemetry()` of `pawl/otel`. */
+  telemetry?: Telemetry;
+  /**
+   * Where the run and its sessions are written down, to be looked at, such as that of an `inspector()`; `run`, `role` and
+   * `item` are in their metadata. A run that dies continues from its backlog, not from here. Default: nowhere.
+   */
+  journal?: Journal;
+  /** An XState inspection observer for the run and its sessions. */
+  inspect?: NonNullable<SessionOptions['inspect']>;
+  /** The clock, for tests; default: the system's. */
+  clock?: Clock;
+  /** Returns a number in [0, 1) for the jitter of the backoff, for tests; default: `Math.random`. */
+  random?: () => number;
+};
+
+const limitsSchema = z.strictObject({
+  maxConsecutiveFailures: count.default(3),
+  maxItems: count.nullable().default(null),
+  maxAgentTries: count.default(3),
+  maxTries: count.default(2),
+});
+const optionsSchema = z.strictObject({
+  backlog: z.unknown(),
+  agents: z.strictObject(
+    {
+      scan: z.unknown().optional(),
+      process: z.unknown().optional(),
+      test: z.unknown().optional(),
+      retrospective: z.unknown().optional(),
+      summary: z.unknown().optional(),
+    },
+    { error: 'an object with `process`' },
+  ),
+  limits: z.unknown().optional(),
+  onSessionEvent: aFunction.optional(),
+  approve: aFunction.optional(),
+  journal: aJournal.optional(),
+  ...commonOptions,
+});
+
+/** Checks the options of a run, and returns its limits. Throws `invalid_workflow`. */
+export function checkedLimits(options: WorkflowOptions): RunLimits {
+  check(optionsSchema, options, '', 'invalid_workflow');
+  const limits = check(limitsSchema, options.limits ?? {}, 'limits', 'invalid_workflow');
+  checkAgents(options.agents);
+  return limits;
+}
+
+function checkAgents(agents: WorkflowAgents): void {
+  for (const [role, agent] of Object.entries(agents)) {
+    if (agent === undefined && role !== 'process') continue;
+    const isNamed = typeof agent === 'object' && agent !== null && 'load' in agent && typeof agent.load === 'function';
+    if (typeof agent === 'function' || isAgent(agent) || isNamed) continue;
+    throw wrongAgent(role, agent);
+  }
+  if (agents.process === undefined) throw wrongAgent('process', undefined);
+}
+
+function wrongAgent(role: string, agent: unknown): PawlError {
+  return new PawlError(
+    'invalid_workflow',
+    expected(`agents.${role}`, agent, 'an agent made by defineAgent, { name, load } or a function'),
+  );
+}

@@ -1,0 +1,65 @@
+import type { RunState } from '../../../machines/index.ts';
+import { messageOf, shown } from '../../errors.ts';
+import type { BacklogItem } from '../backlog/backlog.ts';
+import { spoken, unlessAborted, wasAborted } from './agents.ts';
+import type { WorkflowAgents, WorkflowParts } from './effects.ts';
+import { scanPrompt } from './prompts.ts';
+import type { RunFolder } from './run-folder.ts';
+import { asObject, lastObject } from './verdict.ts';
+
+/** The order in which a run works on its items. */
+export class Queue {
+  private readonly parts: Pick<WorkflowParts, 'agents' | 'sessions'>;
+  private readonly folder: RunFolder;
+  private readonly note: (problem: string) => void;
+  /** The last order from the scan agent, followed by the items that it left out. */
+  private order: string[] = [];
+
+  constructor(parts: Pick<WorkflowParts, 'agents' | 'sessions'>, folder: RunFolder, note: (problem: string) => void) {
+    this.parts = parts;
+    this.folder = folder;
+    this.note = note;
+  }
+
+  /** Sorts the items; if any are new to the scan agent, asks it for an order first. */
+  async ordered(items: BacklogItem[], state: RunState): Promise<BacklogItem[]> {
+    const { scan } = this.parts.agents;
+    if (scan === undefined) return items;
+    if (items.some(({ id }) => !this.order.includes(id))) {
+      const asked = await this.askedOrder(scan, items, state);
+      this.order = [...asked, ...items.map(({ id }) => id).filter((id) => !asked.includes(id))];
+    }
+    const place = new Map(this.order.map((id, index) => [id, index]));
+    return items.toSorted((one, other) => (place.get(one.id) ?? 0) - (place.get(other.id) ?? 0));
+  }
+
+  private async askedOrder(
+    scan: NonNullable<WorkflowAgents['scan']>,
+    items: BacklogItem[],
+    state: RunState,
+  ): Promise<string[]> {
+    const problem = (message: string) => {
+      this.note(`The scan agent returned no usable order, so the default order was kept: ${message}`);
+      return [];
+    };
+    try {
+      const answer =
+        typeof scan === 'function'
+          ? await unlessAborted(this.parts.sessions.signal, () => scan(items))
+          : await spoken(scan, 'scan', scanPrompt(items), { ...this.parts.sessions, folder: this.folder.of(state) });
+      if (answer === wasAborted) return [];
+      const said = typeof answer === 'string' ? lastObject(answer) : asObject(answer);
+      const order: unknown = Array.isArray(answer) ? answer : said?.order;
+      if (!Array.isArray(order)) return problem(shown(order));
+      const known = order.filter((id) => items.some((item) => item.id === id));
+      return known.length === 0 && items.length > 0 ? problem(shown(order)) : [...new Set<string>(known)];
+    } catch (error) {
+      return problem(messageOf(error));
+    }
+  }
+}
+
+/** What failed in an earlier run comes behind all that was not tried, so that it cannot keep runs from the rest. */
+export function behind(items: readonly BacklogItem[], tries: ReadonlyMap<string, unknown>): BacklogItem[] {
+  return [...items.filter(({ id }) => !tries.has(id)), ...items.filter(({ id }) => tries.has(id))];
+}

@@ -1,0 +1,54 @@
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { RunState } from '../../../machines/index.ts';
+import { readIfThere, writeAtomically } from '../backlog/files.ts';
+
+const place = 'agent_runs/tries.json';
+const schema = z.record(z.string(), z.array(z.string()));
+
+/**
+ * The runs in which items failed since they last succeeded, by item: `{ "BUG-001": ["2026-01-31T12-00-00-000Z"] }`. It
+ * outlives a run, so that what always fails does not keep runs from all else (W-1).
+ */
+export class Tries {
+  private readonly path: string;
+
+  constructor(backlog: string) {
+    this.path = join(backlog, place);
+  }
+
+  /** Notes the failures and successes of a run. Repeating it changes nothing. Returns the failed runs of each item. */
+  note({ run, failures, succeeded }: RunState): ReadonlyMap<string, readonly string[]> {
+    const before = this.read();
+    const tries = new Map(before);
+    for (const { id } of failures) {
+      const runs = tries.get(id) ?? [];
+      if (!runs.includes(run)) tries.set(id, [...runs, run]);
+    }
+    for (const id of succeeded) tries.delete(id);
+    this.write(before, tries);
+    return tries;
+  }
+
+  /** Forgets an item, which a person looks at now. */
+  forget(id: string): void {
+    const before = this.read();
+    const tries = new Map(before);
+    tries.delete(id);
+    this.write(before, tries);
+  }
+
+  /** A file that cannot be read counts as none: it only orders the work. */
+  private read(): Map<string, string[]> {
+    try {
+      return new Map(Object.entries(schema.parse(JSON.parse(readIfThere(this.path) ?? '{}'))));
+    } catch {
+      return new Map();
+    }
+  }
+
+  private write(before: ReadonlyMap<string, unknown>, tries: ReadonlyMap<string, readonly string[]>): void {
+    const text = JSON.stringify(Object.fromEntries(tries), null, 2);
+    if (text !== JSON.stringify(Object.fromEntries(before), null, 2)) writeAtomically(this.path, `${text}\n`);
+  }
+}
