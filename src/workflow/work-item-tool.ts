@@ -47,7 +47,10 @@ export function workItemTool(backlog: string): LocalTool {
       const { auto_commit } = readConfig(folder);
       const result = await createWorkItem(folder, checkedItem({ ...given, on_duplicate, auto_commit }));
       if (result.created) return result;
-      const known = result.duplicates.map(({ id, title }) => `${id} "${title}"`).join(', ');
+      const known = result.duplicates
+        .filter(({ isOpen }) => isOpen)
+        .map(({ id, title }) => `${id} "${title}"`)
+        .join(', ');
       throw new ToolError(`Nothing was written, because similar items are open: ${known}.`);
     },
   };

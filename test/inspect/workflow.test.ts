@@ -107,7 +107,7 @@ describe('S-8: the journal of a run', () => {
       logger,
     });
     expect([status, problems, backlog.list('completed')]).toEqual(['completed', [], ['BUG-001-bug-1']]);
-    expect(lines.filter(({ level }) => level === 40)).toMatchObject([
+    expect(lines.filter(({ event }) => event === 'observer.failed')).toMatchObject([
       { event: 'observer.failed', name: 'journal', message: expect.stringContaining('the disk is full') },
     ]);
   });

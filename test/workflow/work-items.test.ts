@@ -50,7 +50,7 @@ describe('W-2: createWorkItem', () => {
     });
     expect(backlog.read(`${folder}/PROMPT.md`)).toContain('Nothing comes out.');
     expect(backlog.read('bugs/bugs.md')).toContain(
-      '| BUG-001 | The export is empty: Ä & Ö \\| "quoted" | P0 | new | export |',
+      '| BUG-001 | The export is empty: Ä & Ö / "quoted" | P0 | new | export |',
     );
   });
 

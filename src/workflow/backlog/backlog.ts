@@ -172,7 +172,7 @@ export function idOf(folderName: string): string {
 }
 
 /** Normalizes an id: `BUG-007`, `bug-7` and `BUG-7` are the same item. */
-function plainId(id: string): string {
+export function plainId(id: string): string {
   const [, prefix, number] = idPattern.exec(id) ?? [];
   return prefix === undefined ? id.toUpperCase() : `${prefix.toUpperCase()}-${Number(number)}`;
 }

@@ -57,6 +57,16 @@ function named(error: unknown, beside: string, path: string): Error {
   return new Error(message.includes(path) ? message : `${path}: ${message}`, { cause: error });
 }
 
+const temporary = /^\.[0-9a-f]{12}\.tmp$/;
+
+/** Removes what writes that died left in some folders, while nothing else writes there. */
+export function sweep(folders: readonly string[]): void {
+  for (const folder of folders) {
+    const names = existsSync(folder) ? readdirSync(folder) : [];
+    for (const name of names) if (temporary.test(name)) rmSync(join(folder, name), { recursive: true, force: true });
+  }
+}
+
 /** Returns the text of a file without its byte order mark; null if there is no file. */
 export function readIfThere(path: string): string | null {
   try {

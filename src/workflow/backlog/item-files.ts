@@ -2,7 +2,7 @@ import type { Evidence } from '../../../machines/index.ts';
 import type { KindLayout } from './item-kinds.ts';
 import type { WorkItem } from './work-item-input.ts';
 
-export type Duplicate = { id: string; title: string; folder: string; similarity: number };
+export type Duplicate = { id: string; title: string; folder: string; isOpen: boolean; similarity: number };
 
 /** Facts about an item that its creator does not provide. */
 export type ItemFacts = {
@@ -68,7 +68,12 @@ function commentsText({ id, duplicates }: ItemFacts): string {
     [`# Comments on ${id}`, ''],
     [
       duplicates.length === 0 ? '' : '## Possible duplicates',
-      listed(duplicates.map((one) => `${one.id} "${one.title}", ${Math.round(one.similarity * 100)} % similar`)),
+      listed(
+        duplicates.map(
+          (one) =>
+            `${one.id} "${one.title}"${one.isOpen ? '' : ' (resolved)'}, ${Math.round(one.similarity * 100)} % similar`,
+        ),
+      ),
     ],
   ]);
 }

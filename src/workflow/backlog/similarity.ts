@@ -1,11 +1,8 @@
-/**
- * Returns the similarity of two items, from 0 to 1. The title counts more than the description; descriptions count only
- * if both items have one.
- */
+/** Returns the similarity of two items, from 0 to 1: that of their titles, or 0.7 of that of their descriptions if higher. */
 export function similarity(one: Described, other: Described): number {
   const titles = textSimilarity(one.title, other.title);
   if (one.description.trim() === '' || other.description.trim() === '') return titles;
-  return 0.6 * titles + 0.4 * textSimilarity(one.description, other.description);
+  return Math.max(titles, 0.7 * textSimilarity(one.description, other.description));
 }
 
 export type Described = { title: string; description: string };

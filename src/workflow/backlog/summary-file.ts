@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { readIfThere, writeAtomically } from './files.ts';
 import type { KindLayout } from './item-kinds.ts';
+import { meaningOf } from './reading/statuses.ts';
+import { keptUp, recounted, sectionOf } from './summary-upkeep.ts';
 
 export type SummaryRow = {
   id: string;
@@ -13,19 +15,31 @@ export type SummaryRow = {
 
 const columns = ['ID', 'Title', 'Priority', 'Status', 'Component', 'Folder'];
 
-/** Adds an item to the summary of its kind: as the last row of the first item table, or in a new table at the end. */
+/**
+ * Adds an item to the summary of its kind: as the last row of the table in its priority's section, or of the first table of
+ * items, or in a new table at the end. Counts, dates and the list of recent activity are kept up.
+ */
 export function addToSummary(backlog: string, layout: KindLayout, row: SummaryRow): void {
   const path = join(backlog, layout.summaryFile);
   const lines = (readIfThere(path) ?? `# ${layout.summaryTitle}\n`).split('\n');
-  const table = idTable(lines);
-  if (table === null) {
+  const heading = sectionOf(lines, row.priority);
+  const next = lines.findIndex((text, index) => index > heading && /^#{1,6}\s/.test(text));
+  const tables = [...idTables(lines)];
+  const inSection = ({ start }: Table) => heading !== -1 && start > heading && (next === -1 || start < next);
+  const table = tables.find(inSection) ?? tables[0];
+  if (table === undefined) {
     while (lines.at(-1) === '') lines.pop();
     lines.push('', line(columns), line(columns.map(() => '---')), line(columns.map((name) => cellFor(name, row))), '');
   } else {
     const end = lines[table.start - 1]?.endsWith('\r') ? '\r' : '';
     lines.splice(table.end, 0, `${line(table.columns.map((name) => cellFor(name, row)))}${end}`);
+    if (inSection(table)) lines[heading] = recounted(lines[heading] ?? '', 1);
   }
-  writeAtomically(path, lines.join('\n'));
+  const { id, title } = row;
+  writeAtomically(
+    path,
+    keptUp(lines, { date: today(), id, title, what: 'added', added: true, finished: false }).join('\n'),
+  );
 }
 
 /** Returns what the tables of a summary say of their items, by id as in `BUG-7`. The last row of an item counts. */
@@ -48,30 +62,39 @@ export function summaryRows(backlog: string, layout: KindLayout): Map<string, Pa
   return rows;
 }
 
-/** Updates an item's row in the summary. Returns false and writes nothing if there is no such row. */
+/** Updates an item's rows in the summary, and what counts them. Returns false and writes nothing if there is no row. */
 export function updateSummary(backlog: string, layout: KindLayout, id: string, change: Partial<SummaryRow>): boolean {
   const path = join(backlog, layout.summaryFile);
   const lines = (readIfThere(path) ?? '').split('\n');
-  const table = idTable(lines);
-  if (table === null) return false;
-  const at = lines.findIndex(
-    (text, index) =>
-      index >= table.start && index < table.end && new RegExp(`\\b${id}\\b`, 'i').test(cells(text)[table.id] ?? ''),
-  );
-  const row = cells(lines[at] ?? '');
-  if (at === -1) return false;
-  const end = lines[at]?.endsWith('\r') ? '\r' : '';
-  // Cells beyond the columns are kept too.
-  const changed = row.map((cell, index) => changedCell(table.columns[index] ?? '', change) ?? cell);
-  lines[at] = `${line(changed)}${end}`;
-  writeAtomically(path, lines.join('\n'));
+  const own = new RegExp(`\\b${id}\\b`, 'i');
+  let title = '';
+  let wasOpen = false;
+  let isFound = false;
+  for (const table of idTables(lines)) {
+    for (let at = table.start; at < table.end; at += 1) {
+      const row = cells(lines[at] ?? '');
+      if (!own.test(row[table.id] ?? '')) continue;
+      const end = lines[at]?.endsWith('\r') ? '\r' : '';
+      const cellOf = (field: keyof SummaryRow) => row[table.columns.findIndex((name) => fieldOf(name) === field)] ?? '';
+      title = cellOf('title') || title;
+      wasOpen ||= meaningOf(cellOf('status')) !== 'done';
+      isFound = true;
+      // Cells beyond the columns are kept too.
+      lines[at] = `${line(row.map((cell, index) => changedCell(table.columns[index] ?? '', change) ?? cell))}${end}`;
+    }
+  }
+  if (!isFound) return false;
+  const { status = '' } = change;
+  const finished = wasOpen && meaningOf(status) === 'done';
+  const event = { date: today(), id, title, what: status, added: false, finished };
+  writeAtomically(path, (status === '' ? lines : keptUp(lines, event)).join('\n'));
   return true;
 }
 
 type Table = { columns: string[]; id: number; start: number; end: number };
 
-function idTable(lines: readonly string[]): Table | null {
-  return idTables(lines).next().value ?? null;
+function today(): string {
+  return new Date().toISOString().slice(0, 10);
 }
 
 /** The tables of items. */
@@ -114,9 +137,12 @@ function fieldOf(column: string): keyof SummaryRow | null {
   return name === 'priority' || name === 'status' || name === 'component' ? name : null;
 }
 
-/** Returns the cell for a column; null for unknown columns, and for fields that do not change. */
+/**
+ * Returns the cell for a column; null for unknown columns, and for fields that do not change. A bar becomes a slash, since
+ * some readers of these files cut lines at escaped bars, too.
+ */
 function changedCell(column: string, row: Partial<SummaryRow>): string | null {
   const field = fieldOf(column);
   const value = field === null ? undefined : row[field];
-  return value === undefined ? null : value.replace(/\s+/g, ' ').replaceAll('|', '\\|');
+  return value === undefined ? null : value.replace(/\s+/g, ' ').replaceAll('|', '/');
 }

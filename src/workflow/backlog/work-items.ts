@@ -21,7 +21,7 @@ export type WorkItemResult = {
   title: string;
   /** The item's folder below the backlog; null if the item was refused. */
   folder: string | null;
-  /** Similar open items, most similar first. */
+  /** Similar items, open and resolved, most similar first. */
   duplicates: Duplicate[];
   /** Null if no commit was requested. A failed commit does not undo the item. */
   commit: Commit | null;
@@ -67,8 +67,8 @@ export async function writeWorkItem(backlog: string, item: WorkItem, facts: OwnF
 async function writeAlone(backlog: string, item: WorkItem, { extra, prompt }: OwnFacts): Promise<WorkItemResult> {
   const { duplicate_threshold: threshold } = readConfig(backlog);
   const { title, component, priority } = item;
-  const duplicates = similarItems(readBacklog(backlog).items, item, threshold);
-  if (duplicates.length > 0 && item.on_duplicate === 'refuse') {
+  const duplicates = similarItems(backlog, item, threshold);
+  if (duplicates.some(({ isOpen }) => isOpen) && item.on_duplicate === 'refuse') {
     return { created: false, id: null, title, folder: null, duplicates, commit: null };
   }
   const layout = layoutOf(item.item_type);
@@ -89,15 +89,29 @@ async function writeAlone(backlog: string, item: WorkItem, { extra, prompt }: Ow
   return { created: true, id, title, folder, duplicates, commit };
 }
 
-function similarItems(items: readonly BacklogItem[], item: WorkItem, threshold: number): Duplicate[] {
-  return items
-    .filter((other) => other.layout.type === item.item_type)
-    .map(({ id, title, folder, description }) => ({
-      id,
-      title,
-      folder,
-      similarity: similarity(item, { title, description }),
-    }))
+/** Compares an item with all of its kind: open and resolved ones, and those that only their folders tell of. */
+function similarItems(backlog: string, item: WorkItem, threshold: number): Duplicate[] {
+  const layout = layoutOf(item.item_type);
+  const { items, done, unreadable } = readBacklog(backlog);
+  const compared = (isOpen: boolean) => (other: BacklogItem) => {
+    const { id, title, folder } = other;
+    return other.layout === layout ? [{ id, title, folder, isOpen, similarity: similarity(item, other) }] : [];
+  };
+  const named = (isOpen: boolean) => (folder: string) => {
+    const name = folder.slice(folder.lastIndexOf('/') + 1);
+    const id = idOf(name);
+    const title = name.slice(id.length + 1).replaceAll('-', ' ');
+    if (!id.startsWith(`${layout.prefix}-`) || title === '') return [];
+    const own = { title: slugOf(item.title).replaceAll('-', ' '), description: '' };
+    return [{ id, title, folder, isOpen, similarity: similarity(own, { title, description: '' }) }];
+  };
+  const resting = restingFolders.flatMap((place) => foldersIn(join(backlog, place)).map((name) => `${place}/${name}`));
+  return [
+    ...items.flatMap(compared(true)),
+    ...done.flatMap(compared(false)),
+    ...unreadable.flatMap(({ folder }) => named(true)(folder)),
+    ...resting.flatMap(named(false)),
+  ]
     .filter((duplicate) => duplicate.similarity >= threshold)
     .toSorted((one, other) => other.similarity - one.similarity);
 }

@@ -1,9 +1,13 @@
+import { join } from 'node:path';
 import type { CreatedItem, WorkItemDraft } from '../../../machines/index.ts';
 import { messageOf } from '../../errors.ts';
-import { type BacklogItem, readBacklog } from '../backlog/backlog.ts';
+import { type BacklogItem, plainId, readBacklog } from '../backlog/backlog.ts';
 import { readConfig } from '../backlog/config.ts';
+import { foldersIn, sweep } from '../backlog/files.ts';
 import { type Commit, commitPaths } from '../backlog/git.ts';
+import { layouts, restingFolders } from '../backlog/item-kinds.ts';
 import { whileLocked } from '../backlog/lock.ts';
+import { addToSummary, summaryRows } from '../backlog/summary-file.ts';
 import { addComment, changeReport, checkedItem, writeWorkItem } from '../backlog/work-items.ts';
 
 export type Capture = {
@@ -67,14 +71,54 @@ async function addEvidence(
   const { id, title, folder, report } = known;
   const runs = [report.runs ?? []].flat();
   const isNew = report.runs !== undefined && runs[0] === run;
-  if (runs.includes(run)) return { item: { id, title, folder, isNew, why }, problem: null };
+  if (runs.includes(run)) {
+    return { item: { id, title, folder, isNew, why }, problem: await toItsEnd(backlog, known, `Add ${id}: ${title}`) };
+  }
   const evidence = [...[report.evidence ?? []].flat(), ...draft.evidence];
   const commit = await whileLocked(backlog, async () => {
-    addComment(backlog, folder, again);
+    if (!known.comments.includes(again.trim())) addComment(backlog, folder, again);
     changeReport(backlog, known, { evidence, runs: [...runs, run] });
     return readConfig(backlog).auto_commit ? commitPaths(backlog, [folder], `${id}: seen again in ${run}`) : null;
   });
   return { item: { id, title, folder, isNew: false, why }, problem: gitProblem(id, commit) };
+}
+
+/** Brings an item to its end whose process died while it was filed: its row in the summary, and its commit. */
+async function toItsEnd(backlog: string, item: BacklogItem, message: string): Promise<string | null> {
+  const { id, layout, folder, title, priority, status, component } = item;
+  const commit = await whileLocked(backlog, async () => {
+    if (!summaryRows(backlog, layout).has(plainId(id))) {
+      addToSummary(backlog, layout, {
+        id,
+        title,
+        priority,
+        status: status ?? 'new',
+        component: component ?? '',
+        folder,
+      });
+    }
+    return readConfig(backlog).auto_commit ? commitPaths(backlog, [folder, layout.summaryFile], message) : null;
+  });
+  return gitProblem(id, commit);
+}
+
+/**
+ * Brings to its end what died between two writes, before a run begins: items that a run filed are in their summaries, and
+ * no temporary file is left. Returns the problems.
+ */
+export async function finishWrites(backlog: string): Promise<string[]> {
+  const places = [...layouts.map(({ folder }) => folder), ...restingFolders, 'agent_runs'].map((place) =>
+    join(backlog, place),
+  );
+  const folders = places.flatMap((place) => foldersIn(place).map((name) => join(place, name)));
+  await whileLocked(backlog, async () => sweep([backlog, ...places, ...folders]));
+  const problems: string[] = [];
+  for (const item of readBacklog(backlog).items) {
+    if (typeof item.report.fingerprint !== 'string') continue;
+    const problem = await toItsEnd(backlog, item, `Add ${item.id}: ${item.title}`);
+    if (problem !== null) problems.push(problem);
+  }
+  return problems;
 }
 
 function gitProblem(id: string, commit: Commit | null): string | null {

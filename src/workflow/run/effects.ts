@@ -18,6 +18,7 @@ import { type BacklogItem, folderOf, readBacklog, refOf, stopMarkers } from '../
 import { readConfig } from '../backlog/config.ts';
 import { keepAside, readState } from '../backlog/state-file.ts';
 import { type NamedAgent, type Sessions, type WorkFunction, work } from './agents.ts';
+import { finishWrites } from './capture.ts';
 import type { RunSpending } from './documents/report.ts';
 import { EndingEffects } from './ending-effects.ts';
 import { archiveItem, leaveForReview, leftForReview, noteWork, setItemAside } from './filing.ts';
@@ -118,7 +119,7 @@ export class RunEffects {
   private async restore(): Promise<RestoreOutcome> {
     const { backlog } = this.parts;
     try {
-      this.notes.push(...readConfig(backlog).problems);
+      this.notes.push(...readConfig(backlog).problems, ...(await finishWrites(backlog)));
       const found = readState(backlog);
       if (found.kind === 'corrupt') {
         return { kind: 'corrupt', message: `${found.message}. It is kept as ${keepAside(backlog)}.` };
@@ -128,7 +129,12 @@ export class RunEffects {
       if (found.kind !== 'died') return { kind: 'fresh' };
       const { state } = found;
       const item = this.itemOf(state.current_item);
-      const problem = state.current_phase === 'archiving' ? await this.archivedToTheEnd(state) : null;
+      const isDone = state.current_phase === 'archiving';
+      const problem = isDone ? await this.archivedToTheEnd(state) : null;
+      if (isDone && state.changed.length === 0 && readConfig(backlog).auto_commit)
+        this.parts.sessions.warn(
+          `What the work on ${state.current_item} changed is not committed: the process died before.`,
+        );
       return { kind: 'crashed', state, item: item === null ? null : refOf(item), problem };
     } catch (error) {
       return { kind: 'critical', message: messageOf(error) };
@@ -202,7 +208,8 @@ export class RunEffects {
       if (unwritten.length > 0) throw unwritten[0];
       const changed = await this.workTree.since(before);
       this.warnOf(found, phase, outcome, changed);
-      noteWork(backlog, found.folder, { run: state.run, phase, ...outcome });
+      const problem = await noteWork(backlog, found.folder, { run: state.run, phase, ...outcome });
+      if (problem !== null) this.notes.push(problem);
       return { ...outcome, stops: this.stops(state), changed: changed ?? [] };
     } catch (error) {
       return { ...nothing, verdict: 'critical', message: messageOf(error) };

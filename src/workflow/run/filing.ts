@@ -63,8 +63,12 @@ export async function leaveForReview(
   });
 }
 
-/** Adds what an agent did to the comments of its item. Every line is quoted, so that none of them counts as a STOP. */
-export function noteWork(
+/**
+ * Adds what an agent did to the comments of its item. Every line is quoted, so that none of them counts as a STOP. With
+ * `auto_commit`, the folder of an item that does not succeed is committed at once; others are with their archiving. Returns
+ * why that failed, or null.
+ */
+export async function noteWork(
   backlog: string,
   folder: string,
   {
@@ -74,10 +78,16 @@ export function noteWork(
     verdict,
     message,
   }: Pick<WorkOutcome, 'agent' | 'verdict' | 'message'> & { run: string; phase: WorkPhase },
-): void {
-  if (verdict === 'aborted' || verdict === 'unavailable' || !existsSync(join(backlog, folder))) return;
+): Promise<string | null> {
+  if (verdict === 'aborted' || verdict === 'unavailable' || !existsSync(join(backlog, folder))) return null;
   const quotedMessage = message.split('\n').map((line) => `> ${line}`.trimEnd());
-  addComment(backlog, folder, [`## ${phase} by ${agent}: ${verdict} (run ${run})`, '', ...quotedMessage].join('\n'));
+  const text = [`## ${phase} by ${agent}: ${verdict} (run ${run})`, '', ...quotedMessage].join('\n');
+  return whileLocked(backlog, async () => {
+    addComment(backlog, folder, text);
+    if (verdict === 'succeeded' || !readConfig(backlog).auto_commit) return null;
+    const commit = await commitPaths(backlog, [folder], `${idOf(basename(folder))}: ${verdict} in ${phase}`);
+    return commit.ok ? null : `What was done for ${folder} is not committed: ${commit.message}`;
+  });
 }
 
 /** Marks the report as completed. A broken report file is left unchanged, since the item's folder shows its state. */
