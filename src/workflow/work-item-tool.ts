@@ -26,7 +26,7 @@ const offered = z.strictObject({
     .looseObject({})
     .optional()
     .describe(
-      'For a bug: severity, reproducibility, steps_to_reproduce, expected_behavior, actual_behavior, impact. For a feature: type, estimated_effort, business_value. For a human action: required_action (required).',
+      'For a bug: severity, reproducibility, steps_to_reproduce, expected_behavior, actual_behavior, impact. For a feature: type, estimated_effort, business_value. For a human action: required_action, reason, urgency, blocking_items.',
     ),
   on_duplicate: z.enum(['create', 'refuse']).optional(),
 });

@@ -150,4 +150,22 @@ describe('what agents do is kept', () => {
       'BUG-002: talker changed no file.',
     ]);
   });
+
+  it('the item of an early exit holds the state of the run and the session logs of what failed', async () => {
+    const backlog = new TestBacklog();
+    backlog.write('.agent-config.json', '{"auto_commit": true}');
+    backlog.bug(1);
+    const agent = defineAgent({ name: 'worker', models: [rehearsalModel(() => done('failed', 'no'))] });
+    const limits = { maxConsecutiveFailures: 1 };
+    const { result } = await runOver(backlog, { process: agent }, { limits });
+    const folder = result.created[0]?.folder ?? '';
+    const state = `evidence-${result.run}-agent-state.json`;
+    const log = `evidence-${result.run}-BUG-001-processing.jsonl`;
+    expect(JSON.parse(backlog.read(`${folder}/${state}`))).toMatchObject({ failures: [{ id: 'BUG-001' }] });
+    expect(backlog.read(`${folder}/${log}`)).toContain('"type":"session.result"');
+    const again = await runOver(backlog, { process: agent }, { limits: { ...limits, maxItems: 1 } });
+    expect(again.result.created[0]?.id).not.toBe(undefined);
+    expect(backlog.git('status', '--short', '--', 'bugs/*session-failure*')).toBe('');
+    expect(backlog.git('ls-files', '--', folder)).toContain(state);
+  });
 });

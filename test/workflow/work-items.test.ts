@@ -48,7 +48,12 @@ describe('W-2: createWorkItem', () => {
       of_my_own: 7,
       evidence: [{ location: 'src/export.ts' }],
     });
-    expect(backlog.read(`${folder}/PROMPT.md`)).toContain('Nothing comes out.');
+    expect(backlog.read(`${folder}/PROMPT.md`)).toMatch(
+      /^# BUG-001: .*\n\n\*\*Priority\*\*: P0\n\*\*Component\*\*: export\n\*\*Type\*\*: bug\n\nNothing comes out\.\n/,
+    );
+    expect(backlog.read(`${folder}/PROMPT.md`)).toContain(
+      '## Acceptance Criteria\n\n- [ ] It no longer happens: The export is empty',
+    );
     expect(backlog.read('bugs/bugs.md')).toContain(
       '| BUG-001 | The export is empty: Ä & Ö / "quoted" | P0 | new | export |',
     );
@@ -72,7 +77,14 @@ describe('W-2: createWorkItem', () => {
     ]);
     expect(backlog.list(feature.folder ?? '')).toContain('feature_request.json');
     expect(backlog.list(action.folder ?? '')).toContain('INSTRUCTIONS.md');
-    expect(backlog.list(action.folder ?? '')).toContain('action_report.json');
+    expect(backlog.json(`${action.folder}/action_report.json`)).toMatchObject({
+      status: 'pending',
+      urgency: 'medium',
+      reason: 'Nothing comes out.',
+      required_action: 'Buy it',
+      blocking_items: [],
+      created_date: expect.stringMatching(/^\d{4}-\d{2}-\d{2}$/),
+    });
     expect(backlog.has('features/features.md') && backlog.has('human-actions/actions.md')).toBe(true);
   });
 
@@ -154,8 +166,8 @@ describe('W-2: createWorkItem', () => {
       "`metadata.severity` must be one of 'critical', 'high', 'medium', 'low'; got \"huge\".",
     ],
     [
-      { item_type: 'human_action', metadata: {} },
-      '`metadata.required_action` is required: a string that is not blank.',
+      { item_type: 'human_action', metadata: { urgency: 'now' } },
+      "`metadata.urgency` must be one of 'critical', 'high', 'medium', 'low'; got \"now\".",
     ],
     [
       { evidence: [{ type: 'file', location: '', description: 'x' }] },
@@ -236,7 +248,7 @@ describe('workItemTool', () => {
       { calls: [{ name: 'create', input }] },
       { calls: [{ name: 'create', input }] },
       { calls: [{ name: 'create', input: { ...input, on_duplicate: 'create' } }] },
-      { calls: [{ name: 'create', input: { ...input, item_type: 'human_action', metadata: {} } }] },
+      { calls: [{ name: 'create', input: { ...input, item_type: 'human_action', metadata: { urgency: 'now' } } }] },
       report(),
     ]);
     const agent = defineAgent({
@@ -251,7 +263,7 @@ describe('workItemTool', () => {
     const answers = result.turns.flatMap((turn) => turn.attempts.flatMap((attempt) => attempt.calls));
     expect(answers.map(({ slug }) => slug)).toEqual([null, 'tool_exec_failed', null, 'tool_exec_failed', null]);
     expect(answers[1]?.result.message).toContain('similar items are open: BUG-001 "The export is empty"');
-    expect(answers[3]?.result.message).toContain('metadata.required_action');
+    expect(answers[3]?.result.message).toContain('metadata.urgency');
     expect(backlog.list('bugs').filter((name) => name.startsWith('BUG'))).toHaveLength(2);
     // Providers reject a union at the top of a tool's schema.
     expect(server.requests[0]?.body.tools?.[0]).toMatchObject({

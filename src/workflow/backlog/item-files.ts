@@ -9,6 +9,8 @@ export type ItemFacts = {
   id: string;
   createdAt: string;
   duplicates: readonly Duplicate[];
+  /** More files, by name. */
+  files: ReadonlyMap<string, string>;
   /** Report fields by which a run finds its items. */
   extra: Record<string, unknown>;
   /** The text of PROMPT.md or INSTRUCTIONS.md; null to build it from the item. */
@@ -24,6 +26,7 @@ export function itemFiles(layout: KindLayout, item: WorkItem, facts: ItemFacts):
     ['PLAN.md', `# Plan for ${id}\n\nNo plan yet.\n`],
     ['TASKS.md', `# Tasks of ${id}\n\n- [ ] Read ${layout.promptFile}\n`],
     ['comments.md', commentsText(facts)],
+    ...facts.files,
   ]);
 }
 
@@ -34,9 +37,10 @@ function reportText(layout: KindLayout, item: WorkItem, { id, createdAt, duplica
     title,
     component,
     priority,
-    status: 'new',
-    created_date: createdAt,
-    updated_date: createdAt,
+    status: item.item_type === 'human_action' ? 'pending' : 'new',
+    created_date: createdAt.slice(0, 10),
+    updated_date: createdAt.slice(0, 10),
+    ...ofKind(item, createdAt.slice(0, 10)),
     description,
   };
   // Core fields are first for the reader, and repeated last so that metadata cannot override them.
@@ -51,14 +55,46 @@ function reportText(layout: KindLayout, item: WorkItem, { id, createdAt, duplica
   return `${JSON.stringify(report, null, 2)}\n`;
 }
 
-function promptText({ title, description, evidence, metadata }: WorkItem, id: string): string {
+/** The fields of one kind of item, by the names that other tools read. */
+function ofKind(item: WorkItem, date: string): Record<string, unknown> {
+  switch (item.item_type) {
+    case 'bug':
+      return { reported_date: date };
+    case 'human_action': {
+      const { urgency, reason, required_action: action, blocking_items: blocking, blocks } = item.metadata;
+      return {
+        urgency: urgency ?? urgencies[item.priority],
+        reason: reason ?? item.description,
+        required_action: action ?? item.description,
+        blocking_items: blocking ?? blocks ?? [],
+      };
+    }
+    default:
+      return {};
+  }
+}
+
+const urgencies = { P0: 'critical', P1: 'high', P2: 'medium', P3: 'low' } as const;
+
+/** What must hold for the item to be done, unless its creator says so. */
+function acceptance({ item_type: type, title, metadata }: WorkItem): string[] {
+  if (Array.isArray(metadata.acceptance_criteria)) return [];
+  if (type === 'human_action') return [];
+  const expected = type === 'bug' ? (metadata.expected_behavior ?? `It no longer happens: ${title}`) : title;
+  return [expected, 'A test shows it'].map((line) => `- [ ] ${line.replace(/\s+/g, ' ').trim()}`);
+}
+
+function promptText(item: WorkItem, id: string): string {
+  const { title, description, evidence, metadata, priority, component, item_type: type } = item;
+  const head = `**Priority**: ${priority}\n**Component**: ${component}\n**Type**: ${type.replace('_', ' ')}`;
   return sections([
-    [`# ${id}: ${title}`, description],
+    [`# ${id}: ${title}`, `${head}\n\n${description}`],
     ...Object.entries(metadata).flatMap(([name, value]): [string, string][] =>
       typeof value === 'string' || Array.isArray(value)
         ? [[`## ${sentence(name)}`, Array.isArray(value) ? listed(value.map(String)) : value]]
         : [],
     ),
+    ['## Acceptance Criteria', acceptance(item).join('\n')],
     ['## Evidence', evidenceList(evidence)],
   ]);
 }

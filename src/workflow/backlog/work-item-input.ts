@@ -45,7 +45,13 @@ const featureMetadata = z.looseObject({
   dependencies: listOfTexts.optional(),
 });
 const actionMetadata = z.looseObject({
-  required_action: text,
+  /** What a person has to do; default: the description. */
+  required_action: text.optional(),
+  /** Why only a person can do it. */
+  reason: text.optional(),
+  urgency: oneOf('critical', 'high', 'medium', 'low').optional(),
+  /** Items that wait for it; `blocks` is another name. */
+  blocking_items: listOfTexts.optional(),
   blocks: listOfTexts.optional(),
 });
 
@@ -54,7 +60,7 @@ export const workItemSchema = z.discriminatedUnion(
   [
     z.strictObject({ item_type: z.literal('bug'), ...shared, metadata: bugMetadata.prefault({}) }),
     z.strictObject({ item_type: z.literal('feature'), ...shared, metadata: featureMetadata.prefault({}) }),
-    z.strictObject({ item_type: z.literal('human_action'), ...shared, metadata: actionMetadata }),
+    z.strictObject({ item_type: z.literal('human_action'), ...shared, metadata: actionMetadata.prefault({}) }),
   ],
   { error: "one of 'bug', 'feature', 'human_action'" },
 );

@@ -33,7 +33,7 @@ export type WorkItemResult = {
  * `invalid_work_item` before anything is written, `backlog_failed` if the file system fails.
  */
 export async function createWorkItem(backlog: string, input: WorkItemInput): Promise<WorkItemResult> {
-  return writeWorkItem(backlogFolder(backlog), checkedItem(input), { extra: {}, prompt: null });
+  return writeWorkItem(backlogFolder(backlog), checkedItem(input), { extra: {}, files: new Map(), prompt: null });
 }
 
 export function checkedItem(input: unknown): WorkItem {
@@ -49,6 +49,7 @@ export function checkedItem(input: unknown): WorkItem {
 
 type OwnFacts = {
   extra: ItemFacts['extra'];
+  files: ItemFacts['files'];
   /** Builds the text of PROMPT.md once the id is known; null for the default text. */
   prompt: ((id: string) => string) | null;
 };
@@ -64,7 +65,11 @@ export async function writeWorkItem(backlog: string, item: WorkItem, facts: OwnF
   }
 }
 
-async function writeAlone(backlog: string, item: WorkItem, { extra, prompt }: OwnFacts): Promise<WorkItemResult> {
+async function writeAlone(
+  backlog: string,
+  item: WorkItem,
+  { extra, files, prompt }: OwnFacts,
+): Promise<WorkItemResult> {
   const { duplicate_threshold: threshold } = readConfig(backlog);
   const { title, component, priority } = item;
   const duplicates = similarItems(backlog, item, threshold);
@@ -75,7 +80,7 @@ async function writeAlone(backlog: string, item: WorkItem, { extra, prompt }: Ow
   const id = nextId(backlog, layout);
   const folder = `${layout.folder}/${[id, slugOf(title)].filter((part) => part !== '').join('-')}`;
   const createdAt = new Date().toISOString();
-  const facts = { id, createdAt, duplicates, extra, prompt: prompt === null ? null : prompt(id) };
+  const facts = { id, createdAt, duplicates, extra, files, prompt: prompt === null ? null : prompt(id) };
   writeFolder(join(backlog, folder), itemFiles(layout, item, facts));
   try {
     addToSummary(backlog, layout, { id, title, priority, status: 'new', component, folder });

@@ -3,7 +3,7 @@ import type { CreatedItem, WorkItemDraft } from '../../../machines/index.ts';
 import { messageOf } from '../../errors.ts';
 import { type BacklogItem, plainId, readBacklog } from '../backlog/backlog.ts';
 import { readConfig } from '../backlog/config.ts';
-import { foldersIn, sweep } from '../backlog/files.ts';
+import { foldersIn, sweep, writeAtomically } from '../backlog/files.ts';
 import { type Commit, commitPaths } from '../backlog/git.ts';
 import { layouts, restingFolders } from '../backlog/item-kinds.ts';
 import { whileLocked } from '../backlog/lock.ts';
@@ -18,6 +18,8 @@ export type Capture = {
   why: string;
   /** Builds the text of PROMPT.md; null for the default text. */
   prompt: ((id: string) => string) | null;
+  /** Files that show what happened, by name; the names hold the run. */
+  files: ReadonlyMap<string, string>;
   /** The comment to add if the item already exists. */
   again: string;
 };
@@ -29,7 +31,7 @@ export type Captured = { item: CreatedItem; problem: string | null };
  * interrupted capture can be repeated (W-2).
  */
 export async function capture(backlog: string, capturing: Capture): Promise<Captured> {
-  const { draft, fingerprint, run, why, prompt } = capturing;
+  const { draft, fingerprint, run, why, prompt, files } = capturing;
   const { items } = readBacklog(backlog);
   const own = new Set(items.filter(({ report }) => report.fingerprint !== undefined).map(({ id }) => id));
   const known = items.find(({ report }) => isSameIncident(report.fingerprint, fingerprint, own));
@@ -37,6 +39,7 @@ export async function capture(backlog: string, capturing: Capture): Promise<Capt
   const item = checkedItem({ ...draft, auto_commit: readConfig(backlog).auto_commit });
   const { id, title, folder, commit } = await writeWorkItem(backlog, item, {
     extra: { fingerprint, runs: [run] },
+    files,
     prompt,
   });
   return {
@@ -66,7 +69,7 @@ function failuresIn(fingerprint: string, own: ReadonlySet<string>): string[] | n
 async function addEvidence(
   backlog: string,
   known: BacklogItem,
-  { draft, run, why, again }: Capture,
+  { draft, run, why, again, files }: Capture,
 ): Promise<Captured> {
   const { id, title, folder, report } = known;
   const runs = [report.runs ?? []].flat();
@@ -76,6 +79,7 @@ async function addEvidence(
   }
   const evidence = [...[report.evidence ?? []].flat(), ...draft.evidence];
   const commit = await whileLocked(backlog, async () => {
+    for (const [name, text] of files) writeAtomically(join(backlog, folder, name), text);
     if (!known.comments.includes(again.trim())) addComment(backlog, folder, again);
     changeReport(backlog, known, { evidence, runs: [...runs, run] });
     return readConfig(backlog).auto_commit ? commitPaths(backlog, [folder], `${id}: seen again in ${run}`) : null;

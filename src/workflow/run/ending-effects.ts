@@ -1,4 +1,4 @@
-import type { EndingOutcome, RunState, WorkflowEffectKinds } from '../../../machines/index.ts';
+import type { EndingOutcome, Incident, RunState, WorkflowEffectKinds } from '../../../machines/index.ts';
 import { reasonOf } from '../../../machines/index.ts';
 import { expected, messageOf } from '../../errors.ts';
 import { readBacklog } from '../backlog/backlog.ts';
@@ -34,8 +34,11 @@ export class EndingEffects {
       const why = reasonOf(incident);
       const prompt = (id: string) => debuggingContext(id, incident, draft, context);
       const again = seenAgain(incident, draft, context);
+      const files = this.folder.evidence(state, itemsIn(incident));
       try {
-        const { item, problem } = await capture(backlog, { draft, fingerprint, run: state.run, why, prompt, again });
+        const { item, problem } = await capture(backlog, {
+          ...{ draft, fingerprint, run: state.run, why, prompt, again, files },
+        });
         outcome.created.push(item);
         if (problem !== null) outcome.problems.push(problem);
       } catch (error) {
@@ -121,6 +124,12 @@ export class EndingEffects {
       };
     }
   }
+}
+
+/** The items that an incident is about. */
+function itemsIn(incident: Incident): string[] {
+  if (incident.kind === 'consecutive_failures') return incident.failures.map(({ id }) => id);
+  return 'item' in incident && incident.item !== null ? [incident.item] : [];
 }
 
 function textOf(value: unknown): string {

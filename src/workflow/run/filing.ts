@@ -125,6 +125,7 @@ export async function setItemAside(
     run,
     why: `${id} is blocked`,
     prompt: null,
+    files: new Map(),
     again: `## Still needed by ${id}\n\nFound again in run ${run}.`,
   });
   if (item === null) {

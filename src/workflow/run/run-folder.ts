@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CreatedItem, EndingOutcome, RunState } from '../../../machines/index.ts';
 import { messageOf } from '../../errors.ts';
@@ -47,6 +47,21 @@ export class RunFolder {
     return createdSince(this.backlog, marks);
   }
 
+  /**
+   * Returns what shows how a run came to an incident, as files for its work item: the state of the run, and the ends of the
+   * session logs of some items. The run's own folder may be deleted or left out of commits.
+   */
+  evidence(state: RunState, items: readonly string[]): Map<string, string> {
+    const folder = this.of(state);
+    const named = (name: string) => `evidence-${state.run}-${name}`;
+    const logs = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.jsonl')) : [];
+    const own = logs.filter((name) => items.some((id) => name.startsWith(`${id}-`)));
+    return new Map([
+      [named('agent-state.json'), `${JSON.stringify(state, null, 2)}\n`],
+      ...own.map((name): [string, string] => [named(name), endOf(readIfThere(join(folder, name)) ?? '')]),
+    ]);
+  }
+
   /** Adds to `outcome` the items created during the run that are not listed yet. */
   nameAppeared(state: RunState, outcome: EndingOutcome): void {
     try {
@@ -64,4 +79,13 @@ export class RunFolder {
       outcome.problems.push(lost(name, error, text));
     }
   }
+}
+
+const mostEvidence = 65_536;
+
+/** Returns the last lines of a log, whole ones. */
+function endOf(log: string): string {
+  if (log.length <= mostEvidence) return log;
+  const end = log.slice(-mostEvidence);
+  return end.slice(end.indexOf('\n') + 1);
 }
