@@ -1,8 +1,10 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { defineAgent } from '../../src/index.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { readBacklog } from '../../src/workflow/backlog/backlog.ts';
-import type { WorkFunction } from '../../src/workflow/index.ts';
+import { runWorkflow, type WorkFunction } from '../../src/workflow/index.ts';
 import { done, runOver, TestBacklog } from '../support/backlog.ts';
 
 const succeeds: WorkFunction = () => ({ status: 'succeeded' });
@@ -167,5 +169,29 @@ describe('what agents do is kept', () => {
     expect(again.result.created[0]?.id).not.toBe(undefined);
     expect(backlog.git('status', '--short', '--', 'bugs/*session-failure*')).toBe('');
     expect(backlog.git('ls-files', '--', folder)).toContain(state);
+  });
+
+  it('a backlog below the root of its repository: files beside it are committed, too', async () => {
+    const backlog = new TestBacklog();
+    backlog.write('backlog/.agent-config.json', '{"auto_commit": true}');
+    backlog.write('backlog/bugs/BUG-001-x/PROMPT.md', '# BUG-001: It breaks\n');
+    backlog.write('src/gone.ts', '1\n');
+    backlog.git('add', '--all');
+    backlog.git('commit', '--quiet', '--message=All');
+    const process: WorkFunction = () => {
+      backlog.write('src/a.ts', '2\n');
+      rmSync(join(backlog.folder, 'src/gone.ts'));
+      return { status: 'succeeded' };
+    };
+    const { succeeded, problems } = await runWorkflow({
+      backlog: join(backlog.folder, 'backlog'),
+      agents: { process, test: succeeds },
+      logger: false,
+    });
+    expect([succeeded, problems]).toEqual([['BUG-001'], []]);
+    const committed = backlog.git('show', '--name-status', '--format=', '--no-renames', 'HEAD').split('\n');
+    expect(committed).toEqual(expect.arrayContaining(['A\tsrc/a.ts', 'D\tsrc/gone.ts']));
+    expect(committed).toContain('D\tbacklog/bugs/BUG-001-x/PROMPT.md');
+    expect(committed).toContain('A\tbacklog/completed/BUG-001-x/PROMPT.md');
   });
 });

@@ -29,7 +29,12 @@ export class WorkTree {
     if (before === null) return null;
     const after = await this.before();
     if (after === null) return null;
-    const changed = await changedBetween(this.backlog, before, after);
-    return changed.filter((path) => !path.startsWith('agent_runs/') && !basename(path).startsWith(stateFile));
+    try {
+      const changed = await changedBetween(this.backlog, before, after);
+      return changed.filter((path) => !path.startsWith('agent_runs/') && !basename(path).startsWith(stateFile));
+    } catch (error) {
+      this.warn(`What agents change is not known: ${messageOf(error)}`);
+      return null;
+    }
   }
 }
