@@ -15,10 +15,11 @@ import {
   sqliteJournal,
   startSession,
 } from '../../src/index.ts';
+import { PromptBuilder } from '../../src/model/prompt.ts';
 import { assertInvariants, rehearsalModel, replayFixture, startModelServer } from '../../src/testing/index.ts';
 import { everyStep, steppingAgent } from '../support/every-step.ts';
 import { inputSchema } from '../support/journaled.ts';
-import { report } from '../support/session.ts';
+import { report, wireModel } from '../support/session.ts';
 
 const journal = sqliteJournal(':memory:');
 const folder = mkdtempSync(join(tmpdir(), 'pawl-replay-'));
@@ -85,6 +86,22 @@ describe('D-3: replay', async () => {
       expect(sent.tools.map(({ name }) => name)).toEqual(body?.tools?.map((one) => one.function?.name));
     }
     expect(replayed.requests.filter(({ notice }) => notice !== null).length).toBeGreaterThan(0);
+  });
+
+  it('each request, sent again from what the journal tells of it, is byte for byte the one that went out', async () => {
+    const { requests: told } = await replaySession(journal, 's');
+    await using server = await startModelServer(() => ({ text: 'Once more.' }));
+    const model = wireModel('openai', server.url);
+    for (const { provider, instructions, messages, notice, omitted, tools } of told) {
+      const source = { instructions, ownInstructions: null, messages, given: 0, answerTokens: new Map() };
+      const prompts = new PromptBuilder(source, { stub: String, output: ({ output }) => output, file: (part) => part });
+      const prompt = prompts.build({ provider, notice, omit: omitted, promptCaching: 'auto' });
+      const { stream } = await model.doStream({ prompt, tools: [...tools], toolChoice: { type: 'auto' } });
+      await stream.cancel();
+    }
+    expect(server.requests.map(({ body }) => JSON.stringify(body))).toEqual(
+      requests.map(({ body }) => JSON.stringify(body)),
+    );
   });
 
   it('until a turn or an attempt: its request, state and counters', async () => {
