@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
+import { MemoryJournal } from '../journal/memory.ts';
 import { tame } from '../text.ts';
 import { type BacklogItem, backlogFolder, readBacklog, refOf, stopMarkers } from '../workflow/backlog/backlog.ts';
 import { type BacklogConfig, readConfig } from '../workflow/backlog/config.ts';
@@ -14,6 +15,9 @@ import { commandLogger } from './log.ts';
 import { agentOf, interruption } from './run.ts';
 import { keptOpen, openInspector } from './session-page.ts';
 import { WorkView } from './terminal/work-view.ts';
+
+/** Ended sessions that the page of a run keeps, in memory. */
+const mostKept = 1_000;
 
 type Role = keyof BacklogConfig['agents'];
 
@@ -36,7 +40,7 @@ export async function workCommand(positionals: readonly string[], flags: Flags):
   };
   process.on('SIGINT', interrupt);
   process.on('SIGTERM', interrupt);
-  const inspector = flags.inspect ? await openInspector(flags, undefined) : null;
+  const inspector = flags.inspect ? await openInspector(flags, new MemoryJournal({ keep: mostKept })) : null;
   if (inspector !== null) process.stderr.write(`Open this in a browser: ${inspector.address}\n`);
   const result = await runWorkflow({
     backlog,

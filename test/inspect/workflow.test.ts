@@ -9,6 +9,7 @@ import {
   steerSession,
 } from '../../src/index.ts';
 import { inspector } from '../../src/inspect/index.ts';
+import { SessionIndex } from '../../src/inspect/live/search.ts';
 import { RunReplayer } from '../../src/inspect/recorded/run-replayer.ts';
 import { Redactor } from '../../src/inspect/tape/redacted.ts';
 import { MemoryJournal } from '../../src/journal/memory.ts';
@@ -94,7 +95,17 @@ describe('S-8: the journal of a run', () => {
     expect(await approveSession(journal, runId, 'call', { approved: true })).toBe(false);
   });
 
-  it('fails without the run, which goes on and says so', async () => {
+  it('is found by what was said, and by the rules that left a fact', async () => {
+    const { journal, runId } = await recorded((task) => ({ ...mixed(task), status: 'failed' }) as never);
+    const index = new SessionIndex(journal, () => []);
+    await index.follow();
+    for (const query of ['rule:W-2', 'broke', 'agent:workflow status:failed'])
+      expect(index.search(query).hits.map(({ sessionId }) => sessionId)).toEqual([runId]);
+    expect(index.search('rule:B-4').total).toBe(0);
+    index.close();
+  });
+
+  it('may fail: the run continues and logs the failure', async () => {
     const backlog = new TestBacklog();
     backlog.bug(1);
     const journal: Journal = new MemoryJournal();

@@ -67,7 +67,7 @@ export async function pawlOnTerminal(
   return { code, written, screen: lines.map((line) => line.slice(line.lastIndexOf('\r') + 1)).join('\n') };
 }
 
-/** Starts a command that goes on until it is interrupted. `said` resolves with what stderr says, once it matches. */
+/** Starts a command that runs until it is interrupted. `said` resolves with the first match in its stderr. */
 export function startPawl(args: readonly string[]) {
   const child = spawn(process.execPath, [command, ...args], {
     env: environment(),

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { promptFacts } from '../../src/workflow/backlog/reading/prompt-file.ts';
 import { similarity } from '../../src/workflow/backlog/similarity.ts';
 import { stopRequestIn } from '../../src/workflow/backlog/stop-marker.ts';
 
@@ -46,6 +47,12 @@ describe('parsing human text', () => {
     'NONSTOP',
   ])('W-1: %j is not a STOP', (text) => {
     expect(stopRequestIn(text)).toBeNull();
+  });
+
+  it('hostile text is read in time', () => {
+    const hostile = `STOP: x\n${'component: '.repeat(20_000)}\n${`component:${' *'.repeat(50_000)}x\n`.repeat(3)}`;
+    expect(stopRequestIn(hostile)?.component).toContain('component:');
+    expect(promptFacts(`# It\n\n** a${' '.repeat(200_000)}\n**Priority**: P1\n`).fields.get('priority')).toBe('P1');
   });
 
   it('similarity ranges from 0 to 1, is symmetric, and is 1 for equal items', () => {

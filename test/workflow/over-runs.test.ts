@@ -40,15 +40,20 @@ describe('W-1: what fails does not keep runs from the rest', () => {
     expect(readBacklog(backlog.folder).items.find(({ id }) => id === 'BUG-001')?.blocked).toBe(false);
   });
 
-  it('a success is forgotten, and a file of tries that nobody can read counts as none', async () => {
+  it('a success clears the failures of an item; a broken tries.json is reported and replaced', async () => {
     const backlog = new TestBacklog();
     backlog.bug(1);
     await runOver(backlog, { process: fails });
     expect(JSON.parse(backlog.read('agent_runs/tries.json'))).toEqual({ 'BUG-001': [backlog.state.run] });
     backlog.write('agent_runs/tries.json', '{"BUG-001": 5');
     const { result } = await runOver(backlog, { process: succeeds });
-    expect(result).toMatchObject({ succeeded: ['BUG-001'], problems: [] });
-    expect(JSON.parse(backlog.read('agent_runs/tries.json').replace('{"BUG-001": 5', '{}'))).toEqual({});
+    expect(result.succeeded).toEqual(['BUG-001']);
+    expect(result.problems[0]).toContain('agent_runs/tries.json cannot be read, so earlier failures do not count');
+    await runOver(backlog, { process: fails });
+    backlog.bug(2);
+    const after = await runOver(backlog, { process: fails });
+    expect(after.result.problems).toEqual([]);
+    expect(JSON.parse(backlog.read('agent_runs/tries.json'))).toEqual({ 'BUG-002': [after.result.run] });
   });
 
   it('what runs filed about themselves comes behind the work of people of the same priority', async () => {
@@ -193,5 +198,16 @@ describe('what agents do is kept', () => {
     expect(committed).toEqual(expect.arrayContaining(['A\tsrc/a.ts', 'D\tsrc/gone.ts']));
     expect(committed).toContain('D\tbacklog/bugs/BUG-001-x/PROMPT.md');
     expect(committed).toContain('A\tbacklog/completed/BUG-001-x/PROMPT.md');
+  });
+
+  it('what a person writes into an item that a run filed is not committed by the next run', async () => {
+    const backlog = new TestBacklog();
+    backlog.write('.agent-config.json', '{"auto_commit": true}');
+    backlog.bug(1);
+    const { result } = await runOver(backlog, { process: fails }, { limits: { maxConsecutiveFailures: 1 } });
+    const comments = `${result.created[0]?.folder}/comments.md`;
+    backlog.write(comments, 'A person looks at it.\n');
+    await runOver(backlog, { process: succeeds }, { signal: AbortSignal.abort() });
+    expect(backlog.git('status', '--short', '--', comments)).toBe(`M ${comments}`);
   });
 });

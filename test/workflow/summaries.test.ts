@@ -57,13 +57,13 @@ describe('a summary is kept whole', () => {
   it('a completed item changes in every table, and counts as resolved', async () => {
     const backlog = new TestBacklog();
     backlog.bug(1);
-    backlog.write('bugs/bugs.md', `${summary}\n## All\n\n| ID | Status |\n|---|---|\n| BUG-001 | new |\n`);
+    backlog.write('bugs/bugs.md', `${summary}\n## All\n\n| ID | Status |\n|---|---|\n| [BUG-1](x) | new |\n`);
     const { result } = await runOver(backlog, { process: succeeds, test: succeeds });
     expect(result.succeeded).toEqual(['BUG-001']);
     const text = backlog.read('bugs/bugs.md');
     for (const part of ['- **Total**: 3', '- **Open**: 1', '- **Resolved**: 2', '| BUG-001 | One | completed | Ada |'])
       expect(text).toContain(part);
-    expect(text).toContain('| BUG-001 | completed |');
+    expect(text).toContain('| [BUG-1](x) | completed |');
     expect(text).toContain(`* ${today}: BUG-001 completed: One\n* 2026-01-02: BUG-001 added: One`);
   });
 

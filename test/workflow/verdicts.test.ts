@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { defineAgent } from '../../src/index.ts';
+import { allow, defineAgent } from '../../src/index.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import type { WorkFunction } from '../../src/workflow/index.ts';
 import { verdictIn } from '../../src/workflow/run/verdict.ts';
@@ -45,6 +45,19 @@ describe('W-1: agent verdicts are recognized in every form', () => {
     const { result } = await runOver(withBug(), { process: agent });
     expect(result).toMatchObject({ succeeded: [], setAside: ['BUG-001'], spending: { requests: 2 } });
     expect(agent.format.name).toBe('text');
+  });
+
+  it('an agent that checks its reports keeps their format', async () => {
+    const checked: unknown[] = [];
+    const models = [rehearsalModel([report('PASSED')])];
+    const checkReport = (checking: unknown) => {
+      checked.push(checking);
+      return allow;
+    };
+    const agent = defineAgent({ name: 'worker', models, checkReport });
+    const { result } = await runOver(withBug(), { process: agent });
+    expect(result.succeeded).toEqual(['BUG-001']);
+    expect(JSON.stringify(checked)).toContain('PASSED');
   });
 
   it('in both phases, and with its own message', async () => {
@@ -96,7 +109,13 @@ describe('W-1: the verdict in a report', () => {
   });
 
   it('is found in time, whatever the text', () => {
-    for (const text of ['{'.repeat(200_000), '{"a":'.repeat(50_000), '{ "'.repeat(50_000), '}'.repeat(100_000)]) {
+    for (const text of [
+      '{'.repeat(200_000),
+      '{"a":'.repeat(50_000),
+      '{ "'.repeat(50_000),
+      '}'.repeat(100_000),
+      `${'.'.repeat(500_000)}a`,
+    ]) {
       expect(verdictIn(text).verdict).toBe('failed');
       expect(verdictIn(`${text}\n{"status":"succeeded"}`).verdict).toBe('succeeded');
     }

@@ -70,7 +70,7 @@ describe('W-1: items as found in the wild', () => {
     [
       'a human action with another prefix',
       { 'human-actions/HA-003-buy/INSTRUCTIONS.md': '# HA-003: Buy it\n\n**Status**: pending\n' },
-      { id: 'HA-003', kind: 'human-action', title: 'Buy it' },
+      { id: 'HA-003', kind: 'human-action', title: 'Buy it', why: 'for a person, pending in INSTRUCTIONS.md' },
     ],
     [
       'an inquiry',

@@ -140,6 +140,7 @@ function wait(open: readonly Found[], finished: ReadonlySet<string>): string[] {
     const isHeld = named.length === 0 && (facts.meaning === 'waiting' || report.blocked === true);
     item.blocked = item.waitsFor.length > 0 || isHeld;
     if (item.waitsFor.length > 0) item.why = `waits for ${item.waitsFor.join(', ')}`;
+    else if (item.kind === 'human-action') item.why = `for a person, ${item.why}`;
     else if (isHeld && facts.meaning !== 'waiting') item.why = `blocked in ${item.layout.reportFile}`;
   }
   return [...notes, ...cyclesIn(open.map(({ item }) => item))];

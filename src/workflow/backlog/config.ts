@@ -70,7 +70,7 @@ function fileIn(backlog: string, problems: string[]): Record<string, unknown> {
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
     problems.push(`${configFile}: ${expected('the file', value, 'a JSON object')} The defaults hold.`);
   } catch (error) {
-    problems.push(`${configFile} is not JSON: ${messageOf(error)}. The defaults hold.`);
+    problems.push(`${configFile} is not JSON: ${messageOf(error).replaceAll(/\s+/g, ' ')}. The defaults hold.`);
   }
   return {};
 }

@@ -52,7 +52,8 @@ export async function snapshot(folder: string): Promise<Snapshot | null> {
   try {
     // With a copy of the index, files that did not change are not read again.
     if (existsSync(join(gitFolder, 'index'))) copyFileSync(join(gitFolder, 'index'), index);
-    await git(root, ['add', '--all'], { GIT_INDEX_FILE: index });
+    // The logs of runs grow all the time, and are no work of agents.
+    await git(folder, ['add', '--all', '--', ':/', ':(exclude)agent_runs'], { GIT_INDEX_FILE: index });
     return { root, tree: await git(root, ['write-tree'], { GIT_INDEX_FILE: index }) };
   } finally {
     rmSync(index, { force: true });
@@ -67,6 +68,11 @@ export async function changedBetween(folder: string, before: Snapshot, after: Sn
     .split('\0')
     .filter((name) => name !== '')
     .map((name) => relative(own, join(realpathSync(before.root), name)));
+}
+
+/** Whether the last commit has a path. */
+export async function isCommitted(folder: string, path: string): Promise<boolean> {
+  return (await git(folder, ['ls-tree', '--name-only', 'HEAD', '--', path]).catch(() => '')) !== '';
 }
 
 export type Commit = { ok: true; sha: string; branch: string } | { ok: false; message: string };

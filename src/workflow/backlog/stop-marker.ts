@@ -14,7 +14,7 @@ const before = [
 /** STOP in capitals, alone or before a sign: `STOP`, `[STOP]`, `STOP: …`; but not `STOP-gap` or `STOP the press`. */
 const marker = /^\[?STOP\]?[*_]*\s*(?:-->|[:.,!–—]|-\s|$)[\s:.,!–—-]*(.*)$/u;
 const heading = /^#{1,6}\s/;
-const component = /^[\s*_-]*component[*_]*\s*:[*_]*(.*?)[*_\s]*$/i;
+const component = /^[\s*_-]*component[*_]*\s*:(.*)$/i;
 
 /**
  * Finds the first STOP in `text`, or null. Its request is the rest of the line and the lines up to the next heading. A
@@ -49,5 +49,13 @@ function requestFrom(sameLine: string, after: readonly string[]): StopRequest {
   const named = below.flatMap((line) => component.exec(line)?.[1] ?? []);
   const words = below.filter((line) => !component.test(line));
   const request = [sameLine.trim(), ...words].join('\n').trim();
-  return { request, component: named.map((name) => name.trim()).find((name) => name !== '') ?? null };
+  return { request, component: named.map(withoutMarks).find((name) => name !== '') ?? null };
+}
+
+/** Returns a name without the Markdown and the spaces around it. */
+function withoutMarks(name: string): string {
+  let [start, end] = [0, name.length];
+  while (start < end && /[*_\s]/.test(name[start] ?? '')) start += 1;
+  while (end > start && /[*_\s]/.test(name[end - 1] ?? '')) end -= 1;
+  return name.slice(start, end);
 }

@@ -49,14 +49,14 @@ export function summaryRows(backlog: string, layout: KindLayout): Map<string, Pa
   for (const { columns: names, id, start, end } of idTables(lines)) {
     for (const text of lines.slice(start, end)) {
       const values = cells(text);
-      const [, prefix, number] = /\b([A-Z]+)-(\d+)\b/i.exec(values[id] ?? '') ?? [];
-      if (prefix === undefined) continue;
+      const own = idIn(values[id] ?? '');
+      if (own === null) continue;
       const row: Partial<SummaryRow> = {};
       for (const [index, name] of names.entries()) {
         const field = fieldOf(name);
         if (field !== null && field !== 'id' && (values[index] ?? '') !== '') row[field] = values[index] ?? '';
       }
-      rows.set(`${prefix.toUpperCase()}-${Number(number)}`, row);
+      rows.set(own, row);
     }
   }
   return rows;
@@ -66,14 +66,14 @@ export function summaryRows(backlog: string, layout: KindLayout): Map<string, Pa
 export function updateSummary(backlog: string, layout: KindLayout, id: string, change: Partial<SummaryRow>): boolean {
   const path = join(backlog, layout.summaryFile);
   const lines = (readIfThere(path) ?? '').split('\n');
-  const own = new RegExp(`\\b${id}\\b`, 'i');
+  const own = idIn(id);
   let title = '';
   let wasOpen = false;
   let isFound = false;
   for (const table of idTables(lines)) {
     for (let at = table.start; at < table.end; at += 1) {
       const row = cells(lines[at] ?? '');
-      if (!own.test(row[table.id] ?? '')) continue;
+      if (own === null || idIn(row[table.id] ?? '') !== own) continue;
       const end = lines[at]?.endsWith('\r') ? '\r' : '';
       const cellOf = (field: keyof SummaryRow) => row[table.columns.findIndex((name) => fieldOf(name) === field)] ?? '';
       title = cellOf('title') || title;
@@ -92,6 +92,12 @@ export function updateSummary(backlog: string, layout: KindLayout, id: string, c
 }
 
 type Table = { columns: string[]; id: number; start: number; end: number };
+
+/** Returns the first id in a cell, as in `BUG-7`; null without one. */
+function idIn(cell: string): string | null {
+  const [, prefix, number] = /\b([A-Z]+)-(\d+)\b/i.exec(cell) ?? [];
+  return prefix === undefined ? null : `${prefix.toUpperCase()}-${Number(number)}`;
+}
 
 function today(): string {
   return new Date().toISOString().slice(0, 10);

@@ -4,7 +4,7 @@ import { messageOf } from '../../errors.ts';
 import { type BacklogItem, plainId, readBacklog } from '../backlog/backlog.ts';
 import { readConfig } from '../backlog/config.ts';
 import { foldersIn, sweep, writeAtomically } from '../backlog/files.ts';
-import { type Commit, commitPaths } from '../backlog/git.ts';
+import { type Commit, commitPaths, isCommitted } from '../backlog/git.ts';
 import { layouts, restingFolders } from '../backlog/item-kinds.ts';
 import { whileLocked } from '../backlog/lock.ts';
 import { addToSummary, summaryRows } from '../backlog/summary-file.ts';
@@ -119,6 +119,10 @@ export async function finishWrites(backlog: string): Promise<string[]> {
   const problems: string[] = [];
   for (const item of readBacklog(backlog).items) {
     if (typeof item.report.fingerprint !== 'string') continue;
+    // Later changes to such an item may be a person's, and are not committed here.
+    const hasRow = summaryRows(backlog, item.layout).has(plainId(item.id));
+    const isThere = !readConfig(backlog).auto_commit || (await isCommitted(backlog, item.folder));
+    if (hasRow && isThere) continue;
     const problem = await toItsEnd(backlog, item, `Add ${item.id}: ${item.title}`);
     if (problem !== null) problems.push(problem);
   }

@@ -77,7 +77,7 @@ export class RunEffects {
     this.folder = new RunFolder(parts.backlog);
     this.ending = new EndingEffects(parts, this.folder);
     this.queue = new Queue(parts, this.folder, (problem) => this.notes.push(problem));
-    this.tries = new Tries(parts.backlog);
+    this.tries = new Tries(parts.backlog, (problem) => this.notes.push(problem));
     this.workTree = new WorkTree(parts.backlog, parts.sessions.warn);
   }
 

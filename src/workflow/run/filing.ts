@@ -42,7 +42,7 @@ export function archiveItem(backlog: string, folder: string, changed: readonly s
 
 export const leftForReview = 'needs-review';
 
-/** Leaves an item that failed in several runs to a person (W-1): its status says so until somebody sets another. */
+/** Marks an item that failed in several runs for review by a person (W-1). Runs skip it until its status is changed. */
 export async function leaveForReview(
   backlog: string,
   item: BacklogItem,

@@ -16,8 +16,8 @@ export type RunJournalOwner = {
 };
 
 /**
- * The journal of a run: what its machine got, and what it said, to be looked at (S-8). The run continues from its backlog
- * and does not depend on it: it goes on where the journal cannot be written.
+ * The journal of a run, for inspection: the deliveries of its machine, and digests of its facts (S-8). Runs resume from
+ * the backlog, so a run continues even if its journal cannot be written.
  */
 export class RunJournal {
   private readonly tree: TreeLog;

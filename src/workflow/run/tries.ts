@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { RunState } from '../../../machines/index.ts';
+import { messageOf } from '../../errors.ts';
 import { readIfThere, writeAtomically } from '../backlog/files.ts';
 
 const place = 'agent_runs/tries.json';
@@ -12,15 +13,18 @@ const schema = z.record(z.string(), z.array(z.string()));
  */
 export class Tries {
   private readonly path: string;
+  private readonly problem: (message: string) => void;
 
-  constructor(backlog: string) {
+  /** `problem` is called if the file cannot be read. */
+  constructor(backlog: string, problem: (message: string) => void) {
     this.path = join(backlog, place);
+    this.problem = problem;
   }
 
   /** Notes the failures and successes of a run. Repeating it changes nothing. Returns the failed runs of each item. */
   note({ run, failures, succeeded }: RunState): ReadonlyMap<string, readonly string[]> {
     const before = this.read();
-    const tries = new Map(before);
+    const tries = new Map(before ?? []);
     for (const { id } of failures) {
       const runs = tries.get(id) ?? [];
       if (!runs.includes(run)) tries.set(id, [...runs, run]);
@@ -33,22 +37,24 @@ export class Tries {
   /** Forgets an item, which a person looks at now. */
   forget(id: string): void {
     const before = this.read();
-    const tries = new Map(before);
+    const tries = new Map(before ?? []);
     tries.delete(id);
     this.write(before, tries);
   }
 
-  /** A file that cannot be read counts as none: it only orders the work. */
-  private read(): Map<string, string[]> {
+  /** Null for a file that cannot be read: it only affects the order of the work, so it is reported and replaced. */
+  private read(): Map<string, string[]> | null {
     try {
       return new Map(Object.entries(schema.parse(JSON.parse(readIfThere(this.path) ?? '{}'))));
-    } catch {
-      return new Map();
+    } catch (error) {
+      this.problem(`${place} cannot be read, so earlier failures do not count: ${messageOf(error)}`);
+      return null;
     }
   }
 
-  private write(before: ReadonlyMap<string, unknown>, tries: ReadonlyMap<string, readonly string[]>): void {
+  private write(before: ReadonlyMap<string, unknown> | null, tries: ReadonlyMap<string, readonly string[]>): void {
     const text = JSON.stringify(Object.fromEntries(tries), null, 2);
-    if (text !== JSON.stringify(Object.fromEntries(before), null, 2)) writeAtomically(this.path, `${text}\n`);
+    const isKnown = before !== null && text === JSON.stringify(Object.fromEntries(before), null, 2);
+    if (!isKnown) writeAtomically(this.path, `${text}\n`);
   }
 }

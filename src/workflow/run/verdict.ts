@@ -19,10 +19,11 @@ const verdictSchema: NonNullable<ReportDefinition['schema']> = {
 
 const asked = new WeakMap<Agent, Agent>();
 
-/** Returns the agent with a report that states a verdict, unless it brings a format of its own (W-1). */
+/** Returns the agent with a report that states a verdict, unless it brings a format, or a check of it, of its own (W-1). */
 export function statingVerdict(agent: Agent): Agent {
   const { definition } = agent;
-  if (definition.report !== undefined || definition.finish === 'text') return agent;
+  const { report, finish, checkReport } = definition;
+  if (report !== undefined || finish === 'text' || checkReport !== undefined) return agent;
   const known = asked.get(agent) ?? defineAgent({ ...definition, report: { format: 'json', schema: verdictSchema } });
   asked.set(agent, known);
   return known;
@@ -72,11 +73,17 @@ function isSome(value: unknown): boolean {
   return value !== undefined && value !== null && value !== false && value !== 0 && value !== '';
 }
 
+/** Characters in which a verdict is looked for, in a line or a field. */
+const mostOfWord = 200;
+
 const label = /^(?:status|verdict|result|outcome)\s*[:=]\s*/i;
 
 /** Reads a line that is a verdict, or begins with one and a colon: `PASSED`, `Status: done`, `BLOCKED: a licence`. */
 function lineVerdict(line: string): Verdict['verdict'] | null {
-  const bare = line.replaceAll(/[#*_`>]+/g, ' ').trim();
+  const bare = line
+    .slice(0, mostOfWord)
+    .replaceAll(/[#*_`>]+/g, ' ')
+    .trim();
   const isLabelled = label.test(bare);
   const [head = ''] = bare.replace(label, '').split(/[:–—]|\s-\s/);
   const word = plain(head);
@@ -89,6 +96,7 @@ function lineVerdict(line: string): Verdict['verdict'] | null {
 /** Returns a word in small letters, without signs around it. */
 function plain(value: unknown): string {
   return String(value)
+    .slice(0, mostOfWord)
     .toLowerCase()
     .replaceAll(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '');
 }
@@ -101,7 +109,7 @@ function messageIn({ reason, message, summary }: Record<string, unknown>): strin
 /** Characters at the end of a text in which an object is looked for. */
 const mostSearched = 16_384;
 
-/** Returns the last JSON object in a text that is not part of another; null if there is none. */
+/** Returns the last top-level JSON object in a text; null if there is none. */
 export function lastObject(text: string): Record<string, unknown> | null {
   const whole = parsed(text.trim());
   if (whole !== null) return whole;

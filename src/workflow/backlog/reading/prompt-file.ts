@@ -5,6 +5,9 @@ export type PromptFacts = { title: string | null; description: string; fields: R
 const headLines = 60;
 const descriptionLength = 2_000;
 
+/** Characters of a line in which fields are looked for. */
+const mostInLine = 1_000;
+
 const bold = /\*\*\s*([A-Za-z][A-Za-z _-]{1,30}?)\s*:?\s*\*\*\s*:?/g;
 const plainField =
   /^[-*+\s]*(priority|status|component|type|depends(?: on)?|dependencies|blocked by|blocks|created)\s*:/i;
@@ -24,7 +27,8 @@ export function promptFacts(text: string): PromptFacts {
   return { title, description: descriptionIn(lines, heading).slice(0, descriptionLength), fields };
 }
 
-function fieldsIn(line: string): [string, string][] {
+function fieldsIn(whole: string): [string, string][] {
+  const line = whole.slice(0, mostInLine);
   const marks = [...line.matchAll(bold)];
   if (marks.length === 0) {
     const name = plainField.exec(line);

@@ -1,4 +1,4 @@
-/** What a status of the wild means for a run: `waiting` items are left until a person or another item lets them go. */
+/** What a status means for a run. `waiting` items are left until a person or another item unblocks them. */
 export type Meaning = 'open' | 'waiting' | 'done';
 
 const words: Record<Meaning, readonly string[]> = {
@@ -22,8 +22,8 @@ const meanings = new Map<string, Meaning>(
 );
 
 /**
- * Returns what a status means: its first words decide, whatever signs, dates or remarks stand around them. Null for one
- * that nobody knows.
+ * Returns what a status means. Its first words decide; symbols, dates and remarks around them are ignored. Returns null for
+ * an unknown status.
  */
 export function meaningOf(status: string): Meaning | null {
   const plain = status
