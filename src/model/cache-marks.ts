@@ -59,7 +59,7 @@ const known: readonly Pick<CacheMark, 'provider' | 'option'>[] = [
 export function marksInCall({ prompt, tools = [] }: Pick<LanguageModelV4CallOptions, 'prompt' | 'tools'>): number {
   let count = 0;
   const look = (one: Markable) => {
-    if (known.some((mark) => isMarked(one, mark))) count += 1;
+    if (one.providerOptions !== undefined && known.some((mark) => isMarked(one, mark))) count += 1;
   };
   for (const message of prompt) {
     look(message);

@@ -126,9 +126,11 @@ export async function requestModel(
       };
       const send = async () => {
         await timers.orAborted(options.prepareFiles(model, timers.signal));
-        const callOptions = buildCall(options, request, provider, timers.signal);
+        const offered = options.catalog.offered(request.offer);
+        const callOptions = buildCall(options, request, provider, offered, timers.signal);
         if (options.recordRequest !== null) {
-          await timers.orAborted(options.recordRequest(request, provider, sentCall(callOptions)));
+          const sent = { tools: offered, marks: marksInCall(callOptions) };
+          await timers.orAborted(options.recordRequest(request, provider, sent));
         }
         await withOneRequest(() => exchange(model, callOptions, timers, onPart));
       };
@@ -153,10 +155,6 @@ export async function requestModel(
   if (checked.kind === 'passed') return outcomeOf(options, request, target, reader, checked.value, fault, signal);
   const { kind, reason } = checked;
   return withheld(options, target, reader, { kind, message: reason, status: null, retryAfterMs: null });
-}
-
-function sentCall(call: LanguageModelV4CallOptions): SentCall {
-  return { tools: call.tools ?? [], marks: marksInCall(call) };
 }
 
 function take(
@@ -190,15 +188,15 @@ function brokenOff(reply: Reply | null): Fault {
 }
 
 function buildCall(
-  { settings, prompts, catalog }: ModelEffectOptions,
-  { offer, notice, omit }: ModelRequest,
+  { settings, prompts }: ModelEffectOptions,
+  { notice, omit }: ModelRequest,
   provider: string,
+  offered: readonly OfferedTool[],
   abortSignal: AbortSignal,
 ): LanguageModelV4CallOptions {
   const { settings: unmarked, own } = withoutCallMark(settings());
   const { promptCaching = 'auto', streaming: _, ...passed } = unmarked;
   const given = Object.fromEntries(Object.entries(passed).filter(([, value]) => value !== undefined));
-  const offered = catalog.offered(offer);
   const markedTools = (mark: CacheMark) =>
     offered.filter((tool) => tool.type === 'function' && isMarked(tool, mark)).length;
   const prompt = prompts.build({ provider, notice, omit, promptCaching, ownMark: own, markedTools });

@@ -1,4 +1,4 @@
-import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import type { Frame, MachineId } from '../../recorded/frames.ts';
 import { edgeId, stateId } from '../../recorded/picture-ids.ts';
 import type { Actor, Moment } from '../../recorded/recorded.ts';
@@ -9,6 +9,7 @@ import { light } from './lighting.ts';
 
 /** The smallest scale at which the texts of a drawing can be read. */
 const smallest = 0.72;
+const largest = 1.1;
 
 /** The drawings, by name, with their machines. */
 type Drawn = [MachineId, string];
@@ -96,12 +97,14 @@ type ChartProps = { store: Store; shown: Drawn; actors: readonly Actor[]; frame:
 
 function Chart({ store, shown: [machine, name], actors, frame }: ChartProps) {
   const pane = useRef<HTMLDivElement>(null);
+  const lit = useRef<Element | null>(null);
   const drawing = useMemo(() => drawn(store.pictures.drawings[name] ?? ''), [store.pictures, name]);
   useLayoutEffect(() => {
     if (drawing === null || pane.current === null) return;
     const natural = drawing.viewBox.baseVal.width;
-    const scale = Math.min(1.1, Math.max(smallest, (pane.current.clientWidth - 12) / natural));
-    drawing.setAttribute('width', String(Math.floor(natural * scale)));
+    // By CSS, since to measure the pane would lay the page out twice.
+    drawing.style.width = `clamp(${smallest * natural}px, 100%, ${largest * natural}px)`;
+    drawing.removeAttribute('width');
     drawing.removeAttribute('height');
     pane.current.replaceChildren(drawing);
   }, [drawing]);
@@ -109,8 +112,10 @@ function Chart({ store, shown: [machine, name], actors, frame }: ChartProps) {
     if (drawing === null || pane.current === null) return;
     const own = actors.filter((actor) => actor.machine === machine);
     const arrows = frame.machine === machine ? frame.arrows : [];
-    const lit = light(drawing, store.pictures, own, arrows);
-    if (lit !== null) reveal(pane.current, lit);
+    lit.current = light(drawing, store.pictures, own, arrows);
+  });
+  useEffect(() => {
+    if (lit.current !== null && pane.current !== null) reveal(pane.current, lit.current);
   });
   return (
     <div

@@ -10,23 +10,21 @@ export function drawStrip(
 ): void {
   const context = element.getContext('2d');
   if (context === null) return;
-  const color = (name: string) => {
-    element.style.color = `var(${name})`;
-    return getComputedStyle(element).color;
-  };
+  const color = colorsOf(element);
   element.width = element.clientWidth * devicePixelRatio;
   element.height = element.clientHeight * devicePixelRatio;
   const { width, height } = element;
   const { length } = recorded.frames;
   const place = (frame: number) => (frame / length) * width;
   context.clearRect(0, 0, width, height);
+  const hatch = hatched(context, color('--wait'));
   for (const row of recorded.rows.byId) {
     if (row.kind !== 'attempt' && row.kind !== 'item' && row.kind !== 'wait') continue;
     const from = place(recorded.frameOf(row.told));
     const to = row.ended === null ? width : Math.max(from + 1, place(recorded.frameOf(row.ended)));
     const isFailed = row.kind !== 'wait' && row.state === 'failed';
-    const name = row.kind === 'wait' ? '--wait' : isFailed ? '--failed' : row.state === 'done' ? '--done' : '--running';
-    context.fillStyle = row.kind === 'wait' ? hatched(context, color(name)) : color(name);
+    const name = isFailed ? '--failed' : row.state === 'done' ? '--done' : '--running';
+    context.fillStyle = row.kind === 'wait' ? hatch : color(name);
     const wide = Math.max(devicePixelRatio, to - from - devicePixelRatio);
     const isTall = isFailed || row.kind === 'wait';
     context.fillRect(from, isTall ? 0 : height / 3, wide, isTall ? height : height / 3);
@@ -38,6 +36,19 @@ export function drawStrip(
     context.lineWidth = 1.5 * devicePixelRatio;
     drawLine(context, series, place, { width, height });
   }
+}
+
+/** The colours of the theme. Each is computed once, since the browser restyles the element for it. */
+function colorsOf(element: HTMLElement): (name: string) => string {
+  const known = new Map<string, string>();
+  return (name) => {
+    const color = known.get(name);
+    if (color !== undefined) return color;
+    element.style.color = `var(${name})`;
+    const computed = getComputedStyle(element).color;
+    known.set(name, computed);
+    return computed;
+  };
 }
 
 /** Waits are hatched: nothing happens in them, however long they are. */

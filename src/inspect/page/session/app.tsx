@@ -1,4 +1,4 @@
-import { useEffect } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { tame } from '../../../text.ts';
 import { Charts } from '../drawing/chart.tsx';
 import { panes, type Store, useStore } from '../store.ts';
@@ -23,6 +23,7 @@ export function SessionPage({ store }: { store: Store }) {
     return () => removeEventListener('keydown', take);
   }, [store]);
   const { moment } = store;
+  const stage = useStages(store);
   return (
     <div class={`page show-${store.pane}`}>
       <Header store={store} />
@@ -40,14 +41,24 @@ export function SessionPage({ store }: { store: Store }) {
       ) : (
         <main aria-busy={store.isLoading}>
           <EventList store={store} moment={moment} />
-          <Charts store={store} moment={moment} />
-          <Details store={store} moment={moment} />
+          {stage > 0 ? <Charts store={store} moment={moment} /> : <section class="charts" />}
+          {stage > 1 ? <Details store={store} moment={moment} /> : <section class="details" />}
         </main>
       )}
       <ScrubBar store={store} moment={moment} />
       {store.showsHelp ? <Help store={store} /> : null}
     </div>
   );
+}
+
+/** Counts the frames since there was something to show, up to 2: all panes at once would be one long task. */
+function useStages(store: Store): number {
+  const [stage, setStage] = useState(0);
+  const isThere = store.recorded.frames.length > 0 || !store.isLoading;
+  useEffect(() => {
+    if (isThere && stage < 2) setStage(stage + 1);
+  }, [isThere, stage]);
+  return stage;
 }
 
 function Header({ store }: { store: Store }) {

@@ -36,10 +36,10 @@ export function EventList({ store, moment }: { store: Store; moment: Moment }) {
     const element = pane.current;
     if (element === null) return;
     const measure = () => setView({ top: element.scrollTop, height: element.clientHeight });
+    // It also reports the first size, once the browser has laid the page out.
     const sizes = new ResizeObserver(measure);
     sizes.observe(element);
     element.addEventListener('scroll', measure, { passive: true });
-    measure();
     return () => sizes.disconnect();
   }, []);
   useEffect(() => {
