@@ -14,7 +14,7 @@ import { rehearsalModel } from '../src/testing/index.ts';
 
 const turns = 100;
 const shortTurns = 5;
-const rounds = 25;
+const rounds = 100;
 
 const work = tool({ inputSchema: z.object({ q: z.string() }), execute: ({ q }) => `found ${q}` });
 

@@ -29,3 +29,10 @@ export function notASession(runId: string): PawlError {
   const message = `${runId} is a workflow run and not a session. To continue it, call runWorkflow with its backlog.`;
   return new PawlError('session_unknown', message);
 }
+
+/** Entries are lost: the store holds other than what its row of the session says. */
+export function incomplete(sessionId: string, found: number, known: number, file = ''): PawlError {
+  const journal = file === '' ? 'The journal' : `The journal ${file}`;
+  const message = `${journal} holds ${found} entries of the session ${sessionId}, which had ${known}.`;
+  return new PawlError('invalid_journal', message);
+}

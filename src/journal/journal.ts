@@ -167,8 +167,8 @@ export type Journal = {
    * later ones replace. Must not throw.
    */
   noted?(sessionId: string, entry: JournalEntry): void;
-  /** Returns a session's entries in order; empty for an unknown session. */
-  read(sessionId: string): Promise<JournalEntry[]>;
+  /** Returns a session's entries in order, without the first `after` (default: 0); empty for an unknown session. */
+  read(sessionId: string, after?: number): Promise<JournalEntry[]>;
   /** Takes the lease. Returns false if another process holds it, or there is no such session. */
   lease(sessionId: string, owner: string): Promise<boolean>;
   /** Renews the lease. Returns false unless `owner` was the last to take it, and has not given it back. */

@@ -51,7 +51,7 @@ export class MemoryJournal implements Journal {
     const { status = kept.ended, slugs = kept.slugs, waiting = kept.waiting } = change;
     const now = Date.now();
     Object.assign(kept, { ended: status, slugs, waiting, updatedAt: now, leasedUntil: now + this.leaseMs });
-    kept.inbox = kept.inbox.filter(({ id }) => !taken.includes(id));
+    if (taken.length > 0) kept.inbox = kept.inbox.filter(({ id }) => !taken.includes(id));
     if (change.status === undefined) return;
     // The order is that of the endings.
     this.kept.delete(sessionId);
@@ -72,8 +72,8 @@ export class MemoryJournal implements Journal {
     for (const { sessionId } of ended.slice(0, most)) this.kept.delete(sessionId);
   }
 
-  async read(sessionId: string): Promise<JournalEntry[]> {
-    return [...(this.kept.get(sessionId)?.entries ?? [])];
+  async read(sessionId: string, after = 0): Promise<JournalEntry[]> {
+    return this.kept.get(sessionId)?.entries.slice(after) ?? [];
   }
 
   async lease(sessionId: string, owner: string): Promise<boolean> {

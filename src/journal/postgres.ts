@@ -12,7 +12,7 @@ import {
   type SessionMessage,
   type SessionQuery,
 } from './journal.ts';
-import { doesNotRun, exists, noLongerOwned, runsElsewhere } from './journal-errors.ts';
+import { doesNotRun, exists, incomplete, noLongerOwned, runsElsewhere } from './journal-errors.ts';
 
 export type PostgresJournalOptions = {
   /** How long a session belongs to its process without a sign of life from it, in ms. Default: 10,000. */
@@ -138,18 +138,15 @@ class PostgresJournal implements Journal {
     throw known.length === 0 ? doesNotRun(sessionId) : noLongerOwned(sessionId);
   }
 
-  async read(sessionId: string) {
+  async read(sessionId: string, after = 0) {
     const rows = await this.query<{ entry: string | null; known: string }>(
-      `SELECT entry, entries AS known FROM $.sessions LEFT JOIN $.entries ON session = number
+      `SELECT entry, entries AS known FROM $.sessions LEFT JOIN $.entries ON session = number AND position > $2
        WHERE id = $1 ORDER BY position`,
-      [sessionId],
+      [sessionId, after],
     );
     const texts = rows.flatMap(({ entry }) => (entry === null ? [] : [entry]));
     const known = Number(rows[0]?.known ?? 0);
-    if (texts.length !== known) {
-      const message = `The journal holds ${texts.length} entries of the session ${sessionId}, which had ${known}.`;
-      throw new PawlError('invalid_journal', message);
-    }
+    if (texts.length !== Math.max(0, known - after)) throw incomplete(sessionId, after + texts.length, known);
     return texts.map((text): JournalEntry => JSON.parse(text));
   }
 

@@ -12,7 +12,7 @@ import {
   type SessionMessage,
   type SessionQuery,
 } from './journal.ts';
-import { doesNotRun, exists, noLongerOwned, runsElsewhere } from './journal-errors.ts';
+import { doesNotRun, exists, incomplete, noLongerOwned, runsElsewhere } from './journal-errors.ts';
 import { applicationId, isHeld, type Row, schema, schemaVersion, sessionOf } from './sqlite-schema.ts';
 
 export type SqliteJournalOptions = {
@@ -90,17 +90,17 @@ class SqliteJournal implements Journal {
     return this.write(() => this.insert(sessionId, append));
   }
 
-  read(sessionId: string) {
+  read(sessionId: string, after = 0) {
     const read = (): JournalEntry[] => {
       const rows = this.all<{ entry: string }>(
-        'SELECT entry FROM entries WHERE session = (SELECT number FROM sessions WHERE id = ?) ORDER BY position',
+        `SELECT entry FROM entries
+         WHERE session = (SELECT number FROM sessions WHERE id = ?) AND position > ? ORDER BY position`,
         sessionId,
+        after,
       );
       const known = this.rowOf(sessionId)?.entries ?? 0;
-      if (rows.length !== known) {
-        const message = `The journal ${this.file} holds ${rows.length} entries of the session ${sessionId}, which had ${known}.`;
-        throw new PawlError('invalid_journal', message);
-      }
+      if (rows.length !== Math.max(0, known - after))
+        throw incomplete(sessionId, after + rows.length, known, this.file);
       return rows.map(({ entry }) => JSON.parse(entry));
     };
     // Another process may write meanwhile.

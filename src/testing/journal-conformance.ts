@@ -40,6 +40,8 @@ const checks: Record<string, Check> = {
     await rejects(other.append(id, { owner: 'other', after: 3, entries: more }), { code: 'session_taken' });
     await rejects(one.append(`${id}-no`, { owner: 'one', after: 0, entries: more }), { code: 'session_taken' });
     deepStrictEqual(keysIn(await other.read(id)), ['first', 'second', 'third']);
+    deepStrictEqual(keysIn(await other.read(id, 1)), ['second', 'third']);
+    deepStrictEqual([await other.read(id, 3), await other.read(id, 9), await other.read(`${id}-no`, 1)], [[], [], []]);
   },
   'entries come back as they were': async (one, other, id) => {
     const odd = entry('a "quoted" line\n\u2028 with \\ and 😀 and \u0001 and \uFFFF');

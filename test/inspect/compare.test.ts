@@ -55,6 +55,38 @@ describe('S-8: two sessions compared', () => {
     ]);
     expect(counters).toContainEqual({ path: 'requests', one: 2, other: 3 });
   });
+
+  it('a sub-agent is compared with that of the same call, attempt by attempt', async () => {
+    const withHelper = async (said: RehearsedReply) => {
+      const helper = defineAgent({ name: 'helper', models: [rehearsalModel([said, report()])] });
+      const models = [
+        rehearsalModel([
+          { calls: [{ id: 'c1', name: 'helper', input: { prompt: 'Help.', reason: 'Two see more.' } }] },
+          report(),
+        ]),
+      ];
+      const journal = new MemoryJournal();
+      const agent = defineAgent({ name: 'lead', models, agents: { helper } });
+      const [clock, random] = [manualClock(), () => 0.5];
+      await runSession(agent, { prompt: 'Go.', journal, sessionId: 's', logger: false, clock, random });
+      const recorded = new Recorded();
+      recorded.take(new Replayer().play(JSON.parse(JSON.stringify(await journal.read('s')))));
+      return recorded;
+    };
+    const [one, same, other] = [await withHelper({}), await withHelper({}), await withHelper({ text: 'only text' })];
+    expect(compare(one, same)).toMatchObject({ first: null, counters: [] });
+    const { first, attempts } = compare(one, other);
+    const key = attempts.find(({ isSame }) => !isSame)?.key ?? '';
+    expect(key).toMatch(/turn-1\/attempt-1$/);
+    expect(first?.key).toBe(key);
+    expect(attempts.map((row) => [row.key.split('/').at(-2), row.one?.scope === '', row.isSame])).toEqual([
+      ['turn-1', true, true],
+      ['turn-2', true, true],
+      ['turn-1', false, false],
+      // Its notice says what was wrong with the one before.
+      ['turn-1', false, false],
+    ]);
+  });
 });
 
 it('S-8: an abort ends a wait in the list', () => {

@@ -133,7 +133,7 @@ export class LiveTape {
     const after = this.entries.length;
     if (row.entries > after) {
       const isHeard = this.heard.length === row.entries - after;
-      const written = isHeard ? this.heard : (await this.journal.read(this.sessionId)).slice(after);
+      const written = isHeard ? this.heard : await this.journal.read(this.sessionId, after);
       this.heard = [];
       const entries = this.redactor.take(written);
       for (const entry of entries) this.entries.push(entry);

@@ -40,8 +40,8 @@ export class WatchedJournal implements Journal {
     if (this.listeners.size > 0) this.tell({ sessionId, noted: entry });
   }
 
-  read(sessionId: string): Promise<JournalEntry[]> {
-    return this.inner.read(sessionId);
+  read(sessionId: string, after?: number): Promise<JournalEntry[]> {
+    return this.inner.read(sessionId, after);
   }
 
   lease(sessionId: string, owner: string): Promise<boolean> {

@@ -18,23 +18,44 @@ export type Comparison = {
   counters: { path: string; one: number | null; other: number | null }[];
 };
 
-/** Compares two sessions by the keys of their effects, which count turns and attempts. Sub-agents are left out. */
+/**
+ * Compares two sessions by the keys of their effects, which count turns and attempts. Each sub-agent is compared with the
+ * one of the same call, since those that run side by side take their steps in any order.
+ */
 export function compare(one: Recorded, other: Recorded): Comparison {
   const [facts, others] = [factsOf(one), factsOf(other)];
-  let same = 0;
-  while (same < Math.min(facts.length, others.length) && isEqual(facts[same], others[same])) same += 1;
-  const [left = null, right = null] = [facts[same], others[same]];
+  const scopes = [...new Set([...facts.keys(), ...others.keys()])];
+  const departures = scopes.map((scope) => departureOf(scope, facts.get(scope) ?? [], others.get(scope) ?? []));
+  const [first = null] = departures
+    .filter(({ left, right }) => left !== null || right !== null)
+    .sort((early, late) => early.at - late.at);
   return {
     given: givenOf(one, other),
-    same,
-    facts: [facts.length, others.length],
+    same: departures.reduce((sum, { same }) => sum + same, 0),
+    facts: [sizeOf(facts), sizeOf(others)],
     first:
-      left === null && right === null
+      first === null
         ? null
-        : { key: keyOf([left, right, facts[same - 1] ?? null]), one: left, other: right },
+        : {
+            key: keyOf(first.scope, [first.left, first.right, first.before]),
+            one: first.left?.fact ?? null,
+            other: first.right?.fact ?? null,
+          },
     attempts: aligned(one, other),
     counters: countersOf(one, other),
   };
+}
+
+/** A fact of a session or a sub-agent, with its position among those of the whole tree. */
+type Placed = { fact: Fact; at: number };
+
+/** Where the facts of a session and of another part; both are null if they are the same. */
+function departureOf(scope: string, facts: readonly Placed[], others: readonly Placed[]) {
+  let same = 0;
+  while (same < Math.min(facts.length, others.length) && isEqual(facts[same]?.fact, others[same]?.fact)) same += 1;
+  const [left = null, right = null, before = null] = [facts[same], others[same], facts[same - 1]];
+  const at = Math.min(left?.at ?? Number.POSITIVE_INFINITY, right?.at ?? Number.POSITIVE_INFINITY);
+  return { scope, same, left, right, before, at };
 }
 
 function givenOf(one: Recorded, other: Recorded): string[] {
@@ -52,8 +73,20 @@ function givenOf(one: Recorded, other: Recorded): string[] {
   );
 }
 
-function factsOf({ told }: Recorded): Fact[] {
-  return told.flatMap((one) => (one.scope === '' && 'fact' in one ? [one.fact] : []));
+/** The facts of a session and its sub-agents, by scope. */
+function factsOf({ told }: Recorded): Map<string, Placed[]> {
+  const found = new Map<string, Placed[]>();
+  for (const [at, one] of told.entries()) {
+    if (!('fact' in one)) continue;
+    const own = found.get(one.scope) ?? [];
+    own.push({ fact: one.fact, at });
+    found.set(one.scope, own);
+  }
+  return found;
+}
+
+function sizeOf(facts: ReadonlyMap<string, readonly Placed[]>): number {
+  return [...facts.values()].reduce((sum, { length }) => sum + length, 0);
 }
 
 /** Points in time differ between any two sessions. */
@@ -65,38 +98,49 @@ function isEqual(one: unknown, other: unknown): boolean {
 }
 
 /** The attempt or turn of the first fact that has one. */
-function keyOf(facts: readonly (Fact | null)[]): string {
-  for (const fact of facts) {
-    if (fact === null || !('turn' in fact)) continue;
-    return 'attempt' in fact ? `turn-${fact.turn}/attempt-${fact.attempt}` : `turn-${fact.turn}`;
+function keyOf(scope: string, facts: readonly (Placed | null)[]): string {
+  for (const placed of facts) {
+    if (placed === null || !('turn' in placed.fact)) continue;
+    const { fact } = placed;
+    return within(scope, 'attempt' in fact ? `turn-${fact.turn}/attempt-${fact.attempt}` : `turn-${fact.turn}`);
   }
-  return 'the session';
+  return scope === '' ? 'the session' : `the sub-agent ${scope}`;
+}
+
+/** A key of a sub-agent begins with its calls, as those of its effects do. */
+function within(scope: string, key: string): string {
+  return scope === '' ? key : `${scope}/${key}`;
 }
 
 function aligned(one: Recorded, other: Recorded): Aligned[] {
   const [left, right] = [attemptsOf(one), attemptsOf(other)];
-  const keys = [...new Set([...left.keys(), ...right.keys()])].sort(byNumbers);
-  return keys.map((key) => {
-    const [mine, its] = [left.get(key) ?? null, right.get(key) ?? null];
-    return { key, one: mine?.row ?? null, other: its?.row ?? null, isSame: isEqual(mine?.facts, its?.facts) };
-  });
+  return [...new Set([...left.keys(), ...right.keys()])]
+    .map((key) => {
+      const [mine, its] = [left.get(key) ?? null, right.get(key) ?? null];
+      return { key, one: mine?.row ?? null, other: its?.row ?? null, isSame: isEqual(mine?.facts, its?.facts) };
+    })
+    .sort(byPlace);
 }
 
 function attemptsOf(recorded: Recorded): Map<string, { row: Row; facts: Fact[] }> {
   const found = new Map<string, { row: Row; facts: Fact[] }>();
   for (const row of recorded.rows.byId) {
-    if (row.kind !== 'attempt' || row.scope !== '') continue;
+    if (row.kind !== 'attempt') continue;
     const told = recorded.told.slice(row.told - 1, row.ended ?? undefined);
-    const facts = told.flatMap((one) => (one.scope === '' && 'fact' in one ? [one.fact] : []));
-    found.set(`turn-${row.turn}/attempt-${row.attempt}`, { row, facts });
+    const facts = told.flatMap((one) => (one.scope === row.scope && 'fact' in one ? [one.fact] : []));
+    found.set(within(row.scope, `turn-${row.turn}/attempt-${row.attempt}`), { row, facts });
   }
   return found;
 }
 
-function byNumbers(one: string, other: string): number {
-  const numbers = (key: string) => [...key.matchAll(/\d+/g)].map(([digits]) => Number(digits));
-  const [[turn = 0, attempt = 0], [otherTurn = 0, otherAttempt = 0]] = [numbers(one), numbers(other)];
-  return turn - otherTurn || attempt - otherAttempt;
+/** Orders attempts by turn and attempt, those of the session first, then each sub-agent's. */
+function byPlace(one: Aligned, other: Aligned): number {
+  const place = ({ one: left, other: right }: Aligned) => {
+    const { scope = '', turn = 0, attempt = 0 } = left ?? right ?? {};
+    return { scope, turn: turn ?? 0, attempt: attempt ?? 0 };
+  };
+  const [early, late] = [place(one), place(other)];
+  return early.scope.localeCompare(late.scope) || early.turn - late.turn || early.attempt - late.attempt;
 }
 
 function countersOf(one: Recorded, other: Recorded): Comparison['counters'] {

@@ -163,7 +163,7 @@ function textOf(row: Row | null) {
 
 function summaryOf({ first, same, facts, given }: Comparison): string {
   const asked = given.length === 0 ? '' : ` They were given another ${given.join(', ')}.`;
-  if (first === null) return `All ${same} facts are the same (sub-agents are not compared).${asked}`;
+  if (first === null) return `All ${same} facts are the same.${asked}`;
   const [left, right] = [first.one?.type ?? 'the end', first.other?.type ?? 'the end'];
   const how = left === right ? `${left} has different contents` : `${left}, and ${right}`;
   return `The first ${same} facts are the same (of ${facts[0]} and ${facts[1]}). First difference, in ${first.key}: ${how}.${asked}`;
