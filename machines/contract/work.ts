@@ -91,7 +91,15 @@ export type Incident =
   | { kind: 'consecutive_failures'; failures: ItemFailure[] }
   | { kind: 'stop'; stop: StopMarker }
   | { kind: 'critical_error'; phase: Phase; item: string | null; message: string }
-  | { kind: 'agent_unavailable'; agent: string; item: string; tries: number; lookedFor: string[]; message: string }
+  /** `item` is null for the scan agent. `errors`: the error of each try. */
+  | {
+      kind: 'agent_unavailable';
+      agent: string;
+      item: string | null;
+      tries: number;
+      lookedFor: string[];
+      errors: string[];
+    }
   /** The run's process died, and the next one resumed the run. Only this kind does not end the run. */
   | { kind: 'crash'; phase: Phase; item: string | null };
 
@@ -143,8 +151,11 @@ export type ItemStep = Step & { item: ItemRef };
 
 /** The items created, or the file system or git error. */
 export type FilingOutcome = { ok: true; created: CreatedItem[] } | { ok: false; message: string };
-/** The items created, and the problems, which preserve the content of failed steps (W-3). */
-export type EndingOutcome = { created: CreatedItem[]; problems: string[] };
+/** A new priority of an item, set by the retrospective. */
+export type PriorityChange = { id: string; from: Priority; to: Priority; reason: string };
+
+/** The items created, the priorities changed, and the problems, which preserve the content of failed steps (W-3). */
+export type EndingOutcome = { created: CreatedItem[]; priorities: PriorityChange[]; problems: string[] };
 
 export type RestoreOutcome =
   | { kind: 'fresh' }
@@ -157,7 +168,10 @@ export type RestoreOutcome =
 
 export type ScanOutcome =
   /** `items`: all open items, in processing order. `appeared`: items created since the run began. */
-  { ok: true; items: ItemRef[]; stops: StopMarker[]; appeared: CreatedItem[] } | { ok: false; message: string };
+  | { ok: true; items: ItemRef[]; stops: StopMarker[]; appeared: CreatedItem[] }
+  | { ok: false; message: string }
+  /** The agent that decides the order could not be invoked. */
+  | { ok: false; unavailable: Pick<WorkOutcome, 'agent' | 'slugs' | 'message' | 'requests' | 'lookedFor'> };
 
 export type WorkflowEffectKinds = {
   /** Read the state file. Key `restore`. */

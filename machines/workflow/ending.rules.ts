@@ -29,7 +29,7 @@ export function incidentsNoted(context: WorkflowContext): WorkflowChange {
 }
 
 function allIncidents(context: WorkflowContext): Incident[] {
-  const { critical, item, work, tries, failures, failureCount, stops } = context;
+  const { critical, item, work, tries, tryErrors, failures, failureCount, stops } = context;
   return [
     ...(critical === null ? [] : [{ kind: 'critical_error' as const, ...critical, item: idOf(item) }]),
     ...(subAgentUnavailable(context)
@@ -37,10 +37,10 @@ function allIncidents(context: WorkflowContext): Incident[] {
           {
             kind: 'agent_unavailable' as const,
             agent: work.outcome.agent,
-            item: item.id,
+            item: idOf(item),
             tries,
             lookedFor: work.outcome.lookedFor,
-            message: work.outcome.message,
+            errors: tryErrors,
           },
         ]
       : []),
@@ -78,7 +78,7 @@ export function afterCapture(context: WorkflowContext, { outcome }: { outcome: E
 
 /** Returns the outcome of an ending step that broke: its defect, as a problem to report (W-3). */
 export function lostEnding(error: unknown): EndingOutcome {
-  return { created: [], problems: [String(error)] };
+  return { created: [], priorities: [], problems: [String(error)] };
 }
 
 export function endFact(context: WorkflowContext): WorkflowFact {
@@ -89,7 +89,7 @@ export function endFact(context: WorkflowContext): WorkflowFact {
 }
 
 export function outputOf(context: WorkflowContext): WorkflowOutput {
-  const { iteration, failures, incidents, created, problems, abortReason } = context;
+  const { iteration, failures, incidents, created, priorities, problems, abortReason } = context;
   const status = exitsEarly(context) ? 'exitedEarly' : 'completed';
   return {
     state: runState(context, status),
@@ -100,6 +100,7 @@ export function outputOf(context: WorkflowContext): WorkflowOutput {
     failures,
     incidents,
     created,
+    priorities,
     problems,
     abortReason,
   };

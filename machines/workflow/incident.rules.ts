@@ -79,11 +79,17 @@ export function draftOf(incident: Incident, run: string): WorkItemDraft {
     case 'agent_unavailable':
       return bug(incident, run, {
         component: 'agents/infrastructure',
-        steps: steps(incident.item, 'processing', `${incident.agent} was invoked ${incident.tries} times`),
-        actual: told(incident.message),
+        steps: steps(
+          incident.item,
+          incident.item === null ? 'scanning' : 'processing',
+          `${incident.agent} was invoked ${incident.tries} times`,
+        ),
+        actual: told(incident.errors.at(-1) ?? ''),
         reproducibility: 'always',
         evidence: [
-          output(incident.message, `The last of ${incident.tries} tries to invoke ${incident.agent}`),
+          ...incident.errors.map((error, index) =>
+            output(error, `Try ${index + 1} of ${incident.tries} to invoke ${incident.agent}`),
+          ),
           ...incident.lookedFor.map((place) => file(place, `A place searched for ${incident.agent}`)),
         ],
       });

@@ -2,7 +2,17 @@ import { backoffMs } from '../contract/backoff.ts';
 import type { LeafInput } from '../contract/leaf.ts';
 import type { FilingOutcome, ItemFailure, ItemRef, ScanOutcome } from '../contract/work.ts';
 import { blockedDraft } from './incident.rules.ts';
-import { afterEnding, critical, runState, together, withFailure } from './workflow.rules.ts';
+import {
+  afterEnding,
+  critical,
+  idOf,
+  noItem,
+  noWork,
+  refusalOf,
+  runState,
+  together,
+  withFailure,
+} from './workflow.rules.ts';
 import type { Work, WorkflowChange, WorkflowContext } from './workflow.types.ts';
 
 /**
@@ -21,7 +31,7 @@ export function itemRemains(context: WorkflowContext, outcome: ScanOutcome): boo
 
 /** Records a scan: its counts, STOP markers and the items new to the run; or a critical error. */
 export function afterScan({ created }: WorkflowContext, { outcome }: { outcome: ScanOutcome }): WorkflowChange {
-  if (!outcome.ok) return { change: critical('scanning', outcome.message), facts: [] };
+  if (!outcome.ok) return { change: critical('scanning', refusalOf(outcome)), facts: [] };
   const { items, stops, appeared } = outcome;
   const all = together(created, appeared);
   const blocked = items.filter((item) => item.blocked).length;
@@ -38,13 +48,41 @@ export function withItem(context: WorkflowContext, outcome: ScanOutcome): Partia
   const item = outcome.ok ? nextItem(context, outcome.items) : null;
   if (item === null) return {};
   const tried = [...context.tried, item.id];
-  return { item, iteration: context.iteration + 1, tried, phase: 'processing', tries: 0, changed: [] };
+  return { item, iteration: context.iteration + 1, tried, phase: 'processing', changed: [], ...noTries };
 }
 
-export function afterWork({ phase, changed: before }: WorkflowContext, work: Work): Partial<WorkflowContext> {
+/** An agent is tried anew. */
+export const noTries = { tries: 0, tryErrors: [] } satisfies Partial<WorkflowContext>;
+
+/** Begins a scan. Without an item in progress, it is another try of the agent that decides the order. */
+export function scanBegun(context: WorkflowContext): Partial<WorkflowContext> {
+  const { tries, tryErrors } = isScanning(context) ? context : noTries;
+  return { scans: context.scans + 1, item: noItem, work: noWork, tries: tries + 1, tryErrors };
+}
+
+/** Returns true if the agent in use is the one that decides the order. */
+export function isScanning({ item }: WorkflowContext): boolean {
+  return idOf(item) === null;
+}
+
+/** Records a scan whose agent could not be invoked, like the work of such an agent. */
+export function afterLostScan(
+  context: WorkflowContext,
+  { outcome, ...at }: Pick<Work, 'at' | 'chance'> & { outcome: ScanOutcome },
+): Partial<WorkflowContext> {
+  if (outcome.ok || !('unavailable' in outcome)) return {};
+  const lost = { ...noWork.outcome, verdict: 'unavailable' as const, ...outcome.unavailable };
+  return afterWork(context, { ...at, outcome: lost });
+}
+
+export function afterWork(
+  { phase, changed: before, tryErrors }: WorkflowContext,
+  work: Work,
+): Partial<WorkflowContext> {
   const { verdict, message, stops } = work.outcome;
   const changed = [...new Set([...before, ...work.outcome.changed])];
-  return { work, stops, changed, ...(verdict === 'critical' ? critical(phase, message) : { critical: null }) };
+  const change = { work, stops, changed, ...(verdict === 'critical' ? critical(phase, message) : { critical: null }) };
+  return verdict === 'unavailable' ? { ...change, tryErrors: [...tryErrors, message] } : change;
 }
 
 /** Builds the request to invoke an agent on the current item; `tries` makes the key unique. */
@@ -101,7 +139,7 @@ export function succeeded({ succeeded: before, item, stops }: WorkflowContext): 
 /** Records an item as set aside: neither a success nor a failure, so the count is unchanged. */
 export function itemSetAside(context: WorkflowContext, { outcome }: { outcome: FilingOutcome }): WorkflowChange {
   const { item, setAside, work } = context;
-  const ending = { created: outcome.ok ? outcome.created : [], problems: [] };
+  const ending = { created: outcome.ok ? outcome.created : [], priorities: [], problems: [] };
   const { change, facts } = afterEnding(context, { phase: 'settingAside', outcome: ending });
   return {
     change: { ...change, setAside: [...setAside, item.id] },
@@ -116,8 +154,9 @@ export function scanInput(context: WorkflowContext): LeafInput<'scan'> {
 
 /** Builds the request to wait before the next invocation. */
 export function waitInput(context: WorkflowContext): LeafInput<'wait'> {
-  const { iteration, phase, tries } = context;
-  return { key: `item-${iteration}/${phase}/wait-${tries}`, request: { dueAt: nextTryAt(context), kind: 'backoff' } };
+  const { iteration, phase, tries, scans } = context;
+  const key = isScanning(context) ? `scan-${scans}/wait` : `item-${iteration}/${phase}/wait-${tries}`;
+  return { key, request: { dueAt: nextTryAt(context), kind: 'backoff' } };
 }
 
 /** Builds the request to archive the item. */

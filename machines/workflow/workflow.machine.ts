@@ -14,6 +14,7 @@ import { workflowSetup } from './workflow.setup.ts';
 type Done<Output> = { event: { output: Output } };
 type Broken = { event: { error: unknown } };
 const ofOutcome = <Outcome>({ event }: Done<{ outcome: Outcome }>) => ({ outcome: event.output.outcome });
+const ofScan = ({ event }: Done<Delivered<'scan'>>) => ({ scan: event.output });
 const ofWork = ({ event }: Done<Delivered<'work'>>) => ({ work: event.output });
 const ofDefect = ({ event }: Broken) => ({ error: event.error });
 const ofReason = ({ event }: { event: { reason: string } }) => ({ reason: event.reason });
@@ -73,6 +74,11 @@ export const workflowMachine = workflowSetup.createMachine({
         input: ({ context }) => scanInput(context),
         onDone: [
           {
+            guard: { type: 'scanAgentUnavailable', params: ofOutcome },
+            target: 'judging',
+            actions: { type: 'takeLostScan', params: ofScan },
+          },
+          {
             guard: { type: 'scanFailed', params: ofOutcome },
             target: 'capturing',
             actions: { type: 'takeScan', params: ofOutcome },
@@ -96,6 +102,7 @@ export const workflowMachine = workflowSetup.createMachine({
     working: {
       description: 'An agent works on the item, or tests the result.',
       meta: { rules: ['W-1'] },
+      tags: 'item',
       entry: ['countTry', 'announceWorkPhase'],
       invoke: {
         id: 'work',
@@ -106,8 +113,9 @@ export const workflowMachine = workflowSetup.createMachine({
       },
     },
     judging: {
-      description: 'How did the work end?',
+      description: 'How did the agent end?',
       meta: { rules: ['W-1'] },
+      tags: 'item',
       always: [
         { guard: 'criticalErrorRaised', target: 'capturing' },
         { guard: { type: 'workWas', params: { status: 'aborted' } }, target: 'reviewing' },
@@ -122,14 +130,14 @@ export const workflowMachine = workflowSetup.createMachine({
     backingOff: {
       description: 'The agent was unavailable; the run waits before a retry.',
       meta: { rules: ['W-1'] },
-      tags: 'waiting',
+      tags: ['item', 'waiting'],
       entry: 'announceWait',
       invoke: {
         id: 'wait',
         src: 'wait',
         input: ({ context }) => waitInput(context),
-        onDone: 'working',
-        onError: 'working',
+        onDone: [{ guard: 'isScanning', target: 'scanning' }, { target: 'working' }],
+        onError: [{ guard: 'isScanning', target: 'scanning' }, { target: 'working' }],
       },
       on: {
         'workflow.abort': {
@@ -141,6 +149,7 @@ export const workflowMachine = workflowSetup.createMachine({
     archiving: {
       description: 'The finished item is archived.',
       meta: { rules: ['W-1'] },
+      tags: 'item',
       entry: { type: 'announcePhase', params: { phase: 'archiving' } },
       invoke: {
         id: 'archive',
@@ -160,6 +169,7 @@ export const workflowMachine = workflowSetup.createMachine({
     settingAside: {
       description: 'The item waits for a person; the task is recorded.',
       meta: { rules: ['W-2'] },
+      tags: 'item',
       entry: { type: 'announcePhase', params: { phase: 'settingAside' } },
       invoke: {
         id: 'setAside',

@@ -52,6 +52,7 @@ export function freshRun({ run, limits, tests }: WorkflowInput): WorkflowContext
     item: noItem,
     phase: 'processing',
     tries: 0,
+    tryErrors: [],
     work: noWork,
     changed: [],
     failureCount: 0,
@@ -64,6 +65,7 @@ export function freshRun({ run, limits, tests }: WorkflowInput): WorkflowContext
     incidents: [],
     captured: 0,
     created: [],
+    priorities: [],
     problems: [],
     abortReason: null,
   };
@@ -183,15 +185,20 @@ export function together(known: readonly CreatedItem[], more: readonly CreatedIt
   return [...known, ...more.filter(({ id }) => !ids.has(id))];
 }
 
-/** Adds an ending step's created items and problems, so that nothing is lost (W-3). */
+/** Adds what an ending step created, changed and could not do, so that nothing is lost (W-3). */
 export function afterEnding(
-  { created, problems }: WorkflowContext,
+  { created, priorities, problems }: WorkflowContext,
   { phase, outcome }: { phase: Phase; outcome: EndingOutcome },
 ): WorkflowChange {
   return {
-    change: { created: together(created, outcome.created), problems: [...problems, ...outcome.problems] },
+    change: {
+      created: together(created, outcome.created),
+      priorities: [...priorities, ...outcome.priorities],
+      problems: [...problems, ...outcome.problems],
+    },
     facts: [
       ...outcome.created.map((item) => ({ type: 'workItem.created' as const, item })),
+      ...outcome.priorities.map((change) => ({ type: 'priority.changed' as const, change })),
       ...outcome.problems.map((message) => ({ type: 'problem.noted' as const, phase, message })),
     ],
   };

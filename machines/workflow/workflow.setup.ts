@@ -1,6 +1,6 @@
 /** The actions and guards of the workflow machine. Each one applies a rule or emits a fact. */
 import { assign, emit, setup } from 'xstate';
-import type { WorkflowAbort } from '../contract/effects.ts';
+import type { Delivered, WorkflowAbort } from '../contract/effects.ts';
 import { workflowLeaves } from '../contract/leaf.ts';
 import { record } from '../contract/record.ts';
 import type { FilingOutcome, Phase, RestoreOutcome, ScanOutcome } from '../contract/work.ts';
@@ -14,13 +14,17 @@ import {
   stopRequested,
 } from './ending.rules.ts';
 import {
+  afterLostScan,
   afterScan,
   afterWork,
   failed,
+  isScanning,
   isToBeTested,
   itemRemains,
   itemSetAside,
   nextTryAt,
+  noTries,
+  scanBegun,
   subAgentUnavailable,
   succeeded,
   triesRemain,
@@ -32,7 +36,6 @@ import {
   afterEnding,
   critical,
   exitsEarly,
-  noItem,
   noWork,
   type Refusal,
   refusalOf,
@@ -59,7 +62,7 @@ export const workflowSetup = setup({
       summarise: 'summarise';
     },
     meta: {} as { rules: string[] },
-    tags: {} as 'waiting' | 'ending',
+    tags: {} as 'waiting' | 'item' | 'ending',
   },
   actors: workflowLeaves,
   actions: {
@@ -77,12 +80,13 @@ export const workflowSetup = setup({
     noteDefect: assign((_, { phase, error }: { phase: Phase; error: unknown }) => critical(phase, String(error))),
     noteWorkDefect: assign(({ context }, { error }: { error: unknown }) => critical(context.phase, String(error))),
     takeScan: record(afterScan),
-    countScan: assign(({ context }) => ({ scans: context.scans + 1, item: noItem, work: noWork })),
+    countScan: assign(({ context }) => scanBegun(context)),
+    takeLostScan: assign(({ context }, { scan }: { scan: Delivered<'scan'> }) => afterLostScan(context, scan)),
     takeItem: assign(({ context }, { outcome }: { outcome: ScanOutcome }) => withItem(context, outcome)),
     announceItem: emit(({ context: { item, iteration } }) => ({ type: 'item.started', item, iteration })),
     // The outcome of an earlier try no longer counts.
     countTry: assign(({ context }) => ({ tries: context.tries + 1, work: noWork })),
-    beginTesting: assign({ phase: 'testing', tries: 0 }),
+    beginTesting: assign({ phase: 'testing', ...noTries }),
     takeWork: assign(({ context }, { work }: { work: Work }) => afterWork(context, work)),
     announceUnavailable: emit(({ context: { work, tries } }) => ({
       type: 'agent.unavailable',
@@ -114,6 +118,8 @@ export const workflowSetup = setup({
     isFresh: (_, { outcome }: { outcome: RestoreOutcome }) => outcome.kind === 'fresh',
     isCrashed: (_, { outcome }: { outcome: RestoreOutcome }) => outcome.kind === 'crashed',
     itemRemains: ({ context }, { outcome }: { outcome: ScanOutcome }) => itemRemains(context, outcome),
+    scanAgentUnavailable: (_, { outcome }: { outcome: ScanOutcome }) => 'unavailable' in outcome,
+    isScanning: ({ context }) => isScanning(context),
     scanFailed: (_, { outcome }: { outcome: ScanOutcome }) => !outcome.ok,
     scanFoundStop: (_, { outcome }: { outcome: ScanOutcome }) => outcome.ok && outcome.stops.length > 0,
     wasFiled: (_, { outcome }: { outcome: FilingOutcome }) => outcome.ok,

@@ -5,6 +5,7 @@ import type {
   ItemFailure,
   ItemRef,
   Phase,
+  PriorityChange,
   RunState,
   StopMarker,
   WorkOutcome,
@@ -43,8 +44,9 @@ export type WorkflowContext = {
   item: ItemRef;
   /** Whether the current agent works on the item, or tests the result. */
   phase: WorkPhase;
-  /** Tries to invoke the current agent. */
+  /** Tries to invoke the current agent, and the errors of those that failed. */
   tries: number;
+  tryErrors: string[];
   /** The latest work on the current item; `noWork` before that. */
   work: Work;
   /** The files that the work on the current item changed. */
@@ -62,6 +64,8 @@ export type WorkflowContext = {
   /** Number of incidents captured, successfully or not. */
   captured: number;
   created: CreatedItem[];
+  /** The priorities that the retrospective changed. */
+  priorities: PriorityChange[];
   problems: string[];
   abortReason: string | null;
 };
@@ -78,6 +82,7 @@ export type WorkflowOutput = {
   failures: ItemFailure[];
   incidents: Incident[];
   created: CreatedItem[];
+  priorities: PriorityChange[];
   problems: string[];
   abortReason: string | null;
 };
@@ -97,6 +102,7 @@ export type WorkflowFact =
   | { type: 'wait.started'; agent: string; dueAt: number }
   | { type: 'incident.noted'; incident: Incident }
   | { type: 'workItem.created'; item: CreatedItem }
+  | { type: 'priority.changed'; change: PriorityChange }
   /** Part of the ending failed; the message holds its full content. */
   | { type: 'problem.noted'; phase: Phase; message: string }
   | { type: 'workflow.aborting'; reason: string }

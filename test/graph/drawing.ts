@@ -181,16 +181,22 @@ export function allNodes(node: Node): Node[] {
 }
 
 /**
- * Splits a drawing with states tagged `ending` into two pictures: the loop and the ending. Each shows the states
- * its arrows enter in the other, and one arrow into each state that the other enters.
+ * Splits a drawing with states tagged `item` and `ending` into pictures. Each shows the states that its arrows enter in
+ * the others, and one arrow into each state that the others enter.
  */
 export function partsOf(drawing: Drawing): Drawing[] {
-  const ends = new Set(allNodes(drawing.root).flatMap(({ id, tags }) => (tags.includes('ending') ? [id] : [])));
-  if (ends.size === 0) return [drawing];
-  return [part(drawing, 'items', (id) => !ends.has(id)), part(drawing, 'ending', (id) => ends.has(id))];
+  const parts = new Map(allNodes(drawing.root).map(({ id, tags }) => [id, partTags.find((tag) => tags.includes(tag))]));
+  if ([...parts.values()].every((tag) => tag === undefined)) return [drawing];
+  return (['queue', ...partTags] as const).map((name) =>
+    part(drawing, name, (id) => (parts.get(id) ?? 'queue') === name),
+  );
 }
 
-function part(drawing: Drawing, name: string, isHere: (id: string) => boolean): Drawing {
+/** The states of a part carry its tag; those without one are the queue. */
+const partTags = ['item', 'ending'] as const;
+const partTitles = { queue: 'the queue', item: 'the work on an item', ending: 'the ending' };
+
+function part(drawing: Drawing, name: keyof typeof partTitles, isHere: (id: string) => boolean): Drawing {
   const { root, arrows } = drawing;
   const isInside = (id: string | null) => id === null || id === root.id || isHere(id);
   const own = arrows.filter(({ source }) => source === root.id || isHere(source));
@@ -202,7 +208,7 @@ function part(drawing: Drawing, name: string, isHere: (id: string) => boolean): 
   );
   const here = root.children.filter(({ id }) => isHere(id));
   const others = root.children.filter(({ id }) => leaving.includes(id)).map(elsewhere);
-  const origin = elsewhere({ ...root, id: `${root.id}.elsewhere`, key: 'the other picture', description: '' });
+  const origin = elsewhere({ ...root, id: `${root.id}.elsewhere`, key: 'another picture', description: '' });
   const entering = [...entered].map(
     (target): Arrow => ({
       source: origin.id,
@@ -220,7 +226,7 @@ function part(drawing: Drawing, name: string, isHere: (id: string) => boolean): 
   return {
     ...drawing,
     name: `${drawing.name}-${name}`,
-    title: `${drawing.title}: ${name === 'items' ? 'the item loop' : 'the ending'}`,
+    title: `${drawing.title}: ${partTitles[name]}`,
     root: {
       ...root,
       initial: begins ? root.initial : null,

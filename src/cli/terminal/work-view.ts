@@ -107,6 +107,12 @@ export class WorkView {
         return [
           `├─ ${event.item.isNew ? 'created' : 'added evidence to'} ${this.paint('bold', event.item.id)}  ${clip(event.item.title, this.width() - 36)}`,
         ];
+      case 'priority.changed': {
+        const { id, from, to, reason } = event.change;
+        return [
+          `├─ ${this.paint('bold', id)}  ${to} instead of ${from}  ${this.paint('dim', clip(reason, this.width() - 40))}`,
+        ];
+      }
       case 'problem.noted':
         return [`├─ ${this.paint('red', `problem in ${event.phase}:`)} ${clip(event.message, this.width() - 28)}`];
       case 'workflow.aborting':

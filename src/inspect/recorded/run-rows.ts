@@ -68,6 +68,13 @@ export class RunRows extends RowList {
       case 'workItem.created':
         this.note(place, `${fact.item.isNew ? 'filed' : 'added to'} ${fact.item.id}`, fact.item.title);
         return;
+      case 'priority.changed':
+        this.note(
+          place,
+          `${fact.change.id}: ${fact.change.to}`,
+          `instead of ${fact.change.from} ${fact.change.reason}`,
+        );
+        return;
       case 'problem.noted':
         this.note(place, 'problem', fact.message).state = 'failed';
         return;
@@ -144,7 +151,7 @@ function incidentText(incident: Incident): string {
     case 'stop':
       return `${incident.stop.file} ${incident.stop.request}`;
     case 'agent_unavailable':
-      return `${incident.agent}, for ${incident.item}: ${incident.message}`;
+      return `${incident.agent}, for ${incident.item ?? 'the order'}: ${incident.errors.at(-1) ?? ''}`;
     case 'crash':
       return `in ${incident.phase} ${incident.item ?? ''}`;
     default:

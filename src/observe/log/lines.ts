@@ -240,6 +240,22 @@ export const logLines: readonly LogLine[] = [
     },
   },
   {
+    event: 'priority.changed',
+    level: 'info',
+    when: 'A run: its retrospective gave an open item another priority.',
+    fields: ['run', 'id', 'from', 'to', 'reason', 'msg'],
+    advice: 'Set it back in the item if you disagree.',
+    example: {
+      event: 'priority.changed',
+      run: '2026-11-22-070000',
+      id: 'BUG-002',
+      from: 'P2',
+      to: 'P1',
+      reason: 'it recurs',
+      msg: 'BUG-002: P1 instead of P2',
+    },
+  },
+  {
     event: 'workflow.warned',
     level: 'warn',
     when: 'A run: nothing failed, but something may not be what it seems, such as work that changed no file.',

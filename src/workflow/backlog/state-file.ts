@@ -33,10 +33,10 @@ const incident = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('agent_unavailable'),
     agent: z.string(),
-    item: z.string(),
+    item: z.string().nullable(),
     tries: count,
     lookedFor: texts,
-    message: z.string(),
+    errors: texts.default([]),
   }),
   z.object({ kind: z.literal('crash'), phase, item: z.string().nullable() }),
 ]);

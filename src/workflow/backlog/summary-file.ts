@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { priorities } from '../../../machines/index.ts';
 import { readIfThere, writeAtomically } from './files.ts';
 import type { KindLayout } from './item-kinds.ts';
 import { meaningOf } from './reading/statuses.ts';
@@ -22,11 +23,7 @@ const columns = ['ID', 'Title', 'Priority', 'Status', 'Component', 'Folder'];
 export function addToSummary(backlog: string, layout: KindLayout, row: SummaryRow): void {
   const path = join(backlog, layout.summaryFile);
   const lines = (readIfThere(path) ?? `# ${layout.summaryTitle}\n`).split('\n');
-  const heading = sectionOf(lines, row.priority);
-  const next = lines.findIndex((text, index) => index > heading && /^#{1,6}\s/.test(text));
-  const tables = [...idTables(lines)];
-  const inSection = ({ start }: Table) => heading !== -1 && start > heading && (next === -1 || start < next);
-  const table = tables.find(inSection) ?? tables[0];
+  const { heading, inSection, table } = placeFor(lines, row.priority);
   if (table === undefined) {
     while (lines.at(-1) === '') lines.pop();
     lines.push('', line(columns), line(columns.map(() => '---')), line(columns.map((name) => cellFor(name, row))), '');
@@ -40,6 +37,33 @@ export function addToSummary(backlog: string, layout: KindLayout, row: SummaryRo
     path,
     keptUp(lines, { date: today(), id, title, what: 'added', added: true, finished: false }).join('\n'),
   );
+}
+
+/** Finds the table for items of a priority: the one in their section, or else the first. */
+function placeFor(lines: readonly string[], priority: string) {
+  const heading = sectionOf(lines, priority);
+  const next = lines.findIndex((text, index) => index > heading && /^#{1,6}\s/.test(text));
+  const tables = [...idTables(lines)];
+  const inSection = ({ start }: Table) => heading !== -1 && start > heading && (next === -1 || start < next);
+  return { heading, inSection, table: tables.find(inSection) ?? tables[0] };
+}
+
+/** Moves an item's row into the section of its new priority, if that has a table with the columns of its old one. */
+function moveRow(lines: string[], own: string, to: string): void {
+  const place = placeFor(lines, to);
+  if (place.table === undefined || !place.inSection(place.table)) return;
+  for (const from of priorities.filter((one) => one !== to)) {
+    const { table, heading, inSection } = placeFor(lines, from);
+    if (table === undefined || !inSection(table) || table.columns.join() !== place.table.columns.join()) continue;
+    const index = lines.slice(table.start, table.end).findIndex((text) => idIn(cells(text)[table.id] ?? '') === own);
+    if (index === -1) continue;
+    const at = table.start + index;
+    lines[heading] = recounted(lines[heading] ?? '', -1);
+    lines[place.heading] = recounted(lines[place.heading] ?? '', 1);
+    const [row = ''] = lines.splice(at, 1);
+    lines.splice(at < place.table.end ? place.table.end - 1 : place.table.end, 0, row);
+    return;
+  }
 }
 
 /** Returns what the tables of a summary say of their items, by id as in `BUG-7`. The last row of an item counts. */
@@ -84,7 +108,8 @@ export function updateSummary(backlog: string, layout: KindLayout, id: string, c
     }
   }
   if (!isFound) return false;
-  const { status = '' } = change;
+  const { status = '', priority } = change;
+  if (own !== null && priority !== undefined) moveRow(lines, own, priority);
   const finished = wasOpen && meaningOf(status) === 'done';
   const event = { date: today(), id, title, what: status, added: false, finished };
   writeAtomically(path, (status === '' ? lines : keptUp(lines, event)).join('\n'));

@@ -100,9 +100,7 @@ export async function work(
   }
   const ready = await unlessAborted(sessions.signal, () => readied(agent));
   if (ready === wasAborted) return done(agent.name, abortedWork);
-  if ('problem' in ready) {
-    return done(ready.name, { verdict: 'unavailable', message: ready.problem, lookedFor: [...ready.lookedFor] });
-  }
+  if ('problem' in ready) return unready(ready);
   if (!hasTools(ready)) sessions.warn(`The agent ${ready.name} has no tools, so it can only report.`);
   const first = (result: SessionResult) => settled(sessionOutcome(result));
   const ended = await session(
@@ -121,6 +119,10 @@ function hasTools({ definition, agents, mcpServers }: Agent): boolean {
 }
 
 type Unready = { name: string; problem: string; lookedFor: readonly string[] };
+
+function unready({ name, problem, lookedFor }: Unready): Done {
+  return done(name, { verdict: 'unavailable', message: problem, lookedFor: [...lookedFor] });
+}
 
 /** Returns the agent, loaded if necessary, or why it is unavailable. */
 async function readied(agent: Agent | NamedAgent): Promise<Agent | Unready> {
@@ -198,21 +200,23 @@ async function session(
   }
 }
 
-/** Runs an agent in its own session and returns its report. Throws if the session fails. */
+/** Runs an agent in its own session. Returns its report, or how it failed. */
 export async function spoken(
   agent: Agent | NamedAgent,
   role: string,
   prompt: string,
   sessions: Sessions,
-): Promise<object | string> {
+): Promise<{ said: object | string } | { lost: Done }> {
   const ready = await unlessAborted(sessions.signal, () => readied(agent));
-  if (ready === wasAborted) throw new Error('the run was ended');
-  if ('problem' in ready) throw new Error(`${ready.name} could not be invoked: ${ready.problem}`);
+  if (ready === wasAborted) return { lost: done(agent.name, abortedWork) };
+  if ('problem' in ready) return { lost: unready(ready) };
   const ended = await session(ready, prompt, { role, item: null }, sessions);
-  if ('problem' in ended) throw new Error(ended.problem.message);
-  const { success, slugs: reasons, report } = ended.result;
-  if (!success) throw new Error(reasons.join(', '));
-  return typeof report.content === 'object' && report.content !== null ? report.content : String(report.content);
+  if ('problem' in ended) return { lost: done(ready.name, ended.problem) };
+  const { success, report } = ended.result;
+  if (!success) return { lost: sessionOutcome(ended.result) };
+  return {
+    said: typeof report.content === 'object' && report.content !== null ? report.content : String(report.content),
+  };
 }
 
 function sessionOutcome(result: SessionResult): Done {

@@ -18,9 +18,9 @@ import { type BacklogItem, folderOf, readBacklog, refOf, stopMarkers } from '../
 import { readConfig } from '../backlog/config.ts';
 import { keepAside, readState } from '../backlog/state-file.ts';
 import { type NamedAgent, type Sessions, type WorkFunction, work } from './agents.ts';
-import { finishWrites } from './capture.ts';
 import type { RunSpending } from './documents/report.ts';
-import { EndingEffects } from './ending-effects.ts';
+import { finishWrites } from './ending/capture.ts';
+import { EndingEffects } from './ending/ending-effects.ts';
 import { archiveItem, leaveForReview, leftForReview, noteWork, setItemAside } from './filing.ts';
 import { workPrompt } from './prompts.ts';
 import { behind, Queue } from './queue.ts';
@@ -149,7 +149,11 @@ export class RunEffects {
       const { items } = readBacklog(backlog);
       const stops = stopMarkers(backlog, state.run, items);
       const appeared = this.folder.appeared(state);
-      return { ok: true, items: (await this.queue.ordered(behind(items, tries), state)).map(refOf), stops, appeared };
+      const ordered = await this.queue.ordered(behind(items, tries), state);
+      if (!('lost' in ordered)) return { ok: true, items: ordered.map(refOf), stops, appeared };
+      const { verdict, agent, slugs, message, requests, lookedFor } = ordered.lost;
+      if (verdict !== 'unavailable') return { ok: false, message };
+      return { ok: false, unavailable: { agent, slugs, message, requests, lookedFor } };
     } catch (error) {
       return { ok: false, message: messageOf(error) };
     }

@@ -9,7 +9,7 @@ import { type KindLayout, layouts, restingFolders } from '../backlog/item-kinds.
 import { whileLocked } from '../backlog/lock.ts';
 import { updateSummary } from '../backlog/summary-file.ts';
 import { addComment, changeReport, highestNumber } from '../backlog/work-items.ts';
-import { capture } from './capture.ts';
+import { capture } from './ending/capture.ts';
 
 /**
  * Completes the item in `folder`: moves it to `completed/`, marks it, updates the summary and commits all that with the

@@ -31,11 +31,26 @@ export function scanPrompt(items: readonly BacklogItem[]): string {
 }
 
 /** Builds the prompt for an ending agent from the run's state and the document without the agent's part. */
-export function endingPrompt(role: 'retrospective' | 'summary', state: RunState, document: string): string {
+export function endingPrompt(
+  role: 'retrospective' | 'summary',
+  state: RunState,
+  document: string,
+  open: readonly BacklogItem[],
+): string {
   const task =
     role === 'retrospective'
-      ? 'Look back at this run: what went well, what failed and why, what recurs, what should be done next.'
+      ? 'Look back at this run: what went well, what failed and why, what recurs, what should be done next. If open items should have another priority (P0, P1, P2, P3), end with { "priorities": [{ "id", "priority", "reason" }] }.'
       : 'Summarize this run in a few sentences for the top of its report.';
   const early = state.early_exit_triggered ? ` It exited early: ${state.early_exit_reason}.` : '';
-  return `${task}${early} It worked on ${counted(state.iteration_count, 'item')}.\n\n${document}\n\nThe state of the run:\n\n${JSON.stringify(state, null, 2)}\n`;
+  return `${task}${early} It worked on ${counted(state.iteration_count, 'item')}.\n\n${document}\n\n${openList(open)}The state of the run:\n\n${JSON.stringify(state, null, 2)}\n`;
+}
+
+/** Items that an ending agent is told of. */
+const mostListed = 200;
+
+function openList(items: readonly BacklogItem[]): string {
+  if (items.length === 0) return '';
+  const lines = items.slice(0, mostListed).map(({ id, priority, title }) => `- ${id} (${priority}): ${title}`);
+  const more = items.length > mostListed ? `\n- and ${items.length - mostListed} more` : '';
+  return `Open now:\n\n${lines.join('\n')}${more}\n\n`;
 }

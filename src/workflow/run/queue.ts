@@ -1,7 +1,7 @@
 import type { RunState } from '../../../machines/index.ts';
 import { messageOf, shown } from '../../errors.ts';
 import type { BacklogItem } from '../backlog/backlog.ts';
-import { spoken, unlessAborted, wasAborted } from './agents.ts';
+import { type Done, spoken, unlessAborted, wasAborted } from './agents.ts';
 import type { WorkflowAgents, WorkflowParts } from './effects.ts';
 import { scanPrompt } from './prompts.ts';
 import type { RunFolder } from './run-folder.ts';
@@ -21,12 +21,16 @@ export class Queue {
     this.note = note;
   }
 
-  /** Sorts the items; if any are new to the scan agent, asks it for an order first. */
-  async ordered(items: BacklogItem[], state: RunState): Promise<BacklogItem[]> {
+  /**
+   * Sorts the items; if any are new to the scan agent, asks it for an order first. Returns how that failed if the agent
+   * could not be invoked (W-1), or its session could not be written down.
+   */
+  async ordered(items: BacklogItem[], state: RunState): Promise<BacklogItem[] | { lost: Done }> {
     const { scan } = this.parts.agents;
     if (scan === undefined) return items;
     if (items.some(({ id }) => !this.order.includes(id))) {
       const asked = await this.askedOrder(scan, items, state);
+      if ('lost' in asked) return asked;
       this.order = [...asked, ...items.map(({ id }) => id).filter((id) => !asked.includes(id))];
     }
     const place = new Map(this.order.map((id, index) => [id, index]));
@@ -37,16 +41,23 @@ export class Queue {
     scan: NonNullable<WorkflowAgents['scan']>,
     items: BacklogItem[],
     state: RunState,
-  ): Promise<string[]> {
+  ): Promise<string[] | { lost: Done }> {
     const problem = (message: string) => {
       this.note(`The scan agent returned no usable order, so the default order was kept: ${message}`);
       return [];
     };
     try {
-      const answer =
+      const sessions = { ...this.parts.sessions, folder: this.folder.of(state) };
+      const reply =
         typeof scan === 'function'
-          ? await unlessAborted(this.parts.sessions.signal, () => scan(items))
-          : await spoken(scan, 'scan', scanPrompt(items), { ...this.parts.sessions, folder: this.folder.of(state) });
+          ? { said: await unlessAborted(sessions.signal, () => scan(items)) }
+          : await spoken(scan, 'scan', scanPrompt(items), sessions);
+      if ('lost' in reply) {
+        const { verdict, message } = reply.lost;
+        if (verdict === 'aborted') return [];
+        return verdict === 'unavailable' || verdict === 'critical' ? reply : problem(message);
+      }
+      const { said: answer } = reply;
       if (answer === wasAborted) return [];
       const said = typeof answer === 'string' ? lastObject(answer) : asObject(answer);
       const order: unknown = Array.isArray(answer) ? answer : said?.order;

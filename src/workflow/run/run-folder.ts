@@ -4,7 +4,7 @@ import type { CreatedItem, EndingOutcome, RunState } from '../../../machines/ind
 import { messageOf } from '../../errors.ts';
 import { readIfThere, writeAtomically } from '../backlog/files.ts';
 import { writeState } from '../backlog/state-file.ts';
-import { lost } from './capture.ts';
+import { lost } from './ending/capture.ts';
 import { createdSince, type Marks, marksOf } from './filing.ts';
 
 const marksFile = 'before.json';

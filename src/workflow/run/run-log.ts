@@ -23,6 +23,11 @@ export function logFact(logger: Logger, run: string, fact: WorkflowFact): void {
     case 'workItem.created':
       logger.info({ event: fact.type, run, ...fact.item }, `${fact.item.id}: ${fact.item.title}`);
       return;
+    case 'priority.changed': {
+      const { id, from, to } = fact.change;
+      logger.info({ event: fact.type, run, ...fact.change }, `${id}: ${to} instead of ${from}`);
+      return;
+    }
     case 'workflow.exitedEarly':
       logger.error({ event: fact.type, run, reason: fact.reason }, `the run exited early: ${fact.reason}`);
       return;

@@ -62,7 +62,11 @@ export function workflowWalk(over: Partial<WorkflowLimits> = {}, tests = true): 
   const known = { id: 'BUG-009', title: 'T', folder: 'bugs/BUG-009', isNew: true, why: 'because' };
   const filed = [delivered({ ok: true, created: [] }), delivered({ ok: true, created: [known] })];
   const unfiled = delivered({ ok: false, message: 'disk full' });
-  const ended = [delivered({ created: [known], problems: [] }), delivered({ created: [], problems: ['disk full'] })];
+  const change = { id: 'BUG-001', from: 'P2', to: 'P0', reason: 'it recurs' };
+  const ended = [
+    delivered({ created: [known], priorities: [change], problems: [] }),
+    delivered({ created: [], priorities: [], problems: ['disk full'] }),
+  ];
   const events = (snapshot: AnyMachineSnapshot): EventObject[] => {
     const all = (actor: string, outcomes: readonly unknown[]) => [
       ...outcomes.map((outcome) => done(actor, outcome)),
@@ -102,6 +106,10 @@ export function workflowWalk(over: Partial<WorkflowLimits> = {}, tests = true): 
           }),
           delivered({ ok: true, items: [item(1)], stops: [marker], appeared: [] }),
           delivered({ ok: false, message: 'no access' }),
+          delivered({
+            ok: false,
+            unavailable: { agent: 'scan', slugs: [], message: 'not there', requests: 0, lookedFor: ['agents/'] },
+          }),
         ]);
       case 'working':
         return all('work', [

@@ -21,7 +21,8 @@ const charts: Record<'session' | 'run', readonly Drawn[]> = {
     ['toolCall', 'tool-call'],
   ],
   run: [
-    ['workflow', 'workflow-items'],
+    ['workflow', 'workflow-queue'],
+    ['workflow', 'workflow-item'],
     ['workflow', 'workflow-ending'],
   ],
 };

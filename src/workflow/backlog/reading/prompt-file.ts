@@ -27,6 +27,18 @@ export function promptFacts(text: string): PromptFacts {
   return { title, description: descriptionIn(lines, heading).slice(0, descriptionLength), fields };
 }
 
+const priorityField = /^.{0,200}?(?:\*\*\s*priority\s*:?\s*\*\*\s*:?|\bpriority\s*:)\s*(?=P[0-3]\b)/i;
+
+/** Returns the text with another priority in its head, if that names one as `P0` to `P3`. */
+export function withPriority(text: string, priority: string): string {
+  const lines = text.split('\n');
+  const at = lines.findIndex((line, index) => index < headLines && priorityField.test(line.slice(0, mostInLine)));
+  const line = lines[at];
+  if (line === undefined) return text;
+  const begin = priorityField.exec(line)?.[0].length ?? 0;
+  return lines.with(at, `${line.slice(0, begin)}${priority}${line.slice(begin + 2)}`).join('\n');
+}
+
 function fieldsIn(whole: string): [string, string][] {
   const line = whole.slice(0, mostInLine);
   const marks = [...line.matchAll(bold)];

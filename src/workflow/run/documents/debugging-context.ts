@@ -47,7 +47,7 @@ function attempted(incident: Incident, { run, iteration_count, succeeded }: RunS
     case 'crash':
       return `${before} Its phase was ${incident.phase}${incident.item === null ? '' : `, its item ${incident.item}`}.`;
     case 'agent_unavailable':
-      return `${before} ${incident.agent} was about to work on ${incident.item}.`;
+      return `${before} ${incident.agent} was about to ${incident.item === null ? 'decide the order of the items' : `work on ${incident.item}`}.`;
     default:
       return incident satisfies never;
   }
@@ -64,8 +64,9 @@ function reasons(incident: Incident): string {
         ? 'It contains no request.'
         : `It asks for:\n\n${quoted(incident.stop.request)}`;
     case 'critical_error':
-    case 'agent_unavailable':
       return quoted(incident.message);
+    case 'agent_unavailable':
+      return incident.errors.map((error, index) => `Try ${index + 1}:\n\n${quoted(error)}`).join('\n');
     case 'crash':
       return `${slugged(['interrupted'])}: the run's process died; the next start detected it.`;
     default:

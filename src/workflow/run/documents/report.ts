@@ -1,4 +1,4 @@
-import type { CreatedItem, RunState, Slug } from '../../../../machines/index.ts';
+import type { CreatedItem, PriorityChange, RunState, Slug } from '../../../../machines/index.ts';
 import { listed, sections } from '../../backlog/item-files.ts';
 import { counted } from './debugging-context.ts';
 
@@ -9,6 +9,8 @@ export type RunSpending = { sessions: number; requests: number; inputTokens: num
 export type RunFacts = {
   state: RunState;
   created: readonly CreatedItem[];
+  /** The priorities that the retrospective changed. */
+  priorities: readonly PriorityChange[];
   problems: readonly string[];
   spending: RunSpending;
   /** The text that an agent wrote; null if there is no agent or it failed. */
@@ -16,7 +18,7 @@ export type RunFacts = {
 };
 
 /** Builds the retrospective, which needs no model: counts, failures and recurring causes (W-3). */
-export function retrospectiveText({ state, created, spending, words }: RunFacts): string {
+export function retrospectiveText({ state, created, priorities, spending, words }: RunFacts): string {
   const { succeeded, failures, set_aside: setAside } = state;
   const bySlug = tally(failures.flatMap(({ slugs }) => slugs));
   const byComponent = tally(failures.flatMap(({ component }) => component ?? []));
@@ -37,15 +39,18 @@ export function retrospectiveText({ state, created, spending, words }: RunFacts)
     ],
     ['## Created', createdList(created)],
     ['## In words', words ?? ''],
+    ['## Priorities Changed', priorityList(priorities)],
     ['## Next', listed(recommendations(state, created))],
   ]);
 }
 
+/** What only the report tells. `findings`: the words of the retrospective; null without an agent for it. */
+export type ReportFacts = { backlog: BacklogCount; warnings: ReadonlySet<string>; findings: string | null };
+
 /** Builds the report of a run, which always includes "Issues Created" (W-3). */
 export function sessionReportText(
-  { state, created, problems, spending, words }: RunFacts,
-  backlog: BacklogCount,
-  warnings: ReadonlySet<string>,
+  { state, created, priorities, problems, spending, words }: RunFacts,
+  { backlog, warnings, findings }: ReportFacts,
 ): string {
   const { succeeded, failures, set_aside: setAside } = state;
   return sections([
@@ -65,6 +70,8 @@ export function sessionReportText(
       ].join('\n'),
     ],
     ['## Issues Created', created.length === 0 ? 'None.' : createdList(created)],
+    ['## Priorities Changed', priorityList(priorities)],
+    ['## What the Retrospective Found', findings ?? ''],
     ['## Problems', problems.join('\n\n')],
     ['## Warnings', listed([...warnings])],
     [
@@ -108,6 +115,12 @@ function createdList(created: readonly CreatedItem[]): string {
       ({ id, title, folder, isNew, why }) =>
         `${id} "${title}" (${folder}): ${isNew ? why : `already known, new evidence: ${why}`}`,
     ),
+  );
+}
+
+function priorityList(changes: readonly PriorityChange[]): string {
+  return listed(
+    changes.map(({ id, from, to, reason }) => `${id}: ${to} instead of ${from}${reason === '' ? '' : `, ${reason}`}`),
   );
 }
 

@@ -1,15 +1,22 @@
-import type { EndingOutcome, Incident, RunState, WorkflowEffectKinds } from '../../../machines/index.ts';
-import { reasonOf } from '../../../machines/index.ts';
-import { expected, messageOf } from '../../errors.ts';
-import { readBacklog } from '../backlog/backlog.ts';
-import { gitStatus } from '../backlog/git.ts';
-import { spoken, unlessAborted, wasAborted } from './agents.ts';
+import type {
+  EndingOutcome,
+  Incident,
+  PriorityChange,
+  RunState,
+  WorkflowEffectKinds,
+} from '../../../../machines/index.ts';
+import { reasonOf } from '../../../../machines/index.ts';
+import { expected, messageOf } from '../../../errors.ts';
+import { readBacklog } from '../../backlog/backlog.ts';
+import { gitStatus } from '../../backlog/git.ts';
+import { spoken, unlessAborted, wasAborted } from '../agents.ts';
+import { debuggingContext, seenAgain } from '../documents/debugging-context.ts';
+import { type RunFacts, retrospectiveText, sessionReportText } from '../documents/report.ts';
+import type { WorkflowParts } from '../effects.ts';
+import { endingPrompt } from '../prompts.ts';
+import type { RunFolder } from '../run-folder.ts';
 import { capture, lost } from './capture.ts';
-import { debuggingContext, seenAgain } from './documents/debugging-context.ts';
-import { type RunFacts, retrospectiveText, sessionReportText } from './documents/report.ts';
-import type { WorkflowParts } from './effects.ts';
-import { endingPrompt } from './prompts.ts';
-import type { RunFolder } from './run-folder.ts';
+import { findingsIn, prioritize } from './priorities.ts';
 
 type Kinds = WorkflowEffectKinds;
 
@@ -18,6 +25,9 @@ export class EndingEffects {
   /** The two documents of the run; empty until they are built. */
   retrospective = '';
   report = '';
+  /** What the retrospective found, for the report; null without an agent for it. */
+  private findings: string | null = null;
+  private priorities: readonly PriorityChange[] = [];
   private readonly parts: WorkflowParts;
   private readonly folder: RunFolder;
 
@@ -28,7 +38,7 @@ export class EndingEffects {
 
   async capture({ state, captures }: Kinds['capture']['request']): Promise<EndingOutcome> {
     const { backlog } = this.parts;
-    const outcome: EndingOutcome = { created: [], problems: this.folder.beginEnding(state) };
+    const outcome: EndingOutcome = { created: [], priorities: [], problems: this.folder.beginEnding(state) };
     const context = { state, gitStatus: await gitStatus(backlog) };
     for (const { incident, draft, fingerprint } of captures) {
       const why = reasonOf(incident);
@@ -49,66 +59,95 @@ export class EndingEffects {
   }
 
   async review({ state }: Kinds['review']['request'], notes: readonly string[]): Promise<EndingOutcome> {
-    const outcome: EndingOutcome = { created: [], problems: [...this.folder.beginEnding(state), ...notes] };
+    const { backlog, spending } = this.parts;
+    const outcome: EndingOutcome = {
+      created: [],
+      priorities: [],
+      problems: [...this.folder.beginEnding(state), ...notes],
+    };
     const facts = (words: string | null): RunFacts => ({
       state,
       created: [...state.created, ...outcome.created],
+      priorities: outcome.priorities,
       problems: [],
-      spending: this.parts.spending,
+      spending,
       words,
     });
-    const words = await this.words('retrospective', state, retrospectiveText(facts(null)), outcome);
+    const said = await this.words('retrospective', state, retrospectiveText(facts(null)), outcome);
+    if (said !== null) {
+      const { words, priorities } = findingsIn(said);
+      this.findings = words;
+      await this.prioritize(backlog, priorities, state, outcome);
+    }
+    this.priorities = outcome.priorities;
     this.folder.nameAppeared(state, outcome);
-    this.retrospective = retrospectiveText(facts(words));
+    this.retrospective = retrospectiveText(facts(this.findings));
     this.folder.write(state, 'retrospective.md', this.retrospective, outcome);
     return outcome;
   }
 
   async summarise({ state, problems }: Kinds['summarise']['request']): Promise<EndingOutcome> {
-    const outcome: EndingOutcome = { created: [], problems: this.folder.beginEnding(state) };
+    const outcome: EndingOutcome = { created: [], priorities: [], problems: this.folder.beginEnding(state) };
     const text = (words: string | null): string =>
       sessionReportText(
         {
           state,
           created: [...state.created, ...outcome.created],
+          priorities: this.priorities,
           problems: [...problems, ...outcome.problems],
           spending: this.parts.spending,
           words,
         },
-        this.backlogCount(),
-        this.parts.warnings,
+        { backlog: this.backlogCount(), warnings: this.parts.warnings, findings: this.findings },
       );
-    const words = await this.words('summary', state, text(null), outcome);
+    const said = await this.words('summary', state, text(null), outcome);
     this.folder.nameAppeared(state, outcome);
-    this.report = text(words);
+    this.report = text(said === null ? null : findingsIn(said).words);
     this.folder.write(state, 'session_report.md', this.report, outcome);
     return outcome;
   }
 
-  /** Returns the text that an agent adds to a document. If the agent fails, notes a problem and returns null (W-3). */
+  /** Sets the priorities that the retrospective wants. An error is a problem, and the ending continues (W-3). */
+  private async prioritize(
+    backlog: string,
+    wanted: readonly unknown[],
+    { run }: RunState,
+    outcome: EndingOutcome,
+  ): Promise<void> {
+    try {
+      const { priorities, problems } = await prioritize(backlog, wanted, run);
+      outcome.priorities.push(...priorities);
+      outcome.problems.push(...problems);
+    } catch (error) {
+      outcome.problems.push(lost('A priority of the retrospective', error, JSON.stringify(wanted)));
+    }
+  }
+
+  /** Returns what an agent says for a document. If the agent fails, notes a problem and returns null (W-3). */
   private async words(
     role: 'retrospective' | 'summary',
     state: RunState,
     document: string,
     outcome: EndingOutcome,
-  ): Promise<string | null> {
+  ): Promise<object | string | null> {
     const agent = this.parts.agents[role];
     if (agent === undefined || this.parts.sessions.signal.aborted) return null;
     try {
       if (typeof agent === 'function') {
         const said = await unlessAborted(this.parts.sessions.signal, () => agent({ state, document }));
-        return said === wasAborted ? null : textOf(said);
+        return said === wasAborted ? null : checked(said);
       }
-      return textOf(
-        await spoken(agent, role, endingPrompt(role, state, document), {
-          ...this.parts.sessions,
-          folder: this.folder.of(state),
-        }),
-      );
+      const items = role === 'retrospective' ? readBacklog(this.parts.backlog).items : [];
+      const sessions = { ...this.parts.sessions, folder: this.folder.of(state) };
+      const reply = await spoken(agent, role, endingPrompt(role, state, document, items), sessions);
+      if ('said' in reply) return checked(reply.said);
+      const { verdict, message } = reply.lost;
+      const how = verdict === 'unavailable' ? 'could not be invoked' : 'failed';
+      outcome.problems.push(`The ${role} agent ${how}, so the document was written without it: ${message}`);
     } catch (error) {
       outcome.problems.push(`The ${role} agent failed, so the document was written without it: ${messageOf(error)}`);
-      return null;
     }
+    return null;
   }
 
   private backlogCount() {
@@ -132,8 +171,9 @@ function itemsIn(incident: Incident): string[] {
   return 'item' in incident && incident.item !== null ? [incident.item] : [];
 }
 
-function textOf(value: unknown): string {
+/** Returns what was said if it is something to write. */
+function checked(value: unknown): object | string {
   if (typeof value === 'string' && value.trim() !== '') return value;
-  if (typeof value === 'object' && value !== null) return `\`\`\`json\n${JSON.stringify(value, null, 2)}\n\`\`\``;
+  if (typeof value === 'object' && value !== null) return value;
   throw new Error(expected('the result', value, 'a string that is not blank'));
 }

@@ -1,0 +1,84 @@
+import { join } from 'node:path';
+import { type PriorityChange, priorities } from '../../../../machines/index.ts';
+import { expected } from '../../../errors.ts';
+import { plainId, readBacklog } from '../../backlog/backlog.ts';
+import { readConfig } from '../../backlog/config.ts';
+import { readIfThere, writeAtomically } from '../../backlog/files.ts';
+import { commitPaths } from '../../backlog/git.ts';
+import { whileLocked } from '../../backlog/lock.ts';
+import { withPriority } from '../../backlog/reading/prompt-file.ts';
+import { updateSummary } from '../../backlog/summary-file.ts';
+import { addComment, changeReport } from '../../backlog/work-items.ts';
+import { asObject, lastObject } from '../verdict.ts';
+
+/** What a retrospective says: its findings in words, and the priorities that it wants, as they were given. */
+export type Findings = { words: string; priorities: readonly unknown[] };
+
+const wordFields = ['findings', 'text', 'summary', 'retrospective', 'words'];
+
+/** Reads a retrospective: the last JSON object in a text may hold the priorities; an object may hold the words, too. */
+export function findingsIn(said: object | string): Findings {
+  const fields = (typeof said === 'string' ? lastObject(said) : asObject(said)) ?? {};
+  const wanted = fields.priorities;
+  const list = Array.isArray(wanted)
+    ? wanted
+    : Object.entries(asObject(wanted) ?? {}).map(([id, priority]) => ({ id, priority }));
+  if (typeof said === 'string') return { words: said, priorities: list };
+  const words = wordFields.map((name) => fields[name]).find((one) => typeof one === 'string' && one.trim() !== '');
+  return { words: typeof words === 'string' ? words : fenced(said), priorities: list };
+}
+
+function fenced(value: object): string {
+  return `\`\`\`json\n${JSON.stringify(value, null, 2)}\n\`\`\``;
+}
+
+/** Gives open items the priorities that a retrospective wants. What it cannot do is a problem; the rest is done. */
+export async function prioritize(
+  backlog: string,
+  wanted: readonly unknown[],
+  run: string,
+): Promise<{ priorities: PriorityChange[]; problems: string[] }> {
+  const outcome: { priorities: PriorityChange[]; problems: string[] } = { priorities: [], problems: [] };
+  for (const one of wanted) {
+    const { id, priority, reason } = asObject(one) ?? {};
+    const to = priorities.find((known) => known === String(priority).toUpperCase());
+    if (typeof id !== 'string' || to === undefined) {
+      const shape = `{ id: the id of an item, priority: ${priorities.join(', ')} }`;
+      outcome.problems.push(`The retrospective set no priority: ${expected('priorities', one, shape)}`);
+      continue;
+    }
+    const why = typeof reason === 'string' ? reason : '';
+    const set = await whileLocked(backlog, () => setPriority(backlog, { id, to, reason: why, run }));
+    if (typeof set === 'string') outcome.problems.push(set);
+    else if (set !== null) {
+      outcome.priorities.push(set.change);
+      if (set.problem !== null) outcome.problems.push(set.problem);
+    }
+  }
+  return outcome;
+}
+
+/** Changes the priority of an item wherever it stands. Returns why that is impossible, or null if it has it already. */
+async function setPriority(
+  backlog: string,
+  { id, to, reason, run }: Omit<PriorityChange, 'from'> & { run: string },
+): Promise<{ change: PriorityChange; problem: string | null } | string | null> {
+  const item = readBacklog(backlog).items.find((one) => plainId(one.id) === plainId(id));
+  if (item === undefined) return `The retrospective set the priority of ${id}, which is not an open item.`;
+  const { layout, folder, priority: from } = item;
+  if (from === to) return null;
+  changeReport(backlog, item, { priority: to });
+  for (const name of new Set([layout.promptFile, 'PROMPT.md'])) {
+    const path = join(backlog, folder, name);
+    const text = readIfThere(path);
+    if (text !== null && withPriority(text, to) !== text) writeAtomically(path, withPriority(text, to));
+  }
+  const listed = updateSummary(backlog, layout, item.id, { priority: to });
+  const because = reason === '' ? '' : `\n\n${reason.replaceAll(/^/gm, '> ')}`;
+  addComment(backlog, folder, `## ${to} instead of ${from}\n\nBy the retrospective of run ${run}.${because}`);
+  const change = { id: item.id, from, to, reason };
+  if (!readConfig(backlog).auto_commit) return { change, problem: null };
+  const paths = [folder, ...(listed ? [layout.summaryFile] : [])];
+  const commit = await commitPaths(backlog, paths, `${item.id}: ${to} instead of ${from}`);
+  return { change, problem: commit.ok ? null : `The priority of ${item.id} is not committed: ${commit.message}` };
+}

@@ -1,0 +1,221 @@
+import { describe, expect, it } from 'vitest';
+import { defineAgent } from '../../src/index.ts';
+import { rehearsalModel } from '../../src/testing/index.ts';
+import type { NamedAgent, WorkFunction } from '../../src/workflow/index.ts';
+import { done, runOver, TestBacklog } from '../support/backlog.ts';
+import { report } from '../support/session.ts';
+
+const succeeds: WorkFunction = () => ({ status: 'succeeded' });
+
+/** An agent that cannot be loaded the first `times`. */
+function absent(times: number, then = report({ order: ['BUG-002', 'BUG-001'] })): NamedAgent {
+  let loads = 0;
+  return {
+    name: 'scan',
+    lookedFor: ['agents/'],
+    load: () => {
+      loads += 1;
+      if (loads <= times) throw new Error(`no agent, look ${loads}`);
+      return defineAgent({ name: 'scan', models: [rehearsalModel([then])], report: { format: 'json' } });
+    },
+  };
+}
+
+describe('W-1: a scan agent that cannot be invoked ends the run as any other does', () => {
+  it('after three tries, with the errors of all of them in the work item', async () => {
+    const backlog = new TestBacklog();
+    backlog.bug(1);
+    const { result, events, warnings } = await runOver(backlog, { scan: absent(9), process: succeeds });
+    expect(result).toMatchObject({ status: 'exitedEarly', iterations: 0, succeeded: [], failures: [] });
+    expect(result.incidents).toEqual([
+      {
+        kind: 'agent_unavailable',
+        agent: 'scan',
+        item: null,
+        tries: 3,
+        lookedFor: ['agents/'],
+        errors: ['no agent, look 1', 'no agent, look 2', 'no agent, look 3'],
+      },
+    ]);
+    expect(events.flatMap((event) => (event.type === 'wait.started' ? [event.agent] : []))).toEqual(['scan', 'scan']);
+    expect(warnings.filter(({ event }) => event === 'agent.unavailable')).toHaveLength(3);
+    const [bug] = result.created;
+    const { title, component, evidence } = backlog.json(`${bug?.folder}/bug_report.json`);
+    expect([title, component]).toEqual(['Session failure: Unable to invoke scan', 'agents/infrastructure']);
+    expect(evidence.map(({ location }) => location)).toEqual(
+      expect.arrayContaining(['no agent, look 1', 'no agent, look 2', 'no agent, look 3', 'agents/']),
+    );
+    expect(backlog.read(`${bug?.folder}/PROMPT.md`)).toMatch(/Try 1:[\s\S]*look 1[\s\S]*Try 3:[\s\S]*look 3/);
+    expect(backlog.state).toMatchObject({ current_phase: 'exitedEarly', current_item: null });
+  });
+
+  it('one that comes back decides the order', async () => {
+    const backlog = new TestBacklog();
+    backlog.bug(1);
+    backlog.bug(2);
+    const { result } = await runOver(backlog, { scan: absent(2), process: succeeds });
+    expect(result).toMatchObject({ status: 'completed', succeeded: ['BUG-002', 'BUG-001'], incidents: [] });
+  });
+
+  it('its tries begin anew after an item', async () => {
+    const backlog = new TestBacklog();
+    backlog.bug(1);
+    backlog.bug(2);
+    let isDown = true;
+    const scan: NamedAgent = {
+      name: 'scan',
+      load: () => {
+        isDown = !isDown;
+        if (!isDown) throw new Error('down');
+        return defineAgent({
+          name: 'scan',
+          models: [rehearsalModel([report({ order: ['BUG-001'] })])],
+          report: { format: 'json' },
+        });
+      },
+    };
+    // Each item that appears makes the run ask for the order again.
+    const work: WorkFunction = ({ item }) => {
+      if (item.id === 'BUG-001') backlog.bug(3);
+      return { status: 'succeeded' };
+    };
+    const { result, events } = await runOver(backlog, { scan, process: work }, { limits: { maxAgentTries: 2 } });
+    expect(result).toMatchObject({ status: 'completed', succeeded: ['BUG-001', 'BUG-002'] });
+    expect(events.flatMap((event) => (event.type === 'agent.unavailable' ? [event.tries] : []))).toEqual([1, 1]);
+  });
+
+  it('one that answers without an order is a problem, and the usual order is kept', async () => {
+    const backlog = new TestBacklog();
+    backlog.bug(1);
+    const scan = absent(0, report({ order: 'any' }));
+    const { result } = await runOver(backlog, { scan, process: succeeds });
+    expect(result).toMatchObject({ status: 'completed', succeeded: ['BUG-001'] });
+    expect(result.problems).toMatchObject([expect.stringContaining('no usable order')]);
+  });
+});
+
+const summary = `# Bugs
+
+## P1 - High (1)
+
+| ID | Title | Status |
+|---|---|---|
+| BUG-009 | Nine | new |
+
+## P2 - Medium (1)
+
+| ID | Title | Status |
+|---|---|---|
+| BUG-002 | Two | new |
+`;
+
+describe('W-3: what the retrospective finds', () => {
+  const said = {
+    findings: 'The export fails each time.',
+    priorities: [
+      { id: 'bug-2', priority: 'p1', reason: 'It recurs.' },
+      { id: 'BUG-001', priority: 'P0' },
+      { id: 'BUG-003', priority: 'urgent' },
+      { id: 'BUG-003', priority: 'P2' },
+      'BUG-003',
+    ],
+  };
+
+  it('reaches the summary agent and the report; new priorities are set, committed and listed', async () => {
+    const backlog = new TestBacklog();
+    backlog.write('.agent-config.json', JSON.stringify({ auto_commit: true }));
+    backlog.bug(1);
+    const second = backlog.bug(2, { blocked: true });
+    backlog.bug(3, { blocked: true });
+    backlog.write(
+      `${second}/PROMPT.md`,
+      '# BUG-002: Two\n\n**Status**: new **Priority**: P2 **Owner**: Ada\n\nMend it.\n',
+    );
+    backlog.write('bugs/bugs.md', summary);
+    backlog.git('add', '--all');
+    backlog.git('commit', '--quiet', '--message=As found');
+    const asked: string[] = [];
+    const summarizer = defineAgent({
+      name: 'summary',
+      models: [
+        rehearsalModel(({ prompt }) => {
+          asked.push(JSON.stringify(prompt));
+          return report('A short day.');
+        }),
+      ],
+      report: { format: 'text' },
+    });
+    const looker = defineAgent({
+      name: 'retrospective',
+      models: [rehearsalModel([report(said)])],
+      report: { format: 'json' },
+    });
+    const {
+      result,
+      report: text,
+      retrospective,
+      events,
+    } = await runOver(backlog, {
+      process: succeeds,
+      retrospective: looker,
+      summary: summarizer,
+    });
+    expect(result).toMatchObject({
+      status: 'completed',
+      priorities: [{ id: 'BUG-002', from: 'P2', to: 'P1', reason: 'It recurs.' }],
+    });
+    expect(events).toContainEqual(expect.objectContaining({ type: 'priority.changed', change: result.priorities[0] }));
+    expect(result.problems).toEqual([
+      expect.stringContaining('the priority of BUG-001, which is not an open item'),
+      expect.stringContaining('set no priority: `priorities` must be'),
+      expect.stringContaining('set no priority: `priorities` must be'),
+    ]);
+    expect(backlog.json(`${second}/bug_report.json`)).toMatchObject({ priority: 'P1', blocked: true });
+    expect(backlog.read(`${second}/PROMPT.md`)).toContain('**Status**: new **Priority**: P1 **Owner**: Ada');
+    expect(backlog.read(`${second}/comments.md`)).toContain('> It recurs.');
+    expect(backlog.read('bugs/bugs.md')).toMatch(
+      /P1 - High \(2\)[\s\S]*BUG-009[\s\S]*\| BUG-002 \| Two \| new \|\n\n## P2 - Medium \(0\)/,
+    );
+    expect(backlog.git('log', '--format=%s')).toContain('BUG-002: P1 instead of P2');
+    expect(backlog.git('status', '--short', '--', 'bugs')).toBe('');
+    for (const document of [text, retrospective]) {
+      expect(document).toContain('- BUG-002: P1 instead of P2, It recurs.');
+      expect(document).toContain('The export fails each time.');
+    }
+    expect(text).toContain('A short day.');
+    expect(asked).toHaveLength(1);
+    expect(asked[0]).toContain('The export fails each time.');
+  });
+
+  it('a text may end with the priorities, and a function may say them', async () => {
+    const backlog = new TestBacklog();
+    const first = backlog.bug(1, { blocked: true });
+    const { result } = await runOver(backlog, {
+      process: succeeds,
+      retrospective: () => 'All is slow.\n\n```json\n{ "priorities": { "BUG-001": "P0" } }\n```\n',
+    });
+    expect(result.priorities).toEqual([{ id: 'BUG-001', from: 'P2', to: 'P0', reason: '' }]);
+    expect(backlog.json(`${first}/bug_report.json`)).toMatchObject({ priority: 'P0' });
+  });
+
+  it('an agent that cannot be invoked is a problem, and the documents are written', async () => {
+    const backlog = new TestBacklog();
+    backlog.bug(1);
+    const gone: NamedAgent = {
+      name: 'looker',
+      load: () => {
+        throw new Error('not installed');
+      },
+    };
+    const failing = defineAgent({ name: 'summary', models: [rehearsalModel([done()])], limits: { maxTurns: 1 } });
+    const { result, retrospective } = await runOver(backlog, {
+      process: succeeds,
+      retrospective: gone,
+      summary: failing,
+    });
+    expect(result).toMatchObject({ status: 'completed', priorities: [] });
+    expect(result.problems[0]).toContain('The retrospective agent could not be invoked');
+    expect(result.problems[0]).toContain('not installed');
+    expect(retrospective).toContain('1 item processed');
+  });
+});
