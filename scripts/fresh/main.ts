@@ -50,7 +50,7 @@ function versionOf(name: string, peers: Peers): string {
 }
 
 /** The entry points besides those of the example: their declarations must stand in a strict project too. */
-const entries = ['machines', 'openai', 'otel', 'ui', 'workflow'];
+const entries = ['machines', 'openai', 'otel', 'ui', 'workflow', 'workspace'];
 
 /** Returns the example, and a use of its result's types and of the other entry points. */
 function program(): string {

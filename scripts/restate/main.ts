@@ -4,10 +4,10 @@
  */
 import * as restate from '@restatedev/restate-sdk';
 import { demoRehearsal } from '../../src/cli/demo/demo-rehearsal.ts';
-import { directoryTools } from '../../src/cli/directory-tools.ts';
 import { defineAgent } from '../../src/index.ts';
 import { restateAgents } from '../../src/restate/restate-agents.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
+import { readingTools } from '../../src/workspace/file-tools.ts';
 import { freePort } from '../../test/support/free-port.ts';
 import { restateBinary, startRestate } from '../../test/support/restate.ts';
 
@@ -18,7 +18,7 @@ const agent = defineAgent({
   name: 'demo',
   instructions: 'You answer questions about a directory.',
   models: [rehearsalModel(demoRehearsal(), { provider: 'rehearsal', modelId: 'rules' })],
-  tools: directoryTools('docs'),
+  tools: readingTools('docs'),
   report: { format: 'markdown' },
   limits: { maxTurns: 8, maxRetries: 4 },
   builtIns: { progressReport: true },

@@ -5,12 +5,29 @@ import { parse } from 'yaml';
 import { type AgentDefinition, isAgent } from '../agent/definition.ts';
 import { messageOf, PawlError, shown } from '../errors.ts';
 import type { LocalTool } from '../tools/local.ts';
+import { isModulePath, namedModels, namedTools, toolList, type Workplace } from './named-tools.ts';
+
+/** What an agent file does not say itself. */
+export type AgentSurroundings = Workplace & {
+  /** Models by the words that files use for them, before those that are known. */
+  models: Readonly<Record<string, string>>;
+  /** Tells a person what was left out. */
+  note: (text: string) => void;
+};
+
+const nowhereElse = (): AgentSurroundings => ({
+  root: process.cwd(),
+  commands: [],
+  models: {},
+  note: (text) => process.stderr.write(`pawl: ${text}\n`),
+});
 
 /**
  * Returns the definition in an agent file. The file is a module whose default export is an agent or a definition, or
- * Markdown with the definition as front matter and the instructions as body. `tools` lists the paths of tool modules.
+ * Markdown with the definition as front matter and the instructions as body. There, `tools` lists the paths of tool
+ * modules, and names such as `Read` and `Bash`, as in Claude Code's agent files, which load too.
  */
-export async function readAgentFile(file: string): Promise<AgentDefinition> {
+export async function readAgentFile(file: string, surroundings = nowhereElse()): Promise<AgentDefinition> {
   const path = resolve(file);
   switch (extname(path)) {
     case '.ts':
@@ -19,7 +36,7 @@ export async function readAgentFile(file: string): Promise<AgentDefinition> {
     case '.mjs':
       return moduleDefinition(path);
     case '.md':
-      return markdownDefinition(path);
+      return markdownDefinition(path, surroundings);
     default:
       throw invalid(file, 'must end in .ts, .mts, .js, .mjs or .md');
   }
@@ -33,19 +50,52 @@ async function moduleDefinition(path: string): Promise<AgentDefinition> {
   return isAgent(exported) ? exported.definition : (exported as AgentDefinition);
 }
 
-async function markdownDefinition(path: string): Promise<AgentDefinition> {
+/** Fields of Claude Code's agent files that say nothing about the work. */
+const foreignFields = ['color', 'permissionMode', 'skills', 'hooks', 'memory', 'background', 'effort', 'isolation'];
+
+async function markdownDefinition(path: string, surroundings: AgentSurroundings): Promise<AgentDefinition> {
   const match = /^\uFEFF?---\r?\n(?:(.*?)\r?\n)?---[ \t]*(?:\r?\n(.*))?$/s.exec(read(path));
   if (match === null) throw invalid(path, 'must start with front matter between two lines of ---');
   const matter = frontMatter(path, match[1] ?? '');
-  const { tools, ...rest } = matter;
-  const paths = tools === undefined ? [] : [tools].flat();
-  const loaded: Record<string, LocalTool> = {};
-  for (const tool of paths) Object.assign(loaded, await toolModule(path, tool));
+  const { tools, disallowedTools, model, maxTurns, ...given } = matter;
+  const rest = Object.fromEntries(Object.entries(given).filter(([name]) => !foreignFields.includes(name)));
+  if (model !== undefined) rest.models = modelsOf(path, model, rest.models, surroundings);
+  if (maxTurns !== undefined) rest.limits = { ...Object(rest.limits), maxTurns };
+  // Without a list, Claude Code's own agents have every tool.
+  const names = tools === undefined && isClaudeAgent(path) ? null : toolList(tools);
+  const loaded = await toolsOf(path, names, toolList(disallowedTools), surroundings);
   const instructions = (match[2] ?? '').trim();
   if (instructions !== '' && rest.instructions !== undefined) {
     throw invalid(path, 'must have its instructions in the front matter or in the body, not in both');
   }
   return { ...rest, ...(instructions !== '' && { instructions }), tools: loaded } as unknown as AgentDefinition;
+}
+
+function isClaudeAgent(path: string): boolean {
+  return /[\\/]\.claude[\\/]agents[\\/]/.test(path);
+}
+
+function modelsOf(path: string, model: unknown, models: unknown, { models: own }: AgentSurroundings): string[] {
+  if (models !== undefined) throw invalid(path, 'must have `model` or `models`, not both');
+  const found = typeof model === 'string' ? namedModels(model.trim(), own) : null;
+  if (found === null)
+    throw invalid(path, `must name its model as provider:id, or sonnet, opus, haiku; got ${shown(model)}`);
+  return found;
+}
+
+async function toolsOf(
+  path: string,
+  entries: readonly unknown[] | null,
+  forbidden: readonly unknown[],
+  { note, ...workplace }: AgentSurroundings,
+): Promise<Record<string, LocalTool>> {
+  const modules = (entries ?? []).filter((entry) => typeof entry !== 'string' || isModulePath(entry));
+  const names = entries?.filter((entry): entry is string => typeof entry === 'string' && !isModulePath(entry)) ?? null;
+  const unknown = (name: string) => note(`${path} names the tool ${name}, which has no counterpart; it is left out.`);
+  const tools = namedTools(names, workplace, unknown);
+  for (const name of Object.keys(namedTools(forbidden.map(String), workplace, () => {}))) delete tools[name];
+  for (const tool of modules) Object.assign(tools, await toolModule(path, tool));
+  return tools;
 }
 
 function frontMatter(path: string, text: string): Record<string, unknown> {

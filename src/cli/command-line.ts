@@ -65,6 +65,7 @@ const table = {
   until: textFlag('until', 'turn-N/attempt-M', 'stop there; show request, states and counters', ['replay']),
   question: textFlag('question', 'TEXT', 'the question to ask about the directory', ['demo']),
   once: switchFlag('once', 'work on one item, then exit', ['work']),
+  init: switchFlag('init', 'write agents for the backlog, then exit', ['work']),
   dryRun: switchFlag('dry-run', 'show what would run, then exit', ['work']),
   rehearsal: switchFlag('rehearsal', 'use the rule-based model even if a key is set', ['demo', 'resume']),
   html: switchFlag('html', 'as a page that shows it, in one file', ['export']),

@@ -9,7 +9,7 @@ import { serveCommand } from './serve.ts';
 import { inspectCommand } from './sessions/inspect.ts';
 import { exportCommand, forkCommand, replayCommand, sessionsCommand } from './sessions/journal.ts';
 import { resumeCommand } from './sessions/resume.ts';
-import { workCommand } from './work.ts';
+import { workCommand } from './work/work.ts';
 
 async function main(argv: readonly string[]): Promise<number> {
   const { command, rest, flags, help, version } = readFlags(argv);

@@ -12,10 +12,10 @@ import type { ResumeOptions } from '../session/options.ts';
 import { resumeSession } from '../session/recovery/resume-session.ts';
 import type { Session, SessionResult } from '../session/session.ts';
 import { startSession } from '../session/start-session.ts';
+import { readingTools } from '../workspace/file-tools.ts';
 import { readAgentFile } from './agent-file.ts';
 import type { Flags } from './command-line.ts';
 import { exitCodeOf, UsageError } from './command-line.ts';
-import { directoryTools } from './directory-tools.ts';
 import { commandLogger } from './log.ts';
 import { chosenModel } from './models.ts';
 import { keptOpen, openInspector, sessionPage, writeFile } from './session-page.ts';
@@ -72,7 +72,7 @@ export function lookingAround(): AgentDefinition {
     name: defaultAgentName,
     instructions: 'You answer questions and do small tasks. You may look at the files in the current folder.',
     models: [],
-    tools: directoryTools(process.cwd()),
+    tools: readingTools(process.cwd()),
     report: { format: 'markdown' },
   };
 }

@@ -20,7 +20,6 @@ describe('pawl work', () => {
     expect(stderr.trim().split('\n')).toEqual([
       'WARN  The agent worker has no tools, so it can only report.',
       'WARN  FEAT-001: worker changed no file.',
-      'WARN  The agent tester has no tools, so it can only report.',
       'WARN  BUG-001: worker changed no file.',
     ]);
     const at = [

@@ -36,6 +36,7 @@ beforeAll(() => {
     'pawl/restate': entry('restate/restate-agents.ts'),
     'pawl/inspect': entry('inspect/index.ts'),
     'pawl/workflow': entry('workflow/index.ts'),
+    'pawl/workspace': entry('workspace/index.ts'),
   };
   const compilerOptions = { noUnusedLocals: false, paths };
   writeFileSync(

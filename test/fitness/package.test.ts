@@ -83,6 +83,7 @@ describe('the packed package, installed in a separate project', () => {
       'PawlError ToolError abortSession allow answerSession approveSession boundedFetch defineAgent deleteSession deny exportSession forkSession idempotent listSessions mcpPool openApiTools pruneSessions readBeforeWrite readSession replace replaySession requires restTool resumeAll resumeSession runSession serveMcp slice slugs sqliteJournal startSession steerSession stopSession',
     );
     expect(names('pawl/workflow')).toBe('createWorkItem runWorkflow workItemTool');
+    expect(names('pawl/workspace')).toBe('fileTools shellTool');
     expect(names('pawl/inspect')).toBe('inspector sessionFile statelyInspector');
     expect(names('pawl/ui')).toBe(
       'chatHandler followSession fromUIMessages lastEventId partialReport readUIRequest toEventStreamResponse toUIMessageStream toUIMessageStreamResponse',

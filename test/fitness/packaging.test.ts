@@ -38,6 +38,7 @@ describe('the package', () => {
       'index',
       'testing/index',
       'workflow/index',
+      'workspace/index',
       'ui/index',
       'inspect/index',
       'openai/index',

@@ -4,9 +4,9 @@ import { defineAgent } from '../../agent/define-agent.ts';
 import { messageOf } from '../../errors.ts';
 import { rehearsalModel } from '../../testing/rehearsal-model.ts';
 import { type McpPool, mcpPool } from '../../tools/mcp/pool.ts';
+import { readingTools } from '../../workspace/file-tools.ts';
 import type { Flags } from '../command-line.ts';
 import { UsageError } from '../command-line.ts';
-import { directoryTools } from '../directory-tools.ts';
 import { chosenModel } from '../models.ts';
 import { packageFile } from '../package-root.ts';
 import { type Beginning, bounded, session } from '../run.ts';
@@ -43,7 +43,7 @@ export async function demoSession(
         instructions:
           'You answer questions about a directory. Look at it with the tools, read what matters, and deliver the answer as the final report.',
         models: [model ?? rehearsalModel(demoRehearsal(), { provider: 'rehearsal', modelId: 'rules' })],
-        ...(servers === null ? { tools: directoryTools(root) } : { mcpServers: servers.servers }),
+        ...(servers === null ? { tools: readingTools(root) } : { mcpServers: servers.servers }),
         report: { format: 'markdown' },
         limits: { maxTurns: 8, maxRetries: 4 },
         builtIns: { progressReport: true },

@@ -15,6 +15,10 @@ export type BacklogConfig = {
   auto_commit: boolean;
   /** The agents of `pawl work`: names to look up, or paths of agent files. */
   agents: Partial<Record<(typeof roles)[number], string>>;
+  /** The commands that agents may run unasked: `npm test`, `git diff *`. Default: none. */
+  allow: string[];
+  /** Models by the words that agent files use for them, such as `sonnet`. */
+  models: Record<string, string>;
   /** What in the file could not be read, so that its default holds. */
   problems: string[];
 };
@@ -30,6 +34,8 @@ const fields = {
     is: 'a number from 0 to 1',
   },
   auto_commit: { names: ['auto_commit'], shape: z.boolean(), is: 'true or false' },
+  allow: { names: ['allow'], shape: z.array(name), is: 'an array of commands' },
+  models: { names: ['models'], shape: z.record(z.string(), name), is: 'an object of models by their words' },
 } as const;
 
 /**
@@ -37,7 +43,14 @@ const fields = {
  * default holds.
  */
 export function readConfig(backlog: string): BacklogConfig {
-  const config: BacklogConfig = { duplicate_threshold: 0.75, auto_commit: false, agents: {}, problems: [] };
+  const config: BacklogConfig = {
+    duplicate_threshold: 0.75,
+    auto_commit: false,
+    agents: {},
+    allow: [],
+    models: {},
+    problems: [],
+  };
   const found = fileIn(backlog, config.problems);
   const wrong = (field: string, value: unknown, is: string) => {
     config.problems.push(`${configFile}: ${expected(field, value, is)} The default holds.`);

@@ -40,6 +40,11 @@ export async function gitStatus(folder: string): Promise<string> {
   }
 }
 
+/** Returns the root of the repository around a folder; null if there is none. */
+export function repositoryOf(folder: string): Promise<string | null> {
+  return git(folder, ['rev-parse', '--show-toplevel']).catch(() => null);
+}
+
 /** The state of a work tree: its repository, and the tree of all its files that git does not ignore. */
 export type Snapshot = { root: string; tree: string };
 

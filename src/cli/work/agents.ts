@@ -1,0 +1,75 @@
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
+import type { BacklogConfig } from '../../workflow/backlog/config.ts';
+import type { NamedAgent } from '../../workflow/run/agents.ts';
+import type { WorkflowAgents } from '../../workflow/run/effects.ts';
+import { readAgentFile } from '../agent-file.ts';
+import type { Flags } from '../command-line.ts';
+import { agentOf } from '../run.ts';
+
+/** A backlog, and the root of the project around it. */
+export type Project = { backlog: string; root: string };
+
+type Role = keyof BacklogConfig['agents'];
+
+/** Returns the agents that the configuration names or the agent folders contain. `process` is always included. */
+export function agentsOf(project: Project, config: BacklogConfig, flags: Flags): WorkflowAgents {
+  const noted = new Set<string>();
+  const note = (text: string) => {
+    if (!noted.has(text)) process.stderr.write(`pawl: ${text}\n`);
+    noted.add(text);
+  };
+  const asked = (role: Role) => named(project, config.agents[role] ?? role, config, flags, note);
+  const present = (role: Role) => config.agents[role] !== undefined || found(project, role) !== null;
+  return {
+    process: asked('process'),
+    ...(present('scan') && { scan: asked('scan') }),
+    ...(present('test') && { test: asked('test') }),
+    ...(present('retrospective') && { retrospective: asked('retrospective') }),
+    ...(present('summary') && { summary: asked('summary') }),
+  };
+}
+
+function named(
+  project: Project,
+  name: string,
+  { allow, models }: BacklogConfig,
+  flags: Flags,
+  note: (text: string) => void,
+): NamedAgent {
+  const lookedFor = places(project, name);
+  return {
+    name,
+    lookedFor,
+    load: async () => {
+      const file = found(project, name);
+      if (file === null) throw new Error(`no agent file named ${name}; looked in: ${lookedFor.join(', ')}`);
+      const definition = await readAgentFile(file, { root: project.root, commands: allow, models, note });
+      return agentOf(definition, flags);
+    },
+  };
+}
+
+const extensions = ['.md', '.ts', '.mts', '.js', '.mjs'];
+
+function isPath(name: string): boolean {
+  return extensions.some((extension) => name.endsWith(extension));
+}
+
+/** The project's own places. A person's home is looked at only where the configuration names a file in it. */
+function places({ backlog, root }: Project, name: string): string[] {
+  if (isPath(name)) {
+    const path = name.replace(/^~(?=\/)/, homedir());
+    return [isAbsolute(path) ? path : resolve(backlog, path)];
+  }
+  return [...new Set([join(backlog, 'agents'), join(backlog, '.claude', 'agents'), join(root, '.claude', 'agents')])];
+}
+
+/** Returns the file of an agent; null if there is none. */
+export function found(project: Project, name: string): string | null {
+  const files = places(project, name).flatMap((place) =>
+    isPath(name) ? [place] : extensions.map((extension) => join(place, `${name}${extension}`)),
+  );
+  return files.find((file) => existsSync(file)) ?? null;
+}

@@ -1,0 +1,67 @@
+import { join } from 'node:path';
+import { MemoryJournal } from '../../journal/memory.ts';
+import { readConfig } from '../../workflow/backlog/config.ts';
+import { repositoryOf } from '../../workflow/backlog/git.ts';
+import { runWorkflow, type WorkflowResult } from '../../workflow/run/run-workflow.ts';
+import type { Flags } from '../command-line.ts';
+import { exitCodes, UsageError } from '../command-line.ts';
+import { commandLogger } from '../log.ts';
+import { interruption } from '../run.ts';
+import { keptOpen, openInspector } from '../session-page.ts';
+import { WorkView } from '../terminal/work-view.ts';
+import { agentsOf, type Project } from './agents.ts';
+import { initWork } from './init.ts';
+import { plan } from './plan.ts';
+import { backlogIn } from './project.ts';
+
+/** Ended sessions that the page of a run keeps, in memory. */
+const mostKept = 1_000;
+
+/** `pawl work`: works through the backlog in a folder. With `--dry-run`, only shows what a run would do. */
+export async function workCommand(positionals: readonly string[], flags: Flags): Promise<number> {
+  const [given, ...more] = positionals;
+  if (given === undefined) throw new UsageError('Missing backlog: pawl work DIRECTORY.');
+  if (more.length > 0) throw new UsageError(`Pass one directory; got ${given} ${more.join(' ')}.`);
+  const backlog = backlogIn(given);
+  const project: Project = { backlog, root: (await repositoryOf(backlog)) ?? backlog };
+  if (flags.init) return initWork(project);
+  const config = readConfig(backlog);
+  const agents = agentsOf(project, config, flags);
+  if (flags.dryRun) return plan(project, config, agents, flags);
+  const view = flags.json ? null : new WorkView(process.stdout);
+  const showsView = view !== null && process.stderr.isTTY === true;
+  const ending = new AbortController();
+  // The first Ctrl-C ends the run cleanly. The second one kills it, and the next run resumes from the state file.
+  const interrupt = (signal: NodeJS.Signals) => {
+    if (ending.signal.aborted) process.exit(exitCodes.aborted);
+    ending.abort(interruption(signal));
+  };
+  process.on('SIGINT', interrupt);
+  process.on('SIGTERM', interrupt);
+  const inspector = flags.inspect ? await openInspector(flags, new MemoryJournal({ keep: mostKept })) : null;
+  if (inspector !== null) process.stderr.write(`Open this in a browser: ${inspector.address}\n`);
+  const result = await runWorkflow({
+    backlog,
+    agents,
+    limits: flags.once ? { maxItems: 1 } : {},
+    signal: ending.signal,
+    ...(inspector !== null && { journal: inspector.journal }),
+    logger: commandLogger(flags, showsView ? 'silent' : 'warn'),
+    onEvent: (event) => view?.show(event),
+    onSessionEvent: (event) => view?.showSession(event),
+  }).finally(() => {
+    process.off('SIGINT', interrupt);
+    process.off('SIGTERM', interrupt);
+  });
+  if (view === null) process.stdout.write(`${JSON.stringify(result)}\n`);
+  else view.end(result, join(backlog, 'agent_runs', result.run));
+  if (inspector !== null && !ending.signal.aborted) await keptOpen(inspector.address);
+  await inspector?.close();
+  return exitCodeOf(result);
+}
+
+/** Returns the exit code. A failed item fails the run too, so that the caller notices. */
+function exitCodeOf({ status, failures, abortReason }: WorkflowResult): number {
+  if (abortReason !== null) return exitCodes.aborted;
+  return status === 'completed' && failures.length === 0 ? exitCodes.succeeded : exitCodes.failed;
+}

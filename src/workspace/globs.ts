@@ -1,0 +1,71 @@
+/** The longest pattern, in characters. */
+export const longestGlob = 200;
+
+/**
+ * Returns whether a path, with slashes, matches a pattern: `*` and `?` within a name, `**` for any folders, `{a,b}` for one
+ * of several. A pattern without a slash matches names in any folder.
+ */
+export function globMatcher(pattern: string): (path: string) => boolean {
+  const whole = pattern.includes('/') ? pattern.replace(/^\.?\//, '') : `**/${pattern}`;
+  const alternatives = expanded(whole.slice(0, longestGlob)).map((one) => one.split('/').map(partMatcher));
+  return (path) => alternatives.some((parts) => matches(parts, path.split('/')));
+}
+
+type Part = 'any folders' | ((name: string) => boolean);
+
+function partMatcher(part: string): Part {
+  if (part === '**') return 'any folders';
+  const pieces = part.split(/\*+/);
+  return (name) => isMade(name, pieces);
+}
+
+/** Whether a name begins and ends with the outer pieces, and has the others between them in this order. */
+function isMade(name: string, pieces: readonly string[]): boolean {
+  const [first = '', ...rest] = pieces;
+  const last = rest.pop();
+  if (last === undefined) return name.length === first.length && isAt(name, first, 0);
+  if (name.length < first.length + last.length || !isAt(name, first, 0)) return false;
+  const end = name.length - last.length;
+  let at = first.length;
+  for (const piece of rest) {
+    while (at + piece.length <= end && !isAt(name, piece, at)) at += 1;
+    at += piece.length;
+    if (at > end) return false;
+  }
+  return isAt(name, last, end);
+}
+
+function isAt(name: string, piece: string, at: number): boolean {
+  return [...piece].every((char, index) => char === '?' || name[at + index] === char);
+}
+
+function matches(parts: readonly Part[], names: readonly string[]): boolean {
+  // The positions in `names` at which the parts so far may end.
+  let ends = new Set([0]);
+  for (const part of parts) {
+    const next = new Set<number>();
+    for (const at of ends) {
+      if (part === 'any folders') for (let end = at; end <= names.length; end += 1) next.add(end);
+      else if (at < names.length && part(names[at] ?? '')) next.add(at + 1);
+    }
+    ends = next;
+  }
+  return ends.has(names.length);
+}
+
+const mostAlternatives = 64;
+
+/** Writes `{a,b}` out, one pattern for each; those beyond the limit match nothing. */
+function expanded(pattern: string): string[] {
+  let found = [pattern];
+  for (;;) {
+    const next = found.flatMap((one) => {
+      const open = /^(.*?)\{([^{}]*)\}(.*)$/.exec(one);
+      if (open === null) return [one];
+      const [, before = '', list = '', after = ''] = open;
+      return list.split(',').map((part) => `${before}${part}${after}`);
+    });
+    if (next.length === found.length && next.every((one, index) => one === found[index])) return found;
+    found = next.slice(0, mostAlternatives);
+  }
+}

@@ -1,0 +1,44 @@
+import { readlink, realpath } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { ToolError } from '../tools/result.ts';
+
+/** Returns the real path of what is there. Throws a `ToolError` if it is missing, or outside the root, links followed. */
+export async function inside(root: string, given: string): Promise<string> {
+  const home = await realpath(root);
+  const target = await realpath(resolve(home, given)).catch(() => {
+    throw new ToolError(`${given} does not exist in the directory.`);
+  });
+  return held(home, target, given);
+}
+
+/**
+ * Returns the real path where a file may be written, which need not be there yet. Throws a `ToolError` if that is outside
+ * the root, links followed, or in its `.git`, since git runs what is there.
+ */
+export async function placeInside(root: string, given: string): Promise<string> {
+  const home = await realpath(root);
+  const target = held(home, await realOrNew(resolve(home, given)), given);
+  if (relative(home, target).split(sep).includes('.git')) throw new ToolError(`${given} is in a .git folder.`);
+  return target;
+}
+
+/** Resolves the links of the part of a path that is there. */
+async function realOrNew(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
+    if (!isMissing || dirname(path) === path) throw error;
+    // A write through a link to what is not there would make it, wherever that is.
+    const link = await readlink(path).catch(() => null);
+    if (link !== null) return realOrNew(resolve(await realpath(dirname(path)), link));
+    return join(await realOrNew(dirname(path)), basename(path));
+  }
+}
+
+function held(home: string, target: string, given: string): string {
+  const way = relative(home, target);
+  const isOutside = way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way);
+  if (isOutside) throw new ToolError(`${given} is outside the directory.`);
+  return target;
+}

@@ -1,0 +1,134 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { globMatcher } from '../../src/workspace/globs.ts';
+import { fileTools } from '../../src/workspace/index.ts';
+
+/** A directory with files, beside one that must not be reached. */
+function directory(files: Record<string, string> = {}) {
+  const around = mkdtempSync(join(tmpdir(), 'pawl-workspace-'));
+  onTestFinished(() => rmSync(around, { recursive: true, force: true }));
+  const root = join(around, 'root');
+  mkdirSync(join(around, 'outside'));
+  mkdirSync(root);
+  writeFileSync(join(around, 'outside/secret.txt'), 'secret');
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(join(root, name, '..'), { recursive: true });
+    writeFileSync(join(root, name), text);
+  }
+  return { around, root, read: (name: string) => readFileSync(join(root, name), 'utf8') };
+}
+
+describe('fileTools', () => {
+  it('reads, finds and searches below its directory', async () => {
+    const { root } = directory({
+      'src/a.ts': 'const one = 1;\n',
+      'src/deep/b.ts': 'const TWO = 2;\n',
+      'read.md': 'two',
+    });
+    const tools = fileTools(root);
+    expect(await tools.read_file.execute({ path: 'src/a.ts' })).toBe('const one = 1;\n');
+    expect(await tools.find_files.execute({ pattern: '*.ts' })).toEqual({
+      files: ['src/a.ts', 'src/deep/b.ts'],
+      leftOut: 0,
+    });
+    expect(await tools.search_text.execute({ text: 'two' })).toEqual([
+      { file: 'read.md', line: 1, text: 'two' },
+      { file: 'src/deep/b.ts', line: 1, text: 'const TWO = 2;' },
+    ]);
+  });
+
+  it('writes with the folders above, and edits what is there exactly once', async () => {
+    const { root, read } = directory({ 'a.txt': 'one two one' });
+    const tools = fileTools(root);
+    expect(await tools.write_file.execute({ path: 'new/deep/b.txt', content: 'hé' })).toEqual({ written: 3 });
+    expect(read('new/deep/b.txt')).toBe('hé');
+    await tools.edit_file.execute({ path: 'a.txt', old_text: 'two', new_text: '$& three' });
+    expect(read('a.txt')).toBe('one $& three one');
+    await expect(tools.edit_file.execute({ path: 'a.txt', old_text: 'one', new_text: '' })).rejects.toThrow('2 times');
+    await expect(tools.edit_file.execute({ path: 'a.txt', old_text: 'four', new_text: '' })).rejects.toThrow(
+      'does not contain',
+    );
+    expect(read('a.txt')).toBe('one $& three one');
+  });
+
+  it('nothing leads outside: paths, links to files and folders, links to what is not there yet', async () => {
+    const { around, root } = directory({ 'a.txt': 'a' });
+    symlinkSync(join(around, 'outside'), join(root, 'folder'));
+    symlinkSync(join(around, 'outside/secret.txt'), join(root, 'file'));
+    symlinkSync(join(around, 'outside/new.txt'), join(root, 'dangling'));
+    const tools = fileTools(root, { allow: ['**'] });
+    for (const path of ['../outside/secret.txt', join(around, 'outside/secret.txt'), 'folder/secret.txt', 'file']) {
+      await expect(tools.read_file.execute({ path })).rejects.toThrow('outside the directory');
+      await expect(tools.write_file.execute({ path, content: 'x' })).rejects.toThrow('outside the directory');
+      await expect(tools.edit_file.execute({ path, old_text: 'secret', new_text: 'x' })).rejects.toThrow('outside');
+    }
+    await expect(tools.write_file.execute({ path: 'folder/new.txt', content: 'x' })).rejects.toThrow('outside');
+    await expect(tools.write_file.execute({ path: 'dangling', content: 'x' })).rejects.toThrow();
+    expect(readFileSync(join(around, 'outside/secret.txt'), 'utf8')).toBe('secret');
+    expect(() => readFileSync(join(around, 'outside/new.txt'))).toThrow();
+    expect(await tools.search_text.execute({ text: 'secret' })).toEqual([]);
+  });
+
+  it('nothing is written into a .git, which git would run', async () => {
+    const { root } = directory({ '.git/config': 'x' });
+    const tools = fileTools(root, { allow: ['**'] });
+    for (const path of ['.git/hooks/pre-commit', 'sub/.git/config', './x/../.git/config']) {
+      await expect(tools.write_file.execute({ path, content: 'x' })).rejects.toThrow('.git folder');
+      expect(await tools.write_file.needsApproval({ path })).toBe(true);
+    }
+  });
+
+  it('a write asks unless its file is allowed, wherever a link or a path says that it is', async () => {
+    const { root } = directory({ 'docs/a.md': '', 'src/a.ts': '' });
+    symlinkSync(join(root, 'src'), join(root, 'docs/code'));
+    const asks = async (allow: string[], path: string) =>
+      (await fileTools(root, { allow }).write_file.needsApproval({ path })) === true;
+    expect(await asks([], 'docs/a.md')).toBe(true);
+    expect(await asks(['docs/**'], 'docs/a.md')).toBe(false);
+    expect(await asks(['docs/**'], 'docs/new/b.md')).toBe(false);
+    expect(await asks(['docs/**'], 'docs/../src/a.ts')).toBe(true);
+    expect(await asks(['docs/**'], 'docs/code/a.ts')).toBe(true);
+    expect(await asks(['docs/**'], '../b.md')).toBe(true);
+    expect(await asks(['*.md'], 'docs/a.md')).toBe(false);
+  });
+
+  it.each([
+    [{ allow: 'src' }, 'an array of patterns'],
+    [{ allow: ['x'.repeat(201)] }, 'allow'],
+    [{ write: true }, 'write'],
+  ])('refuses the options %j', (options, problem) => {
+    expect(() => fileTools('.', options as never)).toThrow(problem);
+    expect(() => fileTools('' as never)).toThrow('the path of a directory');
+  });
+});
+
+describe('patterns of paths', () => {
+  it.each([
+    ['*.ts', 'src/a.ts', true],
+    ['*.ts', 'a.tsx', false],
+    ['src/*.ts', 'src/a.ts', true],
+    ['src/*.ts', 'src/deep/a.ts', false],
+    ['src/**', 'src/deep/a.ts', true],
+    ['src/**', 'source/a.ts', false],
+    ['src/**/*.ts', 'src/a.ts', true],
+    ['**/deep/**', 'src/deep/a/b.ts', true],
+    ['./src/*.ts', 'src/a.ts', true],
+    ['*.{ts,tsx}', 'src/a.tsx', true],
+    ['{src,test}/*.{ts,md}', 'test/b.md', true],
+    ['a?c*e.t?t', 'abcxxe.txt', true],
+    ['a?c*e.t?t', 'abcxxe.tt', false],
+    ['a*a', 'a', false],
+    ['a*b*c', 'axbyc', true],
+    ['a*b*c', 'axcyb', false],
+    ['a.c', 'abc', false],
+  ])('%s and %s: %s', (pattern, path, expected) => expect(globMatcher(pattern)(path)).toBe(expected));
+
+  it('none takes long, however many stars it has', () => {
+    const path = `${'a/'.repeat(100)}${'a'.repeat(200)}`;
+    expect(globMatcher('**/a/'.repeat(30))(path)).toBe(false);
+    expect(globMatcher(`${'*a'.repeat(90)}b`)(path)).toBe(false);
+    expect(globMatcher('{a,b}'.repeat(40))(path)).toBe(false);
+  });
+});

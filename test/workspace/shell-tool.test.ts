@@ -1,0 +1,127 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { allows } from '../../src/workspace/allowed.ts';
+import { shellTool } from '../../src/workspace/index.ts';
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'pawl-shell-'));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+/** Whether a process is there. */
+function lives(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    // A zombie is no longer running.
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+describe('shellTool', () => {
+  it('runs a command in its directory, and tells how it ended', async () => {
+    const cwd = folder();
+    const tool = shellTool({ cwd });
+    expect(await tool.execute({ command: 'pwd' })).toMatchObject({ exitCode: 0, stdout: `${cwd}\n`, stderr: '' });
+    expect(await tool.execute({ command: 'echo "two words" | tr a-z A-Z; echo bad >&2; exit 3' })).toEqual({
+      exitCode: 3,
+      signal: null,
+      stdout: 'TWO WORDS\n',
+      stderr: 'bad\n',
+    });
+    await expect(tool.execute({ command: 'no-such-command-here' })).rejects.toThrow('could not be run');
+  });
+
+  it('a command that is allowed runs without a shell, so that nothing in it means more', async () => {
+    const tool = shellTool({ cwd: folder(), allow: ['echo *'] });
+    expect(tool.needsApproval({ command: 'echo "$HOME ; ls" a' })).toBe(true);
+    expect(tool.needsApproval({ command: "echo '$HOME ; ls' a" })).toBe(false);
+    expect(await tool.execute({ command: "echo '$HOME ; ls' a" })).toMatchObject({ stdout: '$HOME ; ls a\n' });
+  });
+
+  it('gives no key of the environment to a command', async () => {
+    vi.stubEnv('SOME_API_KEY', 'secret-value');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const tool = shellTool({ cwd: folder(), env: { OWN: 'given' } });
+    const { stdout } = (await tool.execute({ command: 'env' })) as { stdout: string };
+    expect(stdout).toContain('OWN=given');
+    expect(stdout).toContain('PATH=');
+    expect(stdout).not.toContain('secret-value');
+  });
+
+  it('kills a command with all that it started, on a timeout and on an abort, and keeps what it said', async () => {
+    const cwd = folder();
+    const started = async (tool: ReturnType<typeof shellTool>, signal?: AbortSignal) => {
+      const command = 'sleep 60 & echo $! > child; echo begun; wait';
+      const error = await tool.execute({ command }, signal === undefined ? {} : { abortSignal: signal }).then(
+        () => null,
+        (thrown) => thrown,
+      );
+      return { error, child: Number(readFileSync(join(cwd, 'child'), 'utf8')) };
+    };
+    const late = await started(shellTool({ cwd, timeoutMs: 1_500 }));
+    expect(late.error).toMatchObject({ message: 'The command was killed after 1500 ms.', value: { stdout: 'begun\n' } });
+    await vi.waitFor(() => expect(lives(late.child)).toBe(false));
+    const abort = new AbortController();
+    rmSync(join(cwd, 'child'));
+    const running = started(shellTool({ cwd }), abort.signal);
+    await vi.waitFor(() => expect(readFileSync(join(cwd, 'child'), 'utf8')).toMatch(/\d\n/));
+    abort.abort();
+    const aborted = await running;
+    expect(aborted.error).toMatchObject({ message: 'The command was aborted.' });
+    await vi.waitFor(() => expect(lives(aborted.child)).toBe(false));
+    const before = shellTool({ cwd }).execute({ command: 'touch too-late; sleep 1' }, { abortSignal: abort.signal });
+    await expect(before).rejects.toThrow('aborted');
+  });
+
+  it('keeps the beginning and the end of a flood', async () => {
+    const { stdout } = (await shellTool({ cwd: folder() }).execute({
+      command: 'echo first; yes filler | head -c 2000000; echo; echo last',
+    })) as { stdout: string };
+    expect(stdout.length).toBeLessThan(201_000);
+    expect(stdout.startsWith('first\n')).toBe(true);
+    expect(stdout.endsWith('last\n')).toBe(true);
+    expect(stdout).toMatch(/\[\d+ characters left out\]/);
+  });
+
+  it.each([
+    [{}, '`options.cwd` is required: the path of a directory'],
+    [{ cwd: '.', timeoutMs: 0 }, '`options.timeoutMs` must be ms of at least 1'],
+    [{ cwd: '.', allow: 'npm test' }, '`options.allow` must be an array of commands'],
+    [{ cwd: '.', shell: true }, 'shell'],
+  ])('refuses the options %j', (options, problem) => {
+    expect(() => shellTool(options as never)).toThrow(problem);
+  });
+});
+
+describe('what a pattern allows', () => {
+  it.each([
+    ['npm test', 'npm test', true],
+    ['npm test', '  npm   test ', true],
+    ['npm test', 'npm test --fix', false],
+    ['npm test *', 'npm test', true],
+    ['npm test:*', 'npm test -- --one', true],
+    ['npm test *', 'npm tests', false],
+    ['git diff *', 'git diff; rm -rf /', false],
+    ['git diff *', 'git diff && rm x', false],
+    ['git diff *', 'git diff | sh', false],
+    ['git diff *', 'git diff $(rm x)', false],
+    ['git diff *', 'git diff `rm x`', false],
+    ['git diff *', 'git diff > /etc/passwd', false],
+    ['git diff *', 'git diff\nrm x', false],
+    ['git diff *', 'git diff "$(rm x)"', false],
+    ['git diff *', "git diff '$(rm x)'", true],
+    ['git diff *', 'git diff "a b" c', true],
+    ['git diff *', 'git diff "a', false],
+    ['git diff *', 'git diff a"b"', false],
+    ['git *', 'GIT_DIR=x git log', false],
+    ['GIT_DIR=x git *', 'GIT_DIR=x git log', false],
+    ['*', 'rm -rf x | sh', true],
+    ['', 'ls', false],
+    [' ', 'ls', false],
+  ])('%j, of %j: %s', (pattern, command, expected) => expect(allows(pattern, command)).toBe(expected));
+});
