@@ -167,8 +167,11 @@ export type RestoreOutcome =
   | { kind: 'critical'; message: string };
 
 export type ScanOutcome =
-  /** `items`: all open items, in processing order. `appeared`: items created since the run began. */
-  | { ok: true; items: ItemRef[]; stops: StopMarker[]; appeared: CreatedItem[] }
+  /**
+   * `items`: all open items, in processing order. `appeared`: items created since the run began. `spent`: the limit of
+   * the run's budget that is reached, in words; null if something is left.
+   */
+  | { ok: true; items: ItemRef[]; stops: StopMarker[]; appeared: CreatedItem[]; spent: string | null }
   | { ok: false; message: string }
   /** The agent that decides the order could not be invoked. */
   | { ok: false; unavailable: Pick<WorkOutcome, 'agent' | 'slugs' | 'message' | 'requests' | 'lookedFor'> };

@@ -89,7 +89,7 @@ export function endFact(context: WorkflowContext): WorkflowFact {
 }
 
 export function outputOf(context: WorkflowContext): WorkflowOutput {
-  const { iteration, failures, incidents, created, priorities, problems, abortReason } = context;
+  const { iteration, failures, incidents, created, priorities, problems, spent, abortReason } = context;
   const status = exitsEarly(context) ? 'exitedEarly' : 'completed';
   return {
     state: runState(context, status),
@@ -102,6 +102,7 @@ export function outputOf(context: WorkflowContext): WorkflowOutput {
     created,
     priorities,
     problems,
+    spent,
     abortReason,
   };
 }

@@ -17,9 +17,13 @@ import type { Work, WorkflowChange, WorkflowContext } from './workflow.types.ts'
 
 /**
  * Returns the first eligible item, in order: not blocked, not a human action, and neither begun nor created during
- * this run (W-1). A run thus processes only items that existed when it began.
+ * this run (W-1). A run thus processes only items that existed when it began. None is, once the budget is spent.
  */
-export function nextItem({ tried, created, limits }: WorkflowContext, items: readonly ItemRef[]): ItemRef | null {
+export function nextItem(
+  { tried, created, limits, spent }: WorkflowContext,
+  items: readonly ItemRef[],
+): ItemRef | null {
+  if (spent !== null) return null;
   if (limits.maxItems !== null && tried.length >= limits.maxItems) return null;
   const own = new Set([...tried, ...created.map(({ id }) => id)]);
   return items.find(({ id, kind, blocked }) => kind !== 'human-action' && !blocked && !own.has(id)) ?? null;
@@ -32,13 +36,14 @@ export function itemRemains(context: WorkflowContext, outcome: ScanOutcome): boo
 /** Records a scan: its counts, STOP markers and the items new to the run; or a critical error. */
 export function afterScan({ created }: WorkflowContext, { outcome }: { outcome: ScanOutcome }): WorkflowChange {
   if (!outcome.ok) return { change: critical('scanning', refusalOf(outcome)), facts: [] };
-  const { items, stops, appeared } = outcome;
+  const { items, stops, appeared, spent } = outcome;
   const all = together(created, appeared);
   const blocked = items.filter((item) => item.blocked).length;
   return {
-    change: { stops, created: all },
+    change: { stops, created: all, spent },
     facts: [
       { type: 'backlog.scanned', open: items.length, blocked, stops: stops.length },
+      ...(spent === null ? [] : [{ type: 'budget.spent' as const, limit: spent }]),
       ...all.slice(created.length).map((item) => ({ type: 'workItem.created' as const, item })),
     ],
   };

@@ -61,6 +61,7 @@ export function freshRun({ run, limits, tests }: WorkflowInput): WorkflowContext
     setAside: [],
     tried: [],
     stops: [],
+    spent: null,
     critical: null,
     incidents: [],
     captured: 0,

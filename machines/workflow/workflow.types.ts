@@ -59,6 +59,8 @@ export type WorkflowContext = {
   /** Items begun in this run, so that none is begun twice. */
   tried: string[];
   stops: StopMarker[];
+  /** The limit of the budget that is reached; null while something is left. */
+  spent: string | null;
   critical: { phase: Phase; message: string } | null;
   incidents: Incident[];
   /** Number of incidents captured, successfully or not. */
@@ -84,6 +86,8 @@ export type WorkflowOutput = {
   created: CreatedItem[];
   priorities: PriorityChange[];
   problems: string[];
+  /** The limit of the budget that ended the run; null without one. */
+  spent: string | null;
   abortReason: string | null;
 };
 
@@ -94,6 +98,8 @@ export type WorkflowFact =
   | { type: 'workflow.continued'; run: string; phase: RunState['current_phase']; item: string | null }
   | { type: 'phase.started'; phase: Phase; item: string | null }
   | { type: 'backlog.scanned'; open: number; blocked: number; stops: number }
+  /** No further item is taken. */
+  | { type: 'budget.spent'; limit: string }
   | { type: 'item.started'; item: ItemRef; iteration: number }
   | { type: 'item.succeeded'; id: string }
   | { type: 'item.failed'; failure: ItemFailure; failureCount: number }

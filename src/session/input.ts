@@ -12,7 +12,7 @@ import { commonOptions } from './common-options.ts';
 import type { ResumeOptions, SessionBudget, SessionOptions } from './options.ts';
 
 const positive = z.number({ error: 'a number above 0' }).positive({ error: 'a number above 0' });
-const budgetSchema = z.strictObject({
+export const budgetSchema = z.strictObject({
   requests: count.optional(),
   tokens: positive.optional(),
   costUsd: positive.optional(),

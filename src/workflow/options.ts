@@ -10,8 +10,8 @@ import type { EventListener } from '../observe/events.ts';
 import type { LoggerOption } from '../observe/log/logger.ts';
 import type { Telemetry } from '../observe/telemetry.ts';
 import { commonOptions } from '../session/common-options.ts';
-import { aJournal } from '../session/input.ts';
-import type { SessionOptions } from '../session/options.ts';
+import { aJournal, budgetSchema } from '../session/input.ts';
+import type { SessionBudget, SessionOptions } from '../session/options.ts';
 import type { ApprovalDecision, ApprovalQuestion } from './run/agents.ts';
 import type { WorkflowAgents } from './run/effects.ts';
 
@@ -30,6 +30,11 @@ export type WorkflowOptions = {
    * runs that failed at an item, it is left to a person.
    */
   limits?: Partial<RunLimits>;
+  /**
+   * One budget for all sessions of the run. Each gets what is left; once it is spent, no further item is taken. A run that
+   * is continued after a crash has it anew. Default: none.
+   */
+  budget?: SessionBudget;
   /** Ends the run: the current session is aborted, its item stays open, and the report is written. */
   signal?: AbortSignal;
   /** The logger of the run and its sessions; default: pino at level warn on stderr. */
@@ -73,6 +78,7 @@ const optionsSchema = z.strictObject({
     { error: 'an object with `process`' },
   ),
   limits: z.unknown().optional(),
+  budget: z.unknown().optional(),
   onSessionEvent: aFunction.optional(),
   approve: aFunction.optional(),
   journal: aJournal.optional(),
@@ -83,6 +89,7 @@ const optionsSchema = z.strictObject({
 export function checkedLimits(options: WorkflowOptions): RunLimits {
   check(optionsSchema, options, '', 'invalid_workflow');
   const limits = check(limitsSchema, options.limits ?? {}, 'limits', 'invalid_workflow');
+  check(budgetSchema, options.budget ?? {}, 'budget', 'invalid_workflow');
   checkAgents(options.agents);
   return limits;
 }

@@ -77,6 +77,17 @@ describe('pawl work', () => {
     });
   });
 
+  it('--max-requests ends the run once it is reached', async () => {
+    await using server = await startModelServer(() => done());
+    const backlog = new TestBacklog();
+    for (const number of [1, 2, 3]) backlog.bug(number);
+    backlog.write('agents/process.md', agent('worker'));
+    const { code, stdout } = await pawl(['work', '--max-requests', '2', ...quietly(server), backlog.folder]);
+    expect([code, server.requests.length]).toEqual([0, 2]);
+    expect(stdout).toContain('the budget is spent: 2 requests');
+    expect(backlog.list('completed')).toHaveLength(2);
+  });
+
   it('--dry-run shows what would run and writes nothing', async () => {
     const backlog = new TestBacklog();
     backlog.bug(1, { title: 'Take \u001b[2J me', priority: 'P1' });

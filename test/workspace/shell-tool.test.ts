@@ -64,7 +64,10 @@ describe('shellTool', () => {
       return { error, child: Number(readFileSync(join(cwd, 'child'), 'utf8')) };
     };
     const late = await started(shellTool({ cwd, timeoutMs: 1_500 }));
-    expect(late.error).toMatchObject({ message: 'The command was killed after 1500 ms.', value: { stdout: 'begun\n' } });
+    expect(late.error).toMatchObject({
+      message: 'The command was killed after 1500 ms.',
+      value: { stdout: 'begun\n' },
+    });
     await vi.waitFor(() => expect(lives(late.child)).toBe(false));
     const abort = new AbortController();
     rmSync(join(cwd, 'child'));

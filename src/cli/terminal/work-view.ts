@@ -107,6 +107,8 @@ export class WorkView {
         return [
           `├─ ${event.item.isNew ? 'created' : 'added evidence to'} ${this.paint('bold', event.item.id)}  ${clip(event.item.title, this.width() - 36)}`,
         ];
+      case 'budget.spent':
+        return [`├─ ${this.paint('yellow', `the budget is spent: ${event.limit}`)}`];
       case 'priority.changed': {
         const { id, from, to, reason } = event.change;
         return [

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { MemoryJournal } from '../../journal/memory.ts';
+import type { SessionBudget } from '../../session/options.ts';
 import { readConfig } from '../../workflow/backlog/config.ts';
 import { repositoryOf } from '../../workflow/backlog/git.ts';
 import { runWorkflow, type WorkflowResult } from '../../workflow/run/run-workflow.ts';
@@ -44,6 +45,7 @@ export async function workCommand(positionals: readonly string[], flags: Flags):
     backlog,
     agents,
     limits: flags.once ? { maxItems: 1 } : {},
+    budget: budgetOf(flags),
     signal: ending.signal,
     ...(inspector !== null && { journal: inspector.journal }),
     logger: commandLogger(flags, showsView ? 'silent' : 'warn'),
@@ -58,6 +60,14 @@ export async function workCommand(positionals: readonly string[], flags: Flags):
   if (inspector !== null && !ending.signal.aborted) await keptOpen(inspector.address);
   await inspector?.close();
   return exitCodeOf(result);
+}
+
+function budgetOf({ maxRequests, maxTokens, maxSeconds }: Flags): SessionBudget {
+  return {
+    ...(maxRequests !== undefined && { requests: maxRequests }),
+    ...(maxTokens !== undefined && { tokens: maxTokens }),
+    ...(maxSeconds !== undefined && { wallClockMs: maxSeconds * 1_000 }),
+  };
 }
 
 /** Returns the exit code. A failed item fails the run too, so that the caller notices. */

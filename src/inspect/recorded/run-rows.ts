@@ -68,6 +68,9 @@ export class RunRows extends RowList {
       case 'workItem.created':
         this.note(place, `${fact.item.isNew ? 'filed' : 'added to'} ${fact.item.id}`, fact.item.title);
         return;
+      case 'budget.spent':
+        this.note(place, 'budget spent', fact.limit);
+        return;
       case 'priority.changed':
         this.note(
           place,

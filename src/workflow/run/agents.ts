@@ -6,7 +6,7 @@ import { redact } from '../../agent/redact.ts';
 import { messageOf, shown } from '../../errors.ts';
 import type { SessionEvent } from '../../observe/events.ts';
 import type { LoggerOption } from '../../observe/log/logger.ts';
-import type { SessionOptions } from '../../session/options.ts';
+import type { SessionBudget, SessionOptions } from '../../session/options.ts';
 import type { Session, SessionResult } from '../../session/session.ts';
 import { startSession } from '../../session/start-session.ts';
 import { headOf } from '../../text.ts';
@@ -58,6 +58,8 @@ export type Sessions = {
   options: Pick<SessionOptions, 'inspect' | 'telemetry' | 'journal' | 'clock' | 'random'>;
   onSessionEvent: SessionOptions['onEvent'];
   approve: (question: ApprovalQuestion) => ApprovalDecision | Promise<ApprovalDecision>;
+  /** What is left of the run's budget for the next session. */
+  budget: () => SessionBudget;
   /** Called with the result of each session. */
   onResult: (result: SessionResult) => void;
   /** Tells a person what may be wrong. */
@@ -153,7 +155,7 @@ async function session(
   agent: Agent,
   prompt: string,
   { role, item }: { role: string; item: string | null },
-  { folder, signal, logger, options, onSessionEvent, approve, onResult }: Sessions,
+  { folder, signal, logger, options, onSessionEvent, approve, budget, onResult }: Sessions,
   first: (result: SessionResult) => void = () => {},
 ): Promise<{ result: SessionResult } | { problem: Pick<Done, 'verdict' | 'message'> }> {
   let log: SessionLog;
@@ -180,6 +182,7 @@ async function session(
       prompt,
       metadata: { run: basename(folder), role, ...(item !== null && { item }) },
       signal,
+      budget: budget(),
       ...(logger !== undefined && { logger }),
       onEvent: (event, own) => {
         log.write(event);

@@ -18,13 +18,13 @@ import { type BacklogItem, folderOf, readBacklog, refOf, stopMarkers } from '../
 import { readConfig } from '../backlog/config.ts';
 import { keepAside, readState } from '../backlog/state-file.ts';
 import { type NamedAgent, type Sessions, type WorkFunction, work } from './agents.ts';
-import type { RunSpending } from './documents/report.ts';
 import { finishWrites } from './ending/capture.ts';
 import { EndingEffects } from './ending/ending-effects.ts';
 import { archiveItem, leaveForReview, leftForReview, noteWork, setItemAside } from './filing.ts';
 import { workPrompt } from './prompts.ts';
 import { behind, Queue } from './queue.ts';
 import { RunFolder } from './run-folder.ts';
+import type { Spending } from './spending.ts';
 import { Tries } from './tries.ts';
 import { WorkTree } from './work-tree.ts';
 
@@ -51,7 +51,7 @@ export type WorkflowParts = {
   agents: WorkflowAgents;
   sessions: Omit<Sessions, 'folder'>;
   clock: Clock;
-  spending: RunSpending;
+  spending: Spending;
   /** The runs that may fail at an item before it is left to a person. */
   maxTries: number;
   /** What a person was warned of. */
@@ -149,8 +149,11 @@ export class RunEffects {
       const { items } = readBacklog(backlog);
       const stops = stopMarkers(backlog, state.run, items);
       const appeared = this.folder.appeared(state);
+      const spent = this.parts.spending.spent();
+      // No agent is asked for the order of what is not done.
+      if (spent !== null) return { ok: true, items: items.map(refOf), stops, appeared, spent };
       const ordered = await this.queue.ordered(behind(items, tries), state);
-      if (!('lost' in ordered)) return { ok: true, items: ordered.map(refOf), stops, appeared };
+      if (!('lost' in ordered)) return { ok: true, items: ordered.map(refOf), stops, appeared, spent };
       const { verdict, agent, slugs, message, requests, lookedFor } = ordered.lost;
       if (verdict !== 'unavailable') return { ok: false, message };
       return { ok: false, unavailable: { agent, slugs, message, requests, lookedFor } };
@@ -191,6 +194,11 @@ export class RunEffects {
       const found = this.itemOf(item.id);
       if (found === null) {
         return { ...nothing, verdict: 'failed', message: `${item.folder} is gone or can no longer be read` };
+      }
+      const spent = this.parts.spending.spent();
+      if (spent !== null) {
+        const message = `The budget of the run is spent (${spent}), so it was not begun.`;
+        return { ...nothing, verdict: 'failed', slugs: ['budget_exhausted'], message };
       }
       const agent = phase === 'processing' ? agents.process : agents.test;
       if (agent === undefined) throw new Error('there is no test agent');

@@ -23,6 +23,9 @@ export function logFact(logger: Logger, run: string, fact: WorkflowFact): void {
     case 'workItem.created':
       logger.info({ event: fact.type, run, ...fact.item }, `${fact.item.id}: ${fact.item.title}`);
       return;
+    case 'budget.spent':
+      logger.warn({ event: fact.type, run, limit: fact.limit }, `the budget of the run is spent: ${fact.limit}`);
+      return;
     case 'priority.changed': {
       const { id, from, to } = fact.change;
       logger.info({ event: fact.type, run, ...fact.change }, `${id}: ${to} instead of ${from}`);

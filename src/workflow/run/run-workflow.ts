@@ -12,15 +12,14 @@ import { type Clock, systemClock } from '../../host/clock.ts';
 import { memoryDriver } from '../../host/memory.ts';
 import { type MachineOwner, RunningMachine } from '../../host/run-machine.ts';
 import { type Logger, linesWritten, loggerOf } from '../../observe/log/logger.ts';
-import type { SessionResult } from '../../session/session.ts';
 import { backlogFolder } from '../backlog/backlog.ts';
 import { lockRun } from '../backlog/lock.ts';
 import { timestamp, writeState } from '../backlog/state-file.ts';
 import { checkedLimits, type RunLimits, type WorkflowOptions } from '../options.ts';
-import type { RunSpending } from './documents/report.ts';
 import { RunEffects } from './effects.ts';
 import { RunJournal } from './run-journal.ts';
 import { logFact } from './run-log.ts';
+import { type RunSpending, Spending } from './spending.ts';
 
 export type WorkflowResult = Omit<WorkflowOutput, 'state'> & {
   /** The name of the run's folder below `agent_runs`. */
@@ -58,7 +57,7 @@ class RunningWorkflow implements MachineOwner<WorkflowAbort, WorkflowFact> {
   private readonly clock: Clock;
   private readonly logger: Logger;
   private readonly effects: RunEffects;
-  private readonly spending: RunSpending = { sessions: 0, requests: 0, inputTokens: 0, outputTokens: 0 };
+  private readonly spending: Spending;
   private readonly warnings = new Set<string>();
   private run = '';
   private readonly journal: RunJournal | null;
@@ -72,6 +71,7 @@ class RunningWorkflow implements MachineOwner<WorkflowAbort, WorkflowFact> {
     this.options = options;
     this.clock = clock;
     this.logger = loggerOf(logger);
+    this.spending = new Spending(options.budget ?? {}, clock);
     this.effects = new RunEffects({
       backlog,
       agents,
@@ -84,7 +84,8 @@ class RunningWorkflow implements MachineOwner<WorkflowAbort, WorkflowFact> {
         logger,
         onSessionEvent: options.onSessionEvent,
         approve: options.approve ?? nobodyApproves,
-        onResult: (result) => this.spend(result),
+        onResult: (result) => this.spending.add(result),
+        budget: () => this.spending.left(),
         warn: (message) => this.warn(message),
         options: {
           clock,
@@ -180,14 +181,6 @@ class RunningWorkflow implements MachineOwner<WorkflowAbort, WorkflowFact> {
     this.observe('logger', () => this.logger.warn({ event: 'workflow.warned', run, message }, message));
   }
 
-  private spend({ counters }: SessionResult): void {
-    const { sessions, requests, tokens } = counters.tree;
-    this.spending.sessions += sessions;
-    this.spending.requests += requests;
-    this.spending.inputTokens += tokens.input;
-    this.spending.outputTokens += tokens.output;
-  }
-
   private end(output: WorkflowOutput): WorkflowResult {
     const { state, ...rest } = output;
     const problems = [...output.problems];
@@ -202,7 +195,7 @@ class RunningWorkflow implements MachineOwner<WorkflowAbort, WorkflowFact> {
       problems,
       run: state.run,
       warnings: [...this.warnings],
-      spending: this.spending,
+      spending: this.spending.totals,
       retrospective,
       report,
     };

@@ -96,15 +96,17 @@ export function workflowWalk(over: Partial<WorkflowLimits> = {}, tests = true): 
         ]);
       case 'scanning':
         return all('scan', [
-          delivered({ ok: true, items: [item(1), item(2)], stops: [], appeared: [] }),
-          delivered({ ok: true, items: [item(9), item(1)], stops: [], appeared: [known] }),
+          delivered({ ok: true, items: [item(1), item(2)], stops: [], appeared: [], spent: null }),
+          delivered({ ok: true, items: [item(9), item(1)], stops: [], appeared: [known], spent: null }),
           delivered({
             ok: true,
             items: [item(1, { blocked: true }), item(3, { kind: 'human-action' })],
             stops: [],
             appeared: [],
+            spent: null,
           }),
-          delivered({ ok: true, items: [item(1)], stops: [marker], appeared: [] }),
+          delivered({ ok: true, items: [item(1)], stops: [marker], appeared: [], spent: null }),
+          delivered({ ok: true, items: [item(1)], stops: [], appeared: [], spent: '10 requests' }),
           delivered({ ok: false, message: 'no access' }),
           delivered({
             ok: false,

@@ -48,7 +48,7 @@ describe('W-1: the choice of the next item and its outcome', () => {
       chance: 0.5,
     });
     const known = { id: 'BUG-003', title: '', folder: '', isNew: true, why: '' };
-    const scan = { ok: true as const, items: all, stops: [stop], appeared: [] };
+    const scan = { ok: true as const, items: all, stops: [stop], appeared: [], spent: null };
     const refused = { ok: false as const, message: 'no' };
     const under = { item: item(3), iteration: 2, tries: 2 };
     return expectGolden('items.txt', {
@@ -62,9 +62,11 @@ describe('W-1: the choice of the next item and its outcome', () => {
         items.itemRemains(context(), scan),
         items.itemRemains(context(), { ...scan, items: [] }),
         items.itemRemains(context(), refused),
+        items.itemRemains(context(), { ...scan, spent: '10 requests' }),
       ],
       'after a scan': [
         items.afterScan(context(), { outcome: { ...scan, appeared: [known] } }),
+        items.afterScan(context(), { outcome: { ...scan, spent: '10 requests' } }),
         items.afterScan(context(), { outcome: refused }),
       ],
       'the fact of a scan': [

@@ -1,9 +1,7 @@
 import type { CreatedItem, PriorityChange, RunState, Slug } from '../../../../machines/index.ts';
 import { listed, sections } from '../../backlog/item-files.ts';
+import type { RunSpending } from '../spending.ts';
 import { counted } from './debugging-context.ts';
-
-/** Totals over the sessions of a run. */
-export type RunSpending = { sessions: number; requests: number; inputTokens: number; outputTokens: number };
 
 /** The input for the two documents of a run. */
 export type RunFacts = {
@@ -79,6 +77,7 @@ export function sessionReportText(
       listed([
         `${counted(spending.sessions, 'session')}, ${counted(spending.requests, 'LLM request')}`,
         `${spending.inputTokens} tokens in, ${spending.outputTokens} out`,
+        ...(spending.costUsd === null || spending.costUsd === 0 ? [] : [`$${spending.costUsd.toFixed(4)}`]),
       ]),
     ],
     [

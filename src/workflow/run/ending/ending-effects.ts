@@ -70,7 +70,7 @@ export class EndingEffects {
       created: [...state.created, ...outcome.created],
       priorities: outcome.priorities,
       problems: [],
-      spending,
+      spending: spending.totals,
       words,
     });
     const said = await this.words('retrospective', state, retrospectiveText(facts(null)), outcome);
@@ -95,7 +95,7 @@ export class EndingEffects {
           created: [...state.created, ...outcome.created],
           priorities: this.priorities,
           problems: [...problems, ...outcome.problems],
-          spending: this.parts.spending,
+          spending: this.parts.spending.totals,
           words,
         },
         { backlog: this.backlogCount(), warnings: this.parts.warnings, findings: this.findings },
@@ -132,6 +132,11 @@ export class EndingEffects {
   ): Promise<object | string | null> {
     const agent = this.parts.agents[role];
     if (agent === undefined || this.parts.sessions.signal.aborted) return null;
+    const spent = this.parts.spending.spent();
+    if (spent !== null && typeof agent !== 'function') {
+      outcome.problems.push(`The budget of the run is spent (${spent}), so the ${role} agent was not asked.`);
+      return null;
+    }
     try {
       if (typeof agent === 'function') {
         const said = await unlessAborted(this.parts.sessions.signal, () => agent({ state, document }));

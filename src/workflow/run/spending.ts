@@ -1,0 +1,61 @@
+import type { Clock } from '../../host/clock.ts';
+import type { SessionBudget } from '../../session/options.ts';
+import type { SessionResult } from '../../session/session.ts';
+
+/** Totals over the sessions of a run. `costUsd` is null once a model had no price. */
+export type RunSpending = {
+  sessions: number;
+  requests: number;
+  inputTokens: number;
+  outputTokens: number;
+  costUsd: number | null;
+};
+
+/** What the sessions of a run have spent, and what its budget leaves for the next one (B-7). */
+export class Spending {
+  readonly totals: RunSpending = { sessions: 0, requests: 0, inputTokens: 0, outputTokens: 0, costUsd: 0 };
+  private readonly budget: SessionBudget;
+  private readonly clock: Clock;
+  private readonly endsAt: number | null;
+
+  constructor(budget: SessionBudget, clock: Clock) {
+    this.budget = budget;
+    this.clock = clock;
+    this.endsAt = budget.wallClockMs === undefined ? null : clock.now() + budget.wallClockMs;
+  }
+
+  add({ counters }: Pick<SessionResult, 'counters'>): void {
+    const { totals } = this;
+    const { sessions, requests, tokens, costUsd } = counters.tree;
+    totals.sessions += sessions;
+    totals.requests += requests;
+    totals.inputTokens += tokens.input;
+    totals.outputTokens += tokens.output;
+    totals.costUsd = totals.costUsd === null || costUsd === null ? null : totals.costUsd + costUsd;
+  }
+
+  /** Returns what is left, of what the budget limits. */
+  left(): SessionBudget {
+    const { requests, tokens, costUsd } = this.budget;
+    const { totals, endsAt } = this;
+    return {
+      ...(requests !== undefined && { requests: requests - totals.requests }),
+      ...(tokens !== undefined && { tokens: tokens - totals.inputTokens - totals.outputTokens }),
+      ...(costUsd !== undefined && { costUsd: costUsd - (totals.costUsd ?? costUsd) }),
+      ...(endsAt !== null && { wallClockMs: endsAt - this.clock.now() }),
+    };
+  }
+
+  /** Returns which limit is reached, in a few words; null while something is left of everything. */
+  spent(): string | null {
+    const { requests, tokens, costUsd, wallClockMs } = this.budget;
+    const words: [keyof SessionBudget, string][] = [
+      ['requests', `${requests} requests`],
+      ['tokens', `${tokens} tokens`],
+      ['costUsd', `$${costUsd}`],
+      ['wallClockMs', `${wallClockMs} ms`],
+    ];
+    const left = this.left();
+    return words.find(([name]) => (left[name] ?? 1) <= 0)?.[1] ?? null;
+  }
+}
