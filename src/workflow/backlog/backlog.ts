@@ -2,9 +2,10 @@ import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type ItemRef, itemKinds, priorities, type StopMarker } from '../../../machines/index.ts';
 import { expected, messageOf, PawlError, shown } from '../../errors.ts';
-import { foldersIn, readIfThere } from './files.ts';
+import { foldersIn } from './files.ts';
 import { type KindLayout, layouts, restingFolders } from './item-kinds.ts';
 import { type ItemFacts, itemFacts } from './reading/item-sources.ts';
+import { checkInside, itemText, KnownItems } from './reading/item-text.ts';
 import { stopRequestIn } from './stop-marker.ts';
 import { summaryRows } from './summary-file.ts';
 
@@ -48,8 +49,14 @@ export function backlogFolder(backlog: unknown): string {
 
 const idPattern = /^([A-Z]+)-(\d+)/i;
 
-/** Reads the items of a backlog. Unknown files and fields are left unchanged. */
-export function readBacklog(backlog: string): Backlog {
+/** What is read of one folder. */
+export type ReadItem = { facts: ItemFacts; comments: string };
+
+/**
+ * Reads the items of a backlog. Unknown files and fields are left unchanged. What is in `known` is read again only if it
+ * changed.
+ */
+export function readBacklog(backlog: string, known = new KnownItems<ReadItem>()): Backlog {
   const found: Found[] = [];
   const unreadable: Backlog['unreadable'] = [];
   const resting = new Map(
@@ -59,13 +66,19 @@ export function readBacklog(backlog: string): Backlog {
   );
   const places = new Map<string, string>(resting);
   for (const layout of layouts) {
-    const names = foldersIn(join(backlog, layout.folder)).filter((name) => idPattern.test(name));
+    const names = itemFoldersIn(backlog, layout, unreadable);
     const rows = names.length === 0 ? new Map() : summaryRows(backlog, layout);
     for (const name of names) {
       const folder = `${layout.folder}/${name}`;
       try {
-        const facts = itemFacts(backlog, folder, layout, rows.get(plainId(idOf(name))));
-        const item = itemOf(backlog, layout, name, facts);
+        checkInside(backlog, folder);
+        const row = rows.get(plainId(idOf(name)));
+        const files = [...new Set([layout.reportFile, layout.promptFile, 'PROMPT.md', commentsFile])];
+        const { facts, comments } = known.of(backlog, folder, files, JSON.stringify(row), () => ({
+          facts: itemFacts(backlog, folder, layout, row),
+          comments: itemText(backlog, `${folder}/${commentsFile}`) ?? '',
+        }));
+        const item = itemOf(layout, name, facts, comments);
         const twin = places.get(item.id);
         places.set(item.id, twin ?? folder);
         if (twin === undefined) found.push({ item, facts });
@@ -87,10 +100,22 @@ export function readBacklog(backlog: string): Backlog {
 
 type Found = { item: BacklogItem; facts: ItemFacts };
 
-function itemOf(backlog: string, layout: KindLayout, name: string, facts: ItemFacts): BacklogItem {
+const commentsFile = 'comments.md';
+
+/** Returns the names of the folders of items of a kind. A link that leads outside is unreadable. */
+function itemFoldersIn(backlog: string, { folder }: KindLayout, unreadable: Backlog['unreadable']): string[] {
+  try {
+    checkInside(backlog, folder);
+    return foldersIn(join(backlog, folder)).filter((name) => idPattern.test(name));
+  } catch (error) {
+    unreadable.push({ folder, problem: messageOf(error) });
+    return [];
+  }
+}
+
+function itemOf(layout: KindLayout, name: string, facts: ItemFacts, comments: string): BacklogItem {
   const folder = `${layout.folder}/${name}`;
   const { title, priority, component, createdAt, status, description, report, why } = facts;
-  const comments = readIfThere(join(backlog, folder, 'comments.md')) ?? '';
   return {
     id: idOf(name),
     kind: layout.kind,
@@ -205,7 +230,7 @@ export function refOf({ id, kind, title, priority, component, createdAt, blocked
 /** Finds every STOP in the comments of the items, the run and the backlog. */
 export function stopMarkers(backlog: string, run: string, items: readonly BacklogItem[]): StopMarker[] {
   const own = ['comments.md', `agent_runs/${run}/comments.md`].map((file) => {
-    return { file, item: null, component: null, text: readIfThere(join(backlog, file)) ?? '' };
+    return { file, item: null, component: null, text: itemText(backlog, file) ?? '' };
   });
   const ofItems = items.map(({ id, folder, component, comments }) => {
     return { file: `${folder}/comments.md`, item: id, component, text: comments };

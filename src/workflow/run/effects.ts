@@ -14,8 +14,9 @@ import type { Agent } from '../../agent/definition.ts';
 import { messageOf } from '../../errors.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Perform } from '../../host/driver.ts';
-import { type BacklogItem, folderOf, readBacklog, refOf, stopMarkers } from '../backlog/backlog.ts';
+import { type BacklogItem, folderOf, type ReadItem, readBacklog, refOf, stopMarkers } from '../backlog/backlog.ts';
 import { readConfig } from '../backlog/config.ts';
+import { KnownItems } from '../backlog/reading/item-text.ts';
 import { keepAside, readState } from '../backlog/state-file.ts';
 import { type NamedAgent, type Sessions, type WorkFunction, work } from './agents.ts';
 import { finishWrites } from './ending/capture.ts';
@@ -71,6 +72,7 @@ export class RunEffects {
   /** Problems that did not end the run. */
   private readonly notes: string[] = [];
   private readonly queue: Queue;
+  private readonly known = new KnownItems<ReadItem>();
 
   constructor(parts: WorkflowParts) {
     this.parts = parts;
@@ -146,7 +148,7 @@ export class RunEffects {
     try {
       this.folder.begin(state);
       const tries = await this.leaveWhatFails(state);
-      const { items } = readBacklog(backlog);
+      const { items } = readBacklog(backlog, this.known);
       const stops = stopMarkers(backlog, state.run, items);
       const appeared = this.folder.appeared(state);
       const spent = this.parts.spending.spent();
@@ -274,9 +276,10 @@ export class RunEffects {
     return outcome.ok ? null : outcome.message;
   }
 
-  private stops({ run }: RunState): StopMarker[] {
-    const { items, done } = readBacklog(this.parts.backlog);
-    return stopMarkers(this.parts.backlog, run, [...items, ...done]);
+  /** Finds a STOP where the work on an item may have left one. The next scan looks at all items. */
+  private stops({ run, current_item: id }: RunState): StopMarker[] {
+    const item = this.itemOf(id);
+    return stopMarkers(this.parts.backlog, run, item === null ? [] : [item]);
   }
 
   private async wait(
@@ -289,7 +292,7 @@ export class RunEffects {
 
   /** Finds an item in the open folders, even if an agent has already marked it as done. */
   private itemOf(id: string | null): BacklogItem | null {
-    const { items, done } = readBacklog(this.parts.backlog);
+    const { items, done } = readBacklog(this.parts.backlog, this.known);
     return [...items, ...done].find((item) => item.id === id) ?? null;
   }
 }

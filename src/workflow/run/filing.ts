@@ -7,6 +7,7 @@ import { foldersIn, readIfThere, writeAtomically } from '../backlog/files.ts';
 import { type Commit, commitPaths } from '../backlog/git.ts';
 import { type KindLayout, layouts, restingFolders } from '../backlog/item-kinds.ts';
 import { whileLocked } from '../backlog/lock.ts';
+import { checkInside } from '../backlog/reading/item-text.ts';
 import { updateSummary } from '../backlog/summary-file.ts';
 import { addComment, changeReport, highestNumber } from '../backlog/work-items.ts';
 import { capture } from './ending/capture.ts';
@@ -18,6 +19,7 @@ import { capture } from './ending/capture.ts';
 export function archiveItem(backlog: string, folder: string, changed: readonly string[]): Promise<FilingOutcome> {
   return whileLocked(backlog, async () => {
     const target = `completed/${basename(folder)}`;
+    checkInside(backlog, 'completed');
     const isThere = folder !== target && existsSync(join(backlog, folder));
     const isAway = existsSync(join(backlog, target));
     if (isThere === isAway) {

@@ -1,14 +1,17 @@
 import { join } from 'node:path';
 import type { RunState, WorkPhase } from '../../../machines/index.ts';
 import type { BacklogItem } from '../backlog/backlog.ts';
-import { readIfThere } from '../backlog/files.ts';
 import { sections } from '../backlog/item-files.ts';
+import { itemText } from '../backlog/reading/item-text.ts';
 import { counted } from './documents/debugging-context.ts';
+
+/** Bytes of each file of an item that an agent is given; it can read the rest itself. */
+const mostOfFile = 100_000;
 
 /** Builds the prompt for work on an item from the current text of its files. */
 export function workPrompt(backlog: string, item: BacklogItem, phase: WorkPhase): string {
   const { id, title, folder, layout, description } = item;
-  const file = (name: string) => readIfThere(join(backlog, folder, name)) ?? '';
+  const file = (name: string) => itemText(backlog, `${folder}/${name}`, mostOfFile) ?? '';
   const task =
     phase === 'processing'
       ? `Do the work of ${id}. If a person has to do something first, report { "status": "blocked", "reason": what they have to do }; if it cannot be done, { "status": "failed", "reason": why }.`

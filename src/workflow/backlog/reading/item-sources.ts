@@ -1,9 +1,8 @@
-import { join } from 'node:path';
 import { type Priority, priorities } from '../../../../machines/index.ts';
 import { expected, messageOf } from '../../../errors.ts';
-import { readIfThere } from '../files.ts';
 import type { KindLayout } from '../item-kinds.ts';
 import type { SummaryRow } from '../summary-file.ts';
+import { itemText, wholeItemText } from './item-text.ts';
 import { type PromptFacts, promptFacts } from './prompt-file.ts';
 import { type Meaning, meaningOf } from './statuses.ts';
 
@@ -36,11 +35,15 @@ export function itemFacts(
   layout: KindLayout,
   row: Partial<SummaryRow> | undefined,
 ): ItemFacts {
-  const text = readIfThere(join(backlog, folder, layout.reportFile));
-  const promptFile = [layout.promptFile, 'PROMPT.md'].find((name) => readIfThere(join(backlog, folder, name)) !== null);
+  const text = wholeItemText(backlog, `${folder}/${layout.reportFile}`);
+  const prompts = [layout.promptFile, 'PROMPT.md'].map((name) => ({
+    name,
+    text: itemText(backlog, `${folder}/${name}`),
+  }));
+  const { name: promptFile, text: promptText } = prompts.find((one) => one.text !== null) ?? {};
   if (text === null && promptFile === undefined) throw new Error(`${layout.reportFile} and PROMPT.md are missing`);
   const report = text === null ? {} : reportIn(text, layout.reportFile);
-  const prompt = promptFacts(promptFile === undefined ? '' : (readIfThere(join(backlog, folder, promptFile)) ?? ''));
+  const prompt = promptFacts(promptText ?? '');
   const said = (...names: string[]) => firstText([...names.map((name) => report[name]), ...fieldsOf(prompt, names)]);
   const statuses: [string, string | null][] = [
     [layout.reportFile, firstText([report.status])],
