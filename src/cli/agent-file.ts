@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs';
 import { dirname, extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parse } from 'yaml';
-import { type AgentDefinition, isAgent } from '../agent/definition.ts';
+import { type AgentDefinition, definitionSchema, isAgent } from '../agent/definition.ts';
 import { messageOf, PawlError, shown } from '../errors.ts';
 import type { LocalTool } from '../tools/local.ts';
 import { isModulePath, namedModels, namedTools, toolList, type Workplace } from './named-tools.ts';
 
 /** What an agent file does not say itself. */
 export type AgentSurroundings = Workplace & {
-  /** Models by the words that files use for them, before those that are known. */
+  /** Model aliases, besides those that are known. */
   models: Readonly<Record<string, string>>;
   /** Tells a person what was left out. */
   note: (text: string) => void;
@@ -18,6 +18,7 @@ export type AgentSurroundings = Workplace & {
 const nowhereElse = (): AgentSurroundings => ({
   root: process.cwd(),
   commands: [],
+  except: [],
   models: {},
   note: (text) => process.stderr.write(`pawl: ${text}\n`),
 });
@@ -50,25 +51,38 @@ async function moduleDefinition(path: string): Promise<AgentDefinition> {
   return isAgent(exported) ? exported.definition : (exported as AgentDefinition);
 }
 
-/** Fields of Claude Code's agent files that say nothing about the work. */
-const foreignFields = ['color', 'permissionMode', 'skills', 'hooks', 'memory', 'background', 'effort', 'isolation'];
+/** Tools that an agent in plan mode does not have. */
+const actingTools = ['Write', 'Edit', 'Bash'];
 
 async function markdownDefinition(path: string, surroundings: AgentSurroundings): Promise<AgentDefinition> {
   const match = /^\uFEFF?---\r?\n(?:(.*?)\r?\n)?---[ \t]*(?:\r?\n(.*))?$/s.exec(read(path));
   if (match === null) throw invalid(path, 'must start with front matter between two lines of ---');
   const matter = frontMatter(path, match[1] ?? '');
-  const { tools, disallowedTools, model, maxTurns, ...given } = matter;
-  const rest = Object.fromEntries(Object.entries(given).filter(([name]) => !foreignFields.includes(name)));
+  const { tools, disallowedTools, model, maxTurns, permissionMode, ...given } = matter;
+  const isClaude = isClaudeAgent(path) || ['model', 'color', 'permissionMode'].some((name) => name in matter);
+  const rest = isClaude ? ownFields(path, given, surroundings) : given;
   if (model !== undefined) rest.models = modelsOf(path, model, rest.models, surroundings);
   if (maxTurns !== undefined) rest.limits = { ...Object(rest.limits), maxTurns };
   // Without a list, Claude Code's own agents have every tool.
-  const names = tools === undefined && isClaudeAgent(path) ? null : toolList(tools);
-  const loaded = await toolsOf(path, names, toolList(disallowedTools), surroundings);
+  const names = (tools === undefined || tools === null) && isClaudeAgent(path) ? null : toolList(tools);
+  const forbidden = [...toolList(disallowedTools), ...(permissionMode === 'plan' ? actingTools : [])];
+  const loaded = await toolsOf(path, names, forbidden, surroundings);
   const instructions = (match[2] ?? '').trim();
   if (instructions !== '' && rest.instructions !== undefined) {
     throw invalid(path, 'must have its instructions in the front matter or in the body, not in both');
   }
   return { ...rest, ...(instructions !== '' && { instructions }), tools: loaded } as unknown as AgentDefinition;
+}
+
+/** Returns the fields that a definition has. Claude Code's agent files have others, which are noted. */
+function ownFields(path: string, given: Record<string, unknown>, { note }: AgentSurroundings): Record<string, unknown> {
+  // There, servers are a list of names.
+  const isOwn = ([name, value]: [string, unknown]) =>
+    Object.hasOwn(definitionSchema.shape, name) && !(name === 'mcpServers' && Array.isArray(value));
+  const foreign = Object.entries(given).filter((field) => !isOwn(field) && field[0] !== 'color');
+  if (foreign.length > 0)
+    note(`${path} has ${foreign.map(([name]) => name).join(', ')}, which Pawl does not know; it is left out.`);
+  return Object.fromEntries(Object.entries(given).filter(isOwn));
 }
 
 function isClaudeAgent(path: string): boolean {
@@ -77,7 +91,7 @@ function isClaudeAgent(path: string): boolean {
 
 function modelsOf(path: string, model: unknown, models: unknown, { models: own }: AgentSurroundings): string[] {
   if (models !== undefined) throw invalid(path, 'must have `model` or `models`, not both');
-  const found = typeof model === 'string' ? namedModels(model.trim(), own) : null;
+  const found = typeof model === 'string' || model === null ? namedModels((model ?? '').trim(), own) : null;
   if (found === null)
     throw invalid(path, `must name its model as provider:id, or sonnet, opus, haiku; got ${shown(model)}`);
   return found;
@@ -103,12 +117,28 @@ function frontMatter(path: string, text: string): Record<string, unknown> {
   try {
     matter = parse(text);
   } catch (error) {
-    throw invalid(path, `has invalid YAML in its front matter: ${messageOf(error).split('\n')[0]}`);
+    // Claude Code reads lines, and its descriptions are seldom YAML.
+    matter = isClaudeAgent(path) ? linesOf(text) : null;
+    if (matter === null)
+      throw invalid(path, `has invalid YAML in its front matter: ${messageOf(error).split('\n')[0]}`);
   }
   if (typeof matter !== 'object' || matter === null || Array.isArray(matter)) {
     throw invalid(path, 'must have a YAML mapping as its front matter');
   }
   return { ...matter };
+}
+
+/** Reads `name: value` lines, each with the lines that follow it; null if there are none. */
+function linesOf(text: string): Record<string, string> | null {
+  const fields: Record<string, string> = {};
+  let last: string | null = null;
+  for (const line of text.split(/\r?\n/)) {
+    const [, name, value = ''] = /^([A-Za-z][\w-]*):(?:\s+(.*))?$/.exec(line) ?? [];
+    if (name !== undefined) fields[name] = value.trim();
+    else if (last !== null) fields[last] = `${fields[last]}\n${line}`;
+    last = name ?? last;
+  }
+  return last === null ? null : fields;
 }
 
 async function toolModule(agentPath: string, tool: unknown): Promise<Record<string, LocalTool>> {

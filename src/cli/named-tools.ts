@@ -9,7 +9,15 @@ export type Workplace = {
   root: string;
   /** The commands that need no approval. */
   commands: readonly string[];
+  /** Files whose writes need approval, as patterns, besides those that are always protected. */
+  except: readonly string[];
 };
+
+/**
+ * Files that decide what agents are and may do, or that other programs run: no agent writes them without approval, whatever
+ * its own file says.
+ */
+const protectedFiles = ['**/.claude/**', '**/.agent-config.json', '**/.husky/**', '**/.git*'];
 
 const commandTool = 'run_command';
 
@@ -47,17 +55,19 @@ export function isModulePath(entry: string): boolean {
  */
 export function namedTools(
   names: readonly string[] | null,
-  { root, commands }: Workplace,
+  { root, commands, except }: Workplace,
   unknown: (name: string) => void,
 ): Record<string, LocalTool> {
-  const wanted = names ?? Object.keys(toolNames);
+  const wanted = names === null || names.includes('*') ? Object.keys(toolNames) : names;
   const writes: string[] = [];
   const allowed = [...commands];
   const own = new Set<string>();
   for (const entry of wanted) {
     const [, name = '', limit] = namePattern.exec(entry) ?? [];
-    const tool = toolNames[name];
-    if (tool === undefined) {
+    const tool = Object.hasOwn(toolNames, name) ? toolNames[name] : undefined;
+    const isLimited = limit !== undefined && limit.trim() !== '' && limit.trim() !== '*';
+    const takesLimits = [commandTool, 'write_file', 'edit_file'].some((one) => one === tool);
+    if (tool === undefined || (isLimited && !takesLimits)) {
       unknown(shown(entry));
       continue;
     }
@@ -67,13 +77,13 @@ export function namedTools(
     if (tool === 'write_file' || tool === 'edit_file') writes.push(...(limits.length === 0 ? ['**'] : limits));
   }
   const all: Record<string, unknown> = {
-    ...fileTools(root, { allow: writes }),
+    ...fileTools(root, { allow: writes, except: [...protectedFiles, ...except] }),
     [commandTool]: shellTool({ cwd: root, allow: allowed }),
   };
   return Object.fromEntries([...own].map((name) => [name, all[name] as LocalTool]));
 }
 
-/** The models that Claude Code's agent files name by a word. */
+/** The model aliases of Claude Code's agent files. */
 const modelNames: Record<string, string> = {
   sonnet: 'anthropic:claude-sonnet-4-5',
   opus: 'anthropic:claude-opus-4-1',
@@ -82,7 +92,11 @@ const modelNames: Record<string, string> = {
 
 /** Returns the models of a file that names one: by a word, by its id, or as `provider:id`. Null for an unknown word. */
 export function namedModels(name: string, own: Readonly<Record<string, string>>): string[] | null {
-  if (name === 'inherit' || name === '') return [];
-  const known = own[name] ?? modelNames[name] ?? (name.startsWith('claude-') ? `anthropic:${name}` : name);
+  // `opus[1m]` names a variant of its context window.
+  const word = name.replace(/\[.*\]$/, '');
+  if (word === 'inherit' || word === '') return [];
+  const table = Object.entries({ ...modelNames, ...own });
+  const found = table.find(([one]) => one === word)?.[1];
+  const known = found ?? (word.startsWith('claude-') ? `anthropic:${word}` : word);
   return known.includes(':') ? [known] : null;
 }

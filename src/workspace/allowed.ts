@@ -1,4 +1,4 @@
-/** Signs by which a shell does more than run one command. */
+/** Characters that mean more to a shell than themselves. */
 const shellSigns = /[;&|<>$`(){}[\]*?~!#\n\r\\]/;
 
 /**

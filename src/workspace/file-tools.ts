@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { z } from 'zod';
 import { check } from '../agent/check.ts';
@@ -12,6 +12,8 @@ export type FileToolsOptions = {
    * write asks; in an unattended run, it is denied.
    */
   allow?: readonly string[];
+  /** Files whose writes ask, even if `allow` names them. Default: none. */
+  except?: readonly string[];
 };
 
 const path = z.string().describe('Relative to the directory; "." is the directory itself.');
@@ -26,6 +28,7 @@ const skipped = new Set(['node_modules', '.git', 'dist']);
 const patterns = z.array(z.string().min(1).max(longestGlob), { error: 'an array of patterns such as `src/**`' });
 const optionsSchema = z.strictObject({
   allow: patterns.optional(),
+  except: patterns.optional(),
 } satisfies Record<keyof FileToolsOptions, z.ZodType>);
 const rootSchema = z.string({ error: 'the path of a directory' }).min(1, { error: 'the path of a directory' });
 
@@ -36,13 +39,16 @@ const rootSchema = z.string({ error: 'the path of a directory' }).min(1, { error
  */
 export function fileTools(root: string, options: FileToolsOptions = {}) {
   check(rootSchema, root, 'root', 'invalid_options');
-  const { allow = [] } = check(optionsSchema, options, 'options', 'invalid_options');
-  const allowed = allow.map(globMatcher);
+  const { allow = [], except = [] } = check(optionsSchema, options, 'options', 'invalid_options');
+  const [allowed, excepted] = [allow.map(globMatcher), except.map(globMatcher)];
+  const oneByOne = queue();
   /** Judged by where the file really is, so that no link makes one file look like another. */
   const needsApproval = async ({ path: given }: { path: string }) => {
     const home = await inside(root, '.');
     const place = await placeInside(root, given).catch(() => null);
-    return place === null || !allowed.some((matches) => matches(relative(home, place).split(sep).join('/')));
+    if (place === null) return true;
+    const name = relative(home, place).split(sep).join('/');
+    return !allowed.some((matches) => matches(name)) || excepted.some((matches) => matches(name));
   };
   return {
     list_directory: {
@@ -55,8 +61,8 @@ export function fileTools(root: string, options: FileToolsOptions = {}) {
         const listed = shown.slice(0, mostEntries);
         const described = await Promise.all(
           listed.map(async (entry) => {
-            const kind = entry.isDirectory() ? 'folder' : 'file';
-            const { size } = await stat(join(folder, entry.name)).catch(() => ({ size: 0 }));
+            const kind = entry.isDirectory() ? 'folder' : entry.isSymbolicLink() ? 'link' : 'file';
+            const { size } = await lstat(join(folder, entry.name)).catch(() => ({ size: 0 }));
             return { name: entry.name, kind, ...(kind === 'file' && { size }) };
           }),
         );
@@ -66,7 +72,7 @@ export function fileTools(root: string, options: FileToolsOptions = {}) {
     read_file: {
       description: 'Reads a text file.',
       inputSchema: z.object({ path }),
-      execute: (input: { path: string }) => textOf(root, input.path),
+      execute: async (input: { path: string }) => (await bytesOf(root, input.path)).toString('utf8'),
     },
     find_files: {
       description: 'Finds files by a pattern of their paths, such as "src/**/*.ts" or "*.md".',
@@ -78,21 +84,20 @@ export function fileTools(root: string, options: FileToolsOptions = {}) {
       },
     },
     search_text: {
-      description: 'Finds the lines in text files that contain a given text, ignoring case.',
+      description: 'Finds the lines in text files that contain a given text, ignoring case. It is no pattern.',
       inputSchema: z.object({ text: z.string().min(1) }),
       execute: async ({ text }: { text: string }) => {
         const home = await inside(root, '.');
         const matches: { file: string; line: number; text: string }[] = [];
-        for (const name of (await filesIn(home)).filter((one) => searchable.test(one)).slice(0, mostEntries)) {
-          if ((await stat(join(home, name))).size > largestSearched) continue;
-          const lines = (await readFile(join(home, name), 'utf8')).split('\n');
-          for (const [index, line] of lines.entries()) {
+        const files = await filesIn(home);
+        for (const name of files) {
+          for (const [index, line] of (await searchedLines(join(home, name))).entries()) {
             if (!line.toLowerCase().includes(text.toLowerCase())) continue;
             matches.push({ file: name, line: index + 1, text: line.trim().slice(0, 200) });
-            if (matches.length === mostMatches) return matches;
+            if (matches.length === mostMatches) return { matches, isComplete: false };
           }
         }
-        return matches;
+        return { matches, isComplete: files.length < mostSearched };
       },
     },
     write_file: {
@@ -101,9 +106,13 @@ export function fileTools(root: string, options: FileToolsOptions = {}) {
       needsApproval,
       execute: async (input: { path: string; content: string }) => {
         const place = await placeInside(root, input.path);
-        await mkdir(dirname(place), { recursive: true });
-        await writeFile(place, input.content);
-        return { written: Buffer.byteLength(input.content) };
+        return oneByOne(async () => {
+          await mkdir(dirname(place), { recursive: true });
+          const there = await stat(place).catch(() => null);
+          if (there !== null && !there.isFile()) throw new ToolError(`${input.path} is not a file.`);
+          await writeFile(place, input.content);
+          return { written: Buffer.byteLength(input.content) };
+        });
       },
     },
     edit_file: {
@@ -112,38 +121,68 @@ export function fileTools(root: string, options: FileToolsOptions = {}) {
       needsApproval,
       execute: async (input: { path: string; old_text: string; new_text: string }) => {
         const place = await placeInside(root, input.path);
-        const text = await textOf(root, input.path);
-        const pieces = text.split(input.old_text);
-        if (pieces.length === 1) throw new ToolError(`${input.path} does not contain the old text.`);
-        if (pieces.length > 2) {
-          throw new ToolError(`${input.path} contains the old text ${pieces.length - 1} times; quote more around it.`);
-        }
-        await writeFile(place, pieces.join(input.new_text));
-        return { replaced: 1 };
+        return oneByOne(async () => {
+          const pieces = utf8(await bytesOf(root, input.path), input.path).split(input.old_text);
+          if (pieces.length === 1) throw new ToolError(`${input.path} does not contain the old text.`);
+          if (pieces.length > 2) {
+            const count = pieces.length - 1;
+            throw new ToolError(`${input.path} contains the old text ${count} times; quote more of what is around it.`);
+          }
+          await writeFile(place, pieces.join(input.new_text));
+          return { replaced: 1 };
+        });
       },
     },
   };
 }
 
-/** The tools that only look. */
+/** The read-only tools. */
 export function readingTools(root: string) {
   const { write_file: _, edit_file: __, ...reading } = fileTools(root);
   return reading;
 }
 
-async function textOf(root: string, given: string): Promise<string> {
+async function bytesOf(root: string, given: string): Promise<Buffer> {
   const place = await inside(root, given);
   const about = await stat(place);
   if (!about.isFile()) throw new ToolError(`${given} is not a file.`);
   if (about.size > largestFile) throw new ToolError(`${given} is ${about.size} bytes; the limit is ${largestFile}.`);
   const bytes = await readFile(place);
   if (bytes.subarray(0, 8_000).includes(0)) throw new ToolError(`${given} is not a text file.`);
-  return bytes.toString('utf8');
+  return bytes;
 }
 
-const searchable = /\.(md|txt|ts|tsx|js|jsx|mjs|json|ya?ml|toml|html|css|py|rs|go|java|c|h|cc|cpp|rb|php|sh|sql)$/;
+/** Other bytes would not survive an edit. */
+function utf8(bytes: Buffer, given: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new ToolError(`${given} is not UTF-8, so it cannot be edited.`);
+  }
+}
 
-/** Lists at most `mostSearched` files below `folder`, with slashes, as far as it can be read. Links are not followed. */
+/** Runs tasks one after the other: two edits of a file at once would lose one. */
+function queue(): <T>(task: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (task) => {
+    const next = last.then(task);
+    last = next.catch(() => undefined);
+    return next;
+  };
+}
+
+/** Returns the lines of a text file; none of one that is long, no text, or cannot be read. */
+async function searchedLines(path: string): Promise<string[]> {
+  try {
+    if ((await stat(path)).size > largestSearched) return [];
+    const bytes = await readFile(path);
+    return bytes.subarray(0, 8_000).includes(0) ? [] : bytes.toString('utf8').split('\n');
+  } catch {
+    return [];
+  }
+}
+
+/** Lists at most `mostSearched` files below `folder`, with slashes. Links are not followed, and folders that cannot be read are left out. */
 async function filesIn(folder: string, above = '', found: string[] = []): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   for (const entry of entries.toSorted((one, other) => one.name.localeCompare(other.name))) {

@@ -36,7 +36,7 @@ function isMade(name: string, pieces: readonly string[]): boolean {
 }
 
 function isAt(name: string, piece: string, at: number): boolean {
-  return [...piece].every((char, index) => char === '?' || name[at + index] === char);
+  return piece.split('').every((char, index) => char === '?' || name[at + index] === char);
 }
 
 function matches(parts: readonly Part[], names: readonly string[]): boolean {

@@ -2,7 +2,7 @@ import { readlink, realpath } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { ToolError } from '../tools/result.ts';
 
-/** Returns the real path of what is there. Throws a `ToolError` if it is missing, or outside the root, links followed. */
+/** Returns the real path of what exists. Throws a `ToolError` if it is missing, or outside the root, links followed. */
 export async function inside(root: string, given: string): Promise<string> {
   const home = await realpath(root);
   const target = await realpath(resolve(home, given)).catch(() => {
@@ -18,21 +18,27 @@ export async function inside(root: string, given: string): Promise<string> {
 export async function placeInside(root: string, given: string): Promise<string> {
   const home = await realpath(root);
   const target = held(home, await realOrNew(resolve(home, given)), given);
-  if (relative(home, target).split(sep).includes('.git')) throw new ToolError(`${given} is in a .git folder.`);
+  // On some disks, `.GIT` is the same folder.
+  const names = relative(home, target).split(sep);
+  if (names.some((name) => name.toLowerCase() === '.git')) throw new ToolError(`${given} is in a .git folder.`);
   return target;
 }
 
-/** Resolves the links of the part of a path that is there. */
-async function realOrNew(path: string): Promise<string> {
+/** The most dangling links on the way to a file, each of which may lead to the next. */
+const mostLinks = 40;
+
+/** Resolves the links of the part of a path that exists. */
+async function realOrNew(path: string, links = 0): Promise<string> {
   try {
     return await realpath(path);
   } catch (error) {
     const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
     if (!isMissing || dirname(path) === path) throw error;
-    // A write through a link to what is not there would make it, wherever that is.
+    if (links > mostLinks) throw new ToolError(`${path} goes through too many links.`);
+    // A write through a dangling link would make its target, wherever that is.
     const link = await readlink(path).catch(() => null);
-    if (link !== null) return realOrNew(resolve(await realpath(dirname(path)), link));
-    return join(await realOrNew(dirname(path)), basename(path));
+    if (link !== null) return realOrNew(resolve(await realpath(dirname(path)), link), links + 1);
+    return join(await realOrNew(dirname(path), links + 1), basename(path));
   }
 }
 

@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import type { Readable } from 'node:stream';
 import { z } from 'zod';
 import { check } from '../agent/check.ts';
 import { messageOf } from '../errors.ts';
@@ -10,13 +12,14 @@ export type ShellToolOptions = {
   /** The directory in which commands run. A command can leave it. */
   cwd: string;
   /**
-   * The commands that run without approval: `npm test` is just that, `git diff *` any arguments, `*` everything. Default:
-   * none, so that every command asks; in an unattended run, it is denied.
+   * The commands that run without approval: `npm test` is just that, `npm run *` allows any arguments, `*` everything. Some
+   * programs write anywhere with the right arguments (`git diff --output`), so name commands as a whole. Default: none, so
+   * that every command asks; in an unattended run, it is denied.
    */
   allow?: readonly string[];
-  /** The time for a command, in ms; then it is killed, with all that it started. Default: 120,000. */
+  /** The time for a command, in ms; then it is killed, with its process group. Default: 120,000. */
   timeoutMs?: number;
-  /** Environment variables of the commands, beside a few harmless ones such as `PATH` and `HOME`. */
+  /** Environment variables of the commands, besides a few harmless ones such as `PATH` and `HOME`. */
   env?: Readonly<Record<string, string>>;
 };
 
@@ -69,39 +72,64 @@ type Ran = { exitCode: number | null; signal: string | null; stdout: string; std
 
 function run(file: string, args: readonly string[], { cwd, env, timeoutMs, signal }: Limits): Promise<Ran> {
   return new Promise((resolve, reject) => {
-    // A group of its own, so that all that it starts ends with it.
+    // A group of its own, so that what it starts ends with it.
     const child = spawn(file, args, { cwd, env, detached: !isWindows, stdio: ['ignore', 'pipe', 'pipe'] });
-    const [stdout, stderr] = [new Output(), new Output()];
-    child.stdout.setEncoding('utf8').on('data', (part: string) => stdout.add(part));
-    child.stderr.setEncoding('utf8').on('data', (part: string) => stderr.add(part));
-    const said = () => ({ stdout: stdout.text, stderr: stderr.text });
-    let why: string | null = null;
-    const kill = (reason: string) => {
-      why ??= reason;
-      end(child.pid);
-      // A grandchild in a group of its own may hold them open.
-      child.stdout.destroy();
-      child.stderr.destroy();
-    };
-    const abort = () => kill('The command was aborted.');
-    const cancel = systemClock.alarm(timeoutMs, () => kill(`The command was killed after ${timeoutMs} ms.`));
-    signal?.addEventListener('abort', abort, { once: true });
-    if (signal?.aborted) abort();
+    const streams = [child.stdout, child.stderr];
+    let [why, cancel]: [string | null, () => void] = [null, () => {}];
     const leave = () => {
       cancel();
       signal?.removeEventListener('abort', abort);
+      running.delete(child.pid);
     };
+    const endAll = () => {
+      end(child.pid);
+      // What has left the group may still hold them open.
+      for (const stream of streams) stream?.destroy();
+    };
+    const kill = (reason: string) => {
+      why ??= reason;
+      endAll();
+    };
+    const abort = () => kill('The command was aborted.');
     child.once('error', (error) => {
       leave();
-      reject(new ToolError(`${file} could not be run: ${messageOf(error)}`));
+      const place = existsSync(cwd) ? '' : ` (${cwd} does not exist)`;
+      reject(new ToolError(`${file} could not be run: ${messageOf(error)}${place}`));
+    });
+    const [stdout, stderr] = [new Output(child.stdout), new Output(child.stderr)];
+    if (child.pid === undefined) return;
+    keepTrack(child.pid);
+    cancel = systemClock.alarm(timeoutMs, () => kill(`The command was killed after ${timeoutMs} ms.`));
+    signal?.addEventListener('abort', abort, { once: true });
+    if (signal?.aborted) abort();
+    child.once('exit', () => {
+      cancel();
+      // What it left running in the background has little time to say more.
+      cancel = systemClock.alarm(graceMs, endAll);
     });
     child.once('close', (exitCode, endedBy) => {
       leave();
-      // What it left behind in its group would keep running.
       end(child.pid);
-      if (why === null) resolve({ exitCode, signal: endedBy, ...said() });
-      else reject(new ToolError(why, said()));
+      const said = { stdout: stdout.text, stderr: stderr.text };
+      if (why === null) resolve({ exitCode, signal: endedBy, ...said });
+      else reject(new ToolError(why, said));
     });
+  });
+}
+
+/** How long output is read after a command has ended, in ms. */
+const graceMs = 500;
+
+/** The commands that run, which must not outlive this process. */
+const running = new Set<number | undefined>();
+let isWatching = false;
+
+function keepTrack(pid: number): void {
+  running.add(pid);
+  if (isWatching) return;
+  isWatching = true;
+  process.once('exit', () => {
+    for (const one of running) end(one);
   });
 }
 
@@ -120,7 +148,11 @@ class Output {
   private tail = '';
   private leftOut = 0;
 
-  add(part: string): void {
+  constructor(stream: Readable | null) {
+    stream?.setEncoding('utf8').on('data', (part: string) => this.add(part));
+  }
+
+  private add(part: string): void {
     const room = mostOutput / 2 - this.head.length;
     this.head += part.slice(0, Math.max(0, room));
     this.tail += part.slice(Math.max(0, room));

@@ -98,7 +98,7 @@ describe('agents of a project', () => {
   ])('the model %s is %j', async (model, models) => {
     const backlog = new TestBacklog();
     backlog.write('one.md', `---\nname: worker\nmodel: ${model}\nmaxTurns: 7\n---\nYou work.\n`);
-    const own = { root: '.', commands: [], models: { fast: 'openai:gpt-5-mini' }, note: () => {} };
+    const own = { root: '.', commands: [], except: [], models: { fast: 'openai:gpt-5-mini' }, note: () => {} };
     const definition = await readAgentFile(join(backlog.folder, 'one.md'), own);
     expect(definition).toMatchObject({ name: 'worker', models, limits: { maxTurns: 7 }, instructions: 'You work.' });
   });
@@ -113,6 +113,63 @@ describe('agents of a project', () => {
     expect(names).toEqual(expect.arrayContaining(['read_file', 'find_files', 'search_text', 'edit_file']));
     expect(names).not.toContain('run_command');
     expect(names).not.toContain('write_file');
+  });
+
+  it('what generated files of Claude Code hold is read, noted or refused, and never more than they allow', async () => {
+    const backlog = new TestBacklog();
+    const notes: string[] = [];
+    const own = {
+      root: backlog.folder,
+      commands: [],
+      except: [],
+      models: {},
+      note: (text: string) => notes.push(text),
+    };
+    const read = async (matter: string) => {
+      backlog.write('.claude/agents/one.md', `---\r\nname: one\r\n${matter}\r\n---\r\nYou work.\r\n`);
+      const { tools = {}, ...rest } = await readAgentFile(join(backlog.folder, '.claude/agents/one.md'), own);
+      return { ...rest, tools: Object.keys(tools).toSorted() };
+    };
+    const all = ['edit_file', 'find_files', 'list_directory', 'read_file', 'run_command', 'search_text', 'write_file'];
+    expect(await read('description: Use it: <example>Context: "x": y</example>\r\ntools: *')).toMatchObject({
+      description: 'Use it: <example>Context: "x": y</example>',
+      tools: all,
+    });
+    expect(await read('tools: "*"\r\nmodel:')).toMatchObject({ models: [], tools: all });
+    expect(await read('model: opus[1m]\r\ntools: [Read, constructor]')).toMatchObject({
+      models: ['anthropic:claude-opus-4-1'],
+      tools: ['read_file'],
+    });
+    expect(await read('permissionMode: plan')).toMatchObject({
+      tools: ['find_files', 'list_directory', 'read_file', 'search_text'],
+    });
+    expect((await read('tools: Read(docs/**), Grep')).tools).toEqual(['search_text']);
+    await read('mcpServers: [slack]\r\nversion: 2\r\nhooks: {}');
+    expect(notes.map((note) => note.replace(/^.*one\.md /, ''))).toEqual([
+      'names the tool "constructor", which has no counterpart; it is left out.',
+      'names the tool "Read(docs/**)", which has no counterpart; it is left out.',
+      'has mcpServers, version, hooks, which Pawl does not know; it is left out.',
+    ]);
+    await expect(read('model: constructor')).rejects.toThrow('must name its model');
+  });
+
+  it('an agent that may write everywhere cannot make itself or others agents, nor change what they may do', async () => {
+    const written = ['agents/process.mjs', '.claude/agents/x.md', '.agent-config.json', '.git/hooks/pre-commit'];
+    await using server = await startModelServer(({ body }) =>
+      hasAnswers(body)
+        ? done()
+        : {
+            calls: written.map((path) => ({ name: 'write_file', input: { path, content: 'throw new Error("mine")' } })),
+          },
+    );
+    const backlog = new TestBacklog();
+    backlog.bug(1);
+    backlog.bug(2);
+    backlog.write('.claude/agents/process.md', '---\nname: worker\ntools: Write\n---\nYou work.\n');
+    const { code } = await pawl(['work', backlog.folder, ...quietly(server)]);
+    expect([code, backlog.list('completed').length]).toEqual([0, 2]);
+    expect(written.filter((path) => backlog.has(path))).toEqual([]);
+    for (const answer of answersIn(server.requests[1])) expect(answer).toContain('unattended');
   });
 
   it("a person's own agents are not used unasked", async () => {
@@ -137,8 +194,11 @@ describe('the backlog of a project', () => {
     project.write('node_modules/other/bugs/BUG-009-x/PROMPT.md', '# BUG-009: X\n');
     const found = await pawl(['work', project.folder, '--dry-run']);
     expect([found.code, found.stdout]).toEqual([0, expect.stringContaining('FEAT-001')]);
-    mkdirSync(join(project.folder, 'more/bugs'), { recursive: true });
-    mkdirSync(join(project.folder, 'other/bugs'), { recursive: true });
+    // Code may be in a folder of that name.
+    mkdirSync(join(project.folder, 'src/features'), { recursive: true });
+    expect((await pawl(['work', project.folder, '--dry-run'])).stdout).toContain('FEAT-001');
+    mkdirSync(join(project.folder, 'more/bugs/BUG-001-x'), { recursive: true });
+    mkdirSync(join(project.folder, 'other/bugs/BUG-001-x'), { recursive: true });
     const several = await pawl(['work', project.folder, '--dry-run']);
     expect([several.code, several.stderr]).toEqual([2, expect.stringMatching(/several backlogs: .*more.*other/s)]);
     const mistyped = await pawl(['work', join(project.folder, 'mroe')]);
@@ -156,7 +216,7 @@ describe('the backlog of a project', () => {
     expect([first.code, first.stdout]).toEqual([0, expect.stringContaining('agents/process.md, agents/test.md')]);
     expect(backlog.json('.agent-config.json')).toEqual({
       auto_commit: false,
-      allow: ['npm test', 'git status', 'git diff *'],
+      allow: ['npm test', 'git status', 'git diff'],
     });
     const again = await pawl(['work', backlog.folder, '--init']);
     expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('already has agents/process.md')]);

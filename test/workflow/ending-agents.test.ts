@@ -96,6 +96,12 @@ describe('W-1: a scan agent that cannot be invoked ends the run as any other doe
 
 const summary = `# Bugs
 
+## High-level overview (3)
+
+| ID | Title | Status |
+|---|---|---|
+| BUG-009 | Nine | new |
+
 ## P1 - High (1)
 
 | ID | Title | Status |
@@ -129,7 +135,7 @@ describe('W-3: what the retrospective finds', () => {
     backlog.bug(3, { blocked: true });
     backlog.write(
       `${second}/PROMPT.md`,
-      '# BUG-002: Two\n\n**Status**: new **Priority**: P2 **Owner**: Ada\n\nMend it.\n',
+      '# BUG-002: Two, with the priority: P2 list\n\n**Status**: new **Priority**: Medium **Owner**: Ada\n\nMend it.\n\n## Steps\n\nPriority: P2\n',
     );
     backlog.write('bugs/bugs.md', summary);
     backlog.git('add', '--all');
@@ -171,10 +177,12 @@ describe('W-3: what the retrospective finds', () => {
       expect.stringContaining('set no priority: `priorities` must be'),
     ]);
     expect(backlog.json(`${second}/bug_report.json`)).toMatchObject({ priority: 'P1', blocked: true });
-    expect(backlog.read(`${second}/PROMPT.md`)).toContain('**Status**: new **Priority**: P1 **Owner**: Ada');
+    expect(backlog.read(`${second}/PROMPT.md`)).toBe(
+      '# BUG-002: Two, with the priority: P2 list\n\n**Status**: new **Priority**: P1 **Owner**: Ada\n\nMend it.\n\n## Steps\n\nPriority: P2\n',
+    );
     expect(backlog.read(`${second}/comments.md`)).toContain('> It recurs.');
     expect(backlog.read('bugs/bugs.md')).toMatch(
-      /P1 - High \(2\)[\s\S]*BUG-009[\s\S]*\| BUG-002 \| Two \| new \|\n\n## P2 - Medium \(0\)/,
+      /overview \(3\)[\s\S]*P1 - High \(2\)[\s\S]*BUG-009[\s\S]*\| BUG-002 \| Two \| new \|\n\n## P2 - Medium \(0\)/,
     );
     expect(backlog.git('log', '--format=%s')).toContain('BUG-002: P1 instead of P2');
     expect(backlog.git('status', '--short', '--', 'bugs')).toBe('');

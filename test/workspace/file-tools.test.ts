@@ -33,10 +33,13 @@ describe('fileTools', () => {
       files: ['src/a.ts', 'src/deep/b.ts'],
       leftOut: 0,
     });
-    expect(await tools.search_text.execute({ text: 'two' })).toEqual([
-      { file: 'read.md', line: 1, text: 'two' },
-      { file: 'src/deep/b.ts', line: 1, text: 'const TWO = 2;' },
-    ]);
+    expect(await tools.search_text.execute({ text: 'two' })).toEqual({
+      matches: [
+        { file: 'read.md', line: 1, text: 'two' },
+        { file: 'src/deep/b.ts', line: 1, text: 'const TWO = 2;' },
+      ],
+      isComplete: true,
+    });
   });
 
   it('writes with the folders above, and edits what is there exactly once', async () => {
@@ -68,7 +71,7 @@ describe('fileTools', () => {
     await expect(tools.write_file.execute({ path: 'dangling', content: 'x' })).rejects.toThrow();
     expect(readFileSync(join(around, 'outside/secret.txt'), 'utf8')).toBe('secret');
     expect(() => readFileSync(join(around, 'outside/new.txt'))).toThrow();
-    expect(await tools.search_text.execute({ text: 'secret' })).toEqual([]);
+    expect(await tools.search_text.execute({ text: 'secret' })).toEqual({ matches: [], isComplete: true });
   });
 
   it('nothing is written into a .git, which git would run', async () => {
@@ -123,6 +126,7 @@ describe('patterns of paths', () => {
     ['a*b*c', 'axbyc', true],
     ['a*b*c', 'axcyb', false],
     ['a.c', 'abc', false],
+    ['*😀.md', 'x😀.md', true],
   ])('%s and %s: %s', (pattern, path, expected) => expect(globMatcher(pattern)(path)).toBe(expected));
 
   it('none takes long, however many stars it has', () => {
@@ -130,5 +134,68 @@ describe('patterns of paths', () => {
     expect(globMatcher('**/a/'.repeat(30))(path)).toBe(false);
     expect(globMatcher(`${'*a'.repeat(90)}b`)(path)).toBe(false);
     expect(globMatcher('{a,b}'.repeat(40))(path)).toBe(false);
+  });
+});
+
+describe('what an agent may meet', () => {
+  it('two edits of a file at once are both made', async () => {
+    const { root, read } = directory({ 'a.txt': 'one two' });
+    const { edit_file: edit } = fileTools(root);
+    await Promise.all([
+      edit.execute({ path: 'a.txt', old_text: 'one', new_text: '1' }),
+      edit.execute({ path: 'a.txt', old_text: 'two', new_text: '2' }),
+    ]);
+    expect(read('a.txt')).toBe('1 2');
+  });
+
+  it('a file that is not UTF-8 is not edited; a byte order mark stays', async () => {
+    const { root } = directory({ 'bom.txt': '\uFEFFone' });
+    writeFileSync(join(root, 'latin.txt'), Buffer.from('caf\xe9 one', 'latin1'));
+    const { edit_file: edit } = fileTools(root);
+    await expect(edit.execute({ path: 'latin.txt', old_text: 'one', new_text: 'two' })).rejects.toThrow('not UTF-8');
+    expect(readFileSync(join(root, 'latin.txt'), 'latin1')).toBe('caf\xe9 one');
+    await edit.execute({ path: 'bom.txt', old_text: 'one', new_text: 'two' });
+    expect(readFileSync(join(root, 'bom.txt'), 'utf8')).toBe('\uFEFFtwo');
+  });
+
+  it('a search reads every text, whatever its name, and skips what it cannot read', async () => {
+    const many = Object.fromEntries(Array.from({ length: 600 }, (_, index) => [`src/f${index}.kt`, 'nothing']));
+    const { root } = directory({ ...many, Makefile: 'needle', 'z/last.vue': 'a needle' });
+    writeFileSync(join(root, 'binary'), Buffer.from([0, 1, ...Buffer.from('needle')]));
+    expect(await fileTools(root).search_text.execute({ text: 'Needle' })).toEqual({
+      matches: [
+        { file: 'Makefile', line: 1, text: 'needle' },
+        { file: 'z/last.vue', line: 1, text: 'a needle' },
+      ],
+      isComplete: true,
+    });
+  });
+
+  it('links that lead to each other end, and only files are written', async () => {
+    const { root } = directory();
+    symlinkSync(join(root, 'missing/../loop'), join(root, 'loop'));
+    symlinkSync('b', join(root, 'a'));
+    symlinkSync('a', join(root, 'b'));
+    mkdirSync(join(root, 'folder'));
+    const tools = fileTools(root, { allow: ['**'] });
+    for (const path of ['loop', 'a', 'a/b', 'folder']) {
+      await expect(tools.write_file.execute({ path, content: 'x' })).rejects.toThrow();
+    }
+    expect(await tools.write_file.needsApproval({ path: 'loop' })).toBe(true);
+    const { entries } = await tools.list_directory.execute({ path: '.' });
+    expect(entries.map(({ name, kind }) => `${name} ${kind}`).toSorted()).toEqual([
+      'a link',
+      'b link',
+      'folder folder',
+      'loop link',
+    ]);
+  });
+
+  it('what is excepted asks, though it is allowed', async () => {
+    const { root } = directory();
+    const { write_file: write } = fileTools(root, { allow: ['**'], except: ['**/.claude/**'] });
+    expect(await write.needsApproval({ path: '.claude/agents/x.md' })).toBe(true);
+    expect(await write.needsApproval({ path: '.GIT/hooks/x' })).toBe(true);
+    expect(await write.needsApproval({ path: 'claude/x.md' })).toBe(false);
   });
 });

@@ -81,6 +81,18 @@ describe('shellTool', () => {
     await expect(before).rejects.toThrow('aborted');
   });
 
+  it('what is left running in the background does not hold the command up, and ends', async () => {
+    const cwd = folder();
+    const ran = await shellTool({ cwd }).execute({ command: 'sleep 60 & echo $! > child; echo built' });
+    expect(ran).toEqual({ exitCode: 0, signal: null, stdout: 'built\n', stderr: '' });
+    await vi.waitFor(() => expect(lives(Number(readFileSync(join(cwd, 'child'), 'utf8')))).toBe(false));
+  });
+
+  it('says that its directory is missing', async () => {
+    const tool = shellTool({ cwd: join(folder(), 'gone') });
+    await expect(tool.execute({ command: 'pwd' })).rejects.toThrow(/gone does not exist/);
+  });
+
   it('keeps the beginning and the end of a flood', async () => {
     const { stdout } = (await shellTool({ cwd: folder() }).execute({
       command: 'echo first; yes filler | head -c 2000000; echo; echo last',

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { isAbsolute, join, resolve } from 'node:path';
+import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import type { BacklogConfig } from '../../workflow/backlog/config.ts';
 import type { NamedAgent } from '../../workflow/run/agents.ts';
 import type { WorkflowAgents } from '../../workflow/run/effects.ts';
@@ -38,15 +38,28 @@ function named(
   flags: Flags,
   note: (text: string) => void,
 ): NamedAgent {
+  const { backlog, root } = project;
   const lookedFor = places(project, name);
+  const ownAgents = join(relative(root, backlog), 'agents/**').split(sep).join('/');
+  const read = async () => {
+    const file = found(project, name);
+    if (file === null) throw new Error(`no agent file named ${name}; looked in: ${lookedFor.join(', ')}`);
+    const definition = await readAgentFile(file, { root, commands: allow, except: [ownAgents], models, note });
+    return agentOf(definition, flags);
+  };
+  // Once, before anything runs: what agents write later must not become agents.
+  let agent = flags.dryRun ? null : read();
+  agent?.catch(() => {});
   return {
     name,
     lookedFor,
-    load: async () => {
-      const file = found(project, name);
-      if (file === null) throw new Error(`no agent file named ${name}; looked in: ${lookedFor.join(', ')}`);
-      const definition = await readAgentFile(file, { root: project.root, commands: allow, models, note });
-      return agentOf(definition, flags);
+    load: () => {
+      const loaded = agent ?? read();
+      agent = null;
+      return loaded.then((one) => {
+        agent = Promise.resolve(one);
+        return one;
+      });
     },
   };
 }

@@ -11,9 +11,9 @@ const roles = ['process', 'test'] as const;
 /** How projects are tested, by the file that shows it. */
 const testCommands: readonly [file: string, command: string][] = [
   ['package.json', 'npm test'],
-  ['Cargo.toml', 'cargo test *'],
-  ['go.mod', 'go test *'],
-  ['pyproject.toml', 'pytest *'],
+  ['Cargo.toml', 'cargo test'],
+  ['go.mod', 'go test ./...'],
+  ['pyproject.toml', 'pytest'],
   ['Makefile', 'make test'],
 ];
 
@@ -25,7 +25,7 @@ export function initWork({ backlog, root }: Project): number {
   const taken = [...files.keys()].filter((file) => existsSync(join(backlog, file)));
   if (taken.length > 0) throw new UsageError(`${backlog} already has ${taken.join(', ')}; nothing is overwritten.`);
   const tests = testCommands.flatMap(([file, command]) => (existsSync(join(root, file)) ? [command] : []));
-  const allow = [...tests, 'git status', 'git diff *'];
+  const allow = [...tests, 'git status', 'git diff'];
   const hasConfig = existsSync(join(backlog, configFile));
   if (!hasConfig) files.set(configFile, `${JSON.stringify({ auto_commit: false, allow }, null, 2)}\n`);
   try {
@@ -34,14 +34,16 @@ export function initWork({ backlog, root }: Project): number {
   } catch (error) {
     throw new UsageError(`The files could not be written: ${messageOf(error)}.`);
   }
-  const hint = hasConfig ? `\nWhat agents may run unasked goes into ${configFile}: ${JSON.stringify({ allow })}` : '';
+  const hint = hasConfig
+    ? `\nThe commands that agents may run without approval go into ${configFile}: ${JSON.stringify({ allow })}`
+    : '';
   process.stdout.write(`Wrote ${[...files.keys()].join(', ')} in ${backlog}.${hint}
 
   pawl work ${backlog} --dry-run
   pawl work ${backlog} --once
 
-They may read and write in ${root}, and run what "allow" names. The last command needs a model: set a key
-such as OPENAI_API_KEY, or name one with --model.
+They may read and write in ${root}, and run what "allow" names. To work, they need a model: set a key such as
+OPENAI_API_KEY, or name one with --model.
 `);
   return exitCodes.succeeded;
 }

@@ -1,11 +1,11 @@
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { backlogFolder } from '../../workflow/backlog/backlog.ts';
 import { configFile } from '../../workflow/backlog/config.ts';
 import { layouts, restingFolders } from '../../workflow/backlog/item-kinds.ts';
 import { UsageError } from '../command-line.ts';
 
-const marks: readonly string[] = [...layouts.map(({ folder }) => folder), ...restingFolders, configFile];
+const marks: readonly string[] = [...layouts.map(({ folder }) => folder), ...restingFolders];
 
 /** How far below a project its backlog is looked for. */
 const deepest = 2;
@@ -14,11 +14,11 @@ const skipped = new Set(['node_modules', 'dist', 'build', 'target', 'vendor']);
 /** Returns the backlog in a folder: the folder itself, or the one below it. Throws `UsageError` if there is none. */
 export function backlogIn(given: string): string {
   const project = backlogFolder(given);
-  if (isBacklog(project)) return project;
-  let folders = [project];
-  for (let depth = 1; depth <= deepest; depth += 1) {
-    folders = folders.flatMap((folder) => foldersOf(folder).map((name) => join(folder, name)));
-    const found = folders.filter(isBacklog);
+  const below = foldersBelow(project);
+  // Folders of those names are in many projects; items are in backlogs alone.
+  for (const isOne of [hasItems, looksLikeOne]) {
+    if (isOne(project)) return project;
+    const found = below.filter(isOne);
     const [one] = found;
     if (found.length > 1) throw new UsageError(`${given} holds several backlogs: pass one of ${found.join(', ')}.`);
     if (one !== undefined) return one;
@@ -27,13 +27,32 @@ export function backlogIn(given: string): string {
   throw new UsageError(`${given} holds no backlog: neither it nor a folder below has one of ${names}.`);
 }
 
-function isBacklog(folder: string): boolean {
-  return readdirSync(folder).some((name) => marks.includes(name));
+function hasItems(folder: string): boolean {
+  if (existsSync(join(folder, configFile))) return true;
+  return marks.some((mark) => foldersOf(join(folder, mark)).some((name) => /^[A-Z]{2,}-\d+/i.test(name)));
 }
 
+function looksLikeOne(folder: string): boolean {
+  return foldersOf(folder).some((name) => marks.includes(name));
+}
+
+function foldersBelow(project: string): string[] {
+  let [level, all]: [string[], string[]] = [[project], []];
+  for (let depth = 1; depth <= deepest; depth += 1) {
+    level = level.flatMap((folder) => foldersOf(folder).map((name) => join(folder, name)));
+    all = [...all, ...level];
+  }
+  return all;
+}
+
+/** Returns the names of the folders in a folder; none of one that cannot be read. */
 function foldersOf(folder: string): string[] {
-  return readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.') && !skipped.has(entry.name))
-    .map(({ name }) => name)
-    .toSorted();
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.') && !skipped.has(entry.name))
+      .map(({ name }) => name)
+      .toSorted();
+  } catch {
+    return [];
+  }
 }

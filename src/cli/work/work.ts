@@ -39,6 +39,7 @@ export async function workCommand(positionals: readonly string[], flags: Flags):
   };
   process.on('SIGINT', interrupt);
   process.on('SIGTERM', interrupt);
+  process.on('SIGHUP', interrupt);
   const inspector = flags.inspect ? await openInspector(flags, new MemoryJournal({ keep: mostKept })) : null;
   if (inspector !== null) process.stderr.write(`Open this in a browser: ${inspector.address}\n`);
   const result = await runWorkflow({
@@ -54,6 +55,7 @@ export async function workCommand(positionals: readonly string[], flags: Flags):
   }).finally(() => {
     process.off('SIGINT', interrupt);
     process.off('SIGTERM', interrupt);
+    process.off('SIGHUP', interrupt);
   });
   if (view === null) process.stdout.write(`${JSON.stringify(result)}\n`);
   else view.end(result, join(backlog, 'agent_runs', result.run));

@@ -15,9 +15,9 @@ export type BacklogConfig = {
   auto_commit: boolean;
   /** The agents of `pawl work`: names to look up, or paths of agent files. */
   agents: Partial<Record<(typeof roles)[number], string>>;
-  /** The commands that agents may run unasked: `npm test`, `git diff *`. Default: none. */
+  /** The commands that agents may run without approval, such as `npm test`. Default: none. */
   allow: string[];
-  /** Models by the words that agent files use for them, such as `sonnet`. */
+  /** Model aliases of agent files, such as `sonnet`. */
   models: Record<string, string>;
   /** What in the file could not be read, so that its default holds. */
   problems: string[];
@@ -35,7 +35,7 @@ const fields = {
   },
   auto_commit: { names: ['auto_commit'], shape: z.boolean(), is: 'true or false' },
   allow: { names: ['allow'], shape: z.array(name), is: 'an array of commands' },
-  models: { names: ['models'], shape: z.record(z.string(), name), is: 'an object of models by their words' },
+  models: { names: ['models'], shape: z.record(z.string(), name), is: 'an object of models by alias' },
 } as const;
 
 /**

@@ -53,11 +53,13 @@ function moveRow(lines: string[], own: string, to: string): void {
   const place = placeFor(lines, to);
   if (place.table === undefined || !place.inSection(place.table)) return;
   for (const from of priorities.filter((one) => one !== to)) {
-    const { table, heading, inSection } = placeFor(lines, from);
-    if (table === undefined || !inSection(table) || table.columns.join() !== place.table.columns.join()) continue;
-    const index = lines.slice(table.start, table.end).findIndex((text) => idIn(cells(text)[table.id] ?? '') === own);
-    if (index === -1) continue;
-    const at = table.start + index;
+    const { heading, inSection } = placeFor(lines, from);
+    const { columns } = place.table;
+    const tables = [...idTables(lines)].filter((one) => inSection(one) && one.columns.join() === columns.join());
+    const at = tables.flatMap(({ start, end, id }) =>
+      lines.slice(start, end).flatMap((text, index) => (idIn(cells(text)[id] ?? '') === own ? [start + index] : [])),
+    )[0];
+    if (at === undefined) continue;
     lines[heading] = recounted(lines[heading] ?? '', -1);
     lines[place.heading] = recounted(lines[place.heading] ?? '', 1);
     const [row = ''] = lines.splice(at, 1);

@@ -49,15 +49,17 @@ function withActivity(lines: readonly string[], { date, id, title, what }: Summa
 }
 
 const names: Record<string, RegExp> = {
-  P0: /\bP0\b|critical|urgent/i,
-  P1: /\bP1\b|\bhigh\b/i,
-  P2: /\bP2\b|\bmedium\b/i,
-  P3: /\bP3\b|\blow\b/i,
+  P0: /\b(?:critical|urgent)\b/i,
+  P1: /\bhigh\b(?!-)/i,
+  P2: /\bmedium\b(?!-)/i,
+  P3: /\blow\b(?!-)/i,
 };
 
 /** Returns the line of the heading of a priority's section; -1 if the summary has none. */
 export function sectionOf(lines: readonly string[], priority: string): number {
-  return lines.findIndex((line) => /^#{2,6}\s/.test(line) && names[priority]?.test(line) === true);
+  const headed = (pattern: RegExp) => lines.findIndex((line) => /^#{2,6}\s/.test(line) && pattern.test(line));
+  const own = headed(new RegExp(`\\b${priority}\\b`));
+  return own !== -1 || names[priority] === undefined ? own : headed(names[priority]);
 }
 
 /** Returns a heading with one more, or one less, in its brackets: `## P1 (3)`. */

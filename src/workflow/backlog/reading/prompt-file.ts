@@ -19,24 +19,32 @@ const plainField =
 export function promptFacts(text: string): PromptFacts {
   const lines = text.split(/\r?\n/);
   const heading = lines.findIndex((line) => /^#\s/.test(line));
-  const second = lines.findIndex((line, index) => index > heading && /^#{1,6}\s/.test(line));
-  const head = lines.slice(0, Math.min(second === -1 ? lines.length : second, headLines));
+  const head = headOf(lines);
   const fields = new Map<string, string>();
   for (const line of head) for (const [name, value] of fieldsIn(line)) if (!fields.has(name)) fields.set(name, value);
   const title = heading === -1 ? null : titleOf(lines[heading] ?? '');
   return { title, description: descriptionIn(lines, heading).slice(0, descriptionLength), fields };
 }
 
-const priorityField = /^.{0,200}?(?:\*\*\s*priority\s*:?\s*\*\*\s*:?|\bpriority\s*:)\s*(?=P[0-3]\b)/i;
+const priorityField =
+  /^((?:.{0,200}?\*\*\s*priority\s*:?\s*\*\*\s*:?|[-*+\s]*priority\s*:)\s*)(?:P[0-3]|critical|urgent|high|medium|low)\b/i;
 
-/** Returns the text with another priority in its head, if that names one as `P0` to `P3`. */
+/** Returns the text with another priority in its head, if a field there names one. */
 export function withPriority(text: string, priority: string): string {
   const lines = text.split('\n');
-  const at = lines.findIndex((line, index) => index < headLines && priorityField.test(line.slice(0, mostInLine)));
+  const end = headOf(lines).length;
+  const at = lines.findIndex(
+    (line, index) => index < end && !line.startsWith('#') && priorityField.test(line.slice(0, mostInLine)),
+  );
   const line = lines[at];
-  if (line === undefined) return text;
-  const begin = priorityField.exec(line)?.[0].length ?? 0;
-  return lines.with(at, `${line.slice(0, begin)}${priority}${line.slice(begin + 2)}`).join('\n');
+  return line === undefined ? text : lines.with(at, line.replace(priorityField, `$1${priority}`)).join('\n');
+}
+
+/** The lines up to the second heading. */
+function headOf(lines: readonly string[]): readonly string[] {
+  const heading = lines.findIndex((line) => /^#\s/.test(line));
+  const second = lines.findIndex((line, index) => index > heading && /^#{1,6}\s/.test(line));
+  return lines.slice(0, Math.min(second === -1 ? lines.length : second, headLines));
 }
 
 function fieldsIn(whole: string): [string, string][] {

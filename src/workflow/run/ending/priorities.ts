@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type PriorityChange, priorities } from '../../../../machines/index.ts';
-import { expected } from '../../../errors.ts';
+import { expected, messageOf } from '../../../errors.ts';
 import { plainId, readBacklog } from '../../backlog/backlog.ts';
 import { readConfig } from '../../backlog/config.ts';
 import { readIfThere, writeAtomically } from '../../backlog/files.ts';
@@ -23,7 +23,11 @@ export function findingsIn(said: object | string): Findings {
   const list = Array.isArray(wanted)
     ? wanted
     : Object.entries(asObject(wanted) ?? {}).map(([id, priority]) => ({ id, priority }));
-  if (typeof said === 'string') return { words: said, priorities: list };
+  if (typeof said === 'string') {
+    // It may be cut off, or longer than what is looked at.
+    const isLost = wanted === undefined && /"priorities"\s*:/.test(said);
+    return { words: said, priorities: isLost ? ['no JSON object at the end'] : list };
+  }
   const words = wordFields.map((name) => fields[name]).find((one) => typeof one === 'string' && one.trim() !== '');
   return { words: typeof words === 'string' ? words : fenced(said), priorities: list };
 }
@@ -48,7 +52,9 @@ export async function prioritize(
       continue;
     }
     const why = typeof reason === 'string' ? reason : '';
-    const set = await whileLocked(backlog, () => setPriority(backlog, { id, to, reason: why, run }));
+    const set = await whileLocked(backlog, () => setPriority(backlog, { id, to, reason: why, run })).catch(
+      (error) => `The priority of ${id} could not be set to ${to}: ${messageOf(error)}`,
+    );
     if (typeof set === 'string') outcome.problems.push(set);
     else if (set !== null) {
       outcome.priorities.push(set.change);
