@@ -95,3 +95,20 @@ describe('W-1 W-2: items that agents change during a run', () => {
     expect(backlog.has(feature.evidence[0]?.location ?? '')).toBe(true);
   });
 });
+
+it('a commit of a run runs no hook that lies in the work tree, where an agent may have written it', async () => {
+  const backlog = new TestBacklog();
+  backlog.write('.agent-config.json', JSON.stringify({ auto_commit: true }));
+  backlog.bug(1);
+  backlog.git('add', '--all');
+  backlog.git('commit', '--quiet', '--message=As found');
+  backlog.git('config', 'core.hooksPath', '.hooks');
+  const process: WorkFunction = () => {
+    backlog.write('.hooks/pre-commit', '#!/bin/sh\ntouch ran\n');
+    chmodSync(`${backlog.folder}/.hooks/pre-commit`, 0o755);
+    return { status: 'succeeded' };
+  };
+  const { result } = await runOver(backlog, { process });
+  expect([result.succeeded, backlog.has('ran')]).toEqual([['BUG-001'], false]);
+  expect(backlog.git('log', '-1', '--format=%s')).toBe('Complete BUG-001');
+});

@@ -8,7 +8,6 @@ import type {
   StopMarker,
   WorkflowEffectKinds,
   WorkOutcome,
-  WorkPhase,
 } from '../../../machines/index.ts';
 import type { Agent } from '../../agent/definition.ts';
 import { messageOf } from '../../errors.ts';
@@ -22,6 +21,7 @@ import { type NamedAgent, type Sessions, type WorkFunction, work } from './agent
 import { finishWrites } from './ending/capture.ts';
 import { EndingEffects } from './ending/ending-effects.ts';
 import { archiveItem, leaveForReview, leftForReview, noteWork, setItemAside } from './filing.ts';
+import { InProgress } from './in-progress.ts';
 import { workPrompt } from './prompts.ts';
 import { behind, Queue } from './queue.ts';
 import { RunFolder } from './run-folder.ts';
@@ -73,12 +73,14 @@ export class RunEffects {
   private readonly notes: string[] = [];
   private readonly queue: Queue;
   private readonly known = new KnownItems<ReadItem>();
+  private readonly inProgress: InProgress;
 
   constructor(parts: WorkflowParts) {
     this.parts = parts;
     this.folder = new RunFolder(parts.backlog);
     this.ending = new EndingEffects(parts, this.folder);
     this.queue = new Queue(parts, this.folder, (problem) => this.notes.push(problem));
+    this.inProgress = new InProgress(parts.backlog);
     this.tries = new Tries(parts.backlog, (problem) => this.notes.push(problem));
     this.workTree = new WorkTree(parts.backlog, parts.sessions.warn);
   }
@@ -121,6 +123,7 @@ export class RunEffects {
   private async restore(): Promise<RestoreOutcome> {
     const { backlog } = this.parts;
     try {
+      await this.inProgress.end();
       this.notes.push(...readConfig(backlog).problems, ...(await finishWrites(backlog)));
       const found = readState(backlog);
       if (found.kind === 'corrupt') {
@@ -217,32 +220,20 @@ export class RunEffects {
           unwritten.push(error);
         }
       };
+      await this.inProgress.begin(found);
       const before = await this.workTree.before();
       const outcome = await work(agent, task, { ...sessions, folder: this.folder.of(state) }, settled);
       if (unwritten.length > 0) throw unwritten[0];
       const changed = await this.workTree.since(before);
-      this.warnOf(found, phase, outcome, changed);
+      await this.inProgress.end();
+      if (phase === 'processing') this.workTree.warnOf(item.id, outcome, changed);
       const problem = await noteWork(backlog, found.folder, { run: state.run, phase, ...outcome });
       if (problem !== null) this.notes.push(problem);
       return { ...outcome, stops: this.stops(state), changed: changed ?? [] };
     } catch (error) {
+      await this.inProgress.end().catch(() => undefined);
       return { ...nothing, verdict: 'critical', message: messageOf(error) };
     }
-  }
-
-  /** Warns of work that may not be what it seems. */
-  private warnOf(
-    item: BacklogItem,
-    phase: WorkPhase,
-    { verdict, agent }: Pick<WorkOutcome, 'verdict' | 'agent'>,
-    changed: string[] | null,
-  ): void {
-    const { backlog, sessions } = this.parts;
-    const { warn } = sessions;
-    if (changed === null || phase === 'testing') return;
-    if (verdict === 'succeeded' && changed.length === 0) warn(`${item.id}: ${agent} changed no file.`);
-    const isLeft = verdict === 'failed' && changed.length > 0 && readConfig(backlog).auto_commit;
-    if (isLeft) warn(`${item.id} failed, and what ${agent} changed is not committed: ${changed.join(', ')}`);
   }
 
   private async archive({ state, item }: ItemStep): Outcome<'archive'> {

@@ -1,5 +1,7 @@
 import { basename } from 'node:path';
+import type { WorkOutcome } from '../../../machines/index.ts';
 import { messageOf } from '../../errors.ts';
+import { readConfig } from '../backlog/config.ts';
 import { changedBetween, type Snapshot, snapshot } from '../backlog/git.ts';
 import { stateFile } from '../backlog/state-file.ts';
 
@@ -36,5 +38,13 @@ export class WorkTree {
       this.warn(`What agents change is not known: ${messageOf(error)}`);
       return null;
     }
+  }
+
+  /** Warns of work that may not be what it seems. */
+  warnOf(id: string, { verdict, agent }: Pick<WorkOutcome, 'verdict' | 'agent'>, changed: string[] | null): void {
+    if (changed === null) return;
+    if (verdict === 'succeeded' && changed.length === 0) this.warn(`${id}: ${agent} changed no file.`);
+    const isLeft = verdict === 'failed' && changed.length > 0 && readConfig(this.backlog).auto_commit;
+    if (isLeft) this.warn(`${id} failed, and what ${agent} changed is not committed: ${changed.join(', ')}`);
   }
 }

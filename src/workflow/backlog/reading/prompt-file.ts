@@ -40,6 +40,27 @@ export function withPriority(text: string, priority: string): string {
   return line === undefined ? text : lines.with(at, line.replace(priorityField, `$1${priority}`)).join('\n');
 }
 
+const statusField =
+  /^((?:.{0,200}?\*\*\s*status\s*:?\s*\*\*\s*:?|[-*+\s]*status\s*:)\s*)(\w[\w -]{0,40}?)(?=\s*(?:\*\*|[|·,;(]|$))/i;
+
+/** Returns the status that a field in the head of a text names; null without one. */
+export function statusIn(text: string): string | null {
+  return (
+    headOf(text.split(/\r?\n/)).flatMap((line) => statusField.exec(line.slice(0, mostInLine))?.[2] ?? [])[0] ?? null
+  );
+}
+
+/** Returns the text with another status in its head, if a field there names one. */
+export function withStatus(text: string, status: string): string {
+  const lines = text.split('\n');
+  const end = headOf(lines).length;
+  const at = lines.findIndex(
+    (line, index) => index < end && !line.startsWith('#') && statusField.test(line.trimEnd().slice(0, mostInLine)),
+  );
+  const line = lines[at];
+  return line === undefined ? text : lines.with(at, line.replace(statusField, `$1${status}`)).join('\n');
+}
+
 /** The lines up to the second heading. */
 function headOf(lines: readonly string[]): readonly string[] {
   const heading = lines.findIndex((line) => /^#\s/.test(line));
