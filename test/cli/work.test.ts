@@ -46,8 +46,8 @@ describe('pawl work', () => {
     backlog.write('agents/process.md', agent('worker'));
     const { written, screen } = await pawlOnTerminal(['work', backlog.folder, ...quietly(server)]);
     for (const status of [
-      'scanning | queue 0, 0 blocked | 0 failed in a row | 0 requests',
-      'processing BUG-001 | queue 2, 0 blocked | 0 failed in a row | 1 requests',
+      'scanning | queue 0, 0 blocked | 0 failed in a row | 0 requests, 0 calls, 0 tokens',
+      'processing BUG-001 | queue 2, 0 blocked | 0 failed in a row | 1 requests, 0 calls',
       'processing BUG-002 | queue 2, 0 blocked | 1 failed in a row | 3 requests',
       'summarising | queue',
     ]) {

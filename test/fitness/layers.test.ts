@@ -34,6 +34,7 @@ describe('the two rooms', () => {
       '@restatedev': /^src\/restate\//,
       '@noble': /^src\/platform\/portable-digest\.ts$/,
       'fast-check': /^src\/testing\/fast-check\.ts$/,
+      marked: /^src\/workflow\/run\/documents\/html-report\.ts$/,
       pg: /^src\/journal\/postgres\.ts$/,
       xstate:
         /^src\/(host\/run-machine\.ts|session\/(session-machine|options|recovery\/recorded-player)\.ts|inspect\/|workflow\/run\/run-workflow\.ts)/,

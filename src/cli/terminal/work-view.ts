@@ -19,6 +19,10 @@ export class WorkView {
   private blocked = 0;
   private failuresInARow = 0;
   private requests = 0;
+  private toolCalls = 0;
+  private tokens = 0;
+  /** The tool that runs, if any. */
+  private tool: string | null = null;
 
   constructor(out: NodeJS.WriteStream) {
     this.out = out;
@@ -33,9 +37,15 @@ export class WorkView {
     this.status();
   }
 
-  /** Counts the requests of the run's sessions, and shows only their failures. */
+  /** Counts what the sessions of the run spend, and shows the tool that runs, and failures. */
   showSession(event: SessionEvent): void {
     if (event.type === 'attempt.started') this.requests += 1;
+    if (event.type === 'attempt.replied') this.tokens += event.usage.input + event.usage.output;
+    if (event.type === 'tool.started') this.tool = event.name;
+    if (event.type === 'tool.answered') {
+      this.toolCalls += 1;
+      this.tool = null;
+    }
     if (event.type === 'attempt.failed') {
       const where = `${clip(event.agent, 40)} turn ${event.turn}, attempt ${event.attempt}`;
       this.line(`│  │  ${this.paint('dim', `${where}: ${event.slugs.join(', ')}`)}`);
@@ -63,8 +73,10 @@ export class WorkView {
       ['set aside', setAside.join(', ')],
       ['created', created.map(({ id, title }) => `${id} ${title}`).join('; ')],
       ['requests', `${result.spending.requests} in ${result.spending.sessions} sessions`],
+      ['tokens', tokensOf(result)],
+      ['priorities', result.priorities.map(({ id, from, to }) => `${id} ${from} → ${to}`).join(', ')],
       ['nothing', result.iterations === 0 && status === 'completed' ? 'No item was ready to work on.' : ''],
-      ['report', `${folder}/session_report.md`],
+      ['report', `${folder}/session_report.md and .html`],
     ];
     for (const [name = '', value = ''] of rows) {
       if (value !== '') this.line(`${this.paint('dim', name.padEnd(12))}${tame(value)}`);
@@ -139,9 +151,11 @@ export class WorkView {
 
   private status(): void {
     if (this.out.isTTY !== true) return;
-    const where = this.item === null ? this.phase : `${this.phase} ${this.item}`;
-    const { open, blocked, failuresInARow, requests } = this;
-    const text = `${where} | queue ${open}, ${blocked} blocked | ${failuresInARow} failed in a row | ${requests} requests`;
+    const place = this.item === null ? this.phase : `${this.phase} ${this.item}`;
+    const where = this.tool === null ? place : `${place}: ${clip(this.tool, 24)}`;
+    const { open, blocked, failuresInARow, requests, toolCalls, tokens } = this;
+    const spent = `${requests} requests, ${toolCalls} calls, ${short(tokens)} tokens`;
+    const text = `${where} | queue ${open}, ${blocked} blocked | ${failuresInARow} failed in a row | ${spent}`;
     if (this.statusShown === text) return;
     this.clearStatus();
     this.out.write(this.paint('inverse', ` ${clip(text, this.columns() - 2)} `));
@@ -157,4 +171,15 @@ export class WorkView {
   private paint(style: Style, text: string): string {
     return styleText(style, text, { stream: this.out });
   }
+}
+
+function tokensOf({ spending: { inputTokens, outputTokens, costUsd } }: WorkflowResult): string {
+  if (inputTokens + outputTokens === 0) return '';
+  const cost = costUsd === null || costUsd === 0 ? '' : `, $${costUsd.toFixed(4)}`;
+  return `${short(inputTokens)} in, ${short(outputTokens)} out${cost}`;
+}
+
+function short(count: number): string {
+  if (count < 10_000) return String(count);
+  return count < 1_000_000 ? `${(count / 1_000).toFixed(1)}k` : `${(count / 1_000_000).toFixed(1)}M`;
 }

@@ -61,7 +61,8 @@ export function sessionReportText(
         '| --- | --- | --- |',
         ...succeeded.map((id) => `| ${id} | succeeded | |`),
         ...failures.map(
-          ({ id, phase, slugs, message }) => `| ${id} | failed in ${phase} | ${cell([...slugs, message])} |`,
+          ({ id, phase, slugs, message }) =>
+            `| ${id} | failed in ${phase} | ${cell(message.startsWith(slugs.join(', ')) ? [message] : [...slugs, message])} |`,
         ),
         ...setAside.map((id) => `| ${id} | set aside | waits for a person |`),
         ...underWay(state).map((id) => `| ${id} | in progress when the run ended | |`),

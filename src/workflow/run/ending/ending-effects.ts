@@ -104,7 +104,18 @@ export class EndingEffects {
     this.folder.nameAppeared(state, outcome);
     this.report = text(said === null ? null : findingsIn(said).words);
     this.folder.write(state, 'session_report.md', this.report, outcome);
+    await this.writePage(state, outcome);
     return outcome;
+  }
+
+  /** Writes the report as a page, too. What it needs is loaded only here. */
+  private async writePage(state: RunState, outcome: EndingOutcome): Promise<void> {
+    try {
+      const { htmlOf } = await import('../documents/html-report.ts');
+      this.folder.write(state, 'session_report.html', htmlOf(`Run ${state.run}`, this.report), outcome);
+    } catch (error) {
+      outcome.problems.push(`The report could not be written as a page: ${messageOf(error)}`);
+    }
   }
 
   /** Sets the priorities that the retrospective wants. An error is a problem, and the ending continues (W-3). */

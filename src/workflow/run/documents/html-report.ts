@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+import { Marked } from 'marked';
+
+const style = `
+:root { color-scheme: light dark; --line: #d4d4d8; --quiet: #52525b; --code: #f4f4f5; }
+@media (prefers-color-scheme: dark) { :root { --line: #3f3f46; --quiet: #a1a1aa; --code: #27272a; } }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; border-bottom: 1px solid var(--line); }
+table { border-collapse: collapse; display: block; overflow-x: auto; }
+th, td { text-align: left; vertical-align: top; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid var(--line); }
+th { color: var(--quiet); font-weight: 600; }
+td:first-child { white-space: nowrap; }
+pre { background: var(--code); padding: .8rem; overflow-x: auto; border-radius: 4px; }
+code { font-family: ui-monospace, monospace; font-size: .9em; }
+li { overflow-wrap: anywhere; }
+`;
+
+const policy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'`;
+
+/** Agents write parts of the report: their HTML is shown as text, their images as links, and only to the web. */
+const markdown = new Marked({
+  renderer: {
+    html: ({ text }) => escaped(text),
+    image: ({ href, text }) => link(href, escaped(text === '' ? href : text)),
+    link({ href, tokens }) {
+      return link(href, this.parser.parseInline(tokens));
+    },
+  },
+});
+
+/** Returns a Markdown document as a page of its own, which loads and runs nothing. */
+export function htmlOf(title: string, text: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="content-security-policy" content="${policy}">
+<meta name="referrer" content="no-referrer">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escaped(title)}</title>
+<style>${style}</style>
+</head>
+<body>
+<main>
+${markdown.parse(text, { async: false })}</main>
+</body>
+</html>
+`;
+}
+
+function link(href: string, shown: string): string {
+  return /^https?:\/\//i.test(href) ? `<a href="${escaped(href)}" rel="noreferrer">${shown}</a>` : shown;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+}
