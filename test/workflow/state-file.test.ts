@@ -76,7 +76,31 @@ describe('W-4: interrupted archiving', () => {
     const { result } = await runOver(backlog, { process: succeeds });
     expect(result.status).toBe('completed');
     expect(result.problems).toEqual([
-      expect.stringContaining('The state file belonged to another tool; it is kept as'),
+      expect.stringContaining('The state file belonged to another tool: it was in phase_2'),
+    ]);
+  });
+
+  it("another tool's state file tells a person where it was, and the run what failed last", async () => {
+    const backlog = withBug();
+    for (const number of [2, 3, 4]) backlog.bug(number);
+    backlog.write(
+      '.agent-state.json',
+      JSON.stringify({
+        current_phase: 'implementation',
+        current_item: 'BUG-003',
+        iteration_count: 7,
+        failure_count: 2,
+        last_failures: ['bug-001', { item_id: 'BUG-002', error: 'tests fail' }, 5, null],
+        early_exit_triggered: true,
+        early_exit_reason: 'too many failures',
+      }),
+    );
+    const { result } = await runOver(backlog, { process: succeeds });
+    expect(result.succeeded).toEqual(['BUG-003', 'BUG-004', 'BUG-001', 'BUG-002']);
+    expect(result.problems).toEqual([
+      expect.stringContaining(
+        'it was in implementation of BUG-003, with 2 failures in a row, early exit: too many failures. It is kept as',
+      ),
     ]);
   });
 });

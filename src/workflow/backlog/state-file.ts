@@ -72,10 +72,13 @@ const schema = z.looseObject({
 
 const ends: readonly string[] = ['completed', 'exitedEarly'] satisfies RunState['current_phase'][];
 
-/** `ended`: the last run finished, or there was none. `foreign`: another tool's file with the same fields. */
+/**
+ * `ended`: the last run finished, or there was none. `foreign`: another tool's file with the fields of W-4, with what it
+ * says and the items that failed last.
+ */
 export type FoundState =
   | { kind: 'ended' }
-  | { kind: 'foreign' }
+  | { kind: 'foreign'; says: string; failures: string[] }
   | { kind: 'died'; state: RunState }
   | { kind: 'corrupt'; message: string };
 
@@ -89,7 +92,7 @@ export function readState(backlog: string): FoundState {
   if (typeof found === 'string') return corrupt(found);
   const { run } = found;
   const died = phase.safeParse(found.current_phase);
-  if (run === undefined) return { kind: 'foreign' };
+  if (run === undefined) return { kind: 'foreign', says: saidIn(found), failures: found.last_failures.flatMap(idIn) };
   if (ends.includes(found.current_phase)) return { kind: 'ended' };
   if (!died.success) return corrupt(`current_phase is ${found.current_phase}`);
   // The count must not exceed the listed failures.
@@ -107,6 +110,27 @@ function parsed(text: string): z.infer<typeof schema> | string {
   } catch (error) {
     return messageOf(error);
   }
+}
+
+/** What the fields of W-4 say, for a person. */
+function saidIn({
+  current_phase: phase,
+  current_item: item,
+  failure_count: failures,
+  early_exit_reason: reason,
+}: z.infer<typeof schema>): string {
+  const place = item === null ? phase : `${phase} of ${item}`;
+  const early = reason === null ? '' : `, early exit: ${reason}`;
+  return `it was in ${place}, with ${failures} ${failures === 1 ? 'failure' : 'failures'} in a row${early}`;
+}
+
+/** Other tools list ids, or objects with one. */
+function idIn(failure: unknown): string[] {
+  if (typeof failure === 'string') return /\b[A-Z]+-\d+/i.exec(failure)?.map((id) => id.toUpperCase()) ?? [];
+  if (typeof failure !== 'object' || failure === null) return [];
+  return ['id', 'item_id', 'item', 'bug_id', 'feature_id']
+    .flatMap((name) => idIn(Reflect.get(failure, name)))
+    .slice(0, 1);
 }
 
 /** Writes the state file atomically: readers get the old state or the new one (W-4). */

@@ -129,8 +129,11 @@ export class RunEffects {
       if (found.kind === 'corrupt') {
         return { kind: 'corrupt', message: `${found.message}. It is kept as ${keepAside(backlog)}.` };
       }
-      if (found.kind === 'foreign')
-        this.notes.push(`The state file belonged to another tool; it is kept as ${keepAside(backlog)}.`);
+      if (found.kind === 'foreign') {
+        const { says, failures } = found;
+        this.notes.push(`The state file belonged to another tool: ${says}. It is kept as ${keepAside(backlog)}.`);
+        this.tries.note({ run: 'of another tool', succeeded: [], failures: failures.map((id) => ({ id })) });
+      }
       if (found.kind !== 'died') return { kind: 'fresh' };
       const { state } = found;
       const item = this.itemOf(state.current_item);

@@ -5,6 +5,9 @@ import { messageOf } from '../../errors.ts';
 import { readIfThere, writeAtomically } from '../backlog/files.ts';
 
 const place = 'agent_runs/tries.json';
+/** What a run says of its items. */
+type Ended = Pick<RunState, 'run' | 'succeeded'> & { failures: readonly { id: string }[] };
+
 const schema = z.record(z.string(), z.array(z.string()));
 
 /**
@@ -22,7 +25,7 @@ export class Tries {
   }
 
   /** Notes the failures and successes of a run. Repeating it changes nothing. Returns the failed runs of each item. */
-  note({ run, failures, succeeded }: RunState): ReadonlyMap<string, readonly string[]> {
+  note({ run, failures, succeeded }: Ended): ReadonlyMap<string, readonly string[]> {
     const before = this.read();
     const tries = new Map(before ?? []);
     for (const { id } of failures) {
