@@ -62,14 +62,23 @@ export function renderValue(value: unknown, limits: ResultLimits): Rendered {
   if (typeof value === 'function' || typeof value === 'symbol') {
     return renderFailure(`The tool returned a ${typeof value}, which cannot be passed on.`, null, limits);
   }
-  if (value instanceof Blob || value instanceof Response) {
-    return renderFailure(
-      `The tool returned an unread ${value.constructor.name}; it must return the content.`,
-      null,
-      limits,
-    );
+  const unread = unreadIn(value);
+  if (unread !== null) {
+    return renderFailure(`The tool returned an unread ${unread}; it must return the content.`, null, limits);
   }
   return renderSuccess(value, plainSuccess, limits);
+}
+
+const unreadKinds = ['Blob', 'File', 'Response'];
+
+/**
+ * Returns what a body that is still to be read is called; null for any other value. It is known by its tag: to name the
+ * class would make Node compile its whole `fetch`.
+ */
+function unreadIn(value: unknown): string | null {
+  if (typeof value !== 'object' || value === null) return null;
+  const tag = Object.prototype.toString.call(value).slice('[object '.length, -1);
+  return unreadKinds.includes(tag) ? tag : null;
 }
 
 /** Renders an error that a tool threw as a failure (C-3). */

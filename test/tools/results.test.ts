@@ -33,6 +33,30 @@ describe('every tool call is answered', () => {
     });
   });
 
+  it.each<[string, () => unknown]>([
+    ['Response', () => new Response('x')],
+    ['Blob', () => new Blob(['x'])],
+    ['File', () => new File(['x'], 'x.txt')],
+  ])('C-1 C-3: a %s that nobody read is a failure, and not an empty object', async (kind, make) => {
+    const unread = () => make();
+    const run = await oneReply([{ name: 'unread' }], { tools: { unread } });
+    expect(callsOf(run)[0]).toMatchObject({
+      slug: 'tool_exec_failed',
+      result: { success: false, message: `The tool returned an unread ${kind}; it must return the content.` },
+    });
+  });
+
+  it('C-1: a value whose tag cannot be read is answered, too', async () => {
+    const odd = () => ({
+      plain: 'yes',
+      get [Symbol.toStringTag](): string {
+        throw new Error('no tag');
+      },
+    });
+    const run = await oneReply([{ name: 'odd' }], { tools: { odd } });
+    expect(callsOf(run)[0]).toMatchObject({ executed: true, slug: 'tool_exec_failed', result: { value: null } });
+  });
+
   it('C-3: a structured error from the tool is kept', async () => {
     const strict = tool({
       description: 'Fails with details.',
