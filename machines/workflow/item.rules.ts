@@ -56,7 +56,7 @@ export function withItem(context: WorkflowContext, outcome: ScanOutcome): Partia
   return { item, iteration: context.iteration + 1, tried, phase: 'processing', changed: [], ...noTries };
 }
 
-/** An agent is tried anew. */
+/** Tries start over. */
 export const noTries = { tries: 0, tryErrors: [] } satisfies Partial<WorkflowContext>;
 
 /** Begins a scan. Without an item in progress, it is another try of the agent that decides the order. */

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { dirname, extname, resolve } from 'node:path';
+import { dirname, extname, relative, resolve, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parse } from 'yaml';
 import { type AgentDefinition, definitionSchema, isAgent } from '../agent/definition.ts';
@@ -106,7 +106,9 @@ async function toolsOf(
   const modules = (entries ?? []).filter((entry) => typeof entry !== 'string' || isModulePath(entry));
   const names = entries?.filter((entry): entry is string => typeof entry === 'string' && !isModulePath(entry)) ?? null;
   const unknown = (name: string) => note(`${path} names the tool ${name}, which has no counterpart; it is left out.`);
-  const tools = namedTools(names, workplace, unknown);
+  const own = modules.filter((one) => typeof one === 'string').map((one) => resolve(dirname(path), one));
+  const except = [...workplace.except, ...own.map((file) => relative(workplace.root, file).split(sep).join('/'))];
+  const tools = namedTools(names, { ...workplace, except }, unknown);
   for (const name of Object.keys(namedTools(forbidden.map(String), workplace, () => {}))) delete tools[name];
   for (const tool of modules) Object.assign(tools, await toolModule(path, tool));
   return tools;

@@ -32,7 +32,7 @@ export type WorkflowOptions = {
   limits?: Partial<RunLimits>;
   /**
    * One budget for all sessions of the run. Each gets what is left; once it is spent, no further item is taken. A run that
-   * is continued after a crash has it anew. Default: none.
+   * is continued after a crash starts with a full budget. Default: none.
    */
   budget?: SessionBudget;
   /** Ends the run: the current session is aborted, its item stays open, and the report is written. */

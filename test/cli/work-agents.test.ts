@@ -1,6 +1,6 @@
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { readAgentFile } from '../../src/cli/agent-file.ts';
 import { startModelServer } from '../../src/testing/index.ts';
 import { done, TestBacklog } from '../support/backlog.ts';
@@ -154,7 +154,10 @@ describe('agents of a project', () => {
   });
 
   it('an agent that may write everywhere cannot make itself or others agents, nor change what they may do', async () => {
-    const written = ['agents/process.mjs', '.claude/agents/x.md', '.agent-config.json', '.git/hooks/pre-commit'];
+    const written = [
+      ...['agents/process.mjs', '.claude/agents/x.md', '.agent-config.json', '.git/hooks/pre-commit'],
+      ...['prompts/tester.md', 'agent_runs/in-progress.json', '.agent-state.json'],
+    ];
     await using server = await startModelServer(({ body }) =>
       hasAnswers(body)
         ? done()
@@ -166,9 +169,15 @@ describe('agents of a project', () => {
     backlog.bug(1);
     backlog.bug(2);
     backlog.write('.claude/agents/process.md', '---\nname: worker\ntools: Write\n---\nYou work.\n');
-    const { code } = await pawl(['work', backlog.folder, ...quietly(server)]);
+    backlog.write('prompts/tester.md', '---\nname: tester\n---\nYou test.\n');
+    backlog.write('.agent-config.json', JSON.stringify({ agents: { test: 'prompts/tester.md' } }));
+    // Many folders are reached through a link, such as `/tmp` on some machines.
+    const linked = join(backlog.folder, '../', `${basename(backlog.folder)}-linked`);
+    symlinkSync(backlog.folder, linked);
+    onTestFinished(() => rmSync(linked));
+    const { code } = await pawl(['work', linked, ...quietly(server)]);
     expect([code, backlog.list('completed').length]).toEqual([0, 2]);
-    expect(written.filter((path) => backlog.has(path))).toEqual([]);
+    expect(written.filter((path) => backlog.has(path) && backlog.read(path).includes('mine'))).toEqual([]);
     for (const answer of answersIn(server.requests[1])) expect(answer).toContain('unattended');
   });
 

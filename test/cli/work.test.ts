@@ -47,7 +47,7 @@ describe('pawl work', () => {
     const { written, screen } = await pawlOnTerminal(['work', backlog.folder, ...quietly(server)]);
     for (const status of [
       'scanning | queue 0, 0 blocked | 0 failed in a row | 0 requests, 0 calls, 0 tokens',
-      'processing BUG-001 | queue 2, 0 blocked | 0 failed in a row | 1 requests, 0 calls',
+      'processing BUG-001 | queue 2, 0 blocked | 0 failed in a row | 1 request, 0 calls',
       'processing BUG-002 | queue 2, 0 blocked | 1 failed in a row | 3 requests',
       'summarising | queue',
     ]) {

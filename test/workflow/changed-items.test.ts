@@ -1,4 +1,4 @@
-import { chmodSync } from 'node:fs';
+import { chmodSync, symlinkSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { createWorkItem, type WorkFunction, type WorkItemInput } from '../../src/workflow/index.ts';
 import { runOver, TestBacklog } from '../support/backlog.ts';
@@ -96,19 +96,32 @@ describe('W-1 W-2: items that agents change during a run', () => {
   });
 });
 
-it('a commit of a run runs no hook that lies in the work tree, where an agent may have written it', async () => {
+it.each<[string, (backlog: TestBacklog) => void]>([
+  ['configured', (backlog) => backlog.git('config', 'core.hooksPath', '..hooks')],
+  ['by an absolute path', (backlog) => backlog.git('config', 'core.hooksPath', `${backlog.folder}/..hooks`)],
+  [
+    'linked one by one',
+    (backlog) => {
+      for (const name of ['pre-commit', 'post-index-change'])
+        symlinkSync(`../../..hooks/${name}`, `${backlog.folder}/.git/hooks/${name}`);
+    },
+  ],
+])('a run runs no hook that lies in the work tree, where an agent may have written it: %s', async (_, set) => {
   const backlog = new TestBacklog();
   backlog.write('.agent-config.json', JSON.stringify({ auto_commit: true }));
   backlog.bug(1);
   backlog.git('add', '--all');
   backlog.git('commit', '--quiet', '--message=As found');
-  backlog.git('config', 'core.hooksPath', '.hooks');
+  backlog.write('.git/hooks/keep', '');
+  set(backlog);
   const process: WorkFunction = () => {
-    backlog.write('.hooks/pre-commit', '#!/bin/sh\ntouch ran\n');
-    chmodSync(`${backlog.folder}/.hooks/pre-commit`, 0o755);
+    for (const name of ['pre-commit', 'post-index-change']) {
+      backlog.write(`..hooks/${name}`, '#!/bin/sh\ntouch ran\n');
+      chmodSync(`${backlog.folder}/..hooks/${name}`, 0o755);
+    }
     return { status: 'succeeded' };
   };
   const { result } = await runOver(backlog, { process });
   expect([result.succeeded, backlog.has('ran')]).toEqual([['BUG-001'], false]);
-  expect(backlog.git('log', '-1', '--format=%s')).toBe('Complete BUG-001');
+  expect(backlog.git('-c', 'core.hooksPath=/dev/null', 'log', '-1', '--format=%s')).toBe('Complete BUG-001');
 });

@@ -28,13 +28,16 @@ describe('W-3: the report is a page, too', () => {
     ['![x](https://example.com/p.png)', '<a href="https://example.com/p.png" rel="noreferrer">x</a>'],
     ['![a"><b](https://example.com/)', '>a&quot;&gt;&lt;b</a>'],
     ['[x](https://example.com/"onclick="y)', 'x'],
+    ['a <pre> <meta/http-equiv=refresh/content=0> b', '&lt;meta/http-equiv=refresh'],
+    ['<kbd> <svg/onload=alert(1)>', '&lt;svg/onload'],
+    ['a & b &amp; <i>', 'a &amp; b'],
     ['`<b>`', '<code>&lt;b&gt;</code>'],
   ])('%s of an agent does nothing', (text, shown) => {
     const page = htmlOf('"<t>', text);
     expect(page).toContain(shown);
     expect(page).toContain('<title>&quot;&lt;t&gt;</title>');
     const body = page.slice(page.indexOf('<main>'));
-    expect(body).not.toMatch(/<script|<img|javascript:|data:|<[^>]*\son\w+=/i);
+    expect(body).not.toMatch(/<script|<img|<svg|<meta|javascript:|data:|<[^>]*\son\w+=/i);
     expect(page).toContain("default-src 'none'");
   });
 });

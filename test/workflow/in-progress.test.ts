@@ -1,3 +1,5 @@
+import { chmodSync, lstatSync, readFileSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readBacklog } from '../../src/workflow/backlog/backlog.ts';
 import type { WorkFunction } from '../../src/workflow/index.ts';
@@ -58,6 +60,72 @@ describe('W-1: an item is in_progress while it is worked on', () => {
     });
     expect(backlog.json(`${first}/bug_report.json`)).toMatchObject({ status: 'new', cause: 'a typo' });
     expect(backlog.json(`${second}/bug_report.json`)).toMatchObject({ status: 'deferred' });
+  });
+
+  it('keeps a byte order mark, the mode and long numbers; a link, another encoding and a marked item get no mark', async () => {
+    const backlog = new TestBacklog();
+    const folders = [1, 2, 3, 4].map((number) => backlog.bug(number));
+    const path = (index: number) => join(backlog.folder, `${folders[index]}/bug_report.json`);
+    const first = '\uFEFF{ "title": "One", "status": "new", "ticket": 12345678901234567890 }';
+    writeFileSync(path(0), first, { mode: 0o600 });
+    chmodSync(path(0), 0o600);
+    const latin = Buffer.from('{ "title": "caf\xe9", "status": "new" }', 'latin1');
+    writeFileSync(path(1), latin);
+    renameSync(path(2), join(backlog.folder, 'shared.json'));
+    symlinkSync(join(backlog.folder, 'shared.json'), path(2));
+    writeFileSync(path(3), '{"title": "Four",   "status": "in_progress"}');
+    const marked: unknown[] = [];
+    await runOver(
+      backlog,
+      {
+        process: ({ item }) => {
+          marked.push([
+            item.id,
+            readFileSync(join(backlog.folder, item.folder, 'bug_report.json'), 'latin1').includes('in_progress'),
+          ]);
+          return { status: 'failed' };
+        },
+      },
+      { limits: { maxConsecutiveFailures: 9 } },
+    );
+    expect(marked.toSorted()).toEqual([
+      ['BUG-001', true],
+      ['BUG-002', false],
+      ['BUG-003', false],
+      ['BUG-004', true],
+    ]);
+    expect(readFileSync(path(0), 'utf8')).toBe(first);
+    expect(statSync(path(0)).mode & 0o777).toBe(0o600);
+    expect(readFileSync(path(1))).toEqual(latin);
+    expect(lstatSync(path(2)).isSymbolicLink()).toBe(true);
+    expect(readFileSync(path(3), 'utf8')).toBe('{"title": "Four",   "status": "in_progress"}');
+  });
+
+  it('a mark that no run made changes nothing', async () => {
+    const backlog = new TestBacklog();
+    backlog.bug(1);
+    backlog.write('agents/process.md', 'mine');
+    const forged = (file: string) =>
+      backlog.write(
+        'agent_runs/in-progress.json',
+        JSON.stringify({ item: 'BUG-001', file, before: 'evil', marked: 'mine' }),
+      );
+    for (const file of [
+      'agents/process.md',
+      '../outside.md',
+      'bugs/../agents/process.md',
+      'bugs/x/../../agents/process.md',
+    ]) {
+      forged(file);
+      await new InProgress(backlog.folder).end();
+    }
+    await runOver(backlog, {
+      process: () => {
+        forged('agents/process.md');
+        return { status: 'failed' };
+      },
+    });
+    expect(backlog.read('agents/process.md')).toBe('mine');
   });
 
   it('after a crash, the next start takes the mark away; nothing of it is committed', async () => {

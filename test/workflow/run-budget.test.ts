@@ -66,6 +66,20 @@ describe('B-7: one budget for all sessions of a run', () => {
     });
   });
 
+  it('a scan agent that takes the last of it leaves the items as they are', async () => {
+    const backlog = new TestBacklog();
+    backlog.bug(1);
+    const scan = defineAgent({
+      name: 'scan',
+      models: [rehearsalModel([{ calls: [{ name: 'final_report', input: { content: '{"order":["BUG-001"]}' } }] }])],
+    });
+    for (const _ of [1, 2]) {
+      const { result } = await runOver(backlog, { scan, process: twoRequests() }, { budget: { requests: 1 } });
+      expect(result).toMatchObject({ status: 'completed', iterations: 0, failures: [], spent: '1 requests' });
+    }
+    expect(backlog.json('bugs/BUG-001-bug-1/bug_report.json').status).toBe('new');
+  });
+
   it.each([
     ['tokens', { tokens: 10 }, '10 tokens'],
     ['time', { wallClockMs: 60_000 }, '60000 ms'],

@@ -93,6 +93,10 @@ describe('W-4: interrupted archiving', () => {
         last_failures: ['bug-001', { item_id: 'BUG-002', error: 'tests fail' }, 5, null],
         early_exit_triggered: true,
         early_exit_reason: 'too many failures',
+        // Its own fields, which Pawl uses for something else.
+        failures: 2,
+        run: 7,
+        changed: 3,
       }),
     );
     const { result } = await runOver(backlog, { process: succeeds });

@@ -29,7 +29,7 @@ export class WorkView {
   }
 
   show(event: WorkflowEvent): void {
-    if (event.type === 'phase.started') Object.assign(this, { phase: event.phase, item: event.item });
+    if (event.type === 'phase.started') Object.assign(this, { phase: event.phase, item: event.item, tool: null });
     if (event.type === 'backlog.scanned') Object.assign(this, { open: event.open, blocked: event.blocked });
     if (event.type === 'item.failed') this.failuresInARow = event.failureCount;
     if (event.type === 'item.succeeded') this.failuresInARow = 0;
@@ -81,6 +81,7 @@ export class WorkView {
     for (const [name = '', value = ''] of rows) {
       if (value !== '') this.line(`${this.paint('dim', name.padEnd(12))}${tame(value)}`);
     }
+    for (const warning of result.warnings) this.line(`${this.paint('yellow', 'warning'.padEnd(12))}${tame(warning)}`);
     for (const problem of problems) this.line(`\n${this.paint('red', 'problem')}  ${tame(problem)}`);
   }
 
@@ -114,7 +115,7 @@ export class WorkView {
       case 'wait.started':
         return [`│  ├─ ${this.paint('yellow', `waiting ${((event.dueAt - event.at) / 1_000).toFixed(1)} s`)}`];
       case 'incident.noted':
-        return [`├─ ${this.paint('red', reasonOf(event.incident))}`];
+        return [`├─ ${this.paint('red', clip(reasonOf(event.incident), this.width() - 6))}`];
       case 'workItem.created':
         return [
           `├─ ${event.item.isNew ? 'created' : 'added evidence to'} ${this.paint('bold', event.item.id)}  ${clip(event.item.title, this.width() - 36)}`,
@@ -154,7 +155,7 @@ export class WorkView {
     const place = this.item === null ? this.phase : `${this.phase} ${this.item}`;
     const where = this.tool === null ? place : `${place}: ${clip(this.tool, 24)}`;
     const { open, blocked, failuresInARow, requests, toolCalls, tokens } = this;
-    const spent = `${requests} requests, ${toolCalls} calls, ${short(tokens)} tokens`;
+    const spent = `${requests} ${requests === 1 ? 'request' : 'requests'}, ${toolCalls} calls, ${short(tokens)} tokens`;
     const text = `${where} | queue ${open}, ${blocked} blocked | ${failuresInARow} failed in a row | ${spent}`;
     if (this.statusShown === text) return;
     this.clearStatus();

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import type { BacklogConfig } from '../../workflow/backlog/config.ts';
@@ -34,20 +34,20 @@ export function agentsOf(project: Project, config: BacklogConfig, flags: Flags):
 function named(
   project: Project,
   name: string,
-  { allow, models }: BacklogConfig,
+  config: BacklogConfig,
   flags: Flags,
   note: (text: string) => void,
 ): NamedAgent {
-  const { backlog, root } = project;
+  const { root } = project;
   const lookedFor = places(project, name);
-  const ownAgents = join(relative(root, backlog), 'agents/**').split(sep).join('/');
+  const except = protectedIn(project, config);
   const read = async () => {
     const file = found(project, name);
     if (file === null) throw new Error(`no agent file named ${name}; looked in: ${lookedFor.join(', ')}`);
-    const definition = await readAgentFile(file, { root, commands: allow, except: [ownAgents], models, note });
+    const definition = await readAgentFile(file, { root, commands: config.allow, except, models: config.models, note });
     return agentOf(definition, flags);
   };
-  // Once, before anything runs: what agents write later must not become agents.
+  // Before anything runs, so that what agents write does not become an agent. One that fails is tried again.
   let agent = flags.dryRun ? null : read();
   agent?.catch(() => {});
   return {
@@ -62,6 +62,20 @@ function named(
       });
     },
   };
+}
+
+/** What decides about agents, or about the run: no agent writes it without approval. As patterns below the root. */
+function protectedIn(project: Project, { agents }: BacklogConfig): string[] {
+  const { backlog, root } = project;
+  const below = (path: string) => relative(realpathSync(root), path).split(sep).join('/');
+  const own = ['agents/**', 'agent_runs/**', '.agent-state.json*'].map((name) =>
+    below(join(realpathSync(backlog), name)),
+  );
+  const files = Object.values(agents).flatMap((name) => {
+    const file = found(project, name);
+    return file === null ? [] : [below(realpathSync(file))];
+  });
+  return [...own, ...files];
 }
 
 const extensions = ['.md', '.ts', '.mts', '.js', '.mjs'];

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import {
+  chmodSync,
   closeSync,
   existsSync,
   fsyncSync,
@@ -20,6 +21,8 @@ export function writeAtomically(path: string, text: string): void {
   const beside = join(dirname(path), `.${randomBytes(6).toString('hex')}.tmp`);
   try {
     writeDurably(beside, text);
+    const mode = statSync(path, { throwIfNoEntry: false })?.mode;
+    if (mode !== undefined) chmodSync(beside, mode);
     renameSync(beside, path);
   } catch (error) {
     rmSync(beside, { force: true });

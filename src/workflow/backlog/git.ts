@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { copyFileSync, existsSync, realpathSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { messageOf } from '../../errors.ts';
@@ -8,10 +8,14 @@ import { messageOf } from '../../errors.ts';
 const run = promisify(execFile);
 const timeoutMs = 30_000;
 
+/** The commands that run hooks; `status` does, too, as it writes the index. */
+const runHooks = new Set(['add', 'commit', 'read-tree', 'status', 'update-ref', 'write-tree']);
+
 /** Runs git without a shell and returns its output. If git fails, the error contains its message. */
 async function git(folder: string, args: readonly string[], env: Record<string, string> = {}): Promise<string> {
+  const hooks = runHooks.has(args[0] ?? '') ? await trustedHooks(folder) : [];
   try {
-    const { stdout } = await run('git', [...args], {
+    const { stdout } = await run('git', [...hooks, ...args], {
       cwd: folder,
       timeout: timeoutMs,
       maxBuffer: 16 * 1024 * 1024,
@@ -102,9 +106,7 @@ export async function commitPaths(
     // A path that was moved away may exist only in the last commit.
     const changed = await filtered(paths, async (path) => (await statusOf(folder, path)) !== '');
     // An interrupted call may already have committed; then nothing is left to do.
-    const hooks = await trustedHooks(folder);
-    if (changed.length > 0)
-      await git(folder, [...hooks, 'commit', '--quiet', `--message=${message}`, '--', ...changed]);
+    if (changed.length > 0) await git(folder, ['commit', '--quiet', `--message=${message}`, '--', ...changed]);
     const sha = await git(folder, ['rev-parse', 'HEAD']);
     return { ok: true, sha, branch: await git(folder, ['rev-parse', '--abbrev-ref', 'HEAD']) };
   } catch (error) {
@@ -112,14 +114,23 @@ export async function commitPaths(
   }
 }
 
-/** Returns the option that skips hooks in the work tree, which an agent may have written. */
+/** Returns the option that skips all hooks if some lie in the work tree, where an agent may have written them. */
 async function trustedHooks(folder: string): Promise<string[]> {
-  const hooks = await git(folder, ['config', '--type=path', '--get', 'core.hooksPath']).catch(() => '');
-  if (hooks === '') return [];
-  const root = realpathSync(await git(folder, ['rev-parse', '--show-toplevel']));
-  const way = relative(root, resolve(root, hooks));
-  if (way.startsWith('..') || isAbsolute(way) || way.split(sep)[0] === '.git') return [];
-  return ['-c', `core.hooksPath=${resolve(folder, await git(folder, ['rev-parse', '--git-common-dir']), 'hooks')}`];
+  const told = await git(folder, ['rev-parse', '--git-path', 'hooks', '--git-common-dir', '--show-toplevel']).catch(
+    () => null,
+  );
+  if (told === null) return [];
+  const [hooks = '', common = '', root = ''] = told.split('\n');
+  const [place, gitFolder, tree] = [resolve(folder, hooks), realpathSync(resolve(folder, common)), realpathSync(root)];
+  const names = existsSync(place) ? readdirSync(place).map((name) => join(place, name)) : [];
+  const isInTree = (path: string) => isBelow(tree, path) && !isBelow(gitFolder, path);
+  const isWritable = [place, ...names].some((path) => existsSync(path) && isInTree(realpathSync(path)));
+  return isWritable ? ['-c', 'core.hooksPath=/dev/null'] : [];
+}
+
+function isBelow(folder: string, path: string): boolean {
+  const way = relative(folder, path);
+  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
 /** Returns the paths that exist or are in the index. */

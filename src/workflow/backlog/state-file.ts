@@ -48,8 +48,8 @@ const created = z.object({
   why: z.string(),
 });
 
-/** The fields of W-4 are required. The fields that Pawl adds are optional, since other tools use this file name too. */
-const schema = z.looseObject({
+/** The fields of W-4, which other tools write to a file of this name, too. */
+const shared = z.looseObject({
   current_phase: z.string(),
   current_item: z.string().nullable(),
   iteration_count: count,
@@ -57,10 +57,13 @@ const schema = z.looseObject({
   last_failures: z.array(z.unknown()),
   early_exit_triggered: z.boolean(),
   early_exit_reason: z.string().nullable(),
-  run: z
-    .string()
-    .regex(/^[\w.-]*\w$/, { error: 'the name of a folder' })
-    .optional(),
+});
+
+const runName = /^[\w.-]*\w$/;
+
+/** The file of a run of Pawl, which has more fields. */
+const schema = shared.extend({
+  run: z.string().regex(runName, { error: 'the name of a folder' }),
   succeeded: texts.default([]),
   set_aside: texts.default([]),
   tried: texts.default([]),
@@ -88,11 +91,14 @@ export function readState(backlog: string): FoundState {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return corrupt('it is a folder');
   const text = readIfThere(path);
   if (text === null) return { kind: 'ended' };
-  const found = parsed(text);
+  const file = parsed(text, shared);
+  if (typeof file === 'string') return corrupt(file);
+  if (typeof file.run !== 'string')
+    return { kind: 'foreign', says: saidIn(file), failures: file.last_failures.flatMap(idIn) };
+  const found = parsed(text, schema);
   if (typeof found === 'string') return corrupt(found);
   const { run } = found;
   const died = phase.safeParse(found.current_phase);
-  if (run === undefined) return { kind: 'foreign', says: saidIn(found), failures: found.last_failures.flatMap(idIn) };
   if (ends.includes(found.current_phase)) return { kind: 'ended' };
   if (!died.success) return corrupt(`current_phase is ${found.current_phase}`);
   // The count must not exceed the listed failures.
@@ -101,9 +107,9 @@ export function readState(backlog: string): FoundState {
   return { kind: 'died', state: { ...found, run, last_failures, failure_count, current_phase: died.data } };
 }
 
-function parsed(text: string): z.infer<typeof schema> | string {
+function parsed<Shape extends z.ZodType>(text: string, shape: Shape): z.infer<Shape> | string {
   try {
-    const result = schema.safeParse(JSON.parse(text));
+    const result = shape.safeParse(JSON.parse(text));
     if (result.success) return result.data;
     const [issue] = result.error.issues;
     return `${issue?.path.join('.') || 'the value'}: ${issue?.message}`;
@@ -118,7 +124,7 @@ function saidIn({
   current_item: item,
   failure_count: failures,
   early_exit_reason: reason,
-}: z.infer<typeof schema>): string {
+}: z.infer<typeof shared>): string {
   const place = item === null ? phase : `${phase} of ${item}`;
   const early = reason === null ? '' : `, early exit: ${reason}`;
   return `it was in ${place}, with ${failures} ${failures === 1 ? 'failure' : 'failures'} in a row${early}`;

@@ -157,11 +157,12 @@ export class RunEffects {
       const { items } = readBacklog(backlog, this.known);
       const stops = stopMarkers(backlog, state.run, items);
       const appeared = this.folder.appeared(state);
-      const spent = this.parts.spending.spent();
+      const { spending } = this.parts;
       // No agent is asked for the order of what is not done.
-      if (spent !== null) return { ok: true, items: items.map(refOf), stops, appeared, spent };
-      const ordered = await this.queue.ordered(behind(items, tries), state);
-      if (!('lost' in ordered)) return { ok: true, items: ordered.map(refOf), stops, appeared, spent };
+      const isOver = stops.length > 0 || spending.spent() !== null;
+      const ordered = isOver ? items : await this.queue.ordered(behind(items, tries), state);
+      if (!('lost' in ordered))
+        return { ok: true, items: ordered.map(refOf), stops, appeared, spent: spending.spent() };
       const { verdict, agent, slugs, message, requests, lookedFor } = ordered.lost;
       if (verdict !== 'unavailable') return { ok: false, message };
       return { ok: false, unavailable: { agent, slugs, message, requests, lookedFor } };
@@ -205,8 +206,11 @@ export class RunEffects {
       }
       const spent = this.parts.spending.spent();
       if (spent !== null) {
-        const message = `The budget of the run is spent (${spent}), so it was not begun.`;
-        return { ...nothing, verdict: 'failed', slugs: ['budget_exhausted'], message };
+        const message = `The budget of the run is spent (${spent}), so work did not start.`;
+        // Work that never started is no failure; work that nobody could test is.
+        const verdict = phase === 'processing' ? 'aborted' : 'failed';
+        if (verdict === 'aborted') this.notes.push(`${item.id}: ${message}`);
+        return { ...nothing, verdict, slugs: ['budget_exhausted'], message };
       }
       const agent = phase === 'processing' ? agents.process : agents.test;
       if (agent === undefined) throw new Error('there is no test agent');

@@ -1,23 +1,28 @@
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { lstatSync, readFileSync, rmSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import type { BacklogItem } from '../backlog/backlog.ts';
+import { type BacklogItem, folderOf } from '../backlog/backlog.ts';
 import { readIfThere, writeAtomically } from '../backlog/files.ts';
+import { layouts } from '../backlog/item-kinds.ts';
 import { whileLocked } from '../backlog/lock.ts';
+import { checkInside } from '../backlog/reading/item-text.ts';
 import { statusIn, withStatus } from '../backlog/reading/prompt-file.ts';
 
 const place = 'agent_runs/in-progress.json';
-const schema = z.object({ file: z.string(), before: z.string(), marked: z.string() });
+const schema = z.object({ item: z.string(), file: z.string(), before: z.string(), marked: z.string() });
 type Mark = z.infer<typeof schema>;
 
 const status = 'in_progress';
 
 /**
- * The mark on the item that is worked on: its status is `in_progress` for as long. What the file was is kept beside, so
- * that it comes back as it was, also after a crash.
+ * Marks the item that is worked on: its status is `in_progress` meanwhile. The original is kept alongside, so that it
+ * comes back as it was, also after a crash.
  */
 export class InProgress {
   private readonly backlog: string;
+  /** The mark of this process. An agent may write the file, so that is read only after a crash. */
+  private own: Mark | null = null;
 
   constructor(backlog: string) {
     this.backlog = backlog;
@@ -26,66 +31,93 @@ export class InProgress {
   async begin(item: BacklogItem): Promise<void> {
     const { backlog } = this;
     await whileLocked(backlog, async () => {
-      const mark = this.markOn(item);
+      const mark = markOn(backlog, item);
       if (mark === null) return;
       writeAtomically(join(backlog, place), `${JSON.stringify(mark)}\n`);
       writeAtomically(join(backlog, mark.file), mark.marked);
+      this.own = mark;
     });
   }
 
-  /** Takes the mark away, if there is one. What else changed in the file stays. */
+  /** Removes the mark, if there is one. Other changes to the file are kept. */
   async end(): Promise<void> {
     const { backlog } = this;
     await whileLocked(backlog, async () => {
-      const mark = this.kept();
+      const mark = this.own ?? kept(backlog);
+      this.own = null;
       if (mark === null) return;
-      const path = join(backlog, mark.file);
-      const now = readIfThere(path);
-      const unmarked = now === mark.marked ? mark.before : now === null ? null : withoutMark(now, mark);
-      if (unmarked !== null && unmarked !== now) writeAtomically(path, unmarked);
+      // The work may have renamed the folder.
+      const file = join(folderOf(backlog, mark.item) ?? dirname(mark.file), basename(mark.file));
+      const now = plainText(backlog, file);
+      const unmarked = now === null ? null : now === mark.marked ? mark.before : withoutMark(now, mark);
+      if (unmarked !== null && unmarked !== now) writeAtomically(join(backlog, file), unmarked);
       rmSync(join(backlog, place), { force: true });
     });
   }
-
-  /** Null for an item that says no status: it gets no file for it. */
-  private markOn({ folder, layout, report }: BacklogItem): Mark | null {
-    const { backlog } = this;
-    const reportFile = `${folder}/${layout.reportFile}`;
-    const before = readIfThere(join(backlog, reportFile));
-    if (before !== null) {
-      const marked = `${JSON.stringify({ ...report, status }, null, 2)}\n`;
-      return { file: reportFile, before, marked };
-    }
-    for (const name of [layout.promptFile, 'PROMPT.md']) {
-      const text = readIfThere(join(backlog, folder, name));
-      if (text !== null && statusIn(text) !== null) {
-        return { file: `${folder}/${name}`, before: text, marked: withStatus(text, status) };
-      }
-    }
-    return null;
-  }
-
-  /** One that cannot be read was not written by a run. */
-  private kept(): Mark | null {
-    try {
-      return schema.nullable().parse(JSON.parse(readIfThere(join(this.backlog, place)) ?? 'null'));
-    } catch {
-      return null;
-    }
-  }
 }
 
-/** Returns a file that the work changed, with the status of before if it still says that it is worked on. */
+/** Returns the mark for an item; null if it has no status, has this one, or its file would not come back as it is. */
+function markOn(backlog: string, { id: item, folder, layout }: BacklogItem): Mark | null {
+  const names = [layout.reportFile, layout.promptFile, 'PROMPT.md'];
+  for (const file of names.map((name) => `${folder}/${name}`)) {
+    const before = plainText(backlog, file);
+    if (before === null) continue;
+    const marked = withOtherStatus(file, before, status);
+    if (marked !== null) return marked === before ? null : { item, file, before, marked };
+    if (file.endsWith('.json')) return null;
+  }
+  return null;
+}
+
+/** Returns the text of a file that can be written back byte for byte; null for a link, and for other encodings. */
+function plainText(backlog: string, file: string): string | null {
+  const path = join(backlog, file);
+  if (lstatSync(path, { throwIfNoEntry: false })?.isFile() !== true) return null;
+  const bytes = readFileSync(path);
+  const text = bytes.toString('utf8');
+  return Buffer.from(text).equals(bytes) ? text : null;
+}
+
+const jsonStatus = /("status"\s*:\s*)"(?:[^"\\]|\\.)*"/;
+
+/** Returns a file with another status and no other change; null if it has none. */
+function withOtherStatus(file: string, text: string, to: string): string | null {
+  if (file.endsWith('.md')) return statusIn(text) === null ? null : withStatus(text, to);
+  const changed = text.replace(jsonStatus, (_, before: string) => `${before}${JSON.stringify(to)}`);
+  const [was, is] = [objectIn(text), objectIn(changed)];
+  const isAlone = typeof was?.status === 'string' && isDeepStrictEqual({ ...was, status: to }, is);
+  return isAlone ? changed : null;
+}
+
+function statusOf(file: string, text: string): string | null {
+  if (file.endsWith('.md')) return statusIn(text);
+  const found = objectIn(text)?.status;
+  return typeof found === 'string' ? found : null;
+}
+
+/** Returns a file that the work changed, with the original status if it still has the mark. */
 function withoutMark(now: string, { file, before }: Mark): string {
-  if (file.endsWith('.md')) return statusIn(now) === status ? withStatus(now, statusIn(before) ?? '') : now;
-  const report = objectIn(now);
-  if (report?.status !== status) return now;
-  return `${JSON.stringify({ ...report, status: objectIn(before)?.status }, null, 2)}\n`;
+  if (statusOf(file, now) !== status) return now;
+  return withOtherStatus(file, now, statusOf(file, before) ?? '') ?? now;
+}
+
+/** Returns the mark of a process that died; null for a file that no run writes. */
+function kept(backlog: string): Mark | null {
+  try {
+    const mark = schema.nullable().parse(JSON.parse(readIfThere(join(backlog, place)) ?? 'null'));
+    if (mark === null) return null;
+    const layout = layouts.find(({ folder }) => dirname(dirname(mark.file)) === folder);
+    const names = layout === undefined ? [] : [layout.reportFile, layout.promptFile, 'PROMPT.md'];
+    checkInside(backlog, dirname(mark.file));
+    return names.includes(basename(mark.file)) && !mark.file.includes('..') ? mark : null;
+  } catch {
+    return null;
+  }
 }
 
 function objectIn(text: string): Record<string, unknown> | null {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
     return typeof value === 'object' && value !== null ? { ...value } : null;
   } catch {
     return null;

@@ -34,7 +34,7 @@ export class Spending {
     totals.costUsd = totals.costUsd === null || costUsd === null ? null : totals.costUsd + costUsd;
   }
 
-  /** Returns what is left, of what the budget limits. */
+  /** Returns what remains of each limit. */
   left(): SessionBudget {
     const { requests, tokens, costUsd } = this.budget;
     const { totals, endsAt } = this;
@@ -42,7 +42,8 @@ export class Spending {
       ...(requests !== undefined && { requests: requests - totals.requests }),
       ...(tokens !== undefined && { tokens: tokens - totals.inputTokens - totals.outputTokens }),
       ...(costUsd !== undefined && { costUsd: costUsd - (totals.costUsd ?? costUsd) }),
-      ...(endsAt !== null && { wallClockMs: endsAt - this.clock.now() }),
+      // Time may have passed since `spent` said that some is left.
+      ...(endsAt !== null && { wallClockMs: Math.max(1, endsAt - this.clock.now()) }),
     };
   }
 
@@ -55,7 +56,8 @@ export class Spending {
       ['costUsd', `$${costUsd}`],
       ['wallClockMs', `${wallClockMs} ms`],
     ];
-    const left = this.left();
+    const { endsAt } = this;
+    const left = { ...this.left(), ...(endsAt !== null && { wallClockMs: endsAt - this.clock.now() }) };
     return words.find(([name]) => (left[name] ?? 1) <= 0)?.[1] ?? null;
   }
 }

@@ -20,6 +20,8 @@ export function itemText(backlog: string, path: string, most = mostOfText): stri
   try {
     const about = statSync(whole, { throwIfNoEntry: false });
     if (about === undefined) return null;
+    // To open a pipe waits for somebody who writes to it.
+    if (!about.isFile()) throw new Error(`${path} is not a file`);
     checkInside(backlog, path);
     const text = about.size <= most ? readFileSync(whole, 'utf8') : endsOf(whole, about.size, most);
     return text.replace(/^\uFEFF/, '');

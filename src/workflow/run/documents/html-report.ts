@@ -21,6 +21,10 @@ const policy = `default-src 'none'; style-src 'sha256-${createHash('sha256').upd
 const markdown = new Marked({
   renderer: {
     html: ({ text }) => escaped(text),
+    // marked takes text after some tags as escaped already.
+    text(token) {
+      return 'tokens' in token && token.tokens ? this.parser.parseInline(token.tokens) : escaped(token.raw);
+    },
     image: ({ href, text }) => link(href, escaped(text === '' ? href : text)),
     link({ href, tokens }) {
       return link(href, this.parser.parseInline(tokens));

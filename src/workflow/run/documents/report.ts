@@ -36,7 +36,7 @@ export function retrospectiveText({ state, created, priorities, spending, words 
       listed(repeated.map(([name, count]) => `${name}: ${count} failures, possibly a common cause`)),
     ],
     ['## Created', createdList(created)],
-    ['## In words', words ?? ''],
+    ['## In words', closed(words)],
     ['## Priorities Changed', priorityList(priorities)],
     ['## Next', listed(recommendations(state, created))],
   ]);
@@ -53,7 +53,7 @@ export function sessionReportText(
   const { succeeded, failures, set_aside: setAside } = state;
   return sections([
     [`# Session report: ${state.run}`, outcome(state)],
-    ['## Summary', words ?? ''],
+    ['## Summary', closed(words)],
     [
       '## Items',
       [
@@ -70,7 +70,7 @@ export function sessionReportText(
     ],
     ['## Issues Created', created.length === 0 ? 'None.' : createdList(created)],
     ['## Priorities Changed', priorityList(priorities)],
-    ['## What the Retrospective Found', findings ?? ''],
+    ['## What the Retrospective Found', closed(findings)],
     ['## Problems', problems.join('\n\n')],
     ['## Warnings', listed([...warnings])],
     [
@@ -116,6 +116,17 @@ function createdList(created: readonly CreatedItem[]): string {
         `${id} "${title}" (${folder}): ${isNew ? why : `already known, new evidence: ${why}`}`,
     ),
   );
+}
+
+/** Returns what an agent wrote; a code block that it left open would swallow the rest of the document. */
+function closed(words: string | null): string {
+  let fence: string | null = null;
+  for (const line of (words ?? '').split('\n')) {
+    const [, mark = null] = /^ {0,3}(`{3,}|~{3,})/.exec(line) ?? [];
+    if (fence === null) fence = mark;
+    else if (mark?.startsWith(fence) && line.trim() === mark) fence = null;
+  }
+  return fence === null ? (words ?? '') : `${words}\n${fence}`;
 }
 
 function priorityList(changes: readonly PriorityChange[]): string {

@@ -73,12 +73,16 @@ async function setPriority(
   if (item === undefined) return `The retrospective set the priority of ${id}, which is not an open item.`;
   const { layout, folder, priority: from } = item;
   if (from === to) return null;
-  changeReport(backlog, item, { priority: to });
+  let stands = false;
   for (const name of new Set([layout.promptFile, 'PROMPT.md'])) {
     const path = join(backlog, folder, name);
     const text = readIfThere(path);
-    if (text !== null && withPriority(text, to) !== text) writeAtomically(path, withPriority(text, to));
+    if (text === null || withPriority(text, to) === text) continue;
+    writeAtomically(path, withPriority(text, to));
+    stands = true;
   }
+  // An item of a PROMPT.md alone stays one.
+  if (!stands || Object.keys(item.report).length > 0) changeReport(backlog, item, { priority: to });
   const listed = updateSummary(backlog, layout, item.id, { priority: to });
   const because = reason === '' ? '' : `\n\n${reason.replaceAll(/^/gm, '> ')}`;
   addComment(backlog, folder, `## ${to} instead of ${from}\n\nBy the retrospective of run ${run}.${because}`);
