@@ -2,6 +2,7 @@ import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readAgentFile } from '../../src/cli/agent-file.ts';
+import { backlogIn } from '../../src/cli/work/project.ts';
 import { startModelServer } from '../../src/testing/index.ts';
 import { done, TestBacklog } from '../support/backlog.ts';
 import { pawl } from '../support/pawl.ts';
@@ -205,11 +206,10 @@ describe('the backlog of a project', () => {
     expect([found.code, found.stdout]).toEqual([0, expect.stringContaining('FEAT-001')]);
     // Code may be in a folder of that name.
     mkdirSync(join(project.folder, 'src/features'), { recursive: true });
-    expect((await pawl(['work', project.folder, '--dry-run'])).stdout).toContain('FEAT-001');
+    expect(backlogIn(project.folder)).toBe(join(project.folder, 'docs/plans'));
     mkdirSync(join(project.folder, 'more/bugs/BUG-001-x'), { recursive: true });
     mkdirSync(join(project.folder, 'other/bugs/BUG-001-x'), { recursive: true });
-    const several = await pawl(['work', project.folder, '--dry-run']);
-    expect([several.code, several.stderr]).toEqual([2, expect.stringMatching(/several backlogs: .*more.*other/s)]);
+    expect(() => backlogIn(project.folder)).toThrow(/several backlogs: .*more.*other/s);
     const mistyped = await pawl(['work', join(project.folder, 'mroe')]);
     expect([mistyped.code, mistyped.stderr]).toEqual([2, expect.stringContaining('it does not exist')]);
   });

@@ -74,7 +74,7 @@ export function walksWithin(size: 'small' | 'usual' | 'all'): Walks {
     workflow: {
       machine: workflowMachine,
       walks: [
-        ...(isSmall ? [] : [workflowWalk()]),
+        ...(isSmall ? [] : [workflowWalk(size === 'all' ? {} : { maxAgentTries: 1 })]),
         workflowWalk({ maxItems: 1 }),
         workflowWalk({ maxItems: 1, maxConsecutiveFailures: 1 }, false),
       ].map((walk) => ({ ...walk, key: workflowKey })),

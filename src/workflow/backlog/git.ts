@@ -56,9 +56,9 @@ export type Snapshot = { root: string; tree: string };
 
 /** Returns the state of the work tree around a folder, through an index of its own; null if there is no repository. */
 export async function snapshot(folder: string): Promise<Snapshot | null> {
-  const gitFolder = await git(folder, ['rev-parse', '--absolute-git-dir']).catch(() => null);
-  if (gitFolder === null) return null;
-  const root = await git(folder, ['rev-parse', '--show-toplevel']);
+  const told = await git(folder, ['rev-parse', '--absolute-git-dir', '--show-toplevel']).catch(() => null);
+  if (told === null) return null;
+  const [gitFolder = '', root = ''] = told.split('\n');
   const index = join(gitFolder, `pawl-${randomBytes(6).toString('hex')}.index`);
   try {
     // With a copy of the index, files that did not change are not read again.
