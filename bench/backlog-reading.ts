@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ReadItem, readBacklog } from '../src/workflow/backlog/backlog.ts';
-import { KnownItems } from '../src/workflow/backlog/reading/item-text.ts';
+import { KnownItems } from '../src/workflow/backlog/reading/known-items.ts';
 
 let before: [number, number] | null = null;
 for (const count of [750, 1_500, 3_000]) {

@@ -55,10 +55,10 @@ export type Phase = (typeof phases)[number];
 /** The outcome of an agent's work on an item. */
 export type WorkOutcome = {
   /**
-   * `blocked`: a person must act first. `unavailable`: the agent could not be invoked. `critical`: the file system
-   * or git failed. `aborted`: the run was aborted.
+   * `blocked`: a person must act first. `unavailable`: the agent could not be invoked. `unstarted`: the budget of the
+   * run was spent before the work began. `critical`: the file system or git failed. `aborted`: the run was aborted.
    */
-  verdict: 'succeeded' | 'failed' | 'blocked' | 'unavailable' | 'critical' | 'aborted';
+  verdict: 'succeeded' | 'failed' | 'blocked' | 'unavailable' | 'unstarted' | 'critical' | 'aborted';
   /** The agent's name. */
   agent: string;
   /** Why it did not succeed, the decisive reason first. */
@@ -169,11 +169,11 @@ export type RestoreOutcome =
 export type ScanOutcome =
   /**
    * `items`: all open items, in processing order. `appeared`: items created since the run began. `spent`: the limit of
-   * the run's budget that is reached, in words; null if something is left.
+   * the budget that has been reached, in words; null if no limit has been reached.
    */
   | { ok: true; items: ItemRef[]; stops: StopMarker[]; appeared: CreatedItem[]; spent: string | null }
   | { ok: false; message: string }
-  /** The agent that decides the order could not be invoked. */
+  /** The scan agent could not be invoked. */
   | { ok: false; unavailable: Pick<WorkOutcome, 'agent' | 'slugs' | 'message' | 'requests' | 'lookedFor'> };
 
 export type WorkflowEffectKinds = {

@@ -17,7 +17,8 @@ import type { Work, WorkflowChange, WorkflowContext } from './workflow.types.ts'
 
 /**
  * Returns the first eligible item, in order: not blocked, not a human action, and neither begun nor created during
- * this run (W-1). A run thus processes only items that existed when it began. None is, once the budget is spent.
+ * this run (W-1). A run thus processes only items that existed when it began. No item is eligible once the budget
+ * is spent.
  */
 export function nextItem(
   { tried, created, limits, spent }: WorkflowContext,
@@ -56,21 +57,21 @@ export function withItem(context: WorkflowContext, outcome: ScanOutcome): Partia
   return { item, iteration: context.iteration + 1, tried, phase: 'processing', changed: [], ...noTries };
 }
 
-/** Tries start over. */
+/** Resets the tries. */
 export const noTries = { tries: 0, tryErrors: [] } satisfies Partial<WorkflowContext>;
 
-/** Begins a scan. Without an item in progress, it is another try of the agent that decides the order. */
+/** Begins a scan. If no item was in progress, the scan is a retry after an unavailable agent. */
 export function scanBegun(context: WorkflowContext): Partial<WorkflowContext> {
   const { tries, tryErrors } = isScanning(context) ? context : noTries;
   return { scans: context.scans + 1, item: noItem, work: noWork, tries: tries + 1, tryErrors };
 }
 
-/** Returns true if the agent in use is the one that decides the order. */
+/** Returns true if the current agent is the scan agent. */
 export function isScanning({ item }: WorkflowContext): boolean {
   return idOf(item) === null;
 }
 
-/** Records a scan whose agent could not be invoked, like the work of such an agent. */
+/** Records an unavailable scan agent in the same way as an unavailable agent of an item. */
 export function afterLostScan(
   context: WorkflowContext,
   { outcome, ...at }: Pick<Work, 'at' | 'chance'> & { outcome: ScanOutcome },

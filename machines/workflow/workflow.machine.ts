@@ -119,6 +119,7 @@ export const workflowMachine = workflowSetup.createMachine({
       always: [
         { guard: 'criticalErrorRaised', target: 'capturing' },
         { guard: { type: 'workWas', params: { status: 'aborted' } }, target: 'reviewing' },
+        { guard: { type: 'workWas', params: { status: 'unstarted' } }, target: 'tallying' },
         { guard: 'triesRemain', target: 'backingOff', actions: 'announceUnavailable' },
         { guard: 'subAgentUnavailable', target: 'capturing', actions: 'announceUnavailable' },
         { guard: { type: 'workWas', params: { status: 'blocked' } }, target: 'settingAside' },

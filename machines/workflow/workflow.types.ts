@@ -59,7 +59,7 @@ export type WorkflowContext = {
   /** Items begun in this run, so that none is begun twice. */
   tried: string[];
   stops: StopMarker[];
-  /** The limit of the budget that is reached; null while something is left. */
+  /** The limit of the budget that has been reached, or null. */
   spent: string | null;
   critical: { phase: Phase; message: string } | null;
   incidents: Incident[];
@@ -86,7 +86,7 @@ export type WorkflowOutput = {
   created: CreatedItem[];
   priorities: PriorityChange[];
   problems: string[];
-  /** The limit of the budget that ended the run; null without one. */
+  /** The limit of the budget that ended the run, or null. */
   spent: string | null;
   abortReason: string | null;
 };

@@ -7,11 +7,11 @@ import { messageOf, PawlError, shown } from '../errors.ts';
 import type { LocalTool } from '../tools/local.ts';
 import { isModulePath, namedModels, namedTools, toolList, type Workplace } from './named-tools.ts';
 
-/** What an agent file does not say itself. */
+/** Settings that an agent file does not contain. */
 export type AgentSurroundings = Workplace & {
-  /** Model aliases, besides those that are known. */
+  /** Model aliases in addition to the built-in ones. */
   models: Readonly<Record<string, string>>;
-  /** Tells a person what was left out. */
+  /** Reports a part of the file that is ignored. */
   note: (text: string) => void;
 };
 
@@ -25,8 +25,8 @@ const nowhereElse = (): AgentSurroundings => ({
 
 /**
  * Returns the definition in an agent file. The file is a module whose default export is an agent or a definition, or
- * Markdown with the definition as front matter and the instructions as body. There, `tools` lists the paths of tool
- * modules, and names such as `Read` and `Bash`, as in Claude Code's agent files, which load too.
+ * Markdown with the definition as front matter and the instructions as body. In Markdown, `tools` lists the paths of tool
+ * modules, or names as in Claude Code's agent files, such as `Read` and `Bash`.
  */
 export async function readAgentFile(file: string, surroundings = nowhereElse()): Promise<AgentDefinition> {
   const path = resolve(file);
@@ -51,7 +51,7 @@ async function moduleDefinition(path: string): Promise<AgentDefinition> {
   return isAgent(exported) ? exported.definition : (exported as AgentDefinition);
 }
 
-/** Tools that an agent in plan mode does not have. */
+/** The tools that plan mode removes. */
 const actingTools = ['Write', 'Edit', 'Bash'];
 
 async function markdownDefinition(path: string, surroundings: AgentSurroundings): Promise<AgentDefinition> {
@@ -63,7 +63,7 @@ async function markdownDefinition(path: string, surroundings: AgentSurroundings)
   const rest = isClaude ? ownFields(path, given, surroundings) : given;
   if (model !== undefined) rest.models = modelsOf(path, model, rest.models, surroundings);
   if (maxTurns !== undefined) rest.limits = { ...Object(rest.limits), maxTurns };
-  // Without a list, Claude Code's own agents have every tool.
+  // Claude Code gives an agent without a list all tools.
   const names = (tools === undefined || tools === null) && isClaudeAgent(path) ? null : toolList(tools);
   const forbidden = [...toolList(disallowedTools), ...(permissionMode === 'plan' ? actingTools : [])];
   const loaded = await toolsOf(path, names, forbidden, surroundings);
@@ -74,14 +74,14 @@ async function markdownDefinition(path: string, surroundings: AgentSurroundings)
   return { ...rest, ...(instructions !== '' && { instructions }), tools: loaded } as unknown as AgentDefinition;
 }
 
-/** Returns the fields that a definition has. Claude Code's agent files have others, which are noted. */
+/** Returns the fields of a definition, and reports the other fields of a Claude Code agent file. */
 function ownFields(path: string, given: Record<string, unknown>, { note }: AgentSurroundings): Record<string, unknown> {
-  // There, servers are a list of names.
+  // In Claude Code, `mcpServers` is a list of names.
   const isOwn = ([name, value]: [string, unknown]) =>
     Object.hasOwn(definitionSchema.shape, name) && !(name === 'mcpServers' && Array.isArray(value));
   const foreign = Object.entries(given).filter((field) => !isOwn(field) && field[0] !== 'color');
   if (foreign.length > 0)
-    note(`${path} has ${foreign.map(([name]) => name).join(', ')}, which Pawl does not know; it is left out.`);
+    note(`${path} has ${foreign.map(([name]) => name).join(', ')}, which Pawl does not support; ignored.`);
   return Object.fromEntries(Object.entries(given).filter(isOwn));
 }
 
@@ -105,7 +105,7 @@ async function toolsOf(
 ): Promise<Record<string, LocalTool>> {
   const modules = (entries ?? []).filter((entry) => typeof entry !== 'string' || isModulePath(entry));
   const names = entries?.filter((entry): entry is string => typeof entry === 'string' && !isModulePath(entry)) ?? null;
-  const unknown = (name: string) => note(`${path} names the tool ${name}, which has no counterpart; it is left out.`);
+  const unknown = (name: string) => note(`${path} names the tool ${name}, which has no counterpart; ignored.`);
   const own = modules.filter((one) => typeof one === 'string').map((one) => resolve(dirname(path), one));
   const except = [...workplace.except, ...own.map((file) => relative(workplace.root, file).split(sep).join('/'))];
   const tools = namedTools(names, { ...workplace, except }, unknown);
@@ -119,7 +119,7 @@ function frontMatter(path: string, text: string): Record<string, unknown> {
   try {
     matter = parse(text);
   } catch (error) {
-    // Claude Code reads lines, and its descriptions are seldom YAML.
+    // Claude Code reads line by line, and generated descriptions are often invalid YAML.
     matter = isClaudeAgent(path) ? linesOf(text) : null;
     if (matter === null)
       throw invalid(path, `has invalid YAML in its front matter: ${messageOf(error).split('\n')[0]}`);
@@ -130,7 +130,7 @@ function frontMatter(path: string, text: string): Record<string, unknown> {
   return { ...matter };
 }
 
-/** Reads `name: value` lines, each with the lines that follow it; null if there are none. */
+/** Parses `name: value` lines. Other lines continue the value above them. Returns null if no line has a name. */
 function linesOf(text: string): Record<string, string> | null {
   const fields: Record<string, string> = {};
   let last: string | null = null;

@@ -3,25 +3,24 @@ import type { LocalTool } from '../tools/local.ts';
 import { fileTools } from '../workspace/file-tools.ts';
 import { shellTool } from '../workspace/shell-tool.ts';
 
-/** Where the tools that an agent file names work, and what they may do unasked. */
+/** The directory and the permissions of the tools that an agent file names. */
 export type Workplace = {
   /** The directory of the files and commands. */
   root: string;
   /** The commands that need no approval. */
   commands: readonly string[];
-  /** Files whose writes need approval, as patterns, besides those that are always protected. */
+  /** Patterns of files whose writes need approval, in addition to the files that are always protected. */
   except: readonly string[];
 };
 
 /**
- * Files that decide what agents are and may do, or that other programs run: no agent writes them without approval, whatever
- * its own file says.
+ * Files that define agents and their permissions, or that other programs execute. Writing them always needs approval.
  */
 const protectedFiles = ['**/.claude/**', '**/.agent-config.json', '**/.husky/**', '**/.git*'];
 
 const commandTool = 'run_command';
 
-/** The names by which Claude Code's agent files know tools, and the tools of Pawl that do the same. */
+/** Claude Code's names for tools, and the corresponding tools of Pawl. */
 const toolNames: Record<string, string> = {
   Read: 'read_file',
   LS: 'list_directory',
@@ -33,10 +32,10 @@ const toolNames: Record<string, string> = {
   Bash: commandTool,
 };
 
-/** A name, and what it is limited to: `Bash(npm test:*)`, `Edit(docs/**)`. */
+/** A name with an optional limit: `Bash(npm test:*)`, `Edit(docs/**)`. */
 const namePattern = /^(\w+)(?:\((.*)\))?$/s;
 
-/** Returns the entries of a list of tools, which may be one text: `Read, Edit, Bash(git diff:*, git log)`. */
+/** Returns the entries of a list of tools, or of a comma-separated text: `Read, Edit, Bash(git diff:*, git log)`. */
 export function toolList(given: unknown): unknown[] {
   const entries = [given ?? []].flat();
   return entries.flatMap((entry) =>
@@ -44,14 +43,15 @@ export function toolList(given: unknown): unknown[] {
   );
 }
 
-/** Whether an entry is the path of a module and not a name. */
+/** Whether an entry is the path of a module rather than a name. */
 export function isModulePath(entry: string): boolean {
   return /^[./]|\.(?:ts|mts|js|mjs)$/.test(entry);
 }
 
 /**
- * Returns the tools of these names; null for all. To name `Write` or `Edit` allows all writes in the directory;
- * commands need approval unless they are allowed by name. `unknown` gets the names without a counterpart.
+ * Returns the named tools, or all tools if `names` is null. `Write` and `Edit` permit writes in the whole directory unless
+ * they have a limit. A command needs approval unless a limit or `commands` allows it. `unknown` is called with each name
+ * that has no counterpart.
  */
 export function namedTools(
   names: readonly string[] | null,
@@ -90,7 +90,7 @@ const modelNames: Record<string, string> = {
   haiku: 'anthropic:claude-haiku-4-5',
 };
 
-/** Returns the models of a file that names one: by a word, by its id, or as `provider:id`. Null for an unknown word. */
+/** Returns the models for an alias, a model id or `provider:id`; null for an unknown alias. */
 export function namedModels(name: string, own: Readonly<Record<string, string>>): string[] | null {
   // `opus[1m]` names a variant of its context window.
   const word = name.replace(/\[.*\]$/, '');

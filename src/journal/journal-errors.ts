@@ -30,7 +30,7 @@ export function notASession(runId: string): PawlError {
   return new PawlError('session_unknown', message);
 }
 
-/** Entries are lost: the store holds other than what its row of the session says. */
+/** Entries are missing: the store holds a different number than the row of the session says. */
 export function incomplete(sessionId: string, found: number, known: number, file = ''): PawlError {
   const journal = file === '' ? 'The journal' : `The journal ${file}`;
   const message = `${journal} holds ${found} entries of the session ${sessionId}, which had ${known}.`;

@@ -167,7 +167,7 @@ export type Journal = {
    * later ones replace. Must not throw.
    */
   noted?(sessionId: string, entry: JournalEntry): void;
-  /** Returns a session's entries in order, without the first `after` (default: 0); empty for an unknown session. */
+  /** Returns a session's entries in order, skipping the first `after` (default: 0); empty for an unknown session. */
   read(sessionId: string, after?: number): Promise<JournalEntry[]>;
   /** Takes the lease. Returns false if another process holds it, or there is no such session. */
   lease(sessionId: string, owner: string): Promise<boolean>;

@@ -72,8 +72,8 @@ export function renderValue(value: unknown, limits: ResultLimits): Rendered {
 const unreadKinds = ['Blob', 'File', 'Response'];
 
 /**
- * Returns what a body that is still to be read is called; null for any other value. It is known by its tag: to name the
- * class would make Node compile its whole `fetch`.
+ * Returns the kind of an unread body, or null for any other value. Checks the tag instead of the class, because a
+ * reference to the class makes Node compile its whole `fetch`.
  */
 function unreadIn(value: unknown): string | null {
   if (typeof value !== 'object' || value === null) return null;

@@ -31,8 +31,8 @@ export type WorkflowOptions = {
    */
   limits?: Partial<RunLimits>;
   /**
-   * One budget for all sessions of the run. Each gets what is left; once it is spent, no further item is taken. A run that
-   * is continued after a crash starts with a full budget. Default: none.
+   * The budget that all sessions of the run share. Once it is spent, the run takes no further item. A run that continues
+   * after a crash starts with a full budget. Default: none.
    */
   budget?: SessionBudget;
   /** Ends the run: the current session is aborted, its item stays open, and the report is written. */

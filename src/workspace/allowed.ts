@@ -2,8 +2,8 @@
 const shellSigns = /[;&|<>$`(){}[\]*?~!#\n\r\\]/;
 
 /**
- * Splits a command into its words, with quotes. Returns null for one that only a shell can run: with pipes, variables,
- * redirections and the like.
+ * Splits a command into words, respecting quotes. Returns null if the command needs a shell, for example for a pipe, a
+ * variable or a redirection.
  */
 export function wordsOf(command: string): string[] | null {
   const words: string[] = [];
@@ -14,13 +14,13 @@ export function wordsOf(command: string): string[] | null {
     if (whole === undefined || (bare !== undefined && shellSigns.test(bare))) return null;
     words.push(double ?? single ?? bare ?? '');
   }
-  // A variable before a command is set by the shell.
+  // Only a shell can set a variable before a command.
   return words.length === 0 || /^\w+=/.test(words[0] ?? '') ? null : words;
 }
 
 /**
- * Whether a pattern allows a command: `npm test` allows just that, `git diff *` (or `git diff:*`) any words after it. A
- * command that only a shell can run is allowed by `*` alone.
+ * Whether a pattern allows a command: `npm test` allows exactly this command, and `git diff *` (or `git diff:*`) allows any
+ * arguments. Only `*` allows a command that needs a shell.
  */
 export function allows(pattern: string, command: string): boolean {
   if (pattern.trim() === '*') return true;

@@ -8,11 +8,11 @@ import { inside, placeInside } from './inside.ts';
 
 export type FileToolsOptions = {
   /**
-   * The files that may be written without approval, as patterns such as `src/**` or `*.md`. Default: none, so that every
-   * write asks; in an unattended run, it is denied.
+   * Patterns of the files that may be written without approval, such as `src/**` or `*.md`. Default: none. An unattended
+   * run denies all other writes.
    */
   allow?: readonly string[];
-  /** Files whose writes ask, even if `allow` names them. Default: none. */
+  /** Patterns of files whose writes need approval even if `allow` matches them. Default: none. */
   except?: readonly string[];
 };
 
@@ -42,7 +42,7 @@ export function fileTools(root: string, options: FileToolsOptions = {}) {
   const { allow = [], except = [] } = check(optionsSchema, options, 'options', 'invalid_options');
   const [allowed, excepted] = [allow.map(globMatcher), except.map(globMatcher)];
   const oneByOne = queue();
-  /** Judged by where the file really is, so that no link makes one file look like another. */
+  /** Checks the path after links have been followed, because a link can make one file look like another. */
   const needsApproval = async ({ path: given }: { path: string }) => {
     const home = await inside(root, '.');
     const place = await placeInside(root, given).catch(() => null);
@@ -75,29 +75,35 @@ export function fileTools(root: string, options: FileToolsOptions = {}) {
       execute: async (input: { path: string }) => (await bytesOf(root, input.path)).toString('utf8'),
     },
     find_files: {
-      description: 'Finds files by a pattern of their paths, such as "src/**/*.ts" or "*.md".',
+      description:
+        'Finds files by a pattern of their paths, such as "src/**/*.ts" or "*.md". `isComplete` is false if some are left out.',
       inputSchema: z.object({ pattern: z.string().min(1).max(longestGlob) }),
       execute: async ({ pattern }: { pattern: string }) => {
         const matches = globMatcher(pattern);
-        const found = (await filesIn(await inside(root, '.'))).filter((name) => matches(name));
-        return { files: found.slice(0, mostEntries), leftOut: Math.max(0, found.length - mostEntries) };
+        const { names, isComplete } = await filesIn(await inside(root, '.'));
+        const found = names.filter(matches);
+        return { files: found.slice(0, mostEntries), isComplete: isComplete && found.length <= mostEntries };
       },
     },
     search_text: {
-      description: 'Finds the lines in text files that contain a given text, ignoring case. It is no pattern.',
+      description:
+        'Finds the lines in text files that contain a given text, ignoring case. The text is not a pattern. `isComplete` is false if some lines or files are left out.',
       inputSchema: z.object({ text: z.string().min(1) }),
       execute: async ({ text }: { text: string }) => {
         const home = await inside(root, '.');
         const matches: { file: string; line: number; text: string }[] = [];
-        const files = await filesIn(home);
-        for (const name of files) {
-          for (const [index, line] of (await searchedLines(join(home, name))).entries()) {
+        const { names, isComplete } = await filesIn(home);
+        let isAll = isComplete;
+        for (const name of names) {
+          const lines = await searchedLines(join(home, name));
+          isAll &&= lines !== null;
+          for (const [index, line] of (lines ?? []).entries()) {
             if (!line.toLowerCase().includes(text.toLowerCase())) continue;
             matches.push({ file: name, line: index + 1, text: line.trim().slice(0, 200) });
             if (matches.length === mostMatches) return { matches, isComplete: false };
           }
         }
-        return { matches, isComplete: files.length < mostSearched };
+        return { matches, isComplete: isAll };
       },
     },
     write_file: {
@@ -126,7 +132,9 @@ export function fileTools(root: string, options: FileToolsOptions = {}) {
           if (pieces.length === 1) throw new ToolError(`${input.path} does not contain the old text.`);
           if (pieces.length > 2) {
             const count = pieces.length - 1;
-            throw new ToolError(`${input.path} contains the old text ${count} times; quote more of what is around it.`);
+            throw new ToolError(
+              `${input.path} contains the old text ${count} times. Include more of the surrounding text.`,
+            );
           }
           await writeFile(place, pieces.join(input.new_text));
           return { replaced: 1 };
@@ -152,7 +160,7 @@ async function bytesOf(root: string, given: string): Promise<Buffer> {
   return bytes;
 }
 
-/** Other bytes would not survive an edit. */
+/** Decodes UTF-8 strictly, because an edit would corrupt any other encoding. */
 function utf8(bytes: Buffer, given: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -161,7 +169,7 @@ function utf8(bytes: Buffer, given: string): string {
   }
 }
 
-/** Runs tasks one after the other: two edits of a file at once would lose one. */
+/** Runs tasks one at a time. Of two concurrent edits of a file, one would be lost. */
 function queue(): <T>(task: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (task) => {
@@ -171,25 +179,32 @@ function queue(): <T>(task: () => Promise<T>) => Promise<T> {
   };
 }
 
-/** Returns the lines of a text file; none of one that is long, no text, or cannot be read. */
-async function searchedLines(path: string): Promise<string[]> {
+/** Returns the lines of a text file; an empty list for a binary file; null if the file is too long or unreadable. */
+async function searchedLines(path: string): Promise<string[] | null> {
   try {
-    if ((await stat(path)).size > largestSearched) return [];
+    if ((await stat(path)).size > largestSearched) return null;
     const bytes = await readFile(path);
     return bytes.subarray(0, 8_000).includes(0) ? [] : bytes.toString('utf8').split('\n');
   } catch {
-    return [];
+    return null;
   }
 }
 
-/** Lists at most `mostSearched` files below `folder`, with slashes. Links are not followed, and folders that cannot be read are left out. */
-async function filesIn(folder: string, above = '', found: string[] = []): Promise<string[]> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
-  for (const entry of entries.toSorted((one, other) => one.name.localeCompare(other.name))) {
-    if (found.length >= mostSearched) return found;
+/** File paths with slashes. `isComplete` is false if some files are missing. */
+type Files = { names: string[]; isComplete: boolean };
+
+/** Lists at most `mostSearched` files below `folder`. Links are not followed. */
+async function filesIn(folder: string, above = '', found: Files = { names: [], isComplete: true }): Promise<Files> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => null);
+  if (entries === null) found.isComplete = false;
+  for (const entry of (entries ?? []).toSorted((one, other) => one.name.localeCompare(other.name))) {
+    if (found.names.length >= mostSearched) {
+      found.isComplete = false;
+      return found;
+    }
     if (entry.isDirectory() && !skipped.has(entry.name)) {
       await filesIn(join(folder, entry.name), `${above}${entry.name}/`, found);
-    } else if (entry.isFile()) found.push(`${above}${entry.name}`);
+    } else if (entry.isFile()) found.names.push(`${above}${entry.name}`);
   }
   return found;
 }

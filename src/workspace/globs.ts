@@ -2,8 +2,8 @@
 export const longestGlob = 200;
 
 /**
- * Returns whether a path, with slashes, matches a pattern: `*` and `?` within a name, `**` for any folders, `{a,b}` for one
- * of several. A pattern without a slash matches names in any folder.
+ * Returns a function that tests whether a path, with slashes, matches a pattern: `*` and `?` match within a name, `**` any
+ * number of folders, and `{a,b}` one of several texts. A pattern without a slash matches names in any folder.
  */
 export function globMatcher(pattern: string): (path: string) => boolean {
   const whole = pattern.includes('/') ? pattern.replace(/^\.?\//, '') : `**/${pattern}`;
@@ -19,7 +19,7 @@ function partMatcher(part: string): Part {
   return (name) => isMade(name, pieces);
 }
 
-/** Whether a name begins and ends with the outer pieces, and has the others between them in this order. */
+/** Whether a name starts with the first piece, ends with the last one, and contains the others in this order. */
 function isMade(name: string, pieces: readonly string[]): boolean {
   const [first = '', ...rest] = pieces;
   const last = rest.pop();
@@ -40,7 +40,7 @@ function isAt(name: string, piece: string, at: number): boolean {
 }
 
 function matches(parts: readonly Part[], names: readonly string[]): boolean {
-  // The positions in `names` at which the parts so far may end.
+  // The positions in `names` where a match of the previous parts can end.
   let ends = new Set([0]);
   for (const part of parts) {
     const next = new Set<number>();
@@ -55,7 +55,7 @@ function matches(parts: readonly Part[], names: readonly string[]): boolean {
 
 const mostAlternatives = 64;
 
-/** Writes `{a,b}` out, one pattern for each; those beyond the limit match nothing. */
+/** Expands `{a,b}` into one pattern each. Patterns beyond the limit are dropped. */
 function expanded(pattern: string): string[] {
   let found = [pattern];
   for (;;) {

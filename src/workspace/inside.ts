@@ -1,8 +1,9 @@
 import { readlink, realpath } from 'node:fs/promises';
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { isWithin } from '../platform/paths.ts';
 import { ToolError } from '../tools/result.ts';
 
-/** Returns the real path of what exists. Throws a `ToolError` if it is missing, or outside the root, links followed. */
+/** Returns the real path of a file or folder. Throws a `ToolError` if it does not exist or is outside the root. */
 export async function inside(root: string, given: string): Promise<string> {
   const home = await realpath(root);
   const target = await realpath(resolve(home, given)).catch(() => {
@@ -12,22 +13,22 @@ export async function inside(root: string, given: string): Promise<string> {
 }
 
 /**
- * Returns the real path where a file may be written, which need not be there yet. Throws a `ToolError` if that is outside
- * the root, links followed, or in its `.git`, since git runs what is there.
+ * Returns the real path of a file to write, which need not exist yet. Throws a `ToolError` if it is outside the root, or in
+ * a `.git` folder, because git executes files there.
  */
 export async function placeInside(root: string, given: string): Promise<string> {
   const home = await realpath(root);
   const target = held(home, await realOrNew(resolve(home, given)), given);
-  // On some disks, `.GIT` is the same folder.
+  // On case-insensitive disks, `.GIT` is the same folder.
   const names = relative(home, target).split(sep);
   if (names.some((name) => name.toLowerCase() === '.git')) throw new ToolError(`${given} is in a .git folder.`);
   return target;
 }
 
-/** The most dangling links on the way to a file, each of which may lead to the next. */
+/** The maximum number of steps through dangling links and missing folders. */
 const mostLinks = 40;
 
-/** Resolves the links of the part of a path that exists. */
+/** Follows the links in the part of a path that exists. */
 async function realOrNew(path: string, links = 0): Promise<string> {
   try {
     return await realpath(path);
@@ -35,7 +36,7 @@ async function realOrNew(path: string, links = 0): Promise<string> {
     const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
     if (!isMissing || dirname(path) === path) throw error;
     if (links > mostLinks) throw new ToolError(`${path} goes through too many links.`);
-    // A write through a dangling link would make its target, wherever that is.
+    // Writing through a dangling link creates its target, which may be outside.
     const link = await readlink(path).catch(() => null);
     if (link !== null) return realOrNew(resolve(await realpath(dirname(path)), link), links + 1);
     return join(await realOrNew(dirname(path), links + 1), basename(path));
@@ -43,8 +44,6 @@ async function realOrNew(path: string, links = 0): Promise<string> {
 }
 
 function held(home: string, target: string, given: string): string {
-  const way = relative(home, target);
-  const isOutside = way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way);
-  if (isOutside) throw new ToolError(`${given} is outside the directory.`);
+  if (!isWithin(home, target)) throw new ToolError(`${given} is outside the directory.`);
   return target;
 }

@@ -9,17 +9,17 @@ import { ToolError } from '../tools/result.ts';
 import { allows, wordsOf } from './allowed.ts';
 
 export type ShellToolOptions = {
-  /** The directory in which commands run. A command can leave it. */
+  /** The directory in which commands start. A command can access other directories. */
   cwd: string;
   /**
-   * The commands that run without approval: `npm test` is just that, `npm run *` allows any arguments, `*` everything. Some
-   * programs write anywhere with the right arguments (`git diff --output`), so name commands as a whole. Default: none, so
-   * that every command asks; in an unattended run, it is denied.
+   * The commands that run without approval: `npm test` allows exactly this command, `npm run *` any arguments, and `*` every
+   * command. With some arguments, a program can write anywhere (`git diff --output`), so prefer complete commands. Default:
+   * none. An unattended run denies all other commands.
    */
   allow?: readonly string[];
-  /** The time for a command, in ms; then it is killed, with its process group. Default: 120,000. */
+  /** The timeout of a command in ms, after which its process group is killed. Default: 120,000. */
   timeoutMs?: number;
-  /** Environment variables of the commands, besides a few harmless ones such as `PATH` and `HOME`. */
+  /** Environment variables in addition to a few harmless ones, such as `PATH` and `HOME`. Default: none. */
   env?: Readonly<Record<string, string>>;
 };
 
@@ -34,12 +34,12 @@ const optionsSchema = z.strictObject({
 const description =
   'Runs a command in the directory and returns its exit code and output. A single command runs at once if it is allowed; anything with pipes, variables or redirections needs approval.';
 
-/** Characters of an output that are kept, half of them from its end. */
+/** Maximum characters of an output: half from the beginning, half from the end. */
 const mostOutput = 200_000;
 
 /**
- * Returns a tool that runs commands. One that `allow` names runs without a shell, so that nothing in it means more than it
- * says; any other needs approval first. Throws `invalid_options`.
+ * Returns a tool that runs commands. A command that `allow` matches runs without approval. A single command runs without a
+ * shell, so that its arguments have no special meaning. Throws `invalid_options`.
  */
 export function shellTool(options: ShellToolOptions) {
   const { cwd, allow, timeoutMs, env } = check(optionsSchema, options, 'options', 'invalid_options');
@@ -62,7 +62,7 @@ const harmlessNames = [
   ...['SYSTEMROOT', 'COMSPEC', 'PATHEXT', 'USERPROFILE', 'APPDATA', 'TEMP', 'TMP'],
 ];
 
-/** The environment holds keys, which no command gets unasked. */
+/** Commands do not inherit the rest of the environment, which may contain keys. */
 function harmless(): Record<string, string> {
   return Object.fromEntries(harmlessNames.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
 }
@@ -72,7 +72,7 @@ type Ran = { exitCode: number | null; signal: string | null; stdout: string; std
 
 function run(file: string, args: readonly string[], { cwd, env, timeoutMs, signal }: Limits): Promise<Ran> {
   return new Promise((resolve, reject) => {
-    // A group of its own, so that what it starts ends with it.
+    // A separate process group can be killed with everything in it.
     const child = spawn(file, args, { cwd, env, detached: !isWindows, stdio: ['ignore', 'pipe', 'pipe'] });
     const streams = [child.stdout, child.stderr];
     let [why, cancel]: [string | null, () => void] = [null, () => {}];
@@ -83,7 +83,7 @@ function run(file: string, args: readonly string[], { cwd, env, timeoutMs, signa
     };
     const endAll = () => {
       end(child.pid);
-      // What has left the group may still hold them open.
+      // A process that left the group may keep them open.
       for (const stream of streams) stream?.destroy();
     };
     const kill = (reason: string) => {
@@ -104,7 +104,7 @@ function run(file: string, args: readonly string[], { cwd, env, timeoutMs, signa
     if (signal?.aborted) abort();
     child.once('exit', () => {
       cancel();
-      // What it left running in the background has little time to say more.
+      // Background processes may write a little longer, but must not delay the result.
       cancel = systemClock.alarm(graceMs, endAll);
     });
     child.once('close', (exitCode, endedBy) => {
@@ -117,10 +117,10 @@ function run(file: string, args: readonly string[], { cwd, env, timeoutMs, signa
   });
 }
 
-/** How long output is read after a command has ended, in ms. */
+/** How long to read output after a command has exited, in ms. */
 const graceMs = 500;
 
-/** The commands that run, which must not outlive this process. */
+/** The running commands, which must not outlive this process. */
 const running = new Set<number | undefined>();
 let isWatching = false;
 
@@ -142,7 +142,7 @@ function end(pid: number | undefined): void {
   }
 }
 
-/** The beginning and the end of an output. */
+/** Keeps the beginning and the end of an output. */
 class Output {
   private head = '';
   private tail = '';

@@ -147,9 +147,9 @@ describe('agents of a project', () => {
     expect((await read('tools: Read(docs/**), Grep')).tools).toEqual(['search_text']);
     await read('mcpServers: [slack]\r\nversion: 2\r\nhooks: {}');
     expect(notes.map((note) => note.replace(/^.*one\.md /, ''))).toEqual([
-      'names the tool "constructor", which has no counterpart; it is left out.',
-      'names the tool "Read(docs/**)", which has no counterpart; it is left out.',
-      'has mcpServers, version, hooks, which Pawl does not know; it is left out.',
+      'names the tool "constructor", which has no counterpart; ignored.',
+      'names the tool "Read(docs/**)", which has no counterpart; ignored.',
+      'has mcpServers, version, hooks, which Pawl does not support; ignored.',
     ]);
     await expect(read('model: constructor')).rejects.toThrow('must name its model');
   });
@@ -182,7 +182,7 @@ describe('agents of a project', () => {
     for (const answer of answersIn(server.requests[1])) expect(answer).toContain('unattended');
   });
 
-  it("a person's own agents are not used unasked", async () => {
+  it('agents in the home directory are used only if the configuration names them', async () => {
     const backlog = new TestBacklog();
     backlog.bug(1);
     const home = new TestBacklog();

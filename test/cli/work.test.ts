@@ -32,6 +32,8 @@ describe('pawl work', () => {
     expect(at.every((index) => index >= 0)).toBe(true);
     expect(at).toEqual(at.toSorted((one, other) => one - other));
     expect(stdout).toContain('4 in 4 sessions');
+    expect(stdout).toMatch(/tokens +40 in, 20 out/);
+    expect(stdout).toMatch(/warning +FEAT-001: worker changed no file\./);
     expect(server.requests).toHaveLength(4);
     expect(backlog.list('completed')).toHaveLength(2);
   });
@@ -124,22 +126,28 @@ describe('pawl work', () => {
     expect(bug.evidence.map(({ location }) => location)).toContain(`${backlog.folder}/.claude/agents`);
   });
 
-  it('Ctrl-C ends the run cleanly: the item stays open, the report is written and the exit code is 130', async () => {
-    await using server = await startModelServer(() => ({ hang: true }));
-    const backlog = new TestBacklog();
-    backlog.bug(1);
-    backlog.write('agents/process.md', agent('worker'));
-    const { code, stdout } = await pawl(
-      ['work', backlog.folder, '--base-url', server.url, '--model', 'm'],
-      (kill, shown) => {
-        if (shown.includes('├─ processing')) kill('SIGINT');
-      },
-    );
-    expect(code).toBe(130);
-    expect(stdout).toContain('interrupted at the keyboard');
-    expect(backlog.state).toMatchObject({ current_phase: 'exitedEarly', failure_count: 0 });
-    expect(backlog.list('bugs')).toEqual(['BUG-001-bug-1']);
-  });
+  it.each([
+    ['SIGINT', 'interrupted at the keyboard'],
+    ['SIGHUP', 'ended by SIGHUP'],
+  ] as const)(
+    '%s ends the run cleanly: the item stays open, the report is written and the exit code is 130',
+    async (signal, reason) => {
+      await using server = await startModelServer(() => ({ hang: true }));
+      const backlog = new TestBacklog();
+      backlog.bug(1);
+      backlog.write('agents/process.md', agent('worker'));
+      const { code, stdout } = await pawl(
+        ['work', backlog.folder, '--base-url', server.url, '--model', 'm'],
+        (kill, shown) => {
+          if (shown.includes('├─ processing')) kill(signal);
+        },
+      );
+      expect(code).toBe(130);
+      expect(stdout).toContain(reason);
+      expect(backlog.state).toMatchObject({ current_phase: 'exitedEarly', failure_count: 0 });
+      expect(backlog.list('bugs')).toEqual(['BUG-001-bug-1']);
+    },
+  );
 
   it.each([
     [['work'], 'Missing backlog: pawl work DIRECTORY.'],

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readBacklog, stopMarkers } from '../../src/workflow/backlog/backlog.ts';
-import { itemText, KnownItems } from '../../src/workflow/backlog/reading/item-text.ts';
+import { itemText } from '../../src/workflow/backlog/reading/item-text.ts';
+import { KnownItems } from '../../src/workflow/backlog/reading/known-items.ts';
 import type { WorkFunction } from '../../src/workflow/index.ts';
 import { runOver, TestBacklog } from '../support/backlog.ts';
 

@@ -1,32 +1,44 @@
 import { describe, expect, it } from 'vitest';
-import { defineAgent } from '../../src/index.ts';
-import { rehearsalModel } from '../../src/testing/index.ts';
+import { type Agent, type AgentDefinition, defineAgent } from '../../src/index.ts';
+import { type ServerScript, startModelServer } from '../../src/testing/index.ts';
 import type { NamedAgent, WorkFunction } from '../../src/workflow/index.ts';
 import { done, runOver, TestBacklog } from '../support/backlog.ts';
-import { report } from '../support/session.ts';
+import { report, wireModel } from '../support/session.ts';
 
 const succeeds: WorkFunction = () => ({ status: 'succeeded' });
 
-/** An agent that cannot be loaded the first `times`. */
-function absent(times: number, then = report({ order: ['BUG-002', 'BUG-001'] })): NamedAgent {
+/** Defines an agent on a model server with this script. */
+async function served(name: string, script: ServerScript, over: Partial<AgentDefinition> = {}) {
+  const server = await startModelServer(script);
+  const models = [wireModel('openai', server.url)];
+  const agent = defineAgent({ name, models, limits: { maxTurns: 1, maxRetries: 1 }, ...over });
+  return { agent, server, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+}
+
+/** An agent that fails to load the first `times`. */
+function absent(times: number, agent: Agent | null = null): NamedAgent {
   let loads = 0;
   return {
     name: 'scan',
     lookedFor: ['agents/'],
     load: () => {
       loads += 1;
-      if (loads <= times) throw new Error(`no agent, look ${loads}`);
-      return defineAgent({ name: 'scan', models: [rehearsalModel([then])], report: { format: 'json' } });
+      if (loads <= times || agent === null) throw new Error(`no agent, look ${loads}`);
+      return agent;
     },
   };
 }
 
-describe('W-1: a scan agent that cannot be invoked ends the run as any other does', () => {
-  it('after three tries, with the errors of all of them in the work item', async () => {
+const ordering = (order: unknown) => served('scan', () => report({ order }), { report: { format: 'json' } });
+const nothingSpent = { sessions: 0, requests: 0, inputTokens: 0, outputTokens: 0, costUsd: 0 };
+
+describe('W-1: a scan agent that cannot be invoked ends the run after three tries, like any other agent', () => {
+  it('the work item contains the error of each try', async () => {
     const backlog = new TestBacklog();
     backlog.bug(1);
     const { result, events, warnings } = await runOver(backlog, { scan: absent(9), process: succeeds });
-    expect(result).toMatchObject({ status: 'exitedEarly', iterations: 0, succeeded: [], failures: [] });
+    expect(result).toMatchObject({ status: 'exitedEarly', iterations: 0, succeeded: [], failures: [], setAside: [] });
+    expect(result.spending).toEqual(nothingSpent);
     expect(result.incidents).toEqual([
       {
         kind: 'agent_unavailable',
@@ -49,32 +61,52 @@ describe('W-1: a scan agent that cannot be invoked ends the run as any other doe
     expect(backlog.state).toMatchObject({ current_phase: 'exitedEarly', current_item: null });
   });
 
-  it('one that comes back decides the order', async () => {
+  it('over the wire: a provider that refuses the key is asked three times, and no item is taken', async () => {
     const backlog = new TestBacklog();
     backlog.bug(1);
-    backlog.bug(2);
-    const { result } = await runOver(backlog, { scan: absent(2), process: succeeds });
-    expect(result).toMatchObject({ status: 'completed', succeeded: ['BUG-002', 'BUG-001'], incidents: [] });
+    await using scan = await served('scan', () => ({ status: 401 }));
+    await using worker = await served('worker', () => done());
+    const { result, errors } = await runOver(backlog, { scan: scan.agent, process: worker.agent });
+    expect([scan.server.requests.length, worker.server.requests.length]).toEqual([3, 0]);
+    expect(result).toMatchObject({ status: 'exitedEarly', iterations: 0, succeeded: [], failures: [], setAside: [] });
+    expect(result.spending).toEqual({ ...nothingSpent, sessions: 3, requests: 3 });
+    expect(result.incidents).toMatchObject([
+      {
+        kind: 'agent_unavailable',
+        agent: 'scan',
+        item: null,
+        tries: 3,
+        errors: Array(3).fill(expect.stringContaining('no_targets')),
+      },
+    ]);
+    expect(errors).toMatchObject([{ event: 'workflow.exitedEarly', reason: 'Unable to invoke scan' }]);
   });
 
-  it('its tries begin anew after an item', async () => {
+  it('an agent that becomes available decides the order', async () => {
     const backlog = new TestBacklog();
     backlog.bug(1);
     backlog.bug(2);
+    await using scan = await ordering(['BUG-002', 'BUG-001']);
+    const { result } = await runOver(backlog, { scan: absent(2, scan.agent), process: succeeds });
+    expect(result).toMatchObject({ status: 'completed', succeeded: ['BUG-002', 'BUG-001'], incidents: [] });
+    expect(scan.server.requests).toHaveLength(1);
+  });
+
+  it('the count of tries restarts after an item', async () => {
+    const backlog = new TestBacklog();
+    backlog.bug(1);
+    backlog.bug(2);
+    await using ordered = await ordering(['BUG-001']);
     let isDown = true;
     const scan: NamedAgent = {
       name: 'scan',
       load: () => {
         isDown = !isDown;
         if (!isDown) throw new Error('down');
-        return defineAgent({
-          name: 'scan',
-          models: [rehearsalModel([report({ order: ['BUG-001'] })])],
-          report: { format: 'json' },
-        });
+        return ordered.agent;
       },
     };
-    // Each item that appears makes the run ask for the order again.
+    // An item that appears makes the run ask for the order again.
     const work: WorkFunction = ({ item }) => {
       if (item.id === 'BUG-001') backlog.bug(3);
       return { status: 'succeeded' };
@@ -82,13 +114,14 @@ describe('W-1: a scan agent that cannot be invoked ends the run as any other doe
     const { result, events } = await runOver(backlog, { scan, process: work }, { limits: { maxAgentTries: 2 } });
     expect(result).toMatchObject({ status: 'completed', succeeded: ['BUG-001', 'BUG-002'] });
     expect(events.flatMap((event) => (event.type === 'agent.unavailable' ? [event.tries] : []))).toEqual([1, 1]);
+    expect(ordered.server.requests).toHaveLength(2);
   });
 
-  it('one that answers without an order is a problem, and the usual order is kept', async () => {
+  it('an answer without an order is a problem, and the run uses the default order', async () => {
     const backlog = new TestBacklog();
     backlog.bug(1);
-    const scan = absent(0, report({ order: 'any' }));
-    const { result } = await runOver(backlog, { scan, process: succeeds });
+    await using scan = await ordering('any');
+    const { result } = await runOver(backlog, { scan: scan.agent, process: succeeds });
     expect(result).toMatchObject({ status: 'completed', succeeded: ['BUG-001'] });
     expect(result.problems).toMatchObject([expect.stringContaining('no usable order')]);
   });
@@ -115,7 +148,7 @@ const summary = `# Bugs
 | BUG-002 | Two | new |
 `;
 
-describe('W-3: what the retrospective finds', () => {
+describe('W-3: the findings of the retrospective', () => {
   const said = {
     findings: 'The export fails each time.',
     priorities: [
@@ -127,7 +160,7 @@ describe('W-3: what the retrospective finds', () => {
     ],
   };
 
-  it('reaches the summary agent and the report; new priorities are set, committed and listed', async () => {
+  it('reach the summary agent and the report over the wire; new priorities are applied, committed and listed', async () => {
     const backlog = new TestBacklog();
     backlog.write('.agent-config.json', JSON.stringify({ auto_commit: true }));
     backlog.bug(1);
@@ -140,32 +173,15 @@ describe('W-3: what the retrospective finds', () => {
     backlog.write('bugs/bugs.md', summary);
     backlog.git('add', '--all');
     backlog.git('commit', '--quiet', '--message=As found');
-    const asked: string[] = [];
-    const summarizer = defineAgent({
-      name: 'summary',
-      models: [
-        rehearsalModel(({ prompt }) => {
-          asked.push(JSON.stringify(prompt));
-          return report('A short day.');
-        }),
-      ],
-      report: { format: 'text' },
-    });
-    const looker = defineAgent({
-      name: 'retrospective',
-      models: [rehearsalModel([report(said)])],
-      report: { format: 'json' },
-    });
+    await using summarizer = await served('summary', () => report('A short day.'), { report: { format: 'text' } });
+    await using looker = await served('retrospective', () => report(said), { report: { format: 'json' } });
     const {
       result,
       report: text,
       retrospective,
       events,
-    } = await runOver(backlog, {
-      process: succeeds,
-      retrospective: looker,
-      summary: summarizer,
-    });
+    } = await runOver(backlog, { process: succeeds, retrospective: looker.agent, summary: summarizer.agent });
+    expect(result.spending).toMatchObject({ sessions: 2, requests: 2 });
     expect(result).toMatchObject({
       status: 'completed',
       priorities: [{ id: 'BUG-002', from: 'P2', to: 'P1', reason: 'It recurs.' }],
@@ -191,11 +207,11 @@ describe('W-3: what the retrospective finds', () => {
       expect(document).toContain('The export fails each time.');
     }
     expect(text).toContain('A short day.');
-    expect(asked).toHaveLength(1);
-    expect(asked[0]).toContain('The export fails each time.');
+    expect([looker.server.requests.length, summarizer.server.requests.length]).toEqual([1, 1]);
+    expect(JSON.stringify(summarizer.server.requests[0]?.body)).toContain('The export fails each time.');
   });
 
-  it('a text may end with the priorities, and a function may say them', async () => {
+  it('a text or a function can end with the priorities', async () => {
     const backlog = new TestBacklog();
     const first = backlog.bug(1, { blocked: true });
     const { result } = await runOver(backlog, {
@@ -215,15 +231,16 @@ describe('W-3: what the retrospective finds', () => {
         throw new Error('not installed');
       },
     };
-    const failing = defineAgent({ name: 'summary', models: [rehearsalModel([done()])], limits: { maxTurns: 1 } });
+    await using failing = await served('summary', () => ({ status: 500 }));
     const { result, retrospective } = await runOver(backlog, {
       process: succeeds,
       retrospective: gone,
-      summary: failing,
+      summary: failing.agent,
     });
     expect(result).toMatchObject({ status: 'completed', priorities: [] });
     expect(result.problems[0]).toContain('The retrospective agent could not be invoked');
     expect(result.problems[0]).toContain('not installed');
+    expect(result.problems[1]).toContain('The summary agent failed');
     expect(retrospective).toContain('1 item processed');
   });
 });

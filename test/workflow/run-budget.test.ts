@@ -80,6 +80,31 @@ describe('B-7: one budget for all sessions of a run', () => {
     expect(backlog.json('bugs/BUG-001-bug-1/bug_report.json').status).toBe('new');
   });
 
+  it('an item whose work never began stays open: the budget ran out while its agent was unavailable', async () => {
+    const backlog = new TestBacklog();
+    backlog.bug(1);
+    const clock = manualClock();
+    const absent = {
+      name: 'worker',
+      load: () => {
+        clock.advance(40_000);
+        throw new Error('not there');
+      },
+    };
+    const run = () => runOver(backlog, { process: absent }, { budget: { wallClockMs: 60_000 }, clock });
+    for (const { result, events } of [await run(), await run()]) {
+      expect(result).toMatchObject({
+        status: 'completed',
+        succeeded: [],
+        failures: [],
+        incidents: [],
+        spent: '60000 ms',
+      });
+      expect(events).toContainEqual(expect.objectContaining({ type: 'budget.spent', limit: '60000 ms' }));
+    }
+    expect(backlog.json('bugs/BUG-001-bug-1/bug_report.json').status).toBe('new');
+  });
+
   it.each([
     ['tokens', { tokens: 10 }, '10 tokens'],
     ['time', { wallClockMs: 60_000 }, '60000 ms'],

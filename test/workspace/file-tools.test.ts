@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { globMatcher } from '../../src/workspace/globs.ts';
 import { fileTools } from '../../src/workspace/index.ts';
 
-/** A directory with files, beside one that must not be reached. */
+/** Creates a directory with files, next to a directory that must stay out of reach. */
 function directory(files: Record<string, string> = {}) {
   const around = mkdtempSync(join(tmpdir(), 'pawl-workspace-'));
   onTestFinished(() => rmSync(around, { recursive: true, force: true }));
@@ -31,7 +31,7 @@ describe('fileTools', () => {
     expect(await tools.read_file.execute({ path: 'src/a.ts' })).toBe('const one = 1;\n');
     expect(await tools.find_files.execute({ pattern: '*.ts' })).toEqual({
       files: ['src/a.ts', 'src/deep/b.ts'],
-      leftOut: 0,
+      isComplete: true,
     });
     expect(await tools.search_text.execute({ text: 'two' })).toEqual({
       matches: [
@@ -56,7 +56,7 @@ describe('fileTools', () => {
     expect(read('a.txt')).toBe('one $& three one');
   });
 
-  it('nothing leads outside: paths, links to files and folders, links to what is not there yet', async () => {
+  it('rejects paths and links that lead outside, including dangling links', async () => {
     const { around, root } = directory({ 'a.txt': 'a' });
     symlinkSync(join(around, 'outside'), join(root, 'folder'));
     symlinkSync(join(around, 'outside/secret.txt'), join(root, 'file'));
@@ -74,7 +74,7 @@ describe('fileTools', () => {
     expect(await tools.search_text.execute({ text: 'secret' })).toEqual({ matches: [], isComplete: true });
   });
 
-  it('nothing is written into a .git, which git would run', async () => {
+  it('never writes to a .git folder, where git executes files', async () => {
     const { root } = directory({ '.git/config': 'x' });
     const tools = fileTools(root, { allow: ['**'] });
     for (const path of ['.git/hooks/pre-commit', 'sub/.git/config', './x/../.git/config']) {
@@ -83,7 +83,7 @@ describe('fileTools', () => {
     }
   });
 
-  it('a write asks unless its file is allowed, wherever a link or a path says that it is', async () => {
+  it('a write needs approval unless the real path of its file is allowed', async () => {
     const { root } = directory({ 'docs/a.md': '', 'src/a.ts': '' });
     symlinkSync(join(root, 'src'), join(root, 'docs/code'));
     const asks = async (allow: string[], path: string) =>
@@ -129,7 +129,7 @@ describe('patterns of paths', () => {
     ['*😀.md', 'x😀.md', true],
   ])('%s and %s: %s', (pattern, path, expected) => expect(globMatcher(pattern)(path)).toBe(expected));
 
-  it('none takes long, however many stars it has', () => {
+  it('match in linear time, however many stars they have', () => {
     const path = `${'a/'.repeat(100)}${'a'.repeat(200)}`;
     expect(globMatcher('**/a/'.repeat(30))(path)).toBe(false);
     expect(globMatcher(`${'*a'.repeat(90)}b`)(path)).toBe(false);
@@ -137,8 +137,8 @@ describe('patterns of paths', () => {
   });
 });
 
-describe('what an agent may meet', () => {
-  it('two edits of a file at once are both made', async () => {
+describe('fileTools with unusual files', () => {
+  it('applies concurrent edits of a file', async () => {
     const { root, read } = directory({ 'a.txt': 'one two' });
     const { edit_file: edit } = fileTools(root);
     await Promise.all([
@@ -148,7 +148,7 @@ describe('what an agent may meet', () => {
     expect(read('a.txt')).toBe('1 2');
   });
 
-  it('a file that is not UTF-8 is not edited; a byte order mark stays', async () => {
+  it('refuses to edit a file that is not UTF-8, and keeps a byte order mark', async () => {
     const { root } = directory({ 'bom.txt': '\uFEFFone' });
     writeFileSync(join(root, 'latin.txt'), Buffer.from('caf\xe9 one', 'latin1'));
     const { edit_file: edit } = fileTools(root);
@@ -158,7 +158,7 @@ describe('what an agent may meet', () => {
     expect(readFileSync(join(root, 'bom.txt'), 'utf8')).toBe('\uFEFFtwo');
   });
 
-  it('a search reads every text, whatever its name, and skips what it cannot read', async () => {
+  it('searches every text file, whatever its extension', async () => {
     const many = Object.fromEntries(Array.from({ length: 600 }, (_, index) => [`src/f${index}.kt`, 'nothing']));
     const { root } = directory({ ...many, Makefile: 'needle', 'z/last.vue': 'a needle' });
     writeFileSync(join(root, 'binary'), Buffer.from([0, 1, ...Buffer.from('needle')]));
@@ -171,7 +171,20 @@ describe('what an agent may meet', () => {
     });
   });
 
-  it('links that lead to each other end, and only files are written', async () => {
+  it('reports incomplete searches and listings', async () => {
+    const { root } = directory({ 'big.txt': `needle ${'x'.repeat(1_000_000)}`, 'small.txt': 'needle' });
+    const tools = fileTools(root);
+    expect(await tools.search_text.execute({ text: 'needle' })).toEqual({
+      matches: [{ file: 'small.txt', line: 1, text: 'needle' }],
+      isComplete: false,
+    });
+    mkdirSync(join(root, 'many'));
+    for (let index = 0; index < 501; index += 1) writeFileSync(join(root, `many/${index}.md`), '');
+    const { files, isComplete } = await tools.find_files.execute({ pattern: '*.md' });
+    expect([files.length, isComplete]).toEqual([500, false]);
+  });
+
+  it('survives link loops, and writes only to regular files', async () => {
     const { root } = directory();
     symlinkSync(join(root, 'missing/../loop'), join(root, 'loop'));
     symlinkSync('b', join(root, 'a'));
@@ -191,7 +204,7 @@ describe('what an agent may meet', () => {
     ]);
   });
 
-  it('what is excepted asks, though it is allowed', async () => {
+  it('`except` takes precedence over `allow`', async () => {
     const { root } = directory();
     const { write_file: write } = fileTools(root, { allow: ['**'], except: ['**/.claude/**'] });
     expect(await write.needsApproval({ path: '.claude/agents/x.md' })).toBe(true);

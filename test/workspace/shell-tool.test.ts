@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,7 +24,7 @@ function lives(pid: number): boolean {
 }
 
 describe('shellTool', () => {
-  it('runs a command in its directory, and tells how it ended', async () => {
+  it('runs a command in its directory, and returns its exit code and output', async () => {
     const cwd = folder();
     const tool = shellTool({ cwd });
     expect(await tool.execute({ command: 'pwd' })).toMatchObject({ exitCode: 0, stdout: `${cwd}\n`, stderr: '' });
@@ -36,14 +37,14 @@ describe('shellTool', () => {
     await expect(tool.execute({ command: 'no-such-command-here' })).rejects.toThrow('could not be run');
   });
 
-  it('a command that is allowed runs without a shell, so that nothing in it means more', async () => {
+  it('runs a single command without a shell, so that its arguments have no special meaning', async () => {
     const tool = shellTool({ cwd: folder(), allow: ['echo *'] });
     expect(tool.needsApproval({ command: 'echo "$HOME ; ls" a' })).toBe(true);
     expect(tool.needsApproval({ command: "echo '$HOME ; ls' a" })).toBe(false);
     expect(await tool.execute({ command: "echo '$HOME ; ls' a" })).toMatchObject({ stdout: '$HOME ; ls a\n' });
   });
 
-  it('gives no key of the environment to a command', async () => {
+  it('passes no keys from the environment to a command', async () => {
     vi.stubEnv('SOME_API_KEY', 'secret-value');
     onTestFinished(() => void vi.unstubAllEnvs());
     const tool = shellTool({ cwd: folder(), env: { OWN: 'given' } });
@@ -53,7 +54,7 @@ describe('shellTool', () => {
     expect(stdout).not.toContain('secret-value');
   });
 
-  it('kills a command with all that it started, on a timeout and on an abort, and keeps what it said', async () => {
+  it('kills the process group on a timeout and on an abort, and keeps the output', async () => {
     const cwd = folder();
     const started = async (tool: ReturnType<typeof shellTool>, signal?: AbortSignal) => {
       const command = 'sleep 60 & echo $! > child; echo begun; wait';
@@ -81,19 +82,32 @@ describe('shellTool', () => {
     await expect(before).rejects.toThrow('aborted');
   });
 
-  it('what is left running in the background does not hold the command up, and ends', async () => {
+  it('kills background processes and does not wait for them', async () => {
     const cwd = folder();
     const ran = await shellTool({ cwd }).execute({ command: 'sleep 60 & echo $! > child; echo built' });
     expect(ran).toEqual({ exitCode: 0, signal: null, stdout: 'built\n', stderr: '' });
     await vi.waitFor(() => expect(lives(Number(readFileSync(join(cwd, 'child'), 'utf8')))).toBe(false));
   });
 
-  it('says that its directory is missing', async () => {
+  it('kills running commands when the process exits', async () => {
+    const cwd = folder();
+    const tool = new URL('../../src/workspace/index.ts', import.meta.url).href;
+    const script = `
+      const { shellTool } = await import('${tool}');
+      const { existsSync } = await import('node:fs');
+      void shellTool({ cwd: process.cwd() }).execute({ command: 'sleep 60 & echo $! > child.tmp; mv child.tmp child; wait' });
+      const look = () => (existsSync('child') ? process.exit(0) : setImmediate(look));
+      look();`;
+    execFileSync(process.execPath, ['--no-warnings', '--input-type=module', '--eval', script], { cwd });
+    await vi.waitFor(() => expect(lives(Number(readFileSync(join(cwd, 'child'), 'utf8')))).toBe(false));
+  });
+
+  it('names a missing directory in the error', async () => {
     const tool = shellTool({ cwd: join(folder(), 'gone') });
     await expect(tool.execute({ command: 'pwd' })).rejects.toThrow(/gone does not exist/);
   });
 
-  it('keeps the beginning and the end of a flood', async () => {
+  it('keeps the beginning and the end of a long output', async () => {
     const { stdout } = (await shellTool({ cwd: folder() }).execute({
       command: 'echo first; yes filler | head -c 2000000; echo; echo last',
     })) as { stdout: string };

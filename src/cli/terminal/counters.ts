@@ -2,7 +2,7 @@ import type { Counters } from '../../../machines/index.ts';
 import type { SessionResult } from '../../session/session.ts';
 import { counted } from './text.ts';
 
-const thousands = new Intl.NumberFormat('en-US');
+export const thousands = new Intl.NumberFormat('en-US');
 
 /** The line below a running session: how much of its bound is used. */
 export function statusText({ requests, tokens, toolCalls }: Counters, bound: number): string {

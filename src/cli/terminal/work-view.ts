@@ -4,7 +4,8 @@ import type { SessionEvent } from '../../observe/events.ts';
 import { tame } from '../../text.ts';
 import type { WorkflowEvent } from '../../workflow/options.ts';
 import type { WorkflowResult } from '../../workflow/run/run-workflow.ts';
-import { clip } from './text.ts';
+import { thousands } from './counters.ts';
+import { clip, counted } from './text.ts';
 
 type Style = Parameters<typeof styleText>[0];
 
@@ -21,7 +22,7 @@ export class WorkView {
   private requests = 0;
   private toolCalls = 0;
   private tokens = 0;
-  /** The tool that runs, if any. */
+  /** The tool that is running, or null. */
   private tool: string | null = null;
 
   constructor(out: NodeJS.WriteStream) {
@@ -37,7 +38,7 @@ export class WorkView {
     this.status();
   }
 
-  /** Counts what the sessions of the run spend, and shows the tool that runs, and failures. */
+  /** Counts requests, calls and tokens of the sessions, and shows failures and the tool that is running. */
   showSession(event: SessionEvent): void {
     if (event.type === 'attempt.started') this.requests += 1;
     if (event.type === 'attempt.replied') this.tokens += event.usage.input + event.usage.output;
@@ -155,7 +156,7 @@ export class WorkView {
     const place = this.item === null ? this.phase : `${this.phase} ${this.item}`;
     const where = this.tool === null ? place : `${place}: ${clip(this.tool, 24)}`;
     const { open, blocked, failuresInARow, requests, toolCalls, tokens } = this;
-    const spent = `${requests} ${requests === 1 ? 'request' : 'requests'}, ${toolCalls} calls, ${short(tokens)} tokens`;
+    const spent = `${counted(requests, 'request')}, ${counted(toolCalls, 'call')}, ${thousands.format(tokens)} tokens`;
     const text = `${where} | queue ${open}, ${blocked} blocked | ${failuresInARow} failed in a row | ${spent}`;
     if (this.statusShown === text) return;
     this.clearStatus();
@@ -177,10 +178,5 @@ export class WorkView {
 function tokensOf({ spending: { inputTokens, outputTokens, costUsd } }: WorkflowResult): string {
   if (inputTokens + outputTokens === 0) return '';
   const cost = costUsd === null || costUsd === 0 ? '' : `, $${costUsd.toFixed(4)}`;
-  return `${short(inputTokens)} in, ${short(outputTokens)} out${cost}`;
-}
-
-function short(count: number): string {
-  if (count < 10_000) return String(count);
-  return count < 1_000_000 ? `${(count / 1_000).toFixed(1)}k` : `${(count / 1_000_000).toFixed(1)}M`;
+  return `${thousands.format(inputTokens)} in, ${thousands.format(outputTokens)} out${cost}`;
 }

@@ -8,7 +8,7 @@ import { readAgentFile } from '../agent-file.ts';
 import type { Flags } from '../command-line.ts';
 import { agentOf } from '../run.ts';
 
-/** A backlog, and the root of the project around it. */
+/** A backlog, and the root of the project that contains it. */
 export type Project = { backlog: string; root: string };
 
 type Role = keyof BacklogConfig['agents'];
@@ -47,7 +47,7 @@ function named(
     const definition = await readAgentFile(file, { root, commands: config.allow, except, models: config.models, note });
     return agentOf(definition, flags);
   };
-  // Before anything runs, so that what agents write does not become an agent. One that fails is tried again.
+  // Loaded before the run starts, so that no agent can replace another. A failed load is repeated on the next try.
   let agent = flags.dryRun ? null : read();
   agent?.catch(() => {});
   return {
@@ -64,7 +64,7 @@ function named(
   };
 }
 
-/** What decides about agents, or about the run: no agent writes it without approval. As patterns below the root. */
+/** Returns patterns, relative to the root, of the files that define agents or control the run. */
 function protectedIn(project: Project, { agents }: BacklogConfig): string[] {
   const { backlog, root } = project;
   const below = (path: string) => relative(realpathSync(root), path).split(sep).join('/');
@@ -84,7 +84,7 @@ function isPath(name: string): boolean {
   return extensions.some((extension) => name.endsWith(extension));
 }
 
-/** The project's own places. A person's home is looked at only where the configuration names a file in it. */
+/** Returns the places in the project. A file in the home directory is used only if the configuration names it. */
 function places({ backlog, root }: Project, name: string): string[] {
   if (isPath(name)) {
     const path = name.replace(/^~(?=\/)/, homedir());
@@ -93,7 +93,7 @@ function places({ backlog, root }: Project, name: string): string[] {
   return [...new Set([join(backlog, 'agents'), join(backlog, '.claude', 'agents'), join(root, '.claude', 'agents')])];
 }
 
-/** Returns the file of an agent; null if there is none. */
+/** Returns the path of an agent's file, or null if no such file exists. */
 export function found(project: Project, name: string): string | null {
   const files = places(project, name).flatMap((place) =>
     isPath(name) ? [place] : extensions.map((extension) => join(place, `${name}${extension}`)),

@@ -8,7 +8,7 @@ import type { Project } from './agents.ts';
 
 const roles = ['process', 'test'] as const;
 
-/** How projects are tested, by the file that shows it. */
+/** Test commands, by the file that identifies the kind of project. */
 const testCommands: readonly [file: string, command: string][] = [
   ['package.json', 'npm test'],
   ['Cargo.toml', 'cargo test'],
@@ -17,7 +17,7 @@ const testCommands: readonly [file: string, command: string][] = [
   ['Makefile', 'make test'],
 ];
 
-/** `pawl work --init`: writes agents that work on the backlog, and what they may run. It overwrites nothing. */
+/** `pawl work --init`: writes agents for the backlog and the commands that they may run. Overwrites nothing. */
 export function initWork({ backlog, root }: Project): number {
   const files = new Map(
     roles.map((role) => [join('agents', `${role}.md`), readFileSync(packageFile(`templates/work/${role}.md`), 'utf8')]),

@@ -7,15 +7,15 @@ import { UsageError } from '../command-line.ts';
 
 const marks: readonly string[] = [...layouts.map(({ folder }) => folder), ...restingFolders];
 
-/** How far below a project its backlog is looked for. */
+/** The depth below a project to which its backlog is searched. */
 const deepest = 2;
 const skipped = new Set(['node_modules', 'dist', 'build', 'target', 'vendor']);
 
-/** Returns the backlog in a folder: the folder itself, or the one below it. Throws `UsageError` if there is none. */
+/** Returns the backlog folder: the given folder, or a folder below it. Throws `UsageError` if neither is a backlog. */
 export function backlogIn(given: string): string {
   const project = backlogFolder(given);
   const below = foldersBelow(project);
-  // Folders of those names are in many projects; items are in backlogs alone.
+  // Many projects have folders with these names, but only a backlog contains items.
   for (const isOne of [hasItems, looksLikeOne]) {
     if (isOne(project)) return project;
     const found = below.filter(isOne);
@@ -45,7 +45,7 @@ function foldersBelow(project: string): string[] {
   return all;
 }
 
-/** Returns the names of the folders in a folder; none of one that cannot be read. */
+/** Returns the names of the subfolders, or an empty list if the folder cannot be read. */
 function foldersOf(folder: string): string[] {
   try {
     return readdirSync(folder, { withFileTypes: true })

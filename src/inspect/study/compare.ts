@@ -19,8 +19,8 @@ export type Comparison = {
 };
 
 /**
- * Compares two sessions by the keys of their effects, which count turns and attempts. Each sub-agent is compared with the
- * one of the same call, since those that run side by side take their steps in any order.
+ * Compares two sessions by the keys of their effects, which count turns and attempts. Sub-agents are compared call by call,
+ * because the steps of concurrent sub-agents may interleave in any order.
  */
 export function compare(one: Recorded, other: Recorded): Comparison {
   const [facts, others] = [factsOf(one), factsOf(other)];
@@ -46,10 +46,10 @@ export function compare(one: Recorded, other: Recorded): Comparison {
   };
 }
 
-/** A fact of a session or a sub-agent, with its position among those of the whole tree. */
+/** A fact of a session or a sub-agent, with its position among all facts of the tree. */
 type Placed = { fact: Fact; at: number };
 
-/** Where the facts of a session and of another part; both are null if they are the same. */
+/** Returns the first facts in which two sessions differ; both are null if the sessions are equal. */
 function departureOf(scope: string, facts: readonly Placed[], others: readonly Placed[]) {
   let same = 0;
   while (same < Math.min(facts.length, others.length) && isEqual(facts[same]?.fact, others[same]?.fact)) same += 1;
@@ -107,7 +107,7 @@ function keyOf(scope: string, facts: readonly (Placed | null)[]): string {
   return scope === '' ? 'the session' : `the sub-agent ${scope}`;
 }
 
-/** A key of a sub-agent begins with its calls, as those of its effects do. */
+/** Prefixes a key with the calls that lead to its sub-agent, as in the keys of effects. */
 function within(scope: string, key: string): string {
   return scope === '' ? key : `${scope}/${key}`;
 }
@@ -133,7 +133,7 @@ function attemptsOf(recorded: Recorded): Map<string, { row: Row; facts: Fact[] }
   return found;
 }
 
-/** Orders attempts by turn and attempt, those of the session first, then each sub-agent's. */
+/** Compares by turn and attempt: first the attempts of the session, then those of each sub-agent. */
 function byPlace(one: Aligned, other: Aligned): number {
   const place = ({ one: left, other: right }: Aligned) => {
     const { scope = '', turn = 0, attempt = 0 } = left ?? right ?? {};

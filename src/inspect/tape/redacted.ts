@@ -25,7 +25,7 @@ const words: Record<string, readonly string[]> = {
     ...['consecutive_failures', 'stop', 'critical_error', 'agent_unavailable', 'crash'],
   ],
   slug: slugs,
-  verdict: ['succeeded', 'failed', 'blocked', 'unavailable', 'critical', 'aborted'],
+  verdict: ['succeeded', 'failed', 'blocked', 'unavailable', 'unstarted', 'critical', 'aborted'],
   priority: priorities,
   phase: phases,
   current_phase: [...phases, 'completed', 'exitedEarly'],

@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { z } from 'zod';
 import { check } from '../../agent/check.ts';
 import { texts } from '../../agent/shapes.ts';
 import type { JournalEntry } from '../../journal/journal.ts';
 import { tapeOf } from '../../journal/tape.ts';
+import { htmlDocument, policyHash } from '../../platform/html.ts';
 import { icon, pageFile } from './page-file.ts';
 import { Redactor } from './redacted.ts';
 
@@ -47,8 +47,8 @@ export function sessionFile(entries: readonly JournalEntry[], options: SessionFi
   const [script, style, pictures] = [pageFile('page.js'), pageFile('page.css'), pageFile('pictures.json')];
   const policy = [
     "default-src 'none'",
-    `script-src '${hashOf(start)}' '${hashOf(script)}'`,
-    `style-src '${hashOf(style)}'`,
+    `script-src '${policyHash(start)}' '${policyHash(script)}'`,
+    `style-src '${policyHash(style)}'`,
     'worker-src blob:',
     'img-src data:',
     "base-uri 'none'",
@@ -58,35 +58,13 @@ export function sessionFile(entries: readonly JournalEntry[], options: SessionFi
   ].join('; ');
   const [first] = clean;
   const title = first?.type === 'started' ? first.head.agent : first?.type === 'run' ? first.head.input.run : 'session';
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="content-security-policy" content="${policy}">
-<meta name="referrer" content="no-referrer">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escaped(title)} · Pawl</title>
-${icon}
-<style>${style}</style>
-</head>
-<body>
-<script type="application/gzip+base64" id="pictures">${packed(pictures)}</script>
+  const body = `<script type="application/gzip+base64" id="pictures">${packed(pictures)}</script>
 <script type="application/gzip+base64" id="tape"${step === undefined ? '' : ` data-step="${step}"`} data-redacted="${redactor.changed}">${packed(tape)}</script>
 <script type="application/gzip+base64" id="packed">${packed(script)}</script>
-<script>${start}</script>
-</body>
-</html>
-`;
+<script>${start}</script>`;
+  return htmlDocument({ title: `${title} · Pawl`, policy, style, head: `${icon}\n`, body });
 }
 
 function packed(text: string): string {
   return gzipSync(text, { level: 9 }).toString('base64');
-}
-
-function hashOf(text: string): string {
-  return `sha256-${createHash('sha256').update(text).digest('base64')}`;
-}
-
-function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 }

@@ -5,7 +5,8 @@ import { expected, messageOf, PawlError, shown } from '../../errors.ts';
 import { foldersIn } from './files.ts';
 import { type KindLayout, layouts, restingFolders } from './item-kinds.ts';
 import { type ItemFacts, itemFacts } from './reading/item-sources.ts';
-import { checkInside, itemText, KnownItems } from './reading/item-text.ts';
+import { checkInside, itemText } from './reading/item-text.ts';
+import { KnownItems } from './reading/known-items.ts';
 import { stopRequestIn } from './stop-marker.ts';
 import { summaryRows } from './summary-file.ts';
 
@@ -49,12 +50,12 @@ export function backlogFolder(backlog: unknown): string {
 
 const idPattern = /^([A-Z]+)-(\d+)/i;
 
-/** What is read of one folder. */
+/** The contents of one item folder. */
 export type ReadItem = { facts: ItemFacts; comments: string };
 
 /**
- * Reads the items of a backlog. Unknown files and fields are left unchanged. What is in `known` is read again only if it
- * changed.
+ * Reads the items of a backlog. Unknown files and fields are left unchanged. Items in `known` are read again only after a
+ * change.
  */
 export function readBacklog(backlog: string, known = new KnownItems<ReadItem>()): Backlog {
   const found: Found[] = [];
@@ -102,7 +103,7 @@ type Found = { item: BacklogItem; facts: ItemFacts };
 
 const commentsFile = 'comments.md';
 
-/** Returns the names of the folders of items of a kind. A link that leads outside is unreadable. */
+/** Returns the names of the item folders of a kind. A link that leads outside the backlog is reported as unreadable. */
 function itemFoldersIn(backlog: string, { folder }: KindLayout, unreadable: Backlog['unreadable']): string[] {
   try {
     checkInside(backlog, folder);

@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { copyFileSync, existsSync, readdirSync, realpathSync, rmSync } from 'node:fs';
-import { isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { messageOf } from '../../errors.ts';
+import { isWithin } from '../../platform/paths.ts';
 
 const run = promisify(execFile);
 const timeoutMs = 30_000;
@@ -46,7 +47,7 @@ export async function gitStatus(folder: string): Promise<string> {
   }
 }
 
-/** Returns the root of the repository around a folder; null if there is none. */
+/** Returns the root of the repository that contains a folder, or null if the folder is in no repository. */
 export function repositoryOf(folder: string): Promise<string | null> {
   return git(folder, ['rev-parse', '--show-toplevel']).catch(() => null);
 }
@@ -114,7 +115,7 @@ export async function commitPaths(
   }
 }
 
-/** Returns the option that skips all hooks if some lie in the work tree, where an agent may have written them. */
+/** Returns the option that disables all hooks if some are in the work tree, where an agent may have written them. */
 async function trustedHooks(folder: string): Promise<string[]> {
   const told = await git(folder, ['rev-parse', '--git-path', 'hooks', '--git-common-dir', '--show-toplevel']).catch(
     () => null,
@@ -123,14 +124,9 @@ async function trustedHooks(folder: string): Promise<string[]> {
   const [hooks = '', common = '', root = ''] = told.split('\n');
   const [place, gitFolder, tree] = [resolve(folder, hooks), realpathSync(resolve(folder, common)), realpathSync(root)];
   const names = existsSync(place) ? readdirSync(place).map((name) => join(place, name)) : [];
-  const isInTree = (path: string) => isBelow(tree, path) && !isBelow(gitFolder, path);
+  const isInTree = (path: string) => isWithin(tree, path) && !isWithin(gitFolder, path);
   const isWritable = [place, ...names].some((path) => existsSync(path) && isInTree(realpathSync(path)));
   return isWritable ? ['-c', 'core.hooksPath=/dev/null'] : [];
-}
-
-function isBelow(folder: string, path: string): boolean {
-  const way = relative(folder, path);
-  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
 /** Returns the paths that exist or are in the index. */

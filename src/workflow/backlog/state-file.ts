@@ -48,7 +48,7 @@ const created = z.object({
   why: z.string(),
 });
 
-/** The fields of W-4, which other tools write to a file of this name, too. */
+/** The fields of W-4. Other tools write a file with the same name and these fields. */
 const shared = z.looseObject({
   current_phase: z.string(),
   current_item: z.string().nullable(),
@@ -61,7 +61,7 @@ const shared = z.looseObject({
 
 const runName = /^[\w.-]*\w$/;
 
-/** The file of a run of Pawl, which has more fields. */
+/** The state file of Pawl, which has additional fields. */
 const schema = shared.extend({
   run: z.string().regex(runName, { error: 'the name of a folder' }),
   succeeded: texts.default([]),
@@ -76,8 +76,8 @@ const schema = shared.extend({
 const ends: readonly string[] = ['completed', 'exitedEarly'] satisfies RunState['current_phase'][];
 
 /**
- * `ended`: the last run finished, or there was none. `foreign`: another tool's file with the fields of W-4, with what it
- * says and the items that failed last.
+ * `ended`: the last run finished, or there was none. `foreign`: a file of another tool with the fields of W-4; `says`
+ * describes it for a person, and `failures` lists the items that failed last.
  */
 export type FoundState =
   | { kind: 'ended' }
@@ -118,7 +118,7 @@ function parsed<Shape extends z.ZodType>(text: string, shape: Shape): z.infer<Sh
   }
 }
 
-/** What the fields of W-4 say, for a person. */
+/** Describes the fields of W-4 for a person. */
 function saidIn({
   current_phase: phase,
   current_item: item,
@@ -130,7 +130,7 @@ function saidIn({
   return `it was in ${place}, with ${failures} ${failures === 1 ? 'failure' : 'failures'} in a row${early}`;
 }
 
-/** Other tools list ids, or objects with one. */
+/** Returns the id in an entry, which is an id or an object with one. */
 function idIn(failure: unknown): string[] {
   if (typeof failure === 'string') return /\b[A-Z]+-\d+/i.exec(failure)?.map((id) => id.toUpperCase()) ?? [];
   if (typeof failure !== 'object' || failure === null) return [];

@@ -39,7 +39,7 @@ export function addToSummary(backlog: string, layout: KindLayout, row: SummaryRo
   );
 }
 
-/** Finds the table for items of a priority: the one in their section, or else the first. */
+/** Finds the table for a priority: the table in its section, or else the first table. */
 function placeFor(lines: readonly string[], priority: string) {
   const heading = sectionOf(lines, priority);
   const next = lines.findIndex((text, index) => index > heading && /^#{1,6}\s/.test(text));
@@ -48,7 +48,7 @@ function placeFor(lines: readonly string[], priority: string) {
   return { heading, inSection, table: tables.find(inSection) ?? tables[0] };
 }
 
-/** Moves an item's row into the section of its new priority, if that has a table with the columns of its old one. */
+/** Moves an item's row to the section of its new priority, if the tables of both sections have the same columns. */
 function moveRow(lines: string[], own: string, to: string): void {
   const place = placeFor(lines, to);
   if (place.table === undefined || !place.inSection(place.table)) return;

@@ -58,7 +58,7 @@ export type Sessions = {
   options: Pick<SessionOptions, 'inspect' | 'telemetry' | 'journal' | 'clock' | 'random'>;
   onSessionEvent: SessionOptions['onEvent'];
   approve: (question: ApprovalQuestion) => ApprovalDecision | Promise<ApprovalDecision>;
-  /** What is left of the run's budget for the next session. */
+  /** Returns the remaining budget of the run. */
   budget: () => SessionBudget;
   /** Called with the result of each session. */
   onResult: (result: SessionResult) => void;
@@ -203,7 +203,7 @@ async function session(
   }
 }
 
-/** Runs an agent in its own session. Returns its report, or how it failed. */
+/** Runs an agent in a separate session. Returns its report, or the outcome if it failed. */
 export async function spoken(
   agent: Agent | NamedAgent,
   role: string,

@@ -15,7 +15,7 @@ import type { Clock } from '../../host/clock.ts';
 import type { Perform } from '../../host/driver.ts';
 import { type BacklogItem, folderOf, type ReadItem, readBacklog, refOf, stopMarkers } from '../backlog/backlog.ts';
 import { readConfig } from '../backlog/config.ts';
-import { KnownItems } from '../backlog/reading/item-text.ts';
+import { KnownItems } from '../backlog/reading/known-items.ts';
 import { keepAside, readState } from '../backlog/state-file.ts';
 import { type NamedAgent, type Sessions, type WorkFunction, work } from './agents.ts';
 import { finishWrites } from './ending/capture.ts';
@@ -158,7 +158,7 @@ export class RunEffects {
       const stops = stopMarkers(backlog, state.run, items);
       const appeared = this.folder.appeared(state);
       const { spending } = this.parts;
-      // No agent is asked for the order of what is not done.
+      // The run takes no further item, so no order is needed.
       const isOver = stops.length > 0 || spending.spent() !== null;
       const ordered = isOver ? items : await this.queue.ordered(behind(items, tries), state);
       if (!('lost' in ordered))
@@ -207,9 +207,8 @@ export class RunEffects {
       const spent = this.parts.spending.spent();
       if (spent !== null) {
         const message = `The budget of the run is spent (${spent}), so work did not start.`;
-        // Work that never started is no failure; work that nobody could test is.
-        const verdict = phase === 'processing' ? 'aborted' : 'failed';
-        if (verdict === 'aborted') this.notes.push(`${item.id}: ${message}`);
+        // Work that never began did not fail. Work that cannot be tested did.
+        const verdict = phase === 'processing' ? 'unstarted' : 'failed';
         return { ...nothing, verdict, slugs: ['budget_exhausted'], message };
       }
       const agent = phase === 'processing' ? agents.process : agents.test;
@@ -238,7 +237,7 @@ export class RunEffects {
       if (problem !== null) this.notes.push(problem);
       return { ...outcome, stops: this.stops(state), changed: changed ?? [] };
     } catch (error) {
-      await this.inProgress.end().catch(() => undefined);
+      await this.inProgress.end().catch((problem) => this.notes.push(messageOf(problem)));
       return { ...nothing, verdict: 'critical', message: messageOf(error) };
     }
   }
@@ -274,7 +273,7 @@ export class RunEffects {
     return outcome.ok ? null : outcome.message;
   }
 
-  /** Finds a STOP where the work on an item may have left one. The next scan looks at all items. */
+  /** Finds STOP markers in the comments of the item, the backlog and the run. The next scan searches all items. */
   private stops({ run, current_item: id }: RunState): StopMarker[] {
     const item = this.itemOf(id);
     return stopMarkers(this.parts.backlog, run, item === null ? [] : [item]);

@@ -16,12 +16,12 @@ type Mark = z.infer<typeof schema>;
 const status = 'in_progress';
 
 /**
- * Marks the item that is worked on: its status is `in_progress` meanwhile. The original is kept alongside, so that it
- * comes back as it was, also after a crash.
+ * Sets the status of an item to `in_progress` while an agent works on it, and then restores the original file, also after
+ * a crash.
  */
 export class InProgress {
   private readonly backlog: string;
-  /** The mark of this process. An agent may write the file, so that is read only after a crash. */
+  /** The mark of this process. An agent could forge the stored mark, so it is read only after a crash. */
   private own: Mark | null = null;
 
   constructor(backlog: string) {
@@ -56,7 +56,7 @@ export class InProgress {
   }
 }
 
-/** Returns the mark for an item; null if it has no status, has this one, or its file would not come back as it is. */
+/** Returns the mark for an item; null if it has no status or this status, or if its file could not be restored exactly. */
 function markOn(backlog: string, { id: item, folder, layout }: BacklogItem): Mark | null {
   const names = [layout.reportFile, layout.promptFile, 'PROMPT.md'];
   for (const file of names.map((name) => `${folder}/${name}`)) {
@@ -69,7 +69,7 @@ function markOn(backlog: string, { id: item, folder, layout }: BacklogItem): Mar
   return null;
 }
 
-/** Returns the text of a file that can be written back byte for byte; null for a link, and for other encodings. */
+/** Returns the text of a UTF-8 file, which can be restored byte for byte; null for other encodings and for a link. */
 function plainText(backlog: string, file: string): string | null {
   const path = join(backlog, file);
   if (lstatSync(path, { throwIfNoEntry: false })?.isFile() !== true) return null;
@@ -80,7 +80,7 @@ function plainText(backlog: string, file: string): string | null {
 
 const jsonStatus = /("status"\s*:\s*)"(?:[^"\\]|\\.)*"/;
 
-/** Returns a file with another status and no other change; null if it has none. */
+/** Returns the text with a new status and no other change; null if it has no status. */
 function withOtherStatus(file: string, text: string, to: string): string | null {
   if (file.endsWith('.md')) return statusIn(text) === null ? null : withStatus(text, to);
   const changed = text.replace(jsonStatus, (_, before: string) => `${before}${JSON.stringify(to)}`);
@@ -95,13 +95,13 @@ function statusOf(file: string, text: string): string | null {
   return typeof found === 'string' ? found : null;
 }
 
-/** Returns a file that the work changed, with the original status if it still has the mark. */
+/** Returns a text that the agent changed, with the original status if it is still marked. */
 function withoutMark(now: string, { file, before }: Mark): string {
   if (statusOf(file, now) !== status) return now;
   return withOtherStatus(file, now, statusOf(file, before) ?? '') ?? now;
 }
 
-/** Returns the mark of a process that died; null for a file that no run writes. */
+/** Returns the stored mark of a crashed process; null if there is none, or if it does not belong to an item. */
 function kept(backlog: string): Mark | null {
   try {
     const mark = schema.nullable().parse(JSON.parse(readIfThere(join(backlog, place)) ?? 'null'));

@@ -5,7 +5,7 @@ import { sections } from '../backlog/item-files.ts';
 import { itemText } from '../backlog/reading/item-text.ts';
 import { counted } from './documents/debugging-context.ts';
 
-/** Bytes of each file of an item that an agent is given; it can read the rest itself. */
+/** Maximum bytes of each file in the prompt. The agent can read the rest itself. */
 const mostOfFile = 100_000;
 
 /** Builds the prompt for work on an item from the current text of its files. */
@@ -48,7 +48,7 @@ export function endingPrompt(
   return `${task}${early} It worked on ${counted(state.iteration_count, 'item')}.\n\n${document}\n\n${openList(open)}The state of the run:\n\n${JSON.stringify(state, null, 2)}\n`;
 }
 
-/** Items that an ending agent is told of. */
+/** Maximum number of open items in the prompt of an ending agent. */
 const mostListed = 200;
 
 function openList(items: readonly BacklogItem[]): string {

@@ -2,7 +2,7 @@ import type { Clock } from '../../host/clock.ts';
 import type { SessionBudget } from '../../session/options.ts';
 import type { SessionResult } from '../../session/session.ts';
 
-/** Totals over the sessions of a run. `costUsd` is null once a model had no price. */
+/** Totals over the sessions of a run. `costUsd` is null if a model has no price. */
 export type RunSpending = {
   sessions: number;
   requests: number;
@@ -11,7 +11,7 @@ export type RunSpending = {
   costUsd: number | null;
 };
 
-/** What the sessions of a run have spent, and what its budget leaves for the next one (B-7). */
+/** The spending of a run, and its remaining budget (B-7). */
 export class Spending {
   readonly totals: RunSpending = { sessions: 0, requests: 0, inputTokens: 0, outputTokens: 0, costUsd: 0 };
   private readonly budget: SessionBudget;
@@ -42,12 +42,12 @@ export class Spending {
       ...(requests !== undefined && { requests: requests - totals.requests }),
       ...(tokens !== undefined && { tokens: tokens - totals.inputTokens - totals.outputTokens }),
       ...(costUsd !== undefined && { costUsd: costUsd - (totals.costUsd ?? costUsd) }),
-      // Time may have passed since `spent` said that some is left.
+      // Some time may have passed since the last call of `spent`.
       ...(endsAt !== null && { wallClockMs: Math.max(1, endsAt - this.clock.now()) }),
     };
   }
 
-  /** Returns which limit is reached, in a few words; null while something is left of everything. */
+  /** Returns the limit that has been reached, in a few words; null if no limit has been reached. */
   spent(): string | null {
     const { requests, tokens, costUsd, wallClockMs } = this.budget;
     const words: [keyof SessionBudget, string][] = [

@@ -5,7 +5,7 @@ import { messageOf } from '../../errors.ts';
 import { readIfThere, writeAtomically } from '../backlog/files.ts';
 
 const place = 'agent_runs/tries.json';
-/** What a run says of its items. */
+/** The outcome of a run, by item. */
 type Ended = Pick<RunState, 'run' | 'succeeded'> & { failures: readonly { id: string }[] };
 
 const schema = z.record(z.string(), z.array(z.string()));

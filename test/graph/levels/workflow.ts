@@ -121,6 +121,7 @@ export function workflowWalk(over: Partial<WorkflowLimits> = {}, tests = true): 
           delivered(worked({ verdict: 'failed', slugs: ['retries_exhausted'], stops: [marker] })),
           delivered(worked({ verdict: 'blocked' })),
           delivered(worked({ verdict: 'unavailable', lookedFor: ['agents/'] })),
+          delivered(worked({ verdict: 'unstarted' })),
           delivered(worked({ verdict: 'critical' })),
           delivered(worked({ verdict: 'aborted' })),
         ]);

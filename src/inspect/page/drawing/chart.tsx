@@ -103,7 +103,7 @@ function Chart({ store, shown: [machine, name], actors, frame }: ChartProps) {
   useLayoutEffect(() => {
     if (drawing === null || pane.current === null) return;
     const natural = drawing.viewBox.baseVal.width;
-    // By CSS, since to measure the pane would lay the page out twice.
+    // Measuring the pane instead would force a second layout.
     drawing.style.width = `clamp(${smallest * natural}px, 100%, ${largest * natural}px)`;
     drawing.removeAttribute('width');
     drawing.removeAttribute('height');

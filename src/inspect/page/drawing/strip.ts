@@ -38,7 +38,7 @@ export function drawStrip(
   }
 }
 
-/** The colours of the theme. Each is computed once, since the browser restyles the element for it. */
+/** Returns the colours of the theme. Each is computed only once, because the browser restyles the element for it. */
 function colorsOf(element: HTMLElement): (name: string) => string {
   const known = new Map<string, string>();
   return (name) => {

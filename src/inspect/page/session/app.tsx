@@ -51,7 +51,7 @@ export function SessionPage({ store }: { store: Store }) {
   );
 }
 
-/** Counts the frames since there was something to show, up to 2: all panes at once would be one long task. */
+/** Counts frames, up to 2, since there was something to show. Rendering all panes in one frame would be a long task. */
 function useStages(store: Store): number {
   const [stage, setStage] = useState(0);
   const isThere = store.recorded.frames.length > 0 || !store.isLoading;

@@ -36,7 +36,7 @@ export function EventList({ store, moment }: { store: Store; moment: Moment }) {
     const element = pane.current;
     if (element === null) return;
     const measure = () => setView({ top: element.scrollTop, height: element.clientHeight });
-    // It also reports the first size, once the browser has laid the page out.
+    // The observer also reports the initial size, after the first layout.
     const sizes = new ResizeObserver(measure);
     sizes.observe(element);
     element.addEventListener('scroll', measure, { passive: true });

@@ -29,7 +29,7 @@ export function promptFacts(text: string): PromptFacts {
 const priorityField =
   /^((?:.{0,200}?\*\*\s*priority\s*:?\s*\*\*\s*:?|[-*+\s]*priority\s*:)\s*)(?:P[0-3]|critical|urgent|high|medium|low)\b/i;
 
-/** Returns the text with another priority in its head, if a field there names one. */
+/** Replaces the priority in the head of a text, if there is one. */
 export function withPriority(text: string, priority: string): string {
   const lines = text.split('\n');
   const end = headOf(lines).length;
@@ -43,14 +43,14 @@ export function withPriority(text: string, priority: string): string {
 const statusField =
   /^((?:.{0,200}?\*\*\s*status\s*:?\s*\*\*\s*:?|[-*+\s]*status\s*:)\s*)(\w[\w -]{0,40}?)(?=\s*(?:\*\*|[|·,;(]|$))/i;
 
-/** Returns the status that a field in the head of a text names; null without one. */
+/** Returns the status in the head of a text, or null. */
 export function statusIn(text: string): string | null {
   return (
     headOf(text.split(/\r?\n/)).flatMap((line) => statusField.exec(line.slice(0, mostInLine))?.[2] ?? [])[0] ?? null
   );
 }
 
-/** Returns the text with another status in its head, if a field there names one. */
+/** Replaces the status in the head of a text, if there is one. */
 export function withStatus(text: string, status: string): string {
   const lines = text.split('\n');
   const end = headOf(lines).length;

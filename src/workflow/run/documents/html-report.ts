@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { Marked } from 'marked';
+import { escapedHtml, htmlDocument, policyHash } from '../../../platform/html.ts';
 
 const style = `
 :root { color-scheme: light dark; --line: #d4d4d8; --quiet: #52525b; --code: #f4f4f5; }
@@ -15,47 +15,29 @@ code { font-family: ui-monospace, monospace; font-size: .9em; }
 li { overflow-wrap: anywhere; }
 `;
 
-const policy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'`;
+const policy = `default-src 'none'; style-src '${policyHash(style)}'; base-uri 'none'; form-action 'none'`;
 
-/** Agents write parts of the report: their HTML is shown as text, their images as links, and only to the web. */
+/** Agents write parts of the report, so HTML is shown as text, an image as a link, and only web links are links. */
 const markdown = new Marked({
   renderer: {
-    html: ({ text }) => escaped(text),
-    // marked takes text after some tags as escaped already.
+    html: ({ text }) => escapedHtml(text),
+    // After some tags, marked considers text to be escaped already.
     text(token) {
-      return 'tokens' in token && token.tokens ? this.parser.parseInline(token.tokens) : escaped(token.raw);
+      return 'tokens' in token && token.tokens ? this.parser.parseInline(token.tokens) : escapedHtml(token.raw);
     },
-    image: ({ href, text }) => link(href, escaped(text === '' ? href : text)),
+    image: ({ href, text }) => link(href, escapedHtml(text === '' ? href : text)),
     link({ href, tokens }) {
       return link(href, this.parser.parseInline(tokens));
     },
   },
 });
 
-/** Returns a Markdown document as a page of its own, which loads and runs nothing. */
+/** Returns a Markdown document as an HTML document, which loads and runs nothing. */
 export function htmlOf(title: string, text: string): string {
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="content-security-policy" content="${policy}">
-<meta name="referrer" content="no-referrer">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escaped(title)}</title>
-<style>${style}</style>
-</head>
-<body>
-<main>
-${markdown.parse(text, { async: false })}</main>
-</body>
-</html>
-`;
+  const body = `<main>\n${markdown.parse(text, { async: false })}</main>`;
+  return htmlDocument({ title, policy, style, body });
 }
 
 function link(href: string, shown: string): string {
-  return /^https?:\/\//i.test(href) ? `<a href="${escaped(href)}" rel="noreferrer">${shown}</a>` : shown;
-}
-
-function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+  return /^https?:\/\//i.test(href) ? `<a href="${escapedHtml(href)}" rel="noreferrer">${shown}</a>` : shown;
 }

@@ -42,7 +42,7 @@ export function retrospectiveText({ state, created, priorities, spending, words 
   ]);
 }
 
-/** What only the report tells. `findings`: the words of the retrospective; null without an agent for it. */
+/** The additional input of the report. `findings`: the words of the retrospective agent, or null. */
 export type ReportFacts = { backlog: BacklogCount; warnings: ReadonlySet<string>; findings: string | null };
 
 /** Builds the report of a run, which always includes "Issues Created" (W-3). */
@@ -118,7 +118,7 @@ function createdList(created: readonly CreatedItem[]): string {
   );
 }
 
-/** Returns what an agent wrote; a code block that it left open would swallow the rest of the document. */
+/** Closes an open code block in an agent's text, which would otherwise extend to the end of the document. */
 function closed(words: string | null): string {
   let fence: string | null = null;
   for (const line of (words ?? '').split('\n')) {

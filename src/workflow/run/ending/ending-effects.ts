@@ -25,7 +25,7 @@ export class EndingEffects {
   /** The two documents of the run; empty until they are built. */
   retrospective = '';
   report = '';
-  /** What the retrospective found, for the report; null without an agent for it. */
+  /** The findings of the retrospective agent; null if there is no such agent or it failed. */
   private findings: string | null = null;
   private priorities: readonly PriorityChange[] = [];
   private readonly parts: WorkflowParts;
@@ -108,17 +108,17 @@ export class EndingEffects {
     return outcome;
   }
 
-  /** Writes the report as a page, too. What it needs is loaded only here. */
+  /** Writes the report as an HTML page. The Markdown library is loaded only when it is needed. */
   private async writePage(state: RunState, outcome: EndingOutcome): Promise<void> {
     try {
       const { htmlOf } = await import('../documents/html-report.ts');
       this.folder.write(state, 'session_report.html', htmlOf(`Run ${state.run}`, this.report), outcome);
     } catch (error) {
-      outcome.problems.push(`The report could not be written as a page: ${messageOf(error)}`);
+      outcome.problems.push(`The HTML report could not be written: ${messageOf(error)}`);
     }
   }
 
-  /** Sets the priorities that the retrospective wants. An error is a problem, and the ending continues (W-3). */
+  /** Applies the priorities of the retrospective. An error is noted as a problem, and the ending continues (W-3). */
   private async prioritize(
     backlog: string,
     wanted: readonly unknown[],
@@ -134,7 +134,7 @@ export class EndingEffects {
     }
   }
 
-  /** Returns what an agent says for a document. If the agent fails, notes a problem and returns null (W-3). */
+  /** Returns an agent's contribution to a document. If the agent fails, notes a problem and returns null (W-3). */
   private async words(
     role: 'retrospective' | 'summary',
     state: RunState,
@@ -187,7 +187,7 @@ function itemsIn(incident: Incident): string[] {
   return 'item' in incident && incident.item !== null ? [incident.item] : [];
 }
 
-/** Returns what was said if it is something to write. */
+/** Returns the value if it can be written. Throws otherwise. */
 function checked(value: unknown): object | string {
   if (typeof value === 'string' && value.trim() !== '') return value;
   if (typeof value === 'object' && value !== null) return value;

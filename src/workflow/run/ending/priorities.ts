@@ -11,12 +11,12 @@ import { updateSummary } from '../../backlog/summary-file.ts';
 import { addComment, changeReport } from '../../backlog/work-items.ts';
 import { asObject, lastObject } from '../verdict.ts';
 
-/** What a retrospective says: its findings in words, and the priorities that it wants, as they were given. */
+/** The findings of a retrospective in words, and its unchecked priorities. */
 export type Findings = { words: string; priorities: readonly unknown[] };
 
 const wordFields = ['findings', 'text', 'summary', 'retrospective', 'words'];
 
-/** Reads a retrospective: the last JSON object in a text may hold the priorities; an object may hold the words, too. */
+/** Parses a retrospective: an object, or a text whose last JSON object may contain the priorities. */
 export function findingsIn(said: object | string): Findings {
   const fields = (typeof said === 'string' ? lastObject(said) : asObject(said)) ?? {};
   const wanted = fields.priorities;
@@ -24,7 +24,7 @@ export function findingsIn(said: object | string): Findings {
     ? wanted
     : Object.entries(asObject(wanted) ?? {}).map(([id, priority]) => ({ id, priority }));
   if (typeof said === 'string') {
-    // It may be cut off, or longer than what is looked at.
+    // The object may be truncated, or longer than the part of the text that is searched.
     const isLost = wanted === undefined && /"priorities"\s*:/.test(said);
     return { words: said, priorities: isLost ? ['no JSON object at the end'] : list };
   }
@@ -36,7 +36,7 @@ function fenced(value: object): string {
   return `\`\`\`json\n${JSON.stringify(value, null, 2)}\n\`\`\``;
 }
 
-/** Gives open items the priorities that a retrospective wants. What it cannot do is a problem; the rest is done. */
+/** Applies the priorities of a retrospective to open items. Entries that cannot be applied become problems. */
 export async function prioritize(
   backlog: string,
   wanted: readonly unknown[],
@@ -64,7 +64,7 @@ export async function prioritize(
   return outcome;
 }
 
-/** Changes the priority of an item wherever it stands. Returns why that is impossible, or null if it has it already. */
+/** Changes the priority of an item in all its files. Returns an error message if it cannot, or null if nothing changes. */
 async function setPriority(
   backlog: string,
   { id, to, reason, run }: Omit<PriorityChange, 'from'> & { run: string },
@@ -81,7 +81,7 @@ async function setPriority(
     writeAtomically(path, withPriority(text, to));
     stands = true;
   }
-  // An item of a PROMPT.md alone stays one.
+  // An item that consists only of a PROMPT.md does not get a report file.
   if (!stands || Object.keys(item.report).length > 0) changeReport(backlog, item, { priority: to });
   const listed = updateSummary(backlog, layout, item.id, { priority: to });
   const because = reason === '' ? '' : `\n\n${reason.replaceAll(/^/gm, '> ')}`;
