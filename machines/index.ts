@@ -59,6 +59,8 @@ export {
 export { historyInput, type ParsedInput, parseTextInput, parseToolInput } from './contract/tool-input.ts';
 export { failure, plainSuccess, resultText, type ToolResult } from './contract/tool-result.ts';
 export * from './contract/work.ts';
+export { itemMachine } from './item/item.machine.ts';
+export type * from './item/item.types.ts';
 export { sessionMachine } from './session/session.machine.ts';
 export type * from './session/session.types.ts';
 export { toolCallMachine } from './tool-call/tool-call.machine.ts';

@@ -89,6 +89,7 @@ export const leaves = {
 export const workflowLeaves = {
   restore: effectLeaf('restore'),
   scan: effectLeaf('scan'),
+  take: effectLeaf('take'),
   work: effectLeaf('work'),
   archive: effectLeaf('archive'),
   setAside: effectLeaf('setAside'),

@@ -38,18 +38,12 @@ export type StopMarker = {
 
 export type WorkPhase = 'processing' | 'testing';
 
+/** The phases of an item in progress. */
+export const itemPhases = ['processing', 'testing', 'archiving', 'settingAside'] as const;
+export type ItemPhase = (typeof itemPhases)[number];
+
 /** The phases of a run, in order: those of an item, then those of the ending. */
-export const phases = [
-  'restoring',
-  'scanning',
-  'processing',
-  'testing',
-  'archiving',
-  'settingAside',
-  'capturing',
-  'reviewing',
-  'summarising',
-] as const;
+export const phases = ['restoring', 'scanning', ...itemPhases, 'capturing', 'reviewing', 'summarising'] as const;
 export type Phase = (typeof phases)[number];
 
 /** The outcome of an agent's work on an item. */
@@ -126,6 +120,7 @@ export type RunState = {
   /** The run's folder in `agent_runs`. */
   run: string;
   current_phase: Phase | 'completed' | 'exitedEarly';
+  /** The first item in progress; after an early exit, the last that was taken. */
   current_item: string | null;
   iteration_count: number;
   /** Consecutive failures. */
@@ -135,6 +130,8 @@ export type RunState = {
   early_exit_triggered: boolean;
   early_exit_reason: string | null;
   /** Not required by W-4: these fields resume a run that died. */
+  /** The items in progress, in the order in which they were taken. In `archiving`, the work on an item is done. */
+  in_progress: { id: string; phase: ItemPhase }[];
   succeeded: string[];
   set_aside: string[];
   tried: string[];
@@ -145,23 +142,31 @@ export type RunState = {
   changed: string[];
 };
 
-/** The base of a run's requests: the state, which is on disk before the effect begins (W-4). */
+/** The base of the requests of a run itself: the state, which is on disk before the effect begins (W-4). */
 export type Step = { state: RunState };
 export type ItemStep = Step & { item: ItemRef };
 
 /** The items created, or the file system or git error. */
 export type FilingOutcome = { ok: true; created: CreatedItem[] } | { ok: false; message: string };
+/** `conflict`: the work on the item cannot be merged into the work tree; a sentence that names the files. */
+export type ArchiveOutcome = FilingOutcome | { ok: false; conflict: string };
+export type TakeOutcome = { ok: true } | { ok: false; message: string };
 /** A new priority of an item, set by the retrospective. */
 export type PriorityChange = { id: string; from: Priority; to: Priority; reason: string };
 
 /** The items created, the priorities changed, and the problems, which preserve the content of failed steps (W-3). */
 export type EndingOutcome = { created: CreatedItem[]; priorities: PriorityChange[]; problems: string[] };
 
+/** What became of an item that was in progress when the process died. `item`: as it is now in the backlog. */
+export type InterruptedItem = { id: string; phase: ItemPhase; item: ItemRef | null } & (
+  | { end: 'interrupted' | 'archived' }
+  | { end: 'conflict'; message: string }
+);
+
 export type RestoreOutcome =
   | { kind: 'fresh' }
-  /** A run's process died. `item` is the item in progress, as it is now in the backlog. */
-  /** `problem` is the reason why an interrupted archiving could not be completed. */
-  | { kind: 'crashed'; state: RunState; item: ItemRef | null; problem: string | null }
+  /** A run's process died. `problem` is the reason why an interrupted archiving could not be completed. */
+  | { kind: 'crashed'; state: RunState; items: InterruptedItem[]; problem: string | null }
   /** The state file is corrupt and was renamed. */
   | { kind: 'corrupt'; message: string }
   | { kind: 'critical'; message: string };
@@ -181,10 +186,12 @@ export type WorkflowEffectKinds = {
   restore: { request: Record<string, never>; outcome: RestoreOutcome };
   /** Read the backlog. Key `scan-1`. */
   scan: { request: Step; outcome: ScanOutcome };
+  /** Write down which items are in progress. Key `take-1`. */
+  take: { request: Step & { items: ItemRef[] }; outcome: TakeOutcome };
   /** Have an agent work on an item. Key `item-1/processing/try-1`. */
-  work: { request: ItemStep & { phase: WorkPhase }; outcome: WorkOutcome };
-  /** Archive a finished item. Key `item-1/archive`. */
-  archive: { request: ItemStep; outcome: FilingOutcome };
+  work: { request: { run: string; item: ItemRef; phase: WorkPhase }; outcome: WorkOutcome };
+  /** Merge and archive a finished item. Key `item-1/archive`. */
+  archive: { request: ItemStep; outcome: ArchiveOutcome };
   /** Record the required human action; mark the item. Key `item-1/set-aside`. */
   setAside: { request: ItemStep & { needs: string; draft: WorkItemDraft }; outcome: FilingOutcome };
   /** Turn incidents into work items. Key `capture-1`. */

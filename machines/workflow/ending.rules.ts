@@ -1,21 +1,12 @@
 import type { LeafInput } from '../contract/leaf.ts';
 import type { EndingOutcome, Incident } from '../contract/work.ts';
 import { draftOf, fingerprintOf } from './incident.rules.ts';
-import { subAgentUnavailable } from './item.rules.ts';
-import { afterEnding, exitReason, exitsEarly, idOf, runState } from './workflow.rules.ts';
+import { afterEnding, exitReason, exitsEarly, runState } from './workflow.rules.ts';
 import type { WorkflowChange, WorkflowContext, WorkflowFact, WorkflowOutput } from './workflow.types.ts';
 
 /** Returns true once too many items, three by default, have failed in a row (W-1). */
-export function consecutiveFailuresReached({ failureCount, limits }: WorkflowContext): boolean {
+function consecutiveFailuresReached({ failureCount, limits }: WorkflowContext): boolean {
   return failureCount >= limits.maxConsecutiveFailures;
-}
-
-export function stopRequested({ stops }: WorkflowContext): boolean {
-  return stops.length > 0;
-}
-
-export function criticalErrorRaised({ critical }: WorkflowContext): boolean {
-  return critical !== null;
 }
 
 /** Records the current incidents that are new, the decisive one first (W-1, W-2). */
@@ -23,32 +14,38 @@ export function incidentsNoted(context: WorkflowContext): WorkflowChange {
   const noted = new Set(context.incidents.map(fingerprintOf));
   const incidents = allIncidents(context).filter((incident) => !noted.has(fingerprintOf(incident)));
   return {
-    change: { incidents: [...context.incidents, ...incidents], captures: context.captures + 1 },
+    change: { incidents: [...context.incidents, ...incidents] },
     facts: incidents.map((incident) => ({ type: 'incident.noted' as const, incident })),
   };
 }
 
 function allIncidents(context: WorkflowContext): Incident[] {
-  const { critical, item, work, tries, tryErrors, failures, failureCount, stops } = context;
+  const { critical, lostAgent, failures, lastFailures, stops, incidents } = context;
+  // Items that were in progress when the run was over may have failed since.
+  const isNoted = incidents.some(({ kind }) => kind === 'consecutive_failures');
   return [
-    ...(critical === null ? [] : [{ kind: 'critical_error' as const, ...critical, item: idOf(item) }]),
-    ...(subAgentUnavailable(context)
+    ...(critical === null ? [] : [{ kind: 'critical_error' as const, ...critical }]),
+    ...(lostAgent === null ? [] : [{ kind: 'agent_unavailable' as const, ...lostAgent }]),
+    ...(consecutiveFailuresReached(context) && !isNoted
       ? [
           {
-            kind: 'agent_unavailable' as const,
-            agent: work.outcome.agent,
-            item: idOf(item),
-            tries,
-            lookedFor: work.outcome.lookedFor,
-            errors: tryErrors,
+            kind: 'consecutive_failures' as const,
+            failures: failures.filter(({ id }) => lastFailures.includes(id)),
           },
         ]
       : []),
-    ...(consecutiveFailuresReached(context)
-      ? [{ kind: 'consecutive_failures' as const, failures: failures.slice(-failureCount) }]
-      : []),
     ...stops.map((stop) => ({ kind: 'stop' as const, stop })),
   ];
+}
+
+/** Returns true if some incidents have no items yet (W-2). */
+export function incidentsRemain({ incidents, captured }: WorkflowContext): boolean {
+  return incidents.length > captured;
+}
+
+/** Returns true if the run takes no more items, but some are still in progress. */
+export function isDraining(context: WorkflowContext): boolean {
+  return exitsEarly(context) && context.inProgress.length > 0;
 }
 
 /** Builds the request to create items for incidents that have none yet (W-2). */

@@ -1,12 +1,16 @@
 /**
- * The workflow machine: one run over a backlog, item by item, until none is left or an incident ends it (W-1). An
- * incident first becomes a work item (W-2), and every path passes through the retrospective and the summary (W-3).
- * Rules: workflow.rules.ts, item.rules.ts, incident.rules.ts, ending.rules.ts. `runWorkflow` starts it.
+ * The workflow machine: one run over a backlog, until no item is left or an incident ends it (W-1). Up to `concurrency`
+ * items are in progress, each in a machine of its own; they are settled one by one, in the order in which they were
+ * taken. An incident becomes a work item (W-2), and every path passes through the retrospective and the summary (W-3).
+ * Rules: workflow.rules.ts, queue.rules.ts, settling.rules.ts, incident.rules.ts, ending.rules.ts. `runWorkflow` starts
+ * it.
  */
 import type { Delivered } from '../contract/effects.ts';
-import type { EndingOutcome, Phase } from '../contract/work.ts';
+import type { ArchiveOutcome, EndingOutcome, Phase } from '../contract/work.ts';
+import type { ItemOutput } from '../item/item.types.ts';
 import { captureInput, outputOf, reviewInput, summariseInput } from './ending.rules.ts';
-import { archiveInput, scanInput, setAsideInput, waitInput, workInput } from './item.rules.ts';
+import { scanInput, takeInput, waitInput } from './queue.rules.ts';
+import { archiveInput, setAsideInput } from './settling.rules.ts';
 import { freshRun, type Refusal } from './workflow.rules.ts';
 import { workflowSetup } from './workflow.setup.ts';
 
@@ -14,10 +18,16 @@ import { workflowSetup } from './workflow.setup.ts';
 type Done<Output> = { event: { output: Output } };
 type Broken = { event: { error: unknown } };
 const ofOutcome = <Outcome>({ event }: Done<{ outcome: Outcome }>) => ({ outcome: event.output.outcome });
+const ofArchive = ({ event }: Done<{ outcome: ArchiveOutcome }>) => ({ outcome: event.output.outcome });
 const ofScan = ({ event }: Done<Delivered<'scan'>>) => ({ scan: event.output });
-const ofWork = ({ event }: Done<Delivered<'work'>>) => ({ work: event.output });
+const ofEnd = ({ event }: Done<ItemOutput>) => ({ end: event.output });
+const ofBrokenItem = ({ event }: { event: { actorId: string; error: unknown } }) => ({
+  actorId: event.actorId,
+  error: event.error,
+});
 const ofDefect = ({ event }: Broken) => ({ error: event.error });
 const ofReason = ({ event }: { event: { reason: string } }) => ({ reason: event.reason });
+const aborts = [{ type: 'noteAbort', params: ofReason }, 'passOn'] as const;
 
 /** The transitions of an effect that a phase requires. */
 const ended =
@@ -28,10 +38,19 @@ const lost =
   ({ event }: Broken) => ({ phase, error: event.error });
 const refuses = (phase: Phase) => {
   const params = ({ event }: Done<{ outcome: Refusal }>) => ({ phase, outcome: event.output.outcome });
-  return { target: 'capturing', actions: { type: 'noteRefusal', params } } as const;
+  return { target: 'tallying', actions: { type: 'noteRefusal', params } } as const;
 };
 const breaks = (phase: Phase) => {
-  return { target: 'capturing', actions: { type: 'noteDefect', params: lost(phase) } } as const;
+  return { target: 'tallying', actions: { type: 'noteDefect', params: lost(phase) } } as const;
+};
+/** The same for an item that is settled, which stays open. */
+const refusesItem = (phase: Phase) => {
+  const { target, actions } = refuses(phase);
+  return { target, actions: [actions, 'leaveOpen'] } as const;
+};
+const breaksItem = (phase: Phase) => {
+  const { target, actions } = breaks(phase);
+  return { target, actions: [actions, 'leaveOpen'] } as const;
 };
 
 export const workflowMachine = workflowSetup.createMachine({
@@ -40,7 +59,9 @@ export const workflowMachine = workflowSetup.createMachine({
   context: ({ input }) => freshRun(input),
   entry: 'announceStart',
   on: {
-    'workflow.abort': { actions: { type: 'noteAbort', params: ofReason } },
+    'workflow.abort': { actions: aborts },
+    'xstate.done.actor.item.*': { actions: { type: 'takeEnd', params: ofEnd } },
+    'xstate.error.actor.item.*': { actions: { type: 'takeBrokenItem', params: ofBrokenItem } },
   },
   initial: 'restoring',
   states: {
@@ -56,7 +77,7 @@ export const workflowMachine = workflowSetup.createMachine({
           { guard: { type: 'isFresh', params: ofOutcome }, target: 'scanning' },
           {
             guard: { type: 'isCrashed', params: ofOutcome },
-            target: 'capturing',
+            target: 'tallying',
             actions: { type: 'takeCrash', params: ofOutcome },
           },
           refuses('restoring'),
@@ -74,103 +95,117 @@ export const workflowMachine = workflowSetup.createMachine({
         input: ({ context }) => scanInput(context),
         onDone: [
           {
+            guard: { type: 'scanTriesRemain', params: ofOutcome },
+            target: 'backingOff',
+            actions: { type: 'takeLostScan', params: ofScan },
+          },
+          {
             guard: { type: 'scanAgentUnavailable', params: ofOutcome },
-            target: 'judging',
+            target: 'tallying',
             actions: { type: 'takeLostScan', params: ofScan },
           },
           {
             guard: { type: 'scanFailed', params: ofOutcome },
-            target: 'capturing',
+            target: 'tallying',
             actions: { type: 'takeScan', params: ofOutcome },
           },
-          { guard: 'abortRequested', target: 'reviewing' },
+          { guard: 'abortRequested', target: 'tallying' },
           {
             guard: { type: 'scanFoundStop', params: ofOutcome },
-            target: 'capturing',
+            target: 'tallying',
             actions: { type: 'takeScan', params: ofOutcome },
           },
           {
             guard: { type: 'itemRemains', params: ofOutcome },
-            target: 'working',
-            actions: [{ type: 'takeScan', params: ofOutcome }, { type: 'takeItem', params: ofOutcome }, 'announceItem'],
+            target: 'taking',
+            actions: [
+              { type: 'takeScan', params: ofOutcome },
+              { type: 'takeItems', params: ofOutcome },
+            ],
           },
+          { guard: 'isInProgress', target: 'working', actions: { type: 'takeScan', params: ofOutcome } },
           { target: 'reviewing', actions: { type: 'takeScan', params: ofOutcome } },
         ],
         onError: breaks('scanning'),
       },
     },
-    working: {
-      description: 'An agent works on the item, or tests the result.',
-      meta: { rules: ['W-1'] },
-      tags: 'item',
-      entry: ['countTry', 'announceWorkPhase'],
-      invoke: {
-        id: 'work',
-        src: 'work',
-        input: ({ context }) => workInput(context),
-        onDone: { target: 'judging', actions: { type: 'takeWork', params: ofWork } },
-        onError: { target: 'capturing', actions: { type: 'noteWorkDefect', params: ofDefect } },
-      },
-    },
-    judging: {
-      description: 'How did the agent end?',
-      meta: { rules: ['W-1'] },
-      tags: 'item',
-      always: [
-        { guard: 'criticalErrorRaised', target: 'capturing' },
-        { guard: { type: 'workWas', params: { status: 'aborted' } }, target: 'reviewing' },
-        { guard: { type: 'workWas', params: { status: 'unstarted' } }, target: 'tallying' },
-        { guard: 'triesRemain', target: 'backingOff', actions: 'announceUnavailable' },
-        { guard: 'subAgentUnavailable', target: 'capturing', actions: 'announceUnavailable' },
-        { guard: { type: 'workWas', params: { status: 'blocked' } }, target: 'settingAside' },
-        { guard: { type: 'workWas', params: { status: 'failed' } }, target: 'tallying', actions: 'noteFailure' },
-        { guard: 'isToBeTested', target: 'working', actions: 'beginTesting' },
-        { target: 'archiving' },
-      ],
-    },
     backingOff: {
-      description: 'The agent was unavailable; the run waits before a retry.',
+      description: 'The scan agent was unavailable; the run waits before a retry.',
       meta: { rules: ['W-1'] },
-      tags: ['item', 'waiting'],
+      tags: 'waiting',
       entry: 'announceWait',
       invoke: {
         id: 'wait',
         src: 'wait',
         input: ({ context }) => waitInput(context),
-        onDone: [{ guard: 'isScanning', target: 'scanning' }, { target: 'working' }],
-        onError: [{ guard: 'isScanning', target: 'scanning' }, { target: 'working' }],
+        onDone: 'scanning',
+        onError: 'scanning',
       },
-      on: {
-        'workflow.abort': {
-          target: 'reviewing',
-          actions: { type: 'noteAbort', params: ofReason },
-        },
+      on: { 'workflow.abort': { target: 'tallying', actions: aborts } },
+    },
+    taking: {
+      description: 'The state file is told which items are in progress.',
+      meta: { rules: ['W-4'] },
+      invoke: {
+        id: 'take',
+        src: 'take',
+        input: ({ context }) => takeInput(context),
+        onDone: [
+          { guard: { type: 'wereTaken', params: ofOutcome }, target: 'working', actions: 'startItems' },
+          refuses('processing'),
+        ],
+        onError: breaks('processing'),
       },
     },
-    archiving: {
-      description: 'The finished item is archived.',
+    working: {
+      description: 'Agents work on the items in progress. The first of them is settled first.',
       meta: { rules: ['W-1'] },
-      tags: 'item',
+      tags: 'settling',
+      always: { guard: 'firstHasEnded', target: 'judging', actions: 'beginSettling' },
+    },
+    judging: {
+      description: 'How did the work on the first item end?',
+      meta: { rules: ['W-1'] },
+      tags: 'settling',
+      always: [
+        { guard: { type: 'workWas', params: { status: 'critical' } }, target: 'tallying', actions: 'noteBrokenWork' },
+        { guard: { type: 'workWas', params: { status: 'aborted' } }, target: 'tallying', actions: 'leaveOpen' },
+        { guard: { type: 'workWas', params: { status: 'unstarted' } }, target: 'tallying', actions: 'leaveOpen' },
+        {
+          guard: { type: 'workWas', params: { status: 'unavailable' } },
+          target: 'tallying',
+          actions: 'noteLostAgent',
+        },
+        { guard: { type: 'workWas', params: { status: 'blocked' } }, target: 'settingAside' },
+        { guard: { type: 'workWas', params: { status: 'failed' } }, target: 'tallying', actions: 'noteFailure' },
+        { target: 'archiving' },
+      ],
+    },
+    archiving: {
+      description: 'The finished item is merged and archived.',
+      meta: { rules: ['W-1'] },
+      tags: 'settling',
       entry: { type: 'announcePhase', params: { phase: 'archiving' } },
       invoke: {
         id: 'archive',
         src: 'archive',
         input: ({ context }) => archiveInput(context),
         onDone: [
+          { guard: { type: 'wasFiled', params: ofArchive }, target: 'tallying', actions: 'noteSuccess' },
           {
-            guard: { type: 'wasFiled', params: ofOutcome },
+            guard: { type: 'conflicts', params: ofArchive },
             target: 'tallying',
-            actions: 'noteSuccess',
+            actions: { type: 'noteConflict', params: ofArchive },
           },
-          refuses('archiving'),
+          refusesItem('archiving'),
         ],
-        onError: breaks('archiving'),
+        onError: breaksItem('archiving'),
       },
     },
     settingAside: {
       description: 'The item waits for a person; the task is recorded.',
       meta: { rules: ['W-2'] },
-      tags: 'item',
+      tags: 'settling',
       entry: { type: 'announcePhase', params: { phase: 'settingAside' } },
       invoke: {
         id: 'setAside',
@@ -182,18 +217,20 @@ export const workflowMachine = workflowSetup.createMachine({
             target: 'tallying',
             actions: { type: 'noteSetAside', params: ofOutcome },
           },
-          refuses('settingAside'),
+          refusesItem('settingAside'),
         ],
-        onError: breaks('settingAside'),
+        onError: breaksItem('settingAside'),
       },
     },
     tallying: {
-      description: 'May the run take another item?',
+      description: 'May the run take more items? If not, those in progress are settled first.',
       meta: { rules: ['W-1'] },
+      tags: 'settling',
+      entry: 'noteIncidents',
       always: [
-        { guard: 'consecutiveFailuresReached', target: 'capturing' },
-        { guard: 'stopRequested', target: 'capturing' },
-        { guard: 'abortRequested', target: 'reviewing' },
+        { guard: 'isDraining', target: 'working' },
+        { guard: 'incidentsRemain', target: 'capturing' },
+        { guard: 'exitsEarly', target: 'reviewing' },
         { target: 'scanning' },
       ],
     },
@@ -201,30 +238,20 @@ export const workflowMachine = workflowSetup.createMachine({
       description: 'Each incident becomes a work item.',
       meta: { rules: ['W-2'] },
       tags: 'ending',
-      entry: ['noteIncidents', { type: 'announcePhase', params: { phase: 'capturing' } }],
+      entry: ['countCapture', { type: 'announcePhase', params: { phase: 'capturing' } }],
       invoke: {
         id: 'capture',
         src: 'capture',
         input: ({ context }) => captureInput(context),
         onDone: {
-          target: 'weighing',
+          target: 'tallying',
           actions: { type: 'takeCapture', params: ofOutcome },
         },
         onError: {
-          target: 'weighing',
+          target: 'tallying',
           actions: { type: 'takeLostCapture', params: ofDefect },
         },
       },
-    },
-    weighing: {
-      description: 'Do the incidents end the run?',
-      meta: { rules: ['W-1'] },
-      tags: 'ending',
-      always: [
-        { guard: 'runIsOver', target: 'reviewing' },
-        { guard: 'abortRequested', target: 'reviewing' },
-        { target: 'scanning' },
-      ],
     },
     reviewing: {
       description: 'The retrospective.',

@@ -1,44 +1,28 @@
-import type {
-  CreatedItem,
-  EndingOutcome,
-  FilingOutcome,
-  ItemFailure,
-  ItemRef,
-  Phase,
-  RestoreOutcome,
-  RunState,
-  ScanOutcome,
+import {
+  type ArchiveOutcome,
+  type CreatedItem,
+  type EndingOutcome,
+  type InterruptedItem,
+  type ItemFailure,
+  type ItemPhase,
+  itemPhases,
+  type Phase,
+  type RestoreOutcome,
+  type RunState,
+  type ScanOutcome,
+  type TakeOutcome,
 } from '../contract/work.ts';
 import { endsRun, reasonOf } from './incident.rules.ts';
-import type { Work, WorkflowChange, WorkflowContext, WorkflowFact, WorkflowInput } from './workflow.types.ts';
+import type {
+  ScanTries,
+  TakenItem,
+  WorkflowChange,
+  WorkflowContext,
+  WorkflowFact,
+  WorkflowInput,
+} from './workflow.types.ts';
 
-/** Placeholder while no item is in progress. */
-export const noItem: ItemRef = {
-  id: '',
-  kind: 'bug',
-  title: '',
-  priority: 'P3',
-  component: null,
-  createdAt: null,
-  blocked: false,
-  folder: '',
-};
-
-/** Placeholder before any work on the current item. */
-export const noWork: Work = {
-  outcome: {
-    verdict: 'succeeded',
-    agent: '',
-    slugs: [],
-    message: '',
-    requests: 0,
-    lookedFor: [],
-    stops: [],
-    changed: [],
-  },
-  at: 0,
-  chance: 0,
-};
+export const noTries: ScanTries = { count: 0, agent: '', errors: [], nextAt: 0 };
 
 /** Returns the run's state before its first scan. */
 export function freshRun({ run, limits, tests }: WorkflowInput): WorkflowContext {
@@ -49,13 +33,11 @@ export function freshRun({ run, limits, tests }: WorkflowInput): WorkflowContext
     scans: 0,
     captures: 0,
     iteration: 0,
-    item: noItem,
-    phase: 'processing',
-    tries: 0,
-    tryErrors: [],
-    work: noWork,
-    changed: [],
+    inProgress: [],
+    taken: [],
+    scanTries: noTries,
     failureCount: 0,
+    lastFailures: [],
     failures: [],
     succeeded: [],
     setAside: [],
@@ -63,6 +45,7 @@ export function freshRun({ run, limits, tests }: WorkflowInput): WorkflowContext
     stops: [],
     spent: null,
     critical: null,
+    lostAgent: null,
     incidents: [],
     captured: 0,
     created: [],
@@ -72,90 +55,128 @@ export function freshRun({ run, limits, tests }: WorkflowInput): WorkflowContext
   };
 }
 
-/** Builds the contents of the state file for a phase (W-4). */
+/** Builds the contents of the state file for a phase (W-4). A phase of an item is that of the first in progress. */
 export function runState(context: WorkflowContext, phase: RunState['current_phase']): RunState {
-  const { run, item, iteration, failureCount, failures, succeeded, setAside, tried, incidents, created } = context;
+  const { run, iteration, failureCount, lastFailures, failures, succeeded, setAside, tried, incidents, created } =
+    context;
+  const all = [...context.inProgress, ...context.taken];
+  // A run that exited early tells where.
+  const last = exitsEarly(context) ? tried.at(-1) : undefined;
   return {
     run,
     current_phase: phase,
-    current_item: idOf(item),
+    current_item: all[0]?.item.id ?? last ?? null,
     iteration_count: iteration,
     failure_count: failureCount,
-    last_failures: failures.slice(failures.length - failureCount).map(({ id }) => id),
+    last_failures: lastFailures,
     early_exit_triggered: exitsEarly(context),
     early_exit_reason: exitsEarly(context) ? exitReason(context) : null,
+    in_progress: all.map((one, index) => ({
+      id: one.item.id,
+      phase: index === 0 && isItemPhase(phase) ? phase : itemPhaseOf(one),
+    })),
     succeeded,
     set_aside: setAside,
     tried,
     failures,
     incidents,
     created,
-    changed: context.changed,
+    changed: all[0]?.end?.changed ?? [],
   };
 }
 
+function isItemPhase(phase: RunState['current_phase']): phase is ItemPhase {
+  return itemPhases.some((one) => one === phase);
+}
+
+function itemPhaseOf({ end }: TakenItem): ItemPhase {
+  if (end === null) return 'processing';
+  return end.outcome.verdict === 'succeeded' ? 'archiving' : end.phase;
+}
+
 /**
- * Resumes a run that died from its state file. Finished work stays done, the item in progress counts as failed
- * (`interrupted`), and the crash is an incident. In the ending phases no item is in progress.
+ * Resumes a run that died from its state file. Finished work stays done, each item in progress counts as failed
+ * (`interrupted`), and the crash is an incident. A crash counts as one failure in a row, however many items it
+ * interrupted. In the ending phases no item is in progress.
  */
 export function afterCrash(context: WorkflowContext, { outcome }: { outcome: RestoreOutcome }): WorkflowChange {
   if (outcome.kind !== 'crashed') return { change: {}, facts: [] };
-  const { state, item, problem } = outcome;
+  const { state, items, problem } = outcome;
   const { run, current_phase: died, current_item: id } = state;
   const phase = phaseOf(state);
+  const archived = items.filter(({ end }) => end === 'archived').map((one) => one.id);
+  const isReset = archived.length > 0;
   const before: WorkflowContext = {
     ...context,
     run,
     iteration: state.iteration_count,
-    failureCount: state.failure_count,
+    failureCount: isReset ? 0 : state.failure_count,
+    lastFailures: isReset ? [] : state.last_failures,
     failures: state.failures,
-    succeeded: state.succeeded,
+    succeeded: [...state.succeeded, ...archived],
     setAside: state.set_aside,
     tried: state.tried,
     incidents: [...state.incidents, { kind: 'crash', phase, item: id }],
     created: state.created,
-    critical: problem === null ? null : { phase, message: problem },
+    critical: problem === null ? null : { phase, item: id, message: problem },
   };
-  const facts: WorkflowFact[] = [{ type: 'workflow.continued', run, phase: died, item: id }];
-  if (phase === 'archiving' && id !== null && problem === null) {
-    // The work was done, and the restore has finished archiving the item.
-    const change = { ...before, succeeded: [...state.succeeded, id], failureCount: 0 };
-    return { change, facts: [...facts, { type: 'item.succeeded', id }] };
-  }
-  if (item === null || !itemPhases.includes(phase)) return { change: before, facts };
-  const failure = interruption(item, phase);
-  const change = { ...before, ...withFailure(before, failure) };
-  const { failureCount } = change;
-  return { change, facts: [...facts, { type: 'item.failed', failure, failureCount }] };
+  const failures = items.flatMap(interruptions);
+  const [first, ...more] = failures;
+  const counted = first === undefined ? before : { ...before, ...withFailure(before, first) };
+  const { failureCount } = counted;
+  const change: WorkflowContext = {
+    ...counted,
+    failures: [...counted.failures, ...more],
+    lastFailures: [...counted.lastFailures, ...more.map((failure) => failure.id)],
+  };
+  const facts: WorkflowFact[] = [
+    { type: 'workflow.continued', run, phase: died, item: id },
+    ...archived.map((one) => ({ type: 'item.succeeded' as const, id: one })),
+    ...failures.map((failure) => ({ type: 'item.failed' as const, failure, failureCount })),
+  ];
+  return { change, facts };
 }
-
-/** The phases in which an item is in progress but not done. */
-const itemPhases: readonly Phase[] = ['processing', 'testing', 'settingAside'];
 
 function phaseOf({ current_phase: phase }: RunState): Phase {
   return phase === 'completed' || phase === 'exitedEarly' ? 'summarising' : phase;
 }
 
-function interruption({ id, folder, component }: ItemRef, phase: Phase): ItemFailure {
-  const message = 'The process died while this item was in progress.';
-  return { id, folder, component, phase, slugs: ['interrupted'], message, requests: 0 };
+/** Returns the failure of an item that was in progress; none if it is gone or was archived. */
+function interruptions(one: InterruptedItem): ItemFailure[] {
+  const { item, phase, end } = one;
+  if (item === null || end === 'archived') return [];
+  const { id, folder, component } = item;
+  const why =
+    end === 'conflict'
+      ? { slugs: [], message: one.message }
+      : { slugs: ['interrupted' as const], message: 'The process died while this item was in progress.' };
+  return [{ id, folder, component, phase, ...why, requests: 0 }];
 }
 
 /** Adds a consecutive failure (W-1). */
-export function withFailure({ failures, failureCount }: WorkflowContext, failure: ItemFailure) {
-  return { failures: [...failures, failure], failureCount: failureCount + 1 };
+export function withFailure({ failures, failureCount, lastFailures }: WorkflowContext, failure: ItemFailure) {
+  return {
+    failures: [...failures, failure],
+    failureCount: failureCount + 1,
+    lastFailures: [...lastFailures, failure.id],
+  };
 }
 
 /** Outcomes that can hold the reason for a failure. */
-export type Refusal = RestoreOutcome | ScanOutcome | FilingOutcome;
+export type Refusal = RestoreOutcome | ScanOutcome | TakeOutcome | ArchiveOutcome;
 
 export function refusalOf(outcome: Refusal): string {
   return 'message' in outcome ? outcome.message : '';
 }
 
-/** A critical error, which ends the run (W-1). */
-export function critical(phase: Phase, message: string): Pick<WorkflowContext, 'critical'> {
-  return { critical: { phase, message } };
+/** A critical error, which ends the run (W-1). What was to be taken stays open. */
+export function critical(
+  { inProgress: [first] }: WorkflowContext,
+  phase: Phase,
+  message: string,
+): Pick<WorkflowContext, 'critical' | 'taken'> {
+  const item = isItemPhase(phase) ? (first?.item.id ?? null) : null;
+  return { critical: { phase, item, message }, taken: [] };
 }
 
 export function aborting(_: WorkflowContext, { reason }: { reason: string }): WorkflowChange {
@@ -174,10 +195,6 @@ export function exitsEarly(context: WorkflowContext): boolean {
 export function exitReason({ incidents, abortReason }: WorkflowContext): string {
   const reasons = incidents.filter(endsRun).map(reasonOf);
   return [...reasons, ...(abortReason === null ? [] : [abortReason])].join('; ');
-}
-
-export function idOf({ id }: ItemRef): string | null {
-  return id === '' ? null : id;
 }
 
 /** Merges two lists, keeping the first entry for each id. */

@@ -1,108 +1,124 @@
 /** The actions and guards of the workflow machine. Each one applies a rule or emits a fact. */
-import { assign, emit, setup } from 'xstate';
+import { assign, emit, enqueueActions, setup } from 'xstate';
 import type { Delivered, WorkflowAbort } from '../contract/effects.ts';
 import { workflowLeaves } from '../contract/leaf.ts';
 import { record } from '../contract/record.ts';
-import type { FilingOutcome, Phase, RestoreOutcome, ScanOutcome } from '../contract/work.ts';
+import type {
+  ArchiveOutcome,
+  FilingOutcome,
+  Phase,
+  RestoreOutcome,
+  ScanOutcome,
+  TakeOutcome,
+  WorkOutcome,
+} from '../contract/work.ts';
+import { itemMachine } from '../item/item.machine.ts';
+import type { ItemOutput } from '../item/item.types.ts';
+import { afterCapture, endFact, incidentsNoted, incidentsRemain, isDraining, lostEnding } from './ending.rules.ts';
 import {
-  afterCapture,
-  consecutiveFailuresReached,
-  criticalErrorRaised,
-  endFact,
-  incidentsNoted,
-  lostEnding,
-  stopRequested,
-} from './ending.rules.ts';
-import {
+  afterBrokenItem,
+  afterItem,
   afterLostScan,
   afterScan,
-  afterWork,
-  failed,
-  isScanning,
-  isToBeTested,
+  itemInput,
   itemRemains,
-  itemSetAside,
-  nextTryAt,
-  noTries,
-  scanBegun,
-  subAgentUnavailable,
-  succeeded,
-  triesRemain,
-  withItem,
-} from './item.rules.ts';
+  itemsStarted,
+  itemsTaken,
+  scanTriesRemain,
+  waitFact,
+  workingItems,
+} from './queue.rules.ts';
 import {
-  aborting,
-  afterCrash,
-  afterEnding,
-  critical,
-  exitsEarly,
-  noWork,
-  type Refusal,
-  refusalOf,
-  runIsOver,
-} from './workflow.rules.ts';
-import type { Work, WorkflowContext, WorkflowFact, WorkflowInput, WorkflowOutput } from './workflow.types.ts';
+  agentLost,
+  conflicted,
+  failed,
+  firstHasEnded,
+  itemSetAside,
+  leftOpen,
+  settlingBegun,
+  succeeded,
+  workBroken,
+  workWas,
+} from './settling.rules.ts';
+import { aborting, afterCrash, afterEnding, critical, exitsEarly, type Refusal, refusalOf } from './workflow.rules.ts';
+import type { WorkflowContext, WorkflowFact, WorkflowInput, WorkflowOutput } from './workflow.types.ts';
+
+type WorkflowEvent =
+  | WorkflowAbort
+  | { type: `xstate.done.actor.item.${number}`; output: ItemOutput }
+  | { type: `xstate.error.actor.item.${number}`; actorId: string; error: unknown };
 
 export const workflowSetup = setup({
   types: {
     context: {} as WorkflowContext,
     input: {} as WorkflowInput,
     output: {} as WorkflowOutput,
-    events: {} as WorkflowAbort,
+    events: {} as WorkflowEvent,
     emitted: {} as WorkflowFact,
     children: {} as {
       restore: 'restore';
       scan: 'scan';
-      work: 'work';
       wait: 'wait';
+      take: 'take';
       archive: 'archive';
       setAside: 'setAside';
       capture: 'capture';
       review: 'review';
       summarise: 'summarise';
+      [item: `item.${number}`]: 'item';
     },
     meta: {} as { rules: string[] },
-    tags: {} as 'waiting' | 'item' | 'ending',
+    tags: {} as 'waiting' | 'settling' | 'ending',
   },
-  actors: workflowLeaves,
+  actors: { ...workflowLeaves, item: itemMachine },
   actions: {
     announceStart: emit(({ context }) => ({ type: 'workflow.started', run: context.run })),
     announcePhase: emit(({ context }, { phase }: { phase: Phase }) => ({
       type: 'phase.started',
       phase,
-      item: context.item.id || null,
+      item: context.inProgress[0]?.item.id ?? null,
     })),
-    announceWorkPhase: emit(({ context: { phase, item } }) => ({ type: 'phase.started', phase, item: item.id })),
     takeCrash: record(afterCrash),
-    noteRefusal: assign((_, { phase, outcome }: { phase: Phase; outcome: Refusal }) =>
-      critical(phase, refusalOf(outcome)),
+    noteRefusal: assign(({ context }, { phase, outcome }: { phase: Phase; outcome: Refusal }) =>
+      critical(context, phase, refusalOf(outcome)),
     ),
-    noteDefect: assign((_, { phase, error }: { phase: Phase; error: unknown }) => critical(phase, String(error))),
-    noteWorkDefect: assign(({ context }, { error }: { error: unknown }) => critical(context.phase, String(error))),
+    noteDefect: assign(({ context }, { phase, error }: { phase: Phase; error: unknown }) =>
+      critical(context, phase, String(error)),
+    ),
+    countScan: assign({ scans: ({ context }) => context.scans + 1 }),
     takeScan: record(afterScan),
-    countScan: assign(({ context }) => scanBegun(context)),
-    takeLostScan: assign(({ context }, { scan }: { scan: Delivered<'scan'> }) => afterLostScan(context, scan)),
-    takeItem: assign(({ context }, { outcome }: { outcome: ScanOutcome }) => withItem(context, outcome)),
-    announceItem: emit(({ context: { item, iteration } }) => ({ type: 'item.started', item, iteration })),
-    // The outcome of an earlier try no longer counts.
-    countTry: assign(({ context }) => ({ tries: context.tries + 1, work: noWork })),
-    beginTesting: assign({ phase: 'testing', ...noTries }),
-    takeWork: assign(({ context }, { work }: { work: Work }) => afterWork(context, work)),
-    announceUnavailable: emit(({ context: { work, tries } }) => ({
-      type: 'agent.unavailable',
-      agent: work.outcome.agent,
-      tries,
-      message: work.outcome.message,
-    })),
-    announceWait: emit(({ context }) => ({
-      type: 'wait.started',
-      agent: context.work.outcome.agent,
-      dueAt: nextTryAt(context),
-    })),
+    takeLostScan: record((context: WorkflowContext, { scan }: { scan: Delivered<'scan'> }) =>
+      afterLostScan(context, scan),
+    ),
+    announceWait: emit(({ context }) => waitFact(context)),
+    takeItems: assign(({ context }, { outcome }: { outcome: ScanOutcome }) => itemsTaken(context, outcome)),
+    startItems: enqueueActions(({ context, enqueue }) => {
+      const { change, facts } = itemsStarted(context);
+      enqueue.assign(change);
+      for (const fact of facts) enqueue.emit(fact);
+      for (const taken of context.taken)
+        enqueue.spawnChild('item', { id: `item.${taken.iteration}` as const, input: itemInput(context, taken) });
+    }),
+    takeEnd: assign(({ context }, { end }: { end: ItemOutput }) => afterItem(context, end)),
+    takeBrokenItem: assign(({ context }, broken: { actorId: string; error: unknown }) =>
+      afterBrokenItem(context, broken),
+    ),
+    passOn: enqueueActions(({ context, event, enqueue }) => {
+      if (event.type !== 'workflow.abort') return;
+      for (const item of workingItems(context)) enqueue.sendTo(item, event);
+    }),
+    beginSettling: assign(({ context }) => settlingBegun(context)),
+    leaveOpen: assign(({ context }) => leftOpen(context)),
+    noteBrokenWork: assign(({ context }) => workBroken(context)),
+    noteLostAgent: assign(({ context }) => agentLost(context)),
     noteFailure: record(failed),
+    noteConflict: record((context: WorkflowContext, { outcome }: { outcome: ArchiveOutcome }) =>
+      conflicted(context, { message: 'conflict' in outcome ? outcome.conflict : '' }),
+    ),
     noteSuccess: record(succeeded),
     noteSetAside: record(itemSetAside),
     noteIncidents: record(incidentsNoted),
+    countCapture: assign({ captures: ({ context }) => context.captures + 1 }),
     takeCapture: record(afterCapture),
     takeLostCapture: record((context: WorkflowContext, { error }: { error: unknown }) =>
       afterCapture(context, { outcome: lostEnding(error) }),
@@ -117,22 +133,20 @@ export const workflowSetup = setup({
   guards: {
     isFresh: (_, { outcome }: { outcome: RestoreOutcome }) => outcome.kind === 'fresh',
     isCrashed: (_, { outcome }: { outcome: RestoreOutcome }) => outcome.kind === 'crashed',
-    itemRemains: ({ context }, { outcome }: { outcome: ScanOutcome }) => itemRemains(context, outcome),
+    scanTriesRemain: ({ context }, { outcome }: { outcome: ScanOutcome }) => scanTriesRemain(context, outcome),
     scanAgentUnavailable: (_, { outcome }: { outcome: ScanOutcome }) => 'unavailable' in outcome,
-    isScanning: ({ context }) => isScanning(context),
     scanFailed: (_, { outcome }: { outcome: ScanOutcome }) => !outcome.ok,
     scanFoundStop: (_, { outcome }: { outcome: ScanOutcome }) => outcome.ok && outcome.stops.length > 0,
-    wasFiled: (_, { outcome }: { outcome: FilingOutcome }) => outcome.ok,
-    workWas: ({ context }, { status }: { status: Work['outcome']['verdict'] }) =>
-      context.work.outcome.verdict === status,
-    isToBeTested: ({ context }) => isToBeTested(context),
-    triesRemain: ({ context }) => triesRemain(context),
-    subAgentUnavailable: ({ context }) => subAgentUnavailable(context),
-    consecutiveFailuresReached: ({ context }) => consecutiveFailuresReached(context),
-    stopRequested: ({ context }) => stopRequested(context),
-    criticalErrorRaised: ({ context }) => criticalErrorRaised(context),
+    itemRemains: ({ context }, { outcome }: { outcome: ScanOutcome }) => itemRemains(context, outcome),
+    isInProgress: ({ context }) => context.inProgress.length > 0,
+    wereTaken: (_, { outcome }: { outcome: TakeOutcome }) => outcome.ok,
+    firstHasEnded: ({ context }) => firstHasEnded(context),
+    workWas: ({ context }, { status }: { status: WorkOutcome['verdict'] }) => workWas(context, status),
+    wasFiled: (_, { outcome }: { outcome: FilingOutcome | ArchiveOutcome }) => outcome.ok,
+    conflicts: (_, { outcome }: { outcome: ArchiveOutcome }) => 'conflict' in outcome,
+    isDraining: ({ context }) => isDraining(context),
+    incidentsRemain: ({ context }) => incidentsRemain(context),
     abortRequested: ({ context }) => context.abortReason !== null,
-    runIsOver: ({ context }) => runIsOver(context),
     exitsEarly: ({ context }) => exitsEarly(context),
   },
 });

@@ -9,8 +9,8 @@ import type {
   RunState,
   StopMarker,
   WorkOutcome,
-  WorkPhase,
 } from '../contract/work.ts';
+import type { ItemFact, ItemOutput } from '../item/item.types.ts';
 
 export type WorkflowLimits = {
   /** Consecutive failed items that end a run (W-1). */
@@ -19,6 +19,8 @@ export type WorkflowLimits = {
   maxItems: number | null;
   /** Maximum tries to invoke an unavailable agent. */
   maxAgentTries: number;
+  /** Maximum number of items in progress. */
+  concurrency: number;
 };
 
 export type WorkflowInput = {
@@ -29,8 +31,18 @@ export type WorkflowInput = {
   tests: boolean;
 };
 
-/** The outcome of the work on the current item. */
-export type Work = { outcome: WorkOutcome; chance: number; at: number };
+/** An item in progress. `end`: how the work on it ended; null while agents work on it. */
+export type TakenItem = { item: ItemRef; iteration: number; end: ItemOutput | null };
+
+/** An agent that could not be invoked, after its last try. `item` is null for the scan agent. */
+export type LostAgent = Pick<WorkOutcome, 'agent' | 'lookedFor'> & {
+  item: string | null;
+  tries: number;
+  errors: string[];
+};
+
+/** The tries to invoke the scan agent, and the time of the next (epoch ms). */
+export type ScanTries = Pick<LostAgent, 'agent' | 'errors'> & { count: number; nextAt: number };
 
 export type WorkflowContext = {
   run: string;
@@ -40,19 +52,15 @@ export type WorkflowContext = {
   captures: number;
   /** Items begun so far. */
   iteration: number;
-  /** The current item; `noItem` between items. */
-  item: ItemRef;
-  /** Whether the current agent works on the item, or tests the result. */
-  phase: WorkPhase;
-  /** Tries to invoke the current agent, and the errors of those that failed. */
-  tries: number;
-  tryErrors: string[];
-  /** The latest work on the current item; `noWork` before that. */
-  work: Work;
-  /** The files that the work on the current item changed. */
-  changed: string[];
-  /** Consecutive failures (W-1). */
+  /** The items in progress, in the order in which they were taken. They are settled in this order. */
+  inProgress: TakenItem[];
+  /** The items that the state file does not list as being in progress yet. */
+  taken: TakenItem[];
+  scanTries: ScanTries;
+  /** Consecutive failures; those of one crash count as one (W-1). */
   failureCount: number;
+  /** The ids of the items that failed since the last success. */
+  lastFailures: string[];
   failures: ItemFailure[];
   succeeded: string[];
   setAside: string[];
@@ -61,7 +69,8 @@ export type WorkflowContext = {
   stops: StopMarker[];
   /** The limit of the budget that has been reached, or null. */
   spent: string | null;
-  critical: { phase: Phase; message: string } | null;
+  critical: { phase: Phase; item: string | null; message: string } | null;
+  lostAgent: LostAgent | null;
   incidents: Incident[];
   /** Number of incidents captured, successfully or not. */
   captured: number;
@@ -93,10 +102,10 @@ export type WorkflowOutput = {
 
 /** The facts that the workflow machine emits. */
 export type WorkflowFact =
+  | ItemFact
   | { type: 'workflow.started'; run: string }
   /** The run resumes where its process died. */
   | { type: 'workflow.continued'; run: string; phase: RunState['current_phase']; item: string | null }
-  | { type: 'phase.started'; phase: Phase; item: string | null }
   | { type: 'backlog.scanned'; open: number; blocked: number; stops: number }
   /** No further item is taken. */
   | { type: 'budget.spent'; limit: string }
@@ -104,8 +113,6 @@ export type WorkflowFact =
   | { type: 'item.succeeded'; id: string }
   | { type: 'item.failed'; failure: ItemFailure; failureCount: number }
   | { type: 'item.setAside'; id: string; needs: string }
-  | { type: 'agent.unavailable'; agent: string; tries: number; message: string }
-  | { type: 'wait.started'; agent: string; dueAt: number }
   | { type: 'incident.noted'; incident: Incident }
   | { type: 'workItem.created'; item: CreatedItem }
   | { type: 'priority.changed'; change: PriorityChange }

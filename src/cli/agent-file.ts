@@ -9,6 +9,8 @@ import { isModulePath, namedModels, namedTools, toolList, type Workplace } from 
 
 /** Settings that an agent file does not contain. */
 export type AgentSurroundings = Workplace & {
+  /** The directory of the project. `root` may be a copy of it. */
+  home: string;
   /** Model aliases in addition to the built-in ones. */
   models: Readonly<Record<string, string>>;
   /** Reports a part of the file that is ignored. */
@@ -17,34 +19,54 @@ export type AgentSurroundings = Workplace & {
 
 const nowhereElse = (): AgentSurroundings => ({
   root: process.cwd(),
+  home: process.cwd(),
   commands: [],
   except: [],
   models: {},
   note: (text) => process.stderr.write(`pawl: ${text}\n`),
 });
 
+/** What an agent file contains. Later changes of the file do not matter. */
+export type AgentSource = {
+  /** Whether the file exports one definition for all places. */
+  isFixed: boolean;
+  definition(surroundings: AgentSurroundings): Promise<AgentDefinition>;
+};
+
 /**
- * Returns the definition in an agent file. The file is a module whose default export is an agent or a definition, or
- * Markdown with the definition as front matter and the instructions as body. In Markdown, `tools` lists the paths of tool
- * modules, or names as in Claude Code's agent files, such as `Read` and `Bash`.
+ * Reads an agent file. It is a module whose default export is an agent, a definition or a function of `{ root }` that
+ * returns one; or Markdown with the definition as front matter and the instructions as body. In Markdown, `tools` lists
+ * the paths of tool modules, or names as in Claude Code's agent files, such as `Read` and `Bash`.
  */
-export async function readAgentFile(file: string, surroundings = nowhereElse()): Promise<AgentDefinition> {
+export async function agentSource(file: string): Promise<AgentSource> {
   const path = resolve(file);
   switch (extname(path)) {
     case '.ts':
     case '.mts':
     case '.js':
-    case '.mjs':
-      return moduleDefinition(path);
-    case '.md':
-      return markdownDefinition(path, surroundings);
+    case '.mjs': {
+      const exported = (await load(path)).default;
+      const isFixed = typeof exported !== 'function';
+      return {
+        isFixed,
+        definition: async ({ root }) => exportedIn(path, isFixed ? exported : await exported({ root })),
+      };
+    }
+    case '.md': {
+      const text = read(path);
+      return { isFixed: false, definition: (surroundings) => markdownDefinition(path, text, surroundings) };
+    }
     default:
       throw invalid(file, 'must end in .ts, .mts, .js, .mjs or .md');
   }
 }
 
-async function moduleDefinition(path: string): Promise<AgentDefinition> {
-  const exported = (await load(path)).default;
+/** Returns the definition in an agent file. */
+export async function readAgentFile(file: string, surroundings = nowhereElse()): Promise<AgentDefinition> {
+  return (await agentSource(file)).definition(surroundings);
+}
+
+function exportedIn(path: string, exported: unknown): AgentDefinition {
   if (typeof exported !== 'object' || exported === null) {
     throw invalid(path, `must have an agent or a definition as its default export; got ${shown(exported)}`);
   }
@@ -54,8 +76,12 @@ async function moduleDefinition(path: string): Promise<AgentDefinition> {
 /** The tools that plan mode removes. */
 const actingTools = ['Write', 'Edit', 'Bash'];
 
-async function markdownDefinition(path: string, surroundings: AgentSurroundings): Promise<AgentDefinition> {
-  const match = /^\uFEFF?---\r?\n(?:(.*?)\r?\n)?---[ \t]*(?:\r?\n(.*))?$/s.exec(read(path));
+async function markdownDefinition(
+  path: string,
+  text: string,
+  surroundings: AgentSurroundings,
+): Promise<AgentDefinition> {
+  const match = /^\uFEFF?---\r?\n(?:(.*?)\r?\n)?---[ \t]*(?:\r?\n(.*))?$/s.exec(text);
   if (match === null) throw invalid(path, 'must start with front matter between two lines of ---');
   const matter = frontMatter(path, match[1] ?? '');
   const { tools, disallowedTools, model, maxTurns, permissionMode, ...given } = matter;
@@ -101,13 +127,13 @@ async function toolsOf(
   path: string,
   entries: readonly unknown[] | null,
   forbidden: readonly unknown[],
-  { note, ...workplace }: AgentSurroundings,
+  { note, home, ...workplace }: AgentSurroundings,
 ): Promise<Record<string, LocalTool>> {
   const modules = (entries ?? []).filter((entry) => typeof entry !== 'string' || isModulePath(entry));
   const names = entries?.filter((entry): entry is string => typeof entry === 'string' && !isModulePath(entry)) ?? null;
   const unknown = (name: string) => note(`${path} names the tool ${name}, which has no counterpart; ignored.`);
   const own = modules.filter((one) => typeof one === 'string').map((one) => resolve(dirname(path), one));
-  const except = [...workplace.except, ...own.map((file) => relative(workplace.root, file).split(sep).join('/'))];
+  const except = [...workplace.except, ...own.map((file) => relative(home, file).split(sep).join('/'))];
   const tools = namedTools(names, { ...workplace, except }, unknown);
   for (const name of Object.keys(namedTools(forbidden.map(String), workplace, () => {}))) delete tools[name];
   for (const tool of modules) Object.assign(tools, await toolModule(path, tool));

@@ -27,7 +27,8 @@ export type WorkflowOptions = {
   agents: WorkflowAgents;
   /**
    * Default: ends after 3 failures in a row, works on all items, and tries an unavailable agent 3 times. After `maxTries` (2)
-   * runs that failed at an item, it is left to a person.
+   * runs that failed at an item, it is left to a person. With a `concurrency` of more than 1, up to so many items are in
+   * progress at once, each in a git work tree of its own; `process` and `test` must then be `{ name, load }` or functions.
    */
   limits?: Partial<RunLimits>;
   /**
@@ -64,6 +65,7 @@ const limitsSchema = z.strictObject({
   maxItems: count.nullable().default(null),
   maxAgentTries: count.default(3),
   maxTries: count.default(2),
+  concurrency: count.default(1),
 });
 const optionsSchema = z.strictObject({
   backlog: z.unknown(),
@@ -90,18 +92,24 @@ export function checkedLimits(options: WorkflowOptions): RunLimits {
   check(optionsSchema, options, '', 'invalid_workflow');
   const limits = check(limitsSchema, options.limits ?? {}, 'limits', 'invalid_workflow');
   check(budgetSchema, options.budget ?? {}, 'budget', 'invalid_workflow');
-  checkAgents(options.agents);
+  checkAgents(options.agents, limits);
   return limits;
 }
 
-function checkAgents(agents: WorkflowAgents): void {
+function checkAgents(agents: WorkflowAgents, { concurrency }: RunLimits): void {
   for (const [role, agent] of Object.entries(agents)) {
     if (agent === undefined && role !== 'process') continue;
     const isNamed = typeof agent === 'object' && agent !== null && 'load' in agent && typeof agent.load === 'function';
-    if (typeof agent === 'function' || isAgent(agent) || isNamed) continue;
-    throw wrongAgent(role, agent);
+    if (!(typeof agent === 'function' || isAgent(agent) || isNamed)) throw wrongAgent(role, agent);
+    // The tools of an agent work in one place.
+    if (isAgent(agent) && concurrency > 1 && (role === 'process' || role === 'test')) throw fixedAgent(role, agent);
   }
   if (agents.process === undefined) throw wrongAgent('process', undefined);
+}
+
+function fixedAgent(role: string, agent: unknown): PawlError {
+  const wanted = '{ name, load } or a function, since several items are in progress at once, each in its own work tree';
+  return new PawlError('invalid_workflow', expected(`agents.${role}`, agent, wanted));
 }
 
 function wrongAgent(role: string, agent: unknown): PawlError {

@@ -99,7 +99,14 @@ describe('agents of a project', () => {
   ])('the model %s is %j', async (model, models) => {
     const backlog = new TestBacklog();
     backlog.write('one.md', `---\nname: worker\nmodel: ${model}\nmaxTurns: 7\n---\nYou work.\n`);
-    const own = { root: '.', commands: [], except: [], models: { fast: 'openai:gpt-5-mini' }, note: () => {} };
+    const own = {
+      root: '.',
+      home: '.',
+      commands: [],
+      except: [],
+      models: { fast: 'openai:gpt-5-mini' },
+      note: () => {},
+    };
     const definition = await readAgentFile(join(backlog.folder, 'one.md'), own);
     expect(definition).toMatchObject({ name: 'worker', models, limits: { maxTurns: 7 }, instructions: 'You work.' });
   });
@@ -121,6 +128,7 @@ describe('agents of a project', () => {
     const notes: string[] = [];
     const own = {
       root: backlog.folder,
+      home: backlog.folder,
       commands: [],
       except: [],
       models: {},

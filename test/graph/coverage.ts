@@ -3,6 +3,7 @@ import type { TargetState } from '../../machines/contract/targets.ts';
 import {
   attemptMachine,
   freshTargets,
+  itemMachine,
   sessionMachine,
   toolCallMachine,
   turnMachine,
@@ -10,6 +11,7 @@ import {
 } from '../../machines/index.ts';
 import { explore, follow, type Graph, silenced, type Walk } from './explore.ts';
 import { attemptWalk } from './levels/attempt.ts';
+import { itemWalk } from './levels/item.ts';
 import { sessionWalk } from './levels/session.ts';
 import { toolCallWalk } from './levels/tool-call.ts';
 import { turnWalk, withoutParent } from './levels/turn.ts';
@@ -77,7 +79,12 @@ export function walksWithin(size: 'small' | 'usual' | 'all'): Walks {
         ...(isSmall ? [] : [workflowWalk(size === 'all' ? {} : { maxAgentTries: 1 })]),
         workflowWalk({ maxItems: 1 }),
         workflowWalk({ maxItems: 1, maxConsecutiveFailures: 1 }, false),
+        workflowWalk({ maxItems: 2, maxConsecutiveFailures: 1, maxAgentTries: 1, concurrency: 2 }),
       ].map((walk) => ({ ...walk, key: workflowKey })),
+    },
+    item: {
+      machine: itemMachine,
+      walks: isSmall ? [itemWalk(true, 2)] : [itemWalk(true, 2), itemWalk(false, 1), itemWalk(true, 3)],
     },
   };
 }

@@ -1,5 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { attemptMachine, sessionMachine, toolCallMachine, turnMachine, workflowMachine } from '../../machines/index.ts';
+import {
+  attemptMachine,
+  itemMachine,
+  sessionMachine,
+  toolCallMachine,
+  turnMachine,
+  workflowMachine,
+} from '../../machines/index.ts';
 import { arrowName, guardText } from '../../src/inspect/recorded/arrow-names.ts';
 import type { PicturedArrow } from '../../src/inspect/recorded/pictures.ts';
 
@@ -63,6 +70,7 @@ export const machines = {
   attempt: attemptMachine,
   'tool-call': toolCallMachine,
   workflow: workflowMachine,
+  item: itemMachine,
 };
 
 export function drawings(): Drawing[] {
@@ -88,7 +96,8 @@ function read(node: AnyNode, isRoot: boolean, take: (transition: AnyTransition) 
   for (const list of node.transitions.values()) for (const one of list) take(one);
   for (const one of node.always ?? []) take(one);
   const children = Object.values(node.states).map((child) => read(child, false, take));
-  const isChoice = (node.always?.length ?? 0) > 0;
+  // Without an arrow that needs no guard, the machine may stay there.
+  const isChoice = node.always?.some(({ guard }) => guard === undefined) ?? false;
   return {
     id: node.id,
     key: node.key,
@@ -181,7 +190,7 @@ export function allNodes(node: Node): Node[] {
 }
 
 /**
- * Splits a drawing with states tagged `item` and `ending` into pictures. Each shows the states that its arrows enter in
+ * Splits a drawing with states tagged `settling` and `ending` into pictures. Each shows the states that its arrows enter in
  * the others, and one arrow into each state that the others enter.
  */
 export function partsOf(drawing: Drawing): Drawing[] {
@@ -193,8 +202,8 @@ export function partsOf(drawing: Drawing): Drawing[] {
 }
 
 /** The states of a part carry its tag; those without one are the queue. */
-const partTags = ['item', 'ending'] as const;
-const partTitles = { queue: 'the queue', item: 'the work on an item', ending: 'the ending' };
+const partTags = ['settling', 'ending'] as const;
+const partTitles = { queue: 'the queue', settling: 'the items in progress', ending: 'the ending' };
 
 function part(drawing: Drawing, name: keyof typeof partTitles, isHere: (id: string) => boolean): Drawing {
   const { root, arrows } = drawing;

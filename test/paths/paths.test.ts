@@ -4,6 +4,7 @@ import type { Call } from '../../machines/attempt/attempt.types.ts';
 import {
   endsRun,
   type Fact,
+  type ItemOutput,
   sessionMachine,
   type WorkflowContext,
   type WorkflowFact,
@@ -24,6 +25,7 @@ import {
   type Walk,
 } from '../graph/explore.ts';
 import { callClassOf, callOutputs } from '../graph/levels/attempt.ts';
+import { itemClassOf, itemOutputs } from '../graph/levels/item.ts';
 import { sessionKey, sessionWalk, turnClassOf, turnOutputs } from '../graph/levels/session.ts';
 import { attemptClassOf, attemptOutputs } from '../graph/levels/turn.ts';
 
@@ -75,9 +77,12 @@ const promises: Record<string, (trail: Trail, walk: Walk) => void> = {
   workflow: ({ facts, snapshots, end }, walk) => {
     const { limits } = walk.input as { limits: WorkflowLimits };
     for (const { context } of snapshots) {
-      expect(context.failureCount).toBeLessThanOrEqual(limits.maxConsecutiveFailures);
-      expect(context.tries).toBeLessThanOrEqual(limits.maxAgentTries);
+      // Those in progress when the run was over may fail, too.
+      const late = limits.concurrency - 1;
+      expect(context.failureCount).toBeLessThanOrEqual(limits.maxConsecutiveFailures + late);
+      expect(context.scanTries.count).toBeLessThan(limits.maxAgentTries);
       expect(new Set(context.tried).size).toBe(context.tried.length);
+      expect(context.inProgress.length + context.taken.length).toBeLessThanOrEqual(limits.concurrency);
     }
     if (end.status !== 'done') return;
     const phases = facts.flatMap((fact) => (fact.type === 'phase.started' ? [fact.phase] : []));
@@ -91,13 +96,26 @@ const promises: Record<string, (trail: Trail, walk: Walk) => void> = {
     expect(status).toBe(end.value);
     expect(status === 'exitedEarly').toBe(incidents.some(endsRun) || abortReason !== null);
     // W-1: only three failures in a row, a STOP, a critical error or an agent that cannot be invoked ends it early.
-    const { failureCount, stops, critical } = end.context as WorkflowContext;
+    const { failureCount, critical, lostAgent } = end.context as WorkflowContext;
     const kinds = new Set(incidents.map(({ kind }) => kind));
-    expect(kinds.has('consecutive_failures')).toBe(failureCount >= limits.maxConsecutiveFailures);
+    const most = Math.max(0, ...facts.map((fact) => (fact.type === 'item.failed' ? fact.failureCount : 0)));
+    expect(kinds.has('consecutive_failures')).toBe(most >= limits.maxConsecutiveFailures);
+    if (limits.concurrency === 1 && status === 'exitedEarly' && kinds.has('consecutive_failures'))
+      expect(failureCount).toBe(most);
     expect(kinds.has('critical_error')).toBe(critical !== null);
-    if (kinds.has('stop')) expect(stops).not.toEqual([]);
-    const given = facts.some((fact) => fact.type === 'agent.unavailable' && fact.tries === limits.maxAgentTries);
-    expect(kinds.has('agent_unavailable')).toBe(given);
+    expect(kinds.has('agent_unavailable')).toBe(lostAgent !== null);
+    // W-1: no item that was taken is still in progress.
+    expect(end.context.inProgress).toEqual([]);
+  },
+  item: ({ facts, snapshots, end }, walk) => {
+    const { maxTries } = walk.input as { maxTries: number };
+    for (const { context } of snapshots) expect(context.tries).toBeLessThanOrEqual(maxTries);
+    const lost = facts.flatMap((fact) => (fact.type === 'agent.unavailable' ? [fact.tries] : []));
+    expect(countOf(facts, /^wait\.started$/)).toBe(lost.filter((tries) => tries < maxTries).length);
+    if (end.status !== 'done') return;
+    // W-1: an agent counts as lost only after its last try.
+    const { outcome } = end.output as ItemOutput;
+    if (outcome.verdict === 'unavailable') expect(lost.at(-1)).toBe(maxTries);
   },
 };
 
@@ -186,6 +204,10 @@ describe('the walks of each level use exactly the outcomes of the level below', 
 
   it('attempt outcomes match the turn walks', () => {
     expect(outputsOf(walks.attempt?.walks ?? [], attemptClassOf)).toEqual(sorted(attemptOutputs.map(attemptClassOf)));
+  });
+
+  it('item outcomes match the workflow walks', () => {
+    expect(outputsOf(walks.item?.walks ?? [], itemClassOf)).toEqual(sorted(itemOutputs.map(itemClassOf)));
   });
 
   it('call outcomes match the attempt walks', () => {

@@ -2,7 +2,7 @@ import type { Incident, ItemFailure } from '../../machines/index.ts';
 import * as run from '../../machines/workflow/workflow.rules.ts';
 import type { WorkflowContext } from '../../machines/workflow/workflow.types.ts';
 
-export const limits = { maxConsecutiveFailures: 3, maxItems: null, maxAgentTries: 3 };
+export const limits = { maxConsecutiveFailures: 3, maxItems: null, maxAgentTries: 3, concurrency: 1 };
 export const context = (over: Partial<WorkflowContext> = {}): WorkflowContext => ({
   ...run.freshRun({ run: 'now', limits, tests: true }),
   ...over,

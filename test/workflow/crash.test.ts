@@ -162,7 +162,10 @@ describe('W-4: a killed run resumes from its state file', () => {
       requests: 1,
     });
     const failures = [failed('BUG-008'), failed('BUG-009')];
-    backlog.write('.agent-state.json', JSON.stringify({ ...backlog.state, failure_count: 2, failures }));
+    backlog.write(
+      '.agent-state.json',
+      JSON.stringify({ ...backlog.state, failure_count: 2, last_failures: failures.map(({ id }) => id), failures }),
+    );
     const { result } = await goOn(backlog);
     expect(result).toMatchObject({ status: 'exitedEarly', iterations: 1 });
     expect(result.incidents.map(({ kind }) => kind)).toEqual(['crash', 'consecutive_failures']);

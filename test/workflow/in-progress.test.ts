@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readBacklog } from '../../src/workflow/backlog/backlog.ts';
 import type { WorkFunction } from '../../src/workflow/index.ts';
-import { InProgress } from '../../src/workflow/run/in-progress.ts';
+import { InProgress } from '../../src/workflow/run/places/in-progress.ts';
 import { runOver, TestBacklog } from '../support/backlog.ts';
 
 /** As people write it: not as a program would. */
@@ -117,7 +117,7 @@ describe('W-1: an item is in_progress while it is worked on', () => {
       'bugs/x/../../agents/process.md',
     ]) {
       forged(file);
-      await new InProgress(backlog.folder).end();
+      await new InProgress(backlog.folder).endAll();
     }
     await runOver(backlog, {
       process: () => {

@@ -46,7 +46,7 @@ describe('W-3: faulty user code and options break nothing', () => {
     const { result, report } = await runOver(backlog, { process }, { signal: ending.signal, onEvent });
     expect(result).toMatchObject({ status: 'exitedEarly', abortReason: 'home time', failures: [], created: [] });
     expect(report).toContain('The run exited early: home time.');
-    expect(report).toContain('| BUG-001 | in progress when the run ended |');
+    expect(report).toContain('| BUG-001 | left open when the run ended |');
     expect(backlog.state).toMatchObject({ early_exit_triggered: true, early_exit_reason: 'home time' });
   });
 

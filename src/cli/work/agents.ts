@@ -4,7 +4,7 @@ import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import type { BacklogConfig } from '../../workflow/backlog/config.ts';
 import type { NamedAgent } from '../../workflow/run/agents.ts';
 import type { WorkflowAgents } from '../../workflow/run/effects.ts';
-import { readAgentFile } from '../agent-file.ts';
+import { agentSource } from '../agent-file.ts';
 import type { Flags } from '../command-line.ts';
 import { agentOf } from '../run.ts';
 
@@ -41,25 +41,26 @@ function named(
   const { root } = project;
   const lookedFor = places(project, name);
   const except = protectedIn(project, config);
-  const read = async () => {
+  const source = async () => {
     const file = found(project, name);
     if (file === null) throw new Error(`no agent file named ${name}; looked in: ${lookedFor.join(', ')}`);
-    const definition = await readAgentFile(file, { root, commands: config.allow, except, models: config.models, note });
-    return agentOf(definition, flags);
+    return { file, ...(await agentSource(file)) };
   };
-  // Loaded before the run starts, so that no agent can replace another. A failed load is repeated on the next try.
-  let agent = flags.dryRun ? null : read();
-  agent?.catch(() => {});
+  // Read before the run starts, so that no agent can replace another. A failed read is repeated on the next try.
+  let ready = flags.dryRun ? null : source();
+  ready?.catch(() => {});
   return {
     name,
     lookedFor,
-    load: () => {
-      const loaded = agent ?? read();
-      agent = null;
-      return loaded.then((one) => {
-        agent = Promise.resolve(one);
-        return one;
-      });
+    load: async (place) => {
+      const read = ready ?? source();
+      ready = null;
+      const { file, isFixed, definition } = await read;
+      ready = read;
+      if (isFixed && place.root !== root)
+        throw new Error(`${file} must export a function of { root }, since each item has its own work tree`);
+      const settings = { root: place.root, home: root, commands: config.allow, except, models: config.models, note };
+      return agentOf(await definition(settings), flags);
     },
   };
 }

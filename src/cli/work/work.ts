@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { MemoryJournal } from '../../journal/memory.ts';
 import type { SessionBudget } from '../../session/options.ts';
 import { readConfig } from '../../workflow/backlog/config.ts';
-import { repositoryOf } from '../../workflow/backlog/git.ts';
+import { repositoryOf } from '../../workflow/git/git.ts';
 import { runWorkflow, type WorkflowResult } from '../../workflow/run/run-workflow.ts';
 import type { Flags } from '../command-line.ts';
 import { exitCodes, UsageError } from '../command-line.ts';

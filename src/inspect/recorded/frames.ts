@@ -4,7 +4,7 @@ import { numberAt } from '../study/watch.ts';
 import { arrowName } from './arrow-names.ts';
 
 /** The machines of a session, and of a workflow run, by their ids. */
-export type MachineId = 'session' | 'turn' | 'attempt' | 'toolCall' | 'workflow';
+export type MachineId = 'session' | 'turn' | 'attempt' | 'toolCall' | 'workflow' | 'item';
 
 /** One microstep of one machine: the smallest step of a session that can be shown. */
 export type Frame = {
@@ -105,7 +105,7 @@ export class FrameLog {
   }
 }
 
-const machineIds: readonly MachineId[] = ['session', 'turn', 'attempt', 'toolCall', 'workflow'];
+const machineIds: readonly MachineId[] = ['session', 'turn', 'attempt', 'toolCall', 'workflow', 'item'];
 
 function machineOf(actor: AnyActorRef): MachineId | null {
   const { id } = (actor as unknown as { logic: { id?: string; config?: object } }).logic;

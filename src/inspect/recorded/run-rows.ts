@@ -1,4 +1,4 @@
-import type { Incident, ItemFailure, Phase, WorkflowFact } from '../../../machines/index.ts';
+import { type Incident, type ItemFailure, itemPhases, type Phase, type WorkflowFact } from '../../../machines/index.ts';
 import { closeRow, type Place, type Row, RowList } from './row-list.ts';
 import type { Told } from './told.ts';
 
@@ -14,11 +14,15 @@ const phaseTitles: Record<Phase, string> = {
   summarising: 'report',
 };
 
+/** The lines of what is under way. `row`: that of the item in progress; null for what the run itself does. */
+type Open = { row: Row | null; phase: Row | null; wait: Row | null };
+
 /** What happened in a workflow run, as a tree of lines: items with their phases, incidents, and the ending. */
 export class RunRows extends RowList {
-  private item: Row | null = null;
-  private phase: Row | null = null;
-  private wait: Row | null = null;
+  /** The items in progress, by their ids. */
+  private readonly items = new Map<string, Open & { row: Row }>();
+  /** What the run itself does. */
+  private readonly run: Open = { row: null, phase: null, wait: null };
 
   take(one: Told, told: number): void {
     if ('runFact' in one) this.fact(one.runFact, { scope: '', told, at: one.at });
@@ -36,32 +40,36 @@ export class RunRows extends RowList {
         this.begin(fact.phase, fact.item, place);
         return;
       case 'backlog.scanned':
-        this.tell(`${fact.open} open, ${fact.blocked} blocked, ${fact.stops} STOP markers`);
+        if (this.run.phase !== null)
+          this.run.phase.detail = `${fact.open} open, ${fact.blocked} blocked, ${fact.stops} STOP markers`;
         return;
       case 'item.started': {
-        this.endPhase(place);
+        endPhase(this.run, place);
         const { id, title, priority } = fact.item;
-        this.item = this.row('item', place, { title: id, detail: `${priority} ${title}` });
-        this.add(this.item);
+        const row = this.row('item', place, { title: id, detail: `${priority} ${title}` });
+        this.items.set(id, { row, phase: null, wait: null });
+        this.add(row);
         return;
       }
       case 'item.succeeded':
-        this.endItem(place, 'done');
+        this.endItem(fact.id, place, 'done');
         return;
       case 'item.setAside':
-        this.endItem(place, 'waiting', `waits for a person: ${fact.needs}`);
+        this.endItem(fact.id, place, 'waiting', `waits for a person: ${fact.needs}`);
         return;
       case 'item.failed':
         this.failItem(fact.failure, place);
         return;
       case 'agent.unavailable':
-        this.note(place, `agent ${fact.agent} unavailable`, `try ${fact.tries}: ${fact.message}`);
+        this.note(place, `agent ${fact.agent} unavailable`, `try ${fact.tries}: ${fact.message}`, fact.item);
         return;
-      case 'wait.started':
-        this.endPhase(place);
-        this.wait = this.row('wait', place, { title: `waits for ${fact.agent}`, dueAt: fact.dueAt });
-        this.add(this.wait, this.item);
+      case 'wait.started': {
+        const one = this.openOf(fact.item);
+        endPhase(one, place);
+        one.wait = this.row('wait', place, { title: `waits for ${fact.agent}`, dueAt: fact.dueAt });
+        this.add(one.wait, one.row);
         return;
+      }
       case 'incident.noted':
         this.note(place, fact.incident.kind.replaceAll('_', ' '), incidentText(fact.incident)).state = 'failed';
         return;
@@ -95,56 +103,61 @@ export class RunRows extends RowList {
     }
   }
 
+  /** Returns what is open of an item; for null or an item that is settled, what the run itself does. */
+  private openOf(item: string | null): Open {
+    return this.items.get(item ?? '') ?? this.run;
+  }
+
   private begin(phase: Phase, item: string | null, place: Place): void {
-    this.endPhase(place);
-    if (this.wait !== null && this.wait.ended === null) closeRow(this.wait, place, 'done');
-    this.phase = this.row('phase', place, { title: phaseTitles[phase] });
-    this.add(this.phase, item !== null && this.item?.title === item ? this.item : null);
+    const one = itemPhases.some((own) => own === phase) ? this.openOf(item) : this.run;
+    endPhase(one, place);
+    if (one.wait !== null && one.wait.ended === null) closeRow(one.wait, place, 'done');
+    one.phase = this.row('phase', place, { title: phaseTitles[phase] });
+    this.add(one.phase, one.row);
   }
 
-  private endPhase(place: Place): void {
-    if (this.phase !== null && this.phase.ended === null) closeRow(this.phase, place, 'done');
-    this.phase = null;
+  private failItem({ id, slugs, message, phase }: ItemFailure, place: Place): void {
+    const one = this.items.get(id);
+    if (one === undefined) return;
+    if (one.phase !== null) closeRow(one.phase, place, 'failed');
+    one.phase = null;
+    one.row.slugs = slugs;
+    this.endItem(id, place, 'failed', `${phase}: ${message}`);
   }
 
-  private failItem({ slugs, message, phase }: ItemFailure, place: Place): void {
-    if (this.phase !== null) closeRow(this.phase, place, 'failed');
-    this.phase = null;
-    if (this.item !== null) this.item.slugs = slugs;
-    this.endItem(place, 'failed', `${phase}: ${message}`);
-  }
-
-  private endItem(place: Place, state: Row['state'], detail: string | null = null): void {
-    this.endPhase(place);
-    if (this.item === null) return;
-    if (detail !== null) this.item.detail = `${detail} · ${this.item.detail}`;
-    closeRow(this.item, place, state);
-    this.item = null;
+  private endItem(id: string, place: Place, state: Row['state'], detail: string | null = null): void {
+    const one = this.items.get(id);
+    if (one === undefined) return;
+    endPhase(one, place);
+    if (detail !== null) one.row.detail = `${detail} · ${one.row.detail}`;
+    closeRow(one.row, place, state);
+    this.items.delete(id);
   }
 
   private end(place: Place, state: Row['state'], title: string, detail: string): void {
-    this.endPhase(place);
-    if (this.item !== null && this.item.ended === null) closeRow(this.item, place, 'failed');
+    endPhase(this.run, place);
+    for (const { row } of this.items.values()) if (row.ended === null) closeRow(row, place, 'failed');
     if (this.root !== null) closeRow(this.root, place, state);
     const row = this.row('end', place, { title, detail });
     closeRow(row, place, state);
     this.add(row);
   }
 
-  private tell(detail: string): void {
-    if (this.phase !== null) this.phase.detail = detail;
-  }
-
-  private note(place: Place, title: string, detail: string): Row {
+  private note(place: Place, title: string, detail: string, item: string | null = null): Row {
     const row = this.row('note', place, { title, detail });
     closeRow(row, place, 'done');
-    this.add(row, this.item ?? this.phase);
+    this.add(row, this.items.get(item ?? '')?.row ?? this.run.phase);
     return row;
   }
 
   private add(row: Row, above: Row | null = null): void {
     (above ?? this.root)?.children.push(row);
   }
+}
+
+function endPhase(one: Open, place: Place): void {
+  if (one.phase !== null && one.phase.ended === null) closeRow(one.phase, place, 'done');
+  one.phase = null;
 }
 
 function incidentText(incident: Incident): string {

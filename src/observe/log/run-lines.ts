@@ -23,11 +23,12 @@ export const runLines: readonly LogLine[] = [
     event: 'agent.unavailable',
     level: 'warn',
     when: 'A run: an agent could not be invoked.',
-    fields: ['run', 'agent', 'tries', 'message', 'msg'],
+    fields: ['run', 'item', 'agent', 'tries', 'message', 'msg'],
     advice: 'Correct the agent file, its key or its package.',
     example: {
       event: 'agent.unavailable',
       run: '2026-11-22-070000',
+      item: 'BUG-002',
       agent: 'process',
       tries: 1,
       message: 'openai:gpt-5 needs a key: set OPENAI_API_KEY.',

@@ -1,7 +1,7 @@
 import { renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { phases, type RunState, slugs } from '../../../machines/index.ts';
+import { itemPhases, phases, type RunState, slugs } from '../../../machines/index.ts';
 import { messageOf } from '../../errors.ts';
 import { readIfThere, writeAtomically } from './files.ts';
 
@@ -64,6 +64,7 @@ const runName = /^[\w.-]*\w$/;
 /** The state file of Pawl, which has additional fields. */
 const schema = shared.extend({
   run: z.string().regex(runName, { error: 'the name of a folder' }),
+  in_progress: z.array(z.object({ id: z.string(), phase: z.enum(itemPhases) })).optional(),
   succeeded: texts.default([]),
   set_aside: texts.default([]),
   tried: texts.default([]),
@@ -101,10 +102,19 @@ export function readState(backlog: string): FoundState {
   const died = phase.safeParse(found.current_phase);
   if (ends.includes(found.current_phase)) return { kind: 'ended' };
   if (!died.success) return corrupt(`current_phase is ${found.current_phase}`);
+  const ids = new Set(found.failures.map(({ id }) => id));
+  const last_failures = found.last_failures.filter((id): id is string => typeof id === 'string' && ids.has(id));
   // The count must not exceed the listed failures.
-  const failure_count = Math.min(found.failure_count, found.failures.length);
-  const last_failures = found.failures.slice(found.failures.length - failure_count).map(({ id }) => id);
-  return { kind: 'died', state: { ...found, run, last_failures, failure_count, current_phase: died.data } };
+  const failure_count = Math.min(found.failure_count, last_failures.length);
+  const current_phase = died.data;
+  const in_progress = found.in_progress ?? inProgress(current_phase, found.current_item);
+  return { kind: 'died', state: { ...found, run, last_failures, failure_count, current_phase, in_progress } };
+}
+
+/** Returns what a state file of an earlier version says of the one item in progress. */
+function inProgress(phase: RunState['current_phase'], id: string | null): RunState['in_progress'] {
+  const own = itemPhases.find((one) => one === phase);
+  return own === undefined || id === null ? [] : [{ id, phase: own }];
 }
 
 function parsed<Shape extends z.ZodType>(text: string, shape: Shape): z.infer<Shape> | string {

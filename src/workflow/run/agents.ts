@@ -6,12 +6,14 @@ import { redact } from '../../agent/redact.ts';
 import { messageOf, shown } from '../../errors.ts';
 import type { SessionEvent } from '../../observe/events.ts';
 import type { LoggerOption } from '../../observe/log/logger.ts';
-import type { SessionBudget, SessionOptions } from '../../session/options.ts';
+import type { SessionOptions } from '../../session/options.ts';
 import type { Session, SessionResult } from '../../session/session.ts';
 import { startSession } from '../../session/start-session.ts';
 import { headOf } from '../../text.ts';
 import type { BacklogItem } from '../backlog/backlog.ts';
 import { SessionLog } from './documents/session-log.ts';
+import type { Place } from './places/places.ts';
+import type { Grant } from './spending.ts';
 import { statingVerdict, verdictIn } from './verdict.ts';
 
 /** An agent that is loaded on demand, so that the run handles a missing agent (W-1). */
@@ -19,7 +21,8 @@ export type NamedAgent = {
   name: string;
   /** The places that are searched, shown if the agent is not found. */
   lookedFor?: readonly string[];
-  load: () => Agent | Promise<Agent>;
+  /** `place`: where the agent works, so that its tools work there too. */
+  load: (place: Place) => Agent | Promise<Agent>;
 };
 
 /** The input of a function that replaces an agent. */
@@ -28,6 +31,8 @@ export type WorkTask = {
   item: BacklogItem;
   /** The item's folder, absolute. */
   folder: string;
+  /** The root of the work tree to work in, absolute; without a repository, the backlog. */
+  root: string;
   /** The prompt an agent would receive. */
   prompt: string;
   /** Aborts when the run is ended from outside. */
@@ -53,15 +58,14 @@ export type ApprovalDecision = { approved: boolean; reason?: string };
 export type Sessions = {
   /** The folder of the run, absolute. */
   folder: string;
+  place: Place;
   signal: AbortSignal;
   logger: LoggerOption | undefined;
   options: Pick<SessionOptions, 'inspect' | 'telemetry' | 'journal' | 'clock' | 'random'>;
   onSessionEvent: SessionOptions['onEvent'];
   approve: (question: ApprovalQuestion) => ApprovalDecision | Promise<ApprovalDecision>;
-  /** Returns the remaining budget of the run. */
-  budget: () => SessionBudget;
-  /** Called with the result of each session. */
-  onResult: (result: SessionResult) => void;
+  /** Grants a session its budget. */
+  grant: () => Grant;
   /** Tells a person what may be wrong. */
   warn: (message: string) => void;
 };
@@ -100,7 +104,7 @@ export async function work(
     settled(outcome);
     return outcome;
   }
-  const ready = await unlessAborted(sessions.signal, () => readied(agent));
+  const ready = await unlessAborted(sessions.signal, () => readied(agent, sessions.place));
   if (ready === wasAborted) return done(agent.name, abortedWork);
   if ('problem' in ready) return unready(ready);
   if (!hasTools(ready)) sessions.warn(`The agent ${ready.name} has no tools, so it can only report.`);
@@ -127,11 +131,11 @@ function unready({ name, problem, lookedFor }: Unready): Done {
 }
 
 /** Returns the agent, loaded if necessary, or why it is unavailable. */
-async function readied(agent: Agent | NamedAgent): Promise<Agent | Unready> {
+async function readied(agent: Agent | NamedAgent, place: Place): Promise<Agent | Unready> {
   if (isAgent(agent)) return agent;
   const { name, lookedFor = [] } = agent;
   try {
-    const loaded = await agent.load();
+    const loaded = await agent.load(place);
     if (isAgent(loaded)) return loaded;
     return { name, problem: `${name} must load as an agent; got ${shown(loaded)}`, lookedFor };
   } catch (error) {
@@ -155,7 +159,7 @@ async function session(
   agent: Agent,
   prompt: string,
   { role, item }: { role: string; item: string | null },
-  { folder, signal, logger, options, onSessionEvent, approve, budget, onResult }: Sessions,
+  { folder, signal, logger, options, onSessionEvent, approve, grant }: Sessions,
   first: (result: SessionResult) => void = () => {},
 ): Promise<{ result: SessionResult } | { problem: Pick<Done, 'verdict' | 'message'> }> {
   let log: SessionLog;
@@ -176,13 +180,15 @@ async function session(
       ...(typeof reason === 'string' && { reason }),
     });
   };
+  const granted = grant();
+  let result: SessionResult | null = null;
   try {
     const running = startSession(agent, {
       ...options,
       prompt,
       metadata: { run: basename(folder), role, ...(item !== null && { item }) },
       signal,
-      budget: budget(),
+      budget: granted.budget,
       ...(logger !== undefined && { logger }),
       onEvent: (event, own) => {
         log.write(event);
@@ -191,14 +197,14 @@ async function session(
       },
     });
     started.resolve(running);
-    const result = await running.result;
+    result = await running.result;
     first(result);
     log.end(result);
-    onResult(result);
     return log.problem === null ? { result } : { problem: { verdict: 'critical', message: log.problem } };
   } catch (error) {
     return { problem: { verdict: 'unavailable', message: messageOf(error) } };
   } finally {
+    granted.end(result);
     log.close();
   }
 }
@@ -210,7 +216,7 @@ export async function spoken(
   prompt: string,
   sessions: Sessions,
 ): Promise<{ said: object | string } | { lost: Done }> {
-  const ready = await unlessAborted(sessions.signal, () => readied(agent));
+  const ready = await unlessAborted(sessions.signal, () => readied(agent, sessions.place));
   if (ready === wasAborted) return { lost: done(agent.name, abortedWork) };
   if ('problem' in ready) return { lost: unready(ready) };
   const ended = await session(ready, prompt, { role, item: null }, sessions);

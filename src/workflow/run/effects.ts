@@ -1,33 +1,30 @@
-import { join } from 'node:path';
 import type {
-  ItemStep,
+  InterruptedItem,
   RestoreOutcome,
   RunState,
   ScanOutcome,
   SessionEffectKinds,
-  StopMarker,
+  TakeOutcome,
   WorkflowEffectKinds,
-  WorkOutcome,
 } from '../../../machines/index.ts';
 import type { Agent } from '../../agent/definition.ts';
 import { messageOf } from '../../errors.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Perform } from '../../host/driver.ts';
-import { type BacklogItem, folderOf, type ReadItem, readBacklog, refOf, stopMarkers } from '../backlog/backlog.ts';
+import { type BacklogItem, type ReadItem, readBacklog, refOf, stopMarkers } from '../backlog/backlog.ts';
 import { readConfig } from '../backlog/config.ts';
 import { KnownItems } from '../backlog/reading/known-items.ts';
 import { keepAside, readState } from '../backlog/state-file.ts';
-import { type NamedAgent, type Sessions, type WorkFunction, work } from './agents.ts';
+import type { NamedAgent, Sessions, WorkFunction } from './agents.ts';
 import { finishWrites } from './ending/capture.ts';
 import { EndingEffects } from './ending/ending-effects.ts';
-import { archiveItem, leaveForReview, leftForReview, noteWork, setItemAside } from './filing.ts';
-import { InProgress } from './in-progress.ts';
-import { workPrompt } from './prompts.ts';
+import { leaveForReview, leftForReview } from './filing.ts';
+import { ItemEffects } from './item-effects.ts';
+import type { Place } from './places/places.ts';
 import { behind, Queue } from './queue.ts';
 import { RunFolder } from './run-folder.ts';
 import type { Spending } from './spending.ts';
 import { Tries } from './tries.ts';
-import { WorkTree } from './work-tree.ts';
 
 /** Returns the ids of the open items in a new order. Items that it leaves out follow in their usual order. */
 export type ScanFunction = (items: readonly BacklogItem[]) => string[] | Promise<string[]>;
@@ -50,7 +47,11 @@ export type WorkflowAgents = {
 export type WorkflowParts = {
   backlog: string;
   agents: WorkflowAgents;
-  sessions: Omit<Sessions, 'folder'>;
+  sessions: Omit<Sessions, 'folder' | 'place'>;
+  /** The work tree of the project. */
+  home: Place;
+  /** Maximum number of items in progress. If there may be several, each has a work tree of its own. */
+  concurrency: number;
   clock: Clock;
   spending: Spending;
   /** The runs that may fail at an item before it is left to a person. */
@@ -67,22 +68,21 @@ export class RunEffects {
   readonly ending: EndingEffects;
   private readonly parts: WorkflowParts;
   private readonly folder: RunFolder;
-  private readonly workTree: WorkTree;
   private readonly tries: Tries;
   /** Problems that did not end the run. */
   private readonly notes: string[] = [];
   private readonly queue: Queue;
   private readonly known = new KnownItems<ReadItem>();
-  private readonly inProgress: InProgress;
+  private readonly items: ItemEffects;
 
   constructor(parts: WorkflowParts) {
+    const note = (problem: string) => this.notes.push(problem);
     this.parts = parts;
     this.folder = new RunFolder(parts.backlog);
     this.ending = new EndingEffects(parts, this.folder);
-    this.queue = new Queue(parts, this.folder, (problem) => this.notes.push(problem));
-    this.inProgress = new InProgress(parts.backlog);
-    this.tries = new Tries(parts.backlog, (problem) => this.notes.push(problem));
-    this.workTree = new WorkTree(parts.backlog, parts.sessions.warn);
+    this.queue = new Queue(parts, this.folder, note);
+    this.tries = new Tries(parts.backlog, note);
+    this.items = new ItemEffects(parts, this.folder, { note, itemOf: (id) => this.itemOf(id) });
   }
 
   readonly perform: Perform = (effect, context) => {
@@ -91,12 +91,14 @@ export class RunEffects {
         return this.restore();
       case 'scan':
         return this.scan(effect.request);
+      case 'take':
+        return this.take(effect.request);
       case 'work':
-        return this.work(effect.request);
+        return this.items.work(effect.request);
       case 'archive':
-        return this.archive(effect.request);
+        return this.items.archive(effect.request);
       case 'setAside':
-        return this.setAside(effect.request);
+        return this.items.setAside(effect.request);
       case 'capture':
         return this.ending.capture(effect.request);
       case 'review':
@@ -123,7 +125,7 @@ export class RunEffects {
   private async restore(): Promise<RestoreOutcome> {
     const { backlog } = this.parts;
     try {
-      await this.inProgress.end();
+      await this.items.endMarks();
       this.notes.push(...readConfig(backlog).problems, ...(await finishWrites(backlog)));
       const found = readState(backlog);
       if (found.kind === 'corrupt') {
@@ -134,18 +136,32 @@ export class RunEffects {
         this.notes.push(`The state file belonged to another tool: ${says}. It is kept as ${keepAside(backlog)}.`);
         this.tries.note({ run: 'of another tool', succeeded: [], failures: failures.map((id) => ({ id })) });
       }
-      if (found.kind !== 'died') return { kind: 'fresh' };
+      if (found.kind !== 'died') {
+        await this.items.leaveAll('unknown');
+        return { kind: 'fresh' };
+      }
       const { state } = found;
-      const item = this.itemOf(state.current_item);
-      const isDone = state.current_phase === 'archiving';
-      const problem = isDone ? await this.archivedToTheEnd(state) : null;
-      if (isDone && state.changed.length === 0 && readConfig(backlog).auto_commit)
-        this.parts.sessions.warn(
-          `What the work on ${state.current_item} changed is not committed: the process died before.`,
-        );
-      return { kind: 'crashed', state, item: item === null ? null : refOf(item), problem };
+      const ends: InterruptedItem[] = [];
+      const problems: string[] = [];
+      for (const one of state.in_progress) {
+        const item = this.itemOf(one.id);
+        const end = await this.items.restored(one, state);
+        if ('problem' in end) problems.push(end.problem);
+        else ends.push({ ...one, item: item === null ? null : refOf(item), ...end });
+      }
+      await this.items.leaveAll(state.run);
+      return { kind: 'crashed', state, items: ends, problem: problems[0] ?? null };
     } catch (error) {
       return { kind: 'critical', message: messageOf(error) };
+    }
+  }
+
+  private async take({ state }: Kinds['take']['request']): Promise<TakeOutcome> {
+    try {
+      this.folder.begin(state);
+      return { ok: true };
+    } catch (error) {
+      return { ok: false, message: messageOf(error) };
     }
   }
 
@@ -158,8 +174,8 @@ export class RunEffects {
       const stops = stopMarkers(backlog, state.run, items);
       const appeared = this.folder.appeared(state);
       const { spending } = this.parts;
-      // The run takes no further item, so no order is needed.
-      const isOver = stops.length > 0 || spending.spent() !== null;
+      // The run takes no further item now, so no order is needed.
+      const isOver = stops.length > 0 || spending.granted() !== null;
       const ordered = isOver ? items : await this.queue.ordered(behind(items, tries), state);
       if (!('lost' in ordered))
         return { ok: true, items: ordered.map(refOf), stops, appeared, spent: spending.spent() };
@@ -193,90 +209,6 @@ export class RunEffects {
       this.tries.forget(id);
     }
     return tries;
-  }
-
-  private async work({ state, item, phase }: Kinds['work']['request']): Outcome<'work'> {
-    const { backlog, agents, sessions } = this.parts;
-    const nothing = { agent: phase, slugs: [], requests: 0, lookedFor: [], stops: [], changed: [] };
-    try {
-      this.folder.begin(state);
-      const found = this.itemOf(item.id);
-      if (found === null) {
-        return { ...nothing, verdict: 'failed', message: `${item.folder} is gone or can no longer be read` };
-      }
-      const spent = this.parts.spending.spent();
-      if (spent !== null) {
-        const message = `The budget of the run is spent (${spent}), so work did not start.`;
-        // Work that never began did not fail. Work that cannot be tested did.
-        const verdict = phase === 'processing' ? 'unstarted' : 'failed';
-        return { ...nothing, verdict, slugs: ['budget_exhausted'], message };
-      }
-      const agent = phase === 'processing' ? agents.process : agents.test;
-      if (agent === undefined) throw new Error('there is no test agent');
-      const prompt = workPrompt(backlog, found, phase);
-      const task = { phase, item: found, folder: join(backlog, found.folder), prompt, signal: sessions.signal };
-      const isLast = phase === 'testing' || agents.test === undefined;
-      const unwritten: unknown[] = [];
-      // From here on, a crash puts the item away, and nobody works on it again (W-4).
-      const settled = ({ verdict }: Pick<WorkOutcome, 'verdict'>) => {
-        if (!isLast || verdict !== 'succeeded') return;
-        try {
-          this.folder.begin({ ...state, current_phase: 'archiving' });
-        } catch (error) {
-          unwritten.push(error);
-        }
-      };
-      await this.inProgress.begin(found);
-      const before = await this.workTree.before();
-      const outcome = await work(agent, task, { ...sessions, folder: this.folder.of(state) }, settled);
-      if (unwritten.length > 0) throw unwritten[0];
-      const changed = await this.workTree.since(before);
-      await this.inProgress.end();
-      if (phase === 'processing') this.workTree.warnOf(item.id, outcome, changed);
-      const problem = await noteWork(backlog, found.folder, { run: state.run, phase, ...outcome });
-      if (problem !== null) this.notes.push(problem);
-      return { ...outcome, stops: this.stops(state), changed: changed ?? [] };
-    } catch (error) {
-      await this.inProgress.end().catch((problem) => this.notes.push(messageOf(problem)));
-      return { ...nothing, verdict: 'critical', message: messageOf(error) };
-    }
-  }
-
-  private async archive({ state, item }: ItemStep): Outcome<'archive'> {
-    try {
-      this.folder.begin(state);
-      return await archiveItem(this.parts.backlog, item.folder, state.changed);
-    } catch (error) {
-      return { ok: false, message: messageOf(error) };
-    }
-  }
-
-  private async setAside({ state, item, draft, needs }: Kinds['setAside']['request']): Outcome<'setAside'> {
-    try {
-      this.folder.begin(state);
-      const blocked = { draft, needs, run: state.run, id: item.id };
-      const { action, note, failure } = await setItemAside(this.parts.backlog, this.itemOf(item.id), blocked);
-      if (note !== null) this.notes.push(note);
-      // A git failure is a critical error. The action exists, and is listed as created during the run.
-      return failure === null ? { ok: true, created: [action] } : { ok: false, message: failure };
-    } catch (error) {
-      // The message keeps the human action, whose file could not be written.
-      return { ok: false, message: `${messageOf(error)}; ${item.id} is blocked: ${needs}` };
-    }
-  }
-
-  /** Finishes archiving an item after the process died. Returns why it failed, or null. */
-  private async archivedToTheEnd({ current_item: id, changed }: RunState): Promise<string | null> {
-    const folder = id === null ? null : folderOf(this.parts.backlog, id);
-    if (folder === null) return `${id} is gone`;
-    const outcome = await archiveItem(this.parts.backlog, folder, changed);
-    return outcome.ok ? null : outcome.message;
-  }
-
-  /** Finds STOP markers in the comments of the item, the backlog and the run. The next scan searches all items. */
-  private stops({ run, current_item: id }: RunState): StopMarker[] {
-    const item = this.itemOf(id);
-    return stopMarkers(this.parts.backlog, run, item === null ? [] : [item]);
   }
 
   private async wait(

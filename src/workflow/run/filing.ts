@@ -4,12 +4,12 @@ import type { CreatedItem, FilingOutcome, WorkItemDraft, WorkOutcome, WorkPhase 
 import { type BacklogItem, idOf, numberOf } from '../backlog/backlog.ts';
 import { readConfig } from '../backlog/config.ts';
 import { foldersIn, readIfThere, writeAtomically } from '../backlog/files.ts';
-import { type Commit, commitPaths } from '../backlog/git.ts';
 import { type KindLayout, layouts, restingFolders } from '../backlog/item-kinds.ts';
 import { whileLocked } from '../backlog/lock.ts';
 import { checkInside } from '../backlog/reading/item-text.ts';
 import { updateSummary } from '../backlog/summary-file.ts';
 import { addComment, changeReport, highestNumber } from '../backlog/work-items.ts';
+import { type Commit, commitPaths } from '../git/commits.ts';
 import { capture } from './ending/capture.ts';
 
 /**

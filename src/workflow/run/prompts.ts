@@ -8,20 +8,23 @@ import { counted } from './documents/debugging-context.ts';
 /** Maximum bytes of each file in the prompt. The agent can read the rest itself. */
 const mostOfFile = 100_000;
 
-/** Builds the prompt for work on an item from the current text of its files. */
-export function workPrompt(backlog: string, item: BacklogItem, phase: WorkPhase): string {
+/**
+ * Builds the prompt for work on an item from the current text of its files. An agent may work on a copy of the backlog,
+ * in `place`; the run adds comments only to the backlog itself.
+ */
+export function workPrompt(backlog: string, place: string, item: BacklogItem, phase: WorkPhase): string {
   const { id, title, folder, layout, description } = item;
-  const file = (name: string) => itemText(backlog, `${folder}/${name}`, mostOfFile) ?? '';
+  const file = (name: string, from = place) => itemText(from, `${folder}/${name}`, mostOfFile) ?? '';
   const task =
     phase === 'processing'
       ? `Do the work of ${id}. If a person has to do something first, report { "status": "blocked", "reason": what they have to do }; if it cannot be done, { "status": "failed", "reason": why }.`
       : `Test what was done for ${id}. Report { "status": "failed", "reason": what fails } unless all is well.`;
   return sections([
-    [`# ${id}: ${title}`, `${task}\n\nIts folder is ${join(backlog, folder)}.`],
+    [`# ${id}: ${title}`, `${task}\n\nIts folder is ${join(place, folder)}.`],
     ['## Task', file(layout.promptFile) || description],
     ['## Plan', file('PLAN.md')],
     ['## Tasks', file('TASKS.md')],
-    ['## Comments', file('comments.md')],
+    ['## Comments', file('comments.md', backlog)],
   ]);
 }
 

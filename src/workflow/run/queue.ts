@@ -9,13 +9,17 @@ import { asObject, lastObject } from './verdict.ts';
 
 /** The order in which a run works on its items. */
 export class Queue {
-  private readonly parts: Pick<WorkflowParts, 'agents' | 'sessions'>;
+  private readonly parts: Pick<WorkflowParts, 'agents' | 'sessions' | 'home'>;
   private readonly folder: RunFolder;
   private readonly note: (problem: string) => void;
   /** The last order from the scan agent, followed by the items that it left out. */
   private order: string[] = [];
 
-  constructor(parts: Pick<WorkflowParts, 'agents' | 'sessions'>, folder: RunFolder, note: (problem: string) => void) {
+  constructor(
+    parts: Pick<WorkflowParts, 'agents' | 'sessions' | 'home'>,
+    folder: RunFolder,
+    note: (problem: string) => void,
+  ) {
     this.parts = parts;
     this.folder = folder;
     this.note = note;
@@ -47,7 +51,7 @@ export class Queue {
       return [];
     };
     try {
-      const sessions = { ...this.parts.sessions, folder: this.folder.of(state) };
+      const sessions = { ...this.parts.sessions, place: this.parts.home, folder: this.folder.of(state) };
       const reply =
         typeof scan === 'function'
           ? { said: await unlessAborted(sessions.signal, () => scan(items)) }

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CreatedItem, EndingOutcome, RunState } from '../../../machines/index.ts';
+import { isDeepStrictEqual } from 'node:util';
+import type { CreatedItem, EndingOutcome, ItemPhase, RunState } from '../../../machines/index.ts';
 import { messageOf } from '../../errors.ts';
 import { readIfThere, writeAtomically } from '../backlog/files.ts';
 import { writeState } from '../backlog/state-file.ts';
@@ -12,12 +13,16 @@ const marksFile = 'before.json';
 /** The files that a run writes about itself: its folder below `agent_runs` and the state file. */
 export class RunFolder {
   private readonly backlog: string;
+  /** The last state that was written. */
+  private state: RunState | null = null;
+  /** The phases of the items in progress, which change between two states of the run. */
+  private readonly phases = new Map<string, ItemPhase>();
 
   constructor(backlog: string) {
     this.backlog = backlog;
   }
 
-  of({ run }: RunState): string {
+  of({ run }: Pick<RunState, 'run'>): string {
     return join(this.backlog, 'agent_runs', run);
   }
 
@@ -27,7 +32,31 @@ export class RunFolder {
     mkdirSync(folder, { recursive: true });
     const marks = join(folder, marksFile);
     if (readIfThere(marks) === null) writeAtomically(marks, `${JSON.stringify(marksOf(this.backlog))}\n`);
-    writeState(this.backlog, state);
+    for (const id of this.phases.keys()) if (!state.in_progress.some((one) => one.id === id)) this.phases.delete(id);
+    this.state = state;
+    writeState(this.backlog, this.present(state));
+  }
+
+  /** Writes the phase of an item in progress (W-4). */
+  beginPhase(id: string, phase: ItemPhase): void {
+    const { state } = this;
+    if (state === null) throw new Error('a run writes its state before it works on an item');
+    const before = this.present(state);
+    this.phases.set(id, phase);
+    const after = this.present(state);
+    if (!isDeepStrictEqual(before, after)) writeState(this.backlog, after);
+  }
+
+  /** Returns a state with the present phases of the items. The phase of the first is also that of the run. */
+  private present(state: RunState): RunState {
+    const in_progress = state.in_progress.map(({ id, phase }) => ({
+      id,
+      phase: isWork(phase) ? (this.phases.get(id) ?? phase) : phase,
+    }));
+    const current_phase = isWork(state.current_phase)
+      ? (in_progress[0]?.phase ?? state.current_phase)
+      : state.current_phase;
+    return { ...state, current_phase, in_progress };
   }
 
   /** Like `begin`, for ending phases. A failed write is a problem, and the ending continues (W-3). */
@@ -79,6 +108,11 @@ export class RunFolder {
       outcome.problems.push(lost(name, error, text));
     }
   }
+}
+
+/** Whether agents are at work. What follows is decided by the run. */
+function isWork(phase: RunState['current_phase']): boolean {
+  return phase === 'processing' || phase === 'testing';
 }
 
 const mostEvidence = 65_536;

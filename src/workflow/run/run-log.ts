@@ -13,8 +13,8 @@ export function logFact(logger: Logger, run: string, fact: WorkflowFact): void {
       return;
     }
     case 'agent.unavailable': {
-      const { agent, tries, message } = fact;
-      logger.warn({ event: fact.type, run, agent, tries, message }, `${agent} could not be invoked: ${message}`);
+      const { item, agent, tries, message } = fact;
+      logger.warn({ event: fact.type, run, item, agent, tries, message }, `${agent} could not be invoked: ${message}`);
       return;
     }
     case 'problem.noted':

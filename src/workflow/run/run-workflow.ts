@@ -7,7 +7,7 @@ import {
   workflowMachine,
 } from '../../../machines/index.ts';
 import { redact } from '../../agent/redact.ts';
-import { messageOf } from '../../errors.ts';
+import { expected, messageOf, PawlError } from '../../errors.ts';
 import { type Clock, systemClock } from '../../host/clock.ts';
 import { memoryDriver } from '../../host/memory.ts';
 import { type MachineOwner, RunningMachine } from '../../host/run-machine.ts';
@@ -15,8 +15,11 @@ import { type Logger, linesWritten, loggerOf } from '../../observe/log/logger.ts
 import { backlogFolder } from '../backlog/backlog.ts';
 import { lockRun } from '../backlog/lock.ts';
 import { timestamp, writeState } from '../backlog/state-file.ts';
+import { repositoryOf } from '../git/git.ts';
+import { whyNoMerges } from '../git/item-tree.ts';
 import { checkedLimits, type RunLimits, type WorkflowOptions } from '../options.ts';
 import { RunEffects } from './effects.ts';
+import type { Place } from './places/places.ts';
 import { RunJournal } from './run-journal.ts';
 import { logFact } from './run-log.ts';
 import { type RunSpending, Spending } from './spending.ts';
@@ -33,19 +36,31 @@ export type WorkflowResult = Omit<WorkflowOutput, 'state'> & {
 };
 
 /**
- * Works through the open items of a backlog one by one. If the run ends early, files the reason as a work item (W-1 to
- * W-4). Continues a run that died. Rejects with `PawlError` before anything runs: for invalid options, and with
+ * Works through the open items of a backlog, one by one or several at a time (`limits.concurrency`). If the run ends
+ * early, files the reason as a work item (W-1 to W-4). Continues a run that died. Rejects with `PawlError` before anything runs: for invalid options, and with
  * `backlog_locked` while another run is active. Later failures are in the result.
  */
 export async function runWorkflow(options: WorkflowOptions): Promise<WorkflowResult> {
   const limits = checkedLimits(options);
   const backlog = backlogFolder(options.backlog);
+  const home = await homeOf(backlog, limits);
   const lock = await lockRun(backlog);
   try {
-    return await new RunningWorkflow(backlog, limits, options).result;
+    return await new RunningWorkflow(home, limits, options).result;
   } finally {
     lock.release();
   }
+}
+
+/** Returns the work tree of the project. Throws `invalid_workflow` if items cannot have work trees of their own. */
+async function homeOf(backlog: string, { concurrency }: RunLimits): Promise<Place> {
+  const root = await repositoryOf(backlog);
+  if (concurrency > 1) {
+    const problem = root === null ? `${backlog} is in no git repository` : await whyNoMerges(backlog);
+    if (problem !== null)
+      throw new PawlError('invalid_workflow', `${expected('limits.concurrency', concurrency, '1')}: ${problem}.`);
+  }
+  return { root: root ?? backlog, backlog };
 }
 
 const nobodyApproves = () => ({ approved: false, reason: 'this run is unattended' });
@@ -63,7 +78,8 @@ class RunningWorkflow implements MachineOwner<WorkflowAbort, WorkflowFact> {
   private readonly journal: RunJournal | null;
   private observerFailed = false;
 
-  constructor(backlog: string, { maxTries, ...limits }: RunLimits, options: WorkflowOptions) {
+  constructor(home: Place, { maxTries, ...limits }: RunLimits, options: WorkflowOptions) {
+    const { backlog } = home;
     const { clock = systemClock, agents, logger, random, inspect } = options;
     const aborting = new AbortController();
     const signal = AbortSignal.any([aborting.signal, ...(options.signal === undefined ? [] : [options.signal])]);
@@ -71,21 +87,22 @@ class RunningWorkflow implements MachineOwner<WorkflowAbort, WorkflowFact> {
     this.options = options;
     this.clock = clock;
     this.logger = loggerOf(logger);
-    this.spending = new Spending(options.budget ?? {}, clock);
+    this.spending = new Spending(options.budget ?? {}, clock, limits.concurrency);
     this.effects = new RunEffects({
       backlog,
       agents,
       clock,
       spending: this.spending,
       maxTries,
+      home,
+      concurrency: limits.concurrency,
       warnings: this.warnings,
       sessions: {
         signal,
         logger,
         onSessionEvent: options.onSessionEvent,
         approve: options.approve ?? nobodyApproves,
-        onResult: (result) => this.spending.add(result),
-        budget: () => this.spending.left(),
+        grant: () => this.spending.grant(),
         warn: (message) => this.warn(message),
         options: {
           clock,

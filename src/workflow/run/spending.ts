@@ -11,20 +11,48 @@ export type RunSpending = {
   costUsd: number | null;
 };
 
+/** The budget of one session. What it did not spend is returned when it ends. */
+export type Grant = { budget: SessionBudget; end(result: Pick<SessionResult, 'counters'> | null): void };
+
 /** The spending of a run, and its remaining budget (B-7). */
 export class Spending {
   readonly totals: RunSpending = { sessions: 0, requests: 0, inputTokens: 0, outputTokens: 0, costUsd: 0 };
   private readonly budget: SessionBudget;
   private readonly clock: Clock;
   private readonly endsAt: number | null;
+  /** Maximum number of sessions at once. */
+  private readonly concurrency: number;
+  private readonly grants = new Set<SessionBudget>();
 
-  constructor(budget: SessionBudget, clock: Clock) {
+  constructor(budget: SessionBudget, clock: Clock, concurrency: number) {
     this.budget = budget;
     this.clock = clock;
+    this.concurrency = concurrency;
     this.endsAt = budget.wallClockMs === undefined ? null : clock.now() + budget.wallClockMs;
   }
 
-  add({ counters }: Pick<SessionResult, 'counters'>): void {
+  /** Grants a session its share of what is left, so that sessions at the same time cannot spend it twice. */
+  grant(): Grant {
+    const shares = Math.max(1, this.concurrency - this.grants.size);
+    const { requests, tokens, costUsd, wallClockMs } = this.left({ isGrantedSpent: true });
+    const budget: SessionBudget = {
+      ...(requests !== undefined && { requests: Math.ceil(requests / shares) }),
+      ...(tokens !== undefined && { tokens: Math.ceil(tokens / shares) }),
+      ...(costUsd !== undefined && { costUsd: costUsd / shares }),
+      // Some time may have passed since the last call of `granted`.
+      ...(wallClockMs !== undefined && { wallClockMs: Math.max(1, wallClockMs) }),
+    };
+    this.grants.add(budget);
+    return {
+      budget,
+      end: (result) => {
+        this.grants.delete(budget);
+        if (result !== null) this.add(result);
+      },
+    };
+  }
+
+  private add({ counters }: Pick<SessionResult, 'counters'>): void {
     const { totals } = this;
     const { sessions, requests, tokens, costUsd } = counters.tree;
     totals.sessions += sessions;
@@ -34,21 +62,17 @@ export class Spending {
     totals.costUsd = totals.costUsd === null || costUsd === null ? null : totals.costUsd + costUsd;
   }
 
-  /** Returns what remains of each limit. */
-  left(): SessionBudget {
-    const { requests, tokens, costUsd } = this.budget;
-    const { totals, endsAt } = this;
-    return {
-      ...(requests !== undefined && { requests: requests - totals.requests }),
-      ...(tokens !== undefined && { tokens: tokens - totals.inputTokens - totals.outputTokens }),
-      ...(costUsd !== undefined && { costUsd: costUsd - (totals.costUsd ?? costUsd) }),
-      // Some time may have passed since the last call of `spent`.
-      ...(endsAt !== null && { wallClockMs: Math.max(1, endsAt - this.clock.now()) }),
-    };
-  }
-
   /** Returns the limit that has been reached, in a few words; null if no limit has been reached. */
   spent(): string | null {
+    return this.reached(this.left({ isGrantedSpent: false }));
+  }
+
+  /** The same for a session that is to begin now: what running sessions were granted is not left for it. */
+  granted(): string | null {
+    return this.reached(this.left({ isGrantedSpent: true }));
+  }
+
+  private reached(left: SessionBudget): string | null {
     const { requests, tokens, costUsd, wallClockMs } = this.budget;
     const words: [keyof SessionBudget, string][] = [
       ['requests', `${requests} requests`],
@@ -56,8 +80,19 @@ export class Spending {
       ['costUsd', `$${costUsd}`],
       ['wallClockMs', `${wallClockMs} ms`],
     ];
-    const { endsAt } = this;
-    const left = { ...this.left(), ...(endsAt !== null && { wallClockMs: endsAt - this.clock.now() }) };
     return words.find(([name]) => (left[name] ?? 1) <= 0)?.[1] ?? null;
+  }
+
+  private left({ isGrantedSpent }: { isGrantedSpent: boolean }): SessionBudget {
+    const { requests, tokens, costUsd } = this.budget;
+    const { totals, endsAt } = this;
+    const grants = isGrantedSpent ? [...this.grants] : [];
+    const granted = (name: keyof SessionBudget) => grants.reduce((sum, grant) => sum + (grant[name] ?? 0), 0);
+    return {
+      ...(requests !== undefined && { requests: requests - totals.requests - granted('requests') }),
+      ...(tokens !== undefined && { tokens: tokens - totals.inputTokens - totals.outputTokens - granted('tokens') }),
+      ...(costUsd !== undefined && { costUsd: costUsd - (totals.costUsd ?? costUsd) - granted('costUsd') }),
+      ...(endsAt !== null && { wallClockMs: endsAt - this.clock.now() }),
+    };
   }
 }

@@ -1,40 +1,15 @@
 import type { AnyMachineSnapshot, EventObject } from 'xstate';
 import {
-  type ItemRef,
+  type InterruptedItem,
   type RunState,
-  type StopMarker,
+  type TakenItem,
+  type WorkflowContext,
   type WorkflowLimits,
-  type WorkOutcome,
   workflowMachine,
 } from '../../../machines/index.ts';
 import type { Walk } from '../explore.ts';
+import { item, itemOutputs, marker } from './item.ts';
 import { broke, delivered, done } from './shared.ts';
-
-export const item = (number: number, over: Partial<ItemRef> = {}): ItemRef => ({
-  id: `BUG-00${number}`,
-  kind: 'bug',
-  title: `Bug ${number}`,
-  priority: 'P1',
-  component: null,
-  createdAt: null,
-  blocked: false,
-  folder: `bugs/BUG-00${number}`,
-  ...over,
-});
-
-const marker: StopMarker = { file: 'comments.md', item: null, request: 'Build it.', component: null };
-
-export const worked = (over: Partial<WorkOutcome>): WorkOutcome => ({
-  verdict: 'succeeded',
-  agent: 'worker',
-  slugs: [],
-  message: 'so it went',
-  requests: 1,
-  lookedFor: [],
-  stops: [],
-  changed: [],
-  ...over,
-});
 
 export const diedIn = (phase: RunState['current_phase'], over: Partial<RunState> = {}): RunState => ({
   run: 'before',
@@ -45,6 +20,7 @@ export const diedIn = (phase: RunState['current_phase'], over: Partial<RunState>
   last_failures: [],
   early_exit_triggered: false,
   early_exit_reason: null,
+  in_progress: [],
   succeeded: [],
   set_aside: [],
   tried: ['BUG-001'],
@@ -55,10 +31,44 @@ export const diedIn = (phase: RunState['current_phase'], over: Partial<RunState>
   ...over,
 });
 
+const lately = (failures: number): Partial<RunState> => ({
+  failure_count: failures,
+  last_failures: Array.from({ length: failures }, (_, index) => `BUG-10${index}`),
+});
+
+/** What may become of the items in progress when a process dies. */
+const gone: InterruptedItem = { id: 'BUG-002', phase: 'processing', item: null, end: 'interrupted' };
+const interrupted: InterruptedItem = { ...gone, id: 'BUG-001', item: item(1) };
+const archived: InterruptedItem = { ...interrupted, phase: 'archiving', end: 'archived' };
+const conflicting: InterruptedItem = { ...interrupted, phase: 'archiving', end: 'conflict', message: 'lines.txt' };
+
+/** The ways in which the work on an item may end: all of them, or a success and a failure. */
+function endsOf({ iteration, end }: TakenItem, all: boolean): EventObject[] {
+  if (end !== null) return [];
+  const outputs = all ? itemOutputs : itemOutputs.filter((_, index) => index === 0 || index === 2);
+  return [
+    ...outputs.map((output) => done(`item.${iteration}`, { ...output, iteration })),
+    ...(all ? [broke(`item.${iteration}`)] : []),
+  ];
+}
+
 export function workflowWalk(over: Partial<WorkflowLimits> = {}, tests = true): Walk {
-  const limits: WorkflowLimits = { maxConsecutiveFailures: 2, maxItems: null, maxAgentTries: 2, ...over };
+  const limits: WorkflowLimits = {
+    maxConsecutiveFailures: 2,
+    maxItems: null,
+    maxAgentTries: 2,
+    concurrency: 1,
+    ...over,
+  };
   const leave = { type: 'workflow.abort', reason: 'enough' };
   const failures = limits.maxConsecutiveFailures - 1;
+  const crashes: [RunState['current_phase'], number, ...InterruptedItem[]][] = [
+    ['processing', 0, interrupted],
+    ['archiving', failures, archived],
+    ['testing', failures, interrupted, gone],
+    ['archiving', 0, archived, conflicting],
+    ['capturing', 0],
+  ];
   const known = { id: 'BUG-009', title: 'T', folder: 'bugs/BUG-009', isNew: true, why: 'because' };
   const filed = [delivered({ ok: true, created: [] }), delivered({ ok: true, created: [known] })];
   const unfiled = delivered({ ok: false, message: 'disk full' });
@@ -73,64 +83,51 @@ export function workflowWalk(over: Partial<WorkflowLimits> = {}, tests = true): 
       broke(actor),
       leave,
     ];
+    const { inProgress } = snapshot.context as WorkflowContext;
+    const itemEnds = inProgress.flatMap((taken, index) => endsOf(taken, index === 0 || limits.concurrency === 1));
     switch (snapshot.value) {
       case 'restoring':
         return all('restore', [
           delivered({ kind: 'fresh' }),
-          delivered({ kind: 'crashed', state: diedIn('processing'), item: item(1), problem: null }),
-          delivered({
-            kind: 'crashed',
-            state: diedIn('archiving', { failure_count: failures }),
-            item: null,
-            problem: null,
-          }),
-          delivered({ kind: 'crashed', state: diedIn('archiving'), item: null, problem: 'no access' }),
-          delivered({
-            kind: 'crashed',
-            state: diedIn('testing', { failure_count: failures }),
-            item: item(1),
-            problem: null,
-          }),
+          ...crashes.map(([phase, count, ...items]) =>
+            delivered({ kind: 'crashed', state: diedIn(phase, lately(count)), items, problem: null }),
+          ),
+          delivered({ kind: 'crashed', state: diedIn('archiving'), items: [], problem: 'no access' }),
           delivered({ kind: 'corrupt', message: 'not JSON' }),
           delivered({ kind: 'critical', message: 'no access' }),
         ]);
       case 'scanning':
-        return all('scan', [
-          delivered({ ok: true, items: [item(1), item(2)], stops: [], appeared: [], spent: null }),
-          delivered({ ok: true, items: [item(9), item(1)], stops: [], appeared: [known], spent: null }),
-          delivered({
-            ok: true,
-            items: [item(1, { blocked: true }), item(3, { kind: 'human-action' })],
-            stops: [],
-            appeared: [],
-            spent: null,
-          }),
-          delivered({ ok: true, items: [item(1)], stops: [marker], appeared: [], spent: null }),
-          delivered({ ok: true, items: [item(1)], stops: [], appeared: [], spent: '10 requests' }),
-          delivered({ ok: false, message: 'no access' }),
-          delivered({
-            ok: false,
-            unavailable: { agent: 'scan', slugs: [], message: 'not there', requests: 0, lookedFor: ['agents/'] },
-          }),
-        ]);
+        return [
+          ...itemEnds,
+          ...all('scan', [
+            delivered({ ok: true, items: [item(1), item(2)], stops: [], appeared: [], spent: null }),
+            delivered({ ok: true, items: [item(9), item(1)], stops: [], appeared: [known], spent: null }),
+            delivered({
+              ok: true,
+              items: [item(1, { blocked: true }), item(3, { kind: 'human-action' })],
+              stops: [],
+              appeared: [],
+              spent: null,
+            }),
+            delivered({ ok: true, items: [item(1)], stops: [marker], appeared: [], spent: null }),
+            delivered({ ok: true, items: [item(1)], stops: [], appeared: [], spent: '10 requests' }),
+            delivered({ ok: false, message: 'no access' }),
+            delivered({
+              ok: false,
+              unavailable: { agent: 'scan', slugs: [], message: 'not there', requests: 0, lookedFor: ['agents/'] },
+            }),
+          ]),
+        ];
+      case 'taking':
+        return [...all('take', [delivered({ ok: true }), delivered({ ok: false, message: 'no access' })]), ...itemEnds];
       case 'working':
-        return all('work', [
-          delivered(worked({})),
-          delivered(worked({ stops: [marker] })),
-          delivered(worked({ verdict: 'failed', slugs: ['retries_exhausted'] })),
-          delivered(worked({ verdict: 'failed', slugs: ['retries_exhausted'], stops: [marker] })),
-          delivered(worked({ verdict: 'blocked' })),
-          delivered(worked({ verdict: 'unavailable', lookedFor: ['agents/'] })),
-          delivered(worked({ verdict: 'unstarted' })),
-          delivered(worked({ verdict: 'critical' })),
-          delivered(worked({ verdict: 'aborted' })),
-        ]);
+        return [...itemEnds, leave];
       case 'backingOff':
-        return all('wait', [delivered({})]);
+        return [...all('wait', [delivered({})]), ...itemEnds];
       case 'archiving':
-        return all('archive', [...filed, unfiled]);
+        return [...all('archive', [...filed, unfiled, delivered({ ok: false, conflict: 'lines.txt' })]), ...itemEnds];
       case 'settingAside':
-        return all('setAside', [...filed, unfiled]);
+        return [...all('setAside', [...filed, unfiled]), ...itemEnds];
       case 'capturing':
         return all('capture', ended);
       case 'reviewing':
@@ -149,14 +146,14 @@ export const workflowKey = ({ value, status, context }: AnyMachineSnapshot) =>
   JSON.stringify([
     value,
     status,
-    context.item.id,
-    context.tries,
+    context.inProgress.map(({ item: { id }, end }: TakenItem) => [id, end?.outcome.verdict]),
+    context.taken.length,
     context.tried,
+    context.scanTries.count,
     context.failureCount,
     context.stops.length,
-    context.phase,
-    context.work.outcome.verdict,
     context.critical?.phase,
+    context.lostAgent?.agent,
     context.incidents.map(({ kind }: { kind: string }) => kind),
     context.captured,
     context.abortReason,

@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import * as work from '../../../machines/item/item.rules.ts';
+import type { ItemContext } from '../../../machines/item/item.types.ts';
 import { blockedDraft, draftOf, endsRun, fingerprintOf, reasonOf } from '../../../machines/workflow/incident.rules.ts';
-import * as items from '../../../machines/workflow/item.rules.ts';
-import { item, worked } from '../../graph/levels/workflow.ts';
+import * as queue from '../../../machines/workflow/queue.rules.ts';
+import * as settling from '../../../machines/workflow/settling.rules.ts';
+import type { TakenItem } from '../../../machines/workflow/workflow.types.ts';
+import { item, worked } from '../../graph/levels/item.ts';
 import { expectGolden } from '../../support/golden.ts';
 import { context, failure, incidents, limits, stop } from '../../support/incidents.ts';
 
@@ -38,101 +42,161 @@ describe('W-2: work items drafted from incidents', () => {
   });
 });
 
-describe('W-1: the choice of the next item and its outcome', () => {
-  it('match the golden file', () => {
+const ended = (over: Parameters<typeof worked>[0], more: Partial<TakenItem['end']> = {}): TakenItem => ({
+  item: item(3, { component: 'core' }),
+  iteration: 2,
+  end: { iteration: 2, phase: 'testing', outcome: worked(over), tries: 1, tryErrors: [], changed: ['a.ts'], ...more },
+});
+const working: TakenItem = { item: item(4), iteration: 3, end: null };
+const known = { id: 'BUG-003', title: '', folder: '', isNew: true, why: '' };
+
+describe('W-1: the choice of the next items', () => {
+  it('matches the golden file', () => {
     const all = [item(1, { kind: 'human-action' }), item(2, { blocked: true }), item(3), item(4)];
-    const work = (over: Parameters<typeof worked>[0]) => ({
-      phase: 'processing' as const,
-      outcome: worked(over),
-      at: 1_000,
-      chance: 0.5,
-    });
-    const known = { id: 'BUG-003', title: '', folder: '', isNew: true, why: '' };
     const scan = { ok: true as const, items: all, stops: [stop], appeared: [], spent: null };
     const refused = { ok: false as const, message: 'no' };
-    const under = { item: item(3), iteration: 2, tries: 2 };
-    return expectGolden('items.txt', {
-      next: items.nextItem(context(), all)?.id,
-      'next, with one taken': items.nextItem(context({ tried: ['BUG-003'] }), all)?.id,
-      'next, with one created': items.nextItem(context({ created: [known] }), all)?.id,
-      'none is left': items.nextItem(context({ tried: ['BUG-003', 'BUG-004'] }), all),
-      'one is allowed': items.nextItem(context({ limits: { ...limits, maxItems: 1 } }), all)?.id,
-      'and no more': items.nextItem(context({ limits: { ...limits, maxItems: 1 }, tried: ['BUG-003'] }), all),
+    const unavailable = { agent: 'scan', slugs: [], message: 'twice', requests: 0, lookedFor: ['agents/'] };
+    const lost = { outcome: { ok: false as const, unavailable }, at: 5, chance: 0.5 };
+    const once = { count: 1, agent: 'scan', errors: ['once'], nextAt: 7 };
+    const two = { ...limits, concurrency: 2 };
+    const next = (over: Parameters<typeof context>[0]) => queue.nextItems(context(over), all).map(({ id }) => id);
+    return expectGolden('queue.txt', {
+      next: next({}),
+      'with room for two': next({ limits: two }),
+      'with room for one more': next({ limits: two, inProgress: [working], tried: ['BUG-004'] }),
+      'without room': next({ limits: two, inProgress: [working, working] }),
+      'with one taken': next({ tried: ['BUG-003'] }),
+      'with one created': next({ created: [known] }),
+      'none is left': next({ tried: ['BUG-003', 'BUG-004'] }),
+      'one is allowed': next({ limits: { ...two, maxItems: 1 } }),
+      'and no more': next({ limits: { ...limits, maxItems: 1 }, tried: ['BUG-003'] }),
       remains: [
-        items.itemRemains(context(), scan),
-        items.itemRemains(context(), { ...scan, items: [] }),
-        items.itemRemains(context(), refused),
-        items.itemRemains(context(), { ...scan, spent: '10 requests' }),
+        queue.itemRemains(context(), scan),
+        queue.itemRemains(context(), { ...scan, items: [] }),
+        queue.itemRemains(context(), refused),
+        queue.itemRemains(context(), { ...scan, spent: '10 requests' }),
       ],
       'after a scan': [
-        items.afterScan(context(), { outcome: { ...scan, appeared: [known] } }),
-        items.afterScan(context(), { outcome: { ...scan, spent: '10 requests' } }),
-        items.afterScan(context(), { outcome: refused }),
+        queue.afterScan(context({ scanTries: once }), { outcome: { ...scan, appeared: [known] } }),
+        queue.afterScan(context(), { outcome: { ...scan, spent: '10 requests' } }),
+        queue.afterScan(context({ inProgress: [working] }), { outcome: refused }),
       ],
       'the fact of a scan': [
-        items.afterScan(context({ created: [known] }), {
+        queue.afterScan(context({ created: [known] }), {
           outcome: { ...scan, appeared: [known, { ...known, id: 'BUG-077' }] },
         }).facts,
       ],
-      taken: items.withItem(context({ tried: ['BUG-009'], iteration: 1, tries: 3 }), scan),
-      'nothing to take': [items.withItem(context(), { ...scan, items: [] }), items.withItem(context(), refused)],
+      taken: queue.itemsTaken(context({ tried: ['BUG-009'], iteration: 1, limits: two }), scan),
+      'nothing to take': [queue.itemsTaken(context(), { ...scan, items: [] }), queue.itemsTaken(context(), refused)],
+      started: queue.itemsStarted(context({ inProgress: [ended({})], taken: [working] })),
       inputs: [
-        items.scanInput(context({ scans: 2 })),
-        items.workInput(context({ ...under, phase: 'testing' })),
-        items.waitInput(context({ ...under, work: work({}) })),
-        items.archiveInput(context(under)),
-        items.setAsideInput(context({ ...under, work: work({ message: 'Buy it.' }) })),
+        queue.scanInput(context({ scans: 2 })),
+        queue.takeInput(context({ scans: 2, inProgress: [ended({})], taken: [working], tried: ['BUG-003'] })),
+        queue.waitInput(context({ scans: 2, scanTries: once })),
+        queue.itemInput(context(), working),
       ],
-      'after work': [
-        items.afterWork(context(), work({ stops: [stop] })),
-        items.afterWork(context({ phase: 'testing' }), work({ verdict: 'critical', message: 'disk' })),
+      'its agent cannot be invoked': [
+        queue.afterLostScan(context(), lost),
+        queue.afterLostScan(context({ scanTries: { ...once, count: 2 } }), lost),
+        queue.afterLostScan(context(), { ...lost, outcome: refused }),
+        queue.afterLostScan(context(), { ...lost, outcome: scan }),
       ],
-      failed: items.failed(
-        context({
-          ...under,
-          work: work({ verdict: 'failed', slugs: ['text_only'] }),
-          failureCount: 1,
-          failures: [failure(1)],
-        }),
+      'it may be tried again': [0, 1, 2, 3].map((count) =>
+        queue.scanTriesRemain(context({ scanTries: { ...once, count } }), lost.outcome),
       ),
-      'succeeded, with a STOP': items.succeeded(
-        context({ ...under, stops: [stop, { ...stop, item: 'BUG-003', file: 'bugs/BUG-003/comments.md' }] }),
+      'it was there': queue.scanTriesRemain(context(), scan),
+      'it waits': queue.waitFact(context({ scanTries: once })),
+      'an item ends': [
+        queue.afterItem(context({ inProgress: [ended({}), working] }), { ...ended({}).end, iteration: 3 } as never),
+        queue.afterBrokenItem(context({ inProgress: [working] }), { actorId: 'item.3', error: new Error('oops') }),
+      ],
+      'still at work': queue.workingItems(context({ inProgress: [ended({}), working] })),
+    });
+  });
+});
+
+describe('W-1: how items in progress are settled', () => {
+  it('matches the golden file', () => {
+    const settled = (over: Parameters<typeof worked>[0], more: Parameters<typeof context>[0] = {}) =>
+      context({ inProgress: [ended(over), working], ...more });
+    return expectGolden('settling.txt', {
+      'the first has ended': [settled({}), context({ inProgress: [working, ended({})] }), context()].map(
+        settling.firstHasEnded,
+      ),
+      'what only its states may ask': (() => {
+        try {
+          return settling.workWas(context(), 'failed');
+        } catch (error) {
+          return String(error);
+        }
+      })(),
+      verdict: [settling.workWas(settled({}), 'succeeded'), settling.workWas(settled({}), 'failed')],
+      begun: settling.settlingBegun(settled({ stops: [stop] })),
+      'left open': settling.leftOpen(settled({ verdict: 'aborted' })),
+      broken: settling.workBroken(settled({ verdict: 'critical', message: 'disk' })),
+      'its agent is lost': settling.agentLost(settled({ verdict: 'unavailable', lookedFor: ['agents/'] })),
+      failed: settling.failed(
+        settled(
+          { verdict: 'failed', slugs: ['text_only'] },
+          { failureCount: 1, failures: [failure(1)], lastFailures: ['BUG-001'] },
+        ),
+      ),
+      conflicted: settling.conflicted(settled({}), { message: 'lines.txt' }),
+      succeeded: settling.succeeded(
+        settled({}, { succeeded: ['BUG-001'], failureCount: 2, lastFailures: ['BUG-008', 'BUG-009'] }),
+      ),
+      'succeeded, with a STOP': settling.succeeded(
+        settled({}, { stops: [stop, { ...stop, item: 'BUG-003', file: 'bugs/BUG-003/comments.md' }] }),
       ).change.stops,
-      succeeded: items.succeeded(context({ ...under, succeeded: ['BUG-001'], failureCount: 2 })),
-      'set aside': items.itemSetAside(context({ ...under, setAside: ['BUG-001'] }), {
+      'set aside': settling.itemSetAside(settled({ message: 'Buy it.' }, { setAside: ['BUG-001'] }), {
         outcome: { ok: true, created: [known] },
       }),
-      'a scan begins': [
-        items.scanBegun(context()),
-        items.scanBegun(context({ scans: 1, tries: 1, tryErrors: ['not there'] })),
-        items.scanBegun(context({ ...under, scans: 1, tryErrors: ['not there'] })),
-      ].map(({ scans, tries, tryErrors, item: next }) => ({ scans, tries, tryErrors, item: next?.id })),
-      'its agent cannot be invoked': [
-        items.afterLostScan(context({ tryErrors: ['once'] }), {
-          outcome: {
-            ok: false,
-            unavailable: { agent: 'scan', slugs: [], message: 'twice', requests: 0, lookedFor: ['agents/'] },
-          },
-          at: 5,
-          chance: 0.5,
-        }),
-        items.afterLostScan(context(), { outcome: refused, at: 5, chance: 0.5 }),
-        items.afterLostScan(context(), { outcome: scan, at: 5, chance: 0.5 }),
+      'set aside, and nothing created': settling.itemSetAside(settled({}), { outcome: { ok: false, message: 'no' } }),
+      inputs: [settling.archiveInput(settled({})), settling.setAsideInput(settled({ message: 'Buy it.' }))],
+    });
+  });
+});
+
+describe('W-1: the work on an item', () => {
+  it('matches the golden file', () => {
+    const input = { run: 'now', item: item(3), iteration: 2, tests: true, maxTries: 3 };
+    const one = (over: Partial<ItemContext> = {}): ItemContext => ({ ...work.freshItem(input), ...over });
+    const delivered = (over: Parameters<typeof worked>[0]) => ({ outcome: worked(over), at: 1_000, chance: 0.5 });
+    const lost = delivered({ verdict: 'unavailable', message: 'not there' });
+    return expectGolden('items.txt', {
+      fresh: work.freshItem(input),
+      'a try begins': work.tryBegun(one({ tries: 1, work: lost })),
+      'the test begins': work.testingBegun(),
+      'after work': [
+        work.afterWork(one({ changed: ['a'] }), delivered({ changed: ['a', 'b'] })),
+        work.afterWork(one({ tryErrors: ['once'] }), lost),
       ],
-      'it waits': items.waitInput(context({ scans: 2, tries: 1, work: work({ verdict: 'unavailable' }) })),
+      'after a defect': work.brokenWork(one({ phase: 'testing' }), new Error('oops')),
+      inputs: [
+        work.workInput(one({ phase: 'testing', tries: 2 })),
+        work.waitInput(one({ phase: 'testing', tries: 2, work: lost })),
+      ],
       'tried again': [1, 2, 3, 4].map((tries) => {
-        const one = context({ tries, work: work({ verdict: 'unavailable' }) });
-        return [items.triesRemain(one), items.subAgentUnavailable(one), items.nextTryAt(one)];
+        const again = one({ tries, work: lost });
+        return [work.triesRemain(again), work.triesAreSpent(again), work.waitFact(again)];
+      }),
+      'once the run is aborted': [2, 3].map((tries) => {
+        const again = one({ tries, work: lost, isAborted: true });
+        return [work.triesRemain(again), work.triesAreSpent(again), work.outputOf(again).outcome.verdict];
       }),
       'not unavailable': [
-        items.triesRemain(context({ work: work({}) })),
-        items.subAgentUnavailable(context({ tries: 3, work: work({}) })),
+        work.triesRemain(one({ work: delivered({}) })),
+        work.triesAreSpent(one({ tries: 3, work: delivered({}) })),
+        work.outputOf(one({ work: delivered({}), isAborted: true })).outcome.verdict,
       ],
       tested: [
-        items.isToBeTested(context({ work: work({}) })),
-        items.isToBeTested(context({ phase: 'testing', work: work({}) })),
-        items.isToBeTested(context({ tests: false, work: work({}) })),
+        work.isToBeTested(one({ work: delivered({}) })),
+        work.isToBeTested(one({ work: delivered({ verdict: 'failed' }) })),
+        work.isToBeTested(one({ phase: 'testing', work: delivered({}) })),
+        work.isToBeTested(one({ tests: false, work: delivered({}) })),
       ],
+      unavailable: work.unavailableFact(one({ tries: 2, work: lost })),
+      output: work.outputOf(one({ phase: 'testing', tries: 2, work: lost, tryErrors: ['a', 'b'], changed: ['c'] })),
     });
   });
 });

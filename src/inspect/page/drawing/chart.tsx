@@ -22,7 +22,8 @@ const charts: Record<'session' | 'run', readonly Drawn[]> = {
   ],
   run: [
     ['workflow', 'workflow-queue'],
-    ['workflow', 'workflow-item'],
+    ['workflow', 'workflow-settling'],
+    ['item', 'item'],
     ['workflow', 'workflow-ending'],
   ],
 };

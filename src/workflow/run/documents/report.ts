@@ -65,7 +65,7 @@ export function sessionReportText(
             `| ${id} | failed in ${phase} | ${cell(message.startsWith(slugs.join(', ')) ? [message] : [...slugs, message])} |`,
         ),
         ...setAside.map((id) => `| ${id} | set aside | waits for a person |`),
-        ...underWay(state).map((id) => `| ${id} | in progress when the run ended | |`),
+        ...leftOpen(state).map((id) => `| ${id} | left open when the run ended | |`),
       ].join('\n'),
     ],
     ['## Issues Created', created.length === 0 ? 'None.' : createdList(created)],
@@ -103,10 +103,10 @@ function outcome({ early_exit_triggered: early, early_exit_reason: reason, itera
   return early ? `The run exited early: ${reason}.` : `The run finished after ${counted(taken, 'item')}.`;
 }
 
-/** Returns the item that had not succeeded, failed or been set aside when the run ended. */
-function underWay({ current_item: id, succeeded, failures, set_aside: setAside }: RunState): string[] {
-  const settled = [...succeeded, ...setAside, ...failures.map((failure) => failure.id)];
-  return id === null || settled.includes(id) ? [] : [id];
+/** Returns the items that were taken, but neither succeeded nor failed nor were set aside. */
+function leftOpen({ tried, succeeded, failures, set_aside: setAside }: RunState): string[] {
+  const settled = new Set([...succeeded, ...setAside, ...failures.map(({ id }) => id)]);
+  return tried.filter((id) => !settled.has(id));
 }
 
 function createdList(created: readonly CreatedItem[]): string {

@@ -4,11 +4,11 @@ import { messageOf } from '../../../errors.ts';
 import { type BacklogItem, plainId, readBacklog } from '../../backlog/backlog.ts';
 import { readConfig } from '../../backlog/config.ts';
 import { foldersIn, sweep, writeAtomically } from '../../backlog/files.ts';
-import { type Commit, commitPaths, isCommitted } from '../../backlog/git.ts';
 import { layouts, restingFolders } from '../../backlog/item-kinds.ts';
 import { whileLocked } from '../../backlog/lock.ts';
 import { addToSummary, summaryRows } from '../../backlog/summary-file.ts';
 import { addComment, changeReport, checkedItem, writeWorkItem } from '../../backlog/work-items.ts';
+import { type Commit, commitPaths, isCommitted } from '../../git/commits.ts';
 
 export type Capture = {
   draft: WorkItemDraft;

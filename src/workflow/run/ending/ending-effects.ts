@@ -8,7 +8,7 @@ import type {
 import { reasonOf } from '../../../../machines/index.ts';
 import { expected, messageOf } from '../../../errors.ts';
 import { readBacklog } from '../../backlog/backlog.ts';
-import { gitStatus } from '../../backlog/git.ts';
+import { gitStatus } from '../../git/git.ts';
 import { spoken, unlessAborted, wasAborted } from '../agents.ts';
 import { debuggingContext, seenAgain } from '../documents/debugging-context.ts';
 import { type RunFacts, retrospectiveText, sessionReportText } from '../documents/report.ts';
@@ -154,7 +154,7 @@ export class EndingEffects {
         return said === wasAborted ? null : checked(said);
       }
       const items = role === 'retrospective' ? readBacklog(this.parts.backlog).items : [];
-      const sessions = { ...this.parts.sessions, folder: this.folder.of(state) };
+      const sessions = { ...this.parts.sessions, place: this.parts.home, folder: this.folder.of(state) };
       const reply = await spoken(agent, role, endingPrompt(role, state, document, items), sessions);
       if ('said' in reply) return checked(reply.said);
       const { verdict, message } = reply.lost;

@@ -4,11 +4,11 @@ import { expected, messageOf } from '../../../errors.ts';
 import { plainId, readBacklog } from '../../backlog/backlog.ts';
 import { readConfig } from '../../backlog/config.ts';
 import { readIfThere, writeAtomically } from '../../backlog/files.ts';
-import { commitPaths } from '../../backlog/git.ts';
 import { whileLocked } from '../../backlog/lock.ts';
 import { withPriority } from '../../backlog/reading/prompt-file.ts';
 import { updateSummary } from '../../backlog/summary-file.ts';
 import { addComment, changeReport } from '../../backlog/work-items.ts';
+import { commitPaths } from '../../git/commits.ts';
 import { asObject, lastObject } from '../verdict.ts';
 
 /** The findings of a retrospective in words, and its unchecked priorities. */

@@ -2,27 +2,29 @@ import { lstatSync, readFileSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { type BacklogItem, folderOf } from '../backlog/backlog.ts';
-import { readIfThere, writeAtomically } from '../backlog/files.ts';
-import { layouts } from '../backlog/item-kinds.ts';
-import { whileLocked } from '../backlog/lock.ts';
-import { checkInside } from '../backlog/reading/item-text.ts';
-import { statusIn, withStatus } from '../backlog/reading/prompt-file.ts';
+import { type BacklogItem, folderOf } from '../../backlog/backlog.ts';
+import { readIfThere, writeAtomically } from '../../backlog/files.ts';
+import { layouts } from '../../backlog/item-kinds.ts';
+import { whileLocked } from '../../backlog/lock.ts';
+import { checkInside } from '../../backlog/reading/item-text.ts';
+import { statusIn, withStatus } from '../../backlog/reading/prompt-file.ts';
 
 const place = 'agent_runs/in-progress.json';
 const schema = z.object({ item: z.string(), file: z.string(), before: z.string(), marked: z.string() });
 type Mark = z.infer<typeof schema>;
+/** Earlier versions kept one mark. */
+const marksSchema = z.union([z.array(schema), schema.transform((mark) => [mark]), z.null().transform(() => [])]);
 
 const status = 'in_progress';
 
 /**
- * Sets the status of an item to `in_progress` while an agent works on it, and then restores the original file, also after
+ * Sets the status of an item to `in_progress` while agents work on it, and then restores the original file, also after
  * a crash.
  */
 export class InProgress {
   private readonly backlog: string;
-  /** The mark of this process. An agent could forge the stored mark, so it is read only after a crash. */
-  private own: Mark | null = null;
+  /** The marks of this process. An agent could forge the stored ones, so they are read only after a crash. */
+  private own: readonly Mark[] = [];
 
   constructor(backlog: string) {
     this.backlog = backlog;
@@ -33,27 +35,45 @@ export class InProgress {
     await whileLocked(backlog, async () => {
       const mark = markOn(backlog, item);
       if (mark === null) return;
-      writeAtomically(join(backlog, place), `${JSON.stringify(mark)}\n`);
+      this.keep([...this.own, mark]);
       writeAtomically(join(backlog, mark.file), mark.marked);
-      this.own = mark;
     });
   }
 
-  /** Removes the mark, if there is one. Other changes to the file are kept. */
-  async end(): Promise<void> {
+  /** Removes the mark of an item, if there is one. Other changes to the file are kept. */
+  async end(id: string): Promise<void> {
     const { backlog } = this;
     await whileLocked(backlog, async () => {
-      const mark = this.own ?? kept(backlog);
-      this.own = null;
-      if (mark === null) return;
-      // The work may have renamed the folder.
-      const file = join(folderOf(backlog, mark.item) ?? dirname(mark.file), basename(mark.file));
-      const now = plainText(backlog, file);
-      const unmarked = now === null ? null : now === mark.marked ? mark.before : withoutMark(now, mark);
-      if (unmarked !== null && unmarked !== now) writeAtomically(join(backlog, file), unmarked);
-      rmSync(join(backlog, place), { force: true });
+      const mark = this.own.find(({ item }) => item === id);
+      if (mark === undefined) return;
+      unmark(backlog, mark);
+      this.keep(this.own.filter((one) => one !== mark));
     });
   }
+
+  /** Removes the marks that a process left when it died. */
+  async endAll(): Promise<void> {
+    const { backlog } = this;
+    await whileLocked(backlog, async () => {
+      for (const mark of kept(backlog)) unmark(backlog, mark);
+      this.keep([]);
+    });
+  }
+
+  private keep(marks: readonly Mark[]): void {
+    this.own = marks;
+    const path = join(this.backlog, place);
+    if (marks.length === 0) rmSync(path, { force: true });
+    else writeAtomically(path, `${JSON.stringify(marks)}\n`);
+  }
+}
+
+function unmark(backlog: string, mark: Mark): void {
+  // The work may have renamed the folder.
+  const file = join(folderOf(backlog, mark.item) ?? dirname(mark.file), basename(mark.file));
+  const now = plainText(backlog, file);
+  const unmarked = now === null ? null : now === mark.marked ? mark.before : withoutMark(now, mark);
+  if (unmarked !== null && unmarked !== now) writeAtomically(join(backlog, file), unmarked);
 }
 
 /** Returns the mark for an item; null if it has no status or this status, or if its file could not be restored exactly. */
@@ -101,17 +121,18 @@ function withoutMark(now: string, { file, before }: Mark): string {
   return withOtherStatus(file, now, statusOf(file, before) ?? '') ?? now;
 }
 
-/** Returns the stored mark of a crashed process; null if there is none, or if it does not belong to an item. */
-function kept(backlog: string): Mark | null {
+/** Returns the stored marks of a crashed process, without those that do not belong to an item. */
+function kept(backlog: string): Mark[] {
   try {
-    const mark = schema.nullable().parse(JSON.parse(readIfThere(join(backlog, place)) ?? 'null'));
-    if (mark === null) return null;
-    const layout = layouts.find(({ folder }) => dirname(dirname(mark.file)) === folder);
-    const names = layout === undefined ? [] : [layout.reportFile, layout.promptFile, 'PROMPT.md'];
-    checkInside(backlog, dirname(mark.file));
-    return names.includes(basename(mark.file)) && !mark.file.includes('..') ? mark : null;
+    const marks = marksSchema.parse(JSON.parse(readIfThere(join(backlog, place)) ?? 'null'));
+    return marks.filter((mark) => {
+      const layout = layouts.find(({ folder }) => dirname(dirname(mark.file)) === folder);
+      const names = layout === undefined ? [] : [layout.reportFile, layout.promptFile, 'PROMPT.md'];
+      checkInside(backlog, dirname(mark.file));
+      return names.includes(basename(mark.file)) && !mark.file.includes('..');
+    });
   } catch {
-    return null;
+    return [];
   }
 }
 

@@ -1,0 +1,93 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { copyFileSync, existsSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { messageOf } from '../../errors.ts';
+import { isWithin } from '../../platform/paths.ts';
+
+const run = promisify(execFile);
+const timeoutMs = 30_000;
+
+/** The commands that run hooks; `status` does, too, as it writes the index. */
+const runHooks = new Set(['add', 'commit', 'read-tree', 'status', 'update-ref', 'worktree', 'write-tree']);
+
+/**
+ * Runs git without a shell and returns its output. If git fails, the error contains its message; an exit code in `fine`
+ * is no failure.
+ */
+export async function git(
+  folder: string,
+  args: readonly string[],
+  env: Record<string, string> = {},
+  fine: readonly number[] = [],
+): Promise<string> {
+  const hooks = runHooks.has(args[0] ?? '') ? await trustedHooks(folder) : [];
+  try {
+    const { stdout } = await run('git', [...hooks, ...args], {
+      cwd: folder,
+      timeout: timeoutMs,
+      maxBuffer: 16 * 1024 * 1024,
+      // No editor, no prompts, and untranslated messages.
+      env: { ...process.env, GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C', ...env },
+    });
+    return stdout.trim();
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && fine.some((code) => code === error.code))
+      return String(Reflect.get(error, 'stdout') ?? '').trim();
+    const said =
+      error instanceof Error
+        ? (['stderr', 'stdout']
+            .map((stream) => String(Reflect.get(error, stream) ?? '').trim())
+            .find((text) => text !== '') ?? '')
+        : '';
+    throw new Error(
+      `git ${args.find((one) => /^[a-z]/.test(one) && !one.includes('=')) ?? ''} failed: ${said === '' ? messageOf(error) : said}`,
+    );
+  }
+}
+
+/** Calls `work` with the environment for a temporary index. A `copy` of the real one makes git read less. */
+export async function withIndex<T>(
+  folder: string,
+  { copy }: { copy: boolean },
+  work: (env: { GIT_INDEX_FILE: string }) => Promise<T>,
+): Promise<T> {
+  const gitFolder = await git(folder, ['rev-parse', '--absolute-git-dir']);
+  const index = join(gitFolder, `pawl-${randomBytes(6).toString('hex')}.index`);
+  try {
+    if (copy && existsSync(join(gitFolder, 'index'))) copyFileSync(join(gitFolder, 'index'), index);
+    return await work({ GIT_INDEX_FILE: index });
+  } finally {
+    rmSync(index, { force: true });
+  }
+}
+
+/** Returns a short human-readable `git status`, or an error message if there is no repository or no git. */
+export async function gitStatus(folder: string): Promise<string> {
+  try {
+    const status = await git(folder, ['status', '--short', '--branch', '--', '.']);
+    return status === '' ? 'Nothing to commit.' : status;
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+/** Returns the root of the repository that contains a folder, or null if the folder is in no repository. */
+export function repositoryOf(folder: string): Promise<string | null> {
+  return git(folder, ['rev-parse', '--show-toplevel']).catch(() => null);
+}
+
+/** Returns the option that disables all hooks if some are in the work tree, where an agent may have written them. */
+async function trustedHooks(folder: string): Promise<string[]> {
+  const told = await git(folder, ['rev-parse', '--git-path', 'hooks', '--git-common-dir', '--show-toplevel']).catch(
+    () => null,
+  );
+  if (told === null) return [];
+  const [hooks = '', common = '', root = ''] = told.split('\n');
+  const [place, gitFolder, tree] = [resolve(folder, hooks), realpathSync(resolve(folder, common)), realpathSync(root)];
+  const names = existsSync(place) ? readdirSync(place).map((name) => join(place, name)) : [];
+  const isInTree = (path: string) => isWithin(tree, path) && !isWithin(gitFolder, path);
+  const isWritable = [place, ...names].some((path) => existsSync(path) && isInTree(realpathSync(path)));
+  return isWritable ? ['-c', 'core.hooksPath=/dev/null'] : [];
+}

@@ -1,0 +1,122 @@
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { git, repositoryOf, withIndex } from './git.ts';
+import { changedNames, treeOf } from './snapshot.ts';
+
+/** A work tree for one item: a checkout of the project as it was, uncommitted changes included. */
+export type ItemTree = {
+  /** A folder in the work tree of the project, absolute. */
+  project: string;
+  /** The root of the checkout, absolute. */
+  root: string;
+  /** The ref of the commit that was checked out, which also tells that the tree exists. */
+  ref: string;
+};
+
+/** Commits of Pawl's own need no configured author. */
+const author = {
+  GIT_AUTHOR_NAME: 'Pawl',
+  GIT_AUTHOR_EMAIL: 'pawl@localhost',
+  GIT_COMMITTER_NAME: 'Pawl',
+  GIT_COMMITTER_EMAIL: 'pawl@localhost',
+};
+
+/** Returns why git cannot merge without a checkout, or null. */
+export async function whyNoMerges(folder: string): Promise<string | null> {
+  const version = await git(folder, ['version']);
+  const [, major = '0', minor = '0'] = /(\d+)\.(\d+)/.exec(version) ?? [];
+  const isOld = Number(major) < 2 || (Number(major) === 2 && Number(minor) < 38);
+  return isOld ? `merging needs git 2.38 or newer; this is ${version}` : null;
+}
+
+/** Checks out the project as it is now. */
+export async function addTree({ project, root, ref }: ItemTree): Promise<void> {
+  const tree = await withIndex(project, { copy: true }, (env) => treeOf(project, env));
+  const head = await git(project, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']).catch(() => null);
+  const isCommitted = head !== null && (await git(project, ['rev-parse', 'HEAD^{tree}'])) === tree;
+  const base = isCommitted ? head : await commitOf(project, tree, head, 'The work tree as it was');
+  mkdirSync(dirname(root), { recursive: true });
+  // A file that git never shows: the checkout is no part of the project around it.
+  writeFileSync(join(dirname(root), '.gitignore'), '*\n');
+  await git(project, ['worktree', 'prune']);
+  await git(project, ['worktree', 'add', '--quiet', '--force', '--detach', root, base]);
+  await git(project, ['update-ref', ref, base]);
+}
+
+/** Removes the checkout, whatever became of it. */
+export async function removeTree({ project, root, ref }: ItemTree): Promise<void> {
+  rmSync(root, { recursive: true, force: true });
+  await git(project, ['worktree', 'prune']);
+  await git(project, ['update-ref', '-d', ref]);
+}
+
+/** Returns whether the checkout was completed and not removed. */
+export async function hasTree({ project, root, ref }: ItemTree): Promise<boolean> {
+  return existsSync(root) && (await git(project, ['rev-parse', '--verify', '--quiet', ref]).catch(() => '')) !== '';
+}
+
+/** The base of a checkout, and its present state as a commit on top of it. */
+type Work = { base: string; commit: string; changed: string[] };
+
+/** Returns what was changed in a checkout. Changes of the files `without`, as paths below the root, do not count. */
+export async function workIn(
+  { project, root, ref }: ItemTree,
+  without: readonly string[],
+  title: string,
+): Promise<Work> {
+  const base = await git(project, ['rev-parse', ref]);
+  const tree = await withIndex(root, { copy: true }, async (env) => {
+    await treeOf(root, env);
+    for (const path of without) await asIn(root, base, path, env);
+    return git(root, ['write-tree'], env);
+  });
+  const commit = await commitOf(project, tree, base, title);
+  return { base, commit, changed: await changedNames(project, base, commit) };
+}
+
+/** Sets a file in an index to what it is in a commit. */
+async function asIn(root: string, commit: string, path: string, env: { GIT_INDEX_FILE: string }): Promise<void> {
+  const entry = await git(root, ['ls-tree', '-z', commit, '--', path]);
+  const [, mode, hash] = /^(\d+) blob ([0-9a-f]+)\t/.exec(entry) ?? [];
+  if (mode === undefined || hash === undefined) await git(root, ['update-index', '--force-remove', '--', path], env);
+  else await git(root, ['update-index', '--add', '--cacheinfo', `${mode},${hash},${path}`], env);
+}
+
+/** Keeps work as a branch. */
+export async function keepAsBranch(project: string, { commit }: Work, branch: string): Promise<void> {
+  await git(project, ['update-ref', `refs/heads/${branch}`, commit]);
+}
+
+/**
+ * Merges work into the work tree of the project. Nothing is written if some files conflict; returns their paths. Of the
+ * files that are named `joined`, both sides are kept.
+ */
+export async function mergeWork(project: string, { base, commit }: Work, joined: string): Promise<string[]> {
+  const root = (await repositoryOf(project)) ?? project;
+  return withIndex(project, { copy: true }, async (env) => {
+    const ours = await treeOf(project, env);
+    const own = await commitOf(project, ours, base, 'The work tree as it is');
+    const attributes = `${env.GIT_INDEX_FILE}.attributes`;
+    try {
+      writeFileSync(attributes, `${joined} merge=union\n`);
+      const merged = await git(
+        root,
+        ['-c', `core.attributesFile=${attributes}`, 'merge-tree', '--write-tree', '--name-only', '-z', own, commit],
+        {},
+        [1],
+      );
+      const [tree = '', ...rest] = merged.split('\0');
+      const conflicts = rest.slice(0, Math.max(0, rest.indexOf('')));
+      if (conflicts.length > 0) return conflicts;
+      // Refuses to write a file that changed since the snapshot.
+      await git(root, ['read-tree', '-m', '-u', ours, tree], env);
+      return [];
+    } finally {
+      rmSync(attributes, { force: true });
+    }
+  });
+}
+
+function commitOf(folder: string, tree: string, parent: string | null, title: string): Promise<string> {
+  return git(folder, ['commit-tree', tree, ...(parent === null ? [] : ['-p', parent]), '-m', title], author);
+}

@@ -1,0 +1,34 @@
+import { realpathSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { git, repositoryOf, withIndex } from './git.ts';
+
+/** The state of a work tree: its repository, and the tree of all its files that git does not ignore. */
+export type Snapshot = { root: string; tree: string };
+
+/** Returns the state of the work tree around a folder; null if there is no repository. */
+export async function snapshot(folder: string): Promise<Snapshot | null> {
+  const root = await repositoryOf(folder);
+  if (root === null) return null;
+  return { root, tree: await withIndex(folder, { copy: true }, (env) => treeOf(folder, env)) };
+}
+
+/** Returns the tree of the work tree around a folder, without the logs of runs below it. The index then matches it. */
+export async function treeOf(folder: string, env: { GIT_INDEX_FILE: string }): Promise<string> {
+  // To name what is ignored anyway is an error, even in order to exclude it.
+  const isIgnored = (await git(folder, ['check-ignore', 'agent_runs'], {}, [1])) !== '';
+  await git(folder, ['add', '--all', '--', ':/', ...(isIgnored ? [] : [':(exclude)agent_runs'])], env);
+  return git(folder, ['write-tree'], env);
+}
+
+/** Returns the files that differ between two states of a repository, as paths below `folder`. */
+export async function changedBetween(folder: string, before: Snapshot, after: Snapshot): Promise<string[]> {
+  const own = realpathSync(folder);
+  const names = await changedNames(before.root, before.tree, after.tree);
+  return names.map((name) => relative(own, join(realpathSync(before.root), name)));
+}
+
+/** Returns the files that differ between two trees or commits, as paths below the root. */
+export async function changedNames(root: string, before: string, after: string): Promise<string[]> {
+  const names = await git(root, ['diff-tree', '-r', '-z', '--name-only', before, after]);
+  return names.split('\0').filter((name) => name !== '');
+}

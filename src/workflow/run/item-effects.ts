@@ -1,0 +1,221 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type {
+  ArchiveOutcome,
+  FilingOutcome,
+  RunState,
+  StopMarker,
+  WorkflowEffectKinds,
+  WorkOutcome,
+  WorkPhase,
+} from '../../../machines/index.ts';
+import { messageOf } from '../../errors.ts';
+import { type BacklogItem, folderOf, stopMarkers } from '../backlog/backlog.ts';
+import { readConfig } from '../backlog/config.ts';
+import { type Done, type WorkTask, work } from './agents.ts';
+import type { WorkflowParts } from './effects.ts';
+import { archiveItem, noteWork, setItemAside } from './filing.ts';
+import { InProgress } from './places/in-progress.ts';
+import { type Place, Places } from './places/places.ts';
+import { WorkTree } from './places/work-tree.ts';
+import { workPrompt } from './prompts.ts';
+import type { RunFolder } from './run-folder.ts';
+
+type Kinds = WorkflowEffectKinds;
+type Request<K extends keyof Kinds> = Kinds[K]['request'];
+
+/** What became of an item that was in progress when the process died, or why it could not be archived. */
+type Restored = { end: 'interrupted' | 'archived' } | { end: 'conflict'; message: string } | { problem: string };
+
+type Owner = {
+  /** Notes a problem that does not end the run. */
+  note(problem: string): void;
+  /** Finds an item in the open folders. */
+  itemOf(id: string): BacklogItem | null;
+};
+
+/** Performs the effects on the items of a run: the work on them, and what becomes of them. */
+export class ItemEffects {
+  private readonly parts: WorkflowParts;
+  private readonly folder: RunFolder;
+  private readonly owner: Owner;
+  private readonly places: Places;
+  private readonly inProgress: InProgress;
+
+  constructor(parts: WorkflowParts, folder: RunFolder, owner: Owner) {
+    this.parts = parts;
+    this.folder = folder;
+    this.owner = owner;
+    this.places = new Places(parts.backlog, parts.concurrency > 1);
+    this.inProgress = new InProgress(parts.backlog);
+  }
+
+  async work(request: Request<'work'>): Promise<WorkOutcome> {
+    const { run, item, phase } = request;
+    const { spending } = this.parts;
+    const nothing = { agent: phase, slugs: [], requests: 0, lookedFor: [], stops: [], changed: [] };
+    try {
+      this.folder.beginPhase(item.id, phase);
+      const found = this.owner.itemOf(item.id);
+      if (found === null) {
+        return { ...nothing, verdict: 'failed', message: `${item.folder} is gone or can no longer be read` };
+      }
+      const spent = spending.granted();
+      if (spent !== null) {
+        const message = `The budget of the run is spent (${spent}), so work did not start.`;
+        // Work that never began did not fail. Work that cannot be tested did.
+        const verdict = phase === 'processing' ? 'unstarted' : 'failed';
+        return { ...nothing, verdict, slugs: ['budget_exhausted'], message };
+      }
+      const place = await this.places.of(item.id);
+      await this.inProgress.begin(found);
+      const { outcome, changed } = await this.workIn(place, found, request);
+      await this.inProgress.end(item.id);
+      const problem = await noteWork(this.parts.backlog, found.folder, { run, phase, ...outcome });
+      if (problem !== null) this.owner.note(problem);
+      const stops = this.stops(run, place, item.id);
+      await this.tellOf(request, outcome, changed);
+      return { ...outcome, stops, changed: changed ?? [] };
+    } catch (error) {
+      await this.inProgress.end(item.id).catch((problem) => this.owner.note(messageOf(problem)));
+      return { ...nothing, verdict: 'critical', message: messageOf(error) };
+    }
+  }
+
+  private async workIn(
+    place: Place,
+    item: BacklogItem,
+    { run, phase }: Pick<Request<'work'>, 'run' | 'phase'>,
+  ): Promise<{ outcome: Done; changed: string[] | null }> {
+    const { backlog, agents, sessions } = this.parts;
+    const agent = phase === 'processing' ? agents.process : agents.test;
+    if (agent === undefined) throw new Error('there is no test agent');
+    const unwritten: unknown[] = [];
+    const isLast = phase === 'testing' || agents.test === undefined;
+    // From here on, a crash puts the item away, and no agent works on it again (W-4).
+    const settled = ({ verdict }: Pick<WorkOutcome, 'verdict'>) => {
+      if (!isLast || verdict !== 'succeeded') return;
+      try {
+        this.folder.beginPhase(item.id, 'archiving');
+      } catch (error) {
+        unwritten.push(error);
+      }
+    };
+    const tree = new WorkTree(existsSync(place.backlog) ? place.backlog : place.root, sessions.warn);
+    const before = await tree.before();
+    const own = { ...sessions, place, folder: this.folder.of({ run }) };
+    const outcome = await work(agent, this.taskOf(place, item, phase, backlog), own, settled);
+    if (unwritten.length > 0) throw unwritten[0];
+    return { outcome, changed: await tree.since(before) };
+  }
+
+  private taskOf(place: Place, item: BacklogItem, phase: WorkPhase, backlog: string): WorkTask {
+    // Git may ignore the backlog, which then has no copy.
+    const there = existsSync(join(place.backlog, item.folder)) ? place.backlog : backlog;
+    return {
+      phase,
+      item,
+      root: place.root,
+      folder: join(there, item.folder),
+      prompt: workPrompt(backlog, there, item, phase),
+      signal: this.parts.sessions.signal,
+    };
+  }
+
+  /** Warns of work that may not be what it seems, and leaves the place of work that did not succeed. */
+  private async tellOf(
+    { run, item: { id }, phase }: Request<'work'>,
+    { verdict, agent }: Done,
+    changed: string[] | null,
+  ): Promise<void> {
+    const { backlog, concurrency, sessions } = this.parts;
+    if (verdict !== 'succeeded' && concurrency > 1) return this.leave(id, run);
+    if (phase !== 'processing' || changed === null) return;
+    if (verdict === 'succeeded' && changed.length === 0) sessions.warn(`${id}: ${agent} changed no file.`);
+    if (verdict === 'failed' && changed.length > 0 && readConfig(backlog).auto_commit)
+      sessions.warn(`${id} failed, and what ${agent} changed is not committed: ${changed.join(', ')}`);
+  }
+
+  /** Leaves the place of an item. A person is told of work that is not merged. */
+  private async leave(id: string, run: string): Promise<void> {
+    const { warn } = this.parts.sessions;
+    try {
+      const branch = await this.places.leave(id, run);
+      if (branch !== null) warn(`What was done for ${id} is not merged. It is kept as the branch ${branch}.`);
+    } catch (error) {
+      warn(`What was done for ${id} could not be kept: ${messageOf(error)}`);
+    }
+  }
+
+  async archive({ state, item }: Request<'archive'>): Promise<ArchiveOutcome> {
+    try {
+      this.folder.begin(state);
+      return await this.archived(item.id, item.folder, state);
+    } catch (error) {
+      return { ok: false, message: messageOf(error) };
+    }
+  }
+
+  /** Merges the work on an item, and archives it. Repeating an interrupted call finishes it. */
+  private async archived(id: string, folder: string, { run, changed }: RunState): Promise<ArchiveOutcome> {
+    const merge = await this.places.merge(id);
+    if (merge !== null && 'conflicts' in merge) {
+      const branch = await this.places.leave(id, run);
+      const conflict = `The work conflicts with other changes of ${merge.conflicts.join(', ')}. It is kept as the branch ${branch}.`;
+      return { ok: false, conflict };
+    }
+    const outcome = await archiveItem(this.parts.backlog, folder, merge?.changed ?? changed);
+    if (outcome.ok) await this.places.end(id);
+    return outcome;
+  }
+
+  async setAside({ state, item, draft, needs }: Request<'setAside'>): Promise<FilingOutcome> {
+    try {
+      this.folder.begin(state);
+      const blocked = { draft, needs, run: state.run, id: item.id };
+      const { action, note, failure } = await setItemAside(this.parts.backlog, this.owner.itemOf(item.id), blocked);
+      if (note !== null) this.owner.note(note);
+      // A git failure is a critical error. The action exists, and is listed as created during the run.
+      return failure === null ? { ok: true, created: [action] } : { ok: false, message: failure };
+    } catch (error) {
+      // The message keeps the human action, whose file could not be written.
+      return { ok: false, message: `${messageOf(error)}; ${item.id} is blocked: ${needs}` };
+    }
+  }
+
+  /** Removes the marks of a process that died. */
+  endMarks(): Promise<void> {
+    return this.inProgress.endAll();
+  }
+
+  /** Finishes archiving an item whose work was done when the process died. Other work was interrupted. */
+  async restored(one: RunState['in_progress'][number], state: RunState): Promise<Restored> {
+    const { backlog, sessions } = this.parts;
+    if (one.phase !== 'archiving') return { end: 'interrupted' };
+    const folder = folderOf(backlog, one.id);
+    if (folder === null) return { problem: `${one.id} is gone` };
+    const isHere = !this.places.left().includes(one.id);
+    const changed = state.current_item === one.id ? state.changed : [];
+    if (isHere && changed.length === 0 && readConfig(backlog).auto_commit)
+      sessions.warn(`What the work on ${one.id} changed is not committed: the process died before.`);
+    const outcome = await this.archived(one.id, folder, { ...state, changed });
+    if (outcome.ok) return { end: 'archived' };
+    return 'conflict' in outcome ? { end: 'conflict', message: outcome.conflict } : { problem: outcome.message };
+  }
+
+  /** Leaves the places of a process that died. */
+  async leaveAll(run: string): Promise<void> {
+    for (const id of this.places.left()) await this.leave(id, run);
+  }
+
+  /** Finds STOP markers in the comments of the item, the backlog and the run. The next scan searches all items. */
+  private stops(run: string, place: Place, id: string): StopMarker[] {
+    const { backlog } = this.parts;
+    const item = this.owner.itemOf(id);
+    const items = item === null ? [] : [item];
+    const own = stopMarkers(backlog, run, items);
+    const isCopy = place.backlog !== backlog && existsSync(place.backlog);
+    const there = isCopy ? stopMarkers(place.backlog, run, items) : [];
+    return [...own, ...there.filter(({ file }) => !own.some((stop) => stop.file === file))];
+  }
+}

@@ -1,0 +1,40 @@
+import { basename } from 'node:path';
+import { messageOf } from '../../../errors.ts';
+import { stateFile } from '../../backlog/state-file.ts';
+import { changedBetween, type Snapshot, snapshot } from '../../git/snapshot.ts';
+
+/** Tells what the work on an item changes in the repository around a folder. */
+export class WorkTree {
+  private readonly folder: string;
+  private readonly warn: (message: string) => void;
+
+  /** `warn` is called if the changes cannot be told. */
+  constructor(folder: string, warn: (message: string) => void) {
+    this.folder = folder;
+    this.warn = warn;
+  }
+
+  /** Returns the state before some work; null without a repository. */
+  async before(): Promise<Snapshot | null> {
+    try {
+      return await snapshot(this.folder);
+    } catch (error) {
+      this.warn(`What agents change is not known: ${messageOf(error)}`);
+      return null;
+    }
+  }
+
+  /** Returns the files that changed since, without those that a run writes about itself; null if that is not known. */
+  async since(before: Snapshot | null): Promise<string[] | null> {
+    if (before === null) return null;
+    const after = await this.before();
+    if (after === null) return null;
+    try {
+      const changed = await changedBetween(this.folder, before, after);
+      return changed.filter((path) => !path.startsWith('agent_runs/') && !basename(path).startsWith(stateFile));
+    } catch (error) {
+      this.warn(`What agents change is not known: ${messageOf(error)}`);
+      return null;
+    }
+  }
+}
