@@ -2,11 +2,10 @@
  * The workflow machine: one run over a backlog, until no item is left or an incident ends it (W-1). Up to `concurrency`
  * items are in progress, each in a machine of its own; they are settled one by one, in the order in which they were
  * taken. An incident becomes a work item (W-2), and every path passes through the retrospective and the summary (W-3).
- * Rules: workflow.rules.ts, queue.rules.ts, settling.rules.ts, incident.rules.ts, ending.rules.ts. `runWorkflow` starts
- * it.
+ * Rules: {workflow,queue,settling,incident,ending}.rules.ts. `runWorkflow` starts it.
  */
 import type { Delivered } from '../contract/effects.ts';
-import type { ArchiveOutcome, EndingOutcome, Phase } from '../contract/work.ts';
+import type { EndingOutcome, Phase } from '../contract/work.ts';
 import type { ItemOutput } from '../item/item.types.ts';
 import { captureInput, outputOf, reviewInput, summariseInput } from './ending.rules.ts';
 import { scanInput, takeInput, waitInput } from './queue.rules.ts';
@@ -18,13 +17,10 @@ import { workflowSetup } from './workflow.setup.ts';
 type Done<Output> = { event: { output: Output } };
 type Broken = { event: { error: unknown } };
 const ofOutcome = <Outcome>({ event }: Done<{ outcome: Outcome }>) => ({ outcome: event.output.outcome });
-const ofArchive = ({ event }: Done<{ outcome: ArchiveOutcome }>) => ({ outcome: event.output.outcome });
 const ofScan = ({ event }: Done<Delivered<'scan'>>) => ({ scan: event.output });
 const ofEnd = ({ event }: Done<ItemOutput>) => ({ end: event.output });
-const ofBrokenItem = ({ event }: { event: { actorId: string; error: unknown } }) => ({
-  actorId: event.actorId,
-  error: event.error,
-});
+type BrokenItem = { event: { actorId: string; error: unknown } };
+const ofBrokenItem = ({ event: { actorId, error } }: BrokenItem) => ({ actorId, error });
 const ofDefect = ({ event }: Broken) => ({ error: event.error });
 const ofReason = ({ event }: { event: { reason: string } }) => ({ reason: event.reason });
 const aborts = [{ type: 'noteAbort', params: ofReason }, 'passOn'] as const;
@@ -36,21 +32,12 @@ const ended =
 const lost =
   (phase: Phase) =>
   ({ event }: Broken) => ({ phase, error: event.error });
-const refuses = (phase: Phase) => {
+const refuses = (phase: Phase, ...also: 'leaveOpen'[]) => {
   const params = ({ event }: Done<{ outcome: Refusal }>) => ({ phase, outcome: event.output.outcome });
-  return { target: 'tallying', actions: { type: 'noteRefusal', params } } as const;
+  return { target: 'tallying', actions: [{ type: 'noteRefusal', params }, ...also] } as const;
 };
-const breaks = (phase: Phase) => {
-  return { target: 'tallying', actions: { type: 'noteDefect', params: lost(phase) } } as const;
-};
-/** The same for an item that is settled, which stays open. */
-const refusesItem = (phase: Phase) => {
-  const { target, actions } = refuses(phase);
-  return { target, actions: [actions, 'leaveOpen'] } as const;
-};
-const breaksItem = (phase: Phase) => {
-  const { target, actions } = breaks(phase);
-  return { target, actions: [actions, 'leaveOpen'] } as const;
+const breaks = (phase: Phase, ...also: 'leaveOpen'[]) => {
+  return { target: 'tallying', actions: [{ type: 'noteDefect', params: lost(phase) }, ...also] } as const;
 };
 
 export const workflowMachine = workflowSetup.createMachine({
@@ -191,15 +178,15 @@ export const workflowMachine = workflowSetup.createMachine({
         src: 'archive',
         input: ({ context }) => archiveInput(context),
         onDone: [
-          { guard: { type: 'wasFiled', params: ofArchive }, target: 'tallying', actions: 'noteSuccess' },
+          { guard: { type: 'wasFiled', params: ofOutcome }, target: 'tallying', actions: 'noteSuccess' },
           {
-            guard: { type: 'conflicts', params: ofArchive },
+            guard: { type: 'conflicts', params: ofOutcome },
             target: 'tallying',
-            actions: { type: 'noteConflict', params: ofArchive },
+            actions: { type: 'noteConflict', params: ofOutcome },
           },
-          refusesItem('archiving'),
+          refuses('archiving', 'leaveOpen'),
         ],
-        onError: breaksItem('archiving'),
+        onError: breaks('archiving', 'leaveOpen'),
       },
     },
     settingAside: {
@@ -217,9 +204,9 @@ export const workflowMachine = workflowSetup.createMachine({
             target: 'tallying',
             actions: { type: 'noteSetAside', params: ofOutcome },
           },
-          refusesItem('settingAside'),
+          refuses('settingAside', 'leaveOpen'),
         ],
-        onError: breaksItem('settingAside'),
+        onError: breaks('settingAside', 'leaveOpen'),
       },
     },
     tallying: {
@@ -243,14 +230,8 @@ export const workflowMachine = workflowSetup.createMachine({
         id: 'capture',
         src: 'capture',
         input: ({ context }) => captureInput(context),
-        onDone: {
-          target: 'tallying',
-          actions: { type: 'takeCapture', params: ofOutcome },
-        },
-        onError: {
-          target: 'tallying',
-          actions: { type: 'takeLostCapture', params: ofDefect },
-        },
+        onDone: { target: 'tallying', actions: { type: 'takeCapture', params: ofOutcome } },
+        onError: { target: 'tallying', actions: { type: 'takeLostCapture', params: ofDefect } },
       },
     },
     reviewing: {
@@ -262,14 +243,8 @@ export const workflowMachine = workflowSetup.createMachine({
         id: 'review',
         src: 'review',
         input: ({ context }) => reviewInput(context),
-        onDone: {
-          target: 'summarising',
-          actions: { type: 'takeEnding', params: ended('reviewing') },
-        },
-        onError: {
-          target: 'summarising',
-          actions: { type: 'takeLostEnding', params: lost('reviewing') },
-        },
+        onDone: { target: 'summarising', actions: { type: 'takeEnding', params: ended('reviewing') } },
+        onError: { target: 'summarising', actions: { type: 'takeLostEnding', params: lost('reviewing') } },
       },
     },
     summarising: {
@@ -281,14 +256,8 @@ export const workflowMachine = workflowSetup.createMachine({
         id: 'summarise',
         src: 'summarise',
         input: ({ context }) => summariseInput(context),
-        onDone: {
-          target: 'ending',
-          actions: { type: 'takeEnding', params: ended('summarising') },
-        },
-        onError: {
-          target: 'ending',
-          actions: { type: 'takeLostEnding', params: lost('summarising') },
-        },
+        onDone: { target: 'ending', actions: { type: 'takeEnding', params: ended('summarising') } },
+        onError: { target: 'ending', actions: { type: 'takeLostEnding', params: lost('summarising') } },
       },
     },
     ending: {

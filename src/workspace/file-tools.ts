@@ -2,6 +2,7 @@ import { lstat, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promis
 import { dirname, join, relative, sep } from 'node:path';
 import { z } from 'zod';
 import { check } from '../agent/check.ts';
+import { queue } from '../platform/queue.ts';
 import { ToolError } from '../tools/result.ts';
 import { globMatcher, longestGlob } from './globs.ts';
 import { inside, placeInside } from './inside.ts';
@@ -41,6 +42,7 @@ export function fileTools(root: string, options: FileToolsOptions = {}) {
   check(rootSchema, root, 'root', 'invalid_options');
   const { allow = [], except = [] } = check(optionsSchema, options, 'options', 'invalid_options');
   const [allowed, excepted] = [allow.map(globMatcher), except.map(globMatcher)];
+  // Of two concurrent edits of a file, one would be lost.
   const oneByOne = queue();
   /** Checks the path after links have been followed, because a link can make one file look like another. */
   const needsApproval = async ({ path: given }: { path: string }) => {
@@ -167,16 +169,6 @@ function utf8(bytes: Buffer, given: string): string {
   } catch {
     throw new ToolError(`${given} is not UTF-8, so it cannot be edited.`);
   }
-}
-
-/** Runs tasks one at a time. Of two concurrent edits of a file, one would be lost. */
-function queue(): <T>(task: () => Promise<T>) => Promise<T> {
-  let last: Promise<unknown> = Promise.resolve();
-  return (task) => {
-    const next = last.then(task);
-    last = next.catch(() => undefined);
-    return next;
-  };
 }
 
 /** Returns the lines of a text file; an empty list for a binary file; null if the file is too long or unreadable. */

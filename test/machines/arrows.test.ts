@@ -1,8 +1,8 @@
 import { describe, it } from 'vitest';
-import { sessionMachine } from '../../machines/index.ts';
+import { sessionMachine, type WorkflowLimits } from '../../machines/index.ts';
 import { budget, pathsOf, pure, walksWithin, window } from '../graph/coverage.ts';
 import { eventText } from '../graph/drawing.ts';
-import { explore, follow, type Step, silenced, type Trail } from '../graph/explore.ts';
+import { explore, follow, type Step, silenced, type Trail, type Walk } from '../graph/explore.ts';
 import { sessionKey, sessionWalk } from '../graph/levels/session.ts';
 import { expectGolden, Told } from '../support/golden.ts';
 
@@ -75,15 +75,22 @@ function ledTo({ steps, end }: Trail): Told[] {
   ];
 }
 
+const isTogether = ({ input }: Walk) => (input as { limits?: Partial<WorkflowLimits> }).limits?.concurrency === 2;
+
 describe.each(Object.entries(machines))('D-1: the results of the arrows of the %s', (name, { machine, walks }) => {
   it('match the golden file: facts, events sent, invocations, changed context and output', async () => {
     const silent = silenced(machine, () => undefined);
     const cases = new Map<string, [string, Told[]]>();
+    const taken = new Set<string>();
     for (const walk of walks) {
       for (const path of pathsOf(explore(pure(walk)))) {
         const trail = follow(silent, walk.input, path);
         const step = trail.steps.at(-1);
-        if (step !== undefined && !cases.has(keyOf(step))) cases.set(keyOf(step), [nameOf(step), ledTo(trail)]);
+        if (step === undefined || cases.has(keyOf(step))) continue;
+        // Several items at once add few arrows, but many combinations of what one item adds.
+        if (isTogether(walk) && step.arrows.every((arrow) => taken.has(arrow))) continue;
+        for (const arrow of step.arrows) taken.add(arrow);
+        cases.set(keyOf(step), [nameOf(step), ledTo(trail)]);
       }
     }
     await expectGolden(`arrows-of-${name}.txt`, [...cases.values()]);

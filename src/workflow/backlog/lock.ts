@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf, PawlError } from '../../errors.ts';
 import { sleep, systemClock } from '../../host/clock.ts';
+import { queue } from '../../platform/queue.ts';
 import { readIfThere } from './files.ts';
 
 export type Lock = { release(): void };
@@ -49,8 +50,17 @@ export async function lockRun(backlog: string): Promise<Lock> {
 
 const waitMs = 15_000;
 
-/** Runs `work` while nothing else writes items; waits for other writers for up to 15 s. */
-export async function whileLocked<T>(backlog: string, work: () => Promise<T>): Promise<T> {
+/** The writers of this process, by backlog. */
+const writers = new Map<string, ReturnType<typeof queue>>();
+
+/** Runs `work` while nothing else writes items; waits for the writers of other processes for up to 15 s. */
+export function whileLocked<T>(backlog: string, work: () => Promise<T>): Promise<T> {
+  const own = writers.get(backlog) ?? queue();
+  writers.set(backlog, own);
+  return own(() => whileOthersWait(backlog, work));
+}
+
+async function whileOthersWait<T>(backlog: string, work: () => Promise<T>): Promise<T> {
   for (let waitedMs = 0; ; ) {
     const lock = await tryLock(backlog, 'items');
     if ('release' in lock) {

@@ -7,7 +7,8 @@ import { messageOf } from '../../errors.ts';
 import { isWithin } from '../../platform/paths.ts';
 
 const run = promisify(execFile);
-const timeoutMs = 30_000;
+/** A hook may run tests, and a checkout may be large. */
+const timeoutMs = 300_000;
 
 /** The commands that run hooks; `status` does, too, as it writes the index. */
 const runHooks = new Set(['add', 'commit', 'read-tree', 'status', 'update-ref', 'worktree', 'write-tree']);

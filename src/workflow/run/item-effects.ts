@@ -12,6 +12,7 @@ import type {
 import { messageOf } from '../../errors.ts';
 import { type BacklogItem, folderOf, stopMarkers } from '../backlog/backlog.ts';
 import { readConfig } from '../backlog/config.ts';
+import { itemText } from '../backlog/reading/item-text.ts';
 import { type Done, type WorkTask, work } from './agents.ts';
 import type { WorkflowParts } from './effects.ts';
 import { archiveItem, noteWork, setItemAside } from './filing.ts';
@@ -212,10 +213,10 @@ export class ItemEffects {
   private stops(run: string, place: Place, id: string): StopMarker[] {
     const { backlog } = this.parts;
     const item = this.owner.itemOf(id);
-    const items = item === null ? [] : [item];
-    const own = stopMarkers(backlog, run, items);
-    const isCopy = place.backlog !== backlog && existsSync(place.backlog);
-    const there = isCopy ? stopMarkers(place.backlog, run, items) : [];
+    const own = stopMarkers(backlog, run, item === null ? [] : [item]);
+    if (item === null || place.backlog === backlog || !existsSync(place.backlog)) return own;
+    const comments = itemText(place.backlog, `${item.folder}/comments.md`) ?? '';
+    const there = stopMarkers(place.backlog, run, [{ ...item, comments }]);
     return [...own, ...there.filter(({ file }) => !own.some((stop) => stop.file === file))];
   }
 }

@@ -84,7 +84,7 @@ export function workflowWalk(over: Partial<WorkflowLimits> = {}, tests = true): 
       leave,
     ];
     const { inProgress } = snapshot.context as WorkflowContext;
-    const itemEnds = inProgress.flatMap((taken, index) => endsOf(taken, index === 0 || limits.concurrency === 1));
+    const itemEnds = inProgress.flatMap((taken) => endsOf(taken, limits.concurrency === 1));
     switch (snapshot.value) {
       case 'restoring':
         return all('restore', [

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
+import { queue } from '../../../platform/queue.ts';
 import { layouts } from '../../backlog/item-kinds.ts';
 import { whileLocked } from '../../backlog/lock.ts';
 import { stateFile } from '../../backlog/state-file.ts';
@@ -26,6 +27,8 @@ const folder = 'agent_runs/worktrees';
 export class Places {
   private readonly backlog: string;
   private readonly areApart: boolean;
+  /** A project is not read while work is merged into it. */
+  private readonly oneAtATime = queue();
 
   constructor(backlog: string, areApart: boolean) {
     this.backlog = backlog;
@@ -37,7 +40,7 @@ export class Places {
     const { backlog } = this;
     if (!this.areApart) return { root: (await repositoryOf(backlog)) ?? backlog, backlog };
     const tree = this.treeOf(id);
-    await whileLocked(backlog, async () => {
+    await this.oneAtATime(async () => {
       if (await hasTree(tree)) return;
       await removeTree(tree);
       await addTree(tree);
@@ -51,7 +54,8 @@ export class Places {
     const tree = this.treeOf(id);
     if (!(await hasTree(tree))) return null;
     const work = await workIn(tree, await this.own(), titleOf(id));
-    const conflicts = await whileLocked(backlog, () => mergeWork(backlog, work, 'comments.md'));
+    const merge = () => whileLocked(backlog, () => mergeWork(backlog, work, 'comments.md'));
+    const conflicts = await this.oneAtATime(merge);
     const below = await this.below();
     return conflicts.length > 0 ? { conflicts } : { changed: work.changed.map((name) => relative(below, name)) };
   }
