@@ -20,7 +20,7 @@ const ofOutcome = <Outcome>({ event }: Done<{ outcome: Outcome }>) => ({ outcome
 const ofScan = ({ event }: Done<Delivered<'scan'>>) => ({ scan: event.output });
 const ofEnd = ({ event }: Done<ItemOutput>) => ({ end: event.output });
 type BrokenItem = { event: { actorId: string; error: unknown } };
-const ofBrokenItem = ({ event: { actorId, error } }: BrokenItem) => ({ actorId, error });
+const ofBrokenItem = ({ event }: BrokenItem) => ({ actorId: event.actorId, error: event.error });
 const ofDefect = ({ event }: Broken) => ({ error: event.error });
 const ofReason = ({ event }: { event: { reason: string } }) => ({ reason: event.reason });
 const aborts = [{ type: 'noteAbort', params: ofReason }, 'passOn'] as const;

@@ -83,6 +83,13 @@ const table = {
     ['run', 'demo', 'work'],
     wholeNumber,
   ),
+  concurrency: flag(
+    'concurrency',
+    'N',
+    'work on up to N items at once, each in its own work tree',
+    ['work'],
+    wholeNumber,
+  ),
   maxRequests: flag('max-requests', 'N', 'maximum number of requests of the run', ['work'], wholeNumber),
   maxTokens: flag('max-tokens', 'N', 'maximum number of tokens of the run', ['work'], wholeNumber),
   inspect: switchFlag('inspect', 'show the session in a browser while it runs', [...oneSession, 'work']),

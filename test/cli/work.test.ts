@@ -55,7 +55,7 @@ describe('pawl work', () => {
     ]) {
       expect(written).toContain(status);
     }
-    expect(screen).toContain('● failed, 1 in a row');
+    expect(screen).toMatch(/● BUG-\d+ failed, 1 in a row/);
     expect(screen).toContain('● BUG-002 succeeded');
     expect(screen).not.toContain('queue');
     const narrow = await pawlOnTerminal(['work', backlog.folder, ...quietly(server)], undefined, 40);

@@ -14,8 +14,9 @@ export class WorkView {
   private readonly out: NodeJS.WriteStream;
   /** The status line on the screen, or null. */
   private statusShown: string | null = null;
+  /** The phase of the run, and of the items in progress, by their ids. */
   private phase = '';
-  private item: string | null = null;
+  private readonly items = new Map<string, string>();
   private open = 0;
   private blocked = 0;
   private failuresInARow = 0;
@@ -30,12 +31,25 @@ export class WorkView {
   }
 
   show(event: WorkflowEvent): void {
-    if (event.type === 'phase.started') Object.assign(this, { phase: event.phase, item: event.item, tool: null });
+    if (event.type === 'item.started') this.items.set(event.item.id, 'taken');
+    if (event.type === 'phase.started') this.begin(event.phase, event.item);
     if (event.type === 'backlog.scanned') Object.assign(this, { open: event.open, blocked: event.blocked });
-    if (event.type === 'item.failed') this.failuresInARow = event.failureCount;
+    if (event.type === 'item.failed') {
+      this.failuresInARow = event.failureCount;
+      this.items.delete(event.failure.id);
+    }
     if (event.type === 'item.succeeded') this.failuresInARow = 0;
+    if (event.type === 'item.succeeded' || event.type === 'item.setAside') this.items.delete(event.id);
     for (const line of this.lines(event)) this.line(line);
     this.status();
+  }
+
+  private begin(phase: string, item: string | null): void {
+    this.tool = null;
+    // What is left open is no longer in progress.
+    if (phase === 'capturing' || phase === 'reviewing') this.items.clear();
+    if (item !== null && this.items.has(item)) this.items.set(item, phase);
+    else this.phase = phase;
   }
 
   /** Counts requests, calls and tokens of the sessions, and shows failures and the tool that is running. */
@@ -99,16 +113,18 @@ export class WorkView {
         return [`├─ ${this.paint('bold', id)}  ${priority}  ${clip(title, this.width() - 24)}`];
       }
       case 'phase.started':
-        return event.phase === 'processing' || event.phase === 'testing' ? [`│  ├─ ${event.phase}`] : [];
+        return event.phase === 'processing' || event.phase === 'testing' ? [`│  ├─ ${event.phase} ${event.item}`] : [];
       case 'item.succeeded':
         return [`│  ${this.paint('green', `● ${event.id} succeeded`)}`];
       case 'item.failed': {
-        const { slugs, message } = event.failure;
-        const said = this.paint('dim', clip(message, this.width() - 50));
-        return [`│  ${this.paint('red', `● failed, ${event.failureCount} in a row: ${slugs[0] ?? ''}`)}  ${said}`];
+        const { id, slugs, message } = event.failure;
+        const said = this.paint('dim', clip(message, this.width() - 60));
+        return [
+          `│  ${this.paint('red', `● ${id} failed, ${event.failureCount} in a row: ${slugs[0] ?? ''}`)}  ${said}`,
+        ];
       }
       case 'item.setAside':
-        return [`│  ${this.paint('yellow', '● set aside:')} ${clip(event.needs, this.width() - 16)}`];
+        return [`│  ${this.paint('yellow', `● ${event.id} set aside:`)} ${clip(event.needs, this.width() - 26)}`];
       case 'agent.unavailable':
         return [
           `│  ├─ ${this.paint('red', `could not invoke ${event.agent}, try ${event.tries}:`)} ${clip(event.message, this.width() - 48)}`,
@@ -153,7 +169,8 @@ export class WorkView {
 
   private status(): void {
     if (this.out.isTTY !== true) return;
-    const place = this.item === null ? this.phase : `${this.phase} ${this.item}`;
+    const items = [...this.items].map(([id, phase]) => `${phase} ${id}`);
+    const place = items.length === 0 ? this.phase : items.join(', ');
     const where = this.tool === null ? place : `${place}: ${clip(this.tool, 24)}`;
     const { open, blocked, failuresInARow, requests, toolCalls, tokens } = this;
     const spent = `${counted(requests, 'request')}, ${counted(toolCalls, 'call')}, ${thousands.format(tokens)} tokens`;

@@ -53,11 +53,12 @@ function named(
     name,
     lookedFor,
     load: async (place) => {
-      const read = ready ?? source();
-      ready = null;
-      const { file, isFixed, definition } = await read;
-      ready = read;
-      if (isFixed && place.root !== root)
+      ready ??= source();
+      const { file, isFixed, definition } = await ready.catch((error) => {
+        ready = null;
+        throw error;
+      });
+      if (isFixed && (flags.concurrency ?? 1) > 1 && place.root !== root)
         throw new Error(`${file} must export a function of { root }, since each item has its own work tree`);
       const settings = { root: place.root, home: root, commands: config.allow, except, models: config.models, note };
       return agentOf(await definition(settings), flags);

@@ -45,7 +45,10 @@ export async function workCommand(positionals: readonly string[], flags: Flags):
   const result = await runWorkflow({
     backlog,
     agents,
-    limits: flags.once ? { maxItems: 1 } : {},
+    limits: {
+      ...(flags.once && { maxItems: 1 }),
+      ...(flags.concurrency !== undefined && { concurrency: flags.concurrency }),
+    },
     budget: budgetOf(flags),
     signal: ending.signal,
     ...(inspector !== null && { journal: inspector.journal }),
