@@ -71,7 +71,7 @@ ${table(
 All simple paths of the session: ${simple.map(([maxTurns, count]) => `${count} with maxTurns ${maxTurns}`).join(', ')}.
 
 The pictures show the taken arrows in green: [session](../visualizations/session.coverage.svg), [turn](../visualizations/turn.coverage.svg),
-[attempt](../visualizations/attempt.coverage.svg), [tool call](../visualizations/tool-call.coverage.svg), [workflow](../visualizations/workflow.coverage.svg).
+[attempt](../visualizations/attempt.coverage.svg), [tool call](../visualizations/tool-call.coverage.svg), [workflow](../visualizations/workflow.coverage.svg), [item](../visualizations/item.coverage.svg).
 
 ## Rules broken on purpose
 
