@@ -42,7 +42,7 @@ describe('W-1: several items at once', () => {
     expect([10, 20, 30, 40].map((line) => lines[line])).toEqual(ids.map((id) => `by ${id}`));
     expect(backlog.git('status', '--short')).toBe('');
     expect(backlog.git('worktree', 'list').split('\n')).toHaveLength(1);
-    expect(backlog.git('for-each-ref', 'refs/pawl')).toBe('');
+    expect(backlog.list('agent_runs/worktrees')).toEqual(['.gitignore']);
   });
 
   it('take no more items than there is room for', async () => {

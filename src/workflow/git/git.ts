@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { copyFileSync, existsSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { messageOf } from '../../errors.ts';
@@ -61,6 +61,18 @@ export async function withIndex<T>(
     return await work({ GIT_INDEX_FILE: index });
   } finally {
     rmSync(index, { force: true });
+  }
+}
+
+/** Removes the temporary indexes of processes that died. */
+export async function sweepIndexes(folder: string): Promise<void> {
+  const gitFolder = await git(folder, ['rev-parse', '--absolute-git-dir']).catch(() => null);
+  const names =
+    gitFolder === null ? [] : readdirSync(gitFolder).filter((name) => /^pawl-[0-9a-f]{12}\.index/.test(name));
+  for (const path of names.map((name) => join(gitFolder ?? '', name))) {
+    // Another process may be using it.
+    const isOld = Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()) > timeoutMs;
+    if (isOld) rmSync(path, { force: true });
   }
 }
 

@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { writeAtomically } from '../backlog/files.ts';
 import { git, repositoryOf, withIndex } from './git.ts';
 import { changedNames, treeOf } from './snapshot.ts';
 
@@ -9,9 +10,10 @@ export type ItemTree = {
   project: string;
   /** The root of the checkout, absolute. */
   root: string;
-  /** The ref of the commit that was checked out, which also tells that the tree exists. */
-  ref: string;
 };
+
+/** The file beside a checkout with the commit that was checked out, which also tells that this was completed. */
+const baseOf = ({ root }: ItemTree) => `${root}.base`;
 
 /** Commits of Pawl's own need no configured author. */
 const author = {
@@ -30,41 +32,47 @@ export async function whyNoMerges(folder: string): Promise<string | null> {
 }
 
 /** Checks out the project as it is now. */
-export async function addTree({ project, root, ref }: ItemTree): Promise<void> {
-  const tree = await withIndex(project, { copy: true }, (env) => treeOf(project, env));
+export async function addTree(tree: ItemTree): Promise<void> {
+  const { project, root } = tree;
+  const present = await withIndex(project, { copy: true }, (env) => treeOf(project, env));
   const head = await git(project, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']).catch(() => null);
-  const isCommitted = head !== null && (await git(project, ['rev-parse', 'HEAD^{tree}'])) === tree;
-  const base = isCommitted ? head : await commitOf(project, tree, head, 'The work tree as it was');
+  const isCommitted = head !== null && (await git(project, ['rev-parse', 'HEAD^{tree}'])) === present;
+  const base = isCommitted ? head : await commitOf(project, present, head, 'The work tree as it was');
   mkdirSync(dirname(root), { recursive: true });
-  // A file that git never shows: the checkout is no part of the project around it.
+  // A checkout is no part of the project around it.
   writeFileSync(join(dirname(root), '.gitignore'), '*\n');
-  await git(project, ['worktree', 'prune']);
   await git(project, ['worktree', 'add', '--quiet', '--force', '--detach', root, base]);
-  await git(project, ['update-ref', ref, base]);
+  writeAtomically(baseOf(tree), base);
 }
 
 /** Removes the checkout, whatever became of it. */
-export async function removeTree({ project, root, ref }: ItemTree): Promise<void> {
-  rmSync(root, { recursive: true, force: true });
-  await git(project, ['worktree', 'prune']);
-  await git(project, ['update-ref', '-d', ref]);
+export async function removeTree(tree: ItemTree): Promise<void> {
+  rmSync(tree.root, { recursive: true, force: true });
+  const known = await git(tree.project, ['worktree', 'list', '--porcelain']);
+  if (known.split('\n').includes(`worktree ${tree.root}`))
+    await git(tree.project, ['worktree', 'remove', '--force', '--force', tree.root]);
+  rmSync(baseOf(tree), { force: true });
 }
 
 /** Returns whether the checkout was completed and not removed. */
-export async function hasTree({ project, root, ref }: ItemTree): Promise<boolean> {
-  return existsSync(root) && (await git(project, ['rev-parse', '--verify', '--quiet', ref]).catch(() => '')) !== '';
+export function hasTree(tree: ItemTree): boolean {
+  return existsSync(tree.root) && existsSync(baseOf(tree));
+}
+
+/** Returns the names of the checkouts in a folder, incomplete ones included. */
+export function treesIn(folder: string): string[] {
+  const names = existsSync(folder) ? readdirSync(folder).filter((name) => name !== '.gitignore') : [];
+  return [...new Set(names.map((name) => name.replace(/\.base$/, '')))];
 }
 
 /** The base of a checkout, and its present state as a commit on top of it. */
 type Work = { base: string; commit: string; changed: string[] };
 
 /** Returns what was changed in a checkout. Changes of the files `without`, as paths below the root, do not count. */
-export async function workIn(
-  { project, root, ref }: ItemTree,
-  without: readonly string[],
-  title: string,
-): Promise<Work> {
-  const base = await git(project, ['rev-parse', ref]);
+export async function workIn(itemTree: ItemTree, without: readonly string[], title: string): Promise<Work> {
+  const { project, root } = itemTree;
+  const base = readFileSync(baseOf(itemTree), 'utf8');
+  await checkTree(itemTree);
   const tree = await withIndex(root, { copy: true }, async (env) => {
     await treeOf(root, env);
     for (const path of without) await asIn(root, base, path, env);
@@ -72,6 +80,14 @@ export async function workIn(
   });
   const commit = await commitOf(project, tree, base, title);
   return { base, commit, changed: await changedNames(project, base, commit) };
+}
+
+/** Checks that a checkout is one, because git would otherwise take the project around it. */
+async function checkTree({ project, root }: ItemTree): Promise<void> {
+  const isTree = async () => (await repositoryOf(root)) === root;
+  if (await isTree()) return;
+  await git(project, ['worktree', 'repair', root]);
+  if (!(await isTree())) throw new Error(`${root} is no longer a git work tree`);
 }
 
 /** Sets a file in an index to what it is in a commit. */

@@ -13,6 +13,7 @@ import { messageOf } from '../../errors.ts';
 import { type BacklogItem, folderOf, stopMarkers } from '../backlog/backlog.ts';
 import { readConfig } from '../backlog/config.ts';
 import { itemText } from '../backlog/reading/item-text.ts';
+import { sweepIndexes } from '../git/git.ts';
 import { type Done, type WorkTask, work } from './agents.ts';
 import type { WorkflowParts } from './effects.ts';
 import { archiveItem, noteWork, setItemAside } from './filing.ts';
@@ -206,6 +207,7 @@ export class ItemEffects {
 
   /** Leaves the places of a process that died. */
   async leaveAll(run: string): Promise<void> {
+    await sweepIndexes(this.parts.backlog);
     for (const id of this.places.left()) await this.leave(id, run);
   }
 

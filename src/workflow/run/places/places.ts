@@ -1,11 +1,20 @@
-import { existsSync, readdirSync, realpathSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { queue } from '../../../platform/queue.ts';
 import { layouts } from '../../backlog/item-kinds.ts';
 import { whileLocked } from '../../backlog/lock.ts';
 import { stateFile } from '../../backlog/state-file.ts';
 import { repositoryOf } from '../../git/git.ts';
-import { addTree, hasTree, type ItemTree, keepAsBranch, mergeWork, removeTree, workIn } from '../../git/item-tree.ts';
+import {
+  addTree,
+  hasTree,
+  type ItemTree,
+  keepAsBranch,
+  mergeWork,
+  removeTree,
+  treesIn,
+  workIn,
+} from '../../git/item-tree.ts';
 
 /** Where agents work on an item. The folders are absolute. */
 export type Place = {
@@ -41,7 +50,7 @@ export class Places {
     if (!this.areApart) return { root: (await repositoryOf(backlog)) ?? backlog, backlog };
     const tree = this.treeOf(id);
     await this.oneAtATime(async () => {
-      if (await hasTree(tree)) return;
+      if (hasTree(tree)) return;
       await removeTree(tree);
       await addTree(tree);
     });
@@ -52,7 +61,7 @@ export class Places {
   async merge(id: string): Promise<Merge | null> {
     const { backlog } = this;
     const tree = this.treeOf(id);
-    if (!(await hasTree(tree))) return null;
+    if (!hasTree(tree)) return null;
     const work = await workIn(tree, await this.own(), titleOf(id));
     const merge = () => whileLocked(backlog, () => mergeWork(backlog, work, 'comments.md'));
     const conflicts = await this.oneAtATime(merge);
@@ -62,15 +71,17 @@ export class Places {
 
   /** Removes the place of an item whose work is merged. */
   async end(id: string): Promise<void> {
-    const tree = this.treeOf(id);
-    if (await hasTree(tree)) await removeTree(tree);
+    if (this.left().includes(id)) await removeTree(this.treeOf(id));
   }
 
   /** Removes the place of an item whose work is not merged. Returns the branch that keeps it; null if there is nothing. */
   async leave(id: string, run: string): Promise<string | null> {
     const { backlog } = this;
     const tree = this.treeOf(id);
-    if (!(await hasTree(tree))) return null;
+    if (!hasTree(tree)) {
+      await this.end(id);
+      return null;
+    }
     const work = await workIn(tree, await this.own(), titleOf(id));
     const branch = work.changed.length === 0 ? null : `pawl/${run}/${id}`;
     if (branch !== null) await keepAsBranch(backlog, work, branch);
@@ -80,13 +91,11 @@ export class Places {
 
   /** Returns the ids of the items that have a place of their own, such as after a crash. */
   left(): string[] {
-    const path = join(this.backlog, folder);
-    const entries = existsSync(path) ? readdirSync(path, { withFileTypes: true }) : [];
-    return entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
+    return treesIn(join(this.backlog, folder));
   }
 
   private treeOf(id: string): ItemTree {
-    return { project: this.backlog, root: join(realpathSync(this.backlog), folder, id), ref: `refs/pawl/${id}` };
+    return { project: this.backlog, root: join(realpathSync(this.backlog), folder, id) };
   }
 
   /** The path of the backlog below the root of the project. */
