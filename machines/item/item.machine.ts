@@ -8,6 +8,7 @@ import { workflowLeaves } from '../contract/leaf.ts';
 import {
   afterWork,
   brokenWork,
+  endFact,
   freshItem,
   isToBeTested,
   outputOf,
@@ -47,6 +48,7 @@ export const itemMachine = setup({
     announceUnavailable: emit(({ context }) => unavailableFact(context)),
     announceWait: emit(({ context }) => waitFact(context)),
     noteAbort: assign({ isAborted: true }),
+    announceEnd: emit(({ context }) => endFact(context)),
   },
   guards: {
     triesRemain: ({ context }) => triesRemain(context),
@@ -99,6 +101,7 @@ export const itemMachine = setup({
     ended: {
       description: 'The run settles the item when its turn has come.',
       meta: { rules: ['W-1'] },
+      entry: 'announceEnd',
       type: 'final',
     },
   },

@@ -87,6 +87,10 @@ export function waitFact(context: ItemContext): ItemFact {
   return { type: 'wait.started', item: context.item.id, agent: context.work.outcome.agent, dueAt: nextTryAt(context) };
 }
 
+export function endFact(context: ItemContext): ItemFact {
+  return { type: 'work.ended', item: context.item.id, verdict: outputOf(context).outcome.verdict };
+}
+
 /** An agent that was unavailable when the run was aborted is not tried again. */
 export function outputOf({ iteration, phase, work, tries, tryErrors, changed, isAborted }: ItemContext): ItemOutput {
   const { outcome } = work;

@@ -42,4 +42,6 @@ export type ItemOutput = {
 export type ItemFact =
   | { type: 'phase.started'; phase: Phase; item: string | null }
   | { type: 'agent.unavailable'; item: string | null; agent: string; tries: number; message: string }
-  | { type: 'wait.started'; item: string | null; agent: string; dueAt: number };
+  | { type: 'wait.started'; item: string | null; agent: string; dueAt: number }
+  /** The item is settled when those before it have been. */
+  | { type: 'work.ended'; item: string; verdict: WorkOutcome['verdict'] };

@@ -11,6 +11,7 @@ import {
 import { inspector } from '../../src/inspect/index.ts';
 import { SessionIndex } from '../../src/inspect/live/search.ts';
 import { RunReplayer } from '../../src/inspect/recorded/run-replayer.ts';
+import { RunRows } from '../../src/inspect/recorded/run-rows.ts';
 import { Redactor } from '../../src/inspect/tape/redacted.ts';
 import { MemoryJournal } from '../../src/journal/memory.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
@@ -51,15 +52,46 @@ const mixed: WorkFunction = ({ item }) =>
       : { status: 'blocked', needs: 'a licence' };
 
 describe('S-8: the journal of a run', () => {
-  const recorded = async (process: WorkFunction = mixed) => {
+  const recorded = async (process: WorkFunction = mixed, concurrency = 1) => {
     const backlog = new TestBacklog();
     for (const number of [1, 2, 3]) backlog.bug(number);
     const journal = new MemoryJournal();
-    const { result } = await runOver(backlog, { process }, { journal });
+    const { result } = await runOver(backlog, { process }, { journal, limits: { concurrency } });
     const [row] = await journal.list({ metadata: { role: 'run' } });
     const runId = row?.sessionId ?? '';
     return { journal, runId, result, entries: JSON.parse(JSON.stringify(await journal.read(runId))) };
   };
+
+  it('shows several items at once, each with what was done on it', async () => {
+    const { entries } = await recorded(mixed, 3);
+    const { told, frames } = new RunReplayer().play(entries);
+    const rows = new RunRows();
+    for (const [index, one] of told.entries()) rows.take(one, index + 1);
+    const items = rows.byId.filter(({ kind }) => kind === 'item');
+    expect(
+      items.map(({ title, state, children }) => [title, state, children.map((row) => [row.title, row.state])]),
+    ).toEqual([
+      [
+        'BUG-001',
+        'done',
+        [
+          ['works on it', 'done'],
+          ['archives it', 'done'],
+        ],
+      ],
+      ['BUG-002', 'failed', [['works on it', 'failed']]],
+      [
+        'BUG-003',
+        'waiting',
+        [
+          ['works on it', 'done'],
+          ['sets it aside', 'done'],
+        ],
+      ],
+    ]);
+    const actors = new Set(frames.filter(({ machine }) => machine === 'item').map(({ actor }) => actor));
+    expect([...actors]).toEqual(['item.1', 'item.2', 'item.3']);
+  });
 
   it('is told at its first wrong fact when it was changed', async () => {
     const { entries } = await recorded();

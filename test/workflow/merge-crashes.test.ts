@@ -89,6 +89,11 @@ it('W-1 W-4: a run of several items that dies at a call of git loses no work and
       project.list('agent_runs/worktrees').filter((name) => name !== '.gitignore'),
       at,
     ).toEqual([]);
-    expect(project.git('status', '--short'), at).toBe('');
+    // A comment on work that failed may be written, but not committed; the next commit of its item has it.
+    const status = project.git('status', '--short').split('\n');
+    expect(
+      status.filter((line) => line !== '' && !line.endsWith('/comments.md')),
+      at,
+    ).toEqual([]);
   }
 });

@@ -32,6 +32,7 @@ export class WorkView {
 
   show(event: WorkflowEvent): void {
     if (event.type === 'item.started') this.items.set(event.item.id, 'taken');
+    if (event.type === 'work.ended') this.items.set(event.item, 'settling');
     if (event.type === 'phase.started') this.begin(event.phase, event.item);
     if (event.type === 'backlog.scanned') Object.assign(this, { open: event.open, blocked: event.blocked });
     if (event.type === 'item.failed') {

@@ -63,6 +63,13 @@ export class RunRows extends RowList {
       case 'agent.unavailable':
         this.note(place, `agent ${fact.agent} unavailable`, `try ${fact.tries}: ${fact.message}`, fact.item);
         return;
+      case 'work.ended': {
+        const one = this.openOf(fact.item);
+        const isFailure = fact.verdict === 'failed' || fact.verdict === 'critical' || fact.verdict === 'unavailable';
+        if (one.phase !== null) closeRow(one.phase, place, isFailure ? 'failed' : 'done');
+        one.phase = null;
+        return;
+      }
       case 'wait.started': {
         const one = this.openOf(fact.item);
         endPhase(one, place);

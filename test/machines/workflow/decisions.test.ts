@@ -195,6 +195,7 @@ describe('W-1: the work on an item', () => {
         work.isToBeTested(one({ phase: 'testing', work: delivered({}) })),
         work.isToBeTested(one({ tests: false, work: delivered({}) })),
       ],
+      ended: [work.endFact(one({ work: lost })), work.endFact(one({ work: lost, isAborted: true }))],
       unavailable: work.unavailableFact(one({ tries: 2, work: lost })),
       output: work.outputOf(one({ phase: 'testing', tries: 2, work: lost, tryErrors: ['a', 'b'], changed: ['c'] })),
     });
