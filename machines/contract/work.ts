@@ -69,6 +69,18 @@ export type WorkOutcome = {
   changed: string[];
 };
 
+/** Placeholder before any work. */
+export const noOutcome: WorkOutcome = {
+  verdict: 'succeeded',
+  agent: '',
+  slugs: [],
+  message: '',
+  requests: 0,
+  lookedFor: [],
+  stops: [],
+  changed: [],
+};
+
 /** A failed item, with the reason. */
 export type ItemFailure = {
   id: string;
@@ -138,11 +150,11 @@ export type RunState = {
   failures: ItemFailure[];
   incidents: Incident[];
   created: CreatedItem[];
-  /** The files that the work on the current item changed. */
+  /** The files that the work on the first item in progress changed. */
   changed: string[];
 };
 
-/** The base of the requests of a run itself: the state, which is on disk before the effect begins (W-4). */
+/** The base of the run's own requests: the state, which is on disk before the effect begins (W-4). */
 export type Step = { state: RunState };
 export type ItemStep = Step & { item: ItemRef };
 
@@ -157,7 +169,7 @@ export type PriorityChange = { id: string; from: Priority; to: Priority; reason:
 /** The items created, the priorities changed, and the problems, which preserve the content of failed steps (W-3). */
 export type EndingOutcome = { created: CreatedItem[]; priorities: PriorityChange[]; problems: string[] };
 
-/** What became of an item that was in progress when the process died. `item`: as it is now in the backlog. */
+/** What became of an item that was in progress when the process died. `item` is its current state; null if it is gone. */
 export type InterruptedItem = { id: string; phase: ItemPhase; item: ItemRef | null } & (
   | { end: 'interrupted' | 'archived' }
   | { end: 'conflict'; message: string }
@@ -186,7 +198,7 @@ export type WorkflowEffectKinds = {
   restore: { request: Record<string, never>; outcome: RestoreOutcome };
   /** Read the backlog. Key `scan-1`. */
   scan: { request: Step; outcome: ScanOutcome };
-  /** Write down which items are in progress. Key `take-1`. */
+  /** Record the items in progress. Key `take-1`. */
   take: { request: Step & { items: ItemRef[] }; outcome: TakeOutcome };
   /** Have an agent work on an item. Key `item-1/processing/try-1`. */
   work: { request: { run: string; item: ItemRef; phase: WorkPhase }; outcome: WorkOutcome };

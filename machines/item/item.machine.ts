@@ -1,6 +1,6 @@
 /**
- * The item machine: the work on one item of a backlog, then its test (W-1). It retries an agent that cannot be invoked,
- * and judges nothing else. Rules: item.rules.ts. The workflow machine starts one for each item that it takes.
+ * The item machine: the work on one item of a backlog, then its test (W-1). It retries an unavailable agent, and leaves
+ * every other outcome to the workflow machine, which starts one for each item that it takes. Rules: item.rules.ts.
  */
 import { assign, emit, setup } from 'xstate';
 import type { Delivered, WorkflowAbort } from '../contract/effects.ts';
@@ -75,7 +75,7 @@ export const itemMachine = setup({
       },
     },
     judging: {
-      description: 'Is another agent to be invoked?',
+      description: 'Does another agent have to work?',
       meta: { rules: ['W-1'] },
       always: [
         { guard: 'triesRemain', target: 'backingOff', actions: 'announceUnavailable' },
@@ -99,7 +99,7 @@ export const itemMachine = setup({
       on: { 'workflow.abort': { target: 'ended', actions: 'noteAbort' } },
     },
     ended: {
-      description: 'The run settles the item when its turn has come.',
+      description: 'The run settles items in the order in which it took them.',
       meta: { rules: ['W-1'] },
       entry: 'announceEnd',
       type: 'final',

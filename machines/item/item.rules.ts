@@ -1,23 +1,10 @@
 import { backoffMs } from '../contract/backoff.ts';
 import type { LeafInput } from '../contract/leaf.ts';
-import type { WorkOutcome } from '../contract/work.ts';
+import { noOutcome, type WorkOutcome } from '../contract/work.ts';
 import type { ItemContext, ItemFact, ItemInput, ItemOutput, Work } from './item.types.ts';
 
 /** Placeholder before any work. */
-const noWork: Work = {
-  outcome: {
-    verdict: 'succeeded',
-    agent: '',
-    slugs: [],
-    message: '',
-    requests: 0,
-    lookedFor: [],
-    stops: [],
-    changed: [],
-  },
-  at: 0,
-  chance: 0,
-};
+const noWork: Work = { outcome: noOutcome, at: 0, chance: 0 };
 
 export function freshItem(input: ItemInput): ItemContext {
   return { ...input, phase: 'processing', tries: 0, tryErrors: [], work: noWork, changed: [], isAborted: false };
@@ -43,7 +30,7 @@ export function afterWork({ changed: before, tryErrors }: ItemContext, work: Wor
 
 /** Records a defect in the work as a critical error (W-1). */
 export function brokenWork({ phase, work }: ItemContext, error: unknown): Partial<ItemContext> {
-  const outcome: WorkOutcome = { ...work.outcome, verdict: 'critical', agent: phase, message: String(error) };
+  const outcome: WorkOutcome = { ...noOutcome, verdict: 'critical', agent: phase, message: String(error) };
   return { work: { ...work, outcome } };
 }
 

@@ -38,7 +38,7 @@ export type ItemOutput = {
   changed: string[];
 };
 
-/** The facts that the machine of an item emits, and that of the run for its own agents. `item` is null for those. */
+/** Facts of the item machine, and of the run's own phases and agents, for which `item` is null. */
 export type ItemFact =
   | { type: 'phase.started'; phase: Phase; item: string | null }
   | { type: 'agent.unavailable'; item: string | null; agent: string; tries: number; message: string }

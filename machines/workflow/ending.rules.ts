@@ -21,7 +21,7 @@ export function incidentsNoted(context: WorkflowContext): WorkflowChange {
 
 function allIncidents(context: WorkflowContext): Incident[] {
   const { critical, lostAgent, failures, lastFailures, stops, incidents } = context;
-  // Items that were in progress when the run was over may have failed since.
+  // Items that are settled after the run is over may add failures; the incident is recorded once.
   const isNoted = incidents.some(({ kind }) => kind === 'consecutive_failures');
   return [
     ...(critical === null ? [] : [{ kind: 'critical_error' as const, ...critical }]),

@@ -1,7 +1,7 @@
 import { backoffMs } from '../contract/backoff.ts';
 import type { Delivered } from '../contract/effects.ts';
 import type { LeafInput } from '../contract/leaf.ts';
-import type { ItemRef, ScanOutcome } from '../contract/work.ts';
+import { type ItemRef, noOutcome, type ScanOutcome } from '../contract/work.ts';
 import type { ItemInput, ItemOutput } from '../item/item.types.ts';
 import { critical, noTries, refusalOf, runState, together } from './workflow.rules.ts';
 import type { TakenItem, WorkflowChange, WorkflowContext, WorkflowFact } from './workflow.types.ts';
@@ -90,7 +90,7 @@ export function itemsTaken(context: WorkflowContext, outcome: ScanOutcome): Part
   };
 }
 
-/** Builds the request to write down which items are in progress. */
+/** Builds the request to record the items in progress. */
 export function takeInput(context: WorkflowContext): LeafInput<'take'> {
   const items = context.taken.map(({ item }) => item);
   return { key: `take-${context.scans}`, request: { state: runState(context, 'processing'), items } };
@@ -112,26 +112,21 @@ export function afterItem({ inProgress }: WorkflowContext, end: ItemOutput): Par
   return { inProgress: inProgress.map((one) => (one.iteration === end.iteration ? { ...one, end } : one)) };
 }
 
-/** Records a defect in the machine of an item as a critical error of its work (W-1). */
+/** Records a defect in the machine of an item as a critical error (W-1). */
 export function afterBrokenItem(
   context: WorkflowContext,
   { actorId, error }: { actorId: string; error: unknown },
 ): Partial<WorkflowContext> {
-  const outcome: ItemOutput['outcome'] = {
-    verdict: 'critical',
-    agent: '',
-    slugs: [],
-    message: String(error),
-    requests: 0,
-    lookedFor: [],
-    stops: [],
-    changed: [],
-  };
-  const iteration = Number(actorId.slice('item.'.length));
+  const iteration = context.inProgress.find((one) => itemActorId(one) === actorId)?.iteration ?? 0;
+  const outcome = { ...noOutcome, verdict: 'critical' as const, message: String(error) };
   return afterItem(context, { iteration, phase: 'processing', outcome, tries: 0, tryErrors: [], changed: [] });
 }
 
-/** Returns the names of the machines that work on an item. */
-export function workingItems({ inProgress }: WorkflowContext): `item.${number}`[] {
-  return inProgress.flatMap(({ iteration, end }) => (end === null ? [`item.${iteration}` as const] : []));
+export function itemActorId({ iteration }: TakenItem): `item.${number}` {
+  return `item.${iteration}`;
+}
+
+/** Returns the ids of the item machines that have not ended. */
+export function itemActorIds({ inProgress }: WorkflowContext): `item.${number}`[] {
+  return inProgress.filter(({ end }) => end === null).map(itemActorId);
 }

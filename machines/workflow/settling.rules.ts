@@ -5,36 +5,36 @@ import { blockedDraft } from './incident.rules.ts';
 import { afterEnding, critical, runState, withFailure } from './workflow.rules.ts';
 import type { TakenItem, WorkflowChange, WorkflowContext } from './workflow.types.ts';
 
-/** The rules for the first item in progress, which is the one that is settled. */
+/** Rules for settling the first item in progress. */
 
-type Settled = TakenItem & { end: ItemOutput };
+type Ended = TakenItem & { end: ItemOutput };
 
-/** Returns the first item in progress if the work on it has ended. */
-function settledOf({ inProgress: [first] }: WorkflowContext): Settled | null {
-  return first === undefined || first.end === null ? null : { ...first, end: first.end };
+/** Returns the first item in progress, or null if the work on it has not ended. */
+function ended({ inProgress: [one] }: WorkflowContext): Ended | null {
+  return one === undefined || one.end === null ? null : { ...one, end: one.end };
 }
 
 /** Returns the first item in progress. The states that call this are entered only after the work on it has ended. */
-function settled(context: WorkflowContext): Settled {
-  const first = settledOf(context);
-  if (first === null) throw new Error('no item is being settled');
-  return first;
+function first(context: WorkflowContext): Ended {
+  const one = ended(context);
+  if (one === null) throw new Error('no item is being settled');
+  return one;
 }
 
 export function firstHasEnded(context: WorkflowContext): boolean {
-  return settledOf(context) !== null;
+  return ended(context) !== null;
 }
 
 export function workWas(context: WorkflowContext, verdict: WorkOutcome['verdict']): boolean {
-  return settled(context).end.outcome.verdict === verdict;
+  return first(context).end.outcome.verdict === verdict;
 }
 
 /** Records the STOP markers that were found after the work. */
 export function settlingBegun(context: WorkflowContext): Partial<WorkflowContext> {
-  return { stops: settled(context).end.outcome.stops };
+  return { stops: first(context).end.outcome.stops };
 }
 
-/** The item that is settled is no longer in progress. */
+/** Removes the first item in progress. */
 function rest({ inProgress }: WorkflowContext): Pick<WorkflowContext, 'inProgress'> {
   return { inProgress: inProgress.slice(1) };
 }
@@ -46,13 +46,13 @@ export function leftOpen(context: WorkflowContext): Partial<WorkflowContext> {
 
 /** Records a critical error in the work (W-1). */
 export function workBroken(context: WorkflowContext): Partial<WorkflowContext> {
-  const { phase, outcome } = settled(context).end;
+  const { phase, outcome } = first(context).end;
   return { ...critical(context, phase, outcome.message), ...rest(context) };
 }
 
 /** Records an agent that could not be invoked (W-1). */
 export function agentLost(context: WorkflowContext): Partial<WorkflowContext> {
-  const { item, end } = settled(context);
+  const { item, end } = first(context);
   const { agent, lookedFor } = end.outcome;
   const lostAgent = { item: item.id, agent, lookedFor, tries: end.tries, errors: end.tryErrors };
   return { lostAgent, ...rest(context) };
@@ -60,7 +60,7 @@ export function agentLost(context: WorkflowContext): Partial<WorkflowContext> {
 
 /** Records an agent's failure, which adds to the failure count (W-1). */
 export function failed(context: WorkflowContext): WorkflowChange {
-  const { phase, outcome } = settled(context).end;
+  const { phase, outcome } = first(context).end;
   const { slugs, message } = outcome;
   return failedWith(context, { phase, slugs, message });
 }
@@ -71,7 +71,7 @@ export function conflicted(context: WorkflowContext, { message }: { message: str
 }
 
 function failedWith(context: WorkflowContext, why: Pick<ItemFailure, 'phase' | 'slugs' | 'message'>): WorkflowChange {
-  const { item, end } = settled(context);
+  const { item, end } = first(context);
   const { id, folder, component } = item;
   const failure: ItemFailure = { id, folder, component, ...why, requests: end.outcome.requests };
   const change = withFailure(context, failure);
@@ -82,7 +82,7 @@ function failedWith(context: WorkflowContext, why: Pick<ItemFailure, 'phase' | '
 /** Records a success, which resets the failure count (W-1). */
 export function succeeded(context: WorkflowContext): WorkflowChange {
   const { succeeded: before, stops } = context;
-  const { id } = settled(context).item;
+  const { id } = first(context).item;
   const change = {
     succeeded: [...before, id],
     failureCount: 0,
@@ -96,7 +96,7 @@ export function succeeded(context: WorkflowContext): WorkflowChange {
 
 /** Records an item as set aside: neither a success nor a failure, so the count is unchanged. */
 export function itemSetAside(context: WorkflowContext, { outcome }: { outcome: FilingOutcome }): WorkflowChange {
-  const { item, end } = settled(context);
+  const { item, end } = first(context);
   const ending = { created: outcome.ok ? outcome.created : [], priorities: [], problems: [] };
   const { change, facts } = afterEnding(context, { phase: 'settingAside', outcome: ending });
   return {
@@ -107,13 +107,13 @@ export function itemSetAside(context: WorkflowContext, { outcome }: { outcome: F
 
 /** Builds the request to merge and archive the item. */
 export function archiveInput(context: WorkflowContext): LeafInput<'archive'> {
-  const { iteration, item } = settled(context);
+  const { iteration, item } = first(context);
   return { key: `item-${iteration}/archive`, request: { state: runState(context, 'archiving'), item } };
 }
 
 /** Builds the request to record what a blocked item waits for. */
 export function setAsideInput(context: WorkflowContext): LeafInput<'setAside'> {
-  const { iteration, item, end } = settled(context);
+  const { iteration, item, end } = first(context);
   const needs = end.outcome.message;
   const draft = blockedDraft(item, needs, context.run);
   const request = { state: runState(context, 'settingAside'), item, needs, draft };

@@ -23,9 +23,9 @@ type BrokenItem = { event: { actorId: string; error: unknown } };
 const ofBrokenItem = ({ event }: BrokenItem) => ({ actorId: event.actorId, error: event.error });
 const ofDefect = ({ event }: Broken) => ({ error: event.error });
 const ofReason = ({ event }: { event: { reason: string } }) => ({ reason: event.reason });
-const aborts = [{ type: 'noteAbort', params: ofReason }, 'passOn'] as const;
+const aborts = [{ type: 'noteAbort', params: ofReason }, 'abortItems'] as const;
 
-/** The transitions of an effect that a phase requires. */
+/** Builders for the transitions of an effect that a phase requires. */
 const ended =
   (phase: Phase) =>
   ({ event }: Done<{ outcome: EndingOutcome }>) => ({ phase, outcome: event.output.outcome });
@@ -131,13 +131,14 @@ export const workflowMachine = workflowSetup.createMachine({
       on: { 'workflow.abort': { target: 'tallying', actions: aborts } },
     },
     taking: {
-      description: 'The state file is told which items are in progress.',
+      description: 'The new items are recorded in the state file.',
       meta: { rules: ['W-4'] },
       invoke: {
         id: 'take',
         src: 'take',
         input: ({ context }) => takeInput(context),
         onDone: [
+          { guard: 'abortRequested', target: 'tallying', actions: 'dropTaken' },
           { guard: { type: 'wereTaken', params: ofOutcome }, target: 'working', actions: 'startItems' },
           refuses('processing'),
         ],

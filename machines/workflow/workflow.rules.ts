@@ -55,12 +55,12 @@ export function freshRun({ run, limits, tests }: WorkflowInput): WorkflowContext
   };
 }
 
-/** Builds the contents of the state file for a phase (W-4). A phase of an item is that of the first in progress. */
+/** Builds the contents of the state file for a phase (W-4). An item phase belongs to the first item in progress. */
 export function runState(context: WorkflowContext, phase: RunState['current_phase']): RunState {
   const { run, iteration, failureCount, lastFailures, failures, succeeded, setAside, tried, incidents, created } =
     context;
   const all = [...context.inProgress, ...context.taken];
-  // A run that exited early tells where.
+  // After an early exit, names the last item that was taken.
   const last = exitsEarly(context) ? tried.at(-1) : undefined;
   return {
     run,
@@ -85,10 +85,11 @@ export function runState(context: WorkflowContext, phase: RunState['current_phas
   };
 }
 
-function isItemPhase(phase: RunState['current_phase']): phase is ItemPhase {
+export function isItemPhase(phase: RunState['current_phase']): phase is ItemPhase {
   return itemPhases.some((one) => one === phase);
 }
 
+/** Returns the last phase that the run knows. The state file has that of the work under way, too. */
 function itemPhaseOf({ end }: TakenItem): ItemPhase {
   if (end === null) return 'processing';
   return end.outcome.verdict === 'succeeded' ? 'archiving' : end.phase;
@@ -141,7 +142,7 @@ function phaseOf({ current_phase: phase }: RunState): Phase {
   return phase === 'completed' || phase === 'exitedEarly' ? 'summarising' : phase;
 }
 
-/** Returns the failure of an item that was in progress; none if it is gone or was archived. */
+/** Returns the failure of an item that was in progress; an empty list if it is gone or was archived. */
 function interruptions(one: InterruptedItem): ItemFailure[] {
   const { item, phase, end } = one;
   if (item === null || end === 'archived') return [];
@@ -169,7 +170,7 @@ export function refusalOf(outcome: Refusal): string {
   return 'message' in outcome ? outcome.message : '';
 }
 
-/** A critical error, which ends the run (W-1). What was to be taken stays open. */
+/** Records a critical error, which ends the run (W-1). Items not yet started stay open. */
 export function critical(
   { inProgress: [first] }: WorkflowContext,
   phase: Phase,

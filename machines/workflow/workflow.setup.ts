@@ -20,13 +20,14 @@ import {
   afterItem,
   afterLostScan,
   afterScan,
+  itemActorId,
+  itemActorIds,
   itemInput,
   itemRemains,
   itemsStarted,
   itemsTaken,
   scanTriesRemain,
   waitFact,
-  workingItems,
 } from './queue.rules.ts';
 import {
   agentLost,
@@ -40,7 +41,16 @@ import {
   workBroken,
   workWas,
 } from './settling.rules.ts';
-import { aborting, afterCrash, afterEnding, critical, exitsEarly, type Refusal, refusalOf } from './workflow.rules.ts';
+import {
+  aborting,
+  afterCrash,
+  afterEnding,
+  critical,
+  exitsEarly,
+  isItemPhase,
+  type Refusal,
+  refusalOf,
+} from './workflow.rules.ts';
 import type { WorkflowContext, WorkflowFact, WorkflowInput, WorkflowOutput } from './workflow.types.ts';
 
 type WorkflowEvent =
@@ -76,7 +86,7 @@ export const workflowSetup = setup({
     announcePhase: emit(({ context }, { phase }: { phase: Phase }) => ({
       type: 'phase.started',
       phase,
-      item: context.inProgress[0]?.item.id ?? null,
+      item: isItemPhase(phase) ? (context.inProgress[0]?.item.id ?? null) : null,
     })),
     takeCrash: record(afterCrash),
     noteRefusal: assign(({ context }, { phase, outcome }: { phase: Phase; outcome: Refusal }) =>
@@ -97,15 +107,16 @@ export const workflowSetup = setup({
       enqueue.assign(change);
       for (const fact of facts) enqueue.emit(fact);
       for (const taken of context.taken)
-        enqueue.spawnChild('item', { id: `item.${taken.iteration}` as const, input: itemInput(context, taken) });
+        enqueue.spawnChild('item', { id: itemActorId(taken), input: itemInput(context, taken) });
     }),
+    dropTaken: assign({ taken: [] }),
     takeEnd: assign(({ context }, { end }: { end: ItemOutput }) => afterItem(context, end)),
     takeBrokenItem: assign(({ context }, broken: { actorId: string; error: unknown }) =>
       afterBrokenItem(context, broken),
     ),
-    passOn: enqueueActions(({ context, event, enqueue }) => {
+    abortItems: enqueueActions(({ context, event, enqueue }) => {
       if (event.type !== 'workflow.abort') return;
-      for (const item of workingItems(context)) enqueue.sendTo(item, event);
+      for (const item of itemActorIds(context)) enqueue.sendTo(item, event);
     }),
     beginSettling: assign(({ context }) => settlingBegun(context)),
     leaveOpen: assign(({ context }) => leftOpen(context)),

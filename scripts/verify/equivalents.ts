@@ -52,7 +52,7 @@ const equivalents: Equivalent[] = [
     why: 'a text always has a first line, but the index type allows undefined',
   },
   {
-    file: 'item.rules.ts',
+    file: 'settling.rules.ts',
     original: /^\/\^\[\^\/\]\+\/$/,
     why: 'the first match is at the start in either case',
   },

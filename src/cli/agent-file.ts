@@ -9,8 +9,8 @@ import { isModulePath, namedModels, namedTools, toolList, type Workplace } from 
 
 /** Settings that an agent file does not contain. */
 export type AgentSurroundings = Workplace & {
-  /** The directory of the project. `root` may be a copy of it. */
-  home: string;
+  /** The directory of the project. `root` may be the work tree of an item instead. */
+  project: string;
   /** Model aliases in addition to the built-in ones. */
   models: Readonly<Record<string, string>>;
   /** Reports a part of the file that is ignored. */
@@ -19,16 +19,16 @@ export type AgentSurroundings = Workplace & {
 
 const nowhereElse = (): AgentSurroundings => ({
   root: process.cwd(),
-  home: process.cwd(),
+  project: process.cwd(),
   commands: [],
   except: [],
   models: {},
   note: (text) => process.stderr.write(`pawl: ${text}\n`),
 });
 
-/** What an agent file contains. Later changes of the file do not matter. */
+/** What an agent file and its tool modules contain. Later changes of the files do not matter. */
 export type AgentSource = {
-  /** Whether the file exports one definition for all places. */
+  /** Whether the definition, or a tool module, is the same for every work tree. */
   isFixed: boolean;
   definition(surroundings: AgentSurroundings): Promise<AgentDefinition>;
 };
@@ -36,7 +36,8 @@ export type AgentSource = {
 /**
  * Reads an agent file. It is a module whose default export is an agent, a definition or a function of `{ root }` that
  * returns one; or Markdown with the definition as front matter and the instructions as body. In Markdown, `tools` lists
- * the paths of tool modules, or names as in Claude Code's agent files, such as `Read` and `Bash`.
+ * the paths of tool modules, or names as in Claude Code's agent files, such as `Read` and `Bash`. A tool module exports
+ * the tools, or a function of `{ root }` that returns them.
  */
 export async function agentSource(file: string): Promise<AgentSource> {
   const path = resolve(file);
@@ -53,8 +54,12 @@ export async function agentSource(file: string): Promise<AgentSource> {
       };
     }
     case '.md': {
-      const text = read(path);
-      return { isFixed: false, definition: (surroundings) => markdownDefinition(path, text, surroundings) };
+      const document = documentIn(path, read(path));
+      const modules = toolList(document.matter.tools).filter(isToolModule);
+      // Modules are loaded once, so this is what the definition gets.
+      const exported = await Promise.all(modules.map((module) => exportedTools(path, module)));
+      const isFixed = exported.some((tools) => typeof tools !== 'function');
+      return { isFixed, definition: (surroundings) => markdownDefinition(path, document, surroundings) };
     }
     default:
       throw invalid(file, 'must end in .ts, .mts, .js, .mjs or .md');
@@ -68,7 +73,10 @@ export async function readAgentFile(file: string, surroundings = nowhereElse()):
 
 function exportedIn(path: string, exported: unknown): AgentDefinition {
   if (typeof exported !== 'object' || exported === null) {
-    throw invalid(path, `must have an agent or a definition as its default export; got ${shown(exported)}`);
+    throw invalid(
+      path,
+      `must have an agent, a definition or a function of { root } as its default export; got ${shown(exported)}`,
+    );
   }
   return isAgent(exported) ? exported.definition : (exported as AgentDefinition);
 }
@@ -76,14 +84,19 @@ function exportedIn(path: string, exported: unknown): AgentDefinition {
 /** The tools that plan mode removes. */
 const actingTools = ['Write', 'Edit', 'Bash'];
 
-async function markdownDefinition(
-  path: string,
-  text: string,
-  surroundings: AgentSurroundings,
-): Promise<AgentDefinition> {
+type Document = { matter: Record<string, unknown>; body: string };
+
+function documentIn(path: string, text: string): Document {
   const match = /^\uFEFF?---\r?\n(?:(.*?)\r?\n)?---[ \t]*(?:\r?\n(.*))?$/s.exec(text);
   if (match === null) throw invalid(path, 'must start with front matter between two lines of ---');
-  const matter = frontMatter(path, match[1] ?? '');
+  return { matter: frontMatter(path, match[1] ?? ''), body: (match[2] ?? '').trim() };
+}
+
+async function markdownDefinition(
+  path: string,
+  { matter, body: instructions }: Document,
+  surroundings: AgentSurroundings,
+): Promise<AgentDefinition> {
   const { tools, disallowedTools, model, maxTurns, permissionMode, ...given } = matter;
   const isClaude = isClaudeAgent(path) || ['model', 'color', 'permissionMode'].some((name) => name in matter);
   const rest = isClaude ? ownFields(path, given, surroundings) : given;
@@ -93,7 +106,6 @@ async function markdownDefinition(
   const names = (tools === undefined || tools === null) && isClaudeAgent(path) ? null : toolList(tools);
   const forbidden = [...toolList(disallowedTools), ...(permissionMode === 'plan' ? actingTools : [])];
   const loaded = await toolsOf(path, names, forbidden, surroundings);
-  const instructions = (match[2] ?? '').trim();
   if (instructions !== '' && rest.instructions !== undefined) {
     throw invalid(path, 'must have its instructions in the front matter or in the body, not in both');
   }
@@ -127,16 +139,16 @@ async function toolsOf(
   path: string,
   entries: readonly unknown[] | null,
   forbidden: readonly unknown[],
-  { note, home, ...workplace }: AgentSurroundings,
+  { note, project, ...workplace }: AgentSurroundings,
 ): Promise<Record<string, LocalTool>> {
-  const modules = (entries ?? []).filter((entry) => typeof entry !== 'string' || isModulePath(entry));
+  const modules = (entries ?? []).filter(isToolModule);
   const names = entries?.filter((entry): entry is string => typeof entry === 'string' && !isModulePath(entry)) ?? null;
   const unknown = (name: string) => note(`${path} names the tool ${name}, which has no counterpart; ignored.`);
   const own = modules.filter((one) => typeof one === 'string').map((one) => resolve(dirname(path), one));
-  const except = [...workplace.except, ...own.map((file) => relative(home, file).split(sep).join('/'))];
+  const except = [...workplace.except, ...own.map((file) => relative(project, file).split(sep).join('/'))];
   const tools = namedTools(names, { ...workplace, except }, unknown);
   for (const name of Object.keys(namedTools(forbidden.map(String), workplace, () => {}))) delete tools[name];
-  for (const tool of modules) Object.assign(tools, await toolModule(path, tool));
+  for (const tool of modules) Object.assign(tools, await toolModule(path, tool, workplace.root));
   return tools;
 }
 
@@ -169,12 +181,22 @@ function linesOf(text: string): Record<string, string> | null {
   return last === null ? null : fields;
 }
 
-async function toolModule(agentPath: string, tool: unknown): Promise<Record<string, LocalTool>> {
+/** Anything in a list of tools that is no name. */
+function isToolModule(entry: unknown): boolean {
+  return typeof entry !== 'string' || isModulePath(entry);
+}
+
+async function exportedTools(agentPath: string, tool: unknown): Promise<unknown> {
   if (typeof tool !== 'string') throw invalid(agentPath, `must list its tools as module paths; got ${shown(tool)}`);
-  const path = resolve(dirname(agentPath), tool);
-  const loaded = await load(path);
-  const tools = loaded.default ?? loaded;
-  if (typeof tools !== 'object' || tools === null) throw invalid(path, 'does not export any tools');
+  const loaded = await load(resolve(dirname(agentPath), tool));
+  return loaded.default ?? loaded;
+}
+
+async function toolModule(agentPath: string, tool: unknown, root: string): Promise<Record<string, LocalTool>> {
+  const exported = await exportedTools(agentPath, tool);
+  const tools: unknown = typeof exported === 'function' ? await exported({ root }) : exported;
+  if (typeof tools !== 'object' || tools === null)
+    throw invalid(resolve(dirname(agentPath), String(tool)), 'does not export any tools');
   return { ...tools } as Record<string, LocalTool>;
 }
 

@@ -27,8 +27,8 @@ export type WorkflowOptions = {
   agents: WorkflowAgents;
   /**
    * Default: ends after 3 failures in a row, works on all items, and tries an unavailable agent 3 times. After `maxTries` (2)
-   * runs that failed at an item, it is left to a person. With a `concurrency` of more than 1, up to so many items are in
-   * progress at once, each in a git work tree of its own; `process` and `test` must then be `{ name, load }` or functions.
+   * runs that failed at an item, it is left to a person. With `concurrency` above 1, up to that many items are in
+   * progress at once, each in its own git work tree; `process` and `test` must then be `{ name, load }` or functions.
    */
   limits?: Partial<RunLimits>;
   /**
@@ -36,7 +36,7 @@ export type WorkflowOptions = {
    * after a crash starts with a full budget. Default: none.
    */
   budget?: SessionBudget;
-  /** Ends the run: the current session is aborted, its item stays open, and the report is written. */
+  /** Ends the run: the running sessions are aborted, their items stay open, and the report is written. */
   signal?: AbortSignal;
   /** The logger of the run and its sessions; default: pino at level warn on stderr. */
   logger?: LoggerOption;
@@ -101,14 +101,14 @@ function checkAgents(agents: WorkflowAgents, { concurrency }: RunLimits): void {
     if (agent === undefined && role !== 'process') continue;
     const isNamed = typeof agent === 'object' && agent !== null && 'load' in agent && typeof agent.load === 'function';
     if (!(typeof agent === 'function' || isAgent(agent) || isNamed)) throw wrongAgent(role, agent);
-    // The tools of an agent work in one place.
+    // An agent's tools are bound to one folder.
     if (isAgent(agent) && concurrency > 1 && (role === 'process' || role === 'test')) throw fixedAgent(role, agent);
   }
   if (agents.process === undefined) throw wrongAgent('process', undefined);
 }
 
 function fixedAgent(role: string, agent: unknown): PawlError {
-  const wanted = '{ name, load } or a function, since several items are in progress at once, each in its own work tree';
+  const wanted = '{ name, load } or a function when `limits.concurrency` is above 1';
   return new PawlError('invalid_workflow', expected(`agents.${role}`, agent, wanted));
 }
 

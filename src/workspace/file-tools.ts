@@ -2,7 +2,7 @@ import { lstat, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promis
 import { dirname, join, relative, sep } from 'node:path';
 import { z } from 'zod';
 import { check } from '../agent/check.ts';
-import { queue } from '../platform/queue.ts';
+import { oneAtATime } from '../platform/one-at-a-time.ts';
 import { ToolError } from '../tools/result.ts';
 import { globMatcher, longestGlob } from './globs.ts';
 import { inside, placeInside } from './inside.ts';
@@ -42,8 +42,8 @@ export function fileTools(root: string, options: FileToolsOptions = {}) {
   check(rootSchema, root, 'root', 'invalid_options');
   const { allow = [], except = [] } = check(optionsSchema, options, 'options', 'invalid_options');
   const [allowed, excepted] = [allow.map(globMatcher), except.map(globMatcher)];
-  // Of two concurrent edits of a file, one would be lost.
-  const oneByOne = queue();
+  // Otherwise, concurrent edits of a file could overwrite each other.
+  const oneByOne = oneAtATime();
   /** Checks the path after links have been followed, because a link can make one file look like another. */
   const needsApproval = async ({ path: given }: { path: string }) => {
     const home = await inside(root, '.');

@@ -101,7 +101,7 @@ describe('agents of a project', () => {
     backlog.write('one.md', `---\nname: worker\nmodel: ${model}\nmaxTurns: 7\n---\nYou work.\n`);
     const own = {
       root: '.',
-      home: '.',
+      project: '.',
       commands: [],
       except: [],
       models: { fast: 'openai:gpt-5-mini' },
@@ -128,7 +128,7 @@ describe('agents of a project', () => {
     const notes: string[] = [];
     const own = {
       root: backlog.folder,
-      home: backlog.folder,
+      project: backlog.folder,
       commands: [],
       except: [],
       models: {},

@@ -71,7 +71,7 @@ describe('pawl work --concurrency', () => {
     expect(at[0]).toBeGreaterThan(0);
   });
 
-  it('an agent module exports a function of { root }; one agent for all places ends the run', async () => {
+  it('an agent module exports a function of { root }; one agent for all work trees is refused', async () => {
     await using server = await startModelServer(({ body }) =>
       answersIn(body as Body).length > 0 ? done() : { calls: [{ name: 'where', input: {} }] },
     );
@@ -88,17 +88,23 @@ describe('pawl work --concurrency', () => {
     const other = projectWith(2);
     other.write('backlog/agents/process.mjs', `${imports}export default ${definition("'here'")};\n`);
     commit(other);
-    const refused = await pawl(['work', other.folder, '--concurrency', '2', '--json', ...quietly(server)]);
-    expect([refused.code, refused.stdout]).toEqual([1, expect.stringContaining('must export a function of { root }')]);
+    const refused = await pawl(['work', other.folder, '--concurrency', '2', ...quietly(server)]);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('must export a function of { root }')]);
+    other.write('backlog/agents/process.md', '---\nname: worker\ntools: [./process.mjs]\n---\nYou work.\n');
+    const plan = await pawl(['work', other.folder, '--concurrency', '2', '--dry-run']);
+    expect(plan.stdout).toContain('2 queued, in this order, 2 at once:');
+    const module = await pawl(['work', other.folder, '--concurrency', '2', ...quietly(server)]);
+    expect([module.code, module.stderr]).toEqual([2, expect.stringContaining('process.md must export')]);
+    expect(other.has('backlog/.agent-state.json')).toBe(false);
   });
 
-  it('a folder without a repository, and a number that is none, are told before anything runs', async () => {
+  it('a folder without a repository and an invalid number are refused before anything runs', async () => {
     const project = projectWith(1);
     project.write('backlog/agents/process.md', '---\nname: worker\n---\nYou work.\n');
     const none = await pawl(['work', project.folder, '--concurrency', 'many']);
     expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('--concurrency')]);
     rmSync(join(project.folder, '.git'), { recursive: true });
     const bare = await pawl(['work', project.folder, '--concurrency', '2']);
-    expect([bare.code, bare.stderr]).toEqual([2, expect.stringContaining('is in no git repository')]);
+    expect([bare.code, bare.stderr]).toEqual([2, expect.stringContaining('needs a git repository')]);
   });
 });

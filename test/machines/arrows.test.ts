@@ -87,7 +87,7 @@ describe.each(Object.entries(machines))('D-1: the results of the arrows of the %
         const trail = follow(silent, walk.input, path);
         const step = trail.steps.at(-1);
         if (step === undefined || cases.has(keyOf(step))) continue;
-        // Several items at once add few arrows, but many combinations of what one item adds.
+        // Walks with several items add few new arrows but many combinations, so only new arrows are recorded.
         if (isTogether(walk) && step.arrows.every((arrow) => taken.has(arrow))) continue;
         for (const arrow of step.arrows) taken.add(arrow);
         cases.set(keyOf(step), [nameOf(step), ledTo(trail)]);

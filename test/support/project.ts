@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { TestBacklog } from './backlog.ts';
 
-/** Creates a committed project with so many bugs and a file of ten lines. */
+/** Creates a committed project with the given number of bugs and a file of 60 lines. */
 export function projectWith(bugs: number, config = '{"auto_commit": true}'): TestBacklog {
   const backlog = new TestBacklog();
   for (let number = 1; number <= bugs; number += 1) backlog.bug(number);
@@ -14,7 +14,7 @@ export function projectWith(bugs: number, config = '{"auto_commit": true}'): Tes
   return backlog;
 }
 
-/** A function that returns once `count` calls of it have come. */
+/** Returns a function whose calls end once it has been called `count` times. */
 export function together(count: number): () => Promise<void> {
   const all = Promise.withResolvers<void>();
   let come = 0;

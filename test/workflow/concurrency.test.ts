@@ -79,7 +79,7 @@ describe('W-1: several items at once', () => {
       {
         id: 'BUG-002',
         phase: 'archiving',
-        message: `The work conflicts with other changes of lines.txt. It is kept as the branch ${branch}.`,
+        message: `Merge conflict in lines.txt; the work is on the branch ${branch}.`,
       },
     ]);
     expect(report).toContain(branch);
@@ -121,7 +121,7 @@ describe('W-1: several items at once', () => {
     ]);
     const kept = ['BUG-001', 'BUG-002', 'BUG-003'];
     expect(result.warnings.toSorted()).toEqual(
-      kept.map((id) => `What was done for ${id} is not merged. It is kept as the branch pawl/${result.run}/${id}.`),
+      kept.map((id) => `The work on ${id} was not merged; it is on the branch pawl/${result.run}/${id}.`),
     );
     for (const id of kept) {
       expect(backlog.git('show', `pawl/${result.run}/${id}:${id}.txt`)).toBe('work');
@@ -130,7 +130,7 @@ describe('W-1: several items at once', () => {
     expect(backlog.git('branch', '--list', 'pawl/*').split('\n')).toHaveLength(3);
   });
 
-  it('failures count in the order of the queue, and what is in progress when the run is over is settled', async () => {
+  it('failures count in the order of the queue, and items in progress are settled after an early exit', async () => {
     const backlog = projectWith(9);
     const four = together(4);
     const process: WorkFunction = async ({ item }) => {

@@ -5,7 +5,7 @@ import { startModelServer } from '../../src/testing/index.ts';
 import { done, TestBacklog } from '../support/backlog.ts';
 
 const count = 40;
-/** One by one, a kill interrupts one item; with four at once, it may interrupt all of them. */
+/** With one item at a time, a kill interrupts one; with four, it may interrupt all of them. */
 const ways = [
   {
     concurrency: 1,

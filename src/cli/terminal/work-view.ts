@@ -23,8 +23,8 @@ export class WorkView {
   private requests = 0;
   private toolCalls = 0;
   private tokens = 0;
-  /** The tool that is running, or null. */
-  private tool: string | null = null;
+  /** The tools that are running, by their calls. */
+  private readonly tools = new Map<string, string>();
 
   constructor(out: NodeJS.WriteStream) {
     this.out = out;
@@ -46,8 +46,7 @@ export class WorkView {
   }
 
   private begin(phase: string, item: string | null): void {
-    this.tool = null;
-    // What is left open is no longer in progress.
+    // Items that stayed open are no longer in progress.
     if (phase === 'capturing' || phase === 'reviewing') this.items.clear();
     if (item !== null && this.items.has(item)) this.items.set(item, phase);
     else this.phase = phase;
@@ -57,10 +56,10 @@ export class WorkView {
   showSession(event: SessionEvent): void {
     if (event.type === 'attempt.started') this.requests += 1;
     if (event.type === 'attempt.replied') this.tokens += event.usage.input + event.usage.output;
-    if (event.type === 'tool.started') this.tool = event.name;
+    if (event.type === 'tool.started') this.tools.set(`${event.sessionId} ${event.callId}`, event.name);
     if (event.type === 'tool.answered') {
       this.toolCalls += 1;
-      this.tool = null;
+      this.tools.delete(`${event.sessionId} ${event.callId}`);
     }
     if (event.type === 'attempt.failed') {
       const where = `${clip(event.agent, 40)} turn ${event.turn}, attempt ${event.attempt}`;
@@ -128,10 +127,12 @@ export class WorkView {
         return [`│  ${this.paint('yellow', `● ${event.id} set aside:`)} ${clip(event.needs, this.width() - 26)}`];
       case 'agent.unavailable':
         return [
-          `│  ├─ ${this.paint('red', `could not invoke ${event.agent}, try ${event.tries}:`)} ${clip(event.message, this.width() - 48)}`,
+          `│  ├─ ${this.paint('red', `could not invoke ${event.agent}${forItem(event.item)}, try ${event.tries}:`)} ${clip(event.message, this.width() - 60)}`,
         ];
       case 'wait.started':
-        return [`│  ├─ ${this.paint('yellow', `waiting ${((event.dueAt - event.at) / 1_000).toFixed(1)} s`)}`];
+        return [
+          `│  ├─ ${this.paint('yellow', `waiting ${((event.dueAt - event.at) / 1_000).toFixed(1)} s${forItem(event.item)}`)}`,
+        ];
       case 'incident.noted':
         return [`├─ ${this.paint('red', clip(reasonOf(event.incident), this.width() - 6))}`];
       case 'workItem.created':
@@ -172,7 +173,8 @@ export class WorkView {
     if (this.out.isTTY !== true) return;
     const items = [...this.items].map(([id, phase]) => `${phase} ${id}`);
     const place = items.length === 0 ? this.phase : items.join(', ');
-    const where = this.tool === null ? place : `${place}: ${clip(this.tool, 24)}`;
+    const tool = [...this.tools.values()].at(-1);
+    const where = tool === undefined ? place : `${place}: ${clip(tool, 24)}`;
     const { open, blocked, failuresInARow, requests, toolCalls, tokens } = this;
     const spent = `${counted(requests, 'request')}, ${counted(toolCalls, 'call')}, ${thousands.format(tokens)} tokens`;
     const text = `${where} | queue ${open}, ${blocked} blocked | ${failuresInARow} failed in a row | ${spent}`;
@@ -191,6 +193,10 @@ export class WorkView {
   private paint(style: Style, text: string): string {
     return styleText(style, text, { stream: this.out });
   }
+}
+
+function forItem(item: string | null): string {
+  return item === null ? '' : ` for ${item}`;
 }
 
 function tokensOf({ spending: { inputTokens, outputTokens, costUsd } }: WorkflowResult): string {

@@ -13,8 +13,14 @@ export type Project = { backlog: string; root: string };
 
 type Role = keyof BacklogConfig['agents'];
 
+/** `fixedFile`: the file, if the agent's tools are the same for every work tree. */
+type ProjectAgent = NamedAgent & { fixedFile: () => Promise<string | null> };
+
+/** The agents of a project, by their roles. */
+export type ProjectAgents = { [Name in keyof WorkflowAgents]: ProjectAgent } & { process: ProjectAgent };
+
 /** Returns the agents that the configuration names or the agent folders contain. `process` is always included. */
-export function agentsOf(project: Project, config: BacklogConfig, flags: Flags): WorkflowAgents {
+export function agentsOf(project: Project, config: BacklogConfig, flags: Flags): ProjectAgents {
   const noted = new Set<string>();
   const note = (text: string) => {
     if (!noted.has(text)) process.stderr.write(`pawl: ${text}\n`);
@@ -37,7 +43,7 @@ function named(
   config: BacklogConfig,
   flags: Flags,
   note: (text: string) => void,
-): NamedAgent {
+): ProjectAgent {
   const { root } = project;
   const lookedFor = places(project, name);
   const except = protectedIn(project, config);
@@ -52,15 +58,17 @@ function named(
   return {
     name,
     lookedFor,
+    fixedFile: async () => {
+      const read = await ready?.catch(() => null);
+      return read?.isFixed ? read.file : null;
+    },
     load: async (place) => {
       ready ??= source();
-      const { file, isFixed, definition } = await ready.catch((error) => {
+      const { definition } = await ready.catch((error) => {
         ready = null;
         throw error;
       });
-      if (isFixed && (flags.concurrency ?? 1) > 1 && place.root !== root)
-        throw new Error(`${file} must export a function of { root }, since each item has its own work tree`);
-      const settings = { root: place.root, home: root, commands: config.allow, except, models: config.models, note };
+      const settings = { root: place.root, project: root, commands: config.allow, except, models: config.models, note };
       return agentOf(await definition(settings), flags);
     },
   };

@@ -1,13 +1,11 @@
 import { tame } from '../../text.ts';
 import { type BacklogItem, readBacklog, refOf, stopMarkers } from '../../workflow/backlog/backlog.ts';
 import type { BacklogConfig } from '../../workflow/backlog/config.ts';
-import type { NamedAgent } from '../../workflow/run/agents.ts';
-import type { WorkflowAgents } from '../../workflow/run/effects.ts';
 import { exitCodes, type Flags } from '../command-line.ts';
-import { found, type Project } from './agents.ts';
+import { found, type Project, type ProjectAgents } from './agents.ts';
 
 /** Prints a run's planned actions; runs and writes nothing. */
-export function plan(project: Project, config: BacklogConfig, agents: WorkflowAgents, flags: Flags): number {
+export function plan(project: Project, config: BacklogConfig, agents: ProjectAgents, flags: Flags): number {
   const { backlog } = project;
   const { items, done, unreadable, notes } = readBacklog(backlog);
   const refs = items.map((item) => ({ ...refOf(item), why: item.why }));
@@ -15,7 +13,7 @@ export function plan(project: Project, config: BacklogConfig, agents: WorkflowAg
   const queue = refs.filter(({ blocked, kind }) => !blocked && kind !== 'human-action');
   const waiting = refs.filter(({ blocked, kind }) => blocked || kind === 'human-action');
   const roles = Object.entries(agents).map(([role, agent]) => {
-    const { name } = agent as NamedAgent;
+    const { name } = agent;
     return { role, name, file: found(project, name) };
   });
   if (flags.json) {
@@ -27,7 +25,7 @@ export function plan(project: Project, config: BacklogConfig, agents: WorkflowAg
   const row = ({ id, priority, title, why }: Pick<BacklogItem, 'id' | 'priority' | 'title' | 'why'>) =>
     `  ${priority}  ${id.padEnd(10)}  ${title} (${why})`;
   const lines = [
-    ...section(`${queue.length} queued, in this order${flags.once ? ' (only the first runs)' : ''}:`, queue.map(row)),
+    ...section(`${queue.length} queued, in this order${howMany(flags)}:`, queue.map(row)),
     ...section(`${waiting.length} not queued (they wait, or are for people):`, waiting.map(row)),
     ...section(`${done.length} done:`, done.map(row)),
     ...section(
@@ -51,6 +49,11 @@ export function plan(project: Project, config: BacklogConfig, agents: WorkflowAg
   ];
   process.stdout.write(`${tame(lines.join('\n'))}\nNothing was run or changed.\n`);
   return exitCodes.succeeded;
+}
+
+function howMany({ once, concurrency = 1 }: Flags): string {
+  if (once) return ' (only the first runs)';
+  return concurrency > 1 ? `, ${concurrency} at once` : '';
 }
 
 function section(title: string, lines: readonly string[]): string[] {

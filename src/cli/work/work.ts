@@ -29,6 +29,10 @@ export async function workCommand(positionals: readonly string[], flags: Flags):
   const config = readConfig(backlog);
   const agents = agentsOf(project, config, flags);
   if (flags.dryRun) return plan(project, config, agents, flags);
+  for (const agent of [agents.process, agents.test]) {
+    const fixed = (flags.concurrency ?? 1) > 1 ? await agent?.fixedFile() : null;
+    if (fixed) throw new UsageError(`${fixed} must export a function of { root } to be used with --concurrency.`);
+  }
   const view = flags.json ? null : new WorkView(process.stdout);
   const showsView = view !== null && process.stderr.isTTY === true;
   const ending = new AbortController();

@@ -14,7 +14,7 @@ const phaseTitles: Record<Phase, string> = {
   summarising: 'report',
 };
 
-/** The lines of what is under way. `row`: that of the item in progress; null for what the run itself does. */
+/** The open rows of an item, or of the run itself, whose `row` is null. */
 type Open = { row: Row | null; phase: Row | null; wait: Row | null };
 
 /** What happened in a workflow run, as a tree of lines: items with their phases, incidents, and the ending. */
@@ -110,7 +110,7 @@ export class RunRows extends RowList {
     }
   }
 
-  /** Returns what is open of an item; for null or an item that is settled, what the run itself does. */
+  /** Returns the open rows of an item, or those of the run if the item is null or settled. */
   private openOf(item: string | null): Open {
     return this.items.get(item ?? '') ?? this.run;
   }

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf, PawlError } from '../../errors.ts';
 import { sleep, systemClock } from '../../host/clock.ts';
-import { queue } from '../../platform/queue.ts';
+import { oneAtATime } from '../../platform/one-at-a-time.ts';
 import { readIfThere } from './files.ts';
 
 export type Lock = { release(): void };
@@ -51,11 +51,11 @@ export async function lockRun(backlog: string): Promise<Lock> {
 const waitMs = 15_000;
 
 /** The writers of this process, by backlog. */
-const writers = new Map<string, ReturnType<typeof queue>>();
+const writers = new Map<string, ReturnType<typeof oneAtATime>>();
 
 /** Runs `work` while nothing else writes items; waits for the writers of other processes for up to 15 s. */
 export function whileLocked<T>(backlog: string, work: () => Promise<T>): Promise<T> {
-  const own = writers.get(backlog) ?? queue();
+  const own = writers.get(backlog) ?? oneAtATime();
   writers.set(backlog, own);
   return own(() => whileOthersWait(backlog, work));
 }

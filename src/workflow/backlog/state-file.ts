@@ -111,7 +111,7 @@ export function readState(backlog: string): FoundState {
   return { kind: 'died', state: { ...found, run, last_failures, failure_count, current_phase, in_progress } };
 }
 
-/** Returns what a state file of an earlier version says of the one item in progress. */
+/** Returns the item in progress from the state file of an earlier version. */
 function inProgress(phase: RunState['current_phase'], id: string | null): RunState['in_progress'] {
   const own = itemPhases.find((one) => one === phase);
   return own === undefined || id === null ? [] : [{ id, phase: own }];

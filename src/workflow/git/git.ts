@@ -10,12 +10,12 @@ const run = promisify(execFile);
 /** A hook may run tests, and a checkout may be large. */
 const timeoutMs = 300_000;
 
-/** The commands that run hooks; `status` does, too, as it writes the index. */
+/** The commands that run hooks; `status` too, because it writes the index. */
 const runHooks = new Set(['add', 'commit', 'read-tree', 'status', 'update-ref', 'worktree', 'write-tree']);
 
 /**
- * Runs git without a shell and returns its output. If git fails, the error contains its message; an exit code in `fine`
- * is no failure.
+ * Runs git without a shell and returns its output. If git fails, the error contains its message. Exit codes in `fine`
+ * count as success.
  */
 export async function git(
   folder: string,
@@ -48,7 +48,7 @@ export async function git(
   }
 }
 
-/** Calls `work` with the environment for a temporary index. A `copy` of the real one makes git read less. */
+/** Calls `work` with the environment for a temporary index. Starting from a `copy` of the real index is faster. */
 export async function withIndex<T>(
   folder: string,
   { copy }: { copy: boolean },

@@ -10,12 +10,14 @@ export type ItemTree = {
   project: string;
   /** The root of the checkout, absolute. */
   root: string;
+  /** The path of the backlog below the root. */
+  backlog: string;
 };
 
-/** The file beside a checkout with the commit that was checked out, which also tells that this was completed. */
+/** The file with the commit that was checked out. It exists only while the checkout is complete. */
 const baseOf = ({ root }: ItemTree) => `${root}.base`;
 
-/** Commits of Pawl's own need no configured author. */
+/** The author of Pawl's internal commits, so that none has to be configured. */
 const author = {
   GIT_AUTHOR_NAME: 'Pawl',
   GIT_AUTHOR_EMAIL: 'pawl@localhost',
@@ -23,12 +25,12 @@ const author = {
   GIT_COMMITTER_EMAIL: 'pawl@localhost',
 };
 
-/** Returns why git cannot merge without a checkout, or null. */
-export async function whyNoMerges(folder: string): Promise<string | null> {
+/** Returns what is needed to merge without a checkout; null if git can do it. */
+export async function neededToMerge(folder: string): Promise<string | null> {
   const version = await git(folder, ['version']);
   const [, major = '0', minor = '0'] = /(\d+)\.(\d+)/.exec(version) ?? [];
   const isOld = Number(major) < 2 || (Number(major) === 2 && Number(minor) < 38);
-  return isOld ? `merging needs git 2.38 or newer; this is ${version}` : null;
+  return isOld ? `git 2.38 or newer; found ${version}` : null;
 }
 
 /** Checks out the project as it is now. */
@@ -39,13 +41,13 @@ export async function addTree(tree: ItemTree): Promise<void> {
   const isCommitted = head !== null && (await git(project, ['rev-parse', 'HEAD^{tree}'])) === present;
   const base = isCommitted ? head : await commitOf(project, present, head, 'The work tree as it was');
   mkdirSync(dirname(root), { recursive: true });
-  // A checkout is no part of the project around it.
+  // Keeps the checkout out of the project's `git status`.
   writeFileSync(join(dirname(root), '.gitignore'), '*\n');
   await git(project, ['worktree', 'add', '--quiet', '--force', '--detach', root, base]);
   writeAtomically(baseOf(tree), base);
 }
 
-/** Removes the checkout, whatever became of it. */
+/** Removes the checkout, even if it is incomplete. */
 export async function removeTree(tree: ItemTree): Promise<void> {
   rmSync(tree.root, { recursive: true, force: true });
   const known = await git(tree.project, ['worktree', 'list', '--porcelain']);
@@ -66,15 +68,16 @@ export function treesIn(folder: string): string[] {
 }
 
 /** The base of a checkout, and its present state as a commit on top of it. */
-type Work = { base: string; commit: string; changed: string[] };
+export type Work = { base: string; commit: string; changed: string[] };
 
-/** Returns what was changed in a checkout. Changes of the files `without`, as paths below the root, do not count. */
+/** Returns what was changed in a checkout. Ignores changes to the files in `without` (paths below the root). */
 export async function workIn(itemTree: ItemTree, without: readonly string[], title: string): Promise<Work> {
   const { project, root } = itemTree;
+  const backlog = join(root, itemTree.backlog);
   const base = readFileSync(baseOf(itemTree), 'utf8');
   await checkTree(itemTree);
   const tree = await withIndex(root, { copy: true }, async (env) => {
-    await treeOf(root, env);
+    await treeOf(existsSync(backlog) ? backlog : root, env);
     for (const path of without) await asIn(root, base, path, env);
     return git(root, ['write-tree'], env);
   });
@@ -98,14 +101,27 @@ async function asIn(root: string, commit: string, path: string, env: { GIT_INDEX
   else await git(root, ['update-index', '--add', '--cacheinfo', `${mode},${hash},${path}`], env);
 }
 
-/** Keeps work as a branch. */
-export async function keepAsBranch(project: string, { commit }: Work, branch: string): Promise<void> {
-  await git(project, ['update-ref', `refs/heads/${branch}`, commit]);
+/** Keeps work on a branch with this name, or a numbered one if another work has it. Work that is kept is not kept again. */
+export async function keepOnBranch(
+  project: string,
+  { commit }: Work,
+  wanted: string,
+): Promise<{ branch: string; isNew: boolean }> {
+  const tree = await git(project, ['rev-parse', `${commit}^{tree}`]);
+  for (let number = 1; ; number += 1) {
+    const branch = number === 1 ? wanted : `${wanted}-${number}`;
+    const ref = `refs/heads/${branch}`;
+    const kept = await git(project, ['rev-parse', '--verify', '--quiet', `${ref}^{tree}`]).catch(() => null);
+    if (kept === tree) return { branch, isNew: false };
+    if (kept !== null) continue;
+    await git(project, ['update-ref', ref, commit]);
+    return { branch, isNew: true };
+  }
 }
 
 /**
- * Merges work into the work tree of the project. Nothing is written if some files conflict; returns their paths. Of the
- * files that are named `joined`, both sides are kept.
+ * Merges work into the work tree of the project. Nothing is written if some files conflict; returns their paths. Files
+ * named `joined` are union-merged.
  */
 export async function mergeWork(project: string, { base, commit }: Work, joined: string): Promise<string[]> {
   const root = (await repositoryOf(project)) ?? project;

@@ -14,7 +14,7 @@ export async function snapshot(folder: string): Promise<Snapshot | null> {
 
 /** Returns the tree of the work tree around a folder, without the logs of runs below it. The index then matches it. */
 export async function treeOf(folder: string, env: { GIT_INDEX_FILE: string }): Promise<string> {
-  // To name what is ignored anyway is an error, even in order to exclude it.
+  // Git fails if a pathspec names an ignored path, even to exclude it.
   const isIgnored = (await git(folder, ['check-ignore', 'agent_runs'], {}, [1])) !== '';
   await git(folder, ['add', '--all', '--', ':/', ...(isIgnored ? [] : [':(exclude)agent_runs'])], env);
   return git(folder, ['write-tree'], env);

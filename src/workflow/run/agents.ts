@@ -21,7 +21,7 @@ export type NamedAgent = {
   name: string;
   /** The places that are searched, shown if the agent is not found. */
   lookedFor?: readonly string[];
-  /** `place`: where the agent works, so that its tools work there too. */
+  /** `place`: the folders that the agent's tools must use. */
   load: (place: Place) => Agent | Promise<Agent>;
 };
 
@@ -64,8 +64,8 @@ export type Sessions = {
   options: Pick<SessionOptions, 'inspect' | 'telemetry' | 'journal' | 'clock' | 'random'>;
   onSessionEvent: SessionOptions['onEvent'];
   approve: (question: ApprovalQuestion) => ApprovalDecision | Promise<ApprovalDecision>;
-  /** Grants a session its budget. */
-  grant: () => Grant;
+  /** Grants a session its budget, or returns the limit that the run has reached. */
+  grant: () => Promise<Grant | { spent: string }>;
   /** Tells a person what may be wrong. */
   warn: (message: string) => void;
 };
@@ -90,25 +90,25 @@ const messageBytes = 4_000;
 const abortedWork = { verdict: 'aborted', slugs: ['aborted'], message: 'aborted' } satisfies Partial<Done>;
 
 /**
- * Runs an agent, or the function that replaces it, on an item. Never throws: a failure is an outcome too. `settled` gets
+ * Runs an agent, or the function that replaces it, on an item. Never throws: a failure is an outcome too. `onOutcome` gets
  * the outcome before anything else is done with it.
  */
 export async function work(
   agent: Agent | NamedAgent | WorkFunction,
   task: WorkTask,
   sessions: Sessions,
-  settled: (outcome: Done) => void,
+  onOutcome: (outcome: Done) => void,
 ): Promise<Done> {
   if (typeof agent === 'function') {
     const outcome = await functionWork(agent, task);
-    settled(outcome);
+    onOutcome(outcome);
     return outcome;
   }
   const ready = await unlessAborted(sessions.signal, () => readied(agent, sessions.place));
   if (ready === wasAborted) return done(agent.name, abortedWork);
   if ('problem' in ready) return unready(ready);
   if (!hasTools(ready)) sessions.warn(`The agent ${ready.name} has no tools, so it can only report.`);
-  const first = (result: SessionResult) => settled(sessionOutcome(result));
+  const first = (result: SessionResult) => onOutcome(sessionOutcome(result));
   const ended = await session(
     statingVerdict(ready),
     task.prompt,
@@ -161,7 +161,7 @@ async function session(
   { role, item }: { role: string; item: string | null },
   { folder, signal, logger, options, onSessionEvent, approve, grant }: Sessions,
   first: (result: SessionResult) => void = () => {},
-): Promise<{ result: SessionResult } | { problem: Pick<Done, 'verdict' | 'message'> }> {
+): Promise<{ result: SessionResult } | { problem: Partial<Done> }> {
   let log: SessionLog;
   try {
     log = new SessionLog(folder, role, item);
@@ -180,7 +180,12 @@ async function session(
       ...(typeof reason === 'string' && { reason }),
     });
   };
-  const granted = grant();
+  const granted = await grant();
+  if ('spent' in granted) {
+    const message = `The budget of the run is spent (${granted.spent}), so ${agent.name} was not started.`;
+    log.close();
+    return { problem: { verdict: 'unstarted', slugs: ['budget_exhausted'], message } };
+  }
   let result: SessionResult | null = null;
   try {
     const running = startSession(agent, {

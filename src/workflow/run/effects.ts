@@ -56,7 +56,7 @@ export type WorkflowParts = {
   spending: Spending;
   /** The runs that may fail at an item before it is left to a person. */
   maxTries: number;
-  /** What a person was warned of. */
+  /** The warnings so far. */
   warnings: ReadonlySet<string>;
 };
 
@@ -104,7 +104,7 @@ export class RunEffects {
       case 'review':
         return this.review(effect.request);
       case 'summarise':
-        return this.ending.summarise(effect.request);
+        return this.summarise(effect.request);
       case 'wait':
         return this.wait(effect.request, context);
       default:
@@ -122,6 +122,12 @@ export class RunEffects {
     return this.ending.review(request, this.notes);
   }
 
+  /** By then, the state says that no item is in progress. */
+  private async summarise(request: Kinds['summarise']['request']): Outcome<'summarise'> {
+    await this.items.abandonSettled(request.state);
+    return this.ending.summarise(request);
+  }
+
   private async restore(): Promise<RestoreOutcome> {
     const { backlog } = this.parts;
     try {
@@ -137,7 +143,7 @@ export class RunEffects {
         this.tries.note({ run: 'of another tool', succeeded: [], failures: failures.map((id) => ({ id })) });
       }
       if (found.kind !== 'died') {
-        await this.items.leaveAll('unknown');
+        await this.items.abandonSettled({ run: 'unknown', in_progress: [] });
         return { kind: 'fresh' };
       }
       const { state } = found;
@@ -149,8 +155,8 @@ export class RunEffects {
         if ('problem' in end) problems.push(end.problem);
         else ends.push({ ...one, item: item === null ? null : refOf(item), ...end });
       }
-      await this.items.leaveAll(state.run);
-      return { kind: 'crashed', state, items: ends, problem: problems[0] ?? null };
+      await this.items.abandonSettled({ ...state, in_progress: [] });
+      return { kind: 'crashed', state, items: ends, problem: problems.length === 0 ? null : problems.join('; ') };
     } catch (error) {
       return { kind: 'critical', message: messageOf(error) };
     }
@@ -169,13 +175,14 @@ export class RunEffects {
     const { backlog } = this.parts;
     try {
       this.folder.begin(state);
+      await this.items.abandonSettled(state);
       const tries = await this.leaveWhatFails(state);
       const { items } = readBacklog(backlog, this.known);
       const stops = stopMarkers(backlog, state.run, items);
       const appeared = this.folder.appeared(state);
       const { spending } = this.parts;
-      // The run takes no further item now, so no order is needed.
-      const isOver = stops.length > 0 || spending.granted() !== null;
+      // The run takes no further item, so no order is needed.
+      const isOver = stops.length > 0 || spending.spent() !== null;
       const ordered = isOver ? items : await this.queue.ordered(behind(items, tries), state);
       if (!('lost' in ordered))
         return { ok: true, items: ordered.map(refOf), stops, appeared, spent: spending.spent() };

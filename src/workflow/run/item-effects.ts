@@ -1,13 +1,14 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type {
-  ArchiveOutcome,
-  FilingOutcome,
-  RunState,
-  StopMarker,
-  WorkflowEffectKinds,
-  WorkOutcome,
-  WorkPhase,
+import {
+  type ArchiveOutcome,
+  type FilingOutcome,
+  noOutcome,
+  type RunState,
+  type StopMarker,
+  type WorkflowEffectKinds,
+  type WorkOutcome,
+  type WorkPhase,
 } from '../../../machines/index.ts';
 import { messageOf } from '../../errors.ts';
 import { type BacklogItem, folderOf, stopMarkers } from '../backlog/backlog.ts';
@@ -36,7 +37,7 @@ type Owner = {
   itemOf(id: string): BacklogItem | null;
 };
 
-/** Performs the effects on the items of a run: the work on them, and what becomes of them. */
+/** Performs the effects on the items of a run: work, archive and set aside. */
 export class ItemEffects {
   private readonly parts: WorkflowParts;
   private readonly folder: RunFolder;
@@ -55,36 +56,34 @@ export class ItemEffects {
   async work(request: Request<'work'>): Promise<WorkOutcome> {
     const { run, item, phase } = request;
     const { spending } = this.parts;
-    const nothing = { agent: phase, slugs: [], requests: 0, lookedFor: [], stops: [], changed: [] };
     try {
       this.folder.beginPhase(item.id, phase);
       const found = this.owner.itemOf(item.id);
       if (found === null) {
-        return { ...nothing, verdict: 'failed', message: `${item.folder} is gone or can no longer be read` };
+        const message = `${item.folder} is gone or can no longer be read`;
+        return { ...noOutcome, agent: phase, verdict: 'failed', message };
       }
-      const spent = spending.granted();
+      const spent = spending.spent();
       if (spent !== null) {
         const message = `The budget of the run is spent (${spent}), so work did not start.`;
-        // Work that never began did not fail. Work that cannot be tested did.
-        const verdict = phase === 'processing' ? 'unstarted' : 'failed';
-        return { ...nothing, verdict, slugs: ['budget_exhausted'], message };
+        return { ...noOutcome, ...unstarted(phase), agent: phase, slugs: ['budget_exhausted'], message };
       }
       const place = await this.places.of(item.id);
       await this.inProgress.begin(found);
-      const { outcome, changed } = await this.workIn(place, found, request);
+      const { outcome, changed } = await this.workAt(place, found, request);
       await this.inProgress.end(item.id);
       const problem = await noteWork(this.parts.backlog, found.folder, { run, phase, ...outcome });
       if (problem !== null) this.owner.note(problem);
-      const stops = this.stops(run, place, item.id);
-      await this.tellOf(request, outcome, changed);
-      return { ...outcome, stops, changed: changed ?? [] };
+      this.warnOf(request, outcome, changed);
+      const { verdict } = outcome.verdict === 'unstarted' ? unstarted(phase) : outcome;
+      return { ...outcome, verdict, stops: this.stops(run, place, item.id), changed: changed ?? [] };
     } catch (error) {
       await this.inProgress.end(item.id).catch((problem) => this.owner.note(messageOf(problem)));
-      return { ...nothing, verdict: 'critical', message: messageOf(error) };
+      return { ...noOutcome, agent: phase, verdict: 'critical', message: messageOf(error) };
     }
   }
 
-  private async workIn(
+  private async workAt(
     place: Place,
     item: BacklogItem,
     { run, phase }: Pick<Request<'work'>, 'run' | 'phase'>,
@@ -95,7 +94,7 @@ export class ItemEffects {
     const unwritten: unknown[] = [];
     const isLast = phase === 'testing' || agents.test === undefined;
     // From here on, a crash puts the item away, and no agent works on it again (W-4).
-    const settled = ({ verdict }: Pick<WorkOutcome, 'verdict'>) => {
+    const onOutcome = ({ verdict }: Pick<WorkOutcome, 'verdict'>) => {
       if (!isLast || verdict !== 'succeeded') return;
       try {
         this.folder.beginPhase(item.id, 'archiving');
@@ -106,7 +105,7 @@ export class ItemEffects {
     const tree = new WorkTree(existsSync(place.backlog) ? place.backlog : place.root, sessions.warn);
     const before = await tree.before();
     const own = { ...sessions, place, folder: this.folder.of({ run }) };
-    const outcome = await work(agent, this.taskOf(place, item, phase, backlog), own, settled);
+    const outcome = await work(agent, this.taskOf(place, item, phase, backlog), own, onOutcome);
     if (unwritten.length > 0) throw unwritten[0];
     return { outcome, changed: await tree.since(before) };
   }
@@ -124,28 +123,31 @@ export class ItemEffects {
     };
   }
 
-  /** Warns of work that may not be what it seems, and leaves the place of work that did not succeed. */
-  private async tellOf(
-    { run, item: { id }, phase }: Request<'work'>,
-    { verdict, agent }: Done,
-    changed: string[] | null,
-  ): Promise<void> {
+  /** Warns of suspicious results. */
+  private warnOf({ item: { id }, phase }: Request<'work'>, { verdict, agent }: Done, changed: string[] | null): void {
     const { backlog, concurrency, sessions } = this.parts;
-    if (verdict !== 'succeeded' && concurrency > 1) return this.leave(id, run);
     if (phase !== 'processing' || changed === null) return;
     if (verdict === 'succeeded' && changed.length === 0) sessions.warn(`${id}: ${agent} changed no file.`);
-    if (verdict === 'failed' && changed.length > 0 && readConfig(backlog).auto_commit)
+    const isHere = concurrency === 1;
+    if (isHere && verdict === 'failed' && changed.length > 0 && readConfig(backlog).auto_commit)
       sessions.warn(`${id} failed, and what ${agent} changed is not committed: ${changed.join(', ')}`);
   }
 
-  /** Leaves the place of an item. A person is told of work that is not merged. */
-  private async leave(id: string, run: string): Promise<void> {
+  /**
+   * Removes the work trees of items that are no longer in progress: after the state was written, so that a crash cannot
+   * lose work that is still needed. Warns of unmerged work, which is kept on a branch.
+   */
+  async abandonSettled({ run, in_progress: inProgress }: Pick<RunState, 'run' | 'in_progress'>): Promise<void> {
     const { warn } = this.parts.sessions;
-    try {
-      const branch = await this.places.leave(id, run);
-      if (branch !== null) warn(`What was done for ${id} is not merged. It is kept as the branch ${branch}.`);
-    } catch (error) {
-      warn(`What was done for ${id} could not be kept: ${messageOf(error)}`);
+    for (const id of this.places.left()) {
+      if (inProgress.some((one) => one.id === id)) continue;
+      try {
+        const kept = await this.places.keep(id, run);
+        if (kept?.isNew) warn(`The work on ${id} was not merged; it is on the branch ${kept.branch}.`);
+        await this.places.end(id);
+      } catch (error) {
+        warn(`The work on ${id} could not be saved, and its work tree stays: ${messageOf(error)}`);
+      }
     }
   }
 
@@ -162,8 +164,8 @@ export class ItemEffects {
   private async archived(id: string, folder: string, { run, changed }: RunState): Promise<ArchiveOutcome> {
     const merge = await this.places.merge(id);
     if (merge !== null && 'conflicts' in merge) {
-      const branch = await this.places.leave(id, run);
-      const conflict = `The work conflicts with other changes of ${merge.conflicts.join(', ')}. It is kept as the branch ${branch}.`;
+      const kept = await this.places.keep(id, run);
+      const conflict = `Merge conflict in ${merge.conflicts.join(', ')}; the work is on the branch ${kept?.branch}.`;
       return { ok: false, conflict };
     }
     const outcome = await archiveItem(this.parts.backlog, folder, merge?.changed ?? changed);
@@ -185,9 +187,10 @@ export class ItemEffects {
     }
   }
 
-  /** Removes the marks of a process that died. */
-  endMarks(): Promise<void> {
-    return this.inProgress.endAll();
+  /** Removes the marks and the temporary files of a process that died. */
+  async endMarks(): Promise<void> {
+    await this.inProgress.endAll();
+    await sweepIndexes(this.parts.backlog);
   }
 
   /** Finishes archiving an item whose work was done when the process died. Other work was interrupted. */
@@ -199,16 +202,10 @@ export class ItemEffects {
     const isHere = !this.places.left().includes(one.id);
     const changed = state.current_item === one.id ? state.changed : [];
     if (isHere && changed.length === 0 && readConfig(backlog).auto_commit)
-      sessions.warn(`What the work on ${one.id} changed is not committed: the process died before.`);
+      sessions.warn(`The changes made for ${one.id} are not committed, because the process died first.`);
     const outcome = await this.archived(one.id, folder, { ...state, changed });
     if (outcome.ok) return { end: 'archived' };
     return 'conflict' in outcome ? { end: 'conflict', message: outcome.conflict } : { problem: outcome.message };
-  }
-
-  /** Leaves the places of a process that died. */
-  async leaveAll(run: string): Promise<void> {
-    await sweepIndexes(this.parts.backlog);
-    for (const id of this.places.left()) await this.leave(id, run);
   }
 
   /** Finds STOP markers in the comments of the item, the backlog and the run. The next scan searches all items. */
@@ -221,4 +218,9 @@ export class ItemEffects {
     const there = stopMarkers(place.backlog, run, [{ ...item, comments }]);
     return [...own, ...there.filter(({ file }) => !own.some((stop) => stop.file === file))];
   }
+}
+
+/** Work that never began did not fail. Work that cannot be tested did. */
+function unstarted(phase: WorkPhase): Pick<WorkOutcome, 'verdict'> {
+  return { verdict: phase === 'processing' ? 'unstarted' : 'failed' };
 }

@@ -110,7 +110,7 @@ export class RunFolder {
   }
 }
 
-/** Whether agents are at work. What follows is decided by the run. */
+/** Whether agents are at work. The run itself sets the later phases. */
 function isWork(phase: RunState['current_phase']): boolean {
   return phase === 'processing' || phase === 'testing';
 }

@@ -7,7 +7,7 @@ import {
   workflowMachine,
 } from '../../../machines/index.ts';
 import { redact } from '../../agent/redact.ts';
-import { expected, messageOf, PawlError } from '../../errors.ts';
+import { messageOf, PawlError } from '../../errors.ts';
 import { type Clock, systemClock } from '../../host/clock.ts';
 import { memoryDriver } from '../../host/memory.ts';
 import { type MachineOwner, RunningMachine } from '../../host/run-machine.ts';
@@ -16,7 +16,7 @@ import { backlogFolder } from '../backlog/backlog.ts';
 import { lockRun } from '../backlog/lock.ts';
 import { timestamp, writeState } from '../backlog/state-file.ts';
 import { repositoryOf } from '../git/git.ts';
-import { whyNoMerges } from '../git/item-tree.ts';
+import { neededToMerge } from '../git/item-tree.ts';
 import { checkedLimits, type RunLimits, type WorkflowOptions } from '../options.ts';
 import { RunEffects } from './effects.ts';
 import type { Place } from './places/places.ts';
@@ -52,13 +52,12 @@ export async function runWorkflow(options: WorkflowOptions): Promise<WorkflowRes
   }
 }
 
-/** Returns the work tree of the project. Throws `invalid_workflow` if items cannot have work trees of their own. */
+/** Returns the work tree of the project. Throws `invalid_workflow` if git cannot provide a work tree for each item. */
 async function homeOf(backlog: string, { concurrency }: RunLimits): Promise<Place> {
   const root = await repositoryOf(backlog);
   if (concurrency > 1) {
-    const problem = root === null ? `${backlog} is in no git repository` : await whyNoMerges(backlog);
-    if (problem !== null)
-      throw new PawlError('invalid_workflow', `${expected('limits.concurrency', concurrency, '1')}: ${problem}.`);
+    const problem = root === null ? `a git repository; ${backlog} is not in one` : await neededToMerge(backlog);
+    if (problem !== null) throw new PawlError('invalid_workflow', `\`limits.concurrency\` above 1 needs ${problem}.`);
   }
   return { root: root ?? backlog, backlog };
 }

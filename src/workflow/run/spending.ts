@@ -23,6 +23,8 @@ export class Spending {
   /** Maximum number of sessions at once. */
   private readonly concurrency: number;
   private readonly grants = new Set<SessionBudget>();
+  /** The sessions that wait for a grant. */
+  private readonly waiting: (() => void)[] = [];
 
   constructor(budget: SessionBudget, clock: Clock, concurrency: number) {
     this.budget = budget;
@@ -31,16 +33,27 @@ export class Spending {
     this.endsAt = budget.wallClockMs === undefined ? null : clock.now() + budget.wallClockMs;
   }
 
-  /** Grants a session its share of what is left, so that sessions at the same time cannot spend it twice. */
-  grant(): Grant {
+  /**
+   * Grants a session its share of what is left, so that concurrent sessions cannot spend the same budget. Waits while
+   * other sessions hold all that is left. Returns the limit, in a few words, once it has been reached.
+   */
+  async grant(): Promise<Grant | { spent: string }> {
+    for (;;) {
+      const spent = this.spent();
+      if (spent !== null) return { spent };
+      const left = this.left({ isGrantedSpent: true });
+      if (reached(left) === null) return this.granted(left);
+      await new Promise<void>((resolve) => this.waiting.push(resolve));
+    }
+  }
+
+  private granted({ requests, tokens, costUsd, wallClockMs }: SessionBudget): Grant {
     const shares = Math.max(1, this.concurrency - this.grants.size);
-    const { requests, tokens, costUsd, wallClockMs } = this.left({ isGrantedSpent: true });
     const budget: SessionBudget = {
       ...(requests !== undefined && { requests: Math.ceil(requests / shares) }),
       ...(tokens !== undefined && { tokens: Math.ceil(tokens / shares) }),
       ...(costUsd !== undefined && { costUsd: costUsd / shares }),
-      // Some time may have passed since the last call of `granted`.
-      ...(wallClockMs !== undefined && { wallClockMs: Math.max(1, wallClockMs) }),
+      ...(wallClockMs !== undefined && { wallClockMs }),
     };
     this.grants.add(budget);
     return {
@@ -48,6 +61,7 @@ export class Spending {
       end: (result) => {
         this.grants.delete(budget);
         if (result !== null) this.add(result);
+        for (const resolve of this.waiting.splice(0)) resolve();
       },
     };
   }
@@ -64,23 +78,15 @@ export class Spending {
 
   /** Returns the limit that has been reached, in a few words; null if no limit has been reached. */
   spent(): string | null {
-    return this.reached(this.left({ isGrantedSpent: false }));
-  }
-
-  /** The same for a session that is to begin now: what running sessions were granted is not left for it. */
-  granted(): string | null {
-    return this.reached(this.left({ isGrantedSpent: true }));
-  }
-
-  private reached(left: SessionBudget): string | null {
-    const { requests, tokens, costUsd, wallClockMs } = this.budget;
-    const words: [keyof SessionBudget, string][] = [
-      ['requests', `${requests} requests`],
-      ['tokens', `${tokens} tokens`],
-      ['costUsd', `$${costUsd}`],
-      ['wallClockMs', `${wallClockMs} ms`],
-    ];
-    return words.find(([name]) => (left[name] ?? 1) <= 0)?.[1] ?? null;
+    const name = reached(this.left({ isGrantedSpent: false }));
+    if (name === null) return null;
+    const limit = this.budget[name];
+    return {
+      requests: `${limit} requests`,
+      tokens: `${limit} tokens`,
+      costUsd: `$${limit}`,
+      wallClockMs: `${limit} ms`,
+    }[name];
   }
 
   private left({ isGrantedSpent }: { isGrantedSpent: boolean }): SessionBudget {
@@ -95,4 +101,8 @@ export class Spending {
       ...(endsAt !== null && { wallClockMs: endsAt - this.clock.now() }),
     };
   }
+}
+
+function reached(left: SessionBudget): keyof SessionBudget | null {
+  return (['requests', 'tokens', 'costUsd', 'wallClockMs'] as const).find((name) => (left[name] ?? 1) <= 0) ?? null;
 }

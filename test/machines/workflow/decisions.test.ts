@@ -110,7 +110,7 @@ describe('W-1: the choice of the next items', () => {
         queue.afterItem(context({ inProgress: [ended({}), working] }), { ...ended({}).end, iteration: 3 } as never),
         queue.afterBrokenItem(context({ inProgress: [working] }), { actorId: 'item.3', error: new Error('oops') }),
       ],
-      'still at work': queue.workingItems(context({ inProgress: [ended({}), working] })),
+      'still at work': queue.itemActorIds(context({ inProgress: [ended({}), working] })),
     });
   });
 });

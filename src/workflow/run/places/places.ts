@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
-import { queue } from '../../../platform/queue.ts';
+import { oneAtATime } from '../../../platform/one-at-a-time.ts';
 import { layouts } from '../../backlog/item-kinds.ts';
 import { whileLocked } from '../../backlog/lock.ts';
 import { stateFile } from '../../backlog/state-file.ts';
@@ -9,10 +9,11 @@ import {
   addTree,
   hasTree,
   type ItemTree,
-  keepAsBranch,
+  keepOnBranch,
   mergeWork,
   removeTree,
   treesIn,
+  type Work,
   workIn,
 } from '../../git/item-tree.ts';
 
@@ -31,71 +32,67 @@ const folder = 'agent_runs/worktrees';
 
 /**
  * The work trees in which agents work: that of the project, or, if several items are in progress at once, one for each
- * item. What was done in one of these is merged into that of the project (W-1); what is not merged is kept as a branch.
+ * item. What was done in one of these is merged into that of the project (W-1); what is not merged is kept on a branch.
  */
 export class Places {
   private readonly backlog: string;
   private readonly areApart: boolean;
-  /** A project is not read while work is merged into it. */
-  private readonly oneAtATime = queue();
+  /** Prevents a checkout during a merge. */
+  private readonly inTurn = oneAtATime();
 
   constructor(backlog: string, areApart: boolean) {
     this.backlog = backlog;
     this.areApart = areApart;
   }
 
-  /** Returns the place for an item. If no work has begun there, it holds the project as it is now. */
+  /** Returns the place for an item, creating its work tree if there is none. */
   async of(id: string): Promise<Place> {
     const { backlog } = this;
     if (!this.areApart) return { root: (await repositoryOf(backlog)) ?? backlog, backlog };
-    const tree = this.treeOf(id);
-    await this.oneAtATime(async () => {
+    const tree = await this.itemTree(id);
+    await this.inTurn(async () => {
       if (hasTree(tree)) return;
       await removeTree(tree);
       await addTree(tree);
     });
-    return { root: tree.root, backlog: join(tree.root, await this.below()) };
+    return { root: tree.root, backlog: join(tree.root, tree.backlog) };
   }
 
   /** Merges the work on an item; null if it was done in the work tree of the project. Repeating it changes nothing. */
   async merge(id: string): Promise<Merge | null> {
-    const { backlog } = this;
-    const tree = this.treeOf(id);
+    const tree = await this.itemTree(id);
     if (!hasTree(tree)) return null;
-    const work = await workIn(tree, await this.own(), titleOf(id));
-    const merge = () => whileLocked(backlog, () => mergeWork(backlog, work, 'comments.md'));
-    const conflicts = await this.oneAtATime(merge);
-    const below = await this.below();
-    return conflicts.length > 0 ? { conflicts } : { changed: work.changed.map((name) => relative(below, name)) };
+    const work = await this.workIn(tree, id);
+    const merge = () => whileLocked(this.backlog, () => mergeWork(this.backlog, work, 'comments.md'));
+    const conflicts = await this.inTurn(merge);
+    return conflicts.length > 0 ? { conflicts } : { changed: work.changed.map((name) => relative(tree.backlog, name)) };
   }
 
   /** Removes the place of an item whose work is merged. */
   async end(id: string): Promise<void> {
-    if (this.left().includes(id)) await removeTree(this.treeOf(id));
+    if (this.left().includes(id)) await removeTree(await this.itemTree(id));
   }
 
-  /** Removes the place of an item whose work is not merged. Returns the branch that keeps it; null if there is nothing. */
-  async leave(id: string, run: string): Promise<string | null> {
-    const { backlog } = this;
-    const tree = this.treeOf(id);
-    if (!hasTree(tree)) {
-      await this.end(id);
-      return null;
-    }
-    const work = await workIn(tree, await this.own(), titleOf(id));
-    const branch = work.changed.length === 0 ? null : `pawl/${run}/${id}`;
-    if (branch !== null) await keepAsBranch(backlog, work, branch);
-    await removeTree(tree);
-    return branch;
+  /** Keeps the work on an item that is not merged. Returns its branch; null if nothing changed. */
+  async keep(id: string, run: string): Promise<{ branch: string; isNew: boolean } | null> {
+    const tree = await this.itemTree(id);
+    if (!hasTree(tree)) return null;
+    const work = await this.workIn(tree, id);
+    return work.changed.length === 0 ? null : keepOnBranch(this.backlog, work, `pawl/${run}/${id}`);
   }
 
-  /** Returns the ids of the items that have a place of their own, such as after a crash. */
+  /** Returns the ids of the items that have a place of their own. */
   left(): string[] {
     return treesIn(join(this.backlog, folder));
   }
 
-  private treeOf(id: string): ItemTree {
-    return { project: this.backlog, root: join(realpathSync(this.backlog), folder, id) };
+  private async workIn(tree: ItemTree, id: string): Promise<Work> {
+    return workIn(tree, runFiles(tree.backlog), `Work on ${id}`);
+  }
+
+  private async itemTree(id: string): Promise<ItemTree> {
+    const project = realpathSync(this.backlog);
+    return { project, root: join(project, folder, id), backlog: await this.below() };
   }
 
   /** The path of the backlog below the root of the project. */
@@ -103,16 +100,11 @@ export class Places {
     const own = realpathSync(this.backlog);
     return relative(realpathSync((await repositoryOf(own)) ?? own), own);
   }
-
-  /** The files that only the run writes, as paths below the root. What agents change in them is not merged. */
-  private async own(): Promise<string[]> {
-    const below = await this.below();
-    return [...layouts.map(({ summaryFile }) => summaryFile), stateFile].map((name) =>
-      join(below, name).split(sep).join('/'),
-    );
-  }
 }
 
-function titleOf(id: string): string {
-  return `What was done for ${id}`;
+/** The files that only the run writes, as paths below the root. What agents change in them is not merged. */
+function runFiles(backlog: string): string[] {
+  return [...layouts.map(({ summaryFile }) => summaryFile), stateFile].map((name) =>
+    join(backlog, name).split(sep).join('/'),
+  );
 }

@@ -19,7 +19,7 @@ export class WorkTree {
     try {
       return await snapshot(this.folder);
     } catch (error) {
-      this.warn(`What agents change is not known: ${messageOf(error)}`);
+      this.warn(`Cannot determine which files agents change: ${messageOf(error)}`);
       return null;
     }
   }
@@ -33,7 +33,7 @@ export class WorkTree {
       const changed = await changedBetween(this.folder, before, after);
       return changed.filter((path) => !path.startsWith('agent_runs/') && !basename(path).startsWith(stateFile));
     } catch (error) {
-      this.warn(`What agents change is not known: ${messageOf(error)}`);
+      this.warn(`Cannot determine which files agents change: ${messageOf(error)}`);
       return null;
     }
   }
