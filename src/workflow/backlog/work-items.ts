@@ -1,5 +1,5 @@
-import { appendFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { appendFileSync, realpathSync, rmSync } from 'node:fs';
+import { join, sep } from 'node:path';
 import { check } from '../../agent/check.ts';
 import { messageOf, PawlError } from '../../errors.ts';
 import { type Commit, commitPaths } from '../git/commits.ts';
@@ -33,7 +33,11 @@ export type WorkItemResult = {
  * `invalid_work_item` before anything is written, `backlog_failed` if the file system fails.
  */
 export async function createWorkItem(backlog: string, input: WorkItemInput): Promise<WorkItemResult> {
-  return writeWorkItem(backlogFolder(backlog), checkedItem(input), { extra: {}, files: new Map(), prompt: null });
+  return writeWorkItem(mainBacklog(backlogFolder(backlog)), checkedItem(input), {
+    extra: {},
+    files: new Map(),
+    prompt: null,
+  });
 }
 
 export function checkedItem(input: unknown): WorkItem {
@@ -159,4 +163,11 @@ export function changeReport(backlog: string, item: BacklogItem, change: Record<
 /** Appends text to the comments of an item. */
 export function addComment(backlog: string, folder: string, text: string): void {
   appendFileSync(join(backlog, folder, 'comments.md'), `\n${text.trim()}\n`);
+}
+
+/** Returns the backlog of a run for a copy in the work tree of an item, where another item would get the same number. */
+function mainBacklog(backlog: string): string {
+  const parts = realpathSync(backlog).split(sep);
+  const at = parts.lastIndexOf('agent_runs');
+  return at > 0 && parts[at + 1] === 'worktrees' && parts.length > at + 2 ? parts.slice(0, at).join(sep) : backlog;
 }

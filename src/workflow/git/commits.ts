@@ -1,7 +1,10 @@
-import { existsSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../../errors.ts';
 import { git, withIndex } from './git.ts';
+
+/** Paths are names of files, not patterns. */
+const literal = { GIT_LITERAL_PATHSPECS: '1' };
 
 /** Whether the last commit has a path. */
 export async function isCommitted(folder: string, path: string): Promise<boolean> {
@@ -24,11 +27,11 @@ export async function commitPaths(
     const current = await git(folder, ['symbolic-ref', '--short', '--quiet', 'HEAD']).catch(() => null);
     const known = await knownPaths(folder, paths);
     if (branch !== null && branch !== current) return await commitOnto(folder, known, message, branch);
-    if (known.length > 0) await git(folder, ['add', '--all', '--', ...known]);
+    if (known.length > 0) await git(folder, ['add', '--all', '--', ...known], literal);
     // A path that was moved away may exist only in the last commit.
     const changed = await filtered(paths, async (path) => (await statusOf(folder, path)) !== '');
     // An interrupted call may already have committed; then nothing is left to do.
-    if (changed.length > 0) await git(folder, ['commit', '--quiet', `--message=${message}`, '--', ...changed]);
+    if (changed.length > 0) await git(folder, ['commit', '--quiet', `--message=${message}`, '--', ...changed], literal);
     const sha = await git(folder, ['rev-parse', 'HEAD']);
     return { ok: true, sha, branch: await git(folder, ['rev-parse', '--abbrev-ref', 'HEAD']) };
   } catch (error) {
@@ -40,12 +43,14 @@ export async function commitPaths(
 function knownPaths(folder: string, paths: readonly string[]): Promise<string[]> {
   return filtered(
     paths,
-    async (path) => existsSync(join(folder, path)) || (await git(folder, ['ls-files', '--', path])) !== '',
+    async (path) =>
+      lstatSync(join(folder, path), { throwIfNoEntry: false }) !== undefined ||
+      (await git(folder, ['ls-files', '--', path], literal)) !== '',
   );
 }
 
 function statusOf(folder: string, path: string): Promise<string> {
-  return git(folder, ['status', '--porcelain', '--', path]);
+  return git(folder, ['status', '--porcelain', '--', path], literal);
 }
 
 async function filtered(paths: readonly string[], isWanted: (path: string) => Promise<boolean>): Promise<string[]> {
@@ -66,7 +71,7 @@ async function commitOnto(folder: string, paths: readonly string[], message: str
     const before = await git(folder, ['rev-parse', '--verify', '--quiet', ref]).catch(() => null);
     const parent = before ?? (await git(folder, ['rev-parse', '--verify', 'HEAD']));
     await git(folder, ['read-tree', parent], own);
-    await git(folder, ['add', '--all', '--', ...paths], own);
+    await git(folder, ['add', '--all', '--', ...paths], { ...own, ...literal });
     const tree = await git(folder, ['write-tree'], own);
     const sha = await git(folder, ['commit-tree', tree, '-p', parent, '-m', message], own);
     // Updates the branch only if it has not moved in the meantime.

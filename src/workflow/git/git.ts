@@ -29,13 +29,12 @@ export async function git(
       cwd: folder,
       timeout: timeoutMs,
       maxBuffer: 16 * 1024 * 1024,
-      // No editor, no prompts, and untranslated messages.
-      env: { ...process.env, GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C', ...env },
+      env: { ...environment(), ...env },
     });
-    return stdout.trim();
+    return stdout.replace(/\n+$/, '');
   } catch (error) {
     if (error instanceof Error && 'code' in error && fine.some((code) => code === error.code))
-      return String(Reflect.get(error, 'stdout') ?? '').trim();
+      return String(Reflect.get(error, 'stdout') ?? '').replace(/\n+$/, '');
     const said =
       error instanceof Error
         ? (['stderr', 'stdout']
@@ -47,6 +46,15 @@ export async function git(
     );
   }
 }
+
+/** No editor, no prompts, untranslated messages, and not the repository of a hook that started this process. */
+function environment(): NodeJS.ProcessEnv {
+  const { GIT_DIR, GIT_INDEX_FILE, GIT_PREFIX, GIT_WORK_TREE, ...env } = process.env;
+  return { ...env, GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' };
+}
+
+/** Options for commands on temporary indexes and work trees of items, which need no hooks. */
+export const withoutHooks = ['-c', 'core.hooksPath=/dev/null'] as const;
 
 /** Calls `work` with the environment for a temporary index. Starting from a `copy` of the real index is faster. */
 export async function withIndex<T>(

@@ -1,7 +1,17 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { writeAtomically } from '../backlog/files.ts';
-import { git, repositoryOf, withIndex } from './git.ts';
+import { readIfThere, writeAtomically } from '../backlog/files.ts';
+import { git, repositoryOf, withIndex, withoutHooks } from './git.ts';
 import { changedNames, treeOf } from './snapshot.ts';
 
 /** A work tree for one item: a checkout of the project as it was, uncommitted changes included. */
@@ -33,27 +43,44 @@ export async function neededToMerge(folder: string): Promise<string | null> {
   return isOld ? `git 2.38 or newer; found ${version}` : null;
 }
 
-/** Checks out the project as it is now. */
-export async function addTree(tree: ItemTree): Promise<void> {
-  const { project, root } = tree;
+/** Returns a commit of the project as it is now: the last one, or one on top of it with what is not committed. */
+export async function presentState(project: string): Promise<string> {
   const present = await withIndex(project, { copy: true }, (env) => treeOf(project, env));
   const head = await git(project, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']).catch(() => null);
   const isCommitted = head !== null && (await git(project, ['rev-parse', 'HEAD^{tree}'])) === present;
-  const base = isCommitted ? head : await commitOf(project, present, head, 'The work tree as it was');
+  return isCommitted ? head : commitOf(project, present, head, 'The work tree as it was');
+}
+
+/** Checks out a commit. */
+export async function addTree(tree: ItemTree, base: string): Promise<void> {
+  const { project, root } = tree;
   mkdirSync(dirname(root), { recursive: true });
   // Keeps the checkout out of the project's `git status`.
   writeFileSync(join(dirname(root), '.gitignore'), '*\n');
-  await git(project, ['worktree', 'add', '--quiet', '--force', '--detach', root, base]);
+  await git(project, [...withoutHooks, 'worktree', 'add', '--quiet', '--force', '--detach', root, base]);
   writeAtomically(baseOf(tree), base);
 }
 
-/** Removes the checkout, even if it is incomplete. */
+/** Removes the checkout, even if it is incomplete. From its beginning, the checkout no longer counts as complete. */
 export async function removeTree(tree: ItemTree): Promise<void> {
-  rmSync(tree.root, { recursive: true, force: true });
-  const known = await git(tree.project, ['worktree', 'list', '--porcelain']);
-  if (known.split('\n').includes(`worktree ${tree.root}`))
-    await git(tree.project, ['worktree', 'remove', '--force', '--force', tree.root]);
+  const { project, root } = tree;
   rmSync(baseOf(tree), { force: true });
+  rmSync(root, { recursive: true, force: true, maxRetries: 3 });
+  if (await isRegistered(tree)) await git(project, ['worktree', 'remove', '--force', '--force', root]);
+}
+
+/** Moves the checkout to `place`, where it is no longer used. */
+export async function moveTree(tree: ItemTree, place: string): Promise<void> {
+  const { project, root } = tree;
+  mkdirSync(dirname(place), { recursive: true });
+  writeFileSync(join(dirname(place), '.gitignore'), '*\n');
+  renameSync(root, place);
+  rmSync(baseOf(tree), { force: true });
+  if (await isRegistered(tree)) await git(project, ['worktree', 'remove', '--force', '--force', root]);
+}
+
+async function isRegistered({ project, root }: ItemTree): Promise<boolean> {
+  return (await git(project, ['worktree', 'list', '--porcelain'])).split('\n').includes(`worktree ${root}`);
 }
 
 /** Returns whether the checkout was completed and not removed. */
@@ -79,17 +106,26 @@ export async function workIn(itemTree: ItemTree, without: readonly string[], tit
   const tree = await withIndex(root, { copy: true }, async (env) => {
     await treeOf(existsSync(backlog) ? backlog : root, env);
     for (const path of without) await asIn(root, base, path, env);
-    return git(root, ['write-tree'], env);
+    return git(root, [...withoutHooks, 'write-tree'], env);
   });
+  const nested = await nestedIn(project, base, tree);
+  if (nested.length > 0) throw new Error(`git cannot merge the nested repositories ${nested.join(', ')}`);
   const commit = await commitOf(project, tree, base, title);
   return { base, commit, changed: await changedNames(project, base, commit) };
+}
+
+/** Returns the submodules and other nested repositories that are new or changed. Their content is not in the tree. */
+async function nestedIn(project: string, base: string, tree: string): Promise<string[]> {
+  const lines = (await git(project, ['diff-tree', '-r', '-z', base, tree])).split('\0');
+  return lines.flatMap((line, index) => (/^:\d+ 160000 /.test(line) ? [lines[index + 1] ?? ''] : []));
 }
 
 /** Checks that a checkout is one, because git would otherwise take the project around it. */
 async function checkTree({ project, root }: ItemTree): Promise<void> {
   const isTree = async () => (await repositoryOf(root)) === root;
-  if (await isTree()) return;
-  await git(project, ['worktree', 'repair', root]);
+  // Its .git file may be gone, or the whole project may have been moved, which only the second one repairs.
+  for (const paths of [[], [root]])
+    if (!(await isTree())) await git(project, ['worktree', 'repair', ...paths]).catch(() => {});
   if (!(await isTree())) throw new Error(`${root} is no longer a git work tree`);
 }
 
@@ -97,8 +133,9 @@ async function checkTree({ project, root }: ItemTree): Promise<void> {
 async function asIn(root: string, commit: string, path: string, env: { GIT_INDEX_FILE: string }): Promise<void> {
   const entry = await git(root, ['ls-tree', '-z', commit, '--', path]);
   const [, mode, hash] = /^(\d+) blob ([0-9a-f]+)\t/.exec(entry) ?? [];
-  if (mode === undefined || hash === undefined) await git(root, ['update-index', '--force-remove', '--', path], env);
-  else await git(root, ['update-index', '--add', '--cacheinfo', `${mode},${hash},${path}`], env);
+  if (mode === undefined || hash === undefined)
+    await git(root, [...withoutHooks, 'update-index', '--force-remove', '--', path], env);
+  else await git(root, [...withoutHooks, 'update-index', '--add', '--cacheinfo', `${mode},${hash},${path}`], env);
 }
 
 /** Keeps work on a branch with this name, or a numbered one if another work has it. Work that is kept is not kept again. */
@@ -120,33 +157,47 @@ export async function keepOnBranch(
 }
 
 /**
- * Merges work into the work tree of the project. Nothing is written if some files conflict; returns their paths. Files
- * named `joined` are union-merged.
+ * Merges work into the work tree of the project. Nothing is written if some files conflict; returns their paths. The
+ * `comments.md` of items below `backlog` are union-merged.
  */
-export async function mergeWork(project: string, { base, commit }: Work, joined: string): Promise<string[]> {
+export async function mergeWork(project: string, { base, commit }: Work, backlog: string): Promise<string[]> {
   const root = (await repositoryOf(project)) ?? project;
   return withIndex(project, { copy: true }, async (env) => {
     const ours = await treeOf(project, env);
     const own = await commitOf(project, ours, base, 'The work tree as it is');
     const attributes = `${env.GIT_INDEX_FILE}.attributes`;
     try {
-      writeFileSync(attributes, `${joined} merge=union\n`);
-      const merged = await git(
-        root,
-        ['-c', `core.attributesFile=${attributes}`, 'merge-tree', '--write-tree', '--name-only', '-z', own, commit],
-        {},
-        [1],
-      );
+      const pattern = `/${backlog === '' ? '' : `${backlog}/`}**/comments.md`;
+      writeFileSync(attributes, `${await ownAttributes(root)}\n"${pattern}" merge=union\n`);
+      const settings = [`core.attributesFile=${attributes}`, 'merge.directoryRenames=false', 'merge.renames=true'];
+      const options = settings.flatMap((setting) => ['-c', setting]);
+      const command = ['merge-tree', '--write-tree', '--name-only', '-z', own, commit];
+      const merged = await git(root, [...options, ...command], {}, [1]);
       const [tree = '', ...rest] = merged.split('\0');
       const conflicts = rest.slice(0, Math.max(0, rest.indexOf('')));
-      if (conflicts.length > 0) return conflicts;
+      const covered = await coveredFiles(root, ours, tree);
+      if (conflicts.length > 0 || covered.length > 0) return [...conflicts, ...covered];
       // Refuses to write a file that changed since the snapshot.
-      await git(root, ['read-tree', '-m', '-u', ours, tree], env);
+      await git(root, [...withoutHooks, 'read-tree', '-m', '-u', ours, tree], env);
       return [];
     } finally {
       rmSync(attributes, { force: true });
     }
   });
+}
+
+/** Returns the new files that would replace others, which git ignores. */
+async function coveredFiles(root: string, ours: string, merged: string): Promise<string[]> {
+  const added = await git(root, ['diff-tree', '-r', '-z', '--name-only', '--diff-filter=A', ours, merged]);
+  const names = added.split('\0').filter((name) => name !== '');
+  return names.filter((name) => lstatSync(join(root, name), { throwIfNoEntry: false }) !== undefined);
+}
+
+/** Returns the user's own attributes, which a file given to git would hide. */
+async function ownAttributes(root: string): Promise<string> {
+  const given = await git(root, ['config', '--type=path', 'core.attributesFile']).catch(() => '');
+  const usual = join(process.env.XDG_CONFIG_HOME ?? join(homedir(), '.config'), 'git/attributes');
+  return readIfThere(given === '' ? usual : given) ?? '';
 }
 
 function commitOf(folder: string, tree: string, parent: string | null, title: string): Promise<string> {

@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { git, repositoryOf, withIndex } from './git.ts';
+import { git, repositoryOf, withIndex, withoutHooks } from './git.ts';
 
 /** The state of a work tree: its repository, and the tree of all its files that git does not ignore. */
 export type Snapshot = { root: string; tree: string };
@@ -12,12 +12,18 @@ export async function snapshot(folder: string): Promise<Snapshot | null> {
   return { root, tree: await withIndex(folder, { copy: true }, (env) => treeOf(folder, env)) };
 }
 
+/** The files of writes that are under way. */
+const temporary = ':(top,exclude,glob)**/.????????????.tmp';
+
 /** Returns the tree of the work tree around a folder, without the logs of runs below it. The index then matches it. */
 export async function treeOf(folder: string, env: { GIT_INDEX_FILE: string }): Promise<string> {
   // Git fails if a pathspec names an ignored path, even to exclude it.
   const isIgnored = (await git(folder, ['check-ignore', 'agent_runs'], {}, [1])) !== '';
-  await git(folder, ['add', '--all', '--', ':/', ...(isIgnored ? [] : [':(exclude)agent_runs'])], env);
-  return git(folder, ['write-tree'], env);
+  const excluded = [temporary, ...(isIgnored ? [] : [':(exclude)agent_runs'])];
+  const add = () => git(folder, [...withoutHooks, 'add', '--all', '--', ':/', ...excluded], env);
+  // A file may vanish between its discovery and its reading.
+  await add().catch(add).catch(add);
+  return git(folder, [...withoutHooks, 'write-tree'], env);
 }
 
 /** Returns the files that differ between two states of a repository, as paths below `folder`. */

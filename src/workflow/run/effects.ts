@@ -114,6 +114,7 @@ export class RunEffects {
 
   /** What failed since the last scan is noted first. */
   private async review(request: Kinds['review']['request']): Outcome<'review'> {
+    this.parts.spending.sharers = 1;
     try {
       await this.leaveWhatFails(request.state);
     } catch (error) {
@@ -162,9 +163,14 @@ export class RunEffects {
     }
   }
 
+  private begin(state: RunState): void {
+    this.folder.begin(state);
+    this.parts.spending.sharers = Math.max(1, state.in_progress.length);
+  }
+
   private async take({ state }: Kinds['take']['request']): Promise<TakeOutcome> {
     try {
-      this.folder.begin(state);
+      this.begin(state);
       return { ok: true };
     } catch (error) {
       return { ok: false, message: messageOf(error) };
@@ -174,7 +180,7 @@ export class RunEffects {
   private async scan({ state }: Kinds['scan']['request']): Promise<ScanOutcome> {
     const { backlog } = this.parts;
     try {
-      this.folder.begin(state);
+      this.begin(state);
       await this.items.abandonSettled(state);
       const tries = await this.leaveWhatFails(state);
       const { items } = readBacklog(backlog, this.known);

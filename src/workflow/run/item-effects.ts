@@ -144,11 +144,17 @@ export class ItemEffects {
       try {
         const kept = await this.places.keep(id, run);
         if (kept?.isNew) warn(`The work on ${id} was not merged; it is on the branch ${kept.branch}.`);
-        await this.places.end(id);
+        await this.endPlace(id);
       } catch (error) {
-        warn(`The work on ${id} could not be saved, and its work tree stays: ${messageOf(error)}`);
+        const where = await this.places.moveAside(id).catch(messageOf);
+        warn(`The work on ${id} was not merged, and no branch can keep it (${messageOf(error)}): ${where}`);
       }
     }
+  }
+
+  /** A place that cannot be removed yet, such as while a process writes there, is removed by the next run. */
+  private async endPlace(id: string): Promise<void> {
+    await this.places.end(id).catch((error) => this.owner.note(`The work tree of ${id} is left: ${messageOf(error)}`));
   }
 
   async archive({ state, item }: Request<'archive'>): Promise<ArchiveOutcome> {
@@ -162,14 +168,17 @@ export class ItemEffects {
 
   /** Merges the work on an item, and archives it. Repeating an interrupted call finishes it. */
   private async archived(id: string, folder: string, { run, changed }: RunState): Promise<ArchiveOutcome> {
-    const merge = await this.places.merge(id);
+    const merge = await this.places.merge(id, folder).catch((error) => ({ problem: messageOf(error) }));
+    if (merge !== null && 'problem' in merge) return { ok: false, conflict: `Not merged: ${merge.problem}.` };
     if (merge !== null && 'conflicts' in merge) {
       const kept = await this.places.keep(id, run);
       const conflict = `Merge conflict in ${merge.conflicts.join(', ')}; the work is on the branch ${kept?.branch}.`;
       return { ok: false, conflict };
     }
+    if (merge === null && this.parts.concurrency > 1 && !folder.startsWith('completed/'))
+      return { ok: false, message: `the work tree of ${id} is gone` };
     const outcome = await archiveItem(this.parts.backlog, folder, merge?.changed ?? changed);
-    if (outcome.ok) await this.places.end(id);
+    if (outcome.ok) await this.endPlace(id);
     return outcome;
   }
 

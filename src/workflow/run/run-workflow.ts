@@ -86,7 +86,7 @@ class RunningWorkflow implements MachineOwner<WorkflowAbort, WorkflowFact> {
     this.options = options;
     this.clock = clock;
     this.logger = loggerOf(logger);
-    this.spending = new Spending(options.budget ?? {}, clock, limits.concurrency);
+    this.spending = new Spending(options.budget ?? {}, clock);
     this.effects = new RunEffects({
       backlog,
       agents,

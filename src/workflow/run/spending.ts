@@ -20,16 +20,15 @@ export class Spending {
   private readonly budget: SessionBudget;
   private readonly clock: Clock;
   private readonly endsAt: number | null;
-  /** Maximum number of sessions at once. */
-  private readonly concurrency: number;
+  /** The number of items in progress, each of which may have a session. */
+  sharers = 1;
   private readonly grants = new Set<SessionBudget>();
   /** The sessions that wait for a grant. */
   private readonly waiting: (() => void)[] = [];
 
-  constructor(budget: SessionBudget, clock: Clock, concurrency: number) {
+  constructor(budget: SessionBudget, clock: Clock) {
     this.budget = budget;
     this.clock = clock;
-    this.concurrency = concurrency;
     this.endsAt = budget.wallClockMs === undefined ? null : clock.now() + budget.wallClockMs;
   }
 
@@ -48,7 +47,7 @@ export class Spending {
   }
 
   private granted({ requests, tokens, costUsd, wallClockMs }: SessionBudget): Grant {
-    const shares = Math.max(1, this.concurrency - this.grants.size);
+    const shares = Math.max(1, this.sharers - this.grants.size);
     const budget: SessionBudget = {
       ...(requests !== undefined && { requests: Math.ceil(requests / shares) }),
       ...(tokens !== undefined && { tokens: Math.ceil(tokens / shares) }),

@@ -1,9 +1,9 @@
-import { realpathSync } from 'node:fs';
-import { join, relative, sep } from 'node:path';
+import { existsSync, realpathSync, renameSync } from 'node:fs';
+import { basename, join, relative, sep } from 'node:path';
 import { oneAtATime } from '../../../platform/one-at-a-time.ts';
 import { layouts } from '../../backlog/item-kinds.ts';
 import { whileLocked } from '../../backlog/lock.ts';
-import { stateFile } from '../../backlog/state-file.ts';
+import { stateFile, timestamp } from '../../backlog/state-file.ts';
 import { repositoryOf } from '../../git/git.ts';
 import {
   addTree,
@@ -11,6 +11,8 @@ import {
   type ItemTree,
   keepOnBranch,
   mergeWork,
+  moveTree,
+  presentState,
   removeTree,
   treesIn,
   type Work,
@@ -37,7 +39,7 @@ const folder = 'agent_runs/worktrees';
 export class Places {
   private readonly backlog: string;
   private readonly areApart: boolean;
-  /** Prevents a checkout during a merge. */
+  /** Prevents snapshots during a merge. */
   private readonly inTurn = oneAtATime();
 
   constructor(backlog: string, areApart: boolean) {
@@ -50,20 +52,23 @@ export class Places {
     const { backlog } = this;
     if (!this.areApart) return { root: (await repositoryOf(backlog)) ?? backlog, backlog };
     const tree = await this.itemTree(id);
-    await this.inTurn(async () => {
-      if (hasTree(tree)) return;
+    if (!hasTree(tree)) {
       await removeTree(tree);
-      await addTree(tree);
-    });
+      await addTree(tree, await this.inTurn(() => whileLocked(backlog, () => presentState(backlog))));
+    }
     return { root: tree.root, backlog: join(tree.root, tree.backlog) };
   }
 
-  /** Merges the work on an item; null if it was done in the work tree of the project. Repeating it changes nothing. */
-  async merge(id: string): Promise<Merge | null> {
+  /**
+   * Merges the work on an item; null if it was done in the work tree of the project. `itemFolder`: below the backlog.
+   * Repeating it changes nothing. Throws if the place holds no work that git could merge.
+   */
+  async merge(id: string, itemFolder: string): Promise<Merge | null> {
     const tree = await this.itemTree(id);
     if (!hasTree(tree)) return null;
+    putBack(join(tree.root, tree.backlog), itemFolder);
     const work = await this.workIn(tree, id);
-    const merge = () => whileLocked(this.backlog, () => mergeWork(this.backlog, work, 'comments.md'));
+    const merge = () => whileLocked(this.backlog, () => mergeWork(this.backlog, work, tree.backlog));
     const conflicts = await this.inTurn(merge);
     return conflicts.length > 0 ? { conflicts } : { changed: work.changed.map((name) => relative(tree.backlog, name)) };
   }
@@ -79,6 +84,14 @@ export class Places {
     if (!hasTree(tree)) return null;
     const work = await this.workIn(tree, id);
     return work.changed.length === 0 ? null : keepOnBranch(this.backlog, work, `pawl/${run}/${id}`);
+  }
+
+  /** Moves a place whose work could not be kept. Returns where it is now. */
+  async moveAside(id: string): Promise<string> {
+    const tree = await this.itemTree(id);
+    const place = join(tree.project, 'agent_runs/kept-worktrees', `${id}-${timestamp(new Date())}`);
+    await moveTree(tree, place);
+    return place;
   }
 
   /** Returns the ids of the items that have a place of their own. */
@@ -107,4 +120,10 @@ function runFiles(backlog: string): string[] {
   return [...layouts.map(({ summaryFile }) => summaryFile), stateFile].map((name) =>
     join(backlog, name).split(sep).join('/'),
   );
+}
+
+/** The run archives a finished item itself, so one that an agent archived is moved back first. */
+function putBack(backlog: string, itemFolder: string): void {
+  const archived = join(backlog, 'completed', basename(itemFolder));
+  if (existsSync(archived) && !existsSync(join(backlog, itemFolder))) renameSync(archived, join(backlog, itemFolder));
 }
