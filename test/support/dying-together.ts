@@ -2,7 +2,7 @@
  * A run with three items in progress that kills itself: the first is worked on, the work on the second is done, and the
  * third is worked on. `node dying-together.ts FOLDER`.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pino from 'pino';
 import type { RunState } from '../../machines/index.ts';
@@ -21,7 +21,8 @@ await runWorkflow({
     process: async ({ item, root }) => {
       writeFileSync(join(root, `${item.id}.txt`), item.id);
       if (item.id === 'BUG-002') return { status: 'succeeded' };
-      while (phaseOf('BUG-002') !== 'archiving') await new Promise(setImmediate);
+      const first = join(folder, 'agent_runs/worktrees/BUG-001/BUG-001.txt');
+      while (phaseOf('BUG-002') !== 'archiving' || !existsSync(first)) await new Promise(setImmediate);
       if (item.id === 'BUG-003') process.kill(process.pid, 'SIGKILL');
       return new Promise(() => {});
     },

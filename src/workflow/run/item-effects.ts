@@ -49,7 +49,7 @@ export class ItemEffects {
     this.parts = parts;
     this.folder = folder;
     this.owner = owner;
-    this.places = new Places(parts.backlog, parts.concurrency > 1);
+    this.places = new Places(parts.home, parts.concurrency > 1);
     this.inProgress = new InProgress(parts.backlog);
   }
 

@@ -1,10 +1,8 @@
 import { existsSync, realpathSync, renameSync } from 'node:fs';
 import { basename, join, relative, sep } from 'node:path';
-import { oneAtATime } from '../../../platform/one-at-a-time.ts';
 import { layouts } from '../../backlog/item-kinds.ts';
 import { whileLocked } from '../../backlog/lock.ts';
 import { stateFile, timestamp } from '../../backlog/state-file.ts';
-import { repositoryOf } from '../../git/git.ts';
 import {
   addTree,
   hasTree,
@@ -37,24 +35,25 @@ const folder = 'agent_runs/worktrees';
  * item. What was done in one of these is merged into that of the project (W-1); what is not merged is kept on a branch.
  */
 export class Places {
+  private readonly home: Place;
   private readonly backlog: string;
   private readonly areApart: boolean;
-  /** Prevents snapshots during a merge. */
-  private readonly inTurn = oneAtATime();
 
-  constructor(backlog: string, areApart: boolean) {
-    this.backlog = backlog;
+  /** `home`: the work tree of the project. */
+  constructor(home: Place, areApart: boolean) {
+    this.home = home;
+    this.backlog = home.backlog;
     this.areApart = areApart;
   }
 
   /** Returns the place for an item, creating its work tree if there is none. */
   async of(id: string): Promise<Place> {
     const { backlog } = this;
-    if (!this.areApart) return { root: (await repositoryOf(backlog)) ?? backlog, backlog };
-    const tree = await this.itemTree(id);
+    if (!this.areApart) return this.home;
+    const tree = this.itemTree(id);
     if (!hasTree(tree)) {
       await removeTree(tree);
-      await addTree(tree, await this.inTurn(() => whileLocked(backlog, () => presentState(backlog))));
+      await addTree(tree, await whileLocked(backlog, () => presentState(backlog)));
     }
     return { root: tree.root, backlog: join(tree.root, tree.backlog) };
   }
@@ -64,23 +63,22 @@ export class Places {
    * Repeating it changes nothing. Throws if the place holds no work that git could merge.
    */
   async merge(id: string, itemFolder: string): Promise<Merge | null> {
-    const tree = await this.itemTree(id);
+    const tree = this.itemTree(id);
     if (!hasTree(tree)) return null;
     putBack(join(tree.root, tree.backlog), itemFolder);
     const work = await this.workIn(tree, id);
-    const merge = () => whileLocked(this.backlog, () => mergeWork(this.backlog, work, tree.backlog));
-    const conflicts = await this.inTurn(merge);
+    const conflicts = await whileLocked(this.backlog, () => mergeWork(this.backlog, work, tree.backlog));
     return conflicts.length > 0 ? { conflicts } : { changed: work.changed.map((name) => relative(tree.backlog, name)) };
   }
 
   /** Removes the place of an item whose work is merged. */
   async end(id: string): Promise<void> {
-    if (this.left().includes(id)) await removeTree(await this.itemTree(id));
+    if (this.left().includes(id)) await removeTree(this.itemTree(id));
   }
 
   /** Keeps the work on an item that is not merged. Returns its branch; null if nothing changed. */
   async keep(id: string, run: string): Promise<{ branch: string; isNew: boolean } | null> {
-    const tree = await this.itemTree(id);
+    const tree = this.itemTree(id);
     if (!hasTree(tree)) return null;
     const work = await this.workIn(tree, id);
     return work.changed.length === 0 ? null : keepOnBranch(this.backlog, work, `pawl/${run}/${id}`);
@@ -88,7 +86,7 @@ export class Places {
 
   /** Moves a place whose work could not be kept. Returns where it is now. */
   async moveAside(id: string): Promise<string> {
-    const tree = await this.itemTree(id);
+    const tree = this.itemTree(id);
     const place = join(tree.project, 'agent_runs/kept-worktrees', `${id}-${timestamp(new Date())}`);
     await moveTree(tree, place);
     return place;
@@ -103,15 +101,9 @@ export class Places {
     return workIn(tree, runFiles(tree.backlog), `Work on ${id}`);
   }
 
-  private async itemTree(id: string): Promise<ItemTree> {
+  private itemTree(id: string): ItemTree {
     const project = realpathSync(this.backlog);
-    return { project, root: join(project, folder, id), backlog: await this.below() };
-  }
-
-  /** The path of the backlog below the root of the project. */
-  private async below(): Promise<string> {
-    const own = realpathSync(this.backlog);
-    return relative(realpathSync((await repositoryOf(own)) ?? own), own);
+    return { project, root: join(project, folder, id), backlog: relative(realpathSync(this.home.root), project) };
   }
 }
 
