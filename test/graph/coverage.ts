@@ -39,9 +39,9 @@ export function walksWithin(size: 'small' | 'usual' | 'all'): Walks {
       walks: isSmall
         ? [sessionWalk(2, { budget: spentSoon }), sessionWalk(2, { plansTurns: true })]
         : [
-            // A third turn adds no arrow and no guard, and takes as long as all others.
-            ...bounds.filter((turns) => size === 'all' || turns < 3).map((maxTurns) => sessionWalk(maxTurns)),
-            sessionWalk(size === 'all' ? 3 : 2, { budget }),
+            // More turns add no arrow and no guard, and take as long as all others.
+            ...bounds.filter((turns) => size === 'all' || turns < 2).map((maxTurns) => sessionWalk(maxTurns)),
+            ...(size === 'all' ? [sessionWalk(3, { budget })] : []),
             sessionWalk(2, { budget: spentSoon }),
             sessionWalk(size === 'all' ? 2 : 1, { window }),
             sessionWalk(2, { plansTurns: true }),

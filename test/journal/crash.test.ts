@@ -44,10 +44,14 @@ describe('D-3, D-4, B-6: a session whose process dies at a write is resumed', as
     );
   });
 
-  it(`at each of its ${whole.writes} writes, before and after it is durable`, async () => {
+  const both = ['before', 'after'] as const;
+  // `npm run verify` tries both at each write.
+  const moments = (at: number) => (process.env.PAWL_WALKS === 'all' ? both : [both[at % 2] ?? 'before']);
+
+  it(`at each of its ${whole.writes} writes, before or after it is durable`, async () => {
     let interrupted = 0;
     for (let at = 1; at <= whole.writes; at += 1) {
-      for (const when of ['before', 'after'] as const) {
+      for (const when of moments(at)) {
         const lives = await livesOf([{ at, when }]);
         check(lives);
         if (wasInterrupted(lives)) {

@@ -5,7 +5,8 @@ describe('D-3, D-4, B-6: kill -9', () => {
   it('a session with every kind of step, killed three times in a row at random points', async () => {
     const calm = await killedLives({ kills: 0, lifeMs: 0, chance: chances(0) });
     expect(calm.broken).toEqual([]);
-    for (const seed of [1, 2, 3, 4]) {
+    // `npm run verify` tries more.
+    for (const seed of process.env.PAWL_WALKS === 'all' ? [1, 2, 3, 4] : [1, 2]) {
       const expected = calm.conversation;
       const { broken } = await killedLives({ kills: 3, lifeMs: 350, chance: chances(seed), expected });
       expect([seed, broken]).toEqual([seed, []]);

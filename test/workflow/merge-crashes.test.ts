@@ -50,7 +50,7 @@ it('W-1 W-4: a run of several items that dies at a call of git loses no work and
   expect(calls).toBeGreaterThan(100);
   const every = Array.from({ length: calls }, (_, index) => index + 1);
   // Each of them takes a process; `npm run verify` tries more.
-  const tried = every.filter((call) => call % (all ? 3 : 61) === 2);
+  const tried = every.filter((call) => call % (all ? 3 : 97) === 2);
   for (const call of tried) {
     const project = projectWith(3);
     const when = call % 2 === 0 ? 'before' : 'after';

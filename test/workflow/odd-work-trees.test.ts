@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   appendFileSync,
   existsSync,
@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { createWorkItem, type WorkFunction } from '../../src/workflow/index.ts';
 import { runOver, TestBacklog } from '../support/backlog.ts';
 import { projectWith } from '../support/project.ts';
@@ -170,5 +170,18 @@ describe('W-1: whatever an agent does in its work tree, no work is lost', () => 
     ]);
     for (const name of ['a-BUG-001', 'a-BUG-002', 'b-BUG-001', 'b-BUG-002'])
       expect(existsSync(join(repository.folder, `${name}.txt`)), name).toBe(true);
+  });
+
+  it('the project is moved between a crash and the next run', async () => {
+    const project = projectWith(5);
+    spawnSync(process.execPath, ['test/support/dying-together.ts', project.folder], { stdio: 'inherit' });
+    const moved = Object.assign(Object.create(TestBacklog.prototype), { folder: `${project.folder}-moved` });
+    renameSync(project.folder, moved.folder);
+    onTestFinished(() => rmSync(moved.folder, { recursive: true }));
+    const { result } = await runOver(moved, { process: () => ({ status: 'succeeded' }) });
+    expect(result.succeeded).toEqual(['BUG-002', 'BUG-004', 'BUG-005']);
+    expect(moved.git('show', 'HEAD~2:BUG-002.txt')).toBe('BUG-002');
+    for (const id of ['BUG-001', 'BUG-003']) expect(moved.git('show', `pawl/${result.run}/${id}:${id}.txt`)).toBe(id);
+    expect(moved.git('worktree', 'list').split('\n')).toHaveLength(1);
   });
 });

@@ -10,8 +10,16 @@ const run = promisify(execFile);
 /** A hook may run tests, and a checkout may be large. */
 const timeoutMs = 300_000;
 
-/** The commands that run hooks; `status` too, because it writes the index. */
-const runHooks = new Set(['add', 'commit', 'read-tree', 'status', 'update-ref', 'worktree', 'write-tree']);
+/** The commands for which the hooks of the user run. */
+const withHooks = new Set(['commit', 'update-ref']);
+/** Other commands that could run hooks, on what belongs to a run. */
+const withoutHooks = new Set(['add', 'read-tree', 'status', 'update-index', 'worktree', 'write-tree']);
+const noHooks = ['-c', 'core.hooksPath=/dev/null'];
+
+async function hookOptions(folder: string, command: string): Promise<string[]> {
+  if (withHooks.has(command)) return trustedHooks(folder);
+  return withoutHooks.has(command) ? noHooks : [];
+}
 
 /**
  * Runs git without a shell and returns its output. If git fails, the error contains its message. Exit codes in `fine`
@@ -23,7 +31,7 @@ export async function git(
   env: Record<string, string> = {},
   fine: readonly number[] = [],
 ): Promise<string> {
-  const hooks = runHooks.has(args[0] ?? '') ? await trustedHooks(folder) : [];
+  const hooks = await hookOptions(folder, args[0] ?? '');
   try {
     const { stdout } = await run('git', [...hooks, ...args], {
       cwd: folder,
@@ -52,9 +60,6 @@ function environment(): NodeJS.ProcessEnv {
   const { GIT_DIR, GIT_INDEX_FILE, GIT_PREFIX, GIT_WORK_TREE, ...env } = process.env;
   return { ...env, GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' };
 }
-
-/** Options for commands on temporary indexes and work trees of items, which need no hooks. */
-export const withoutHooks = ['-c', 'core.hooksPath=/dev/null'] as const;
 
 /** Calls `work` with the environment for a temporary index. Starting from a `copy` of the real index is faster. */
 export async function withIndex<T>(
@@ -110,5 +115,5 @@ async function trustedHooks(folder: string): Promise<string[]> {
   const names = existsSync(place) ? readdirSync(place).map((name) => join(place, name)) : [];
   const isInTree = (path: string) => isWithin(tree, path) && !isWithin(gitFolder, path);
   const isWritable = [place, ...names].some((path) => existsSync(path) && isInTree(realpathSync(path)));
-  return isWritable ? ['-c', 'core.hooksPath=/dev/null'] : [];
+  return isWritable ? noHooks : [];
 }

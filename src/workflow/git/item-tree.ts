@@ -11,7 +11,7 @@ import {
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { readIfThere, writeAtomically } from '../backlog/files.ts';
-import { git, repositoryOf, withIndex, withoutHooks } from './git.ts';
+import { git, repositoryOf, withIndex } from './git.ts';
 import { changedNames, treeOf } from './snapshot.ts';
 
 /** A work tree for one item: a checkout of the project as it was, uncommitted changes included. */
@@ -57,7 +57,7 @@ export async function addTree(tree: ItemTree, base: string): Promise<void> {
   mkdirSync(dirname(root), { recursive: true });
   // Keeps the checkout out of the project's `git status`.
   writeFileSync(join(dirname(root), '.gitignore'), '*\n');
-  await git(project, [...withoutHooks, 'worktree', 'add', '--quiet', '--force', '--detach', root, base]);
+  await git(project, ['worktree', 'add', '--quiet', '--force', '--detach', root, base]);
   writeAtomically(baseOf(tree), base);
 }
 
@@ -106,7 +106,7 @@ export async function workIn(itemTree: ItemTree, without: readonly string[], tit
   const tree = await withIndex(root, { copy: true }, async (env) => {
     await treeOf(existsSync(backlog) ? backlog : root, env);
     for (const path of without) await asIn(root, base, path, env);
-    return git(root, [...withoutHooks, 'write-tree'], env);
+    return git(root, ['write-tree'], env);
   });
   const nested = await nestedIn(project, base, tree);
   if (nested.length > 0) throw new Error(`git cannot merge the nested repositories ${nested.join(', ')}`);
@@ -133,9 +133,8 @@ async function checkTree({ project, root }: ItemTree): Promise<void> {
 async function asIn(root: string, commit: string, path: string, env: { GIT_INDEX_FILE: string }): Promise<void> {
   const entry = await git(root, ['ls-tree', '-z', commit, '--', path]);
   const [, mode, hash] = /^(\d+) blob ([0-9a-f]+)\t/.exec(entry) ?? [];
-  if (mode === undefined || hash === undefined)
-    await git(root, [...withoutHooks, 'update-index', '--force-remove', '--', path], env);
-  else await git(root, [...withoutHooks, 'update-index', '--add', '--cacheinfo', `${mode},${hash},${path}`], env);
+  if (mode === undefined || hash === undefined) await git(root, ['update-index', '--force-remove', '--', path], env);
+  else await git(root, ['update-index', '--add', '--cacheinfo', `${mode},${hash},${path}`], env);
 }
 
 /** Keeps work on a branch with this name, or a numbered one if another work has it. Work that is kept is not kept again. */
@@ -178,7 +177,7 @@ export async function mergeWork(project: string, { base, commit }: Work, backlog
       const covered = await coveredFiles(root, ours, tree);
       if (conflicts.length > 0 || covered.length > 0) return [...conflicts, ...covered];
       // Refuses to write a file that changed since the snapshot.
-      await git(root, [...withoutHooks, 'read-tree', '-m', '-u', ours, tree], env);
+      await git(root, ['read-tree', '-m', '-u', ours, tree], env);
       return [];
     } finally {
       rmSync(attributes, { force: true });

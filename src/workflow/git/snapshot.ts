@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { git, repositoryOf, withIndex, withoutHooks } from './git.ts';
+import { git, repositoryOf, withIndex } from './git.ts';
 
 /** The state of a work tree: its repository, and the tree of all its files that git does not ignore. */
 export type Snapshot = { root: string; tree: string };
@@ -20,10 +20,10 @@ export async function treeOf(folder: string, env: { GIT_INDEX_FILE: string }): P
   // Git fails if a pathspec names an ignored path, even to exclude it.
   const isIgnored = (await git(folder, ['check-ignore', 'agent_runs'], {}, [1])) !== '';
   const excluded = [temporary, ...(isIgnored ? [] : [':(exclude)agent_runs'])];
-  const add = () => git(folder, [...withoutHooks, 'add', '--all', '--', ':/', ...excluded], env);
+  const add = () => git(folder, ['add', '--all', '--', ':/', ...excluded], env);
   // A file may vanish between its discovery and its reading.
   await add().catch(add).catch(add);
-  return git(folder, [...withoutHooks, 'write-tree'], env);
+  return git(folder, ['write-tree'], env);
 }
 
 /** Returns the files that differ between two states of a repository, as paths below `folder`. */
