@@ -13,7 +13,7 @@ const timeoutMs = 300_000;
 /** The commands for which the hooks of the user run. */
 const withHooks = new Set(['commit', 'update-ref']);
 /** Other commands that could run hooks, on what belongs to a run. */
-const withoutHooks = new Set(['add', 'read-tree', 'status', 'update-index', 'worktree', 'write-tree']);
+const withoutHooks = new Set(['add', 'read-tree', 'reset', 'status', 'worktree', 'write-tree']);
 const noHooks = ['-c', 'core.hooksPath=/dev/null'];
 
 async function hookOptions(folder: string, command: string): Promise<string[]> {

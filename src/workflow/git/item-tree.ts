@@ -105,7 +105,7 @@ export async function workIn(itemTree: ItemTree, without: readonly string[], tit
   await checkTree(itemTree);
   const tree = await withIndex(root, { copy: true }, async (env) => {
     await treeOf(existsSync(backlog) ? backlog : root, env);
-    for (const path of without) await asIn(root, base, path, env);
+    await git(root, ['reset', '--quiet', base, '--', ...without], { ...env, GIT_LITERAL_PATHSPECS: '1' });
     return git(root, ['write-tree'], env);
   });
   const nested = await nestedIn(project, base, tree);
@@ -127,14 +127,6 @@ async function checkTree({ project, root }: ItemTree): Promise<void> {
   for (const paths of [[], [root]])
     if (!(await isTree())) await git(project, ['worktree', 'repair', ...paths]).catch(() => {});
   if (!(await isTree())) throw new Error(`${root} is no longer a git work tree`);
-}
-
-/** Sets a file in an index to what it is in a commit. */
-async function asIn(root: string, commit: string, path: string, env: { GIT_INDEX_FILE: string }): Promise<void> {
-  const entry = await git(root, ['ls-tree', '-z', commit, '--', path]);
-  const [, mode, hash] = /^(\d+) blob ([0-9a-f]+)\t/.exec(entry) ?? [];
-  if (mode === undefined || hash === undefined) await git(root, ['update-index', '--force-remove', '--', path], env);
-  else await git(root, ['update-index', '--add', '--cacheinfo', `${mode},${hash},${path}`], env);
 }
 
 /** Keeps work on a branch with this name, or a numbered one if another work has it. Work that is kept is not kept again. */
