@@ -65,8 +65,11 @@ export async function addTree(tree: ItemTree, base: string): Promise<void> {
 export async function removeTree(tree: ItemTree): Promise<void> {
   const { project, root } = tree;
   rmSync(baseOf(tree), { force: true });
+  const remove = () => git(project, ['worktree', 'remove', '--force', '--force', root]);
+  // Git refuses to remove a checkout that is incomplete.
+  await remove().catch(() => {});
   rmSync(root, { recursive: true, force: true, maxRetries: 3 });
-  if (await isRegistered(tree)) await git(project, ['worktree', 'remove', '--force', '--force', root]);
+  if (await isRegistered(tree)) await remove();
 }
 
 /** Moves the checkout to `place`, where it is no longer used. */

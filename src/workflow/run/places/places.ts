@@ -52,7 +52,7 @@ export class Places {
     if (!this.areApart) return this.home;
     const tree = this.itemTree(id);
     if (!hasTree(tree)) {
-      await removeTree(tree);
+      await this.end(id);
       await addTree(tree, await whileLocked(backlog, () => presentState(backlog)));
     }
     return { root: tree.root, backlog: join(tree.root, tree.backlog) };
