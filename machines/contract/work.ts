@@ -144,6 +144,8 @@ export type RunState = {
   /** Not required by W-4: these fields resume a run that died. */
   /** The items in progress, in the order in which they were taken. In `archiving`, the work on an item is done. */
   in_progress: { id: string; phase: ItemPhase }[];
+  /** Maximum number of items in progress. If it is more than 1, each has its own work tree. */
+  concurrency: number;
   succeeded: string[];
   set_aside: string[];
   tried: string[];

@@ -75,6 +75,7 @@ export function runState(context: WorkflowContext, phase: RunState['current_phas
       id: one.item.id,
       phase: index === 0 && isItemPhase(phase) ? phase : itemPhaseOf(one),
     })),
+    concurrency: context.limits.concurrency,
     succeeded,
     set_aside: setAside,
     tried,

@@ -50,8 +50,8 @@ export function isModulePath(entry: string): boolean {
 
 /**
  * Returns the named tools, or all tools if `names` is null. `Write` and `Edit` permit writes in the whole directory unless
- * they have a limit. A command needs approval unless a limit or `commands` allows it. `unknown` is called with each name
- * that has no counterpart.
+ * they have a limit. A command requires approval if neither a limit nor `commands` allows it. `unknown` is called with
+ * each name that has no counterpart.
  */
 export function namedTools(
   names: readonly string[] | null,

@@ -35,7 +35,7 @@ const rootSchema = z.string({ error: 'the path of a directory' }).min(1, { error
 
 /**
  * Returns tools for the files of one directory: list, find, search, read, write and edit. No path leads out of it, not even
- * through links, and nothing in a `.git` is written. A write needs approval unless `allow` names the file. Throws
+ * through links, and nothing in a `.git` is written. A write requires approval if `allow` does not match the file. Throws
  * `invalid_options`.
  */
 export function fileTools(root: string, options: FileToolsOptions = {}) {

@@ -40,7 +40,7 @@ describe('agents of a project', () => {
               { name: 'run_command', input: { command: 'echo hello' } },
               { name: 'run_command', input: { command: 'npm run check' } },
               { name: 'run_command', input: { command: 'touch stolen' } },
-              { name: 'read_file', input: { path: '../../etc/passwd' } },
+              { name: 'read_file', input: { path: '../'.repeat(20).concat('etc/passwd') } },
             ],
           },
     );
@@ -188,6 +188,30 @@ describe('agents of a project', () => {
     expect([code, backlog.list('completed').length]).toEqual([0, 2]);
     expect(written.filter((path) => backlog.has(path) && backlog.read(path).includes('mine'))).toEqual([]);
     for (const answer of answersIn(server.requests[1])) expect(answer).toContain('unattended');
+  });
+
+  it('a tool module is read before the run, so that no agent can change the tools of another', async () => {
+    await using server = await startModelServer(({ body }) => {
+      if (hasAnswers(body)) return done();
+      const isTest = JSON.stringify(body).includes('You test.');
+      return isTest
+        ? { calls: [{ name: 'check', input: {} }] }
+        : { calls: [{ name: 'run_command', input: { command: 'cp prompts/mine.mjs prompts/check.mjs' } }] };
+    });
+    const backlog = new TestBacklog();
+    backlog.bug(1);
+    const module = (said: string) =>
+      `import { z } from '${process.cwd()}/node_modules/zod/index.js';\nexport const check = { description: 'Checks.', inputSchema: z.object({}), execute: () => '${said}' };\n`;
+    backlog.write('prompts/check.mjs', module('as it was'));
+    backlog.write('prompts/mine.mjs', module('changed'));
+    backlog.write('prompts/tester.md', '---\nname: tester\ntools: [./check.mjs]\n---\nYou test.\n');
+    backlog.write('agents/process.md', '---\nname: worker\ntools: Bash\n---\nYou work.\n');
+    backlog.write('.agent-config.json', JSON.stringify({ agents: { test: 'prompts/tester.md' }, allow: ['cp *'] }));
+    const { code } = await pawl(['work', backlog.folder, ...quietly(server)]);
+    expect([code, backlog.read('prompts/check.mjs').includes('changed')]).toEqual([0, true]);
+    expect(server.requests.flatMap(answersIn).filter((answer) => /as it was|changed/.test(answer))).toEqual([
+      'as it was',
+    ]);
   });
 
   it('agents in the home directory are used only if the configuration names them', async () => {

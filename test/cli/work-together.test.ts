@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { startModelServer } from '../../src/testing/index.ts';
 import { done, TestBacklog } from '../support/backlog.ts';
-import { pawl } from '../support/pawl.ts';
+import { pawl, pawlOnTerminal } from '../support/pawl.ts';
 
 const quietly = ({ url }: { url: string }) => ['--base-url', url, '--model', 'm', '--log-level', 'silent'];
 
@@ -69,6 +69,19 @@ describe('pawl work --concurrency', () => {
     const at = lines.map((line) => stdout.indexOf(line));
     expect(at).toEqual(at.toSorted((one, other) => one - other));
     expect(at[0]).toBeGreaterThan(0);
+  });
+
+  it('the status line shows each item in progress, and the tool that is running', async () => {
+    await using server = await startModelServer(({ body }) =>
+      answersIn(body as Body).length > 0 ? done() : { calls: [{ name: 'run_command', input: { command: 'pwd' } }] },
+    );
+    const project = projectWith(2);
+    project.write('.claude/agents/process.md', '---\nname: worker\ntools: Bash\n---\nYou work.\n');
+    commit(project);
+    const { written } = await pawlOnTerminal(['work', project.folder, '--concurrency', '2', ...quietly(server)]);
+    expect(written).toContain('processing BUG-001, processing BUG-002 |');
+    expect(written).toContain('processing BUG-001, processing BUG-002: run_command |');
+    expect(written).toMatch(/settling BUG-00[12]/);
   });
 
   it('an agent module exports a function of { root }; one agent for all work trees is refused', async () => {

@@ -1,10 +1,20 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, globSync, statSync } from 'node:fs';
+import { existsSync, globSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
 const built = 'dist/src/index.d.ts';
 
-/** Before all tests: builds the package, which some of them pack or bundle, unless it is newer than its sources. */
-export default function setup(): void {
+/** Before all tests: the folder of their temporary files, which is removed after them, and the package. */
+export default function setup(): () => void {
+  const folder = mkdtempSync(join(tmpdir(), 'pawl-tests-'));
+  process.env.TMPDIR = folder;
+  build();
+  return () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+}
+
+/** Builds the package, which some tests pack or bundle, unless it is newer than its sources. */
+function build(): void {
   // A copy of the sources for tests that need no package.
   if (!existsSync('tsconfig.build.json')) return;
   const sources = [

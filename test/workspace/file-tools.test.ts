@@ -83,7 +83,7 @@ describe('fileTools', () => {
     }
   });
 
-  it('a write needs approval unless the real path of its file is allowed', async () => {
+  it('a write requires approval if the real path of its file is not allowed', async () => {
     const { root } = directory({ 'docs/a.md': '', 'src/a.ts': '' });
     symlinkSync(join(root, 'src'), join(root, 'docs/code'));
     const asks = async (allow: string[], path: string) =>

@@ -65,6 +65,7 @@ const runName = /^[\w.-]*\w$/;
 const schema = shared.extend({
   run: z.string().regex(runName, { error: 'the name of a folder' }),
   in_progress: z.array(z.object({ id: z.string(), phase: z.enum(itemPhases) })).optional(),
+  concurrency: count.default(1),
   succeeded: texts.default([]),
   set_aside: texts.default([]),
   tried: texts.default([]),

@@ -50,7 +50,7 @@ export type WorkflowParts = {
   sessions: Omit<Sessions, 'folder' | 'place'>;
   /** The work tree of the project. */
   home: Place;
-  /** Maximum number of items in progress. If there may be several, each has a work tree of its own. */
+  /** Maximum number of items in progress. If it is more than 1, each has its own work tree. */
   concurrency: number;
   clock: Clock;
   spending: Spending;

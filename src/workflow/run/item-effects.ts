@@ -68,7 +68,7 @@ export class ItemEffects {
         const message = `The budget of the run is spent (${spent}), so work did not start.`;
         return { ...noOutcome, ...unstarted(phase), agent: phase, slugs: ['budget_exhausted'], message };
       }
-      const place = await this.places.of(item.id);
+      const place = await this.places.of(item.id, phase);
       await this.inProgress.begin(found);
       const { outcome, changed } = await this.workAt(place, found, request);
       await this.inProgress.end(item.id);
@@ -167,7 +167,7 @@ export class ItemEffects {
   }
 
   /** Merges the work on an item, and archives it. Repeating an interrupted call finishes it. */
-  private async archived(id: string, folder: string, { run, changed }: RunState): Promise<ArchiveOutcome> {
+  private async archived(id: string, folder: string, { run, changed, concurrency }: RunState): Promise<ArchiveOutcome> {
     const merge = await this.places.merge(id, folder).catch((error) => ({ problem: messageOf(error) }));
     if (merge !== null && 'problem' in merge) return { ok: false, conflict: `Not merged: ${merge.problem}.` };
     if (merge !== null && 'conflicts' in merge) {
@@ -175,7 +175,7 @@ export class ItemEffects {
       const conflict = `Merge conflict in ${merge.conflicts.join(', ')}; the work is on the branch ${kept?.branch}.`;
       return { ok: false, conflict };
     }
-    if (merge === null && this.parts.concurrency > 1 && !folder.startsWith('completed/'))
+    if (merge === null && concurrency > 1 && !folder.startsWith('completed/'))
       return { ok: false, message: `the work tree of ${id} is gone` };
     const outcome = await archiveItem(this.parts.backlog, folder, merge?.changed ?? changed);
     if (outcome.ok) await this.endPlace(id);

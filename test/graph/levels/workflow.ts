@@ -21,6 +21,7 @@ export const diedIn = (phase: RunState['current_phase'], over: Partial<RunState>
   early_exit_triggered: false,
   early_exit_reason: null,
   in_progress: [],
+  concurrency: 1,
   succeeded: [],
   set_aside: [],
   tried: ['BUG-001'],

@@ -68,8 +68,8 @@ describe('W-1: the choice of the next items', () => {
       'with one taken': next({ tried: ['BUG-003'] }),
       'with one created': next({ created: [known] }),
       'none is left': next({ tried: ['BUG-003', 'BUG-004'] }),
-      'one is allowed': next({ limits: { ...two, maxItems: 1 } }),
-      'and no more': next({ limits: { ...limits, maxItems: 1 }, tried: ['BUG-003'] }),
+      'with a maximum of one': next({ limits: { ...two, maxItems: 1 } }),
+      'with a maximum that is reached': next({ limits: { ...limits, maxItems: 1 }, tried: ['BUG-003'] }),
       remains: [
         queue.itemRemains(context(), scan),
         queue.itemRemains(context(), { ...scan, items: [] }),

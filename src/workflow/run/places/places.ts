@@ -1,5 +1,6 @@
 import { existsSync, realpathSync, renameSync } from 'node:fs';
 import { basename, join, relative, sep } from 'node:path';
+import type { WorkPhase } from '../../../../machines/index.ts';
 import { layouts } from '../../backlog/item-kinds.ts';
 import { whileLocked } from '../../backlog/lock.ts';
 import { stateFile, timestamp } from '../../backlog/state-file.ts';
@@ -46,12 +47,13 @@ export class Places {
     this.areApart = areApart;
   }
 
-  /** Returns the place for an item, creating its work tree if there is none. */
-  async of(id: string): Promise<Place> {
+  /** Returns the place for an item. For its first phase, the work tree is created if necessary. */
+  async of(id: string, phase: WorkPhase): Promise<Place> {
     const { backlog } = this;
     if (!this.areApart) return this.home;
     const tree = this.itemTree(id);
     if (!hasTree(tree)) {
+      if (phase === 'testing') throw new Error(`the work tree of ${id} is gone`);
       await this.end(id);
       await addTree(tree, await whileLocked(backlog, () => presentState(backlog)));
     }
