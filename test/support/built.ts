@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, globSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, globSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -8,6 +8,8 @@ const built = 'dist/src/index.d.ts';
 /** Before all tests: the folder of their temporary files, which is removed after them, and the package. */
 export default function setup(): () => void {
   const folder = mkdtempSync(join(tmpdir(), 'pawl-tests-'));
+  // The database of a test runs as another user.
+  chmodSync(folder, 0o711);
   process.env.TMPDIR = folder;
   build();
   return () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
