@@ -13,7 +13,8 @@ export function record<
   return enqueueActions<Context, Event, Params, Event, never, never, never, never, Emitted>(
     ({ context, enqueue }, params) => {
       const { change, facts } = rule(context, params);
-      enqueue.assign(change);
+      // XState makes a new snapshot for every assignment.
+      if (Object.keys(change).length > 0) enqueue.assign(change);
       for (const fact of facts) enqueue.emit(fact);
     },
   );

@@ -3,10 +3,12 @@ import type { Delivery, HostEvent } from '../../machines/index.ts';
 import { expected, messageOf, onRejection } from '../errors.ts';
 import type { Clock } from './clock.ts';
 import type { Driver, MakeDriver, Perform } from './driver.ts';
+import { listen, type System } from './hearing.ts';
 import { Host } from './host.ts';
 
 /** The root actor of a session or a workflow run, as far as `run-machine` uses it. */
 type RootActor<Command, Output> = {
+  readonly system: System;
   start(): unknown;
   send(event: Command): void;
   subscribe(observer: { complete: () => void; error: (error: unknown) => void }): unknown;
@@ -14,7 +16,7 @@ type RootActor<Command, Output> = {
 };
 
 /** Settings for `createActor`. */
-export type ActorSettings = { clock: typeof noClock; inspect: (event: InspectionEvent) => void };
+export type ActorSettings = { clock: typeof noClock; inspect?: (event: InspectionEvent) => void };
 
 export type MachineParts<Command, Emitted, Output> = {
   /** Creates the root actor, with these settings. */
@@ -72,14 +74,11 @@ export class RunningMachine<Command, Emitted extends { type: string }, Output> {
       late: (key) => owner.late(key),
     });
     const take = (emitted: Emitted | HostEvent) => (isHostEvent(emitted) ? host.take(emitted) : owner.take(emitted));
-    this.root = parts.actor({
-      clock: noClock,
-      inspect: (event) => {
-        const { type, actorRef } = event;
-        if (type === '@xstate.actor' && isEmitter<Emitted>(actorRef)) actorRef.on('*', take);
-        this.inspected(event);
-      },
-    });
+    const settings = { clock: noClock };
+    this.root = parts.actor(
+      parts.inspect === undefined ? settings : { ...settings, inspect: (event) => this.inspected(event) },
+    );
+    listen(this.root.system, { take });
     this.end = new Promise((resolve) => {
       this.root.subscribe({
         complete: () => {
@@ -191,11 +190,4 @@ function pathOf(value: unknown): string {
       : `${state}.${pathOf(inner)}`,
   );
   return paths.join(' and ');
-}
-
-type Emitter<Emitted> = { on(type: '*', listener: (emitted: Emitted | HostEvent) => void): unknown };
-
-/** True for every actor in the system: machines emit facts, and leaves emit host events. */
-function isEmitter<Emitted>(actor: object): actor is Emitter<Emitted> {
-  return 'on' in actor && typeof actor.on === 'function';
 }

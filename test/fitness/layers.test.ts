@@ -37,7 +37,7 @@ describe('the two rooms', () => {
       marked: /^src\/workflow\/run\/documents\/html-report\.ts$/,
       pg: /^src\/journal\/postgres\.ts$/,
       xstate:
-        /^src\/(host\/run-machine\.ts|session\/(session-machine|options|recovery\/recorded-player)\.ts|inspect\/|workflow\/run\/run-workflow\.ts)/,
+        /^src\/(host\/(run-machine|hearing)\.ts|session\/(session-machine|options|recovery\/recorded-player)\.ts|inspect\/|workflow\/run\/run-workflow\.ts)/,
       '@hono': /^src\/openai\/node-server\.ts$/,
       '@opentelemetry': /^src\/otel\//,
       preact: /^src\/inspect\/page\//,

@@ -8,6 +8,7 @@ import {
 import { messageOf, PawlError } from '../../errors.ts';
 import { systemClock } from '../../host/clock.ts';
 import { DriverCore } from '../../host/driver-core.ts';
+import { heard } from '../../host/hearing.ts';
 import { RunningMachine } from '../../host/run-machine.ts';
 import type { JournalEntry, RunHead } from '../../journal/journal.ts';
 import type { Difference } from '../../journal/replay.ts';
@@ -87,7 +88,7 @@ export class RunPlayer {
     this.at = at;
     const { follower } = this;
     const machine = new RunningMachine<WorkflowAbort, WorkflowFact, WorkflowOutput>({
-      actor: (settings) => createActor(workflowMachine, { input, ...settings }),
+      actor: (settings) => createActor(heard(workflowMachine), { input, ...settings }),
       perform: () => Promise.reject(new Error('a replay performs nothing')),
       driver: (...parts) => {
         const core = new DriverCore(...parts);

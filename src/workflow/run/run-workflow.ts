@@ -9,6 +9,7 @@ import {
 import { redact } from '../../agent/redact.ts';
 import { messageOf, PawlError } from '../../errors.ts';
 import { type Clock, systemClock } from '../../host/clock.ts';
+import { heard } from '../../host/hearing.ts';
 import { memoryDriver } from '../../host/memory.ts';
 import { type MachineOwner, RunningMachine } from '../../host/run-machine.ts';
 import { type Logger, linesWritten, loggerOf } from '../../observe/log/logger.ts';
@@ -121,7 +122,7 @@ class RunningWorkflow implements MachineOwner<WorkflowAbort, WorkflowFact> {
             failed: (error) => this.observerBroke('journal', error),
           });
     const machine = new RunningMachine<WorkflowAbort, WorkflowFact, WorkflowOutput>({
-      actor: (settings) => createActor(workflowMachine, { input, ...settings }),
+      actor: (settings) => createActor(heard(workflowMachine), { input, ...settings }),
       perform: this.effects.perform,
       driver: memoryDriver,
       clock,

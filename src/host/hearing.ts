@@ -1,0 +1,42 @@
+import type { AnyActorLogic, AnyActorRef, AnyStateMachine, EventObject } from 'xstate';
+
+export type System = AnyActorRef['system'];
+
+/** Gets what the actors of a system emit. */
+export type Listener = { take(emitted: EventObject): void };
+
+type Implemented = AnyStateMachine['implementations']['actors'][string];
+
+const listeners = new WeakMap<System, Listener>();
+
+/** From now on, `listener` gets what the actors of a system emit, if their logic is `heard`. */
+export function listen(system: System, listener: Listener): void {
+  listeners.set(system, listener);
+}
+
+/**
+ * Returns logic whose actors, and all below them, can be heard. An inspector learns of each actor too, but for an
+ * inspector XState builds an event for every step, action and snapshot.
+ */
+export function heard<Logic extends AnyActorLogic>(logic: Logic): Logic {
+  const below: AnyActorLogic = isMachine(logic) ? withActorsHeard(logic) : logic;
+  const getInitialSnapshot: AnyActorLogic['getInitialSnapshot'] = (scope, input) => {
+    // The listener of a root's system comes only once the root and its first actors are there.
+    scope.self.on('*', (emitted: EventObject) => listeners.get(scope.system)?.take(emitted));
+    return below.getInitialSnapshot(scope, input);
+  };
+  return Object.create(below, { getInitialSnapshot: { value: getInitialSnapshot } });
+}
+
+function withActorsHeard(machine: AnyStateMachine): AnyStateMachine {
+  const actors = Object.entries(machine.implementations.actors).map(([name, actor]) => [name, implemented(actor)]);
+  return machine.provide({ actors: Object.fromEntries(actors) });
+}
+
+function implemented(actor: Implemented): Implemented {
+  return 'src' in actor ? { ...actor, src: heard(actor.src) } : heard(actor);
+}
+
+function isMachine(logic: AnyActorLogic): logic is AnyStateMachine {
+  return 'implementations' in logic && 'provide' in logic;
+}
