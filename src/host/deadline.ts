@@ -63,6 +63,34 @@ export function within<T>(
   });
 }
 
+/** Settles like `promise`, or rejects with the signal's reason as soon as it aborts; then `late` gets the value. */
+export function unlessAborted<T>(
+  signal: AbortSignal,
+  promise: PromiseLike<T>,
+  late: (value: T) => void = () => {},
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    let over = false;
+    const abort = () => {
+      over = true;
+      reject(signal.reason);
+    };
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+    promise.then(
+      (value) => {
+        signal.removeEventListener('abort', abort);
+        if (over) late(value);
+        else resolve(value);
+      },
+      (error) => {
+        signal.removeEventListener('abort', abort);
+        reject(error);
+      },
+    );
+  });
+}
+
 /** `within` for just the value: rejects with `message` at a limit. */
 export async function inTime<T>(
   limits: Limits,

@@ -25,9 +25,7 @@ export async function stream(
   let parts: ReadableStream<LanguageModelV4StreamPart>;
   try {
     // Cancel a late stream: it has no reader.
-    const late = {
-      value: ({ stream: unread }: { stream: typeof parts }) => void unread.cancel().catch(() => undefined),
-    };
+    const late = ({ stream: unread }: { stream: typeof parts }) => void unread.cancel().catch(() => undefined);
     ({ stream: parts } = await timers.orAborted(model.doStream(callOptions), late));
   } catch (error) {
     // Thrown before anything was sent: the model can't stream, so request a full response.

@@ -1,6 +1,6 @@
 import type { Fault } from '../../machines/index.ts';
 import type { Clock } from '../host/clock.ts';
-import { type Late, within } from '../host/deadline.ts';
+import { unlessAborted } from '../host/deadline.ts';
 import { timeoutFault } from './faults.ts';
 
 /** A request's two timeouts, merged with the effect's abort into one signal. */
@@ -11,7 +11,9 @@ export class RequestTimers {
   private readonly idleTimeoutMs: number;
   private readonly cancelTotal: () => void;
   private cancelIdle: () => void;
-  private whole = false;
+  /** When the idle timeout began, and when a part last arrived since it was armed (epoch ms). */
+  private armedAt: number;
+  private lastPartAt: number | null = null;
   /** The timeout that ended the request. */
   expired: Fault | null = null;
 
@@ -23,6 +25,7 @@ export class RequestTimers {
     this.outer = outer;
     this.idleTimeoutMs = idleTimeoutMs;
     this.cancelTotal = clock.alarm(timeoutMs, () => this.expire(`No complete reply arrived within ${timeoutMs} ms.`));
+    this.armedAt = clock.now();
     this.cancelIdle = clock.alarm(idleTimeoutMs, this.idle);
     if (outer.aborted) this.abort();
     else outer.addEventListener('abort', this.abort, { once: true });
@@ -34,22 +37,20 @@ export class RequestTimers {
 
   /** Restarts the idle timeout after a new part. */
   touch(): void {
-    if (this.whole) return;
-    this.cancelIdle();
-    this.cancelIdle = this.clock.alarm(this.idleTimeoutMs, this.idle);
+    this.lastPartAt = this.clock.now();
   }
 
   /** Disables the idle timeout, because a full response arrives in one piece. */
   expectWhole(): void {
-    this.whole = true;
     this.cancelIdle();
   }
 
-  /** Settles like `promise`, but rejects as soon as the request is aborted, even if the provider ignores that. */
-  async orAborted<T>(promise: T | PromiseLike<T>, late?: Late<T>): Promise<T> {
-    const ending = await within({ clock: this.clock, timeoutMs: null, signal: this.signal }, () => promise, late);
-    if (ending.kind === 'done') return ending.value;
-    throw this.signal.reason;
+  /**
+   * Settles like `promise`, but rejects as soon as the request is aborted, even if the provider ignores that; then `late`
+   * gets the value.
+   */
+  orAborted<T>(promise: PromiseLike<T>, late?: (value: T) => void): Promise<T> {
+    return unlessAborted(this.signal, promise, late);
   }
 
   /** Calls `end` after `delayMs`; the returned function cancels it. */
@@ -70,7 +71,23 @@ export class RequestTimers {
 
   private readonly abort = (): void => this.controller.abort(this.outer.reason);
 
-  private readonly idle = (): void => this.expire(`No part of the reply arrived for ${this.idleTimeoutMs} ms.`);
+  /**
+   * A reply has very many parts, so the timeout is armed again only when it rings: until its time after the last part.
+   * If the clock is set forward or back meanwhile, it rings later, never too early.
+   */
+  private readonly idle = (): void => {
+    const { armedAt, lastPartAt, idleTimeoutMs, clock } = this;
+    const now = clock.now();
+    const left = lastPartAt === null ? 0 : Math.max(lastPartAt - armedAt, lastPartAt + idleTimeoutMs - now);
+    if (left === 0) {
+      this.expire(`No part of the reply arrived for ${idleTimeoutMs} ms.`);
+      return;
+    }
+    const leftMs = left > 0 && left < idleTimeoutMs ? left : idleTimeoutMs;
+    this.armedAt = now + leftMs - idleTimeoutMs;
+    this.lastPartAt = null;
+    this.cancelIdle = clock.alarm(leftMs, this.idle);
+  };
 
   private expire(message: string): void {
     this.expired ??= timeoutFault(message);
