@@ -60,7 +60,7 @@ export class JournaledDriver implements Driver {
       this.core.drain();
     };
     this.steps.push(step);
-    if (this.phase !== 'replaying') void this.work(() => this.log.start());
+    if (this.phase !== 'replaying') this.work(() => this.log.start());
   }
 
   command(event: SessionCommand): void {
@@ -118,7 +118,7 @@ export class JournaledDriver implements Driver {
   /** Continues after a replay: the commands that were taken in are delivered, and what is pending begins. */
   goOn(): void {
     this.phase = 'running';
-    void this.work();
+    this.work();
   }
 
   /** Begins no further effect. Resolves when no awaited effect runs any more, and the last delivery is durable. */
@@ -127,7 +127,7 @@ export class JournaledDriver implements Driver {
       if (this.phase === 'caughtUp') resolve();
       if (this.phase === 'running') this.phase = 'suspending';
       this.onIdle = resolve;
-      void this.work();
+      this.work();
     });
   }
 
@@ -167,29 +167,33 @@ export class JournaledDriver implements Driver {
   private enqueue(delivery: Delivery): void {
     if (this.phase === 'released') return;
     this.queue.push(delivery);
-    void this.work();
+    this.work();
   }
 
   /** Writes, then acts: deliveries first, so that a step's commands reach the effects requested in that step (D-2). */
-  private async work(first: () => Promise<void> = async () => {}): Promise<void> {
+  private work(first: (() => Promise<void>) | null = null): void {
     if (this.working || this.phase === 'replaying' || this.phase === 'caughtUp') return;
     this.last = this.workToTheEnd(first);
-    await this.last;
   }
 
-  private async workToTheEnd(first: () => Promise<void>): Promise<void> {
+  private async workToTheEnd(first: (() => Promise<void>) | null): Promise<void> {
     this.working = true;
     try {
-      await first();
+      // Whatever else comes in this step is taken up with it.
+      await first?.();
       // Nothing comes between the last look for work and the end.
-      while (this.hasWork) await this.workOnce();
+      while (this.hasWork) {
+        const written = this.workOnce();
+        if (written !== null) await written;
+      }
     } catch (error) {
       this.log.failed(error);
     } finally {
       this.working = false;
     }
+    if (this.phase !== 'suspending') return;
     const isAwaiting = [...this.core.running.values()].some(({ effect }) => this.policy.isAwaited(effect));
-    if (this.phase === 'suspending' && !isAwaiting) this.onIdle?.();
+    if (!isAwaiting) this.onIdle?.();
   }
 
   private get hasWork(): boolean {
@@ -200,37 +204,41 @@ export class JournaledDriver implements Driver {
     return mayBegin || this.steps.length > 0 || this.queue.length > 0;
   }
 
-  private async workOnce(): Promise<void> {
+  /** Does what comes next. Returns what must be durable before anything else is done; null if nothing must. */
+  private workOnce(): Promise<void> | null {
     const step = this.steps.shift();
     if (step !== undefined) {
       this.log.applying(step);
-      return;
+      return null;
     }
-    if (this.queue.length > 0) {
-      const deliveries = this.queue;
-      this.queue = [];
-      await this.log.delivered(deliveries);
-      this.steps.push(...deliveries.map((delivery) => () => this.core.deliver(delivery)));
-      return;
-    }
-    const interrupted = this.core.pending.flatMap((effect) => this.interruptionOf(effect) ?? []);
-    if (interrupted.length > 0) {
+    if (this.queue.length > 0) return this.takeUp();
+    if (this.begunBefore.size > 0) {
+      const interrupted = this.core.pending.flatMap((effect) => this.interruptionOf(effect) ?? []);
       this.queue.push(...interrupted);
-      return;
+      if (interrupted.length > 0) return null;
     }
     const at = this.core.owner.now();
     const unmarked = this.core.pending.filter((effect) => !this.isMarked(effect));
-    if (unmarked.length > 0 && this.phase === 'running') {
-      const keys = unmarked.map(({ key }) => key);
-      await this.log.begun(keys, at);
-      for (const key of keys) this.begunAt.set(key, at);
-      // What came meanwhile may cancel some of them.
-      return;
-    }
+    // What came meanwhile may cancel some of them.
+    if (unmarked.length > 0 && this.phase === 'running') return this.mark(unmarked, at);
     const effects = this.core.pending.filter((effect) => this.isMarked(effect));
     this.core.pending = unmarked;
     for (const effect of effects) {
       this.core.begin(effect, this.begunAt.get(effect.key) ?? at, (result) => this.enqueue(result));
     }
+    return null;
+  }
+
+  private async takeUp(): Promise<void> {
+    const deliveries = this.queue;
+    this.queue = [];
+    await this.log.delivered(deliveries);
+    for (const delivery of deliveries) this.steps.push(() => this.core.deliver(delivery));
+  }
+
+  private async mark(effects: readonly Effect[], at: number): Promise<void> {
+    const keys = effects.map(({ key }) => key);
+    await this.log.begun(keys, at);
+    for (const key of keys) this.begunAt.set(key, at);
   }
 }

@@ -43,8 +43,8 @@ export class TreeLog {
   private last: Promise<void> = Promise.resolve();
   private next: Promise<void> | null = null;
   private tree: TreeOwner | null = null;
-  /** The row's list of waiting calls, as JSON; null if it is not known. */
-  private waiting: string | null;
+  /** The row's list of waiting calls; null if it is not known. */
+  private waiting: readonly string[] | null;
   /** The numbers of the lists of tools, by their JSON, and by themselves: most requests offer the same. */
   private readonly offers: Map<string, number>;
   private readonly lists = new WeakMap<OfferedTools, number>();
@@ -65,7 +65,7 @@ export class TreeLog {
     this.session = session;
     this.owner = owner;
     this.written = recorded.length === 0 ? null : recorded.length;
-    this.waiting = recorded.length === 0 ? '[]' : null;
+    this.waiting = recorded.length === 0 ? [] : null;
     this.offers = new Map(
       recorded.flatMap((entry) => (entry.type === 'offered' ? [[JSON.stringify(entry.tools), entry.number]] : [])),
     );
@@ -237,26 +237,22 @@ export class TreeLog {
   private async appendNotes(change: SessionChange): Promise<void> {
     const { notes: entries, taken, owner } = this;
     const waiting = this.tree?.waiting() ?? [];
-    const isChanged = JSON.stringify(waiting) !== this.waiting;
+    const isChanged = this.waiting === null || !isSameList(waiting, this.waiting);
     if (entries.length + taken.length === 0 && !isChanged && change.status === undefined) return;
     this.notes = [];
     this.noted = 0;
     this.taken = [];
-    const append: Omit<Append, 'after'> = {
-      owner,
-      entries,
-      change: isChanged ? { waiting, ...change } : change,
-      taken,
-    };
+    const after = this.written ?? 0;
+    const append: Append = { owner, after, entries, change: isChanged ? { waiting, ...change } : change, taken };
     if (this.written === null) {
       const { sessionId, agent, metadata } = this.session;
       await this.journal.create({ sessionId, agent, metadata }, append);
       this.keep();
     } else {
-      await this.journal.append(this.session.sessionId, { ...append, after: this.written });
+      await this.journal.append(this.session.sessionId, append);
     }
-    this.waiting = JSON.stringify(waiting);
-    this.written = (this.written ?? 0) + entries.length;
+    this.waiting = waiting;
+    this.written = after + entries.length;
     for (const id of taken) this.received.delete(id);
   }
 
@@ -275,6 +271,10 @@ export class TreeLog {
 
 /** The tree already knows of an append that failed. */
 const failedAlready = () => undefined;
+
+function isSameList(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((item, index) => item === other[index]);
+}
 
 /** Deltas wait for the next write, since a reply has very many. */
 function isDelta(entry: JournalEntry): boolean {

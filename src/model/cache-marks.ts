@@ -55,18 +55,19 @@ const known: readonly Pick<CacheMark, 'provider' | 'option'>[] = [
   { provider: 'bedrock', option: 'cachePoint' },
 ];
 
-/** Counts all marks in a call, Pawl's and the user's. */
-export function marksInCall({ prompt, tools = [] }: Pick<LanguageModelV4CallOptions, 'prompt' | 'tools'>): number {
-  let count = 0;
-  const look = (one: Markable) => {
-    if (one.providerOptions !== undefined && known.some((mark) => isMarked(one, mark))) count += 1;
-  };
-  for (const message of prompt) {
-    look(message);
-    if (message.role !== 'system') for (const part of message.content) look(part);
-  }
-  for (const tool of tools) if (tool.type === 'function') look(tool);
-  return count;
+/** Counts all marks in a message as it goes out, Pawl's and the user's. */
+export function marksInMessage(message: LanguageModelV4Message): number {
+  const parts = message.role === 'system' ? [] : [...message.content];
+  return [message, ...parts].filter(carriesMark).length;
+}
+
+/** Counts the marks of the tools that a request offers. */
+export function marksInTools(tools: readonly NonNullable<LanguageModelV4CallOptions['tools']>[number][]): number {
+  return tools.filter((tool) => tool.type === 'function' && carriesMark(tool)).length;
+}
+
+function carriesMark(one: Markable): boolean {
+  return one.providerOptions !== undefined && known.some((mark) => isMarked(one, mark));
 }
 
 /** Returns how many marks Pawl may add to those of the user. */

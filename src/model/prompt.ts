@@ -19,7 +19,7 @@ import {
 
 import { withoutResults } from '../context/context-guard.ts';
 import { wellFormed } from '../text.ts';
-import { type CacheMark, cacheMark, marked, marksIn, marksLeft } from './cache-marks.ts';
+import { type CacheMark, cacheMark, marked, marksIn, marksInMessage, marksLeft } from './cache-marks.ts';
 
 export type PromptRequest = {
   provider: string;
@@ -33,6 +33,9 @@ export type PromptRequest = {
   /** Returns how many of the tools that the request offers carry a mark. */
   markedTools?: (mark: CacheMark) => number;
 };
+
+/** `marks`: how many cache marks it carries, Pawl's and the user's. */
+export type BuiltPrompt = { prompt: LanguageModelV4Prompt; marks: number };
 
 const goOn = 'Go on.';
 
@@ -70,24 +73,20 @@ export class PromptBuilder {
     this.forms = forms;
   }
 
-  build({
-    provider,
-    notice,
-    omit,
-    promptCaching,
-    ownMark = null,
-    markedTools = () => 0,
-  }: PromptRequest): LanguageModelV4Prompt {
+  build({ provider, notice, omit, promptCaching, ownMark = null, markedTools = () => 0 }: PromptRequest): BuiltPrompt {
     const lasting = this.lasting(provider, omit);
     const { instructions } = this.source;
     const mark = promptCaching === 'auto' ? cacheMark(provider, ownMark) : null;
     let left = mark === null ? 0 : marksLeft(markedTools(mark) + this.userMarks(mark));
+    let marks = lasting.marks.reduce((sum, count) => sum + count, 0);
     const withMark = (message: LanguageModelV4Message) => {
       if (mark === null || left === 0) return message;
       left -= 1;
-      return marked(message, mark);
+      const carrying = marked(message, mark);
+      marks += marksInMessage(carrying) - marksInMessage(message);
+      return carrying;
     };
-    const prompt: LanguageModelV4Prompt = lasting.slice();
+    const prompt: LanguageModelV4Prompt = lasting.prompt.slice();
     const last = prompt.at(-1);
     // Mark the last message of the conversation, not the notice that follows it (N-3).
     if (last !== undefined) prompt[prompt.length - 1] = withMark(last);
@@ -97,7 +96,7 @@ export class PromptBuilder {
     if (notice !== null) prompt.push(promptMessage(userMessage(notice)));
     // After a turn of provider-executed tools alone, the model spoke last. It continues only from its own open message.
     else if (last?.role === 'assistant' && !this.isOpen(provider)) prompt.push(promptMessage(userMessage(goOn)));
-    return prompt;
+    return { prompt, marks };
   }
 
   private formed(message: Message, omitted: ReadonlySet<string>): Message {
@@ -126,11 +125,11 @@ export class PromptBuilder {
     return last?.role === 'assistant' && last.open === true && last.provider === provider;
   }
 
-  private lasting(provider: string, omit: readonly string[]): LanguageModelV4Message[] {
+  private lasting(provider: string, omit: readonly string[]): Built {
     const { messages } = this.source;
     let built = this.built.get(provider);
     if (built === undefined || built.omitted.size !== omit.length) {
-      built = { omitted: new Set(omit), taken: 0, speaker: undefined, merged: [], prompt: [] };
+      built = { omitted: new Set(omit), taken: 0, speaker: undefined, merged: [], prompt: [], marks: [] };
       this.built.set(provider, built);
     }
     try {
@@ -144,9 +143,12 @@ export class PromptBuilder {
       }
       for (let index = firstNew; index < built.merged.length; index += 1) {
         const message = built.merged[index];
-        if (message !== undefined) built.prompt[index] = promptMessage(wellFormed(message));
+        if (message === undefined) continue;
+        const formed = promptMessage(wellFormed(message));
+        built.prompt[index] = formed;
+        built.marks[index] = marksInMessage(formed);
       }
-      return built.prompt;
+      return built;
     } catch (error) {
       // A partial prompt must not be reused as a complete one.
       this.built.delete(provider);
@@ -168,6 +170,8 @@ type Built = {
   speaker: string | undefined;
   merged: Message[];
   prompt: LanguageModelV4Message[];
+  /** How many cache marks each message of the prompt carries. */
+  marks: number[];
 };
 
 /**

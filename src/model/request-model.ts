@@ -26,7 +26,7 @@ import type { RequestMeter } from '../context/request-meter.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Sighting } from '../observe/events.ts';
 import { withOneRequest } from './bounded-fetch.ts';
-import { type CacheMark, isMarked, marksInCall, withoutCallMark } from './cache-marks.ts';
+import { type CacheMark, isMarked, marksInTools, withoutCallMark } from './cache-marks.ts';
 import { generate, stream } from './exchange.ts';
 import { classifyFault } from './faults.ts';
 import { costOf } from './pricing.ts';
@@ -127,9 +127,9 @@ export async function requestModel(
       const send = async () => {
         await timers.orAborted(options.prepareFiles(model, timers.signal));
         const offered = options.catalog.offered(request.offer);
-        const callOptions = buildCall(options, request, provider, offered, timers.signal);
+        const { callOptions, marks } = buildCall(options, request, provider, offered, timers.signal);
         if (options.recordRequest !== null) {
-          const sent = { tools: offered, marks: marksInCall(callOptions) };
+          const sent = { tools: offered, marks: marks + marksInTools(offered) };
           await timers.orAborted(options.recordRequest(request, provider, sent));
         }
         await withOneRequest(() => exchange(model, callOptions, timers, onPart));
@@ -193,19 +193,16 @@ function buildCall(
   provider: string,
   offered: readonly OfferedTool[],
   abortSignal: AbortSignal,
-): LanguageModelV4CallOptions {
+): { callOptions: LanguageModelV4CallOptions; marks: number } {
   const { settings: unmarked, own } = withoutCallMark(settings());
   const { promptCaching = 'auto', streaming: _, ...passed } = unmarked;
   const given = Object.fromEntries(Object.entries(passed).filter(([, value]) => value !== undefined));
   const markedTools = (mark: CacheMark) =>
     offered.filter((tool) => tool.type === 'function' && isMarked(tool, mark)).length;
-  const prompt = prompts.build({ provider, notice, omit, promptCaching, ownMark: own, markedTools });
-  return {
-    ...given,
-    ...(offered.length > 0 && { tools: [...offered], toolChoice: { type: 'auto' } }),
-    prompt,
-    abortSignal,
-  };
+  const { prompt, marks } = prompts.build({ provider, notice, omit, promptCaching, ownMark: own, markedTools });
+  const tools: Partial<LanguageModelV4CallOptions> =
+    offered.length > 0 ? { tools: [...offered], toolChoice: { type: 'auto' } } : {};
+  return { callOptions: { ...given, ...tools, prompt, abortSignal }, marks };
 }
 
 /** Returns the outcome of a reply that is withheld (G-2): nothing of it is kept but what it cost. */

@@ -95,7 +95,7 @@ describe('D-3: replay', async () => {
     for (const { provider, instructions, messages, notice, omitted, tools } of told) {
       const source = { instructions, ownInstructions: null, messages, given: 0, answerTokens: new Map() };
       const prompts = new PromptBuilder(source, { stub: String, output: ({ output }) => output, file: (part) => part });
-      const prompt = prompts.build({ provider, notice, omit: omitted, promptCaching: 'auto' });
+      const { prompt } = prompts.build({ provider, notice, omit: omitted, promptCaching: 'auto' });
       const { stream } = await model.doStream({ prompt, tools: [...tools], toolChoice: { type: 'auto' } });
       await stream.cancel();
     }
