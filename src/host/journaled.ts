@@ -1,6 +1,7 @@
 import type { Delivery, Effect, SessionCommand } from '../../machines/index.ts';
 import type { Driver, DriverOwner, Perform } from './driver.ts';
 import { DriverCore, type Outcome } from './driver-core.ts';
+import { eventLoop } from './event-loop.ts';
 import type { Host, KeyedDelivery } from './host.ts';
 
 /** Where a driver writes down what it does. Its promises resolve when that is durable (D-3). */
@@ -183,6 +184,7 @@ export class JournaledDriver implements Driver {
       await first?.();
       // Nothing comes between the last look for work and the end.
       while (this.hasWork) {
+        if (eventLoop.isDue) await eventLoop.turn();
         const written = this.workOnce();
         if (written !== null) await written;
       }

@@ -1,6 +1,7 @@
 import type { Delivery } from '../../machines/index.ts';
 import type { Driver, DriverOwner, Perform } from './driver.ts';
 import { DriverCore, type Outcome } from './driver-core.ts';
+import { eventLoop } from './event-loop.ts';
 import type { Host } from './host.ts';
 
 /** Makes the memory driver: effects are promises; deliveries are queued. */
@@ -35,6 +36,10 @@ class MemoryDriver<Command> implements Driver<Command> {
   /** Queues a delivery; one may arrive during another, for example from a listener. */
   private enqueue(delivery: Delivery<Command>): void {
     this.queue.push(delivery);
+    this.goOn();
+  }
+
+  private goOn(): void {
     if (!this.working) this.work(() => {});
   }
 
@@ -52,7 +57,10 @@ class MemoryDriver<Command> implements Driver<Command> {
         }
         const effect = core.pending.shift();
         if (effect === undefined) return;
-        core.begin(effect, core.owner.now(), (result) => this.enqueue(result));
+        core.begin(effect, core.owner.now(), (result) => {
+          this.queue.push(result);
+          eventLoop.share(() => this.goOn());
+        });
       }
     } finally {
       this.working = false;

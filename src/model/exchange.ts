@@ -5,14 +5,11 @@ import {
   type LanguageModelV4StreamPart,
   UnsupportedFunctionalityError,
 } from '@ai-sdk/provider';
-import { eventLoopTurn } from '../host/clock.ts';
+import { eventLoop } from '../host/event-loop.ts';
 import type { RequestTimers } from './request-timers.ts';
 
 /** How long a stream may take to end after its finish part, in ms. */
 const finishGraceMs = 1_000;
-
-/** How long a stream may be read without yielding to the timers, in ms. */
-const restEveryMs = 10;
 
 /** Sends the request and passes each part of the reply to `onPart` as it arrives. */
 export async function stream(
@@ -33,7 +30,6 @@ export async function stream(
     throw error;
   }
   const reader = parts.getReader();
-  let rested = performance.now();
   // Cancelling ends the pending read even if the provider ignores the signal.
   const cancel = () => void reader.cancel().catch(() => undefined);
   timers.signal.addEventListener('abort', cancel, { once: true });
@@ -45,10 +41,7 @@ export async function stream(
       timers.touch();
       onPart(value);
       // A stream that never waits would keep its own timeouts from firing.
-      if (performance.now() - rested > restEveryMs) {
-        await eventLoopTurn();
-        rested = performance.now();
-      }
+      if (eventLoop.isDue) await eventLoop.turn();
       // The reply is complete: a connection that the server leaves open must not turn it into a timeout.
       if (value.type === 'finish') cancelGrace = timers.after(finishGraceMs, cancel);
     }

@@ -9,9 +9,9 @@ import {
   type ToolOutput,
 } from '../../machines/index.ts';
 import { estimateOutputTokens } from '../context/tokens.ts';
-import { eventLoopTurn } from '../host/clock.ts';
 import { within } from '../host/deadline.ts';
 import type { EffectContext } from '../host/driver.ts';
+import { eventLoop } from '../host/event-loop.ts';
 import type { Conversation } from '../observe/conversation.ts';
 import type { KeptResults } from '../observe/kept-results.ts';
 import { byteLength } from '../platform/bytes.ts';
@@ -99,15 +99,11 @@ async function invoked(tool: CatalogTool, input: unknown, run: ToolRun, limits: 
 /** Returns the last value. Yields to the timers regularly, so that an iterable that never waits still times out. */
 async function lastOf(values: AsyncIterable<unknown>, run: ToolRun, limits: ResultLimits): Promise<unknown> {
   let last: unknown;
-  let rested = performance.now();
   for await (const value of values) {
     last = value;
     // Preliminary values are shown but not stored.
     run.progress(renderValue(value, { ...limits, keptId: null }).output);
-    if (performance.now() - rested > 10) {
-      await eventLoopTurn();
-      rested = performance.now();
-    }
+    if (eventLoop.isDue) await eventLoop.turn();
     if (run.signal.aborted) break;
   }
   return last;

@@ -33,7 +33,8 @@ describe('D-3: a session of the command is suspended, resumed, replayed, exporte
 
   it('replay shows each step, and stops where it is told to', async () => {
     const { code, stdout } = await pawl(['replay', id, ...journal]);
-    expect([code, stdout]).toEqual([0, expect.stringContaining('turn-1/attempt-3/tool-1')]);
+    // It was suspended at any time, and what resumed it makes its mistakes again.
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/turn-1\/attempt-\d\/tool-1/)]);
     expect(stdout).toContain('attempt.failed unknown_tool, malformed_tool_call');
     const part = (await pawl(['replay', id, ...journal, '--until', 'turn-1/attempt-2'])).stdout;
     for (const text of [

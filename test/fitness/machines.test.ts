@@ -40,4 +40,13 @@ describe('the machine files', () => {
     const allowed = /^(?:of\w+|ended\('\w+'\)|lost\('?\w+'?\)|params|\{ [^()]*\}|\(\{ event \}\) => \(\{ [^()]*\}\))/;
     expect(params.filter(({ value }) => !allowed.test(value))).toEqual([]);
   });
+
+  it('name the source of every actor, so that it can be heard: none is inline', () => {
+    const sources = machines.flatMap(({ text }) => [
+      ...[...text.matchAll(/\bsrc: ([^\n]*)/g)].map(([, source = '']) => source),
+      ...[...text.matchAll(/spawn(?:Child)?\(([^\n]*)/g)].map(([, source = '']) => source),
+    ]);
+    expect(sources.length).toBeGreaterThan(10);
+    expect(sources.filter((source) => !/^'\w+',/.test(source))).toEqual([]);
+  });
 });

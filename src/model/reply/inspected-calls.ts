@@ -6,14 +6,11 @@ import {
   type ReplyCall,
   replyCalls,
 } from '../../../machines/index.ts';
-import { eventLoopTurn } from '../../host/clock.ts';
+import { eventLoop } from '../../host/event-loop.ts';
 import type { ModelEffectOptions } from '../request-model.ts';
 
 /** The most calls of a reply that are inspected, including those inside batches; the others are answered unseen. */
 const mostInspected = 1_000;
-
-/** How long calls are inspected without letting others run, in ms. */
-const sliceMs = 10;
 
 /** Collects the facts about the calls of a reply, and about those inside its batches. */
 export async function inspected(
@@ -45,12 +42,9 @@ async function inSlices<Item, Result>(
   task: (item: Item, position: number) => Result | Promise<Result>,
 ): Promise<Result[]> {
   const running: (Result | Promise<Result>)[] = [];
-  let rested = performance.now();
   for (const [position, item] of items.entries()) {
     running.push(task(item, position));
-    if (performance.now() - rested < sliceMs) continue;
-    await eventLoopTurn();
-    rested = performance.now();
+    if (eventLoop.isDue) await eventLoop.turn();
   }
   return Promise.all(running);
 }

@@ -1,0 +1,89 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { defineAgent, type Journal, runSession, sqliteJournal } from '../../src/index.ts';
+import { assertInvariants, rehearsalModel } from '../../src/testing/index.ts';
+import { counters, tokensOf } from '../support/session.ts';
+
+/** From now on, every look at the time takes a millisecond, so the work of a session takes some on any machine. */
+function slowMachine(): void {
+  let now = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => {
+    now += 1;
+    return now;
+  });
+}
+
+/** Counts the turns of the event loop until `over`. */
+async function loopTurns(over: Promise<unknown>): Promise<number> {
+  let turns = 0;
+  let isOver = false;
+  void over.finally(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    await new Promise(setImmediate);
+    turns += 1;
+  }
+  return turns;
+}
+
+afterEach(() => void vi.restoreAllMocks());
+
+/** Starts sessions whose model and tool answer at once. Returns how many turns each has begun, at each turn of one. */
+function startMany(count: number, turns: number, journal?: Journal) {
+  const begun = Array.from({ length: count }, () => 0);
+  const seen: number[][] = [];
+  const results = begun.map((_, session) => {
+    const model = rehearsalModel(({ prompt }) => {
+      const done = prompt.filter(({ role }) => role === 'tool').length === turns - 1;
+      return { calls: [done ? { name: 'final_report', input: { content: 'Done.' } } : { name: 'look' }] };
+    });
+    const agent = defineAgent({ name: 'quick', models: [model], tools: { look: () => 'seen' } });
+    return runSession(agent, {
+      prompt: 'Go.',
+      logger: false,
+      ...(journal !== undefined && { journal }),
+      onEvent: ({ type }) => {
+        if (type !== 'turn.started') return;
+        begun[session] = (begun[session] ?? 0) + 1;
+        seen.push([...begun]);
+      },
+    });
+  });
+  return { results: Promise.all(results), seen };
+}
+
+describe('D-2: the event loop is shared', () => {
+  for (const kind of ['in memory', 'with a journal']) {
+    it(`sessions whose models answer at once give the loop its turn, and go on side by side: ${kind}`, async () => {
+      slowMachine();
+      const journal = kind === 'in memory' ? undefined : sqliteJournal(':memory:');
+      const { results, seen } = startMany(20, 10, journal);
+      // 20 sessions of 10 turns look at the time at least twice a turn, and a slice lasts five looks.
+      expect(await loopTurns(results)).toBeGreaterThan(50);
+      for (const result of await results) {
+        assertInvariants(result);
+        expect(result.counters).toEqual(
+          counters({
+            turns: 10,
+            attempts: 10,
+            requests: 10,
+            tokens: tokensOf(10),
+            costUsd: null,
+            toolCalls: { requested: 10, executed: 9, acknowledged: 1, answered: 10, succeeded: 9 },
+            reports: { attempted: 1 },
+            notices: 1,
+            tree: { toolCalls: 10, costUsd: null },
+          }),
+        );
+      }
+      const ahead = seen.map((turns) => Math.max(...turns) - Math.min(...turns));
+      expect(Math.max(...ahead)).toBeLessThanOrEqual(4);
+      await journal?.close();
+    });
+  }
+
+  it('one session takes no more turns of the loop than it needs', async () => {
+    const { results } = startMany(1, 50);
+    expect(await loopTurns(results)).toBeLessThan(50);
+  });
+});
