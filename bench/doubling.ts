@@ -5,10 +5,10 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider';
-import { type Agent, defineAgent, runSession, type SessionOptions, startSession } from '../src/index.ts';
+import { type Agent, defineAgent, runSession, type SessionOptions } from '../src/index.ts';
 import { rehearsalModel } from '../src/testing/index.ts';
 import { runWorkflow } from '../src/workflow/index.ts';
+import { readDeltas } from './deltas.ts';
 
 const report = { name: 'final_report', input: { content: 'Done.' } };
 const quiet = { prompt: 'Go.', logger: false } as const;
@@ -19,43 +19,6 @@ async function run(agent: Agent, executed: number, options: Partial<SessionOptio
   if (!success) throw new Error(`a benchmark session failed: ${slugs}`);
   if (counters.toolCalls.succeeded !== executed)
     throw new Error(`not ${executed} tools ran: ${JSON.stringify(counters)}`);
-}
-
-/** A model whose one reply has so many deltas of text before the report. */
-function speaking(deltas: number): LanguageModelV4 {
-  const model = rehearsalModel([{ calls: [report] }]);
-  return {
-    ...model,
-    async doStream(options) {
-      const { stream } = await model.doStream(options);
-      const said: LanguageModelV4StreamPart[] = Array.from({ length: deltas }, () => ({
-        type: 'text-delta',
-        id: 'said',
-        delta: 'word ',
-      }));
-      const parts: LanguageModelV4StreamPart[] = [
-        { type: 'text-start', id: 'said' },
-        ...said,
-        { type: 'text-end', id: 'said' },
-      ];
-      return {
-        stream: new ReadableStream<LanguageModelV4StreamPart>({
-          async start(controller) {
-            for (const part of parts) controller.enqueue(part);
-            for await (const part of stream) controller.enqueue(part);
-            controller.close();
-          },
-        }),
-      };
-    },
-  };
-}
-
-async function deltas(count: number): Promise<void> {
-  const session = startSession(defineAgent({ name: 'bench', models: [speaking(count)] }), quiet);
-  let seen = 0;
-  for await (const event of session.events) if (event.type === 'model.delta') seen += 1;
-  if (seen < count) throw new Error(`${seen} of ${count} deltas were seen`);
 }
 
 const look = () => 'seen';
@@ -140,7 +103,7 @@ async function mcpTools(count: number): Promise<void> {
 }
 
 const rows: [name: string, count: number, work: (count: number) => Promise<void>][] = [
-  ['deltas of a reply, read', 20_000, deltas],
+  ['deltas of a reply, read', 20_000, readDeltas],
   ['tool calls of a reply', 500, calls],
   ['turns', 500, turns],
   ['messages given', 5_000, messages],

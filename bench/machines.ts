@@ -1,10 +1,11 @@
 /**
  * `node bench/machines.ts`: the CPU of a turn of the machines alone: what a recorded session of one request and one tool
- * call a turn was given is given to the machines and their host again, without a model, tools or listeners.
+ * call a turn was given is given to the machines and their host again, without a model, tools or listeners. Also a part
+ * of `npm run bench`.
  */
 import { tool } from 'ai';
 import { z } from 'zod';
-import type { Delivery, SessionInput } from '../machines/index.ts';
+import type { Delivery, Fact, SessionCommand, SessionInput, SessionOutput } from '../machines/index.ts';
 import { systemClock } from '../src/host/clock.ts';
 import { DriverCore } from '../src/host/driver-core.ts';
 import { RunningMachine } from '../src/host/run-machine.ts';
@@ -39,17 +40,17 @@ async function recorded(): Promise<{ input: SessionInput; deliveries: Delivery[]
 /** Plays the deliveries once. Returns how many facts were stated. */
 function played(input: SessionInput, deliveries: readonly Delivery[]): number {
   let facts = 0;
-  let core: DriverCore<never> | null = null;
-  const machine = new RunningMachine<never, { type: string }, unknown>({
-    actor: sessionActor(input) as never,
-    perform: () => new Promise(() => {}),
-    driver: (host, perform, owner) => {
-      const made = new DriverCore<never>(host, perform, owner);
-      core = made;
+  let deliver = (_: Delivery): void => {};
+  const machine = new RunningMachine<SessionCommand, Fact, SessionOutput>({
+    actor: sessionActor(input),
+    perform: () => Promise.reject(new Error('nothing is performed')),
+    driver: (...parts) => {
+      const core = new DriverCore(...parts);
+      deliver = (delivery) => core.deliver(delivery);
       return {
         start: (startTree) => {
           startTree();
-          made.drain();
+          core.drain();
         },
         command: () => {},
         answer: () => {},
@@ -58,7 +59,7 @@ function played(input: SessionInput, deliveries: readonly Delivery[]): number {
     clock: systemClock,
     random: () => 0.5,
     signal: undefined,
-    abortCommand: () => null as never,
+    abortCommand: () => ({ type: 'session.abort', reason: '' }),
     inspect: undefined,
     owner: {
       take: () => {
@@ -72,21 +73,24 @@ function played(input: SessionInput, deliveries: readonly Delivery[]): number {
     },
   });
   machine.start();
-  for (const delivery of deliveries) (core as DriverCore<never> | null)?.deliver(delivery as never);
+  for (const delivery of deliveries) deliver(delivery);
   if (!machine.hasEnded) throw new Error('the machines did not end');
   return facts;
 }
 
-const { input, deliveries } = await recorded();
-const times: number[] = [];
-for (let round = 0; round < 250; round += 1) {
-  const begun = process.cpuUsage();
-  const facts = played(input, deliveries);
-  const { user, system } = process.cpuUsage(begun);
-  if (facts < turns) throw new Error('facts are missing');
-  if (round >= 50) times.push((user + system) / turns);
+export async function machinesBench(quick: boolean): Promise<void> {
+  const { input, deliveries } = await recorded();
+  const times: number[] = [];
+  for (let round = 0; round < (quick ? 60 : 250); round += 1) {
+    const begun = process.cpuUsage();
+    const facts = played(input, deliveries);
+    const { user, system } = process.cpuUsage(begun);
+    if (facts < turns) throw new Error('facts are missing');
+    if (round >= 50) times.push((user + system) / turns);
+  }
+  times.sort((one, other) => one - other);
+  const [median, least] = [times[Math.floor(times.length / 2)], times[0]];
+  process.stdout.write(`the machines alone: ${median?.toFixed(0)} us of CPU a turn (least ${least?.toFixed(0)} us)\n`);
 }
-times.sort((a, b) => a - b);
-process.stdout.write(
-  `the machines alone: ${times[times.length >> 1]?.toFixed(0)} us of CPU a turn (least ${times[5]?.toFixed(0)} us)\n`,
-);
+
+if (process.argv[1] === import.meta.filename) await machinesBench(process.argv.includes('--quick'));

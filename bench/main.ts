@@ -10,11 +10,16 @@ import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { tool } from 'ai';
 import pino from 'pino';
 import { z } from 'zod';
-import { type Agent, defineAgent, runSession, startSession } from '../src/index.ts';
+import { type Agent, defineAgent, runSession } from '../src/index.ts';
 import { rehearsalModel } from '../src/testing/index.ts';
 import { backlogBench } from './backlog.ts';
+import { deltasBench } from './deltas.ts';
+import { doublingBench } from './doubling.ts';
 import { bareLoop } from './floor.ts';
 import { journalBench } from './journal.ts';
+import { machinesBench } from './machines.ts';
+import { processesBench } from './processes.ts';
+import { sessionsBench } from './sessions.ts';
 
 const quick = process.argv.includes('--quick');
 const rounds = quick ? 3 : 7;
@@ -113,10 +118,14 @@ async function main(): Promise<void> {
   const flat = (perTurn.get(last) ?? 0) / (perTurn.get(100) ?? 1);
   process.stdout.write(`flatness: a turn in ${last} costs ${flat.toFixed(2)} x a turn in 100\n`);
   await overWire();
-  await waitingSessions(quick ? 1_000 : 5_000);
+  await machinesBench(quick);
+  await sessionsBench();
+  await deltasBench(quick);
   await sideBySide();
   await backlogBench(500);
   await journalBench(quick);
+  await doublingBench(quick);
+  await processesBench(quick);
 }
 
 async function overWire(): Promise<void> {
@@ -145,29 +154,6 @@ async function sideBySide(): Promise<void> {
   const result = await runSession(local, { prompt: 'go', logger });
   if (result.counters.toolCalls.succeeded !== 10) throw new Error('not all calls succeeded in the benchmark');
   process.stdout.write(`ten calls of 200 ms in one reply: ${Math.round(performance.now() - began)} ms in total\n`);
-}
-
-/** Measures the memory of sessions that are waiting for a reply. */
-async function waitingSessions(count: number): Promise<void> {
-  const model = rehearsalModel([{ hangs: true }]);
-  model.requests.push = () => 0;
-  const agent = agentWith(model, 10);
-
-  const before = heap();
-  const sessions = Array.from({ length: count }, () => startSession(agent, { prompt: 'go', logger }));
-  while (sessions.some((session) => session.counters.requests === 0))
-    await new Promise((resolve) => setImmediate(resolve));
-  for (let tick = 0; tick < 5; tick += 1) await new Promise((resolve) => setImmediate(resolve));
-  const each = (heap() - before) / count / 1_024;
-  process.stdout.write(`${count} sessions waiting for a reply: ${each.toFixed(1)} KB each\n`);
-  for (const session of sessions) session.abort();
-  await Promise.all(sessions.map((session) => session.result));
-}
-
-function heap(): number {
-  globalThis.gc?.();
-  globalThis.gc?.();
-  return process.memoryUsage().heapUsed;
 }
 
 await main();

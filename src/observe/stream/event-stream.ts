@@ -12,6 +12,8 @@ const longestJoined = 16_384;
  */
 export class EventStream implements Fold {
   private readonly events: SessionEvent[] = [];
+  /** The last event as it came. A reader that keeps up gets it, and no joined text is cut for that. */
+  private latest: SessionEvent | null = null;
   private readonly waiting = new Set<() => void>();
   private ended = false;
 
@@ -20,6 +22,7 @@ export class EventStream implements Fold {
     const joined = last === undefined ? null : joinedWith(last, event);
     if (joined === null) this.events.push(event);
     else this.events[this.events.length - 1] = joined;
+    this.latest = event;
     this.wake();
   }
 
@@ -50,7 +53,9 @@ export class EventStream implements Fold {
         const event = this.events[position];
         if (event === undefined) return undefined;
         if (event.seq >= next) {
-          const rest = restOf(event, next);
+          const { latest } = this;
+          const isNew = latest !== null && latest.seq === event.seq && next >= beginOf(latest);
+          const rest = restOf(isNew ? latest : event, next);
           next = event.seq + 1;
           return rest;
         }
@@ -111,9 +116,14 @@ function isSamePart(one: DeltaEvent, other: DeltaEvent): boolean {
   return one.turn === other.turn && one.attempt === other.attempt && one.part === other.part;
 }
 
+/** Returns the position at which an event begins: for a delta, that of its first character. */
+function beginOf(event: SessionEvent): number {
+  return event.type === 'model.delta' ? event.seq - event.delta.length + 1 : event.seq;
+}
+
 /** Returns what an event holds from position `seq` on: for a delta, the rest of its text. */
 function restOf(event: SessionEvent, seq: number): SessionEvent {
-  if (event.type !== 'model.delta') return event;
-  const begin = event.seq - event.delta.length + 1;
-  return seq <= begin ? event : { ...event, delta: event.delta.slice(seq - begin) };
+  const begin = beginOf(event);
+  if (event.type !== 'model.delta' || seq <= begin) return event;
+  return { ...event, delta: event.delta.slice(seq - begin) };
 }
