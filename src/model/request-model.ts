@@ -132,6 +132,7 @@ export async function requestModel(
           const sent = { tools: offered, marks: marks + marksInTools(offered) };
           await timers.orAborted(options.recordRequest(request, provider, sent));
         }
+        timers.sent();
         await withOneRequest(() => exchange(model, callOptions, timers, onPart));
       };
       fault = await send().then(

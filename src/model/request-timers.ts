@@ -10,9 +10,9 @@ export class RequestTimers {
   private readonly outer: AbortSignal;
   private readonly idleTimeoutMs: number;
   private readonly cancelTotal: () => void;
-  private cancelIdle: () => void;
+  private cancelIdle = () => {};
   /** When the idle timeout began, and when a part last arrived since it was armed (epoch ms). */
-  private armedAt: number;
+  private armedAt = 0;
   private lastPartAt: number | null = null;
   /** The timeout that ended the request. */
   expired: Fault | null = null;
@@ -25,14 +25,18 @@ export class RequestTimers {
     this.outer = outer;
     this.idleTimeoutMs = idleTimeoutMs;
     this.cancelTotal = clock.alarm(timeoutMs, () => this.expire(`No complete reply arrived within ${timeoutMs} ms.`));
-    this.armedAt = clock.now();
-    this.cancelIdle = clock.alarm(idleTimeoutMs, this.idle);
     if (outer.aborted) this.abort();
     else outer.addEventListener('abort', this.abort, { once: true });
   }
 
   get signal(): AbortSignal {
     return this.controller.signal;
+  }
+
+  /** Starts the idle timeout, as the request goes out: what comes before, such as a slow journal, is not the provider's. */
+  sent(): void {
+    this.armedAt = this.clock.now();
+    this.cancelIdle = this.clock.alarm(this.idleTimeoutMs, this.idle);
   }
 
   /** Restarts the idle timeout after a new part. */

@@ -61,9 +61,13 @@ export class Observer {
     this.list = Object.values(this.beforeFact === null ? this.folds : state);
   }
 
-  /** Ends the stream of events. Resolves when all log lines are written. */
+  /**
+   * Ends the stream of events; what is sighted later, such as the result of a tool that was cut off, is nobody's. Resolves
+   * when all log lines are written.
+   */
   async close(): Promise<void> {
     await linesWritten().catch((error) => this.userCodeFailed('logger', error));
+    this.silence();
     this.folds.stream.end();
   }
 

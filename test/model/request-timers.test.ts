@@ -8,6 +8,7 @@ function timersWith(idleTimeoutMs: number) {
   let changedBy = 0;
   const clock = { ...passing, now: () => passing.now() + changedBy };
   const timers = new RequestTimers({ clock, timeoutMs: 1_000_000, idleTimeoutMs }, new AbortController().signal);
+  timers.sent();
   return { timers, pass: passing.advance, change: (ms: number) => (changedBy += ms) };
 }
 
@@ -45,6 +46,17 @@ describe('the idle timeout of a request', () => {
       pass(200);
       expect(timers.expired).not.toBeNull();
     }
+  });
+
+  it('begins as the request goes out', () => {
+    const clock = manualClock();
+    const timers = new RequestTimers({ clock, timeoutMs: 1_000, idleTimeoutMs: 100 }, new AbortController().signal);
+    clock.advance(500);
+    timers.sent();
+    clock.advance(99);
+    expect(timers.expired).toBeNull();
+    clock.advance(1);
+    expect(timers.expired).toMatchObject({ kind: 'timeout' });
   });
 
   it('does not ring once a whole response is expected', () => {

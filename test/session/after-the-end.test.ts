@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import { defineAgent, type SessionEvent, sqliteJournal, startSession } from '../../src/index.ts';
+import { assertInvariants, rehearsalModel } from '../../src/testing/index.ts';
+import { counters, tokensOf } from '../support/session.ts';
+
+describe('D-2: once a session has ended', () => {
+  for (const kind of ['in memory', 'with a journal']) {
+    it(`the result of a tool that ignored the abort is nobody's: ${kind}`, async () => {
+      const tool = Promise.withResolvers<string>();
+      const heard: string[] = [];
+      const agent = defineAgent({
+        name: 'cut-off',
+        models: [rehearsalModel([{ calls: [{ name: 'deaf' }] }])],
+        tools: { deaf: () => tool.promise },
+      });
+      const session = startSession(agent, {
+        prompt: 'Go.',
+        logger: false,
+        ...(kind === 'with a journal' && { journal: sqliteJournal(':memory:') }),
+        onEvent: (event) => {
+          heard.push(event.type);
+          if (event.type === 'tool.started') setImmediate(() => session.abort());
+        },
+      });
+      const result = await session.result;
+      const atTheEnd = heard.length;
+      tool.resolve('at last');
+      await new Promise(setImmediate);
+      assertInvariants(result);
+      expect(result.counters).toEqual(
+        counters({
+          turns: 1,
+          attempts: 1,
+          tokens: tokensOf(1),
+          costUsd: null,
+          toolCalls: { requested: 1, answered: 1, rejected: { aborted: 1 } },
+          slugs: { aborted: 1 },
+          tree: { toolCalls: 1, costUsd: null },
+        }),
+      );
+      expect(heard.slice(atTheEnd)).toEqual([]);
+      const told: SessionEvent[] = [];
+      for await (const event of session.events) told.push(event);
+      expect(told.at(-1)?.type).toBe('session.aborted');
+    });
+  }
+});

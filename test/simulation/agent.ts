@@ -1,0 +1,129 @@
+import { jsonSchema, tool } from 'ai';
+import { type Agent, allow, defineAgent, deny, type SessionBudget, type ToolPolicy } from '../../src/index.ts';
+import { type Sent, secret, simulatedModel } from './model.ts';
+import type { Life, World } from './world.ts';
+
+/** How an agent is made; the same in each life. */
+export type Plan = ReturnType<typeof planOf>;
+
+/** A tool that began, and what became of it. */
+export type Begun = {
+  agent: string;
+  name: string;
+  callId: string;
+  signal: AbortSignal | undefined;
+  hasEnded: boolean;
+  life: Life;
+};
+
+export type Witness = { sent: Sent[]; begun: Begun[]; onBegin: (name: string) => void };
+
+export function planOf({ choices }: World) {
+  return {
+    limits: {
+      maxTurns: 1 + choices.below(6),
+      maxRetries: 1 + choices.below(4),
+      maxToolCallsPerTurn: 3 - choices.below(3),
+      maxConcurrentTools: 1 + choices.below(3),
+      toolTimeoutMs: 5_000,
+      modelTimeoutMs: 60_000,
+      modelIdleTimeoutMs: 10_000,
+      approvalTimeoutMs: choices.pick([60_000, 1]),
+      replyBytes: choices.pick([1_000_000, 4_000]),
+    },
+    targets: 1 + choices.below(3),
+    finish: choices.pick(['report', 'text'] as const),
+    hasChild: choices.chance(40),
+    policy: choices.weighed({ none: 5, allows: 1, denies: 1, throws: 1, 'takes its time': 1 }),
+    budget: choices.pick<SessionBudget>([{}, {}, {}, {}, { requests: 3 }, { tokens: 40 }, { wallClockMs: 8_000 }]),
+  };
+}
+
+const schema = jsonSchema<{ prompt: string }>({
+  type: 'object',
+  properties: { prompt: { type: 'string' } },
+  required: ['prompt'],
+});
+
+const toolNames = ['quick', 'slow', 'failing', 'deaf', 'guarded', 'steps'] as const;
+
+/** The agent of a plan in one life: its models and tools do nothing more once that is over. */
+export function agentOf(plan: Plan, world: World, witness: Witness): Agent {
+  const { limits } = plan;
+  const helper = plan.hasChild ? { helper: agentWith('helper', plan, world, witness) } : {};
+  return defineAgent({
+    ...definitionOf('simulated', plan, world, witness, Object.keys(helper)),
+    finish: plan.finish,
+    limits,
+    agents: helper,
+  });
+}
+
+function agentWith(name: string, plan: Plan, world: World, witness: Witness): Agent {
+  const limits = { ...plan.limits, maxTurns: 2, maxRetries: 2 };
+  return defineAgent({ ...definitionOf(name, plan, world, witness, []), description: 'Helps.', limits });
+}
+
+function definitionOf(name: string, plan: Plan, world: World, witness: Witness, others: readonly string[]) {
+  const tools = [...toolNames, ...others];
+  const { life } = world;
+  const finish = name === 'simulated' ? plan.finish : 'report';
+  const sent = witness.sent.push.bind(witness.sent);
+  const models = Array.from({ length: plan.targets }, (_, index) =>
+    simulatedModel({ world, life, agent: name, id: `m${index}`, finish, tools, sent }),
+  );
+  const toolPolicies = plan.policy === 'none' ? [] : [policyOf(plan.policy, world)];
+  return { name, models, tools: toolsOf(name, world, witness), toolPolicies, secrets: [secret] };
+}
+
+function policyOf(kind: Plan['policy'], world: World): ToolPolicy {
+  const { life } = world;
+  return async () => {
+    if (kind === 'takes its time') await life.turn('a policy decides');
+    if (kind === 'throws' && world.choices.chance(30)) throw new Error(`the policy broke ${secret}`);
+    return kind === 'denies' && world.choices.chance(30) ? deny('Not now.') : allow;
+  };
+}
+
+function toolsOf(agent: string, world: World, witness: Witness) {
+  const { life } = world;
+  const watched = (name: string, body: (signal: AbortSignal | undefined) => unknown, needsApproval = false) =>
+    tool({
+      description: name,
+      inputSchema: schema,
+      needsApproval,
+      execute: async (_input: { prompt: string }, { abortSignal: signal, toolCallId: callId }) => {
+        const own: Begun = { agent, name, callId, signal, hasEnded: false, life };
+        witness.begun.push(own);
+        witness.onBegin(name);
+        try {
+          return await body(signal);
+        } finally {
+          own.hasEnded = true;
+        }
+      },
+    });
+  const heard = (signal: AbortSignal | undefined) =>
+    new Promise<never>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason), { once: true }));
+  return {
+    quick: watched('quick', () => `done, with ${secret}`),
+    slow: watched('slow', (signal) =>
+      Promise.race([life.turn('the tool slow ends').then(() => 'done'), heard(signal)]),
+    ),
+    failing: watched('failing', async () => {
+      await life.turn('the tool failing fails');
+      throw new Error(`it failed with ${secret}`);
+    }),
+    deaf: watched('deaf', () => life.turn('the tool deaf ends').then(() => 'at last')),
+    guarded: watched('guarded', () => life.turn('the tool guarded ends').then(() => 'done'), true),
+    steps: tool({
+      description: 'steps',
+      inputSchema: schema,
+      execute: async function* () {
+        yield `first, ${secret}`;
+        await life.turn('the tool steps goes on');
+        yield 'last';
+      },
+    }),
+  };
+}

@@ -1,0 +1,147 @@
+import { isDeepStrictEqual } from 'node:util';
+import { withoutSecrets } from '../../src/agent/redact.ts';
+import { replaySession, type SessionEvent, type SessionResult } from '../../src/index.ts';
+import { sessionInput } from '../../src/session/input.ts';
+import { brokenPromises } from '../../src/testing/index.ts';
+import { recounted } from '../support/recount.ts';
+import { factsOf, replay } from '../support/replay.ts';
+import { agentOf } from './agent.ts';
+import { type Sent, secret } from './model.ts';
+import { type Account, listenersLeft } from './simulate.ts';
+import { settled } from './world.ts';
+
+/** Returns the promises that a session broke, as sentences, once it has ended. */
+export async function brokenAtEnd(account: Account): Promise<string[]> {
+  const { session, result, world } = account;
+  if (session === null || result === null) return [];
+  const broken: string[] = [];
+  const promise = (holds: boolean, sentence: string) => void (holds || broken.push(sentence));
+  const { alarms } = world.life;
+  promise(alarms.length === 0, `no timer is left after the result (${alarms.length})`);
+  promise(listenersLeft(account) === 0, "no listener is left on the caller's signal");
+  // What did not hear the abort ends at last, and nobody hears of it.
+  const heard = account.events.length;
+  while (world.step()) await settled();
+  promise(account.events.length === heard, 'nothing comes after the last event');
+  const told: SessionEvent[] = [];
+  for await (const event of session.events) told.push(event);
+  return [
+    ...broken,
+    ...brokenByResult(account, result, told),
+    ...account.sent.flatMap(malformedRequest),
+    ...(await brokenByReplay(account, told)),
+    ...leaks({ events: told, log: account.lines, report: result.report }),
+  ];
+}
+
+function brokenByResult(account: Account, result: SessionResult, told: SessionEvent[]): string[] {
+  const { plan, sent, deaths, lines } = account;
+  const broken: string[] = [];
+  const promise = (holds: boolean, sentence: string) => void (holds || broken.push(sentence));
+  const { counters, status } = result;
+  const own = sent.filter(({ agent }) => agent === 'simulated').length;
+  if (deaths === 0) {
+    broken.push(...brokenPromises(result, { limits: plan.limits, requests: own }));
+    promise(sent.length <= counters.tree.requests, 'no request goes out uncounted');
+    const timedOut = counters.slugs.provider_timeout ?? 0;
+    if (status !== 'aborted')
+      promise(
+        own >= counters.requests - timedOut,
+        `every request that is counted goes out (${own} of ${counters.requests})`,
+      );
+    const of = (level: string) => lines.filter((line) => line.level === level && line.sessionId === 's').length;
+    promise(of('warn') === counters.failedAttempts, `one WARN line for each failed attempt (${of('warn')})`);
+    promise(of('error') === (status === 'failed' ? 1 : 0), `one ERROR line for a failed session (${of('error')})`);
+  } else {
+    broken.push(...brokenPromises(result, { limits: plan.limits }));
+  }
+  const { requests } = plan.budget;
+  promise(requests === undefined || counters.tree.requests <= requests, 'the budget of requests holds');
+  const counted = recounted(result, told);
+  promise(isDeepStrictEqual(counters, counted), `the counters equal a recount: ${difference(counters, counted)}`);
+  promise(
+    told.every(({ seq }, index) => index === 0 || seq > (told[index - 1]?.seq ?? 0)),
+    'the positions of the events ascend',
+  );
+  const { begun, approved, steered, read } = account;
+  const once = begun.filter(({ agent }) => agent === 'simulated').map(({ callId }) => callId);
+  promise(new Set(once).size === once.length, `no call runs twice (${once})`);
+  const unapproved = begun.filter(
+    ({ agent, name, callId }) => agent === 'simulated' && name === 'guarded' && !approved.has(`s ${callId}`),
+  );
+  promise(unapproved.length === 0, 'no call runs without the approval that it needs');
+  const said = JSON.stringify(result.conversation);
+  if (deaths === 0)
+    promise(
+      steered.every((text) => said.includes(text)),
+      'what steers a session is in its conversation',
+    );
+  if (deaths === 0) promise(textsOf(read) === textsOf(told), 'a reader who keeps up reads what a late one reads');
+  const ends = told.filter(({ type, path }) => path.length === 0 && /^session\.(succeeded|failed|aborted)$/.test(type));
+  promise(ends.length === 1, `the session ends once (${ends.length})`);
+  return broken;
+}
+
+/** The texts of all deltas, by their part. */
+function textsOf(events: readonly SessionEvent[]): string {
+  const texts = new Map<string, string>();
+  for (const event of events) {
+    if (event.type !== 'model.delta') continue;
+    const part = [event.sessionId, event.turn, event.attempt, event.part].join(' ');
+    texts.set(part, (texts.get(part) ?? '') + event.delta);
+  }
+  return JSON.stringify([...texts]);
+}
+
+function difference(one: object, other: object): string {
+  const names = Object.keys(one).filter((name) => !isDeepStrictEqual(Reflect.get(one, name), Reflect.get(other, name)));
+  return names.map((name) => `${name} ${JSON.stringify([Reflect.get(one, name), Reflect.get(other, name)])}`).join();
+}
+
+/** Each call of a request is answered at once and in order, and it carries at most one notice, at its end. */
+function malformedRequest({ agent, prompt }: Sent): string[] {
+  const broken: string[] = [];
+  for (const [index, message] of prompt.entries()) {
+    const next = prompt[index + 1];
+    if (message.role === 'tool' && prompt[index - 1]?.role !== 'assistant') broken.push('answers follow their calls');
+    if (message.role === 'assistant') {
+      const calls = message.content.flatMap((part) => (part.type === 'tool-call' ? [part.toolCallId] : []));
+      const answers =
+        next?.role === 'tool'
+          ? next.content.flatMap((part) => (part.type === 'tool-result' ? [part.toolCallId] : []))
+          : [];
+      if (calls.join() !== answers.join()) broken.push(`calls are answered in order (${calls}: ${answers})`);
+      if (next?.role === 'assistant') broken.push('no two messages of the assistant follow each other');
+    }
+    const isNotice =
+      message.role === 'user' &&
+      message.content.some((part) => part.type === 'text' && part.text.startsWith('system notice: '));
+    if (isNotice && index !== prompt.length - 1) broken.push('the notice is at the end of the request');
+  }
+  if (prompt.at(-1)?.role === 'assistant') broken.push('no request ends with the assistant');
+  return broken.map((sentence) => `${sentence} (a request of ${agent})`);
+}
+
+/** What a replay comes to is what was lived. */
+async function brokenByReplay(account: Account, told: readonly SessionEvent[]): Promise<string[]> {
+  const { plan, world, deliveries, startedAt, journal, deaths, result } = account;
+  if (journal !== null) {
+    const replayed = await replaySession(journal, 's', { secrets: [secret] });
+    const { difference: where, counters } = replayed;
+    return [
+      ...(where === null ? [] : [`a replay takes the same way: ${JSON.stringify(where)}`]),
+      ...(isDeepStrictEqual(counters, result?.counters) ? [] : ['a replay counts the same']),
+    ];
+  }
+  if (deaths > 0) return [];
+  const agent = agentOf(plan, world, { sent: [], begun: [], onBegin: () => {} });
+  const { facts } = replay(sessionInput(agent, plan.budget, startedAt), deliveries);
+  const clean = withoutSecrets(JSON.parse(JSON.stringify(facts)), [secret]);
+  return isDeepStrictEqual(factsOf(told), clean) ? [] : ['the deliveries alone give the same facts'];
+}
+
+function leaks(places: Record<string, unknown>): string[] {
+  return Object.entries(places).flatMap(([place, what]) =>
+    JSON.stringify(what).includes(secret) ? [`no secret is in the ${place}`] : [],
+  );
+}

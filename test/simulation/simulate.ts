@@ -1,0 +1,284 @@
+import { getEventListeners } from 'node:events';
+import type { Delivery } from '../../machines/index.ts';
+import {
+  type Journal,
+  type Logger,
+  resumeSession,
+  type Session,
+  type SessionEvent,
+  type SessionResult,
+  startSession,
+} from '../../src/index.ts';
+import { MemoryJournal } from '../../src/journal/memory.ts';
+import { journalWith } from '../support/dying-journal.ts';
+import { agentOf, type Begun, type Plan, planOf } from './agent.ts';
+import type { Choices } from './choices.ts';
+import type { Sent } from './model.ts';
+import { brokenAtEnd } from './promises.ts';
+import { type Life, settled, World } from './world.ts';
+
+/** A session with more steps has no end. */
+const mostSteps = 3_000;
+
+export type Line = Record<string, unknown> & { level: keyof Logger };
+
+export type Simulated = {
+  /** The promises that were broken, as sentences; empty if all were kept. */
+  broken: string[];
+  decisions: readonly number[];
+  transcript: readonly string[];
+  steps: number;
+  passedMs: number;
+  troubles: ReadonlyMap<string, number>;
+  status: SessionResult['status'] | null;
+  slugs: readonly string[];
+};
+
+/** All that is known of a simulated session. */
+export class Account {
+  readonly world: World;
+  readonly plan: Plan;
+  readonly startedAt: number;
+  readonly sent: Sent[] = [];
+  readonly begun: Begun[] = [];
+  readonly lines: Line[] = [];
+  readonly events: SessionEvent[] = [];
+  readonly deliveries: Delivery[] = [];
+  readonly broken: string[] = [];
+  readonly journal: MemoryJournal | null;
+  /** The ids of the calls that a person approved. */
+  readonly approved = new Set<string>();
+  /** The texts by which the session was steered. */
+  readonly steered: string[] = [];
+  /** The deltas that a reader got who kept up. */
+  readonly read: SessionEvent[] = [];
+  deaths = 0;
+  /** Whether an abort was delivered in this life. */
+  isAborted = false;
+  session: Session | null = null;
+  result: SessionResult | null = null;
+  controller = new AbortController();
+  owner = '';
+
+  constructor(world: World) {
+    this.world = world;
+    this.plan = planOf(world);
+    this.startedAt = world.now();
+    this.journal = world.choices.chance(50) ? new MemoryJournal() : null;
+  }
+
+  steer(): void {
+    const text = `Go on, ${this.steered.length}.`;
+    if (this.session?.steer(text) === true) this.steered.push(text);
+  }
+
+  breaks(promise: string): void {
+    if (!this.broken.includes(promise)) this.broken.push(promise);
+  }
+}
+
+/** Lives one session as `choices` decide. Everything about it is simulated, so the same choices give the same session. */
+export async function simulate(choices: Choices): Promise<Simulated> {
+  const world = new World(choices);
+  const account = new Account(world);
+  const { now } = performance;
+  // How long the machine takes is no part of it.
+  performance.now = () => 0;
+  try {
+    await live(account);
+    account.broken.push(...(await brokenAtEnd(account)));
+  } catch (error) {
+    account.breaks(`nothing throws: ${error instanceof Error ? error.stack : String(error)}`);
+  } finally {
+    performance.now = now;
+  }
+  const { broken, result } = account;
+  const { transcript, steps, passedMs, troubles } = world;
+  return {
+    broken,
+    decisions: choices.made,
+    transcript,
+    steps,
+    passedMs,
+    troubles,
+    status: result?.status ?? null,
+    slugs: result?.slugs ?? [],
+  };
+}
+
+async function live(account: Account): Promise<void> {
+  const { world } = account;
+  begin(account);
+  for (;;) {
+    await settled();
+    checkAborted(account);
+    if (account.result !== null) return;
+    intervene(account);
+    await settled();
+    if (account.result !== null) return;
+    if (world.steps > mostSteps || !world.step()) {
+      account.breaks('a session ends, if its effects settle');
+      return;
+    }
+  }
+}
+
+/** Begins a life: the first with a session, later ones with the journal. */
+function begin(account: Account): void {
+  const { world, journal, plan } = account;
+  const { life } = world;
+  account.isAborted = false;
+  account.session = null;
+  account.controller = new AbortController();
+  const agent = agentOf(plan, world, {
+    sent: account.sent,
+    begun: account.begun,
+    onBegin: (name) => {
+      if (account.isAborted && !life.isOver) account.breaks(`no effect begins after an abort (${name})`);
+    },
+  });
+  const options = {
+    logger: loggerOf(account, life),
+    clock: life.clock,
+    signal: account.controller.signal,
+    random: () => world.choices.below(1_000) / 1_000,
+    onEvent: (event: SessionEvent) => {
+      if (!life.isOver) heard(account, event);
+    },
+    onDelivery: (delivery: Delivery) => {
+      if (life.isOver) return;
+      account.deliveries.push(JSON.parse(JSON.stringify(delivery)));
+      if ('event' in delivery && delivery.event.type === 'session.abort') account.isAborted = true;
+    },
+  };
+  const follow = (session: Session) => {
+    if (life.isOver) return;
+    account.session = session;
+    void read(account, session, life);
+    void session.result.then((result) => {
+      if (!life.isOver) account.result = result;
+    });
+  };
+  const own = journal === null ? null : journalOf(account, journal, life);
+  if (own !== null && account.deaths > 0) {
+    void resumeSession(agent, { ...options, sessionId: 's', journal: own }).then(follow, (error) =>
+      account.breaks(`a session is resumed: ${error}`),
+    );
+    return;
+  }
+  const kept = own === null ? {} : { journal: own };
+  follow(startSession(agent, { ...options, sessionId: 's', ...kept, prompt: 'Do it.', budget: plan.budget }));
+}
+
+/** Reads the events as they come. */
+async function read(account: Account, { events }: Session, life: Life): Promise<void> {
+  for await (const event of events) if (!life.isOver) account.read.push(event);
+}
+
+/** A journal whose writes take their time, and which a dead process does not reach. */
+function journalOf(account: Account, journal: MemoryJournal, life: Life): Journal {
+  const never = new Promise<never>(() => {});
+  const write = async (owner: string, act: () => Promise<void>) => {
+    if (life.isOver) return never;
+    account.owner = owner;
+    const isEarly = account.world.choices.chance(50);
+    if (isEarly) await act();
+    await life.turn(isEarly ? 'a write was durable, and is acknowledged' : 'a write becomes durable');
+    if (!isEarly) await act();
+  };
+  const alive = <Value>(act: () => Promise<Value>): Promise<Value> => (life.isOver ? never : act());
+  return journalWith(journal, {
+    create: (session, append) => write(append.owner, () => journal.create(session, append)),
+    append: (sessionId, append) => write(append.owner, () => journal.append(sessionId, append)),
+    lease: (sessionId, owner) => {
+      account.owner = owner;
+      return alive(() => journal.lease(sessionId, owner));
+    },
+    renew: (sessionId, owner) => alive(() => journal.renew(sessionId, owner)),
+    release: (sessionId, owner) => alive(() => journal.release(sessionId, owner)),
+    inbox: (sessionId) => alive(() => journal.inbox(sessionId)),
+  });
+}
+
+function loggerOf(account: Account, life: Life): Logger {
+  const write = (level: keyof Logger) => (fields: object, message?: string) => {
+    if (!life.isOver) account.lines.push({ ...fields, message, level });
+  };
+  return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
+}
+
+/** What a listener does: it notes the event, a person may have to decide, and it may command or throw. */
+function heard(account: Account, event: SessionEvent): void {
+  const { world, result } = account;
+  const { life, choices } = world;
+  account.events.push(event);
+  if (result !== null) account.breaks(`nothing comes after the result (${event.type})`);
+  if (event.type === 'model.delta') return;
+  world.tell(
+    `  ${event.path.map((name) => `${name}: `).join('')}${event.type}${'slugs' in event ? ` ${event.slugs}` : ''}`,
+  );
+  if (event.type === 'tool.approvalRequested') {
+    const { callId, sessionId } = event;
+    life.task(`a person decides on ${callId}`, () => {
+      const approved = choices.chance(60);
+      if (approved) account.approved.add(`${sessionId} ${callId}`);
+      account.session?.approve(callId, { approved, sessionId });
+    });
+  }
+  const does = choices.weighed({ nothing: 980, throws: 8, stops: 2, steers: 6, aborts: 1, 'rejects later': 3 });
+  if (does === 'nothing') return;
+  world.trouble(`a listener ${does}`);
+  world.tell(`  a listener ${does}`);
+  if (does === 'throws') throw new Error('the listener broke');
+  if (does === 'rejects later') return void Promise.reject(new Error('later')).catch(() => undefined);
+  if (does === 'stops') account.session?.stop();
+  if (does === 'steers') account.steer();
+  if (does === 'aborts') account.session?.abort('a listener');
+}
+
+/** What happens from outside between two steps, and between an effect's request, its begin and its end. */
+function intervene(account: Account): void {
+  const { world, session, journal } = account;
+  const does = world.choices.weighed({
+    nothing: 970,
+    'steers it': 8,
+    'stops it': 2,
+    'aborts it': 2,
+    'aborts its signal': 1,
+    'approves what does not wait': 3,
+    'sets the clock back': 4,
+    'kills the process': 10,
+  });
+  if (does === 'nothing' || (does === 'kills the process' && journal === null)) return;
+  world.trouble(`somebody ${does}`);
+  world.tell(`SOMEBODY ${does}`);
+  if (does === 'steers it') account.steer();
+  if (does === 'stops it') session?.stop();
+  if (does === 'aborts it') session?.abort();
+  if (does === 'aborts its signal') account.controller.abort(new Error('enough'));
+  if (does === 'approves what does not wait') session?.approve('nothing', { approved: true });
+  if (does === 'sets the clock back') world.setBack(3_600_000);
+  if (does !== 'kills the process' || journal === null) return;
+  world.die();
+  account.deaths += 1;
+  // Its lease runs out.
+  void journal.release('s', account.owner).then(async () => {
+    if ((await journal.list({ sessionId: 's' })).length === 0) account.deaths = 0;
+    begin(account);
+  });
+}
+
+/** Once an abort was delivered, the signal of every tool that runs has aborted. */
+function checkAborted(account: Account): void {
+  const { isAborted, begun, world } = account;
+  if (!isAborted) return;
+  const deaf = begun.filter(
+    ({ hasEnded, life, signal }) => life === world.life && !hasEnded && signal?.aborted !== true,
+  );
+  if (deaf.length > 0) account.breaks(`an abort reaches every tool that runs (${deaf.map(({ name }) => name)})`);
+}
+
+/** The listeners that are left on the caller's signal. */
+export function listenersLeft({ controller }: Account): number {
+  return getEventListeners(controller.signal, 'abort').length;
+}

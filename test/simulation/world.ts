@@ -1,0 +1,136 @@
+import type { Clock } from '../../src/host/clock.ts';
+import type { Choices } from './choices.ts';
+
+type Task = { label: string; run: () => void };
+type Alarm = { dueAt: number; ring: () => void };
+
+/**
+ * The world of a simulated session: its clock, and all that may happen next. Nothing happens but by `step`, which picks one
+ * of them. A life is the time until the process dies; then nothing of it happens any more.
+ */
+export class World {
+  readonly choices: Choices;
+  /** What happened, a line each. */
+  readonly transcript: string[] = [];
+  /** How often each kind of trouble was made. */
+  readonly troubles = new Map<string, number>();
+  steps = 0;
+  private time = 1_700_000_000_000;
+  private readonly startedAt = this.time;
+  private setBackMs = 0;
+  life = new Life(this);
+
+  constructor(choices: Choices) {
+    this.choices = choices;
+  }
+
+  /** Simulated ms so far. */
+  get passedMs(): number {
+    return this.time - this.startedAt;
+  }
+
+  now(): number {
+    return this.time - this.setBackMs;
+  }
+
+  tell(line: string): void {
+    this.transcript.push(`${String(this.passedMs).padStart(8)} ms  ${line}`);
+  }
+
+  trouble(kind: string): void {
+    this.troubles.set(kind, (this.troubles.get(kind) ?? 0) + 1);
+  }
+
+  /** Sets the clock back: the time of day, but no alarm. */
+  setBack(ms: number): void {
+    this.setBackMs += ms;
+  }
+
+  /** The process dies: a new life begins. */
+  die(): void {
+    this.life = new Life(this);
+  }
+
+  /** Lets one thing happen. Returns false if nothing can. */
+  step(): boolean {
+    const { tasks, alarms } = this.life;
+    if (tasks.length + alarms.length === 0) return false;
+    this.steps += 1;
+    // Time mostly passes only when nothing else can happen.
+    const passes = tasks.length === 0 || (alarms.length > 0 && this.choices.below(100) === 99);
+    if (passes) {
+      const next = alarms.reduce((one, other) => (other.dueAt < one.dueAt ? other : one));
+      alarms.splice(alarms.indexOf(next), 1);
+      this.time = Math.max(this.time, next.dueAt);
+      this.tell('time passes');
+      next.ring();
+      return true;
+    }
+    const [task] = tasks.splice(this.choices.below(tasks.length), 1);
+    if (task !== undefined) this.tell(task.label);
+    task?.run();
+    return true;
+  }
+
+  /** Real time is no part of a simulation: monotonic, and without the changes to the time of day. */
+  dueIn(ms: number): number {
+    return this.time + ms;
+  }
+}
+
+/** What may happen in one life of the process. */
+export class Life {
+  readonly tasks: Task[] = [];
+  readonly alarms: Alarm[] = [];
+  private readonly world: World;
+
+  constructor(world: World) {
+    this.world = world;
+  }
+
+  get isOver(): boolean {
+    return this.world.life !== this;
+  }
+
+  /** From now on, this may happen. Returns a function that takes it back. */
+  task(label: string, run: () => void): () => void {
+    const task = { label, run };
+    this.tasks.push(task);
+    return () => remove(this.tasks, task);
+  }
+
+  /** Resolves when it is picked. */
+  turn(label: string): Promise<void> {
+    return new Promise((resolve) => this.task(label, resolve));
+  }
+
+  readonly clock: Clock = {
+    now: () => this.world.now(),
+    alarm: (delayMs, ring) => {
+      const alarm = { dueAt: this.world.dueIn(delayMs), ring };
+      this.alarms.push(alarm);
+      return () => remove(this.alarms, alarm);
+    },
+    sleepUntil: (dueAt, signal) =>
+      new Promise((resolve) => {
+        const end = () => {
+          cancel();
+          signal.removeEventListener('abort', end);
+          resolve();
+        };
+        const cancel = this.clock.alarm(Math.max(0, dueAt - this.world.now()), end);
+        signal.addEventListener('abort', end, { once: true });
+        if (signal.aborted) end();
+      }),
+  };
+}
+
+function remove<Item>(items: Item[], item: Item): void {
+  const at = items.indexOf(item);
+  if (at !== -1) items.splice(at, 1);
+}
+
+/** Resolves once nothing more follows from what happened. */
+export async function settled(): Promise<void> {
+  for (let turn = 0; turn < 4; turn += 1) await new Promise(setImmediate);
+}
