@@ -1,12 +1,43 @@
-/** `npm run simulate`: kills processes at random points of their sessions, and checks that nothing was lost (D-3, D-4). */
+/**
+ * `npm run simulate`: lives sessions in which everything is simulated, for `PAWL_MINUTES` (default: 1), and then kills real
+ * processes at random points of their sessions (D-3, D-4). `PAWL_SEED=N npm run simulate` lives one simulated session again
+ * and shows it.
+ */
+import { Choices } from '../../test/simulation/choices.ts';
+import { shown } from '../../test/simulation/run.ts';
+import { simulate as simulateOne } from '../../test/simulation/simulate.ts';
 import { chances, type Killed, killedLives } from '../../test/support/kills.ts';
 import { postgresFolder, startPostgres } from '../../test/support/postgres.ts';
 import { restateBinary, startRestate } from '../../test/support/restate.ts';
 import { restateLives } from '../../test/support/restate-lives.ts';
+import { countsOf, simulatedFor } from './spread.ts';
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
+const { PAWL_SEED, PAWL_MINUTES = '1' } = process.env;
+if (PAWL_SEED !== undefined) {
+  const { transcript, broken } = await simulateOne(Choices.ofSeed(Number(PAWL_SEED)));
+  for (const line of [...transcript, broken.length === 0 ? 'Every promise was kept.' : broken.join('; ')]) say(line);
+  process.exit(broken.length === 0 ? 0 : 1);
+}
+
+const first = Math.floor(Math.random() * 2 ** 30);
+const {
+  sessions: lived,
+  steps,
+  passedMs,
+  statuses,
+  troubles,
+  failures,
+} = await simulatedFor(Number(PAWL_MINUTES), first);
+say(
+  `${lived} simulated sessions from seed ${first}, ${steps} steps, ${(passedMs / 86_400_000).toFixed(1)} simulated days`,
+);
+say(`  ended: ${countsOf(statuses)}`);
+say(`  troubles: ${countsOf(troubles)}`);
+for (const failure of failures) say(shown(failure));
+
 const seed = Number(process.argv[2] ?? 1);
-let failed = false;
+let failed = failures.length > 0;
 
 /** Runs `count` simulations, two at once. */
 async function simulate(name: string, count: number, make: (index: number) => Killed): Promise<void> {

@@ -63,9 +63,12 @@ const quick = [
   'test/scenarios/observation.test.ts',
 ];
 
-/** Breaks each rule in a copy of the project, runs the quick tests there, and returns the tests that failed. */
-export function breakEach(): Caught[] {
-  return breakages.map((breakage) => {
+/** Breaks each rule in a copy of the project, and returns what noticed it there: by default, the quick tests that failed. */
+export function breakEach(
+  broken: readonly Breakage[] = breakages,
+  noticedIn: (folder: string) => string[] = failing,
+): Caught[] {
+  return broken.map((breakage) => {
     const copy = mkdtempSync(join(tmpdir(), 'pawl-broken-'));
     try {
       for (const part of parts) cpSync(part, join(copy, part), { recursive: true });
@@ -76,7 +79,7 @@ export function breakEach(): Caught[] {
         throw new Error(`${breakage.file} has changed; cannot break "${breakage.name}"`);
       const flag = breakage.to.includes('leaked') ? '\nlet leaked = false;\n' : '';
       writeFileSync(file, `${whole.replace(breakage.from, breakage.to)}${flag}`);
-      return { ...breakage, by: failing(copy) };
+      return { ...breakage, by: noticedIn(copy) };
     } finally {
       rmSync(copy, { recursive: true });
     }

@@ -1,4 +1,5 @@
-import { jsonSchema, tool } from 'ai';
+import { tool } from 'ai';
+import { z } from 'zod';
 import { type Agent, allow, defineAgent, deny, type SessionBudget, type ToolPolicy } from '../../src/index.ts';
 import { type Sent, secret, simulatedModel } from './model.ts';
 import type { Life, World } from './world.ts';
@@ -16,7 +17,14 @@ export type Begun = {
   life: Life;
 };
 
-export type Witness = { sent: Sent[]; begun: Begun[]; onBegin: (name: string) => void };
+export type Witness = {
+  sent: Sent[];
+  begun: Begun[];
+  /** A tool of an agent begins. */
+  onBegin: (agent: string) => void;
+  /** A part of a reply is sent to an agent. */
+  onPart: (agent: string) => void;
+};
 
 export function planOf({ choices }: World) {
   return {
@@ -39,11 +47,7 @@ export function planOf({ choices }: World) {
   };
 }
 
-const schema = jsonSchema<{ prompt: string }>({
-  type: 'object',
-  properties: { prompt: { type: 'string' } },
-  required: ['prompt'],
-});
+const schema = z.object({ prompt: z.string(), reason: z.string() });
 
 const toolNames = ['quick', 'slow', 'failing', 'deaf', 'guarded', 'steps'] as const;
 
@@ -68,9 +72,13 @@ function definitionOf(name: string, plan: Plan, world: World, witness: Witness, 
   const tools = [...toolNames, ...others];
   const { life } = world;
   const finish = name === 'simulated' ? plan.finish : 'report';
-  const sent = witness.sent.push.bind(witness.sent);
+  const { onPart } = witness;
+  const sent = (request: Sent) => {
+    onPart(name);
+    witness.sent.push(request);
+  };
   const models = Array.from({ length: plan.targets }, (_, index) =>
-    simulatedModel({ world, life, agent: name, id: `m${index}`, finish, tools, sent }),
+    simulatedModel({ world, life, agent: name, id: `m${index}`, finish, tools, sent, onPart }),
   );
   const toolPolicies = plan.policy === 'none' ? [] : [policyOf(plan.policy, world)];
   return { name, models, tools: toolsOf(name, world, witness), toolPolicies, secrets: [secret] };
@@ -95,7 +103,7 @@ function toolsOf(agent: string, world: World, witness: Witness) {
       execute: async (_input: { prompt: string }, { abortSignal: signal, toolCallId: callId }) => {
         const own: Begun = { agent, name, callId, signal, hasEnded: false, life };
         witness.begun.push(own);
-        witness.onBegin(name);
+        witness.onBegin(agent);
         try {
           return await body(signal);
         } finally {

@@ -23,6 +23,7 @@ export type ModelParts = {
   /** The tools that it may call. */
   tools: readonly string[];
   sent: (request: Sent) => void;
+  onPart: (agent: string) => void;
 };
 
 const usage = {
@@ -61,6 +62,7 @@ export function simulatedModel(parts: ModelParts): LanguageModelV4 {
             await Promise.race([life.turn(`${name} sends ${part === 'stalls' ? 'nothing more' : part.type}`), aborted]);
             if (part === 'stalls') await Promise.race([new Promise<never>(() => {}), aborted]);
             else controller.enqueue(part);
+            if (part !== 'stalls') parts.onPart(parts.agent);
           }
           controller.close();
         } catch (error) {

@@ -77,9 +77,23 @@ function brokenByResult(account: Account, result: SessionResult, told: SessionEv
       'what steers a session is in its conversation',
     );
   if (deaths === 0) promise(textsOf(read) === textsOf(told), 'a reader who keeps up reads what a late one reads');
+  const durable = new Set(told.filter(isFact).map(placeOf));
+  const lost = account.events.filter((event) => isFact(event) && !durable.has(placeOf(event)));
+  promise(lost.length === 0, `what was told in any life is in the account (${lost.map(({ type }) => type)})`);
   const ends = told.filter(({ type, path }) => path.length === 0 && /^session\.(succeeded|failed|aborted)$/.test(type));
   promise(ends.length === 1, `the session ends once (${ends.length})`);
   return broken;
+}
+
+/** Facts are told once they are durable. */
+function isFact({ type, path }: SessionEvent): boolean {
+  return path.length === 0 && /^(turn|attempt|session)\.|^tool\.(requested|started|answered)/.test(type);
+}
+
+/** What a fact says, but for its position and its time: those of a step that was not durable are given anew. */
+function placeOf(event: SessionEvent): string {
+  const { seq: _, at: __, path: ___, ...said } = event;
+  return JSON.stringify(said);
 }
 
 /** The texts of all deltas, by their part. */
@@ -134,7 +148,7 @@ async function brokenByReplay(account: Account, told: readonly SessionEvent[]): 
     ];
   }
   if (deaths > 0) return [];
-  const agent = agentOf(plan, world, { sent: [], begun: [], onBegin: () => {} });
+  const agent = agentOf(plan, world, { sent: [], begun: [], onBegin: () => {}, onPart: () => {} });
   const { facts } = replay(sessionInput(agent, plan.budget, startedAt), deliveries);
   const clean = withoutSecrets(JSON.parse(JSON.stringify(facts)), [secret]);
   return isDeepStrictEqual(factsOf(told), clean) ? [] : ['the deliveries alone give the same facts'];

@@ -50,6 +50,8 @@ export class Account {
   readonly approved = new Set<string>();
   /** The texts by which the session was steered. */
   readonly steered: string[] = [];
+  /** When the last part of a reply was sent to the session itself, in simulated ms. */
+  lastPartMs = 0;
   /** The deltas that a reader got who kept up. */
   readonly read: SessionEvent[] = [];
   deaths = 0;
@@ -133,8 +135,12 @@ function begin(account: Account): void {
   const agent = agentOf(plan, world, {
     sent: account.sent,
     begun: account.begun,
+    onPart: (name) => {
+      if (name === 'simulated') account.lastPartMs = world.passedMs;
+    },
     onBegin: (name) => {
-      if (account.isAborted && !life.isOver) account.breaks(`no effect begins after an abort (${name})`);
+      const isHeard = journal === null || name === 'simulated';
+      if (account.isAborted && !life.isOver && isHeard) account.breaks('no effect begins after an abort');
     },
   });
   const options = {
@@ -217,6 +223,10 @@ function heard(account: Account, event: SessionEvent): void {
   world.tell(
     `  ${event.path.map((name) => `${name}: `).join('')}${event.type}${'slugs' in event ? ` ${event.slugs}` : ''}`,
   );
+  const isIdle = event.type === 'attempt.failed' && event.detail?.startsWith('No part of the reply') === true;
+  const idleMs = world.passedMs - account.lastPartMs;
+  if (isIdle && event.path.length === 0 && idleMs < account.plan.limits.modelIdleTimeoutMs)
+    account.breaks(`a request is idle only if nothing came (${idleMs} ms)`);
   if (event.type === 'tool.approvalRequested') {
     const { callId, sessionId } = event;
     life.task(`a person decides on ${callId}`, () => {
@@ -268,13 +278,15 @@ function intervene(account: Account): void {
   });
 }
 
-/** Once an abort was delivered, the signal of every tool that runs has aborted. */
+/**
+ * Once an abort was delivered, the signal of every tool that runs has aborted; those of sub-agents once it is in their
+ * journal too.
+ */
 function checkAborted(account: Account): void {
-  const { isAborted, begun, world } = account;
+  const { isAborted, begun, world, journal } = account;
   if (!isAborted) return;
-  const deaf = begun.filter(
-    ({ hasEnded, life, signal }) => life === world.life && !hasEnded && signal?.aborted !== true,
-  );
+  const heard = begun.filter(({ life, agent }) => life === world.life && (journal === null || agent === 'simulated'));
+  const deaf = heard.filter(({ hasEnded, signal }) => !hasEnded && signal?.aborted !== true);
   if (deaf.length > 0) account.breaks(`an abort reaches every tool that runs (${deaf.map(({ name }) => name)})`);
 }
 

@@ -1,0 +1,52 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { promisify } from 'node:util';
+import type { Tally } from '../../test/simulation/run.ts';
+
+const program = 'scripts/simulate/sessions.ts';
+
+/** Simulates sessions in two processes for so many minutes, each with every second seed. */
+export async function simulatedFor(minutes: number, seed: number): Promise<Tally> {
+  const tallies = await Promise.all([tallyOf(seed, minutes), tallyOf(seed + 1, minutes)]);
+  return tallies.reduce(together);
+}
+
+async function tallyOf(seed: number, minutes: number): Promise<Tally> {
+  const args = ['--no-warnings', program, String(seed), '2', String(minutes)];
+  // It exits with 1 when a promise was broken; what it found is on its output either way.
+  const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 2 ** 28 }).catch((error) => error);
+  if (typeof stdout !== 'string' || stdout === '') throw new Error(`the simulation from seed ${seed} broke down`);
+  return JSON.parse(stdout);
+}
+
+/** Simulates sessions in another folder for at most a quarter of a minute. Returns the promise that was broken first. */
+export function noticedBySimulation(folder: string): string[] {
+  const options = { cwd: folder, encoding: 'utf8', timeout: 60_000, killSignal: 'SIGKILL' } as const;
+  const { stdout } = spawnSync(process.execPath, ['--no-warnings', program, '1', '1', '0.25'], options);
+  if (stdout === '') return ['a simulated session hangs'];
+  const { failures, sessions }: Tally = JSON.parse(stdout);
+  return failures.flatMap(({ broken }) => (broken[0] === undefined ? [] : [`${broken[0]} (session ${sessions})`]));
+}
+
+function together(one: Tally, other: Tally): Tally {
+  return {
+    sessions: one.sessions + other.sessions,
+    steps: one.steps + other.steps,
+    passedMs: one.passedMs + other.passedMs,
+    statuses: added(one.statuses, other.statuses),
+    troubles: added(one.troubles, other.troubles),
+    failures: [...one.failures, ...other.failures],
+  };
+}
+
+function added(one: Record<string, number>, other: Record<string, number>): Record<string, number> {
+  const sum = { ...one };
+  for (const [name, count] of Object.entries(other)) sum[name] = (sum[name] ?? 0) + count;
+  return sum;
+}
+
+export function countsOf(counts: Record<string, number>): string {
+  return Object.entries(counts)
+    .toSorted(([, one], [, other]) => other - one)
+    .map(([name, count]) => `${name} ${count}`)
+    .join(', ');
+}

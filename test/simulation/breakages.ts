@@ -1,0 +1,77 @@
+import type { Breakage } from '../graph/breakages.ts';
+
+/** Defects of the second room, of kinds that were really there or that its tests once let pass. A simulation notices each. */
+export const breakagesOfSrc: Breakage[] = [
+  {
+    name: 'D-2: an effect that was cancelled before it began begins',
+    file: 'src/host/driver-core.ts',
+    from: '    this.pending = this.pending.filter((effect) => effect.key !== key);\n',
+    to: '',
+  },
+  {
+    name: 'D-2: a cancelled effect keeps its signal',
+    file: 'src/host/driver-core.ts',
+    from: '    this.running.get(key)?.cancel();\n',
+    to: '',
+  },
+  {
+    name: 'D-2: the result of a cut-off tool is told after the end',
+    file: 'src/observe/observer.ts',
+    from: '    this.silence();\n    this.folds.stream.end();',
+    to: '    this.folds.stream.end();',
+  },
+  {
+    name: 'D-3: a delivery is delivered before it is durable',
+    file: 'src/host/journaled.ts',
+    from: '    await this.log.delivered(deliveries);',
+    to: '    void this.log.delivered(deliveries);',
+  },
+  {
+    name: 'D-4: an effect begins before its mark is durable',
+    file: 'src/host/journaled.ts',
+    from: '    await this.log.begun(keys, at);',
+    to: '    void this.log.begun(keys, at);',
+  },
+  {
+    name: 'P-1: the idle timeout is a total one',
+    file: 'src/model/request-timers.ts',
+    from: '    this.lastPartAt = this.clock.now();\n  }',
+    to: '  }',
+  },
+  {
+    name: 'P-1: the timers of a request are left',
+    file: 'src/model/request-model.ts',
+    from: '    timers.clear();',
+    to: '    void timers;',
+  },
+  {
+    name: 'T-2: a slot is not given back',
+    file: 'src/tools/run-tool.ts',
+    from: '  } finally {\n    release();\n  }',
+    to: '  } finally {\n    void release;\n  }',
+  },
+  {
+    name: 'S-5: the WARN line is written without redaction',
+    file: 'src/observe/log/session-log.ts',
+    from: '  const clean = (text: string) => redact(text, secrets);',
+    to: '  const clean = (text: string) => text;',
+  },
+  {
+    name: 'S-6: a reader that lagged loses a character',
+    file: 'src/observe/stream/event-stream.ts',
+    from: 'event.delta.slice(seq - begin)',
+    to: 'event.delta.slice(seq - begin + 1)',
+  },
+  {
+    name: "D-2: a listener is left on the caller's signal",
+    file: 'src/host/run-machine.ts',
+    from: "    void this.end.then(() => signal.removeEventListener('abort', abort));\n",
+    to: '',
+  },
+  {
+    name: 'N-2: what steers a session after its last request is lost',
+    file: 'src/session/owner.ts',
+    from: "    if (command.type === 'session.steer') conversation.messages.push(userMessage(command.text));",
+    to: "    if (command.type === 'session.steer') void [conversation, userMessage];",
+  },
+];

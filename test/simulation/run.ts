@@ -1,0 +1,65 @@
+import { Choices, decisionsIn, shrunk, wordOf } from './choices.ts';
+import { type Simulated, simulate } from './simulate.ts';
+
+/** What many simulated sessions came to. */
+export type Tally = {
+  sessions: number;
+  steps: number;
+  passedMs: number;
+  statuses: Record<string, number>;
+  troubles: Record<string, number>;
+  failures: Failure[];
+};
+
+/** A session that broke a promise: how it came to that, in as few steps as were found. */
+export type Failure = { seed: number; broken: string[]; word: string; transcript: readonly string[] };
+
+/** Simulates sessions from seed to seed, every `stride`th, until `isOver`. Stops at so many failures. */
+export async function simulated(
+  seed: number,
+  stride: number,
+  isOver: (sessions: number) => boolean,
+  mostFailures = 1,
+): Promise<Tally> {
+  const tally: Tally = { sessions: 0, steps: 0, passedMs: 0, statuses: {}, troubles: {}, failures: [] };
+  const count = (counts: Record<string, number>, name: string, times = 1) => {
+    counts[name] = (counts[name] ?? 0) + times;
+  };
+  for (let at = seed; !isOver(tally.sessions) && tally.failures.length < mostFailures; at += stride) {
+    const session = await simulate(Choices.ofSeed(at));
+    tally.sessions += 1;
+    tally.steps += session.steps;
+    tally.passedMs += session.passedMs;
+    count(tally.statuses, session.status ?? 'none');
+    for (const [kind, times] of session.troubles) count(tally.troubles, kind, times);
+    if (session.broken.length > 0) tally.failures.push(await explained(at, session));
+  }
+  return tally;
+}
+
+/** Lives the session of a word again: what a person reads, and what a test repeats. */
+export function simulatedAgain(word: string): Promise<Simulated> {
+  return simulate(Choices.of(decisionsIn(word)));
+}
+
+/** Finds a short session that breaks the same promise. */
+async function explained(seed: number, { broken, decisions }: Simulated): Promise<Failure> {
+  const kind = kindOf(broken);
+  const fewest = await shrunk(decisions, async (fewer) => kindOf((await simulate(Choices.of(fewer))).broken) === kind);
+  const word = wordOf(fewest);
+  const shortest = await simulatedAgain(word);
+  return { seed, broken: shortest.broken, word, transcript: shortest.transcript };
+}
+
+/** The promise that was broken first, without what is particular to a session. */
+function kindOf([first = '']: readonly string[]): string {
+  return first.replace(/[([:].*/s, '');
+}
+
+export function shown({ seed, broken, word, transcript }: Failure): string {
+  return [
+    `Seed ${seed} breaks: ${broken.join('; ')}`,
+    ...transcript,
+    `As a test: it('keeps its promises', () => keepsPromises('${word}'));`,
+  ].join('\n');
+}

@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest';
+import { Choices, decisionsIn, shrunk, wordOf } from './choices.ts';
+import { shown, simulated, simulatedAgain } from './run.ts';
+import { simulate } from './simulate.ts';
+
+/** A session that broke a promise, as `npm run simulate` prints it. */
+async function keepsPromises(word: string): Promise<void> {
+  expect((await simulatedAgain(word)).broken).toEqual([]);
+}
+
+describe('simulated sessions (npm run simulate)', () => {
+  it('B-2 B-7 C-1 C-6 D-2 D-3 D-4 N-1 S-2 S-3 S-4 S-5 S-6: keep every promise, whatever happens and when', async () => {
+    const tally = await simulated(1, 1, (sessions) => sessions === 400);
+    expect(tally.failures.map(shown)).toEqual([]);
+    // They meet what they are for.
+    expect(Object.keys(tally.statuses).sort()).toEqual(['aborted', 'failed', 'succeeded']);
+    for (const trouble of ['somebody kills the process', 'a listener throws', 'a model hangs', 'a stream breaks'])
+      expect([trouble, tally.troubles[trouble] ?? 0]).toEqual([trouble, expect.toSatisfy((times) => times > 5)]);
+    expect(tally.passedMs).toBeGreaterThan(600_000);
+  });
+
+  it('are the same for the same seed, to the last step, and for their decisions', async () => {
+    for (const seed of [7, 8, 9]) {
+      const [one, again] = [await simulate(Choices.ofSeed(seed)), await simulate(Choices.ofSeed(seed))];
+      expect(again.transcript).toEqual(one.transcript);
+      expect((await simulatedAgain(wordOf(one.decisions))).transcript).toEqual(one.transcript);
+    }
+  });
+
+  it('are shrunk to what matters', async () => {
+    const decisions = Array.from({ length: 200 }, (_, index) => index);
+    const fails = async (fewer: readonly number[]) => fewer.some((value) => value > 150) && fewer.includes(3);
+    expect((await shrunk(decisions, fails)).toSorted((one, other) => one - other)).toEqual([3, 151]);
+    expect(decisionsIn(wordOf([0, 35, 36, 0, 0]))).toEqual([0, 35, 36]);
+  });
+
+  it('broke a promise once: a tool that ended after the session', () => keepsPromises('2.1'));
+});
