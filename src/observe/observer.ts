@@ -30,6 +30,9 @@ export type ObserverOptions = Omit<FoldOptions, 'onFailure' | 'forward'> & {
 
 const ownPath: readonly string[] = [];
 
+/** The facts by which a session ends. */
+const sessionEnd = /^session\.(succeeded|failed|aborted)$/;
+
 /** The facts after which no delta of an attempt comes. */
 const repliesEnd = /^attempt\.(?!started)/;
 
@@ -47,6 +50,8 @@ export class Observer {
   private beforeFact: (() => void) | null;
   /** The parts of the current attempt's reply that have begun. */
   private parts = 0;
+  /** Whether the fact that the session ended was stated. Then only failing observers are still told of. */
+  private hasEnded = false;
 
   constructor(options: ObserverOptions) {
     this.options = options;
@@ -61,10 +66,7 @@ export class Observer {
     this.list = Object.values(this.beforeFact === null ? this.folds : state);
   }
 
-  /**
-   * Ends the stream of events; what is sighted later, such as the result of a tool that was cut off, is nobody's. Resolves
-   * when all log lines are written.
-   */
+  /** Ends the stream of events: nothing comes after it. Resolves when all log lines are written. */
   async close(): Promise<void> {
     await linesWritten().catch((error) => this.userCodeFailed('logger', error));
     this.silence();
@@ -127,11 +129,12 @@ export class Observer {
     this.beforeFact?.();
     this.publish({ ...this.eventOf(fact), ...this.envelope(deliveredAt), seq: this.next(1) });
     if (fact.type === 'attempt.started') this.parts = 0;
+    this.hasEnded ||= sessionEnd.test(fact.type);
   }
 
   /** Receives a non-fact observation. */
   sight(sighting: Sighting): void {
-    if (this.beforeFact !== null) return;
+    if (this.beforeFact !== null || (this.hasEnded && sighting.type !== 'observer.failed')) return;
     if (sighting.type === 'model.delta') {
       this.parts = Math.max(this.parts, sighting.part + 1);
       const shown = this.deltaSecrets.take(sighting);

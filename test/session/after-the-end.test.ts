@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { defineAgent, type SessionEvent, sqliteJournal, startSession } from '../../src/index.ts';
+import { defineAgent, replaySession, type SessionEvent, sqliteJournal, startSession } from '../../src/index.ts';
 import { assertInvariants, rehearsalModel } from '../../src/testing/index.ts';
+import { journalWith } from '../support/dying-journal.ts';
 import { counters, tokensOf } from '../support/session.ts';
 
 describe('D-2: once a session has ended', () => {
@@ -44,4 +45,37 @@ describe('D-2: once a session has ended', () => {
       expect(told.at(-1)?.type).toBe('session.aborted');
     });
   }
+
+  it('so is one that comes while the end is written down', async () => {
+    const tool = Promise.withResolvers<string>();
+    const kept = sqliteJournal(':memory:');
+    const journal = journalWith(kept, {
+      append: async (sessionId, append) => {
+        if (append.change?.status !== undefined) {
+          tool.resolve('at last');
+          await new Promise(setImmediate);
+        }
+        await kept.append(sessionId, append);
+      },
+    });
+    const agent = defineAgent({
+      name: 'cut-off',
+      models: [rehearsalModel([{ calls: [{ name: 'deaf' }] }])],
+      tools: { deaf: () => tool.promise },
+    });
+    const session = startSession(agent, {
+      prompt: 'Go.',
+      logger: false,
+      journal,
+      sessionId: 's',
+      onEvent: ({ type }) => {
+        if (type === 'tool.started') setImmediate(() => session.abort());
+      },
+    });
+    const { counters } = await session.result;
+    const told: string[] = [];
+    for await (const { type } of session.events) told.push(type);
+    expect(told.at(-1)).toBe('session.aborted');
+    expect((await replaySession(kept, 's')).counters).toEqual(counters);
+  });
 });

@@ -1,6 +1,16 @@
 import { tool } from 'ai';
 import { z } from 'zod';
-import { type Agent, allow, defineAgent, deny, type SessionBudget, type ToolPolicy } from '../../src/index.ts';
+import {
+  type Agent,
+  type AgentDefinition,
+  allow,
+  defineAgent,
+  deny,
+  type PrepareTurn,
+  type SessionBudget,
+  type ToolPolicy,
+  type TurnChanges,
+} from '../../src/index.ts';
 import { type Sent, secret, simulatedModel } from './model.ts';
 import type { Life, World } from './world.ts';
 
@@ -37,11 +47,14 @@ export function planOf({ choices }: World) {
       modelTimeoutMs: 60_000,
       modelIdleTimeoutMs: 10_000,
       approvalTimeoutMs: choices.pick([60_000, 1]),
+      clientToolTimeoutMs: 60_000,
       replyBytes: choices.pick([1_000_000, 4_000]),
     },
     targets: 1 + choices.below(3),
     finish: choices.pick(['report', 'text'] as const),
     hasChild: choices.chance(40),
+    prepares: choices.weighed({ nothing: 6, turns: 2, 'turns, and breaks': 1 }),
+    checks: choices.weighed({ nothing: 6, reports: 1, replies: 1 }),
     policy: choices.weighed({ none: 5, allows: 1, denies: 1, throws: 1, 'takes its time': 1 }),
     budget: choices.pick<SessionBudget>([{}, {}, {}, {}, { requests: 3 }, { tokens: 40 }, { wallClockMs: 8_000 }]),
   };
@@ -49,7 +62,7 @@ export function planOf({ choices }: World) {
 
 const schema = z.object({ prompt: z.string(), reason: z.string() });
 
-const toolNames = ['quick', 'slow', 'failing', 'deaf', 'guarded', 'steps'] as const;
+const toolNames = ['quick', 'slow', 'failing', 'deaf', 'guarded', 'steps', 'outside'] as const;
 
 /** The agent of a plan in one life: its models and tools do nothing more once that is over. */
 export function agentOf(plan: Plan, world: World, witness: Witness): Agent {
@@ -60,6 +73,7 @@ export function agentOf(plan: Plan, world: World, witness: Witness): Agent {
     finish: plan.finish,
     limits,
     agents: helper,
+    ...ownCode(plan, world),
   });
 }
 
@@ -82,6 +96,26 @@ function definitionOf(name: string, plan: Plan, world: World, witness: Witness, 
   );
   const toolPolicies = plan.policy === 'none' ? [] : [policyOf(plan.policy, world)];
   return { name, models, tools: toolsOf(name, world, witness), toolPolicies, secrets: [secret] };
+}
+
+/** The application's own code: what prepares its turns and checks its replies. */
+function ownCode({ prepares, checks }: Plan, world: World): Partial<AgentDefinition> {
+  const { choices, life } = world;
+  const prepareTurn: PrepareTurn = async () => {
+    await life.turn('a turn is prepared');
+    if (prepares !== 'turns' && choices.chance(10)) throw new Error(`the preparation broke ${secret}`);
+    return choices.pick<TurnChanges>([{}, { instructions: 'Be brief.' }, { activeTools: ['quick', 'slow'] }]);
+  };
+  const check = async (): Promise<{ allow: true } | { allow: false; reason: string }> => {
+    await life.turn('a check decides');
+    if (choices.chance(5)) throw new Error(`the check broke ${secret}`);
+    return choices.chance(10) ? { allow: false, reason: 'Not like this.' } : { allow: true };
+  };
+  return {
+    ...(prepares !== 'nothing' && { prepareTurn }),
+    ...(checks === 'reports' && { checkReport: check }),
+    ...(checks === 'replies' && { checkReply: check }),
+  };
 }
 
 function policyOf(kind: Plan['policy'], world: World): ToolPolicy {
@@ -124,6 +158,7 @@ function toolsOf(agent: string, world: World, witness: Witness) {
     }),
     deaf: watched('deaf', () => life.turn('the tool deaf ends').then(() => 'at last')),
     guarded: watched('guarded', () => life.turn('the tool guarded ends').then(() => 'done'), true),
+    outside: tool({ description: 'outside', inputSchema: schema }),
     steps: tool({
       description: 'steps',
       inputSchema: schema,

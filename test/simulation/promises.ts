@@ -85,9 +85,9 @@ function brokenByResult(account: Account, result: SessionResult, told: SessionEv
   return broken;
 }
 
-/** Facts are told once they are durable. */
+/** Facts are told once they are durable; that a session was suspended is none. */
 function isFact({ type, path }: SessionEvent): boolean {
-  return path.length === 0 && /^(turn|attempt|session)\.|^tool\.(requested|started|answered)/.test(type);
+  return path.length === 0 && /^(turn|attempt|session)\.(?!suspended)|^tool\.(requested|started|answered)/.test(type);
 }
 
 /** What a fact says, but for its position and its time: those of a step that was not durable are given anew. */

@@ -13,7 +13,7 @@ import { MemoryJournal } from '../../src/journal/memory.ts';
 import { journalWith } from '../support/dying-journal.ts';
 import { agentOf, type Begun, type Plan, planOf } from './agent.ts';
 import type { Choices } from './choices.ts';
-import type { Sent } from './model.ts';
+import { type Sent, secret } from './model.ts';
 import { brokenAtEnd } from './promises.ts';
 import { type Life, settled, World } from './world.ts';
 
@@ -162,7 +162,15 @@ function begin(account: Account): void {
     account.session = session;
     void read(account, session, life);
     void session.result.then((result) => {
-      if (!life.isOver) account.result = result;
+      if (life.isOver) return;
+      if (result.status !== 'suspended') {
+        account.result = result;
+        return;
+      }
+      world.tell('SOMEBODY resumes it');
+      world.die();
+      account.deaths += 1;
+      begin(account);
     });
   };
   const own = journal === null ? null : journalOf(account, journal, life);
@@ -235,6 +243,12 @@ function heard(account: Account, event: SessionEvent): void {
       account.session?.approve(callId, { approved, sessionId });
     });
   }
+  if (event.type === 'tool.handedOut') {
+    const { callId, sessionId } = event;
+    life.task(`a page answers ${callId}`, () => {
+      account.session?.answer(callId, { said: secret }, { isError: choices.chance(20), sessionId });
+    });
+  }
   const does = choices.weighed({ nothing: 980, throws: 8, stops: 2, steers: 6, aborts: 1, 'rejects later': 3 });
   if (does === 'nothing') return;
   world.trouble(`a listener ${does}`);
@@ -257,9 +271,11 @@ function intervene(account: Account): void {
     'aborts its signal': 1,
     'approves what does not wait': 3,
     'sets the clock back': 4,
-    'kills the process': 10,
+    'kills the process': 8,
+    'suspends it': 3,
   });
-  if (does === 'nothing' || (does === 'kills the process' && journal === null)) return;
+  const needsJournal = does === 'kills the process' || does === 'suspends it';
+  if (does === 'nothing' || (needsJournal && journal === null)) return;
   world.trouble(`somebody ${does}`);
   world.tell(`SOMEBODY ${does}`);
   if (does === 'steers it') account.steer();
@@ -268,6 +284,7 @@ function intervene(account: Account): void {
   if (does === 'aborts its signal') account.controller.abort(new Error('enough'));
   if (does === 'approves what does not wait') session?.approve('nothing', { approved: true });
   if (does === 'sets the clock back') world.setBack(3_600_000);
+  if (does === 'suspends it') void session?.suspend();
   if (does !== 'kills the process' || journal === null) return;
   world.die();
   account.deaths += 1;
