@@ -6,7 +6,7 @@ export default defineConfig({
     // A test that hangs is a defect: nothing here waits for real time beyond fractions of a second.
     testTimeout: 20_000,
     maxWorkers: 2,
-    setupFiles: 'test/support/log-lines.setup.ts',
+    setupFiles: ['test/support/log-lines.setup.ts', 'test/support/leftovers.setup.ts'],
     globalSetup: 'test/support/built.ts',
   },
 });

@@ -19,7 +19,11 @@ import {
 import { assertInvariants, rehearsalModel } from '../../src/testing/index.ts';
 import { dyingJournal } from '../support/dying-journal.ts';
 import { inputSchema, workingAgent } from '../support/journaled.ts';
+import { mayLeave } from '../support/leftovers.ts';
 import { report } from '../support/session.ts';
+
+// A process that dies only in its story leaves its timers.
+mayLeave('Timeout');
 
 /** Two helpers side by side, each with a helper of its own; `worked` notes what their tools did. */
 function family() {

@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Counters, SessionEvent } from '../../src/index.ts';
+import { mayLeave } from '../support/leftovers.ts';
 import { check, livesOf, wasInterrupted } from '../support/lives.ts';
 import { counters } from '../support/session.ts';
+
+// A process that dies only in its story leaves its timers.
+mayLeave('Timeout');
 
 const facts = (events: readonly SessionEvent[]) =>
   events.flatMap(({ seq: _, at: __, ...event }) =>

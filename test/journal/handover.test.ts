@@ -17,6 +17,10 @@ import {
 import { assertInvariants, rehearsalModel } from '../../src/testing/index.ts';
 import { dyingJournal } from '../support/dying-journal.ts';
 import { holding, inputSchema, quiet, until, workingAgent } from '../support/journaled.ts';
+import { mayLeave } from '../support/leftovers.ts';
+
+// A process that dies only in its story leaves its timers.
+mayLeave('Timeout');
 
 describe('D-3: what is left in the journal is delivered before anything begins', () => {
   /** A session whose request was in flight when its process died. */

@@ -46,7 +46,7 @@ describe.skipIf(restateBinary === null)('D-1, D-3, D-4: sessions on Restate', ()
   beforeAll(async () => {
     service = await onRestate([agent, impatient]);
   }, 60_000);
-  afterAll(() => service?.server.stop());
+  afterAll(() => service?.stop());
 
   it('a session runs, and its result equals that in memory', async () => {
     const result = await service.ran('plain', 'lent', 'Go.');

@@ -1,4 +1,6 @@
-import { serve } from '@restatedev/restate-sdk';
+import { once } from 'node:events';
+import { createServer } from 'node:http2';
+import { createEndpointHandler } from '@restatedev/restate-sdk';
 import type { Agent, SessionEvent, SessionResult } from '../../src/index.ts';
 import { restateAgents } from '../../src/restate/restate-agents.ts';
 import { freePort } from './free-port.ts';
@@ -12,7 +14,8 @@ export async function onRestate(agents: readonly Agent[]) {
   const server: Restate = await startRestate(restateBinary ?? '');
   const port = await freePort();
   const onEvent = (event: SessionEvent) => void events.push(event);
-  await serve({ port, services: [restateAgents({ agents, logger, onEvent })] });
+  const service = createServer(createEndpointHandler({ services: [restateAgents({ agents, logger, onEvent })] }));
+  await once(service.listen(port, '127.0.0.1'), 'listening');
   await server.register(`http://127.0.0.1:${port}`);
   const ask = (path: string, body: object) =>
     fetch(`${server.ingress}/pawl/${path}`, {
@@ -23,6 +26,10 @@ export async function onRestate(agents: readonly Agent[]) {
   const found = (id: string, type: SessionEvent['type']) =>
     events.find((event) => event.sessionId === id && event.type === type);
   return {
+    stop: async () => {
+      await server.stop();
+      await new Promise((resolve) => service.close(resolve));
+    },
     server,
     events,
     lines,

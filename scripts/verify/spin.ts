@@ -1,0 +1,70 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const model = 'test/spin/session.pml';
+
+/** What SPIN found of one claim: how many states it looked at, and whether the claim holds in all of them. */
+export type Claim = { name: string; size: string; states: number; holds: boolean };
+
+/** The claims of the model, with what each one says. */
+export const claims: Record<string, string> = {
+  bound: 'B-2: requests <= maxTurns x maxRetries',
+  turns: 'B-2, B-4: turn <= maxTurns, which never grows',
+  last: 'B-5: only the report on the last turn, and on the last request',
+  tree: 'B-7: the session and its sub-agents send no more than the tree may',
+  accounts: 'B-7: at the end all that was sent is accounted for, and every grant is back',
+  ends: 'a session ends, if its effects settle (weak fairness)',
+};
+
+/** Defects put into the model, and the claim that then fails. */
+const defects: [claim: string, from: string, to: string][] = [
+  ['bound', 'attempt >= RETRIES', 'attempt > RETRIES'],
+  ['turns', 'turn + 1 < maxTurns -> maxTurns = turn + 1', 'turn + 1 < maxTurns -> maxTurns = maxTurns + 1'],
+  ['last', 'reportOnly = isLast || left == 1', 'reportOnly = left == 1'],
+  ['tree', 'attempt >= RETRIES || left == 0', 'attempt >= RETRIES'],
+  ['accounts', 'spent = spent + sent;', 'spent = spent;'],
+  [
+    'ends',
+    'reserved = reserved - grant; spent = spent + sent; running--',
+    'reserved = reserved - grant; spent = spent + sent',
+  ],
+];
+
+const sizes = [
+  { TURNS: 2, RETRIES: 2, TREE: 4 },
+  { TURNS: 3, RETRIES: 2, TREE: 7 },
+  { TURNS: 4, RETRIES: 3, TREE: 14 },
+];
+
+/** Checks the model; null if SPIN or a C compiler is missing (Debian: spin, gcc). */
+export function checkedBySpin(): { claims: Claim[]; noticed: number; defects: number } | null {
+  if ([spawnSync('spin', ['-V']), spawnSync('gcc', ['--version'])].some(({ status }) => status !== 0)) return null;
+  const text = readFileSync(model, 'utf8');
+  const checked = Object.keys(claims).flatMap((name) => sizes.map((size) => check(text, name, size)));
+  const noticed = defects.filter(([name, from, to]) => {
+    if (!text.includes(from)) throw new Error(`${model} has changed: there is no "${from}"`);
+    return !check(text.replaceAll(from, to), name, { TURNS: 3, RETRIES: 2, TREE: 7 }).holds;
+  });
+  return { claims: checked, noticed: noticed.length, defects: defects.length };
+}
+
+function check(text: string, name: string, size: Record<string, number>): Claim {
+  const folder = mkdtempSync(join(tmpdir(), 'pawl-spin-'));
+  const run = (command: string, ...args: string[]) => execFileSync(command, args, { cwd: folder, encoding: 'utf8' });
+  try {
+    writeFileSync(join(folder, 'session.pml'), text);
+    const sized = Object.entries(size).map(([constant, value]) => `-D${constant}=${value}`);
+    run('spin', ...sized, '-a', 'session.pml');
+    run('gcc', '-O2', '-DCOLLAPSE', '-o', 'pan', 'pan.c');
+    const told = run('./pan', '-a', '-f', '-m1000000', '-N', name);
+    const states = Number(/(\d+)\s+states, stored/.exec(told)?.[1]);
+    const errors = /errors: (\d+)/.exec(told)?.[1];
+    if (errors === undefined || Number.isNaN(states)) throw new Error(`SPIN said nothing of ${name}: ${told}`);
+    const shownSize = Object.values(size).join(' x ');
+    return { name, size: shownSize, states, holds: errors === '0' && !told.includes('max search depth too small') };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}

@@ -1,0 +1,77 @@
+import type { SessionEvent } from '../../src/index.ts';
+import { secret } from './model.ts';
+import type { Account } from './simulate.ts';
+
+/** What a listener does: it notes the event, a person may have to decide, and it may command or throw. */
+export function heard(account: Account, event: SessionEvent): void {
+  const { world, result } = account;
+  const { life, choices } = world;
+  account.events.push(event);
+  if (result !== null) account.breaks(`nothing comes after the result (${event.type})`);
+  if (event.type === 'model.delta') return;
+  world.tell(
+    `  ${event.path.map((name) => `${name}: `).join('')}${event.type}${'slugs' in event ? ` ${event.slugs}` : ''}`,
+  );
+  const isIdle = event.type === 'attempt.failed' && event.detail?.startsWith('No part of the reply') === true;
+  const idleMs = world.passedMs - account.lastPartMs;
+  if (isIdle && event.path.length === 0 && idleMs < account.plan.limits.modelIdleTimeoutMs)
+    account.breaks(`a request is idle only if nothing came (${idleMs} ms)`);
+  if (event.type === 'tool.approvalRequested') {
+    const { callId, sessionId } = event;
+    life.task(`a person decides on ${callId}`, () => {
+      const approved = choices.chance(60);
+      if (approved) account.approved.add(`${sessionId} ${callId}`);
+      account.session?.approve(callId, { approved, sessionId });
+    });
+  }
+  if (event.type === 'tool.handedOut') {
+    const { callId, sessionId } = event;
+    life.task(`a page answers ${callId}`, () => {
+      account.session?.answer(callId, { said: secret }, { isError: choices.chance(20), sessionId });
+    });
+  }
+  const does = choices.weighed({ nothing: 980, throws: 8, stops: 2, steers: 6, aborts: 1, 'rejects later': 3 });
+  if (does === 'nothing') return;
+  world.trouble(`a listener ${does}`);
+  world.tell(`  a listener ${does}`);
+  if (does === 'throws') throw new Error('the listener broke');
+  if (does === 'rejects later') return void Promise.reject(new Error('later')).catch(() => undefined);
+  if (does === 'stops') account.session?.stop();
+  if (does === 'steers') account.steer();
+  if (does === 'aborts') account.session?.abort('a listener');
+}
+
+/** What happens from outside between two steps, and between an effect's request, its begin and its end. */
+export function intervene(account: Account, live: () => void): void {
+  const { world, session, journal } = account;
+  const does = world.choices.weighed({
+    nothing: 970,
+    'steers it': 8,
+    'stops it': 2,
+    'aborts it': 2,
+    'aborts its signal': 1,
+    'approves what does not wait': 3,
+    'sets the clock back': 4,
+    'kills the process': 8,
+    'suspends it': 3,
+  });
+  const needsJournal = does === 'kills the process' || does === 'suspends it';
+  if (does === 'nothing' || (needsJournal && journal === null)) return;
+  world.trouble(`somebody ${does}`);
+  world.tell(`SOMEBODY ${does}`);
+  if (does === 'steers it') account.steer();
+  if (does === 'stops it') session?.stop();
+  if (does === 'aborts it') session?.abort();
+  if (does === 'aborts its signal') account.controller.abort(new Error('enough'));
+  if (does === 'approves what does not wait') session?.approve('nothing', { approved: true });
+  if (does === 'sets the clock back') world.setBack(3_600_000);
+  if (does === 'suspends it') void session?.suspend();
+  if (does !== 'kills the process' || journal === null) return;
+  world.die();
+  account.deaths += 1;
+  // Its lease runs out.
+  void journal.release('s', account.owner).then(async () => {
+    if ((await journal.list({ sessionId: 's' })).length === 0) account.deaths = 0;
+    live();
+  });
+}

@@ -1,0 +1,27 @@
+import { afterAll, beforeAll, expect } from 'vitest';
+import { allowed } from './leftovers.ts';
+
+/** What a test may not leave behind. Pipes are those of the output too, which the first line opens. */
+const watched = ['Timeout', 'ProcessWrap', 'TCPServerWrap', 'TCPSocketWrap', 'PipeServerWrap', 'FSEventWrap'];
+
+function kept(): Record<string, number> {
+  const counts = Object.fromEntries(watched.map((kind) => [kind, 0]));
+  for (const kind of process.getActiveResourcesInfo()) if (kind in counts) counts[kind] = (counts[kind] ?? 0) + 1;
+  return counts;
+}
+
+let before = kept();
+beforeAll(() => {
+  before = kept();
+});
+
+/** Nothing that keeps a process alive is left when the tests of a file have ended. */
+afterAll(async () => {
+  for (let look = 0; ; look += 1) {
+    const more = Object.entries(kept()).filter(([kind, count]) => count > (before[kind] ?? 0) && !allowed.has(kind));
+    if (more.length === 0) return;
+    // What was closed takes a moment to be gone.
+    if (look === 150) expect(more).toEqual([]);
+    await new Promise((resolve) => setTimeout(resolve, 20).unref());
+  }
+});
