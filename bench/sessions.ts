@@ -44,7 +44,11 @@ function holds() {
     // A timer that falls due at any moment waits for the turn at hand.
     return (share: number) => {
       let passed = 0;
-      return sorted.find((ms) => (passed += ms) >= whole * share) ?? Number.NaN;
+      for (const ms of sorted) {
+        passed += ms;
+        if (passed >= whole * share) return ms;
+      }
+      return Number.NaN;
     };
   };
 }

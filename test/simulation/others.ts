@@ -1,6 +1,6 @@
 import type { SessionEvent } from '../../src/index.ts';
+import type { Account } from './account.ts';
 import { secret } from './model.ts';
-import type { Account } from './simulate.ts';
 
 /** What a listener does: it notes the event, a person may have to decide, and it may command or throw. */
 export function heard(account: Account, event: SessionEvent): void {

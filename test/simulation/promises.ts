@@ -5,9 +5,9 @@ import { sessionInput } from '../../src/session/input.ts';
 import { brokenPromises } from '../../src/testing/index.ts';
 import { recounted } from '../support/recount.ts';
 import { factsOf, replay } from '../support/replay.ts';
+import type { Account } from './account.ts';
 import { agentOf } from './agent.ts';
 import { type Sent, secret } from './model.ts';
-import { type Account, listenersLeft } from './simulate.ts';
 import { settled } from './world.ts';
 
 /** Returns the promises that a session broke, as sentences, once it has ended. */
@@ -18,7 +18,7 @@ export async function brokenAtEnd(account: Account): Promise<string[]> {
   const promise = (holds: boolean, sentence: string) => void (holds || broken.push(sentence));
   const { alarms } = world.life;
   promise(alarms.length === 0, `no timer is left after the result (${alarms.length})`);
-  promise(listenersLeft(account) === 0, "no listener is left on the caller's signal");
+  promise(account.listenersLeft === 0, "no listener is left on the caller's signal");
   // What did not hear the abort ends at last, and nobody hears of it.
   const heard = account.events.length;
   while (world.step()) await settled();

@@ -1,4 +1,3 @@
-import { getEventListeners } from 'node:events';
 import type { Delivery } from '../../machines/index.ts';
 import {
   type Journal,
@@ -9,19 +8,17 @@ import {
   type SessionResult,
   startSession,
 } from '../../src/index.ts';
-import { MemoryJournal } from '../../src/journal/memory.ts';
+import type { MemoryJournal } from '../../src/journal/memory.ts';
 import { journalWith } from '../support/dying-journal.ts';
-import { agentOf, type Begun, type Plan, planOf } from './agent.ts';
+import { Account } from './account.ts';
+import { agentOf } from './agent.ts';
 import type { Choices } from './choices.ts';
-import type { Sent } from './model.ts';
 import { heard, intervene } from './others.ts';
 import { brokenAtEnd } from './promises.ts';
 import { type Life, settled, World } from './world.ts';
 
 /** A session with more steps has no end. */
 const mostSteps = 3_000;
-
-export type Line = Record<string, unknown> & { level: keyof Logger };
 
 export type Simulated = {
   /** The promises that were broken, as sentences; empty if all were kept. */
@@ -34,51 +31,6 @@ export type Simulated = {
   status: SessionResult['status'] | null;
   slugs: readonly string[];
 };
-
-/** All that is known of a simulated session. */
-export class Account {
-  readonly world: World;
-  readonly plan: Plan;
-  readonly startedAt: number;
-  readonly sent: Sent[] = [];
-  readonly begun: Begun[] = [];
-  readonly lines: Line[] = [];
-  readonly events: SessionEvent[] = [];
-  readonly deliveries: Delivery[] = [];
-  readonly broken: string[] = [];
-  readonly journal: MemoryJournal | null;
-  /** The ids of the calls that a person approved. */
-  readonly approved = new Set<string>();
-  /** The texts by which the session was steered. */
-  readonly steered: string[] = [];
-  /** When the last part of a reply was sent to the session itself, in simulated ms. */
-  lastPartMs = 0;
-  /** The deltas that a reader got who kept up. */
-  readonly read: SessionEvent[] = [];
-  deaths = 0;
-  /** Whether an abort was delivered in this life. */
-  isAborted = false;
-  session: Session | null = null;
-  result: SessionResult | null = null;
-  controller = new AbortController();
-  owner = '';
-
-  constructor(world: World) {
-    this.world = world;
-    this.plan = planOf(world);
-    this.startedAt = world.now();
-    this.journal = world.choices.chance(50) ? new MemoryJournal() : null;
-  }
-
-  steer(): void {
-    const text = `Go on, ${this.steered.length}.`;
-    if (this.session?.steer(text) === true) this.steered.push(text);
-  }
-
-  breaks(promise: string): void {
-    if (!this.broken.includes(promise)) this.broken.push(promise);
-  }
-}
 
 /** Lives one session as `choices` decide. Everything about it is simulated, so the same choices give the same session. */
 export async function simulate(choices: Choices): Promise<Simulated> {
@@ -232,9 +184,4 @@ function checkAborted(account: Account): void {
   const heard = begun.filter(({ life, agent }) => life === world.life && (journal === null || agent === 'simulated'));
   const deaf = heard.filter(({ hasEnded, signal }) => !hasEnded && signal?.aborted !== true);
   if (deaf.length > 0) account.breaks(`an abort reaches every tool that runs (${deaf.map(({ name }) => name)})`);
-}
-
-/** The listeners that are left on the caller's signal. */
-export function listenersLeft({ controller }: Account): number {
-  return getEventListeners(controller.signal, 'abort').length;
 }

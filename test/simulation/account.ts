@@ -1,0 +1,59 @@
+import { getEventListeners } from 'node:events';
+import type { Delivery } from '../../machines/index.ts';
+import type { Logger, Session, SessionEvent, SessionResult } from '../../src/index.ts';
+import { MemoryJournal } from '../../src/journal/memory.ts';
+import { type Begun, type Plan, planOf } from './agent.ts';
+import type { Sent } from './model.ts';
+import type { World } from './world.ts';
+
+export type Line = Record<string, unknown> & { level: keyof Logger };
+
+/** All that is known of a simulated session. */
+export class Account {
+  readonly world: World;
+  readonly plan: Plan;
+  readonly startedAt: number;
+  readonly sent: Sent[] = [];
+  readonly begun: Begun[] = [];
+  readonly lines: Line[] = [];
+  readonly events: SessionEvent[] = [];
+  readonly deliveries: Delivery[] = [];
+  readonly broken: string[] = [];
+  readonly journal: MemoryJournal | null;
+  /** The ids of the calls that a person approved. */
+  readonly approved = new Set<string>();
+  /** The texts by which the session was steered. */
+  readonly steered: string[] = [];
+  /** When the last part of a reply was sent to the session itself, in simulated ms. */
+  lastPartMs = 0;
+  /** The deltas that a reader got who kept up. */
+  readonly read: SessionEvent[] = [];
+  deaths = 0;
+  /** Whether an abort was delivered in this life. */
+  isAborted = false;
+  session: Session | null = null;
+  result: SessionResult | null = null;
+  controller = new AbortController();
+  owner = '';
+
+  constructor(world: World) {
+    this.world = world;
+    this.plan = planOf(world);
+    this.startedAt = world.now();
+    this.journal = world.choices.chance(50) ? new MemoryJournal() : null;
+  }
+
+  steer(): void {
+    const text = `Go on, ${this.steered.length}.`;
+    if (this.session?.steer(text) === true) this.steered.push(text);
+  }
+
+  breaks(promise: string): void {
+    if (!this.broken.includes(promise)) this.broken.push(promise);
+  }
+
+  /** How many listeners are left on the caller's signal. */
+  get listenersLeft(): number {
+    return getEventListeners(this.controller.signal, 'abort').length;
+  }
+}
