@@ -15,7 +15,7 @@ export const breakagesOfSrc: Breakage[] = [
     to: '',
   },
   {
-    name: 'D-2: the result of a cut-off tool is told after the end',
+    name: 'D-2: something is told after the end',
     file: 'src/observe/observer.ts',
     from: '    this.silence();\n    this.folds.stream.end();',
     to: '    this.folds.stream.end();',

@@ -3,12 +3,12 @@ import type { Account } from './account.ts';
 import { secret } from './model.ts';
 
 /** What a listener does: it notes the event, a person may have to decide, and it may command or throw. */
-export function heard(account: Account, event: SessionEvent): void {
+export function heard(account: Account, event: SessionEvent): Promise<void> | undefined {
   const { world, result } = account;
   const { life, choices } = world;
   account.events.push(event);
   if (result !== null) account.breaks(`nothing comes after the result (${event.type})`);
-  if (event.type === 'model.delta') return;
+  if (event.type === 'model.delta') return undefined;
   world.tell(
     `  ${event.path.map((name) => `${name}: `).join('')}${event.type}${'slugs' in event ? ` ${event.slugs}` : ''}`,
   );
@@ -31,14 +31,15 @@ export function heard(account: Account, event: SessionEvent): void {
     });
   }
   const does = choices.weighed({ nothing: 980, throws: 8, stops: 2, steers: 6, aborts: 1, 'rejects later': 3 });
-  if (does === 'nothing') return;
+  if (does === 'nothing') return undefined;
   world.trouble(`a listener ${does}`);
   world.tell(`  a listener ${does}`);
   if (does === 'throws') throw new Error('the listener broke');
-  if (does === 'rejects later') return void Promise.reject(new Error('later')).catch(() => undefined);
   if (does === 'stops') account.session?.stop();
   if (does === 'steers') account.steer();
   if (does === 'aborts') account.session?.abort('a listener');
+  if (does !== 'rejects later') return undefined;
+  return life.turn('what a listener began fails').then(() => Promise.reject(new Error('the listener broke later')));
 }
 
 /** What happens from outside between two steps, and between an effect's request, its begin and its end. */

@@ -101,9 +101,7 @@ function begin(account: Account): void {
     clock: life.clock,
     signal: account.controller.signal,
     random: () => world.choices.below(1_000) / 1_000,
-    onEvent: (event: SessionEvent) => {
-      if (!life.isOver) heard(account, event);
-    },
+    onEvent: (event: SessionEvent) => (life.isOver ? undefined : heard(account, event)),
     onDelivery: (delivery: Delivery) => {
       if (life.isOver) return;
       account.deliveries.push(JSON.parse(JSON.stringify(delivery)));

@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { Choices, decisionsIn, shrunk, wordOf } from './choices.ts';
 import { shown, simulated, simulatedAgain } from './run.ts';
-import { simulate } from './simulate.ts';
+import { type Simulated, simulate } from './simulate.ts';
 
 /** A session that broke a promise, as `npm run simulate` prints it. */
-async function keepsPromises(word: string): Promise<void> {
-  expect((await simulatedAgain(word)).broken).toEqual([]);
+async function keepsPromises(word: string): Promise<Simulated> {
+  const session = await simulatedAgain(word);
+  expect(session.broken).toEqual([]);
+  return session;
 }
 
 describe('simulated sessions (npm run simulate)', () => {
@@ -34,5 +36,13 @@ describe('simulated sessions (npm run simulate)', () => {
     expect(decisionsIn(wordOf([0, 35, 36, 0, 0]))).toEqual([0, 35, 36]);
   });
 
-  it('broke a promise once: a tool that ended after the session', () => keepsPromises('2.1'));
+  it('D-2: a tool that ignores the abort ends after its session', async () => {
+    const word =
+      '1.0.0.0.0.0.0.0.0.0.0.6.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.u.1.3.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.r8';
+    const { transcript } = await keepsPromises(word);
+    expect(transcript.slice(-2).map((line) => line.slice(13).trim())).toEqual([
+      'session.aborted',
+      'the tool deaf ends',
+    ]);
+  });
 });
