@@ -1,5 +1,5 @@
 /**
- * `node bench/doubling.ts`: what twice as much costs, for all of which a session or a run can have many. Linear is 2; a
+ * `node bench/doubling.ts`: the cost of doubling whatever a session or a run can have many of. Linear is 2; a
  * factor near 4 is quadratic. Also a part of `npm run bench`.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

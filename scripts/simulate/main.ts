@@ -1,7 +1,6 @@
 /**
- * `npm run simulate`: lives sessions in which everything is simulated, for `PAWL_MINUTES` (default: 1), and then kills real
- * processes at random points of their sessions (D-3, D-4). `PAWL_SEED=N npm run simulate` lives one simulated session again
- * and shows it.
+ * `npm run simulate`: simulates sessions for `PAWL_MINUTES` (default: 1), and then kills real processes at random
+ * points of their sessions (D-3, D-4). `PAWL_SEED=N npm run simulate` repeats one simulated session and shows it.
  */
 import { Choices } from '../../test/simulation/choices.ts';
 import { shown } from '../../test/simulation/run.ts';

@@ -4,7 +4,7 @@ import type { Tally } from '../../test/simulation/run.ts';
 
 const program = 'scripts/simulate/sessions.ts';
 
-/** Simulates sessions in two processes for so many minutes, each with every second seed. */
+/** Simulates sessions for `minutes` in two processes, each with every second seed. */
 export async function simulatedFor(minutes: number, seed: number): Promise<Tally> {
   const tallies = await Promise.all([tallyOf(seed, minutes), tallyOf(seed + 1, minutes)]);
   return tallies.reduce(together);
@@ -18,11 +18,11 @@ async function tallyOf(seed: number, minutes: number): Promise<Tally> {
   return JSON.parse(stdout);
 }
 
-/** Simulates sessions in another folder for at most a quarter of a minute. Returns the promise that was broken first. */
+/** Simulates sessions with the code of a folder, for 15 s at most. Returns the promise that was broken first. */
 export function noticedBySimulation(folder: string): string[] {
   const options = { cwd: folder, encoding: 'utf8', timeout: 60_000, killSignal: 'SIGKILL' } as const;
   const { stdout } = spawnSync(process.execPath, ['--no-warnings', program, '1', '1', '0.25'], options);
-  if (stdout === '') return ['a simulated session hangs'];
+  if (stdout === '') return ['the simulation hangs or dies'];
   const { failures, sessions }: Tally = JSON.parse(stdout);
   return failures.flatMap(({ broken }) => (broken[0] === undefined ? [] : [`${broken[0]} (session ${sessions})`]));
 }

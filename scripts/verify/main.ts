@@ -51,7 +51,7 @@ const simple = [1, 2, 3].map(
 
 say('Breaking rules on purpose …');
 const caught: Caught[] = breakEach();
-say('Breaking the second room on purpose …');
+say('Breaking src/ on purpose …');
 const noticed: Caught[] = breakEach(breakagesOfSrc, noticedBySimulation);
 const uncaught = [...caught, ...noticed].filter(({ by }) => by.length === 0);
 
@@ -60,7 +60,7 @@ say(`Simulating sessions for ${minutes} minutes …`);
 const tally = await simulatedFor(minutes, 1);
 for (const failure of tally.failures) say(shown(failure));
 
-say('Asking SPIN …');
+say('Running SPIN …');
 const spin = checkedBySpin();
 if (spin === null) say('skipped: spin or gcc is missing (apt-get install spin gcc)');
 const unclaimed = spin === null ? [] : spin.claims.filter(({ holds }) => !holds);
@@ -98,16 +98,16 @@ ${table(
 
 ## The second room, simulated
 
-What acts, \`src/\`, is lived through in whole sessions, in which one seed decides everything: what the models and tools do
-and when, part by part; what a person, a listener or a signal commands and when; what time passes; and when the process
-dies, to be resumed from its journal. \`test/simulation/promises.ts\` says what is checked after each: the bound on the wire, calls and answers, approvals,
+Whole sessions run \`src/\`, and one seed decides everything: what models and tools do and when, part by part; what a
+person, a listener or a signal commands and when; how much time passes; when the process dies, and is resumed from its
+journal. \`test/simulation/promises.ts\` checks after each: the bound on the wire, calls and answers, approvals,
 aborts, notices, log lines, counters, events, secrets, replays, that nothing is left behind, and that the session ends. Real
-files, sockets and processes are not simulated; the tests have them.
+files, sockets and processes are not simulated; tests cover them.
 
 ${minutes} minutes on two processes from seed 1: ${tally.sessions} sessions, ${tally.steps} steps, ${(tally.passedMs / 86_400_000).toFixed(0)} simulated days,
-${tally.failures.length} promises broken. They ended: ${countsOf(tally.statuses)}. What went wrong in them on purpose: ${countsOf(tally.troubles)}.
+${tally.failures.length} promises broken. Outcomes: ${countsOf(tally.statuses)}. Troubles caused: ${countsOf(tally.troubles)}.
 
-Each of these defects was put into \`src/\`, and the simulation noticed it:
+Defects put into \`src/\`, and the promise that each one broke:
 
 ${table(
   ['defect', 'where', 'broken promise'],
@@ -116,7 +116,7 @@ ${table(
 
 ## A second opinion
 
-The bound, the collapse, the last turn and the grants are written once more for the model checker SPIN, from the specification and not from the
+The bound, the collapse, the last turn and the grants are modelled again for the model checker SPIN, from the specification and not from the
 machines: [test/spin/session.pml](../test/spin/session.pml). It leaves open what models, tools and callers do.
 
 ${
@@ -132,7 +132,7 @@ ${
         ]),
       )}
 
-With ${spin.defects} defects put into the model, each for one claim, ${spin.noticed} claims fail.`
+Of ${spin.defects} defects put into the model, SPIN detected ${spin.noticed}.`
 }
 
 ## Rules and their tests

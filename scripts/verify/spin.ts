@@ -11,8 +11,8 @@ export type Claim = { name: string; size: string; states: number; holds: boolean
 /** The claims of the model, with what each one says. */
 export const claims: Record<string, string> = {
   bound: 'B-2: requests <= maxTurns x maxRetries',
-  turns: 'B-2, B-4: turn <= maxTurns, which never grows',
-  last: 'B-5: only the report on the last turn, and on the last request',
+  turns: 'B-2, B-4: the turn and maxTurns stay within the maxTurns of the start',
+  last: 'B-5: only the report on the last turn',
   tree: 'B-7: the session and its sub-agents send no more than the tree may',
   accounts: 'B-7: at the end all that was sent is accounted for, and every grant is back',
   ends: 'a session ends, if its effects settle (weak fairness)',
@@ -38,7 +38,7 @@ const sizes = [
   { TURNS: 4, RETRIES: 3, TREE: 14 },
 ];
 
-/** Checks the model; null if SPIN or a C compiler is missing (Debian: spin, gcc). */
+/** Checks the model, unless SPIN or a C compiler is missing (Debian: spin, gcc). */
 export function checkedBySpin(): { claims: Claim[]; noticed: number; defects: number } | null {
   if ([spawnSync('spin', ['-V']), spawnSync('gcc', ['--version'])].some(({ status }) => status !== 0)) return null;
   const text = readFileSync(model, 'utf8');
@@ -61,7 +61,7 @@ function check(text: string, name: string, size: Record<string, number>): Claim 
     const told = run('./pan', '-a', '-f', '-m1000000', '-N', name);
     const states = Number(/(\d+)\s+states, stored/.exec(told)?.[1]);
     const errors = /errors: (\d+)/.exec(told)?.[1];
-    if (errors === undefined || Number.isNaN(states)) throw new Error(`SPIN said nothing of ${name}: ${told}`);
+    if (errors === undefined || Number.isNaN(states)) throw new Error(`SPIN gave no result for ${name}: ${told}`);
     const shownSize = Object.values(size).join(' x ');
     return { name, size: shownSize, states, holds: errors === '0' && !told.includes('max search depth too small') };
   } finally {

@@ -9,7 +9,7 @@ const sliceMs = 5;
  * the order in which it came.
  */
 export class EventLoop {
-  /** When the current slice is over, by `performance.now()`; null if the loop has had its turn and no work came since. */
+  /** When the current slice ends, by `performance.now()`; null between slices. */
   private endsAt: number | null = null;
   private waiting: (() => void)[] = [];
 

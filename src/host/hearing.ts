@@ -21,7 +21,7 @@ export function listen(system: System, listener: Listener): void {
 export function heard<Logic extends AnyActorLogic>(logic: Logic): Logic {
   const below: AnyActorLogic = isMachine(logic) ? withActorsHeard(logic) : logic;
   const getInitialSnapshot: AnyActorLogic['getInitialSnapshot'] = (scope, input) => {
-    // The listener of a root's system comes only once the root and its first actors are there.
+    // Looked up late: a system gets its listener after its first actors exist.
     scope.self.on('*', (emitted: EventObject) => listeners.get(scope.system)?.take(emitted));
     return below.getInitialSnapshot(scope, input);
   };

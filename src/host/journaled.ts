@@ -182,7 +182,7 @@ export class JournaledDriver implements Driver {
     try {
       // Whatever else comes in this step is taken up with it.
       await first?.();
-      // Nothing comes between the last look for work and the end.
+      // Nothing can arrive between the last check and the end.
       while (this.hasWork) {
         if (eventLoop.isDue) await eventLoop.turn();
         const written = this.workOnce();
@@ -206,7 +206,7 @@ export class JournaledDriver implements Driver {
     return mayBegin || this.steps.length > 0 || this.queue.length > 0;
   }
 
-  /** Does what comes next. Returns what must be durable before anything else is done; null if nothing must. */
+  /** Does what comes next. Returns what must be durable before anything else is done, if anything. */
   private workOnce(): Promise<void> | null {
     const step = this.steps.shift();
     if (step !== undefined) {

@@ -50,7 +50,7 @@ export class Observer {
   private beforeFact: (() => void) | null;
   /** The parts of the current attempt's reply that have begun. */
   private parts = 0;
-  /** Whether the fact that the session ended was stated. Then only failing observers are still told of. */
+  /** Whether the session's end was stated. After it, only failures of observers are taken in. */
   private hasEnded = false;
 
   constructor(options: ObserverOptions) {

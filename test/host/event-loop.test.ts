@@ -54,7 +54,7 @@ function startMany(count: number, turns: number, journal?: Journal) {
 
 describe('D-2: the event loop is shared', () => {
   for (const kind of ['in memory', 'with a journal']) {
-    it(`sessions whose models answer at once give the loop its turn, and go on side by side: ${kind}`, async () => {
+    it(`sessions whose models answer at once yield to the loop and advance together: ${kind}`, async () => {
       slowMachine();
       const journal = kind === 'in memory' ? undefined : sqliteJournal(':memory:');
       const { results, seen } = startMany(20, 10, journal);
@@ -82,7 +82,7 @@ describe('D-2: the event loop is shared', () => {
     });
   }
 
-  it('one session takes no more turns of the loop than it needs', async () => {
+  it('one session takes fewer turns of the loop than it has', async () => {
     const { results } = startMany(1, 50);
     expect(await loopTurns(results)).toBeLessThan(50);
   });

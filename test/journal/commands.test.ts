@@ -22,7 +22,7 @@ import { inputSchema, workingAgent } from '../support/journaled.ts';
 import { mayLeave } from '../support/leftovers.ts';
 import { report } from '../support/session.ts';
 
-// A process that dies only in its story leaves its timers.
+// A process whose death is simulated leaves its timers.
 mayLeave('Timeout');
 
 /** Two helpers side by side, each with a helper of its own; `worked` notes what their tools did. */

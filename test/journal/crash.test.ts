@@ -4,7 +4,7 @@ import { mayLeave } from '../support/leftovers.ts';
 import { check, livesOf, wasInterrupted } from '../support/lives.ts';
 import { counters } from '../support/session.ts';
 
-// A process that dies only in its story leaves its timers.
+// A process whose death is simulated leaves its timers.
 mayLeave('Timeout');
 
 const facts = (events: readonly SessionEvent[]) =>

@@ -19,7 +19,7 @@ import { dyingJournal } from '../support/dying-journal.ts';
 import { holding, inputSchema, quiet, until, workingAgent } from '../support/journaled.ts';
 import { mayLeave } from '../support/leftovers.ts';
 
-// A process that dies only in its story leaves its timers.
+// A process whose death is simulated leaves its timers.
 mayLeave('Timeout');
 
 describe('D-3: what is left in the journal is delivered before anything begins', () => {

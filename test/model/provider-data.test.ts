@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { defineAgent } from '../../src/index.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { report, run } from '../support/session.ts';
+import { call, finish, modelOf, reported } from '../support/untyped-model.ts';
 
 const signature = { maker: { signature: 'signed' } };
 
@@ -32,4 +33,27 @@ it('C-6 P-5: an answer carries what the provider noted of its call, but only bac
     ['maker', signature],
     ['other', undefined],
   ]);
+});
+
+it('P-5: what a provider notes at the start, in a delta or only at the end of its reasoning goes back to it', async () => {
+  for (const place of ['reasoning-start', 'reasoning-delta', 'reasoning-end']) {
+    const thinking = [
+      { type: 'reasoning-start', id: '0' },
+      { type: 'reasoning-delta', id: '0', delta: 'Let me see.' },
+      { type: 'reasoning-end', id: '0' },
+    ].map((part) => (part.type === place ? { ...part, providerMetadata: signature } : part));
+    const model = modelOf([...thinking, call('look'), finish], [reported('Seen.'), finish]);
+    const { doStream } = model;
+    const sent: unknown[] = [];
+    model.doStream = (options) => {
+      const said = options.prompt.flatMap((message) => (message.role === 'assistant' ? [...message.content] : []));
+      sent.push(...said.filter(({ type }) => type === 'reasoning'));
+      return doStream(options);
+    };
+    const { result } = await run({
+      agent: defineAgent({ name: 'one', models: [model], tools: { look: () => 'seen' } }),
+    });
+    expect([place, result.success]).toEqual([place, true]);
+    expect([place, sent]).toEqual([place, [{ type: 'reasoning', text: 'Let me see.', providerOptions: signature }]]);
+  }
 });

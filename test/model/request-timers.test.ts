@@ -13,7 +13,7 @@ function timersWith(idleTimeoutMs: number) {
 }
 
 describe('the idle timeout of a request', () => {
-  it('rings exactly its time after the last part, however often parts came', () => {
+  it('expires exactly its duration after the last part, however many came', () => {
     const { timers: atOnce, pass: passAtOnce } = timersWith(100);
     atOnce.touch();
     passAtOnce(99);
@@ -32,7 +32,7 @@ describe('the idle timeout of a request', () => {
     expect(timers.signal.aborted).toBe(true);
   });
 
-  it('ends no reply early whose parts arrive in time, if the clock is set forward or back', () => {
+  it('ends no reply whose parts arrive in time, even if the clock is changed', () => {
     for (const ms of [3_600_000, -3_600_000, 150, -150, 20, -20]) {
       const { timers, pass, change } = timersWith(100);
       pass(50);

@@ -6,7 +6,7 @@ import { counters, tokensOf } from '../support/session.ts';
 
 describe('D-2: once a session has ended', () => {
   for (const kind of ['in memory', 'with a journal']) {
-    it(`the result of a tool that ignored the abort is nobody's: ${kind}`, async () => {
+    it(`the result of a tool that ignored the abort is dropped: ${kind}`, async () => {
       const tool = Promise.withResolvers<string>();
       const heard: string[] = [];
       const agent = defineAgent({
@@ -46,7 +46,7 @@ describe('D-2: once a session has ended', () => {
     });
   }
 
-  it('so is one that comes while the end is written down', async () => {
+  it('a result during its last write is dropped too', async () => {
     const tool = Promise.withResolvers<string>();
     const kept = sqliteJournal(':memory:');
     const journal = journalWith(kept, {

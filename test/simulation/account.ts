@@ -26,7 +26,7 @@ export class Account {
   readonly steered: string[] = [];
   /** When the last part of a reply was sent to the session itself, in simulated ms. */
   lastPartMs = 0;
-  /** The deltas that a reader got who kept up. */
+  /** The events as a reader got them who kept up. */
   readonly read: SessionEvent[] = [];
   deaths = 0;
   /** Whether an abort was delivered in this life. */

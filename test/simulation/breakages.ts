@@ -1,6 +1,6 @@
 import type { Breakage } from '../graph/breakages.ts';
 
-/** Defects of the second room, of kinds that were really there or that its tests once let pass. A simulation notices each. */
+/** Defects in `src/`, of kinds that once existed or passed the tests. The simulation detects each. */
 export const breakagesOfSrc: Breakage[] = [
   {
     name: 'D-2: an effect that was cancelled before it began begins',
@@ -9,13 +9,13 @@ export const breakagesOfSrc: Breakage[] = [
     to: '',
   },
   {
-    name: 'D-2: a cancelled effect keeps its signal',
+    name: 'D-2: a cancel does not abort the signal',
     file: 'src/host/driver-core.ts',
     from: '    this.running.get(key)?.cancel();\n',
     to: '',
   },
   {
-    name: 'D-2: something is told after the end',
+    name: 'D-2: an event follows the result',
     file: 'src/observe/observer.ts',
     from: '    this.silence();\n    this.folds.stream.end();',
     to: '    this.folds.stream.end();',
@@ -33,13 +33,13 @@ export const breakagesOfSrc: Breakage[] = [
     to: '    void this.log.begun(keys, at);',
   },
   {
-    name: 'P-1: the idle timeout is a total one',
+    name: 'P-1: no part restarts the idle timeout',
     file: 'src/model/request-timers.ts',
     from: '    this.lastPartAt = this.clock.now();\n  }',
     to: '  }',
   },
   {
-    name: 'P-1: the timers of a request are left',
+    name: 'P-1: the timers of a request keep running',
     file: 'src/model/request-model.ts',
     from: '    timers.clear();',
     to: '    void timers;',
@@ -69,7 +69,7 @@ export const breakagesOfSrc: Breakage[] = [
     to: '',
   },
   {
-    name: 'N-2: what steers a session after its last request is lost',
+    name: 'C-6: a steer after the last request is lost',
     file: 'src/session/owner.ts',
     from: "    if (command.type === 'session.steer') conversation.messages.push(userMessage(command.text));",
     to: "    if (command.type === 'session.steer') void [conversation, userMessage];",

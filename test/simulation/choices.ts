@@ -1,4 +1,4 @@
-/** A run may make so many choices; one that makes more has no end. */
+/** The most choices of a run; one with more counts as endless. */
 const mostChoices = 20_000;
 
 /**
@@ -51,7 +51,7 @@ export class Choices {
     throw new Error('there is nothing to pick from');
   }
 
-  /** True in so many of a hundred cases. */
+  /** True in `percent` of a hundred cases. */
   chance(percent: number): boolean {
     return this.below(100) >= 100 - percent;
   }

@@ -2,7 +2,7 @@ import type { SessionEvent } from '../../src/index.ts';
 import type { Account } from './account.ts';
 import { secret } from './model.ts';
 
-/** What a listener does: it notes the event, a person may have to decide, and it may command or throw. */
+/** A listener: it notes the event, may leave a decision to a person, and may command or throw. */
 export function heard(account: Account, event: SessionEvent): Promise<void> | undefined {
   const { world, result } = account;
   const { life, choices } = world;
@@ -42,7 +42,7 @@ export function heard(account: Account, event: SessionEvent): Promise<void> | un
   return life.turn('what a listener began fails').then(() => Promise.reject(new Error('the listener broke later')));
 }
 
-/** What happens from outside between two steps, and between an effect's request, its begin and its end. */
+/** Intervenes between two steps, and between an effect's request, its start and its end. */
 export function intervene(account: Account, live: () => void): void {
   const { world, session, journal } = account;
   const does = world.choices.weighed({
@@ -58,8 +58,8 @@ export function intervene(account: Account, live: () => void): void {
   });
   const needsJournal = does === 'kills the process' || does === 'suspends it';
   if (does === 'nothing' || (needsJournal && journal === null)) return;
-  world.trouble(`somebody ${does}`);
-  world.tell(`SOMEBODY ${does}`);
+  world.trouble(`a user ${does}`);
+  world.tell(`A USER ${does}`);
   if (does === 'steers it') account.steer();
   if (does === 'stops it') session?.stop();
   if (does === 'aborts it') session?.abort();

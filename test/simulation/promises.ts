@@ -19,10 +19,10 @@ export async function brokenAtEnd(account: Account): Promise<string[]> {
   const { alarms } = world.life;
   promise(alarms.length === 0, `no timer is left after the result (${alarms.length})`);
   promise(account.listenersLeft === 0, "no listener is left on the caller's signal");
-  // What did not hear the abort ends at last, and nobody hears of it.
+  // What ignored the abort ends now, and no event follows.
   const heard = account.events.length;
   while (world.step()) await settled();
-  promise(account.events.length === heard, 'nothing comes after the last event');
+  promise(account.events.length === heard, 'no event follows the end');
   const told: SessionEvent[] = [];
   for await (const event of session.events) told.push(event);
   return [
@@ -74,23 +74,23 @@ function brokenByResult(account: Account, result: SessionResult, told: SessionEv
   if (deaths === 0)
     promise(
       steered.every((text) => said.includes(text)),
-      'what steers a session is in its conversation',
+      'every steer is in the conversation',
     );
   if (deaths === 0) promise(textsOf(read) === textsOf(told), 'a reader who keeps up reads what a late one reads');
   const durable = new Set(told.filter(isFact).map(placeOf));
   const lost = account.events.filter((event) => isFact(event) && !durable.has(placeOf(event)));
-  promise(lost.length === 0, `what was told in any life is in the account (${lost.map(({ type }) => type)})`);
+  promise(lost.length === 0, `every fact of any life is in the session's events (${lost.map(({ type }) => type)})`);
   const ends = told.filter(({ type, path }) => path.length === 0 && /^session\.(succeeded|failed|aborted)$/.test(type));
   promise(ends.length === 1, `the session ends once (${ends.length})`);
   return broken;
 }
 
-/** Facts are told once they are durable; that a session was suspended is none. */
+/** Facts are published once they are durable; a suspension is not a fact. */
 function isFact({ type, path }: SessionEvent): boolean {
   return path.length === 0 && /^(turn|attempt|session)\.(?!suspended)|^tool\.(requested|started|answered)/.test(type);
 }
 
-/** What a fact says, but for its position and its time: those of a step that was not durable are given anew. */
+/** A fact without its position and time, which change if a step that was not durable is repeated. */
 function placeOf(event: SessionEvent): string {
   const { seq: _, at: __, path: ___, ...said } = event;
   return JSON.stringify(said);
@@ -112,7 +112,7 @@ function difference(one: object, other: object): string {
   return names.map((name) => `${name} ${JSON.stringify([Reflect.get(one, name), Reflect.get(other, name)])}`).join();
 }
 
-/** Each call of a request is answered at once and in order, and it carries at most one notice, at its end. */
+/** Each call in a request is answered at once and in order; the request's one notice is at its end. */
 function malformedRequest({ agent, prompt }: Sent): string[] {
   const broken: string[] = [];
   for (const [index, message] of prompt.entries()) {
@@ -136,14 +136,14 @@ function malformedRequest({ agent, prompt }: Sent): string[] {
   return broken.map((sentence) => `${sentence} (a request of ${agent})`);
 }
 
-/** What a replay comes to is what was lived. */
+/** A replay gives what the session gave. */
 async function brokenByReplay(account: Account, told: readonly SessionEvent[]): Promise<string[]> {
   const { plan, world, deliveries, startedAt, journal, deaths, result } = account;
   if (journal !== null) {
     const replayed = await replaySession(journal, 's', { secrets: [secret] });
     const { difference: where, counters } = replayed;
     return [
-      ...(where === null ? [] : [`a replay takes the same way: ${JSON.stringify(where)}`]),
+      ...(where === null ? [] : [`a replay takes the same path: ${JSON.stringify(where)}`]),
       ...(isDeepStrictEqual(counters, result?.counters) ? [] : ['a replay counts the same']),
     ];
   }

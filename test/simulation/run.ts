@@ -1,7 +1,7 @@
 import { Choices, decisionsIn, shrunk, wordOf } from './choices.ts';
 import { type Simulated, simulate } from './simulate.ts';
 
-/** What many simulated sessions came to. */
+/** The totals of many simulated sessions. */
 export type Tally = {
   sessions: number;
   steps: number;
@@ -11,7 +11,7 @@ export type Tally = {
   failures: Failure[];
 };
 
-/** A session that broke a promise: how it came to that, in as few steps as were found. */
+/** A session that broke a promise, shrunk to the fewest steps found. */
 export type Failure = { seed: number; broken: string[]; word: string; transcript: readonly string[] };
 
 /** Simulates sessions from seed to seed, every `stride`th, until `isOver`. Stops at so many failures. */
@@ -37,7 +37,7 @@ export async function simulated(
   return tally;
 }
 
-/** Lives the session of a word again: what a person reads, and what a test repeats. */
+/** Repeats the session of a word, for a reader or a test. */
 export function simulatedAgain(word: string): Promise<Simulated> {
   return simulate(Choices.of(decisionsIn(word)));
 }

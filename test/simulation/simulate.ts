@@ -17,7 +17,7 @@ import { heard, intervene } from './others.ts';
 import { brokenAtEnd } from './promises.ts';
 import { type Life, settled, World } from './world.ts';
 
-/** A session with more steps has no end. */
+/** The most steps of a session; one with more counts as endless. */
 const mostSteps = 3_000;
 
 export type Simulated = {
@@ -32,12 +32,12 @@ export type Simulated = {
   slugs: readonly string[];
 };
 
-/** Lives one session as `choices` decide. Everything about it is simulated, so the same choices give the same session. */
+/** Runs one session as `choices` decide. Everything about it is simulated, so the same choices give the same session. */
 export async function simulate(choices: Choices): Promise<Simulated> {
   const world = new World(choices);
   const account = new Account(world);
   const { now } = performance;
-  // How long the machine takes is no part of it.
+  // Elapsed real time must not matter.
   performance.now = () => 0;
   try {
     await live(account);
@@ -78,7 +78,7 @@ async function live(account: Account): Promise<void> {
   }
 }
 
-/** Begins a life: the first with a session, later ones with the journal. */
+/** Begins a life: starts the session, or resumes it. */
 function begin(account: Account): void {
   const { world, journal, plan } = account;
   const { life } = world;
@@ -118,7 +118,7 @@ function begin(account: Account): void {
         account.result = result;
         return;
       }
-      world.tell('SOMEBODY resumes it');
+      world.tell('A USER resumes it');
       world.die();
       account.deaths += 1;
       begin(account);
@@ -140,7 +140,7 @@ async function read(account: Account, { events }: Session, life: Life): Promise<
   for await (const event of events) if (!life.isOver) account.read.push(event);
 }
 
-/** A journal whose writes take their time, and which a dead process does not reach. */
+/** A journal with slow writes, which a dead process cannot reach. */
 function journalOf(account: Account, journal: MemoryJournal, life: Life): Journal {
   const never = new Promise<never>(() => {});
   const write = async (owner: string, act: () => Promise<void>) => {

@@ -16,12 +16,12 @@ describe('simulated sessions (npm run simulate)', () => {
     expect(tally.failures.map(shown)).toEqual([]);
     // They meet what they are for.
     expect(Object.keys(tally.statuses).sort()).toEqual(['aborted', 'failed', 'succeeded']);
-    for (const trouble of ['somebody kills the process', 'a listener throws', 'a model hangs', 'a stream breaks'])
+    for (const trouble of ['a user kills the process', 'a listener throws', 'a model hangs', 'a stream breaks'])
       expect([trouble, tally.troubles[trouble] ?? 0]).toEqual([trouble, expect.toSatisfy((times) => times > 5)]);
     expect(tally.passedMs).toBeGreaterThan(600_000);
   });
 
-  it('are the same for the same seed, to the last step, and for their decisions', async () => {
+  it('are identical, step by step, for the same seed or the same decisions', async () => {
     for (const seed of [7, 8, 9]) {
       const [one, again] = [await simulate(Choices.ofSeed(seed)), await simulate(Choices.ofSeed(seed))];
       expect(again.transcript).toEqual(one.transcript);

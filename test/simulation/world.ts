@@ -5,8 +5,8 @@ type Task = { label: string; run: () => void };
 type Alarm = { dueAt: number; ring: () => void };
 
 /**
- * The world of a simulated session: its clock, and all that may happen next. Nothing happens but by `step`, which picks one
- * of them. A life is the time until the process dies; then nothing of it happens any more.
+ * The world of a simulated session: its clock, and all that may happen next. Each `step` picks one thing, which happens. A
+ * life ends when the process dies; what it had pending never happens.
  */
 export class World {
   readonly choices: Choices;
@@ -72,7 +72,7 @@ export class World {
     return true;
   }
 
-  /** Real time is no part of a simulation: monotonic, and without the changes to the time of day. */
+  /** When an alarm falls due, in monotonic time, which `setBack` does not change. */
   dueIn(ms: number): number {
     return this.time + ms;
   }

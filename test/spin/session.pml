@@ -25,7 +25,7 @@ byte reserved = 0;      /* what running sub-agents were granted */
 byte running = 0;       /* sub-agents that run */
 bool aborted = false;
 bool ended = false;
-bool workedLast = false; /* a tool other than the report was executed where only the report may be (B-5) */
+bool workedLast = false; /* a tool other than the report was executed on the last turn (B-5) */
 
 #define left (TREE - spent - reserved)
 

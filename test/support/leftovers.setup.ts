@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import { allowed } from './leftovers.ts';
 
-/** What a test may not leave behind. Pipes are those of the output too, which the first line opens. */
+/** What a test may not leave behind. Not `PipeWrap`: the first line of output opens one. */
 const watched = ['Timeout', 'ProcessWrap', 'TCPServerWrap', 'TCPSocketWrap', 'PipeServerWrap', 'FSEventWrap'];
 
 function kept(): Record<string, number> {
@@ -20,7 +20,7 @@ afterAll(async () => {
   for (let look = 0; ; look += 1) {
     const more = Object.entries(kept()).filter(([kind, count]) => count > (before[kind] ?? 0) && !allowed.has(kind));
     if (more.length === 0) return;
-    // What was closed takes a moment to be gone.
+    // Closed resources take a moment to go.
     if (look === 150) expect(more).toEqual([]);
     await new Promise((resolve) => setTimeout(resolve, 20).unref());
   }

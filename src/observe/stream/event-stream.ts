@@ -2,7 +2,7 @@ import type { Fold, SessionEvent } from '../events.ts';
 
 type DeltaEvent = Extract<SessionEvent, { type: 'model.delta' }>;
 
-/** Maximum length of joined deltas, since a reader that keeps up takes its pieces from them. */
+/** Maximum length of joined deltas, since a reader that lags slices them. */
 const longestJoined = 16_384;
 
 /**
@@ -12,7 +12,7 @@ const longestJoined = 16_384;
  */
 export class EventStream implements Fold {
   private readonly events: SessionEvent[] = [];
-  /** The last event as it came. A reader that keeps up gets it, and no joined text is cut for that. */
+  /** The last event, unjoined. A reader that keeps up gets it, so no joined text is cut. */
   private latest: SessionEvent | null = null;
   private readonly waiting = new Set<() => void>();
   private ended = false;

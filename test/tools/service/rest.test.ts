@@ -173,6 +173,26 @@ describe('REST tools', () => {
     expect(callsIn(result)[0]?.slug).toBeNull();
   });
 
+  it.each([
+    [301, 'PUT', 'PUT'],
+    [302, 'DELETE', 'DELETE'],
+    [302, 'POST', 'GET'],
+    [303, 'PUT', 'GET'],
+    [307, 'POST', 'POST'],
+  ] as const)('a redirect (%i) of %s goes on with %s', async (status, method, next) => {
+    await using api = await service((request, response) => {
+      if (request.url === '/users') response.writeHead(status, { location: '/moved' }).end();
+      else json(response, { moved: true });
+    });
+    const tool = restTool({ method, url: `${api.url}/users`, input: z.object({}), allowPrivate: true });
+    const { result } = await runOverWire({ script: [ask({}), report()], definition: { tools: { user: tool } } });
+    expect(api.received.map(({ method: sent, url }) => `${sent} ${url}`)).toEqual([
+      `${method} /users`,
+      `${next} /moved`,
+    ]);
+    expect(callsIn(result)[0]?.slug).toBeNull();
+  });
+
   it.each([307, 308])('a redirect (%i) to another origin does not send the body there', async (status) => {
     await using other = await service((_, response) => json(response, { here: true }));
     const elsewhere = other.url.replace('127.0.0.1', 'localhost');
