@@ -66,7 +66,7 @@ export function within<T>(
 /** Settles like `promise`, or rejects with the signal's reason as soon as it aborts; then `late` gets the value. */
 export function unlessAborted<T>(
   signal: AbortSignal,
-  promise: PromiseLike<T>,
+  promise: T | PromiseLike<T>,
   late: (value: T) => void = () => {},
 ): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -77,7 +77,8 @@ export function unlessAborted<T>(
     };
     if (signal.aborted) abort();
     else signal.addEventListener('abort', abort, { once: true });
-    promise.then(
+    // A model without types may answer at once.
+    Promise.resolve(promise).then(
       (value) => {
         signal.removeEventListener('abort', abort);
         if (over) late(value);

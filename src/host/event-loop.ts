@@ -3,54 +3,60 @@ import { eventLoopTurn } from './clock.ts';
 /** How long sessions may work before the event loop has its turn, in ms. */
 const sliceMs = 5;
 
+type Slice = { readonly endsAt: number };
+type Waiter = { isWaiting: boolean; readonly goOn: () => void };
+
 /**
  * The process's event loop, which all sessions share. Steps follow each other as microtasks, so many sessions, or one whose
- * model answers at once, would keep timers, sockets and other sessions from their turn. Work that is held up goes on in
- * the order in which it came.
+ * model answers at once, would keep timers, sockets and other sessions from their turn. Those that wait go on in order.
  */
 export class EventLoop {
-  /** When the current slice ends, by `performance.now()`; null between slices. */
-  private endsAt: number | null = null;
-  private waiting: (() => void)[] = [];
+  /** When the current slice ends, by `performance.now()`; null if the loop has had its turn since. */
+  private slice: Slice | null = null;
+  private readonly waiting: Waiter[] = [];
 
   /** Whether the loop has to have its turn before more is done. */
   get isDue(): boolean {
-    if (this.endsAt === null) this.begin();
     return this.waiting.length > 0 || this.isOver;
   }
 
-  /** Calls `work` now, or after the loop's turn if that is due. */
-  share(work: () => void): void {
-    if (this.isDue) this.waiting.push(work);
-    else work();
+  /** Resolves after a turn of the loop, once it is the caller's turn too. */
+  turn(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const waiter = { isWaiting: true, goOn: resolve };
+    this.waiting.push(waiter);
+    void this.wakeUntilOver(waiter);
+    return promise;
   }
 
-  /** Resolves after the loop's turn. */
-  turn(): Promise<void> {
-    if (this.endsAt === null) this.begin();
-    return new Promise((resolve) => this.waiting.push(resolve));
+  /**
+   * At each turn of the loop, lets the first of those that wait go on, until `own` did. Each waits for turns that it
+   * scheduled itself, since a runtime may drop those of a request that has ended.
+   */
+  private async wakeUntilOver(own: Waiter): Promise<void> {
+    while (own.isWaiting) {
+      const { slice } = this;
+      await eventLoopTurn();
+      if (this.slice === slice) this.slice = null;
+      const first = this.isOver ? undefined : this.waiting.shift();
+      if (first === undefined) continue;
+      first.isWaiting = false;
+      first.goOn();
+    }
   }
 
   private get isOver(): boolean {
-    return this.endsAt !== null && performance.now() >= this.endsAt;
+    const { endsAt } = this.slice ?? this.begin();
+    return performance.now() >= endsAt;
   }
 
-  private begin(): void {
-    this.endsAt = performance.now() + sliceMs;
-    void eventLoopTurn().then(() => this.goOn());
-  }
-
-  private async goOn(): Promise<void> {
-    this.endsAt = null;
-    const waiting = this.waiting;
-    if (waiting.length === 0) return;
-    this.begin();
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      next();
-      // What follows from it runs first.
-      await undefined;
-      if (this.isOver) return;
-    }
+  private begin(): Slice {
+    const slice = { endsAt: performance.now() + sliceMs };
+    this.slice = slice;
+    void eventLoopTurn().then(() => {
+      if (this.slice === slice) this.slice = null;
+    });
+    return slice;
   }
 }
 

@@ -184,7 +184,11 @@ export class JournaledDriver implements Driver {
       await first?.();
       // Nothing can arrive between the last check and the end.
       while (this.hasWork) {
-        if (eventLoop.isDue) await eventLoop.turn();
+        if (eventLoop.isDue) {
+          await eventLoop.turn();
+          // The session may have been let go of meanwhile.
+          if (!this.hasWork) break;
+        }
         const written = this.workOnce();
         if (written !== null) await written;
       }

@@ -59,7 +59,8 @@ class MemoryDriver<Command> implements Driver<Command> {
         if (effect === undefined) return;
         core.begin(effect, core.owner.now(), (result) => {
           this.queue.push(result);
-          eventLoop.share(() => this.goOn());
+          if (eventLoop.isDue) void eventLoop.turn().then(() => this.goOn());
+          else this.goOn();
         });
       }
     } finally {

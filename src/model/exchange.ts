@@ -41,7 +41,11 @@ export async function stream(
       timers.touch();
       onPart(value);
       // A stream that never waits would keep its own timeouts from firing.
-      if (eventLoop.isDue) await eventLoop.turn();
+      if (eventLoop.isDue) {
+        await eventLoop.turn();
+        // That was no idleness of the provider's.
+        timers.touch();
+      }
       // The reply is complete: a connection that the server leaves open must not turn it into a timeout.
       if (value.type === 'finish') cancelGrace = timers.after(finishGraceMs, cancel);
     }

@@ -53,7 +53,7 @@ export class RequestTimers {
    * Settles like `promise`, but rejects as soon as the request is aborted, even if the provider ignores that; then `late`
    * gets the value.
    */
-  orAborted<T>(promise: PromiseLike<T>, late?: (value: T) => void): Promise<T> {
+  orAborted<T>(promise: T | PromiseLike<T>, late?: (value: T) => void): Promise<T> {
     return unlessAborted(this.signal, promise, late);
   }
 
@@ -77,7 +77,7 @@ export class RequestTimers {
 
   /**
    * A reply has very many parts, so the alarm is set again only when it rings, for the time that is left. If the
-   * clock is changed meanwhile, it may ring late, never early.
+   * clock is set forward or back meanwhile, it may ring late, not early.
    */
   private readonly idle = (): void => {
     const { armedAt, lastPartAt, idleTimeoutMs, clock } = this;

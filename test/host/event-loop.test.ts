@@ -1,10 +1,16 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { Effect } from '../../machines/index.ts';
+import { eventLoop } from '../../src/host/event-loop.ts';
+import { Host } from '../../src/host/host.ts';
+import { JournaledDriver } from '../../src/host/journaled.ts';
 import { defineAgent, type Journal, runSession, sqliteJournal } from '../../src/index.ts';
 import { assertInvariants, rehearsalModel } from '../../src/testing/index.ts';
 import { counters, tokensOf } from '../support/session.ts';
 
 /** From now on, every look at the time takes a millisecond, so the work of a session takes some on any machine. */
-function slowMachine(): void {
+async function slowMachine(): Promise<void> {
+  await new Promise(setImmediate);
   let now = 0;
   vi.spyOn(performance, 'now').mockImplementation(() => {
     now += 1;
@@ -55,7 +61,7 @@ function startMany(count: number, turns: number, journal?: Journal) {
 describe('D-2: the event loop is shared', () => {
   for (const kind of ['in memory', 'with a journal']) {
     it(`sessions whose models answer at once yield to the loop and advance together: ${kind}`, async () => {
-      slowMachine();
+      await slowMachine();
       const journal = kind === 'in memory' ? undefined : sqliteJournal(':memory:');
       const { results, seen } = startMany(20, 10, journal);
       // 20 sessions of 10 turns look at the time at least twice a turn, and a slice lasts five looks.
@@ -85,5 +91,71 @@ describe('D-2: the event loop is shared', () => {
   it('one session takes fewer turns of the loop than it has', async () => {
     const { results } = startMany(1, 50);
     expect(await loopTurns(results)).toBeLessThan(50);
+  });
+
+  it('each session goes on in its own async context, however often it waits', async () => {
+    await slowMachine();
+    const tenant = new AsyncLocalStorage<number>();
+    const seen: [number, number | undefined][] = [];
+    const results = Array.from({ length: 10 }, (_, own) =>
+      tenant.run(own, () => {
+        const model = rehearsalModel(({ prompt }) => {
+          const done = prompt.filter(({ role }) => role === 'tool').length === 5;
+          return { calls: [done ? { name: 'final_report', input: { content: 'Done.' } } : { name: 'look' }] };
+        });
+        const look = () => void seen.push([own, tenant.getStore()]);
+        return runSession(defineAgent({ name: 'quick', models: [model], tools: { look } }), {
+          prompt: 'Go.',
+          logger: false,
+        });
+      }),
+    );
+    for (const result of await Promise.all(results)) assertInvariants(result);
+    expect(seen).toHaveLength(50);
+    expect(seen.filter(([own, store]) => own !== store)).toEqual([]);
+  });
+
+  it('the fake timers of a test hold up no session, then or later', async () => {
+    await slowMachine();
+    vi.useFakeTimers({ toFake: ['setImmediate', 'setTimeout', 'queueMicrotask'] });
+    const faked = await startMany(3, 5).results;
+    vi.useRealTimers();
+    const later = await startMany(3, 5).results;
+    for (const { success } of [...faked, ...later]) expect(success).toBe(true);
+  });
+
+  it('a session that is let go of while it waits begins nothing more', async () => {
+    await slowMachine();
+    const begun: string[] = [];
+    const host = new Host();
+    const nothing = async () => {};
+    const policy = { interrupted: () => null, isAwaited: () => true };
+    const log = {
+      start: nothing,
+      // The lease is found to be lost in the turn of the loop that the driver waits for.
+      begun: async () => {
+        while (!eventLoop.isDue);
+        setImmediate(() => driver.release());
+      },
+      delivered: nothing,
+      applying: (step: () => void) => step(),
+      failed: (error: unknown) => expect(error).toBeUndefined(),
+    };
+    const owner = {
+      now: () => 0,
+      chance: () => 0,
+      command: () => {},
+      delivering: () => {},
+      describeDefect: String,
+      late: () => {},
+    };
+    const perform = async ({ key }: Effect) => {
+      begun.push(key);
+      return {};
+    };
+    const driver = new JournaledDriver(log, policy, false).attach(host, perform, owner);
+    driver.start(() => host.request({ kind: 'close', key: 'close', request: {} }, { send: () => {} }));
+    for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
+    expect(begun).toEqual([]);
   });
 });
