@@ -65,7 +65,7 @@ export function restateAgents(options: RestateAgentsOptions) {
     const { attemptCompletedSignal } = context.request();
     const owner: RestateOwner = {
       get policy() {
-        return effectPolicy(session.wired.effects.catalog);
+        return effectPolicy(session.wired.effects.catalog, () => false);
       },
       approvalTimeoutMs: agent.limits.approvalTimeoutMs,
       handOut: (effect) => {

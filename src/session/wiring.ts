@@ -92,7 +92,8 @@ export function wire(parts: SessionParts<unknown>, begin: (parts: SessionParts<u
   const subAgents = subSessions?.subAgents ?? null;
   const contextFor = contextsOf(agent, options.context, context);
   const effects = sessionEffects({ agent, head, observer, subAgents, clock, secrets, log, contextFor });
-  const journaled = log === null ? null : new JournaledDriver(log, effectPolicy(effects.catalog), beforeFact !== null);
+  const policy = effectPolicy(effects.catalog, () => (subAgents?.tree().length ?? 0) > 0);
+  const journaled = log === null ? null : new JournaledDriver(log, policy, beforeFact !== null);
   const inMemory = parts.driver ?? memoryDriver;
   const machine = new RunningMachine<SessionCommand, Fact, SessionOutput>({
     actor: sessionActor(head.input),

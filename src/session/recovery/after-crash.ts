@@ -10,8 +10,11 @@ import { estimateOutputTokens } from '../../context/tokens.ts';
 import type { EffectPolicy } from '../../host/journaled.ts';
 import type { Catalog } from '../../tools/catalog.ts';
 
-/** What becomes of a session's effects when its process dies or lets go of it (D-4). */
-export function effectPolicy(catalog: Catalog): EffectPolicy {
+/**
+ * What becomes of a session's effects when its process dies or lets go of it (D-4). `hasSubAgents`: whether some still
+ * run, which the end of the session waits for and a suspension does not.
+ */
+export function effectPolicy(catalog: Catalog, hasSubAgents: () => boolean): EffectPolicy {
   return {
     interrupted: (effect) => {
       if (effect.kind === 'model') return interruptedRequest;
@@ -22,6 +25,7 @@ export function effectPolicy(catalog: Catalog): EffectPolicy {
     isAwaited: (effect) => {
       const tool = effect.kind === 'tool' ? catalog.get(effect.request.name) : undefined;
       if (effect.kind === 'tool') return tool?.afterCrash !== 'continue' && tool?.isClientSide !== true;
+      if (effect.kind === 'close') return !hasSubAgents();
       return effect.kind !== 'wait' && effect.kind !== 'approval';
     },
   };

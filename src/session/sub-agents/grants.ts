@@ -30,7 +30,10 @@ export class Grants {
     // Calls of one reply start in one step, so they are all waiting by then.
     await eventLoopTurn();
     this.share();
-    return granted;
+    const grant = await granted;
+    if (grant === null || !signal.aborted) return grant;
+    this.giveBack(grant);
+    return null;
   }
 
   /** Asks for a grant, which `share` settles, now or later. Returns a function that withdraws the wish. */

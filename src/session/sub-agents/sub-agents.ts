@@ -54,8 +54,9 @@ export class SubAgents {
     return [...this.restored.values(), ...this.running.values()].flatMap(({ session }) => session.tree());
   }
 
-  /** Ends the sub-agents that still run: every call has been answered, so their results are no longer needed. */
+  /** Ends the sub-agents that run, or begin in this very step: every call is answered, so no result is needed. */
   async close(): Promise<void> {
+    await undefined;
     await Promise.all([...this.restored.values(), ...this.running.values()].map((child) => this.abandoned(child)));
   }
 
@@ -68,8 +69,7 @@ export class SubAgents {
   /** Replay: the end of a sub-agent had been recorded. */
   restoreEnd(callId: string): void {
     const child = this.restored.get(callId);
-    if (child === undefined) return;
-    this.restored.delete(callId);
+    if (child === undefined || !this.restored.delete(callId)) return;
     this.ended.set(callId, child.session.result);
     this.options.grants.giveBack(child.grant);
   }
@@ -102,8 +102,8 @@ export class SubAgents {
 
   private async run(name: string, agent: Agent, prompt: string, run: ToolRun): Promise<unknown> {
     const result = await (this.ended.get(run.callId) ?? this.followed(name, agent, prompt, run));
-    const { requests: sent, tokens, costUsd } = result.counters.tree;
-    run.account({ requests: sent, tokens: tokens.input + tokens.output, costUsd: costUsd ?? 0 });
+    const { requests, tokens, costUsd } = result.counters.tree;
+    run.account({ requests, tokens: tokens.input + tokens.output, costUsd: costUsd ?? 0 });
     if (result.success) return success(result.report.content);
     throw new ToolError(`The agent ${agent.name} ${result.status}: ${result.slugs.join(', ')}.`, {
       slugs: result.slugs,
