@@ -76,8 +76,8 @@ export class RequestTimers {
   private readonly abort = (): void => this.controller.abort(this.outer.reason);
 
   /**
-   * A reply has very many parts, so the alarm is set again only when it rings, for the time that is left. If the
-   * clock is set forward or back meanwhile, it may ring late, not early.
+   * A reply has very many parts, so the alarm is set again only when it rings, for the time that is left. If the clock
+   * is changed meanwhile, it may ring late; only two changes in a row can make it early.
    */
   private readonly idle = (): void => {
     const { armedAt, lastPartAt, idleTimeoutMs, clock } = this;
