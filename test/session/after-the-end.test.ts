@@ -4,16 +4,18 @@ import { assertInvariants, rehearsalModel } from '../../src/testing/index.ts';
 import { journalWith } from '../support/dying-journal.ts';
 import { counters, tokensOf } from '../support/session.ts';
 
+/** An agent whose tool ignores an abort, and ends when `end` does. */
+function deafAgent(end: Promise<string>) {
+  const models = [rehearsalModel([{ calls: [{ name: 'deaf' }] }])];
+  return defineAgent({ name: 'cut-off', models, tools: { deaf: () => end } });
+}
+
 describe('D-2: once a session has ended', () => {
   for (const kind of ['in memory', 'with a journal']) {
     it(`the result of a tool that ignored the abort is dropped: ${kind}`, async () => {
       const tool = Promise.withResolvers<string>();
       const heard: string[] = [];
-      const agent = defineAgent({
-        name: 'cut-off',
-        models: [rehearsalModel([{ calls: [{ name: 'deaf' }] }])],
-        tools: { deaf: () => tool.promise },
-      });
+      const agent = deafAgent(tool.promise);
       const session = startSession(agent, {
         prompt: 'Go.',
         logger: false,
@@ -58,11 +60,7 @@ describe('D-2: once a session has ended', () => {
         await kept.append(sessionId, append);
       },
     });
-    const agent = defineAgent({
-      name: 'cut-off',
-      models: [rehearsalModel([{ calls: [{ name: 'deaf' }] }])],
-      tools: { deaf: () => tool.promise },
-    });
+    const agent = deafAgent(tool.promise);
     const session = startSession(agent, {
       prompt: 'Go.',
       logger: false,
