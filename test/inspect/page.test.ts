@@ -209,8 +209,8 @@ describe.runIf(hasBrowser)('a session in one file', () => {
       await page.getByRole('button', { name: pane }).click();
       expect(await page.locator('html').evaluate(({ scrollWidth }) => scrollWidth)).toBe(390);
     }
-    expect(await page.locator('.details').isVisible()).toBe(true);
-    expect(await page.locator('.list').isVisible()).toBe(false);
+    await page.locator('.details').waitFor();
+    await page.locator('.list').waitFor({ state: 'hidden' });
     expect(misdeeds).toEqual([]);
   });
 

@@ -18,6 +18,7 @@ import {
   stopSession,
 } from '../../src/index.ts';
 import { assertInvariants, manualClock, type RehearsalScript, rehearsalModel } from '../../src/testing/index.ts';
+import { watchedClock } from '../support/clock.ts';
 import { dyingJournal } from '../support/dying-journal.ts';
 import { holding, inputSchema, quiet, until } from '../support/journaled.ts';
 import { counters, keptLog, report } from '../support/session.ts';
@@ -287,8 +288,9 @@ describe('D-3: suspend and resume', () => {
     await until(() => session.counters.toolCalls.requested === 1);
     await session.suspend();
     clock.advance(50_000);
-    const resumed = await resumeSession(agent, { ...quiet(journal), clock });
-    for (let tick = 0; tick < 20; tick += 1) await new Promise(setImmediate);
+    const watched = watchedClock(clock, limits.approvalTimeoutMs);
+    const resumed = await resumeSession(agent, { ...quiet(journal), clock: watched.clock });
+    expect(await watched.armed).toBe(10_000);
     expect(resumed.counters.toolCalls.answered).toBe(0);
     clock.advance(10_000);
     const result = await resumed.result;
