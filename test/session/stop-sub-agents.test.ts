@@ -8,6 +8,7 @@ const task = { prompt: 'Help.', reason: 'To be quick.' };
 it('D-2: a stop reaches a sub-agent that is just beginning: it reports on its next turn', async () => {
   // At each turn of the event loop after the call began; the sub-agent takes one to begin.
   for (const after of [0, 1, 2]) {
+    const stopped = Promise.withResolvers<void>();
     let looked = 0;
     const helper = defineAgent({
       name: 'helper',
@@ -18,7 +19,7 @@ it('D-2: a stop reaches a sub-agent that is just beginning: it reports on its ne
           return looked < 4 ? { calls: [{ name: 'look' }] } : report();
         }),
       ],
-      tools: { look: () => 'seen' },
+      tools: { look: () => stopped.promise.then(() => 'seen') },
       limits: { maxTurns: 4 },
     });
     const agent = defineAgent({
@@ -35,6 +36,7 @@ it('D-2: a stop reaches a sub-agent that is just beginning: it reports on its ne
         if (event.type !== 'tool.started' || event.path.length > 0) return;
         for (let turn = 0; turn < after; turn += 1) await new Promise(setImmediate);
         session.stop();
+        stopped.resolve();
       },
     });
     const result = await session.result;
