@@ -1,6 +1,6 @@
 /**
- * `node bench/doubling.ts`: the cost of doubling whatever a session or a run can have many of. Linear is 2; a
- * factor near 4 is quadratic. Also a part of `npm run bench`.
+ * `node bench/doubling.ts`: the cost of doubling whatever a session or a run can have many of. Linear is 2; a factor near
+ * 4 is quadratic. And the cost of 1,000 tool calls of one reply. Also a part of `npm run bench`.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -136,6 +136,19 @@ export async function doublingBench(quick: boolean): Promise<void> {
       `${name.padEnd(30)} ${String(count).padStart(6)}: ${once.toFixed(0).padStart(6)} ms; twice as many ${factor} x\n`,
     );
   }
+  await manyCalls(quick);
+}
+
+async function manyCalls(quick: boolean): Promise<void> {
+  const few = 100;
+  const one = async () => {
+    for (let time = 0; time < few; time += 1) await calls(1);
+  };
+  await one();
+  const [single, many] = [(await leastMs(one, quick ? 2 : 4)) / few, await leastMs(() => calls(1_000), quick ? 2 : 4)];
+  process.stdout.write(
+    `1,000 tool calls of a reply: ${many.toFixed(0)} ms, ${(many / single).toFixed(0)} x one call\n`,
+  );
 }
 
 if (process.argv[1] === import.meta.filename) await doublingBench(process.argv.includes('--quick'));

@@ -1,4 +1,7 @@
-/** `node bench/import.ts`: the CPU of `import 'pawl'` as a multiple of that of `import 'ai'`, in one run. */
+/**
+ * `node bench/import.ts`: the CPU of `import 'pawl'` as a multiple of that of `import 'ai'`, in one run. Also a part of
+ * `npm run bench`; needs `npm run build`.
+ */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 
@@ -13,11 +16,15 @@ function cpuMs(file: string): number {
   return Number(execFileSync(process.execPath, ['--eval', program], { encoding: 'utf8' }));
 }
 
-const times = Object.fromEntries(Object.keys(modules).map((name): [string, number[]] => [name, []]));
-for (let round = 0; round < rounds; round += 1)
-  for (const [name, file] of Object.entries(modules)) times[name]?.push(cpuMs(file));
-const median = (name: string) => times[name]?.toSorted((a, b) => a - b)[Math.floor(rounds / 2)] ?? Number.NaN;
-for (const name of Object.keys(modules)) {
-  const ratio = (median(name) / median('ai')).toFixed(2);
-  process.stdout.write(`import ${name}: ${median(name).toFixed(0)} ms of CPU, ${ratio} x ai\n`);
+export function importBench(): void {
+  const times = Object.fromEntries(Object.keys(modules).map((name): [string, number[]] => [name, []]));
+  for (let round = 0; round < rounds; round += 1)
+    for (const [name, file] of Object.entries(modules)) times[name]?.push(cpuMs(file));
+  const median = (name: string) => times[name]?.toSorted((a, b) => a - b)[Math.floor(rounds / 2)] ?? Number.NaN;
+  for (const name of Object.keys(modules)) {
+    const ratio = (median(name) / median('ai')).toFixed(2);
+    process.stdout.write(`import ${name}: ${median(name).toFixed(0)} ms of CPU, ${ratio} x ai\n`);
+  }
 }
+
+if (process.argv[1] === import.meta.filename) importBench();

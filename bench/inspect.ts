@@ -1,6 +1,6 @@
 /**
  * `node bench/inspect.ts`: what it costs a session to be watched, as a multiple of the same session without, in one run;
- * and how long a search takes.
+ * and how long a search takes. Also a part of `npm run bench`.
  */
 import { tool } from 'ai';
 import { z } from 'zod';
@@ -14,7 +14,6 @@ import { rehearsalModel } from '../src/testing/index.ts';
 
 const turns = 100;
 const shortTurns = 5;
-const rounds = 100;
 
 const work = tool({ inputSchema: z.object({ q: z.string() }), execute: ({ q }) => `found ${q}` });
 
@@ -66,25 +65,30 @@ async function searchOver(count: number, entries: readonly JournalEntry[]): Prom
 const median = (times: readonly number[]) =>
   times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? Number.NaN;
 
-await using shown = await inspector({ port: 0 });
-const times: Record<'without' | 'watched', number[]> = { without: [], watched: [] };
-for (let round = 0; round < rounds + 3; round += 1) {
-  for (const name of round % 2 === 0 ? (['without', 'watched'] as const) : (['watched', 'without'] as const)) {
-    const ms = await sessionMs(name === 'watched' ? shown.journal : undefined, `${name}-${round}`, turns);
-    if (round >= 3) times[name].push(ms);
+export async function inspectBench(quick: boolean): Promise<void> {
+  const rounds = quick ? 20 : 100;
+  await using shown = await inspector({ port: 0 });
+  const times: Record<'without' | 'watched', number[]> = { without: [], watched: [] };
+  for (let round = 0; round < rounds + 3; round += 1) {
+    for (const name of round % 2 === 0 ? (['without', 'watched'] as const) : (['watched', 'without'] as const)) {
+      const ms = await sessionMs(name === 'watched' ? shown.journal : undefined, `${name}-${round}`, turns);
+      if (round >= 3) times[name].push(ms);
+    }
   }
+  const entries = await shown.journal.read(`watched-${rounds}`);
+  await sessionMs(shown.journal, 'short', shortTurns);
+  await searchOver(5_000, await shown.journal.read('short'));
+  const begun = performance.now();
+  const { frames } = new Replayer().play(JSON.parse(JSON.stringify(entries)));
+  const replayMs = performance.now() - begun;
+  const [without, watched] = [median(times.without), median(times.watched)];
+  process.stdout.write(`${turns} turns without: ${without.toFixed(0)} ms of CPU\n`);
+  process.stdout.write(
+    `with an inspector, no page open: ${watched.toFixed(0)} ms, ${(watched / without).toFixed(2)} x\n`,
+  );
+  process.stdout.write(
+    `replay in steps: ${replayMs.toFixed(0)} ms for ${frames.length}, ${(replayMs / without).toFixed(2)} x\n`,
+  );
 }
-const entries = await shown.journal.read(`watched-${rounds}`);
-await sessionMs(shown.journal, 'short', shortTurns);
-await searchOver(5_000, await shown.journal.read('short'));
-const begun = performance.now();
-const { frames } = new Replayer().play(JSON.parse(JSON.stringify(entries)));
-const replayMs = performance.now() - begun;
-const [without, watched] = [median(times.without), median(times.watched)];
-process.stdout.write(`${turns} turns without: ${without.toFixed(0)} ms of CPU\n`);
-process.stdout.write(
-  `with an inspector, no page open: ${watched.toFixed(0)} ms, ${(watched / without).toFixed(2)} x\n`,
-);
-process.stdout.write(
-  `replay in steps: ${replayMs.toFixed(0)} ms for ${frames.length}, ${(replayMs / without).toFixed(2)} x\n`,
-);
+
+if (process.argv[1] === import.meta.filename) await inspectBench(process.argv.includes('--quick'));

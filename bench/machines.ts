@@ -1,7 +1,6 @@
 /**
- * `node bench/machines.ts`: the CPU of a turn of the machines alone: a recorded session of one request and one tool call a
- * turn is replayed to the machines and their host, without a model, tools or listeners. Also a part
- * of `npm run bench`.
+ * `node bench/machines.ts`: the CPU of a turn of the machines alone. A recorded session of one request and one tool call a
+ * turn is replayed to the machines and their host, without a model, tools or listeners. Also a part of `npm run bench`.
  */
 import { tool } from 'ai';
 import { z } from 'zod';

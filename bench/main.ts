@@ -16,6 +16,8 @@ import { backlogBench } from './backlog.ts';
 import { deltasBench } from './deltas.ts';
 import { doublingBench } from './doubling.ts';
 import { bareLoop } from './floor.ts';
+import { importBench } from './import.ts';
+import { inspectBench } from './inspect.ts';
 import { journalBench } from './journal.ts';
 import { machinesBench } from './machines.ts';
 import { processesBench } from './processes.ts';
@@ -124,7 +126,9 @@ async function main(): Promise<void> {
   await sideBySide();
   await backlogBench(500);
   await journalBench(quick);
+  await inspectBench(quick);
   await doublingBench(quick);
+  importBench();
   await processesBench(quick);
 }
 

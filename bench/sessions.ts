@@ -54,6 +54,7 @@ function holds() {
 }
 
 export async function sessionsBench(): Promise<void> {
+  if (globalThis.gc === undefined) throw new Error('run this with node --expose-gc, to measure memory');
   await runSession(agentOf(1), { prompt: 'go', logger: false });
   const cpu = process.cpuUsage();
   const held = holds();

@@ -9,25 +9,21 @@ import { chances, type Killed, killedLives } from '../../test/support/kills.ts';
 import { postgresFolder, startPostgres } from '../../test/support/postgres.ts';
 import { restateBinary, startRestate } from '../../test/support/restate.ts';
 import { restateLives } from '../../test/support/restate-lives.ts';
+import { numberOf, seedOf } from './number-of.ts';
 import { countsOf, simulatedFor } from './spread.ts';
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
 const { PAWL_SEED, PAWL_MINUTES = '1' } = process.env;
 if (PAWL_SEED !== undefined) {
-  const { transcript, broken } = await simulateOne(Choices.ofSeed(Number(PAWL_SEED)));
+  const { transcript, broken } = await simulateOne(Choices.ofSeed(seedOf('PAWL_SEED', PAWL_SEED)));
   for (const line of [...transcript, broken.length === 0 ? 'Every promise was kept.' : broken.join('; ')]) say(line);
   process.exit(broken.length === 0 ? 0 : 1);
 }
 
+const minutes = numberOf('PAWL_MINUTES', PAWL_MINUTES, 0);
+const seed = seedOf('the seed of the kills', process.argv[2] ?? '1');
 const first = Math.floor(Math.random() * 2 ** 30);
-const {
-  sessions: lived,
-  steps,
-  passedMs,
-  statuses,
-  troubles,
-  failures,
-} = await simulatedFor(Number(PAWL_MINUTES), first);
+const { sessions: lived, steps, passedMs, statuses, troubles, failures } = await simulatedFor(minutes, first);
 say(
   `${lived} simulated sessions from seed ${first}, ${steps} steps, ${(passedMs / 86_400_000).toFixed(1)} simulated days`,
 );
@@ -35,7 +31,6 @@ say(`  ended: ${countsOf(statuses)}`);
 say(`  troubles: ${countsOf(troubles)}`);
 for (const failure of failures) say(shown(failure));
 
-const seed = Number(process.argv[2] ?? 1);
 let failed = failures.length > 0;
 
 /** Runs `count` simulations, two at once. */

@@ -21,8 +21,10 @@ async function tallyOf(seed: number, minutes: number): Promise<Tally> {
 /** Simulates sessions with the code of a folder, for 15 s at most. Returns the promise that was broken first. */
 export function noticedBySimulation(folder: string): string[] {
   const options = { cwd: folder, encoding: 'utf8', timeout: 60_000, killSignal: 'SIGKILL' } as const;
-  const { stdout } = spawnSync(process.execPath, ['--no-warnings', program, '1', '1', '0.25'], options);
-  if (stdout === '') return ['the simulation hangs or dies'];
+  const ended = spawnSync(process.execPath, ['--no-warnings', program, '1', '1', '0.25'], options);
+  const { error, stdout, stderr } = ended;
+  if (error !== undefined && 'code' in error && error.code === 'ETIMEDOUT') return ['the simulation never ends'];
+  if (stdout === '') throw new Error(`the simulation broke down: ${stderr}`);
   const { failures, sessions }: Tally = JSON.parse(stdout);
   return failures.flatMap(({ broken }) => (broken[0] === undefined ? [] : [`${broken[0]} (session ${sessions})`]));
 }

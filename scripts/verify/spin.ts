@@ -38,9 +38,20 @@ const sizes = [
   { TURNS: 4, RETRIES: 3, TREE: 14 },
 ];
 
-/** Checks the model, unless SPIN or a C compiler is missing (Debian: spin, gcc). */
-export function checkedBySpin(): { claims: Claim[]; noticed: number; defects: number } | null {
-  if ([spawnSync('spin', ['-V']), spawnSync('gcc', ['--version'])].some(({ status }) => status !== 0)) return null;
+/** Throws an error if SPIN or a C compiler is missing. */
+export function requireSpin(): void {
+  for (const command of [
+    ['spin', '-V'],
+    ['gcc', '--version'],
+  ] as const) {
+    const [name, ...args] = command;
+    if (spawnSync(name, args).status !== 0)
+      throw new Error(`${name} is missing; install it, on Debian: apt-get install spin gcc`);
+  }
+}
+
+/** Checks the model. */
+export function checkedBySpin(): { claims: Claim[]; noticed: number; defects: number } {
   const text = readFileSync(model, 'utf8');
   const checked = Object.keys(claims).flatMap((name) => sizes.map((size) => check(text, name, size)));
   const noticed = defects.filter(([name, from, to]) => {

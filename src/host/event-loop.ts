@@ -8,7 +8,7 @@ type Waiter = { isWaiting: boolean; readonly goOn: () => void };
 
 /**
  * The process's event loop, which all sessions share. Steps follow each other as microtasks, so many sessions, or one whose
- * model answers at once, would keep timers, sockets and other sessions from their turn. Those that wait go on in order.
+ * model answers at once, would keep timers, sockets and other sessions from their turn. Those that wait continue in order.
  */
 export class EventLoop {
   /** When the current slice ends, by `performance.now()`; null if the loop has had its turn since. */
@@ -30,7 +30,7 @@ export class EventLoop {
   }
 
   /**
-   * At each turn of the loop, lets the first of those that wait go on, until `own` did. Each waits for turns that it
+   * At each turn of the loop, lets the first of those that wait continue, until `own` did. Each waits for turns that it
    * scheduled itself, since a runtime may drop those of a request that has ended.
    */
   private async wakeUntilOver(own: Waiter): Promise<void> {

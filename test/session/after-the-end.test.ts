@@ -10,6 +10,16 @@ function deafAgent(end: Promise<string>) {
   return defineAgent({ name: 'cut-off', models, tools: { deaf: () => end } });
 }
 
+const abortedInItsCall = counters({
+  turns: 1,
+  attempts: 1,
+  tokens: tokensOf(1),
+  costUsd: null,
+  toolCalls: { requested: 1, answered: 1, rejected: { aborted: 1 } },
+  slugs: { aborted: 1 },
+  tree: { toolCalls: 1, costUsd: null },
+});
+
 describe('D-2: once a session has ended', () => {
   for (const kind of ['in memory', 'with a journal']) {
     it(`the result of a tool that ignored the abort is dropped: ${kind}`, async () => {
@@ -27,20 +37,10 @@ describe('D-2: once a session has ended', () => {
       });
       const result = await session.result;
       const atTheEnd = heard.length;
-      tool.resolve('at last');
+      tool.resolve('too late');
       await new Promise(setImmediate);
       assertInvariants(result);
-      expect(result.counters).toEqual(
-        counters({
-          turns: 1,
-          attempts: 1,
-          tokens: tokensOf(1),
-          costUsd: null,
-          toolCalls: { requested: 1, answered: 1, rejected: { aborted: 1 } },
-          slugs: { aborted: 1 },
-          tree: { toolCalls: 1, costUsd: null },
-        }),
-      );
+      expect(result.counters).toEqual(abortedInItsCall);
       expect(heard.slice(atTheEnd)).toEqual([]);
       const told: SessionEvent[] = [];
       for await (const event of session.events) told.push(event);
@@ -54,7 +54,7 @@ describe('D-2: once a session has ended', () => {
     const journal = journalWith(kept, {
       append: async (sessionId, append) => {
         if (append.change?.status !== undefined) {
-          tool.resolve('at last');
+          tool.resolve('too late');
           await new Promise(setImmediate);
         }
         await kept.append(sessionId, append);
@@ -70,10 +70,12 @@ describe('D-2: once a session has ended', () => {
         if (type === 'tool.started') setImmediate(() => session.abort());
       },
     });
-    const { counters } = await session.result;
+    const result = await session.result;
+    assertInvariants(result);
+    expect(result.counters).toEqual(abortedInItsCall);
     const told: string[] = [];
     for await (const { type } of session.events) told.push(type);
     expect(told.at(-1)).toBe('session.aborted');
-    expect((await replaySession(kept, 's')).counters).toEqual(counters);
+    expect((await replaySession(kept, 's')).counters).toEqual(abortedInItsCall);
   });
 });

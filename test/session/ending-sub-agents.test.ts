@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { defineAgent, type SessionEvent, sqliteJournal, startSession } from '../../src/index.ts';
 import { assertInvariants, rehearsalModel } from '../../src/testing/index.ts';
+import { counters, tokensOf } from '../support/session.ts';
 
 const task = { prompt: 'Help.', reason: 'To be quick.' };
 
@@ -17,6 +18,19 @@ function familyOf(count: number) {
 
 function ended(signal: AbortSignal | undefined): Promise<string> {
   return new Promise((resolve) => signal?.addEventListener('abort', () => resolve('aborted'), { once: true }));
+}
+
+/** The counters of a session that was aborted in its first turn, before any of its `count` calls had a result. */
+function abortedCalls(count: number) {
+  return counters({
+    turns: 1,
+    attempts: 1,
+    tokens: tokensOf(1),
+    costUsd: null,
+    toolCalls: { requested: count, answered: count, rejected: { aborted: count } },
+    slugs: { aborted: 1 },
+    tree: { toolCalls: count, costUsd: null },
+  });
 }
 
 describe('D-2: a session that ends while its sub-agents begin', () => {
@@ -46,6 +60,11 @@ describe('D-2: a session that ends while its sub-agents begin', () => {
       expect(of('session.started')).toBe(of('session.aborted'));
       expect(of('session.started')).toBeLessThanOrEqual(1);
       expect(told.at(-1)?.path).toEqual([]);
+      const begun = {
+        subAgents: { helper: counters({ slugs: { aborted: 1 } }) },
+        tree: { ...abortedCalls(3).tree, sessions: 2 },
+      };
+      expect(result.counters).toEqual({ ...abortedCalls(3), ...(type !== 'tool.started' && begun) });
     },
   );
 
@@ -63,7 +82,9 @@ describe('D-2: a session that ends while its sub-agents begin', () => {
         if (type === 'turn.aborted') suspended = session.suspend({ graceMs: 600_000 });
       },
     });
-    expect((await session.result).status).toBe('suspended');
+    const result = await session.result;
+    expect(result.status).toBe('suspended');
+    expect(result.counters).toEqual({ ...abortedCalls(1), slugs: {} });
     await suspended;
     await journal.close();
   });

@@ -156,7 +156,7 @@ function toolsOf(agent: string, world: World, witness: Witness) {
       await life.turn('the tool failing fails');
       throw new Error(`it failed with ${secret}`);
     }),
-    deaf: watched('deaf', () => life.turn('the tool deaf ends').then(() => 'at last')),
+    deaf: watched('deaf', () => life.turn('the tool deaf ends').then(() => 'too late')),
     guarded: watched('guarded', () => life.turn('the tool guarded ends').then(() => 'done'), true),
     outside: tool({ description: 'outside', inputSchema: schema }),
     steps: tool({
@@ -164,7 +164,7 @@ function toolsOf(agent: string, world: World, witness: Witness) {
       inputSchema: schema,
       execute: async function* () {
         yield `first, ${secret}`;
-        await life.turn('the tool steps goes on');
+        await life.turn('the tool steps yields again');
         yield 'last';
       },
     }),

@@ -81,14 +81,16 @@ export function decisionsIn(word: string): number[] {
   return word === '' ? [] : word.split('.').map((decision) => Number.parseInt(decision, 36));
 }
 
-/** Returns fewer and lower decisions with which a run still fails. Tries at most `tries` runs. */
+/** The most runs by which decisions are shrunk. */
+const mostTries = 600;
+
+/** Returns fewer and lower decisions with which a run still fails. */
 export async function shrunk(
   decisions: readonly number[],
   fails: (decisions: readonly number[]) => Promise<boolean>,
-  tries = 600,
 ): Promise<number[]> {
   let best = [...decisions];
-  let left = tries;
+  let left = mostTries;
   const isBetter = async (candidate: number[]): Promise<boolean> => {
     if (left === 0) return false;
     left -= 1;

@@ -66,10 +66,7 @@ export function simulatedModel(parts: ModelParts): LanguageModelV4 {
           }
           controller.close();
         } catch (error) {
-          // The reader may have cancelled it.
-          try {
-            controller.error(error);
-          } catch {}
+          controller.error(error);
         }
       },
     });

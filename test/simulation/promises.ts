@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { withoutSecrets } from '../../src/agent/redact.ts';
-import { replaySession, type SessionEvent, type SessionResult } from '../../src/index.ts';
+import { type Journal, replaySession, type SessionEvent, type SessionResult } from '../../src/index.ts';
+import type { JournalEntry } from '../../src/journal/journal.ts';
 import { sessionInput } from '../../src/session/input.ts';
 import { brokenPromises } from '../../src/testing/index.ts';
 import { recounted } from '../support/recount.ts';
@@ -12,7 +13,7 @@ import { settled } from './world.ts';
 
 /** Returns the promises that a session broke, as sentences, once it has ended. */
 export async function brokenAtEnd(account: Account): Promise<string[]> {
-  const { session, result, world } = account;
+  const { session, result, world, journal } = account;
   if (session === null || result === null) return [];
   const broken: string[] = [];
   const promise = (holds: boolean, sentence: string) => void (holds || broken.push(sentence));
@@ -30,7 +31,12 @@ export async function brokenAtEnd(account: Account): Promise<string[]> {
     ...brokenByResult(account, result, told),
     ...account.sent.flatMap(malformedRequest),
     ...(await brokenByReplay(account, told)),
-    ...leaks({ events: told, log: account.lines, report: result.report }),
+    ...leaks({
+      events: told,
+      log: account.lines,
+      report: result.report,
+      journal: await errorsIn(journal),
+    }),
   ];
 }
 
@@ -56,6 +62,8 @@ function brokenByResult(account: Account, result: SessionResult, told: SessionEv
     broken.push(...brokenPromises(result, { limits: plan.limits }));
   }
   const { requests } = plan.budget;
+  const treeBound = 4 * plan.limits.maxTurns * plan.limits.maxRetries;
+  promise(counters.tree.requests <= treeBound, `the tree sends at most ${treeBound} requests`);
   promise(requests === undefined || counters.tree.requests <= requests, 'the budget of requests holds');
   const counted = recounted(result, told);
   promise(isDeepStrictEqual(counters, counted), `the counters equal a recount: ${difference(counters, counted)}`);
@@ -152,6 +160,16 @@ async function brokenByReplay(account: Account, told: readonly SessionEvent[]): 
   const { facts } = replay(sessionInput(agent, plan.budget, startedAt), deliveries);
   const clean = withoutSecrets(JSON.parse(JSON.stringify(facts)), [secret]);
   return isDeepStrictEqual(factsOf(told), clean) ? [] : ['the deliveries alone give the same facts'];
+}
+
+/** What a journal holds of errors. What models and tools gave is in it as it came. */
+async function errorsIn(journal: Journal | null): Promise<JournalEntry[]> {
+  const entries = (await journal?.read('s')) ?? [];
+  return entries.filter((entry) =>
+    entry.type === 'sighted'
+      ? !['model.delta', 'tool.progressed'].includes(entry.sighting.type)
+      : entry.type === 'delivered' && 'defect' in entry.delivery,
+  );
 }
 
 function leaks(places: Record<string, unknown>): string[] {

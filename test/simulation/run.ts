@@ -14,18 +14,13 @@ export type Tally = {
 /** A session that broke a promise, shrunk to the fewest steps found. */
 export type Failure = { seed: number; broken: string[]; word: string; transcript: readonly string[] };
 
-/** Simulates sessions from seed to seed, every `stride`th, until `isOver`. Stops at so many failures. */
-export async function simulated(
-  seed: number,
-  stride: number,
-  isOver: (sessions: number) => boolean,
-  mostFailures = 1,
-): Promise<Tally> {
+/** Simulates sessions from seed to seed, every `stride`th, until `isOver` or one breaks a promise. */
+export async function simulated(seed: number, stride: number, isOver: (sessions: number) => boolean): Promise<Tally> {
   const tally: Tally = { sessions: 0, steps: 0, passedMs: 0, statuses: {}, troubles: {}, failures: [] };
   const count = (counts: Record<string, number>, name: string, times = 1) => {
     counts[name] = (counts[name] ?? 0) + times;
   };
-  for (let at = seed; !isOver(tally.sessions) && tally.failures.length < mostFailures; at += stride) {
+  for (let at = seed; !isOver(tally.sessions) && tally.failures.length === 0; at += stride) {
     const session = await simulate(Choices.ofSeed(at));
     tally.sessions += 1;
     tally.steps += session.steps;

@@ -70,7 +70,7 @@ inline delegate() {
       shares--
     :: else -> break
     od;
-    /* Every call is answered before the turn goes on (C-1). */
+    /* Every call is answered before the turn continues (C-1). */
     running == 0
   :: else -> skip
   fi

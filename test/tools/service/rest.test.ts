@@ -179,7 +179,7 @@ describe('REST tools', () => {
     [302, 'POST', 'GET'],
     [303, 'PUT', 'GET'],
     [307, 'POST', 'POST'],
-  ] as const)('a redirect (%i) of %s goes on with %s', async (status, method, next) => {
+  ] as const)('a %i redirect of %s is followed with %s', async (status, method, next) => {
     await using api = await service((request, response) => {
       if (request.url === '/users') response.writeHead(status, { location: '/moved' }).end();
       else json(response, { moved: true });
