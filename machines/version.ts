@@ -1,2 +1,2 @@
 /** The version of the machines (D-6): a digest of their sources. Written by `npm run draw`. */
-export const machinesVersion = 'feb49cbb396d';
+export const machinesVersion = 'b5634994b03e';

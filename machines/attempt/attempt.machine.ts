@@ -42,12 +42,13 @@ export const attemptMachine = setup({
     read: record(readDelivery),
     noteDefect: assign((_, { error }: { error: unknown }) => ({ reading: brokenReading(String(error)) })),
     noteStop: assign((_, { slug }: { slug: TurnStop['slug'] }) => ({ stopSlug: slug })),
-    startCalls: enqueueActions(({ context: { turn, attempt, reading }, enqueue }) => {
+    startCalls: assign(({ context: { turn, attempt, reading }, spawn }) => {
       for (const [index, { callId, name, disposition }] of (reading?.calls ?? []).entries()) {
         if (!isPending(disposition)) continue;
         const input = { turn, attempt, index, callId, name, needsApproval: disposition.kind === 'approve' };
-        enqueue.spawnChild('toolCall', { id: `tool.${index}`, input });
+        spawn('toolCall', { id: `tool.${index}`, input });
       }
+      return {};
     }),
     takeAnswer: assign(({ context }, { answer }: { answer: ToolCallOutput }) => withAnswer(context, answer)),
     answerBrokenCall: record(answerOfBrokenCall),
