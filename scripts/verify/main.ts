@@ -2,11 +2,13 @@
 
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { breakEach, type Caught } from '../../test/graph/breakages.ts';
+import { breakagesOfTheWhole, breakEach, type Caught, failing } from '../../test/graph/breakages.ts';
 import { pathsOf, pure, takenArrows, walks } from '../../test/graph/coverage.ts';
 import { drawings } from '../../test/graph/drawing.ts';
 import { explore, simplePaths } from '../../test/graph/explore.ts';
 import { sessionKey, sessionWalk } from '../../test/graph/levels/session.ts';
+import { wholeWalks } from '../../test/graph/levels/whole.ts';
+import { exploreWhole } from '../../test/graph/product.ts';
 import { ruleTraces, slugTraces } from '../../test/graph/trace.ts';
 import { breakagesOfSrc } from '../../test/simulation/breakages.ts';
 import { shown } from '../../test/simulation/run.ts';
@@ -50,11 +52,15 @@ const simple = [1, 2, 3].map(
   (maxTurns) => [maxTurns, simplePaths({ ...sessionWalk(maxTurns), key: sessionKey }).length] as const,
 );
 
+const wholes = wholeWalks('all').map((whole) => ({ whole, product: exploreWhole(whole) }));
+
 say('Breaking rules on purpose …');
 const caught: Caught[] = breakEach();
+const alone: Caught[] = breakEach(breakagesOfTheWhole, (folder) => failing(folder, ['test/paths/paths.test.ts']));
+const together: Caught[] = breakEach(breakagesOfTheWhole, (folder) => failing(folder, ['test/paths/product.test.ts']));
 say('Breaking src/ on purpose …');
 const noticed: Caught[] = breakEach(breakagesOfSrc, noticedBySimulation);
-const uncaught = [...caught, ...noticed].filter(({ by }) => by.length === 0);
+const uncaught = [...caught, ...together, ...noticed].filter(({ by }) => by.length === 0);
 
 const minutes = 10;
 say(`Simulating sessions for ${minutes} minutes …`);
@@ -88,6 +94,40 @@ All simple paths of the session: ${simple.map(([maxTurns, count]) => `${count} w
 
 The pictures show the taken arrows in green: [session](../visualizations/session.coverage.svg), [turn](../visualizations/turn.coverage.svg),
 [attempt](../visualizations/attempt.coverage.svg), [tool call](../visualizations/tool-call.coverage.svg), [workflow](../visualizations/workflow.coverage.svg), [item](../visualizations/item.coverage.svg).
+
+## All machines together
+
+The walks above replace the level below by an example of each of its outcomes. These walks replace only what effects come to:
+the session, its turns, attempts and calls run together, and every state that they reach is visited. In each state
+\`test/graph/ledger.ts\`, which counts what is sent on its own, checks the bounds of the session and of the turn, the permission
+on the last turn, the order of the targets, the spending of sub-agents, answers, aborts and the end. There is no cycle
+of settling effects, and no state without an effect to wait for, so a session ends if its effects settle. Each step that
+a machine takes here is also a step of its own walk, as far as that walk distinguishes states and outcomes: no machine
+gets into a situation that its own walk does not check.
+
+${table(
+  ['maxTurns x maxRetries', 'targets', 'requests of the tree', 'commands', 'states', 'steps'],
+  wholes.map(({ whole: { input, commands }, product }) => [
+    `${input.bound.maxTurns} x ${input.bound.maxRetries}`,
+    input.targets.length,
+    input.budget.requests ?? 'any',
+    commands.length === 0 ? 'none' : 'stop and abort, at any state',
+    product.states,
+    product.edges.length,
+  ]),
+)}
+
+Rules broken between the machines:
+
+${table(
+  ['breakage', 'where', 'seen by the walks of each machine', 'seen by the walk of all'],
+  together.map(({ name, file, by }, index) => [
+    name,
+    link(file),
+    (alone[index]?.by.length ?? 0) === 0 ? 'no' : 'yes',
+    by[0] ?? '**no**',
+  ]),
+)}
 
 ## Rules broken on purpose
 
@@ -147,7 +187,7 @@ ${table(
 for (const [name, picture] of await coveragePictures(takenArrows)) writeFileSync(`visualizations/${name}`, picture);
 writeFileSync('docs/verification.md', text);
 spawnSync('node_modules/.bin/biome', ['format', '--write', 'docs/verification.md'], { stdio: 'ignore' });
-const broken = caught.length + noticed.length;
+const broken = caught.length + together.length + noticed.length;
 say(`Wrote docs/verification.md. ${broken - uncaught.length} of ${broken} breakages were noticed.`);
 if (uncaught.length + tally.failures.length + unclaimed.length + (spin.defects - spin.noticed) > 0)
   process.exitCode = 1;

@@ -40,6 +40,34 @@ export const breakages: Breakage[] = [
   },
 ];
 
+/** Rules whose breach shows in no machine alone, only in all of them together. */
+export const breakagesOfTheWhole: Breakage[] = [
+  {
+    name: 'B-2: a session gives each turn an attempt too many',
+    file: 'machines/session/session.rules.ts',
+    from: "=== 'many' ? context.maxRetries : 1",
+    to: "=== 'many' ? context.maxRetries + 1 : 1",
+  },
+  {
+    name: 'B-5: a session does not tell a turn that it is the last',
+    file: 'machines/session/session.rules.ts',
+    from: '    isLastTurn: isLastTurn(context),\n    lastTurnSlugs,',
+    to: '    isLastTurn: false,\n    lastTurnSlugs,',
+  },
+  {
+    name: 'P-2: a turn begins with the first target, not with the last one used',
+    file: 'machines/session/session.rules.ts',
+    from: 'order: planned ?? orderFrom(targets, current)',
+    to: 'order: planned ?? orderFrom(targets, 0)',
+  },
+  {
+    name: 'B-7: an attempt forgets what its sub-agents spent',
+    file: 'machines/attempt/attempt.rules.ts',
+    from: 'subAgentsSpent: answers.map((answer) => answer.spent).reduce(spentTogether, nothingSpent)',
+    to: 'subAgentsSpent: answers.map(() => nothingSpent).reduce(spentTogether, nothingSpent)',
+  },
+];
+
 const parts = [
   'machines',
   'src',
@@ -66,7 +94,7 @@ const quick = [
 /** Breaks each rule in a copy of the project, and returns what noticed it there: by default, the quick tests that failed. */
 export function breakEach(
   broken: readonly Breakage[] = breakages,
-  noticedIn: (folder: string) => string[] = failing,
+  noticedIn: (folder: string) => string[] = (folder) => failing(folder),
 ): Caught[] {
   return broken.map((breakage) => {
     const copy = mkdtempSync(join(tmpdir(), 'pawl-broken-'));
@@ -88,11 +116,12 @@ export function breakEach(
 
 type Report = { testResults: { name: string; assertionResults: { status: string; fullName: string }[] }[] };
 
-function failing(folder: string): string[] {
+/** Returns the tests that fail in a folder, of the given files and folders. */
+export function failing(folder: string, given: readonly string[] = quick): string[] {
   const file = join(folder, 'report.json');
   const vitest = resolve('node_modules/vitest/vitest.mjs');
   const env = { ...process.env, PAWL_WALKS: 'small' };
-  spawnSync(process.execPath, [vitest, 'run', ...quick, '--reporter=json', `--outputFile=${file}`], {
+  spawnSync(process.execPath, [vitest, 'run', ...given, '--reporter=json', `--outputFile=${file}`], {
     cwd: folder,
     env,
     stdio: 'ignore',

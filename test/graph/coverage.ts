@@ -23,7 +23,27 @@ export const window = { windowTokens: 8_000, reserveTokens: 0 };
 
 type Walks = Record<string, { machine: AnyStateMachine; walks: Walk[] }>;
 
+const limited = freshTargets(['two']).map((target): TargetState => ({ ...target, limitedUntil: 10_000 }));
 const out = freshTargets(['one']).map((target): TargetState => ({ ...target, status: 'out' }));
+
+/** Returns walks of a turn with all that a session may give it: attempts, requests, and a second target that may be had or not. */
+function turnsOfAllKinds(): Walk[] {
+  const first = freshTargets(['one']);
+  const targets = [
+    [...first, ...freshTargets(['two'])],
+    [...first, ...limited],
+    [...first, ...out],
+  ];
+  return [1, 2, 3].flatMap((maxAttempts) =>
+    [false, true].flatMap((isLastTurn) =>
+      [2, 3, 4].flatMap((requests) =>
+        targets.map((targets) =>
+          turnWalk(maxAttempts, [], { targets, isLastTurn, budget: { ...spentSoon, requests } }),
+        ),
+      ),
+    ),
+  );
+}
 
 /**
  * Returns the walks of each machine, over the limits and circumstances that its rules distinguish, up to 4 x 4. `small`
@@ -42,7 +62,7 @@ export function walksWithin(size: 'small' | 'usual' | 'all'): Walks {
             // More turns add no arrow and no guard, and take as long as all others.
             ...bounds.filter((turns) => size === 'all' || turns < 2).map((maxTurns) => sessionWalk(maxTurns)),
             ...(size === 'all' ? [sessionWalk(3, { budget })] : []),
-            sessionWalk(2, { budget: spentSoon }),
+            sessionWalk(size === 'all' ? 3 : 2, { budget: spentSoon }),
             sessionWalk(size === 'all' ? 2 : 1, { window }),
             sessionWalk(2, { plansTurns: true }),
             ...(size === 'all' ? [sessionWalk(1, { plansTurns: true, window })] : []),
@@ -57,7 +77,10 @@ export function walksWithin(size: 'small' | 'usual' | 'all'): Walks {
         turnWalk(2, [], { targets: [...out, ...freshTargets(['two'])] }),
         turnWalk(attempts, ['one'], { budget }),
         turnWalk(2, ['one'], { window }),
-        turnWalk(2, ['one'], { isLastTurn: true }),
+        turnWalk(attempts, ['one', 'two'], { isLastTurn: true }),
+        turnWalk(1, ['one'], { isLastTurn: true }),
+        turnWalk(2, ['one'], { budget: { ...spentSoon, requests: 3 } }),
+        ...(size === 'all' ? turnsOfAllKinds() : []),
         turnWalk(attempts, ['one'], { budget: { ...budget, tokens: null, deadlineAt: 60_000 } }),
       ],
     },

@@ -68,11 +68,18 @@ export function turnWalk(maxAttempts: number, targets: readonly string[], over: 
   });
   const costly = attemptOutput({ slugs: ['empty_response'], usage: { ...noUsage, input: 1_000 } });
   const full = attemptOutput({ slugs: ['empty_response'], measured: { tokens: 10_000, counted: true } });
+  const asking = ['failed', 'succeeded'].map((status) =>
+    attemptOutput({
+      status: status === 'failed' ? 'failed' : 'succeeded',
+      subAgentsSpent: { ...nothingSpent, requests: 1 },
+    }),
+  );
   const hasWindow = over.window !== undefined;
   const outputs = [
     ...attemptOutputs,
     late,
     ...(over.budget === undefined ? [] : [costly]),
+    ...(input.budget.requests === null ? [] : asking),
     ...(hasWindow ? [full] : []),
   ];
   const events = (snapshot: AnyMachineSnapshot): EventObject[] => {

@@ -1,0 +1,161 @@
+import type { Effect, Fact, Json, SessionCommand, SessionInput } from '../../machines/index.ts';
+
+/** What an effect came to: its outcome, or a defect in its code if there is none. */
+export type Settled = {
+  name: string;
+  outcome?: Json;
+  /** The requests that a sub-agent sent. */
+  requests?: number;
+  /** How its target is afterwards: excluded, or limited for so many ms. */
+  excludes?: true;
+  limitsMs?: number;
+};
+
+/** An account of a session that is kept from its effects and facts, and so knows nothing of the machines' own numbers. */
+export type Ledger = {
+  bound: SessionInput['bound'];
+  budget: number | null;
+  /** Epoch ms. */
+  now: number;
+  requests: number;
+  /** Requests of the current turn. */
+  inTurn: number;
+  turns: number;
+  maxTurns: number;
+  isLastTurn: boolean;
+  /** Requests that sub-agents sent. */
+  below: number;
+  /** Requests of the session and its sub-agents before the current turn. */
+  sentBefore: number;
+  /** Calls without an answer. */
+  open: number;
+  /** The index of the target of the last request. */
+  target: number;
+  hasFailed: boolean;
+  /** When each target is free (epoch ms); null if it is excluded. */
+  freeAt: (number | null)[];
+  commands: SessionCommand['type'][];
+  ends: number;
+  broken: string[];
+};
+
+export function freshLedger({ bound, budget, targets, at }: SessionInput): Ledger {
+  return {
+    bound,
+    budget: budget.requests,
+    now: at,
+    requests: 0,
+    inTurn: 0,
+    turns: 0,
+    maxTurns: bound.maxTurns,
+    isLastTurn: false,
+    below: 0,
+    sentBefore: 0,
+    open: 0,
+    target: 0,
+    hasFailed: false,
+    freeAt: targets.map(() => 0),
+    commands: [],
+    ends: 0,
+    broken: [],
+  };
+}
+
+/** Keeps a ledger, and notes the promises that a session breaks. */
+export class Bookkeeper {
+  readonly ledger: Ledger;
+  private readonly targets: readonly string[];
+
+  constructor(before: Ledger, { targets }: SessionInput) {
+    this.ledger = structuredClone(before);
+    this.targets = targets;
+  }
+
+  promise(holds: boolean, sentence: string): void {
+    if (!holds && !this.ledger.broken.includes(sentence)) this.ledger.broken.push(sentence);
+  }
+
+  commanded({ type }: SessionCommand): void {
+    this.ledger.commands.push(type);
+  }
+
+  settled({ key, request }: Effect, { requests = 0, excludes, limitsMs }: Settled): void {
+    const { ledger } = this;
+    if ('dueAt' in request) ledger.now = Math.max(ledger.now, request.dueAt);
+    ledger.below += requests;
+    if (!key.endsWith('/model')) return;
+    if (excludes) ledger.freeAt[ledger.target] = null;
+    else if (limitsMs !== undefined) ledger.freeAt[ledger.target] = ledger.now + limitsMs;
+  }
+
+  begun({ kind, key }: Effect): void {
+    const { ledger } = this;
+    const { maxTurns, maxRetries } = ledger.bound;
+    this.promise(ledger.ends === 0 || kind === 'close', `no effect begins after the end (${key})`);
+    if (kind === 'model' || kind === 'tool' || kind === 'approval')
+      this.promise(!ledger.commands.includes('session.abort'), `D-2: no ${kind} begins after an abort`);
+    if (kind === 'tool' || kind === 'approval')
+      this.promise(!ledger.isLastTurn, `B-5: no ${kind} begins on the last turn`);
+    if (kind !== 'model') return;
+    const left = (ledger.budget ?? Number.POSITIVE_INFINITY) - ledger.requests - ledger.below;
+    this.promise(left >= 1, 'B-7: no request goes out once the budget is spent');
+    ledger.requests += 1;
+    ledger.inTurn += 1;
+    this.promise(ledger.inTurn <= maxRetries, 'B-1: a turn sends at most maxRetries requests');
+    this.promise(ledger.requests <= maxTurns * maxRetries, 'B-2: requests <= maxTurns x maxRetries');
+  }
+
+  fact(fact: Fact): void {
+    const { ledger } = this;
+    switch (fact.type) {
+      case 'turn.started':
+        ledger.turns += 1;
+        ledger.inTurn = 0;
+        ledger.sentBefore = ledger.requests + ledger.below;
+        ledger.hasFailed = false;
+        ledger.isLastTurn = fact.turn === ledger.maxTurns;
+        this.promise(ledger.turns <= ledger.maxTurns, 'B-4: no turn begins after the last');
+        break;
+      case 'session.collapsed':
+        this.promise(fact.to < ledger.maxTurns, 'B-4: maxTurns only shrinks');
+        ledger.maxTurns = fact.to;
+        break;
+      case 'attempt.started':
+        this.aims(this.targets.indexOf(fact.target));
+        break;
+      case 'attempt.failed':
+      case 'attempt.succeeded':
+      case 'attempt.finished':
+      case 'attempt.aborted':
+        this.promise(ledger.open === 0, 'C-1: every call is answered before its attempt ends');
+        ledger.hasFailed = fact.type === 'attempt.failed';
+        break;
+      case 'tool.requested':
+        ledger.open += 1;
+        break;
+      case 'tool.answered':
+        ledger.open -= 1;
+        break;
+      case 'session.succeeded':
+      case 'session.failed':
+      case 'session.aborted':
+        ledger.ends += 1;
+        this.promise(ledger.ends === 1, 'S-3: a session ends once');
+        break;
+      default:
+    }
+  }
+
+  /** The next living target after a failure is tried, and the same one again otherwise (P-2), unless it is limited (P-3). */
+  private aims(target: number): void {
+    const { ledger } = this;
+    const first = ledger.hasFailed ? ledger.target + 1 : ledger.target;
+    const order = ledger.freeAt.map((_, step) => (first + step) % ledger.freeAt.length);
+    const next = order.find((index) => {
+      const freeAt = ledger.freeAt[index];
+      return freeAt != null && freeAt <= ledger.now;
+    });
+    this.promise(target === next, `P-2, P-3: target ${next} is next, not ${target}`);
+    ledger.target = target;
+  }
+}
