@@ -1,4 +1,4 @@
-import type { Survivor } from './mutants.ts';
+import type { Survivor } from './mutation-report.ts';
 
 /** A kind of surviving mutant: its file, the mutated code, and why it is equivalent or caught elsewhere. */
 type Equivalent = { file?: string; original: RegExp; replacement?: RegExp; why: string };
@@ -192,6 +192,23 @@ const equivalents: Equivalent[] = [
     file: 'workflow.machine.ts',
     original: /^'capturing'$/,
     why: 'the action names the phase itself',
+  },
+  {
+    file: 'agent/redact.ts',
+    original: /^secrets\.length === 0$/,
+    replacement: /^false$/,
+    why: 'it only saves time: nothing is found, so the value stays the same',
+  },
+  {
+    file: 'agent/redact.ts',
+    original: /^typeof value !== 'object'$/,
+    replacement: /^false$/,
+    why: 'a number or a boolean has no entries, so it stays the same',
+  },
+  {
+    file: 'agent/redact.ts',
+    original: /^(entries\[index\]\?\.\[[01]\]|\[\])$/,
+    why: 'there is an entry for each index, and a default list without secrets finds none',
   },
 ];
 

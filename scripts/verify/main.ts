@@ -139,8 +139,8 @@ ${table(
 ## The second room, simulated
 
 Whole sessions run \`src/\`, and one seed decides everything: what models and tools do and when, part by part; what a
-person, a listener or a signal commands and when; how much time passes; when the process dies, and is resumed from its
-journal. \`test/simulation/promises.ts\` checks after each: the bound on the wire, calls and answers, approvals,
+person, a listener or a signal commands and when; how much time passes; when the process dies and the session is resumed from
+its journal, or another process takes the session over while the first continues. \`test/simulation/promises.ts\` checks after each: the bound on the wire, calls and answers, approvals,
 aborts, notices, log lines, counters, events, secrets, replays, that nothing is left behind, and that the session ends. Real
 files, sockets and processes are not simulated; tests cover them.
 

@@ -187,5 +187,6 @@ describe('S-5: secrets', () => {
     const value = { a: [1, { b: 'c' }] };
     expect(withoutSecrets(value, ['secret'])).toBe(value);
     expect(withoutSecrets({ secret: ['a secret', 1] }, ['secret'])).toEqual({ '[redacted]': ['a [redacted]', 1] });
+    expect(withoutSecrets({ 'the secret': 1 }, ['secret'])).toEqual({ 'the [redacted]': 1 });
   });
 });

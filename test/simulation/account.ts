@@ -4,7 +4,7 @@ import type { Logger, Session, SessionEvent, SessionResult } from '../../src/ind
 import { MemoryJournal } from '../../src/journal/memory.ts';
 import { type Begun, type Plan, planOf } from './agent.ts';
 import type { Sent } from './model.ts';
-import type { World } from './world.ts';
+import type { Life, World } from './world.ts';
 
 export type Line = Record<string, unknown> & { level: keyof Logger };
 
@@ -17,6 +17,8 @@ export class Account {
   readonly begun: Begun[] = [];
   readonly lines: Line[] = [];
   readonly events: SessionEvent[] = [];
+  /** The events of processes that had lost the session. */
+  readonly outdatedEvents: SessionEvent[] = [];
   readonly deliveries: Delivery[] = [];
   readonly broken: string[] = [];
   readonly journal: MemoryJournal | null;
@@ -28,7 +30,10 @@ export class Account {
   lastPartMs = 0;
   /** The events as a reader got them who kept up. */
   readonly read: SessionEvent[] = [];
+  /** How often another life began. */
   deaths = 0;
+  /** The sessions of all lives, and whether their results came. */
+  readonly followed: { life: Life; hasResult: boolean }[] = [];
   /** Whether an abort was delivered in this life. */
   isAborted = false;
   session: Session | null = null;

@@ -3,6 +3,18 @@ import type { Breakage } from '../graph/breakages.ts';
 /** Defects in `src/`, of kinds that once existed or passed the tests. The simulation detects each. */
 export const breakagesOfSrc: Breakage[] = [
   {
+    name: 'D-3: a process that lost its session writes to its journal',
+    file: 'src/journal/memory.ts',
+    from: 'if (kept.owner !== owner || kept.entries.length !== after) throw noLongerOwned(sessionId);',
+    to: '',
+  },
+  {
+    name: 'D-4: a process that lost its session has no result',
+    file: 'src/session/recovery/suspension.ts',
+    from: '  await letGo(root, status, failure, () => tree.leave());\n',
+    to: '  void [status, failure];\n',
+  },
+  {
     name: 'D-2: an effect that was cancelled before it began begins',
     file: 'src/host/driver-core.ts',
     from: '    this.pending = this.pending.filter((effect) => effect.key !== key);\n',

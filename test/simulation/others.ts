@@ -54,10 +54,14 @@ export function intervene(account: Account, live: () => void): void {
     'approves what does not wait': 3,
     'sets the clock back': 4,
     'kills the process': 8,
+    'takes it over in another process': 4,
     'suspends it': 3,
   });
-  const needsJournal = does === 'kills the process' || does === 'suspends it';
+  const movesOn = does === 'kills the process' || does === 'takes it over in another process';
+  const needsJournal = movesOn || does === 'suspends it';
   if (does === 'nothing' || (needsJournal && journal === null)) return;
+  // Until it is written down, no other process knows of it.
+  if (does === 'takes it over in another process' && account.events.length === 0) return;
   world.trouble(`a user ${does}`);
   world.tell(`A USER ${does}`);
   if (does === 'steers it') account.steer();
@@ -67,8 +71,9 @@ export function intervene(account: Account, live: () => void): void {
   if (does === 'approves what does not wait') session?.approve('nothing', { approved: true });
   if (does === 'sets the clock back') world.setBack(3_600_000);
   if (does === 'suspends it') void session?.suspend();
-  if (does !== 'kills the process' || journal === null) return;
-  world.die();
+  if (!movesOn || journal === null) return;
+  if (does === 'kills the process') world.die();
+  else world.takeOver();
   account.deaths += 1;
   // Its lease runs out.
   void journal.release('s', account.owner).then(async () => {

@@ -20,9 +20,14 @@ export async function brokenAtEnd(account: Account): Promise<string[]> {
   const { alarms } = world.life;
   promise(alarms.length === 0, `no timer is left after the result (${alarms.length})`);
   promise(account.listenersLeft === 0, "no listener is left on the caller's signal");
-  // What ignored the abort ends now, and no event follows.
+  // What ignored the abort ends now, and no event follows. A process that lost its session finds out.
   const heard = account.events.length;
   while (world.step()) await settled();
+  for (const life of world.outdated) {
+    promise(life.alarms.length === 0, `no timer is left in a process that lost its session (${life.alarms.length})`);
+    const isLeft = account.followed.some((one) => one.life === life && !one.hasResult);
+    promise(!isLeft, 'a session that another process took over has a result');
+  }
   promise(account.events.length === heard, 'no event follows the end');
   const told: SessionEvent[] = [];
   for await (const event of session.events) told.push(event);
@@ -30,6 +35,7 @@ export async function brokenAtEnd(account: Account): Promise<string[]> {
     ...broken,
     ...brokenByResult(account, result, told),
     ...account.sent.flatMap(malformedRequest),
+    ...(await brokenMarks(account)),
     ...(await brokenByReplay(account, told)),
     ...leaks({
       events: told,
@@ -86,7 +92,9 @@ function brokenByResult(account: Account, result: SessionResult, told: SessionEv
     );
   if (deaths === 0) promise(textsOf(read) === textsOf(told), 'a reader who keeps up reads what a late one reads');
   const durable = new Set(told.filter(isFact).map(placeOf));
-  const lost = account.events.filter((event) => isFact(event) && !durable.has(placeOf(event)));
+  const lost = [...account.events, ...account.outdatedEvents].filter(
+    (event) => isFact(event) && !durable.has(placeOf(event)),
+  );
   promise(lost.length === 0, `every fact of any life is in the session's events (${lost.map(({ type }) => type)})`);
   const ends = told.filter(({ type, path }) => path.length === 0 && /^session\.(succeeded|failed|aborted)$/.test(type));
   promise(ends.length === 1, `the session ends once (${ends.length})`);
@@ -142,6 +150,21 @@ function malformedRequest({ agent, prompt }: Sent): string[] {
   }
   if (prompt.at(-1)?.role === 'assistant') broken.push('no request ends with the assistant');
   return broken.map((sentence) => `${sentence} (a request of ${agent})`);
+}
+
+/** Whatever began was marked before (D-4, B-6), in each life, and also once another process had taken the session over. */
+async function brokenMarks({ journal, sent, begun }: Account): Promise<string[]> {
+  if (journal === null) return [];
+  const marks = (await journal.read('s')).flatMap((entry) =>
+    entry.type === 'begun' && entry.scope === '' ? [entry.key] : [],
+  );
+  const isOwn = ({ agent }: { agent: string }) => agent === 'simulated';
+  const tools = marks.filter((key) => /\/tool-\d+$/.test(key)).length;
+  const models = marks.filter((key) => key.endsWith('/model')).length;
+  return [
+    ...(begun.filter(isOwn).length <= tools ? [] : ['every tool that begins is marked']),
+    ...(sent.filter(isOwn).length <= models ? [] : ['every request that goes out is marked']),
+  ];
 }
 
 /** A replay gives what the session gave. */

@@ -89,7 +89,7 @@ function begin(account: Account): void {
     sent: account.sent,
     begun: account.begun,
     onPart: (name) => {
-      if (name === 'simulated') account.lastPartMs = world.passedMs;
+      if (name === 'simulated' && !life.isOver) account.lastPartMs = world.passedMs;
     },
     onBegin: (name) => {
       const isHeard = journal === null || name === 'simulated';
@@ -101,7 +101,11 @@ function begin(account: Account): void {
     clock: life.clock,
     signal: account.controller.signal,
     random: () => world.choices.below(1_000) / 1_000,
-    onEvent: (event: SessionEvent) => (life.isOver ? undefined : heard(account, event)),
+    onEvent: (event: SessionEvent) => {
+      if (!life.isOver) return heard(account, event);
+      if (!life.isDead) account.outdatedEvents.push(event);
+      return undefined;
+    },
     onDelivery: (delivery: Delivery) => {
       if (life.isOver) return;
       account.deliveries.push(JSON.parse(JSON.stringify(delivery)));
@@ -109,6 +113,12 @@ function begin(account: Account): void {
     },
   };
   const follow = (session: Session) => {
+    const followed = { life, hasResult: false };
+    account.followed.push(followed);
+    const hasResult = () => {
+      followed.hasResult = true;
+    };
+    void session.result.then(hasResult, hasResult);
     if (life.isOver) return;
     account.session = session;
     void read(account, session, life);
@@ -126,9 +136,10 @@ function begin(account: Account): void {
   };
   const own = journal === null ? null : journalOf(account, journal, life);
   if (own !== null && account.deaths > 0) {
-    void resumeSession(agent, { ...options, sessionId: 's', journal: own }).then(follow, (error) =>
-      account.breaks(`a session is resumed: ${error}`),
-    );
+    void resumeSession(agent, { ...options, sessionId: 's', journal: own }).then(follow, (error) => {
+      // Another process may take it over meanwhile.
+      if (!life.isOver) account.breaks(`a session is resumed: ${error}`);
+    });
     return;
   }
   const kept = own === null ? {} : { journal: own };
@@ -144,19 +155,19 @@ async function read(account: Account, { events }: Session, life: Life): Promise<
 function journalOf(account: Account, journal: MemoryJournal, life: Life): Journal {
   const never = new Promise<never>(() => {});
   const write = async (owner: string, act: () => Promise<void>) => {
-    if (life.isOver) return never;
-    account.owner = owner;
+    if (life.isDead) return never;
+    if (!life.isOver) account.owner = owner;
     const isEarly = account.world.choices.chance(50);
     if (isEarly) await act();
     await life.turn(isEarly ? 'a write was durable, and is acknowledged' : 'a write becomes durable');
     if (!isEarly) await act();
   };
-  const alive = <Value>(act: () => Promise<Value>): Promise<Value> => (life.isOver ? never : act());
+  const alive = <Value>(act: () => Promise<Value>): Promise<Value> => (life.isDead ? never : act());
   return journalWith(journal, {
     create: (session, append) => write(append.owner, () => journal.create(session, append)),
     append: (sessionId, append) => write(append.owner, () => journal.append(sessionId, append)),
     lease: (sessionId, owner) => {
-      account.owner = owner;
+      if (!life.isOver) account.owner = owner;
       return alive(() => journal.lease(sessionId, owner));
     },
     renew: (sessionId, owner) => alive(() => journal.renew(sessionId, owner)),

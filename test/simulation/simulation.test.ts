@@ -16,7 +16,14 @@ describe('simulated sessions (npm run simulate)', () => {
     expect(tally.failures.map(shown)).toEqual([]);
     // They meet what they are for.
     expect(Object.keys(tally.statuses).sort()).toEqual(['aborted', 'failed', 'succeeded']);
-    for (const trouble of ['a user kills the process', 'a listener throws', 'a model hangs', 'a stream breaks'])
+    const troubles = [
+      'a user kills the process',
+      'a user takes it over in another process',
+      'a listener throws',
+      'a model hangs',
+      'a stream breaks',
+    ];
+    for (const trouble of troubles)
       expect([trouble, tally.troubles[trouble] ?? 0]).toEqual([trouble, expect.toSatisfy((times) => times > 5)]);
     expect(tally.passedMs).toBeGreaterThan(600_000);
   });

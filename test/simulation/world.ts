@@ -6,7 +6,8 @@ type Alarm = { dueAt: number; ring: () => void };
 
 /**
  * The world of a simulated session: its clock, and all that may happen next. Each `step` picks one thing, which happens. A
- * life ends when the process dies; what it had pending never happens.
+ * life ends when the process dies; what it had pending never happens. When another process takes the session over, the
+ * life continues beside the new one, and does not know.
  */
 export class World {
   readonly choices: Choices;
@@ -19,6 +20,8 @@ export class World {
   private readonly startedAt = this.time;
   private setBackMs = 0;
   life = new Life(this);
+  /** Lives whose session another process has taken over. */
+  readonly outdated: Life[] = [];
 
   constructor(choices: Choices) {
     this.choices = choices;
@@ -51,24 +54,34 @@ export class World {
     this.life = new Life(this);
   }
 
+  /** Another process takes the session over: a new life begins beside this one. */
+  takeOver(): void {
+    this.outdated.push(this.life);
+    this.life = new Life(this);
+  }
+
   /** Lets one thing happen. Returns false if nothing can. */
   step(): boolean {
-    const { tasks, alarms } = this.life;
+    const lives = [this.life, ...this.outdated];
+    const tasks = lives.flatMap((life) => life.tasks);
+    const alarms = lives.flatMap((life) => life.alarms);
     if (tasks.length + alarms.length === 0) return false;
     this.steps += 1;
     // Time mostly passes only when nothing else can happen.
     const passes = tasks.length === 0 || (alarms.length > 0 && this.choices.below(100) === 99);
     if (passes) {
       const next = alarms.reduce((one, other) => (other.dueAt < one.dueAt ? other : one));
-      alarms.splice(alarms.indexOf(next), 1);
+      for (const life of lives) remove(life.alarms, next);
       this.time = Math.max(this.time, next.dueAt);
       this.tell('time passes');
       next.ring();
       return true;
     }
-    const [task] = tasks.splice(this.choices.below(tasks.length), 1);
-    if (task !== undefined) this.tell(task.label);
-    task?.run();
+    const task = tasks[this.choices.below(tasks.length)];
+    if (task === undefined) throw new Error('there is nothing to pick from');
+    for (const life of lives) remove(life.tasks, task);
+    this.tell(task.label);
+    task.run();
     return true;
   }
 
@@ -88,8 +101,13 @@ export class Life {
     this.world = world;
   }
 
+  /** It died, or lost its session. */
   get isOver(): boolean {
     return this.world.life !== this;
+  }
+
+  get isDead(): boolean {
+    return this.isOver && !this.world.outdated.includes(this);
   }
 
   /** From now on, this may happen. Returns a function that takes it back. */
