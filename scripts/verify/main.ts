@@ -97,21 +97,31 @@ The pictures show the taken arrows in green: [session](../visualizations/session
 
 ## All machines together
 
-The walks above replace the level below by an example of each of its outcomes. These walks replace only what effects come to:
+The walks above replace the level below with an example of each of its outcomes. These walks replace only what effects come to:
 the session, its turns, attempts and calls run together, and every state that they reach is visited. In each state
 \`test/graph/ledger.ts\`, which counts what is sent on its own, checks the bounds of the session and of the turn, the permission
 on the last turn, the order of the targets, the spending of sub-agents, answers, aborts and the end. There is no cycle
 of settling effects, and no state without an effect to wait for, so a session ends if its effects settle. Each step that
-a machine takes here is also a step of its own walk, as far as that walk distinguishes states and outcomes: no machine
-gets into a situation that its own walk does not check.
+a machine takes here is also a step of its own walk, as far as \`test/graph/abstraction.ts\` distinguishes states and outcomes.
 
 ${table(
-  ['maxTurns x maxRetries', 'targets', 'requests of the tree', 'commands', 'states', 'steps'],
-  wholes.map(({ whole: { input, commands }, product }) => [
+  [
+    'maxTurns x maxRetries',
+    'targets',
+    'model outcomes',
+    'requests of the tree',
+    'deadline',
+    'commands',
+    'states',
+    'steps',
+  ],
+  wholes.map(({ whole: { input, commands, models }, product }) => [
     `${input.bound.maxTurns} x ${input.bound.maxRetries}`,
     input.targets.length,
+    models.length,
     input.budget.requests ?? 'any',
-    commands.length === 0 ? 'none' : 'stop and abort, at any state',
+    input.budget.deadlineAt === null ? 'no' : 'yes',
+    commands.length === 0 ? 'none' : 'stop and abort, in any state',
     product.states,
     product.edges.length,
   ]),

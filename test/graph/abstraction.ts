@@ -1,4 +1,5 @@
 import type { AnyMachineSnapshot, EventObject } from 'xstate';
+import type { Delivered } from '../../machines/index.ts';
 import { pure } from './coverage.ts';
 import { explore, type Walk } from './explore.ts';
 import { callClassOf } from './levels/attempt.ts';
@@ -13,6 +14,13 @@ export type Abstraction = {
 
 type DoneEvent = { output: never };
 const output = (event: EventObject) => (event as EventObject & DoneEvent).output;
+
+/** What a model's outcome holds. */
+const modelClassOf = ({ outcome: { fault, calls } }: Delivered<'model'>): string =>
+  [
+    fault === null ? 'reply' : 'fault',
+    ...calls.map(({ tool, needsApproval, report }) => [tool, needsApproval, report?.valid].join(' ')),
+  ].join(', ');
 
 export const abstractions: Record<string, Abstraction> = {
   session: {
@@ -32,7 +40,10 @@ export const abstractions: Record<string, Abstraction> = {
   },
   attempt: {
     stateOf: ({ value, context }) => [value, context.answers.filter((answer: unknown) => answer === null).length],
-    eventOf: (event) => (event.type.startsWith('xstate.done.actor.tool') ? callClassOf(output(event)) : event.type),
+    eventOf: (event) => {
+      if (event.type === 'xstate.done.actor.model') return modelClassOf(output(event));
+      return event.type.startsWith('xstate.done.actor.tool') ? callClassOf(output(event)) : event.type;
+    },
   },
   toolCall: { stateOf: ({ value }) => [value], eventOf: ({ type }) => type },
 };

@@ -1,4 +1,4 @@
-import type { Effect, Fact, Json, SessionCommand, SessionInput } from '../../machines/index.ts';
+import type { CallName, Effect, Fact, Json, SessionCommand, SessionInput } from '../../machines/index.ts';
 
 /** What an effect came to: its outcome, or a defect in its code if there is none. */
 export type Settled = {
@@ -6,15 +6,19 @@ export type Settled = {
   outcome?: Json;
   /** The requests that a sub-agent sent. */
   requests?: number;
+  /** It holds a report that is rejected. */
+  rejects?: true;
   /** How its target is afterwards: excluded, or limited for so many ms. */
   excludes?: true;
   limitsMs?: number;
 };
 
-/** An account of a session that is kept from its effects and facts, and so knows nothing of the machines' own numbers. */
+/** An account of a session, kept from the effects and facts of its machines and not from their contexts. */
 export type Ledger = {
   bound: SessionInput['bound'];
   budget: number | null;
+  /** Epoch ms. */
+  deadlineAt: number | null;
   /** Epoch ms. */
   now: number;
   requests: number;
@@ -27,8 +31,10 @@ export type Ledger = {
   below: number;
   /** Requests of the session and its sub-agents before the current turn. */
   sentBefore: number;
+  /** Requests that began after the deadline. */
+  late: number;
   /** Calls without an answer. */
-  open: number;
+  open: string[];
   /** The index of the target of the last request. */
   target: number;
   hasFailed: boolean;
@@ -43,6 +49,7 @@ export function freshLedger({ bound, budget, targets, at }: SessionInput): Ledge
   return {
     bound,
     budget: budget.requests,
+    deadlineAt: budget.deadlineAt,
     now: at,
     requests: 0,
     inTurn: 0,
@@ -51,7 +58,8 @@ export function freshLedger({ bound, budget, targets, at }: SessionInput): Ledge
     isLastTurn: false,
     below: 0,
     sentBefore: 0,
-    open: 0,
+    late: 0,
+    open: [],
     target: 0,
     hasFailed: false,
     freeAt: targets.map(() => 0),
@@ -77,13 +85,16 @@ export class Bookkeeper {
 
   commanded({ type }: SessionCommand): void {
     this.ledger.commands.push(type);
+    if (type === 'session.stop') this.collapse();
   }
 
-  settled({ key, request }: Effect, { requests = 0, excludes, limitsMs }: Settled): void {
+  settled({ key, request }: Effect, { requests = 0, rejects, excludes, limitsMs }: Settled): void {
     const { ledger } = this;
     if ('dueAt' in request) ledger.now = Math.max(ledger.now, request.dueAt);
     ledger.below += requests;
+    if (key === 'deadline') this.collapse();
     if (!key.endsWith('/model')) return;
+    if (rejects) this.collapse();
     if (excludes) ledger.freeAt[ledger.target] = null;
     else if (limitsMs !== undefined) ledger.freeAt[ledger.target] = ledger.now + limitsMs;
   }
@@ -96,9 +107,12 @@ export class Bookkeeper {
       this.promise(!ledger.commands.includes('session.abort'), `D-2: no ${kind} begins after an abort`);
     if (kind === 'tool' || kind === 'approval')
       this.promise(!ledger.isLastTurn, `B-5: no ${kind} begins on the last turn`);
+    if (kind === 'approval')
+      this.promise(!ledger.commands.includes('session.stop'), 'D-2: no approval is asked for after a stop');
     if (kind !== 'model') return;
-    const left = (ledger.budget ?? Number.POSITIVE_INFINITY) - ledger.requests - ledger.below;
-    this.promise(left >= 1, 'B-7: no request goes out once the budget is spent');
+    this.promise(this.left >= 1, 'B-7: no request goes out once the budget is spent');
+    if (this.isPastDeadline) ledger.late += 1;
+    this.promise(ledger.late <= 1, 'one request, for the report, goes out after the deadline');
     ledger.requests += 1;
     ledger.inTurn += 1;
     this.promise(ledger.inTurn <= maxRetries, 'B-1: a turn sends at most maxRetries requests');
@@ -109,16 +123,18 @@ export class Bookkeeper {
     const { ledger } = this;
     switch (fact.type) {
       case 'turn.started':
+        if (this.isShort) this.collapse();
         ledger.turns += 1;
         ledger.inTurn = 0;
         ledger.sentBefore = ledger.requests + ledger.below;
         ledger.hasFailed = false;
-        ledger.isLastTurn = fact.turn === ledger.maxTurns;
+        ledger.isLastTurn = ledger.turns === ledger.maxTurns;
+        this.promise(fact.isLastTurn === ledger.isLastTurn, 'B-5: a turn knows whether it is the last');
         this.promise(ledger.turns <= ledger.maxTurns, 'B-4: no turn begins after the last');
         break;
       case 'session.collapsed':
-        this.promise(fact.to < ledger.maxTurns, 'B-4: maxTurns only shrinks');
-        ledger.maxTurns = fact.to;
+        if (this.isShort) this.collapse();
+        this.promise(fact.to === ledger.maxTurns, `B-4: maxTurns becomes ${ledger.maxTurns}, not ${fact.to}`);
         break;
       case 'attempt.started':
         this.aims(this.targets.indexOf(fact.target));
@@ -127,23 +143,48 @@ export class Bookkeeper {
       case 'attempt.succeeded':
       case 'attempt.finished':
       case 'attempt.aborted':
-        this.promise(ledger.open === 0, 'C-1: every call is answered before its attempt ends');
+        this.promise(ledger.open.length === 0, 'C-1: every call is answered before its attempt ends');
         ledger.hasFailed = fact.type === 'attempt.failed';
+        if (this.isShort && fact.type !== 'attempt.finished') this.collapse();
         break;
       case 'tool.requested':
-        ledger.open += 1;
+        ledger.open.push(nameOf(fact));
         break;
       case 'tool.answered':
-        ledger.open -= 1;
+        this.promise(ledger.open.includes(nameOf(fact)), 'C-1: a call is answered once');
+        ledger.open = ledger.open.filter((name) => name !== nameOf(fact));
         break;
       case 'session.succeeded':
       case 'session.failed':
       case 'session.aborted':
         ledger.ends += 1;
+        this.promise(ledger.open.length === 0, 'C-1: every call is answered before the session ends');
         this.promise(ledger.ends === 1, 'S-3: a session ends once');
         break;
       default:
     }
+  }
+
+  /** Requests that the budget has left. */
+  private get left(): number {
+    const { budget, requests, below } = this.ledger;
+    return (budget ?? Number.POSITIVE_INFINITY) - requests - below;
+  }
+
+  private get isPastDeadline(): boolean {
+    const { deadlineAt, now } = this.ledger;
+    return deadlineAt !== null && now >= deadlineAt;
+  }
+
+  /** One more request at most may ask for the report. */
+  private get isShort(): boolean {
+    return this.left <= 1 || this.isPastDeadline;
+  }
+
+  /** The next turn is the last (B-4). */
+  private collapse(): void {
+    const { ledger } = this;
+    ledger.maxTurns = Math.min(ledger.maxTurns, ledger.turns + 1);
   }
 
   /** The next living target after a failure is tried, and the same one again otherwise (P-2), unless it is limited (P-3). */
@@ -159,3 +200,5 @@ export class Bookkeeper {
     ledger.target = target;
   }
 }
+
+const nameOf = ({ turn, attempt, index }: CallName) => `${turn}/${attempt}/${index}`;

@@ -25,6 +25,8 @@ import { Bookkeeper, freshLedger, type Ledger, type Settled } from './ledger.ts'
 export type Whole = {
   input: SessionInput;
   settlings: (effect: Effect) => Settled[];
+  /** The names of the model outcomes among them. */
+  models: readonly string[];
   /** Each comes once, at any state. */
   commands: readonly SessionCommand[];
 };
@@ -46,6 +48,9 @@ export type Product = {
   broken: string[];
 };
 
+/** The most states of a walk; one with more counts as endless. */
+const mostStates = 200_000;
+
 /** Visits every state that the machines of a session can reach together. */
 export function exploreWhole(whole: Whole): Product {
   const product: Product = { states: 0, edges: [], steps: new Map(), broken: [] };
@@ -56,6 +61,7 @@ export function exploreWhole(whole: Whole): Product {
     const known = numbers.get(key);
     if (known !== undefined) return known;
     product.states += 1;
+    if (product.states > mostStates) throw new Error(`a walk has more than ${mostStates} states:${way}`);
     numbers.set(key, product.states);
     const { broken } = state.ledger;
     // What comes after a broken promise says nothing more.
@@ -146,7 +152,8 @@ class Run {
     const { ledger } = keeper;
     keeper.promise(status !== 'error', 'no machine breaks');
     keeper.promise(isOver === (ledger.ends === 1), 'S-3: what has ended has said so');
-    keeper.promise(isOver || pending.length > 0, 'a session ends, or waits for an effect');
+    const isWaiting = pending.some(({ key }) => key !== 'deadline');
+    keeper.promise(isOver || isWaiting, 'a session ends, or waits for an effect');
     keeper.promise(
       !snapshot.matches({ running: 'turning' }) || context.spent.requests === ledger.sentBefore,
       `B-7: ${ledger.sentBefore} requests were sent before the turn, and ${context.spent.requests} are counted`,

@@ -1,10 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { abstractions, abstractSteps } from '../graph/abstraction.ts';
 import { walks, walksWithin } from '../graph/coverage.ts';
+import { sessionWalk } from '../graph/levels/session.ts';
 import { wholeWalks } from '../graph/levels/whole.ts';
 import { exploreWhole, type Product } from '../graph/product.ts';
 
-const products = wholeWalks(process.env.PAWL_WALKS === 'all' ? 'all' : 'usual').map(exploreWhole);
+let explored: Product[] | null = null;
+
+/** The walks, once for all tests. */
+function products(): Product[] {
+  explored ??= wholeWalks(process.env.PAWL_WALKS === 'all' ? 'all' : 'usual').map(exploreWhole);
+  return explored;
+}
 
 /** Whether effects can settle without end: whether there is a cycle without commands. */
 function isEndless({ states, edges }: Product): boolean {
@@ -25,11 +32,11 @@ function isEndless({ states, edges }: Product): boolean {
 
 describe('B-1 B-2 B-4 B-5 B-7 C-1 D-2 P-2 P-3 S-3: all machines of a session together', () => {
   it('keep every promise in every state', () => {
-    for (const { broken } of products) expect(broken).toEqual([]);
-  });
+    for (const { broken } of products()) expect(broken).toEqual([]);
+  }, 180_000);
 
   it('end, if their effects settle: no state waits for nothing, and there is no cycle', () => {
-    for (const product of products) expect(isEndless(product)).toBe(false);
+    for (const product of products()) expect(isEndless(product)).toBe(false);
   });
 
   it.each(Object.keys(abstractions))(
@@ -38,11 +45,10 @@ describe('B-1 B-2 B-4 B-5 B-7 C-1 D-2 P-2 P-3 S-3: all machines of a session tog
       const name = machine === 'toolCall' ? 'tool-call' : machine;
       const abstraction = abstractions[machine];
       if (abstraction === undefined) throw new Error(`${machine} has no abstraction`);
-      const walked = abstractSteps(
-        abstraction,
-        (process.env.PAWL_WALKS === 'all' ? walks : walksWithin('usual'))[name]?.walks ?? [],
-      );
-      const taken = new Set(products.flatMap(({ steps }) => [...(steps.get(machine) ?? [])]));
+      const usual = (process.env.PAWL_WALKS === 'all' ? walks : walksWithin('usual'))[name]?.walks ?? [];
+      // `npm run verify` checks the promises of this one too.
+      const walked = abstractSteps(abstraction, machine === 'session' ? [...usual, sessionWalk(3)] : usual);
+      const taken = new Set(products().flatMap(({ steps }) => [...(steps.get(machine) ?? [])]));
       expect(taken.size).toBeGreaterThan(0);
       expect([...taken].filter((step) => !walked.has(step))).toEqual([]);
     },

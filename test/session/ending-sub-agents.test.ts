@@ -10,14 +10,14 @@ function familyOf(count: number) {
     name: 'helper',
     description: 'Helps.',
     models: [rehearsalModel([{ calls: [{ name: 'wait' }] }])],
-    tools: { wait: (_: unknown, { abortSignal }: { abortSignal?: AbortSignal }) => ended(abortSignal) },
+    tools: { wait: (_: unknown, { signal }: { signal: AbortSignal }) => ended(signal) },
   });
   const calls = Array.from({ length: count }, () => ({ name: 'helper', input: task }));
   return defineAgent({ name: 'root', models: [rehearsalModel([{ calls }])], agents: { helper } });
 }
 
-function ended(signal: AbortSignal | undefined): Promise<string> {
-  return new Promise((resolve) => signal?.addEventListener('abort', () => resolve('aborted'), { once: true }));
+function ended(signal: AbortSignal): Promise<string> {
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve('aborted'), { once: true }));
 }
 
 /** The counters of a session that was aborted in its first turn, before any of its `count` calls had a result. */

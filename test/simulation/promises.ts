@@ -152,7 +152,7 @@ function malformedRequest({ agent, prompt }: Sent): string[] {
   return broken.map((sentence) => `${sentence} (a request of ${agent})`);
 }
 
-/** Whatever began was marked before (D-4, B-6), in each life, and also once another process had taken the session over. */
+/** No more began than was marked (D-4, B-6), in all lives, also where another process took the session over. */
 async function brokenMarks({ journal, sent, begun }: Account): Promise<string[]> {
   if (journal === null) return [];
   const marks = (await journal.read('s')).flatMap((entry) =>
@@ -162,8 +162,8 @@ async function brokenMarks({ journal, sent, begun }: Account): Promise<string[]>
   const tools = marks.filter((key) => /\/tool-\d+$/.test(key)).length;
   const models = marks.filter((key) => key.endsWith('/model')).length;
   return [
-    ...(begun.filter(isOwn).length <= tools ? [] : ['every tool that begins is marked']),
-    ...(sent.filter(isOwn).length <= models ? [] : ['every request that goes out is marked']),
+    ...(begun.filter(isOwn).length <= tools ? [] : ['no more tools begin than are marked']),
+    ...(sent.filter(isOwn).length <= models ? [] : ['no more requests go out than are marked']),
   ];
 }
 

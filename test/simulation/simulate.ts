@@ -2,6 +2,7 @@ import type { Delivery } from '../../machines/index.ts';
 import {
   type Journal,
   type Logger,
+  PawlError,
   resumeSession,
   type Session,
   type SessionEvent,
@@ -112,13 +113,13 @@ function begin(account: Account): void {
       if ('event' in delivery && delivery.event.type === 'session.abort') account.isAborted = true;
     },
   };
+  const followed = { life, hasResult: false };
+  account.followed.push(followed);
+  const hasResult = () => {
+    followed.hasResult = true;
+  };
   const follow = (session: Session) => {
-    const followed = { life, hasResult: false };
-    account.followed.push(followed);
-    const hasResult = () => {
-      followed.hasResult = true;
-    };
-    void session.result.then(hasResult, hasResult);
+    void session.result.then(hasResult);
     if (life.isOver) return;
     account.session = session;
     void read(account, session, life);
@@ -137,8 +138,9 @@ function begin(account: Account): void {
   const own = journal === null ? null : journalOf(account, journal, life);
   if (own !== null && account.deaths > 0) {
     void resumeSession(agent, { ...options, sessionId: 's', journal: own }).then(follow, (error) => {
-      // Another process may take it over meanwhile.
-      if (!life.isOver) account.breaks(`a session is resumed: ${error}`);
+      hasResult();
+      const isTaken = life.isOver && error instanceof PawlError && error.code === 'session_taken';
+      if (!isTaken) account.breaks(`a session is resumed: ${error}`);
     });
     return;
   }

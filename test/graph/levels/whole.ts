@@ -16,7 +16,7 @@ import type { Settled } from '../ledger.ts';
 import type { Whole } from '../product.ts';
 import { fault, outcome, reply, text } from './attempt.ts';
 
-/** What the effects of a session come to: one example of each kind that matters above the level of a call. */
+/** What the effects of a session come to: examples of the kinds that matter above the level of a call. */
 
 const json = (value: object): Json => JSON.parse(JSON.stringify(value));
 const call = (callId: string) =>
@@ -31,9 +31,13 @@ const settled = (name: string, value: ModelOutcome | ToolOutcome | PrepareOutcom
   return { name, outcome: json(value), ...more };
 };
 
+const defective: Settled = { name: 'is defective' };
+
 const models: Settled[] = [
   settled('reports', reporting({ valid: true, content: 'done' })),
-  settled('reports badly', reporting({ valid: false, slug: 'final_report_missing', reasons: 'empty' })),
+  settled('reports badly', reporting({ valid: false, slug: 'final_report_missing', reasons: 'empty' }), {
+    rejects: true,
+  }),
   settled('calls', outcome({ reply: reply([call('a')], 'tool-calls'), calls: [real('a')] })),
   settled(
     'calls twice, once with approval',
@@ -49,8 +53,10 @@ const models: Settled[] = [
     limitsMs: 90_000,
   }),
   settled('refuses the key', outcome({ fault: fault('auth') }), { excludes: true }),
-  { name: 'is defective' },
+  defective,
 ];
+
+const allModels = models.map(({ name }) => name);
 
 const result = { success: true, value: 'ok', message: 'The tool succeeded.' };
 const answer = { slug: null, result, output: { type: 'text', value: 'ok' }, tokens: 1, kept: null } as const;
@@ -58,6 +64,7 @@ const tools: Settled[] = [
   settled('succeeds', { ...answer, spent: nothingSpent }),
   settled('asks a sub-agent', { ...answer, spent: { ...nothingSpent, requests: 1 } }, { requests: 1 }),
   settled('fails', { ...answer, slug: 'tool_exec_failed', result: failure('no'), spent: nothingSpent }),
+  defective,
 ];
 
 const prepared = settled('is done', {
@@ -69,21 +76,25 @@ const prepared = settled('is done', {
   unavailable: [],
 });
 
-/** What each effect may come to, without the models that are not in `names`. */
-function settlingsOf({ kind }: Effect, names: readonly string[] | null): Settled[] {
+/** What each effect may come to; of the models, those named. */
+function settlingsOf({ kind }: Effect, names: readonly string[]): Settled[] {
   switch (kind) {
     case 'prepare':
       return [prepared];
     case 'model':
-      return models.filter(({ name }) => names === null || names.includes(name));
+      return models.filter(({ name }) => names.includes(name));
     case 'tool':
       return tools;
     case 'approval':
       return [
         settled('is approved', { decision: 'approved', reason: null }),
         settled('is denied', { decision: 'denied', reason: null }),
+        defective,
       ];
+    case 'close':
+      return [{ name: 'is over', outcome: {} }, defective];
     default:
+      // A wait runs no code that could break.
       return [{ name: 'is over', outcome: {} }];
   }
 }
@@ -107,8 +118,8 @@ function wholeWalk(
     plansTurns: false,
     at: 0,
   };
-  const settlings: Whole['settlings'] = (effect) => settlingsOf(effect, over.models ?? null);
-  return { input, settlings, commands: over.commands ? commands : [] };
+  const { models = allModels } = over;
+  return { input, models, settlings: (effect) => settlingsOf(effect, models), commands: over.commands ? commands : [] };
 }
 
 const few = ['reports', 'reports badly', 'calls', 'says nothing', 'refuses the key'];
@@ -116,13 +127,14 @@ const few = ['reports', 'reports badly', 'calls', 'says nothing', 'refuses the k
 /** The walks of whole sessions: small ones for every test run, and those of `npm run verify`. */
 export const wholeWalks = (size: 'usual' | 'all'): Whole[] => [
   wholeWalk(2, 2, { models: few }),
+  wholeWalk(3, 2, { models: few }),
   wholeWalk(2, 2, { targets: ['one'], requests: 3, commands: true, models: few }),
   wholeWalk(2, 1, { commands: true }),
   wholeWalk(1, 2, { deadlineAt: 60_000, commands: true }),
+  wholeWalk(2, 2, { targets: ['one'], deadlineAt: 60_000, models: few }),
   ...(size === 'all'
     ? [
         wholeWalk(2, 3),
-        wholeWalk(3, 2, { models: few }),
         wholeWalk(2, 2, { commands: true }),
         wholeWalk(3, 2, { targets: ['one'], requests: 4, commands: true, models: few }),
         wholeWalk(2, 3, { requests: 5 }),

@@ -1,0 +1,88 @@
+import { expect, it } from 'vitest';
+import { defineAgent, PawlError, type SessionEvent, sqliteJournal, startSession } from '../../src/index.ts';
+import { assertInvariants, manualClock, rehearsalModel } from '../../src/testing/index.ts';
+import { journalWith } from '../support/dying-journal.ts';
+import { counters, report, tokensOf } from '../support/session.ts';
+
+it('D-2: a session that loses its journal aborts the tools that run', async () => {
+  const kept = sqliteJournal(':memory:');
+  let isLost = false;
+  const journal = journalWith(kept, {
+    append: (sessionId, append) =>
+      isLost ? Promise.reject(new PawlError('session_taken', 'taken')) : kept.append(sessionId, append),
+  });
+  const aborted = Promise.withResolvers<string>();
+  const wait = (_: unknown, { signal }: { signal: AbortSignal }) =>
+    new Promise<string>((resolve) => {
+      isLost = true;
+      signal.addEventListener('abort', () => {
+        aborted.resolve('aborted');
+        resolve('too late');
+      });
+    });
+  const agent = defineAgent({
+    name: 'lost',
+    models: [rehearsalModel([{ calls: [{ name: 'wait' }, { name: 'quick' }] }])],
+    tools: { wait, quick: () => 'done' },
+  });
+  const session = startSession(agent, {
+    prompt: 'Go.',
+    logger: false,
+    journal,
+  });
+  const result = await session.result;
+  expect(await aborted.promise).toBe('aborted');
+  expect(result.status).toBe('suspended');
+  expect(result.counters).toEqual(
+    counters({
+      turns: 1,
+      attempts: 1,
+      tokens: tokensOf(1),
+      costUsd: null,
+      lateResults: 1,
+      toolCalls: { requested: 2 },
+      tree: { toolCalls: 2, costUsd: null },
+    }),
+  );
+  await kept.close();
+});
+
+it('D-2 S-4: a result that comes after its tool timed out is counted, and is not used', async () => {
+  const clock = manualClock();
+  const tool = Promise.withResolvers<string>();
+  const told: SessionEvent[] = [];
+  const looked = Promise.withResolvers<void>();
+  const agent = defineAgent({
+    name: 'late',
+    models: [rehearsalModel([{ calls: [{ name: 'deaf' }] }, { calls: [{ name: 'look' }] }, report()])],
+    tools: { deaf: () => tool.promise, look: () => looked.promise },
+    limits: { toolTimeoutMs: 1_000 },
+  });
+  const session = startSession(agent, {
+    prompt: 'Go.',
+    logger: false,
+    clock,
+    onEvent: (event) => {
+      told.push(event);
+      if (event.type === 'tool.started' && event.name === 'deaf') setImmediate(() => clock.advance(1_000));
+      if (event.type === 'tool.started' && event.name === 'look') tool.resolve('too late');
+      if (event.type === 'effect.late') looked.resolve();
+    },
+  });
+  const result = await session.result;
+  assertInvariants(result);
+  expect(told.filter(({ type }) => type === 'effect.late')).toHaveLength(1);
+  expect(JSON.stringify(result.conversation)).not.toContain('too late');
+  expect(result.counters).toEqual(
+    counters({
+      turns: 3,
+      attempts: 3,
+      tokens: tokensOf(3),
+      costUsd: null,
+      lateResults: 1,
+      toolCalls: { requested: 3, answered: 3, executed: 2, succeeded: 1, failed: 1, acknowledged: 1 },
+      reports: { attempted: 1 },
+      tree: { toolCalls: 3, costUsd: null },
+    }),
+  );
+});
