@@ -52,6 +52,17 @@ describe('B-7: the grants of a session', () => {
     expect(await grantsOf({ tokens: 100 }, spent).take(4, still)).toBeNull();
   });
 
+  it('one that waits is refused once the others have spent what they had', async () => {
+    let spent = nothingSpent;
+    const grants = new Grants({ ...free, requests: 3 }, () => spent);
+    const first = await grants.take(2, still);
+    const waiting = grants.take(2, still);
+    expect(await isSettled(waiting)).toBe(false);
+    spent = { ...nothingSpent, requests: 3 };
+    grants.giveBack(first ?? free);
+    expect(await waiting).toBeNull();
+  });
+
   it('made before a crash are reserved', async () => {
     const grants = grantsOf({ requests: 5 });
     grants.reserve({ requests: 3, tokens: null, costUsd: null });
