@@ -200,7 +200,7 @@ describe('the walks of each level use exactly the outcomes of the level below', 
 
   it('turn outcomes match the session walks', () => {
     expect(outputsOf(walks.turn?.walks ?? [], turnClassOf)).toEqual(sorted(turnOutputs.map(turnClassOf)));
-  });
+  }, 180_000);
 
   it('attempt outcomes match the turn walks', () => {
     expect(outputsOf(walks.attempt?.walks ?? [], attemptClassOf)).toEqual(sorted(attemptOutputs.map(attemptClassOf)));
