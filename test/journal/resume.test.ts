@@ -20,7 +20,7 @@ import {
 import { assertInvariants, manualClock, type RehearsalScript, rehearsalModel } from '../../src/testing/index.ts';
 import { watchedClock } from '../support/clock.ts';
 import { dyingJournal } from '../support/dying-journal.ts';
-import { holding, inputSchema, quiet, until } from '../support/journaled.ts';
+import { holding, inputSchema, marked, quiet, until } from '../support/journaled.ts';
 import { counters, keptLog, report } from '../support/session.ts';
 
 const call = (...names: string[]) => ({ calls: names.map((name) => ({ name, input: {} })) });
@@ -285,7 +285,7 @@ describe('D-3: suspend and resume', () => {
     const limits = { approvalTimeoutMs: 60_000 };
     const { agent } = agentOf([call('charge'), report()], { tools: { charge }, limits });
     const session = startSession(agent, { ...quiet(journal), prompt: 'Go.', clock });
-    await until(() => session.counters.toolCalls.requested === 1);
+    await marked(journal, session.sessionId, 'approval-0');
     await session.suspend();
     clock.advance(50_000);
     const watched = watchedClock(clock, limits.approvalTimeoutMs);

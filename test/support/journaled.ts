@@ -30,6 +30,13 @@ export async function until(is: () => boolean): Promise<void> {
   while (!is()) await new Promise(setImmediate);
 }
 
+/** Resolves once the journal holds the mark of an effect whose key ends so. */
+export async function marked(journal: Journal, sessionId: string, end: string): Promise<void> {
+  const isMarked = async () =>
+    (await journal.read(sessionId)).some((entry) => entry.type === 'begun' && entry.key.endsWith(end));
+  while (!(await isMarked())) await new Promise(setImmediate);
+}
+
 /** A tool that runs until the test lets it finish, and an agent that calls it once. */
 export function holding(definition: Partial<AgentDefinition> = {}) {
   const held: { finish: (said: string) => void; runs: number } = { finish: () => {}, runs: 0 };
