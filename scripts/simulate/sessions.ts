@@ -1,4 +1,4 @@
-/** Simulates sessions: `node sessions.ts SEED STRIDE MINUTES`. Prints what they came to as JSON. */
+/** Simulates sessions: `node sessions.ts SEED STRIDE MINUTES`. Prints its tally as JSON. */
 import { writeSync } from 'node:fs';
 import { simulated } from '../../test/simulation/run.ts';
 import { numberOf, seedOf } from './number-of.ts';

@@ -97,7 +97,7 @@ The pictures show the taken arrows in green: [session](../visualizations/session
 
 ## All machines together
 
-The walks above replace the level below with an example of each of its outcomes. These walks replace only what effects come to:
+The walks above replace the level below with an example of each of its outcomes. These walks replace only the results of effects:
 the session, its turns, attempts and calls run together, and every state that they reach is visited. In each state
 \`test/graph/ledger.ts\`, which counts what is sent on its own, checks the bounds of the session and of the turn, the permission
 on the last turn, the order of the targets, the spending of sub-agents, answers, aborts and the end. There is no cycle

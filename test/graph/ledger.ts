@@ -1,14 +1,14 @@
 import type { CallName, Effect, Fact, Json, SessionCommand, SessionInput } from '../../machines/index.ts';
 
-/** What an effect came to: its outcome, or a defect in its code if there is none. */
+/** How an effect settled: with its outcome or, if there is none, with a defect in its code. */
 export type Settled = {
   name: string;
   outcome?: Json;
   /** The requests that a sub-agent sent. */
   requests?: number;
-  /** It holds a report that is rejected. */
+  /** The outcome holds a report that is rejected. */
   rejects?: true;
-  /** How its target is afterwards: excluded, or limited for so many ms. */
+  /** What happens to its target: it is excluded, or limited for so many ms. */
   excludes?: true;
   limitsMs?: number;
 };

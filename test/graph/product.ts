@@ -21,7 +21,7 @@ import { noClock } from '../../src/host/run-machine.ts';
 import { abstracted, abstractions } from './abstraction.ts';
 import { Bookkeeper, freshLedger, type Ledger, type Settled } from './ledger.ts';
 
-/** A walk of all machines of a session together. Only what their effects come to is made up. */
+/** A walk of all machines of a session together. Only the results of their effects are made up. */
 export type Whole = {
   input: SessionInput;
   settlings: (effect: Effect) => Settled[];
@@ -64,7 +64,7 @@ export function exploreWhole(whole: Whole): Product {
     if (product.states > mostStates) throw new Error(`a walk has more than ${mostStates} states:${way}`);
     numbers.set(key, product.states);
     const { broken } = state.ledger;
-    // What comes after a broken promise says nothing more.
+    // Nothing that follows a broken promise is of interest.
     if (broken.length > 0) product.broken.push(`${broken.join('; ')}:${way}`);
     else if (!state.isOver) queue.push({ number: product.states, state, way });
     return product.states;
@@ -151,7 +151,7 @@ class Run {
     const { keeper, pending } = this;
     const { ledger } = keeper;
     keeper.promise(status !== 'error', 'no machine breaks');
-    keeper.promise(isOver === (ledger.ends === 1), 'S-3: what has ended has said so');
+    keeper.promise(isOver === (ledger.ends === 1), 'S-3: the session ended if and only if it reported an end');
     const isWaiting = pending.some(({ key }) => key !== 'deadline');
     keeper.promise(isOver || isWaiting, 'a session ends, or waits for an effect');
     keeper.promise(
@@ -183,7 +183,7 @@ class Run {
     this.last.set(actor, after);
   }
 
-  /** Notes how the machines are, from `actor` down. */
+  /** Notes the snapshots of `actor` and of the machines below it. */
   private remember(actor: AnyActorRef): void {
     const snapshot = actor.getSnapshot();
     if (!('value' in snapshot)) return;

@@ -30,7 +30,7 @@ async function entriesOf(given: readonly RehearsedReply[]): Promise<JournalEntry
   return journal.read('s');
 }
 
-/** What a session came to: its own facts, without their contents, and the slugs of its end. */
+/** The course of a session: its own facts, without their contents, and the slugs of its end. */
 function endingOf(entries: readonly JournalEntry[]) {
   const part = new Replayer().play(JSON.parse(JSON.stringify(entries)));
   expect(part.difference).toBeNull();

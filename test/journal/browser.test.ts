@@ -6,7 +6,7 @@ import type { Fact } from '../../machines/index.ts';
 import { summaryOf } from '../../src/journal/scope-log.ts';
 import { livesOf } from '../support/lives.ts';
 
-it('D-3: the machines in a browser come to the same facts from a journal, those of the sub-agents too', async () => {
+it('D-3: in a browser the machines derive the same facts from a journal, sub-agents included', async () => {
   const { entries } = await livesOf([{ at: 20, when: 'after' }]);
   const [built] = [
     await build({

@@ -49,7 +49,7 @@ const withoutDeltas = (events: readonly SessionEvent[]) => events.filter(({ type
 describe('D-3: replay', async () => {
   const { result, events, requests } = await stepped('s');
 
-  it('a session and its sub-agents come to the same events, counters and conversation, offline', async () => {
+  it('a session and its sub-agents replay to the same events, counters and conversation, offline', async () => {
     const replayed = await replaySession(journal, 's');
     expect(replayed.difference).toBeNull();
     expect(withoutDeltas(replayed.events)).toEqual(withoutDeltas(events));

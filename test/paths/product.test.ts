@@ -35,7 +35,7 @@ describe('B-1 B-2 B-4 B-5 B-7 C-1 D-2 P-2 P-3 S-3: all machines of a session tog
     for (const { broken } of products()) expect(broken).toEqual([]);
   }, 180_000);
 
-  it('end, if their effects settle: no state waits for nothing, and there is no cycle', () => {
+  it('end, if their effects settle: every state waits for an effect, and there is no cycle', () => {
     for (const product of products()) expect(isEndless(product)).toBe(false);
   });
 

@@ -46,7 +46,7 @@ describe('B-7: the grants of a session', () => {
     expect(await Promise.all([first, second])).toEqual([granted, granted]);
   });
 
-  it('are refused if nothing is left and nobody can give anything back', async () => {
+  it('are refused if nothing is left and no sub-agent can give anything back', async () => {
     expect(await grantsOf({ requests: 1 }).take(4, still)).toBeNull();
     const spent: Spent = { requests: 3, tokens: 100, costUsd: 0 };
     expect(await grantsOf({ tokens: 100 }, spent).take(4, still)).toBeNull();
@@ -69,7 +69,7 @@ describe('B-7: the grants of a session', () => {
     expect(await grants.take(4, still)).toEqual({ requests: 1, tokens: null, costUsd: null });
   });
 
-  it('go to nobody whose call was aborted: not while it waits, and not as it gets one', async () => {
+  it('are not given to aborted calls, whether the abort comes during the wait or as the grant arrives', async () => {
     const grants = grantsOf({ requests: 3 });
     const first = await grants.take(2, still);
     const gone = new AbortController();

@@ -2,7 +2,7 @@ import type { AnyMachineSnapshot, EventObject } from 'xstate';
 import { emptySize, freshTargets, nothingSpent, type SessionInput, sessionMachine } from '../../../machines/index.ts';
 import type { TurnOutput } from '../../../machines/turn/turn.types.ts';
 import type { Walk } from '../explore.ts';
-import { abort, broke, delivered, done, stop } from './shared.ts';
+import { abort, broke, delivered, done, preparation, stop } from './shared.ts';
 
 export const turnClassOf = ({ status, exhaustion }: TurnOutput): string =>
   status === 'exhausted' ? `exhausted: ${exhaustion?.why}` : status;
@@ -57,10 +57,7 @@ export function sessionWalk(maxTurns: number, over: Partial<SessionInput> = {}):
     const deadline = [done('deadline', delivered({})), broke('deadline')];
     if (snapshot.matches({ running: 'preparing' })) {
       return [
-        done(
-          'prepare',
-          delivered({ ok: true, instructions: null, messages: null, tokens: 100, results: [], unavailable: [] }),
-        ),
+        done('prepare', delivered(preparation(100))),
         done('prepare', delivered({ ok: false, slug: 'tools_unavailable', message: 'no' })),
         broke('prepare'),
         ...deadline,

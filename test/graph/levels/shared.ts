@@ -1,5 +1,5 @@
 import type { EventObject } from 'xstate';
-import type { TurnStop } from '../../../machines/contract/effects.ts';
+import type { PrepareOutcome, TurnStop } from '../../../machines/contract/effects.ts';
 
 /** The classes of outcomes that each level returns to the level above, with examples of each. */
 
@@ -19,6 +19,16 @@ export const done = (actor: string, output: unknown) => ({
   type: `xstate.done.actor.${actor}`,
   output,
   actorId: actor,
+});
+
+/** A session prepared without instructions, messages or tools of its own, and a first request of so many tokens. */
+export const preparation = (tokens: number): PrepareOutcome => ({
+  ok: true,
+  instructions: null,
+  messages: null,
+  tokens,
+  results: [],
+  unavailable: [],
 });
 
 export const broke = (actor: string) => ({ type: `xstate.error.actor.${actor}`, error: 'it broke', actorId: actor });

@@ -15,8 +15,9 @@ import {
 import type { Settled } from '../ledger.ts';
 import type { Whole } from '../product.ts';
 import { fault, outcome, reply, text } from './attempt.ts';
+import { preparation } from './shared.ts';
 
-/** What the effects of a session come to: examples of the kinds that matter above the level of a call. */
+/** How the effects of a session settle: examples of the kinds that matter above the level of a call. */
 
 const json = (value: object): Json => JSON.parse(JSON.stringify(value));
 const call = (callId: string) =>
@@ -67,20 +68,13 @@ const tools: Settled[] = [
   defective,
 ];
 
-const prepared = settled('is done', {
-  ok: true,
-  instructions: null,
-  messages: null,
-  tokens: 0,
-  results: [],
-  unavailable: [],
-});
+const done = settled('is done', preparation(0));
 
-/** What each effect may come to; of the models, those named. */
+/** How an effect may settle. A model request settles only as one of the examples named. */
 function settlingsOf({ kind }: Effect, names: readonly string[]): Settled[] {
   switch (kind) {
     case 'prepare':
-      return [prepared];
+      return [done];
     case 'model':
       return models.filter(({ name }) => names.includes(name));
     case 'tool':

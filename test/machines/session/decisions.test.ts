@@ -9,6 +9,7 @@ import {
   type TurnOutput,
 } from '../../../machines/index.ts';
 import * as session from '../../../machines/session/session.rules.ts';
+import { preparation } from '../../graph/levels/shared.ts';
 import { expectGolden } from '../../support/golden.ts';
 
 const noBudget: Budget = { requests: null, tokens: null, costUsd: null, deadlineAt: null };
@@ -125,14 +126,7 @@ describe('B-3 B-4 T-6 F-1 S-3: the decisions of a session', () => {
       limited: session.failureOf(context(), output({ exhaustion: { why: 'limited', retryAt: 7 } })),
       'without a reason': session.failureOf(context(), output({ exhaustion: null })),
       unprepared: session.unprepared({ ok: false, slug: 'tools_unavailable', message: 'no' }),
-      'prepared, and ended all the same': session.unprepared({
-        ok: true,
-        instructions: null,
-        messages: null,
-        tokens: 0,
-        results: [],
-        unavailable: [],
-      }),
+      'prepared, and ended all the same': session.unprepared(preparation(0)),
       aborted: session.aborted(context({ abortReason: 'enough' })),
       'out of turns': session.outOfTurns(context({ turn: 5, lastTurnSlugs: ['context_guard'] })),
       'out of requests': session.outOfTurns(context()),
