@@ -1,21 +1,20 @@
 /**
- * `npm run simulate`: simulates sessions for `PAWL_MINUTES` (default: 1), and then kills real processes at random
- * points of their sessions (D-3, D-4). `PAWL_SEED=N npm run simulate` repeats one simulated session and shows it.
+ * `npm run simulate`: simulates sessions for `PAWL_MINUTES` (default: 1), half of them with models behind a real HTTP
+ * server, and then kills real processes at random points of their sessions (D-3, D-4). `PAWL_SEED=N npm run simulate`
+ * repeats one simulated session and shows it, with `PAWL_MODE=wire` one over HTTP.
  */
-import { Choices } from '../../test/simulation/choices.ts';
-import { shown } from '../../test/simulation/run.ts';
-import { simulate as simulateOne } from '../../test/simulation/simulate.ts';
+import { modes, shown, simulatedAgain } from '../../test/simulation/run.ts';
 import { chances, type Killed, killedLives } from '../../test/support/kills.ts';
 import { postgresFolder, startPostgres } from '../../test/support/postgres.ts';
 import { restateBinary, startRestate } from '../../test/support/restate.ts';
 import { restateLives } from '../../test/support/restate-lives.ts';
-import { numberOf, seedOf } from './number-of.ts';
+import { modeOf, numberOf, seedOf } from './number-of.ts';
 import { countsOf, simulatedFor } from './spread.ts';
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
-const { PAWL_SEED, PAWL_MINUTES = '1' } = process.env;
+const { PAWL_SEED, PAWL_MODE = 'memory', PAWL_MINUTES = '1' } = process.env;
 if (PAWL_SEED !== undefined) {
-  const { transcript, broken } = await simulateOne(Choices.ofSeed(seedOf('PAWL_SEED', PAWL_SEED)));
+  const { transcript, broken } = await simulatedAgain(seedOf('PAWL_SEED', PAWL_SEED), modeOf(PAWL_MODE));
   for (const line of [...transcript, broken.length === 0 ? 'Every promise was kept.' : broken.join('; ')]) say(line);
   process.exit(broken.length === 0 ? 0 : 1);
 }
@@ -23,15 +22,17 @@ if (PAWL_SEED !== undefined) {
 const minutes = numberOf('PAWL_MINUTES', PAWL_MINUTES, 0);
 const seed = seedOf('the seed of the kills', process.argv[2] ?? '1');
 const first = Math.floor(Math.random() * 2 ** 30);
-const { sessions: lived, steps, passedMs, statuses, troubles, failures } = await simulatedFor(minutes, first);
-say(
-  `${lived} simulated sessions from seed ${first}, ${steps} steps, ${(passedMs / 86_400_000).toFixed(1)} simulated days`,
-);
-say(`  ended: ${countsOf(statuses)}`);
-say(`  troubles: ${countsOf(troubles)}`);
-for (const failure of failures) say(shown(failure));
-
-let failed = failures.length > 0;
+let failed = false;
+for (const mode of modes) {
+  const tally = await simulatedFor(minutes / modes.length, first, mode);
+  const { sessions: lived, steps, passedMs, statuses, troubles, failures } = tally;
+  const days = (passedMs / 86_400_000).toFixed(1);
+  say(`${lived} simulated sessions (${mode}) from seed ${first}, ${steps} steps, ${days} simulated days`);
+  say(`  ended: ${countsOf(statuses)}`);
+  say(`  troubles: ${countsOf(troubles)}`);
+  for (const failure of failures) say(shown(failure));
+  failed ||= failures.length > 0;
+}
 
 /** Runs `count` simulations, two at once. */
 async function simulate(name: string, count: number, make: (index: number) => Killed): Promise<void> {

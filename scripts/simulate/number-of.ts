@@ -1,3 +1,5 @@
+import { type Mode, modes } from '../../test/simulation/run.ts';
+
 /** Returns the number that `text` gives for `name`: at least `least`. Throws an error that says what is wrong. */
 export function numberOf(name: string, text: string, least: number): number {
   const number = Number(text);
@@ -11,4 +13,11 @@ export function seedOf(name: string, text: string): number {
   const seed = numberOf(name, text, 0);
   if (!Number.isInteger(seed)) throw new Error(`${name} must be an integer, but is "${text}"`);
   return seed;
+}
+
+/** Returns where the models of a simulation are. */
+export function modeOf(text: string): Mode {
+  const mode = modes.find((one) => one === text);
+  if (mode === undefined) throw new Error(`the mode must be one of ${modes.join(', ')}, but is "${text}"`);
+  return mode;
 }

@@ -1,32 +1,42 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { promisify } from 'node:util';
-import type { Tally } from '../../test/simulation/run.ts';
+import { type Mode, modes, type Tally } from '../../test/simulation/run.ts';
 
 const program = 'scripts/simulate/sessions.ts';
 
 /** Simulates sessions for `minutes` in two processes, each with every second seed. */
-export async function simulatedFor(minutes: number, seed: number): Promise<Tally> {
-  const tallies = await Promise.all([tallyOf(seed, minutes), tallyOf(seed + 1, minutes)]);
+export async function simulatedFor(minutes: number, seed: number, mode: Mode): Promise<Tally> {
+  const tallies = await Promise.all([tallyOf(seed, minutes, mode), tallyOf(seed + 1, minutes, mode)]);
   return tallies.reduce(together);
 }
 
-async function tallyOf(seed: number, minutes: number): Promise<Tally> {
-  const args = ['--no-warnings', program, String(seed), '2', String(minutes)];
+async function tallyOf(seed: number, minutes: number, mode: Mode): Promise<Tally> {
+  const args = ['--no-warnings', program, String(seed), '2', String(minutes), mode];
   // It exits with 1 when a promise was broken; what it found is on its output either way.
   const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 2 ** 28 }).catch((error) => error);
   if (typeof stdout !== 'string' || stdout === '') throw new Error(`the simulation from seed ${seed} broke down`);
   return JSON.parse(stdout);
 }
 
-/** Simulates sessions with the code of a folder, for 15 s at most. Returns the promise that was broken first. */
+/** Simulates sessions with the code of a folder, for 15 s a mode. Returns the promise that was broken first. */
 export function noticedBySimulation(folder: string): string[] {
+  for (const mode of modes) {
+    const noticed = noticedIn(folder, mode);
+    if (noticed.length > 0) return noticed;
+  }
+  return [];
+}
+
+function noticedIn(folder: string, mode: Mode): string[] {
   const options = { cwd: folder, encoding: 'utf8', timeout: 60_000, killSignal: 'SIGKILL' } as const;
-  const ended = spawnSync(process.execPath, ['--no-warnings', program, '1', '1', '0.25'], options);
+  const ended = spawnSync(process.execPath, ['--no-warnings', program, '1', '1', '0.25', mode], options);
   const { error, stdout, stderr } = ended;
   if (error !== undefined && 'code' in error && error.code === 'ETIMEDOUT') return ['the simulation never ends'];
   if (stdout === '') throw new Error(`the simulation broke down: ${stderr}`);
   const { failures, sessions }: Tally = JSON.parse(stdout);
-  return failures.flatMap(({ broken }) => (broken[0] === undefined ? [] : [`${broken[0]} (session ${sessions})`]));
+  return failures.flatMap(({ broken }) =>
+    broken[0] === undefined ? [] : [`${broken[0]} (session ${sessions}, ${mode})`],
+  );
 }
 
 function together(one: Tally, other: Tally): Tally {

@@ -6,12 +6,14 @@ import {
   allow,
   defineAgent,
   deny,
+  type McpServerConfig,
   type PrepareTurn,
   type SessionBudget,
   type ToolPolicy,
   type TurnChanges,
 } from '../../src/index.ts';
-import { type Sent, secret, simulatedModel } from './model.ts';
+import { type ModelParts, type Sent, secret, simulatedModel } from './model.ts';
+import { serverTools, simulatedServer } from './server.ts';
 import type { Life, World } from './world.ts';
 
 /** How an agent is made; the same in each life. */
@@ -57,6 +59,7 @@ export function planOf({ choices }: World) {
     checks: choices.weighed({ nothing: 6, reports: 1, replies: 1 }),
     policy: choices.weighed({ none: 5, allows: 1, denies: 1, throws: 1, 'takes its time': 1 }),
     budget: choices.pick<SessionBudget>([{}, {}, {}, {}, { requests: 3 }, { tokens: 40 }, { wallClockMs: 8_000 }]),
+    server: choices.weighed({ none: 6, required: 2, optional: 1 }),
   };
 }
 
@@ -69,12 +72,20 @@ export function agentOf(plan: Plan, world: World, witness: Witness): Agent {
   const { limits } = plan;
   const helper = plan.hasChild ? { helper: agentWith('helper', plan, world, witness) } : {};
   return defineAgent({
-    ...definitionOf('simulated', plan, world, witness, Object.keys(helper)),
+    ...definitionOf('simulated', plan, world, witness, [...Object.keys(helper), ...serverToolsOf(plan)]),
+    mcpServers: serversOf(plan, world, witness),
     finish: plan.finish,
     limits,
     agents: helper,
     ...ownCode(plan, world),
   });
+}
+
+const serverToolsOf = ({ server }: Plan) => (server === 'none' ? [] : serverTools);
+
+function serversOf({ server }: Plan, world: World, witness: Witness): Record<string, McpServerConfig> {
+  if (server === 'none') return {};
+  return { box: { transport: simulatedServer(world, witness), optional: server === 'optional' } };
 }
 
 function agentWith(name: string, plan: Plan, world: World, witness: Witness): Agent {
@@ -92,11 +103,13 @@ function definitionOf(name: string, plan: Plan, world: World, witness: Witness, 
     witness.sent.push(request);
   };
   const models = Array.from({ length: plan.targets }, (_, index) =>
-    simulatedModel({ world, life, agent: name, id: `m${index}`, finish, tools, sent, onPart }),
+    modelOf({ world, life, agent: name, id: `m${index}`, finish, tools, sent, onPart }),
   );
   const toolPolicies = plan.policy === 'none' ? [] : [policyOf(plan.policy, world)];
   return { name, models, tools: toolsOf(name, world, witness), toolPolicies, secrets: [secret] };
 }
+
+const modelOf = (parts: ModelParts) => parts.world.wire?.model(parts) ?? simulatedModel(parts);
 
 /** The application's own code: what prepares its turns and checks its replies. */
 function ownCode({ prepares, checks }: Plan, world: World): Partial<AgentDefinition> {

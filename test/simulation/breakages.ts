@@ -1,6 +1,6 @@
 import type { Breakage } from '../graph/breakages.ts';
 
-/** Defects in `src/`, of kinds that once existed or passed the tests. The simulation detects each. */
+/** Defects in `src/`, of kinds that once existed or passed the tests. The simulation detects each, some only over HTTP. */
 export const breakagesOfSrc: Breakage[] = [
   {
     name: 'D-3: a process that lost its session writes to its journal',
@@ -85,5 +85,23 @@ export const breakagesOfSrc: Breakage[] = [
     file: 'src/session/owner.ts',
     from: "    if (command.type === 'session.steer') conversation.messages.push(userMessage(command.text));",
     to: "    if (command.type === 'session.steer') void [conversation, userMessage];",
+  },
+  {
+    name: 'B-2: a redirect sends a request again',
+    file: 'src/model/bounded-fetch.ts',
+    from: "redirect: 'manual'",
+    to: "redirect: 'follow'",
+  },
+  {
+    name: 'D-2: an MCP server is not told of an abort',
+    file: 'src/tools/mcp/connection.ts',
+    from: 'const options = { ...noTimeout, signal: run.signal, onprogress };',
+    to: 'const options = { ...noTimeout, onprogress };',
+  },
+  {
+    name: 'D-2: an MCP server outlives its session',
+    file: 'src/tools/mcp/connection.ts',
+    from: '    await closed(client.close());\n',
+    to: '',
   },
 ];

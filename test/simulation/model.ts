@@ -46,11 +46,7 @@ export function simulatedModel(parts: ModelParts): LanguageModelV4 {
     });
     aborted.catch(() => undefined);
     await Promise.race([life.turn(`${name} answers`), aborted]);
-    const kind = world.choices.weighed({ replies: 92, 'has a fault': 4, hangs: 2, 'throws at random': 2 });
-    if (kind !== 'replies') {
-      world.trouble(`a model ${kind}`);
-      world.tell(`${name} ${kind}`);
-    }
+    const kind = behaviourOf(world, name);
     if (kind === 'has a fault') throw faultOf(world);
     if (kind === 'throws at random')
       throw world.choices.pick<unknown>([new Error(`boom ${secret}`), 'a text', null, { secret }]);
@@ -76,7 +72,17 @@ export function simulatedModel(parts: ModelParts): LanguageModelV4 {
   return { specificationVersion: 'v4', provider: 'simulated', modelId: id, supportedUrls: {}, doStream, doGenerate };
 }
 
-function faultOf(world: World): Error {
+/** Decides how a model treats a request. */
+export function behaviourOf(world: World, name: string) {
+  const kind = world.choices.weighed({ replies: 92, 'has a fault': 4, hangs: 2, 'throws at random': 2 });
+  if (kind !== 'replies') {
+    world.trouble(`a model ${kind}`);
+    world.tell(`${name} ${kind}`);
+  }
+  return kind;
+}
+
+export function faultOf(world: World): APICallError {
   const status = world.choices.pick([503, 429, 500, 401, 400, 404, 408, 413]);
   const after = world.choices.pick([null, '1', '0', '3600', '-5', 'soon', new Date(world.now() + 5_000).toUTCString()]);
   return new APICallError({
@@ -91,7 +97,8 @@ function faultOf(world: World): Error {
 
 type Content = { type: 'text' | 'reasoning'; text: string } | { type: 'call'; name: string; input: string };
 
-function* partsOf(parts: ModelParts, request: number): Generator<LanguageModelV4StreamPart | 'stalls'> {
+/** The parts of a reply, in order; `stalls` if no more follow although it has not ended. */
+export function* partsOf(parts: ModelParts, request: number): Generator<LanguageModelV4StreamPart | 'stalls'> {
   const { choices } = parts.world;
   yield { type: 'stream-start', warnings: [] };
   const contents = contentsOf(parts);
@@ -135,7 +142,7 @@ function contentsOf({ world, tools, finish }: ModelParts): Content[] {
   const contents: Content[] = [];
   if (choices.chance(20)) contents.push({ type: 'reasoning', text: 'Let me think.' });
   if (choices.chance(25))
-    contents.push({ type: 'text', text: choices.pick(['I will look.', ' ', `Is it ${secret}?`]) });
+    contents.push({ type: 'text', text: choices.pick(['I will look … 🙂', ' ', `Is it ${secret}?`]) });
   const kind = choices.weighed({ report: 30, tools: 60, odd: 6, huge: 2, nothing: 2 });
   if (kind === 'report') contents.push(report);
   if (kind === 'tools') {

@@ -9,7 +9,6 @@ import { factsOf, replay } from '../support/replay.ts';
 import type { Account } from './account.ts';
 import { agentOf } from './agent.ts';
 import { type Sent, secret } from './model.ts';
-import { settled } from './world.ts';
 
 /** Returns the promises that a session broke, as sentences, once it has ended. */
 export async function brokenAtEnd(account: Account): Promise<string[]> {
@@ -19,13 +18,23 @@ export async function brokenAtEnd(account: Account): Promise<string[]> {
   const promise = (holds: boolean, sentence: string) => void (holds || broken.push(sentence));
   const { alarms } = world.life;
   promise(alarms.length === 0, `no timer is left after the result (${alarms.length})`);
+  const { connections } = world.life;
+  promise(connections.size === 0, `no connection is left after the result (${connections.size})`);
   promise(account.listenersLeft === 0, "no listener is left on the caller's signal");
+  const unaborted = account.begun.filter(({ life, hasEnded, signal }) => {
+    return life === world.life && !hasEnded && signal?.aborted !== true;
+  });
+  promise(
+    unaborted.length === 0,
+    `a tool that runs after the result was aborted (${unaborted.map(({ name }) => name)})`,
+  );
   // What ignored the abort ends now, and no event follows. A process that lost its session finds out.
   const heard = account.events.length;
-  while (world.step()) await settled();
+  while (world.step()) await world.settled();
   for (const life of world.outdated) {
     promise(life.alarms.length === 0, `no timer is left in a process that lost its session (${life.alarms.length})`);
     const isLeft = account.followed.some((one) => one.life === life && !one.hasResult);
+    promise(life.connections.size === 0, 'no connection is left in a process that lost its session');
     promise(!isLeft, 'a session that another process took over has a result');
   }
   promise(account.events.length === heard, 'no event follows the end');

@@ -1,5 +1,6 @@
 import { Choices, decisionsIn, shrunk, wordOf } from './choices.ts';
 import { type Simulated, simulate } from './simulate.ts';
+import { Wire } from './wire.ts';
 
 /** The totals of many simulated sessions. */
 export type Tally = {
@@ -12,38 +13,70 @@ export type Tally = {
 };
 
 /** A session that broke a promise, shrunk to the fewest steps found. */
-export type Failure = { seed: number; broken: string[]; word: string; transcript: readonly string[] };
+export type Failure = { seed: number; mode: Mode; broken: string[]; word: string; transcript: readonly string[] };
+
+/** Where the models are: in memory, or behind a real HTTP server. */
+export const modes = ['memory', 'wire'] as const;
+export type Mode = (typeof modes)[number];
 
 /** Simulates sessions from seed to seed, every `stride`th, until `isOver` or one breaks a promise. */
-export async function simulated(seed: number, stride: number, isOver: (sessions: number) => boolean): Promise<Tally> {
+export async function simulated(
+  seed: number,
+  stride: number,
+  isOver: (sessions: number) => boolean,
+  mode: Mode = 'memory',
+): Promise<Tally> {
+  return over(mode, (run) => tallied(run, mode, seed, stride, isOver));
+}
+
+type Run = (choices: Choices) => Promise<Simulated>;
+
+/** Opens what a mode needs, and closes it after `act`. */
+async function over<Value>(mode: Mode, act: (run: Run) => Promise<Value>): Promise<Value> {
+  if (mode === 'memory') return act((choices) => simulate(choices));
+  const wire = await Wire.open();
+  try {
+    return await act((choices) => simulate(choices, wire));
+  } finally {
+    await wire.close();
+  }
+}
+
+async function tallied(
+  run: Run,
+  mode: Mode,
+  seed: number,
+  stride: number,
+  isOver: (sessions: number) => boolean,
+): Promise<Tally> {
   const tally: Tally = { sessions: 0, steps: 0, passedMs: 0, statuses: {}, troubles: {}, failures: [] };
   const count = (counts: Record<string, number>, name: string, times = 1) => {
     counts[name] = (counts[name] ?? 0) + times;
   };
   for (let at = seed; !isOver(tally.sessions) && tally.failures.length === 0; at += stride) {
-    const session = await simulate(Choices.ofSeed(at));
+    const session = await run(Choices.ofSeed(at));
     tally.sessions += 1;
     tally.steps += session.steps;
     tally.passedMs += session.passedMs;
     count(tally.statuses, session.status ?? 'none');
     for (const [kind, times] of session.troubles) count(tally.troubles, kind, times);
-    if (session.broken.length > 0) tally.failures.push(await explained(at, session));
+    if (session.broken.length > 0) tally.failures.push(await explained(run, mode, at, session));
   }
   return tally;
 }
 
-/** Repeats the session of a word, for a reader or a test. */
-export function simulatedAgain(word: string): Promise<Simulated> {
-  return simulate(Choices.of(decisionsIn(word)));
+/** Repeats the session of a seed or of a word, for a reader or a test. */
+export function simulatedAgain(from: number | string, mode: Mode = 'memory'): Promise<Simulated> {
+  return over(mode, (run) => run(typeof from === 'number' ? Choices.ofSeed(from) : Choices.of(decisionsIn(from))));
 }
 
 /** Finds a short session that breaks the same promise. */
-async function explained(seed: number, { broken, decisions }: Simulated): Promise<Failure> {
+async function explained(run: Run, mode: Mode, seed: number, { broken, decisions }: Simulated): Promise<Failure> {
   const kind = kindOf(broken);
-  const fewest = await shrunk(decisions, async (fewer) => kindOf((await simulate(Choices.of(fewer))).broken) === kind);
+  const fewest = await shrunk(decisions, async (fewer) => kindOf((await run(Choices.of(fewer))).broken) === kind);
   const word = wordOf(fewest);
-  const shortest = await simulatedAgain(word);
-  return { seed, broken: shortest.broken, word, transcript: shortest.transcript };
+  const shortest = await run(Choices.of(decisionsIn(word)));
+  return { seed, mode, broken: shortest.broken, word, transcript: shortest.transcript };
 }
 
 /** The promise that was broken first, without what is particular to a session. */
@@ -51,10 +84,10 @@ function kindOf([first = '']: readonly string[]): string {
   return first.replace(/[([:].*/s, '');
 }
 
-export function shown({ seed, broken, word, transcript }: Failure): string {
+export function shown({ seed, mode, broken, word, transcript }: Failure): string {
   return [
-    `Seed ${seed} breaks: ${broken.join('; ')}`,
+    `Seed ${seed} (${mode}) breaks: ${broken.join('; ')}`,
     ...transcript,
-    `As a test: it('keeps its promises', () => keepsPromises('${word}'));`,
+    `As a test: it('keeps its promises', () => keepsPromises('${word}', '${mode}'));`,
   ].join('\n');
 }

@@ -16,7 +16,8 @@ import { agentOf } from './agent.ts';
 import type { Choices } from './choices.ts';
 import { heard, intervene } from './others.ts';
 import { brokenAtEnd } from './promises.ts';
-import { type Life, settled, World } from './world.ts';
+import type { Wire } from './wire.ts';
+import { type Life, World } from './world.ts';
 
 /** The most steps of a session; one with more counts as endless. */
 const mostSteps = 3_000;
@@ -33,9 +34,12 @@ export type Simulated = {
   slugs: readonly string[];
 };
 
-/** Runs one session as `choices` decide. Everything about it is simulated, so the same choices give the same session. */
-export async function simulate(choices: Choices): Promise<Simulated> {
-  const world = new World(choices);
+/**
+ * Runs one session as `choices` decide, with models in memory or over `wire`. Everything else is simulated, so the same
+ * choices give the same session.
+ */
+export async function simulate(choices: Choices, wire: Wire | null = null): Promise<Simulated> {
+  const world = new World(choices, wire);
   const account = new Account(world);
   const { now } = performance;
   // Elapsed real time must not matter.
@@ -47,6 +51,7 @@ export async function simulate(choices: Choices): Promise<Simulated> {
     account.breaks(`nothing throws: ${error instanceof Error ? error.stack : String(error)}`);
   } finally {
     performance.now = now;
+    wire?.clear();
   }
   const { broken, result } = account;
   const { transcript, steps, passedMs, troubles } = world;
@@ -66,11 +71,11 @@ async function live(account: Account): Promise<void> {
   const { world } = account;
   begin(account);
   for (;;) {
-    await settled();
+    await world.settled();
     checkAborted(account);
     if (account.result !== null) return;
     intervene(account, () => begin(account));
-    await settled();
+    await world.settled();
     if (account.result !== null) return;
     if (world.steps > mostSteps || !world.step()) {
       account.breaks('a session ends, if its effects settle');
@@ -129,18 +134,24 @@ function begin(account: Account): void {
         account.result = result;
         return;
       }
-      world.tell('A USER resumes it');
-      world.die();
-      account.deaths += 1;
-      begin(account);
+      again();
     });
+  };
+  const again = () => {
+    world.tell('A USER resumes it');
+    world.die();
+    account.deaths += 1;
+    begin(account);
   };
   const own = journal === null ? null : journalOf(account, journal, life);
   if (own !== null && account.deaths > 0) {
     void resumeSession(agent, { ...options, sessionId: 's', journal: own }).then(follow, (error) => {
       hasResult();
-      const isTaken = life.isOver && error instanceof PawlError && error.code === 'session_taken';
-      if (!isTaken) account.breaks(`a session is resumed: ${error}`);
+      const code = error instanceof PawlError ? error.code : null;
+      if (life.isOver && code === 'session_taken') return;
+      // Its server did not start. The session waits for another try.
+      if (code !== 'tools_unavailable') account.breaks(`a session is resumed: ${error}`);
+      else if (!life.isOver) again();
     });
     return;
   }

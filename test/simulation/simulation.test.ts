@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { Choices, decisionsIn, shrunk, wordOf } from './choices.ts';
-import { shown, simulated, simulatedAgain } from './run.ts';
-import { type Simulated, simulate } from './simulate.ts';
+import { decisionsIn, shrunk, wordOf } from './choices.ts';
+import { type Mode, modes, shown, simulated, simulatedAgain } from './run.ts';
+import type { Simulated } from './simulate.ts';
 
 /** A session that broke a promise, as `npm run simulate` prints it. */
-async function keepsPromises(word: string): Promise<Simulated> {
-  const session = await simulatedAgain(word);
+async function keepsPromises(word: string, mode: Mode = 'memory'): Promise<Simulated> {
+  const session = await simulatedAgain(word, mode);
   expect(session.broken).toEqual([]);
   return session;
 }
@@ -22,17 +22,23 @@ describe('simulated sessions (npm run simulate)', () => {
       'a listener throws',
       'a model hangs',
       'a stream breaks',
+      'a server dies',
     ];
     for (const trouble of troubles)
       expect([trouble, tally.troubles[trouble] ?? 0]).toEqual([trouble, expect.toSatisfy((times) => times > 5)]);
     expect(tally.passedMs).toBeGreaterThan(600_000);
   });
 
-  it('are identical, step by step, for the same seed or the same decisions', async () => {
+  it('B-2 P-1 P-3 S-5: keep every promise when their models are asked over HTTP', async () => {
+    const tally = await simulated(1, 1, (sessions) => sessions === 60, 'wire');
+    expect(tally.failures.map(shown)).toEqual([]);
+  });
+
+  it.each(modes)('are identical, step by step, for the same seed or the same decisions: %s', async (mode) => {
     for (const seed of [7, 8, 9]) {
-      const [one, again] = [await simulate(Choices.ofSeed(seed)), await simulate(Choices.ofSeed(seed))];
+      const [one, again] = [await simulatedAgain(seed, mode), await simulatedAgain(seed, mode)];
       expect(again.transcript).toEqual(one.transcript);
-      expect((await simulatedAgain(wordOf(one.decisions))).transcript).toEqual(one.transcript);
+      expect((await simulatedAgain(wordOf(one.decisions), mode)).transcript).toEqual(one.transcript);
     }
   });
 
@@ -45,7 +51,7 @@ describe('simulated sessions (npm run simulate)', () => {
 
   it('D-2: a tool that ignores the abort ends after its session', async () => {
     const word =
-      '1.0.0.0.0.0.0.0.0.0.0.6.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.u.1.3.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.r8';
+      '1.0.0.0.0.0.0.0.0.0.0.6.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.u.1.3.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.r8';
     const { transcript } = await keepsPromises(word);
     expect(transcript.slice(-2).map((line) => line.slice(13).trim())).toEqual([
       'session.aborted',

@@ -1,5 +1,6 @@
 import type { Clock } from '../../src/host/clock.ts';
 import type { Choices } from './choices.ts';
+import type { Wire } from './wire.ts';
 
 type Task = { label: string; run: () => void };
 type Alarm = { dueAt: number; ring: () => void };
@@ -11,6 +12,7 @@ type Alarm = { dueAt: number; ring: () => void };
  */
 export class World {
   readonly choices: Choices;
+  readonly wire: Wire | null;
   /** What happened, a line each. */
   readonly transcript: string[] = [];
   /** How often each kind of trouble was made. */
@@ -23,8 +25,10 @@ export class World {
   /** Lives whose session another process has taken over. */
   readonly outdated: Life[] = [];
 
-  constructor(choices: Choices) {
+  /** Over `wire`, models are asked over HTTP. */
+  constructor(choices: Choices, wire: Wire | null = null) {
     this.choices = choices;
+    this.wire = wire;
   }
 
   /** Simulated ms so far. */
@@ -49,8 +53,9 @@ export class World {
     this.setBackMs += ms;
   }
 
-  /** The process dies: a new life begins. */
+  /** The process dies, with its connections: a new life begins. */
   die(): void {
+    for (const connection of this.life.connections) void connection.close();
     this.life = new Life(this);
   }
 
@@ -85,6 +90,12 @@ export class World {
     return true;
   }
 
+  /** Resolves once nothing more follows from what happened. */
+  async settled(): Promise<void> {
+    await this.wire?.quiet();
+    for (let turn = 0; turn < 4; turn += 1) await new Promise(setImmediate);
+  }
+
   /** When an alarm falls due, in monotonic time, which `setBack` does not change. */
   dueIn(ms: number): number {
     return this.time + ms;
@@ -95,6 +106,8 @@ export class World {
 export class Life {
   readonly tasks: Task[] = [];
   readonly alarms: Alarm[] = [];
+  /** The connections to servers that are open. */
+  readonly connections = new Set<{ close: () => unknown }>();
   private readonly world: World;
 
   constructor(world: World) {
@@ -146,9 +159,4 @@ export class Life {
 function remove<Item>(items: Item[], item: Item): void {
   const at = items.indexOf(item);
   if (at !== -1) items.splice(at, 1);
-}
-
-/** Resolves once nothing more follows from what happened. */
-export async function settled(): Promise<void> {
-  for (let turn = 0; turn < 4; turn += 1) await new Promise(setImmediate);
 }

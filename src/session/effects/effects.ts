@@ -55,7 +55,7 @@ export function sessionEffects(parts: SessionEffectsParts): SessionEffects {
   const userCode = { clock, timeoutMs: limits.toolTimeoutMs, onError: log.toolError.bind(log) };
   const { catalog, settings, checks, context } = turnTools({ agent, observer, userCode, contextFor, secrets });
   const sight = observer.sight.bind(observer);
-  const tools = new SessionTools({ agent, catalog, subAgents, observer });
+  const tools = new SessionTools({ agent, catalog, subAgents, observer, clock });
   const resultBytes = resultBytesIn(head.input.window, limits);
   const meter =
     head.input.window.windowTokens === null ? null : new RequestMeter(conversation, () => catalog.offered('all'));

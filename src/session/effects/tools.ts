@@ -1,5 +1,6 @@
 import type { Agent } from '../../agent/definition.ts';
 import { messageOf } from '../../errors.ts';
+import type { Clock } from '../../host/clock.ts';
 import type { Observer } from '../../observe/observer.ts';
 import { onNode } from '../../platform/node.ts';
 import type { Catalog } from '../../tools/catalog.ts';
@@ -13,6 +14,7 @@ export type SessionToolsOptions = {
   /** Null if the agent has none. */
   subAgents: SubAgents | null;
   observer: Observer;
+  clock: Clock;
 };
 
 /** All the tools of one session, from every source. They open before the first turn and close after the last. */
@@ -27,7 +29,7 @@ export class SessionTools {
 
   /** Opens the servers in parallel. Returns null, or why a server is missing (`tools_unavailable`). */
   async open(timeoutMs: number, signal: AbortSignal): Promise<string | null> {
-    const { agent, observer } = this.options;
+    const { agent, observer, clock } = this.options;
     const { mcpServers } = agent;
     const { log } = observer.folds;
     if (Object.keys(mcpServers).length > 0) {
@@ -35,6 +37,7 @@ export class SessionTools {
       if (this.closed) return 'the session has ended';
       const debug = (server: string, line: string) => log.note('debug', 'server.said', server, line);
       this.servers = new McpServers(mcpServers, {
+        clock,
         sight: observer.sight.bind(observer),
         debug,
         info: (server, line) => log.note('info', 'server.unavailable', server, line),

@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport, StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -12,15 +11,14 @@ import {
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { messageOf } from '../../errors.ts';
-import { systemClock } from '../../host/clock.ts';
+import { type Clock, sleep } from '../../host/clock.ts';
 import { inTime } from '../../host/deadline.ts';
-import { patientFetch } from '../../model/patient-fetch.ts';
 import type { ToolRun } from '../catalog-tool.ts';
 import { ToolError } from '../result.ts';
 import type { McpServerConfig } from './definition.ts';
 import { listTools, type McpTool } from './list.ts';
 import { McpResult } from './result.ts';
-import { StdioTransport } from './stdio.ts';
+import { transportOf } from './transport.ts';
 
 /** Callbacks for the users of a connection. */
 export type McpListener = {
@@ -35,7 +33,7 @@ export type McpListener = {
 const firstBackoffMs = 100;
 const longestBackoffMs = 5_000;
 const mostFailures = 4;
-/** Effectively disables the SDK's timeout, since each call has its own signal. */
+/** Effectively disables the SDK's timeout, since each request has its own signal. */
 const longestMs = 2_147_483_647;
 const noTimeout = { timeout: longestMs };
 const pingTimeoutMs = 2_000;
@@ -51,6 +49,7 @@ export class McpConnection {
   readonly name: string;
   tools: readonly McpTool[] = [];
   private readonly config: McpServerConfig;
+  private readonly clock: Clock;
   private readonly listeners = new Set<McpListener>();
   private client: Client | null = null;
   private connecting: Promise<Client> | null = null;
@@ -61,9 +60,10 @@ export class McpConnection {
   private closed = false;
   private connectTimeoutMs = restartTimeoutMs;
 
-  constructor(name: string, config: McpServerConfig) {
+  constructor(name: string, config: McpServerConfig, clock: Clock) {
     this.name = name;
     this.config = config;
+    this.clock = clock;
   }
 
   listen(listener: McpListener): () => void {
@@ -79,7 +79,8 @@ export class McpConnection {
    * other sessions may wait longer for it.
    */
   async open(timeoutMs: number, signal: AbortSignal, shared = false): Promise<void> {
-    const limits = { clock: systemClock, timeoutMs, signal };
+    const { clock } = this;
+    const limits = { clock, timeoutMs, signal };
     try {
       this.connectTimeoutMs = shared ? Math.max(timeoutMs, restartTimeoutMs) : timeoutMs;
       await inTime(limits, `no answer within ${timeoutMs} ms`, () => this.connected(this.connectTimeoutMs));
@@ -115,7 +116,7 @@ export class McpConnection {
     this.abandon();
     const closed = <T>(promise: Promise<T> | null): Promise<T | null> =>
       inTime(
-        { clock: systemClock, timeoutMs: closeTimeoutMs },
+        { clock: this.clock, timeoutMs: closeTimeoutMs },
         `closing took more than ${closeTimeoutMs} ms`,
         () => promise,
       ).catch((error) => {
@@ -173,7 +174,7 @@ export class McpConnection {
     for (;;) {
       try {
         const timeoutMs = Math.max(restartTimeoutMs, this.connectTimeoutMs);
-        const limits = { clock: systemClock, timeoutMs: null, signal };
+        const limits = { clock: this.clock, timeoutMs: null, signal };
         return await inTime(limits, `${this.name} did not connect in time`, () => this.connected(timeoutMs));
       } catch (error) {
         if (signal.aborted || this.closed || this.failures > mostFailures) {
@@ -195,16 +196,18 @@ export class McpConnection {
     const { signal } = this.giveUp;
     if (this.failures > 0) {
       const backoffMs = Math.min(longestBackoffMs, firstBackoffMs * 2 ** (this.failures - 1));
-      await setTimeout(backoffMs, undefined, { signal });
+      await sleep(this.clock, backoffMs, signal);
+      signal.throwIfAborted();
     }
     if (this.closed) throw new Error('already closed');
     const client = this.newClient();
     const giveUp = () => void client.close().catch(() => undefined);
     signal.addEventListener('abort', giveUp, { once: true });
     try {
-      await client.connect(this.transport(), { timeout: timeoutMs, signal });
-      await this.list(client, timeoutMs);
-      signal.throwIfAborted();
+      await this.inTime(timeoutMs, async (until) => {
+        await client.connect(this.transport(), { ...noTimeout, signal: until });
+        await this.list(client, until);
+      });
     } catch (error) {
       this.failures += 1;
       await client.close().catch(() => undefined);
@@ -220,8 +223,9 @@ export class McpConnection {
   }
 
   /** Fetches the tool list and notifies the listeners if it has changed. */
-  private async list(client: Client, timeoutMs: number): Promise<void> {
-    const { tools, leftOut } = await listTools(client, timeoutMs);
+  private async list(client: Client, signal: AbortSignal): Promise<void> {
+    const { tools, leftOut } = await listTools(client, { ...noTimeout, signal });
+    signal.throwIfAborted();
     for (const reason of leftOut) for (const listener of this.listeners) listener.onLeftOut(reason);
     if (isDeepStrictEqual(tools, this.tools)) return;
     this.tools = tools;
@@ -238,8 +242,8 @@ export class McpConnection {
     try {
       do {
         this.stale = false;
-        await this.list(client, restartTimeoutMs);
-        await setTimeout(listPauseMs);
+        await this.inTime(restartTimeoutMs, (signal) => this.list(client, signal));
+        await sleep(this.clock, listPauseMs, this.giveUp.signal);
       } while (this.stale && this.client === client);
     } catch (error) {
       for (const listener of this.listeners) listener.onDebug(messageOf(error));
@@ -259,25 +263,25 @@ export class McpConnection {
   }
 
   private transport(): Transport {
-    const { config } = this;
-    if ('command' in config) {
-      return new StdioTransport(config, (line) => {
-        if (line.trim() !== '') this.lastWords = line.slice(0, 500);
-        for (const listener of this.listeners) listener.onDebug(line);
-      });
-    }
-    if ('url' in config) {
-      const requestInit = { headers: config.headers ?? {} };
-      return new StreamableHTTPClientTransport(new URL(config.url), { requestInit, fetch: patientFetch });
-    }
-    return typeof config.transport === 'function' ? config.transport() : config.transport;
+    return transportOf(this.config, (line) => {
+      if (line.trim() !== '') this.lastWords = line.slice(0, 500);
+      for (const listener of this.listeners) listener.onDebug(line);
+    });
+  }
+
+  /** Runs a task until it takes longer than `timeoutMs`, or the connection is closed. */
+  private inTime<T>(timeoutMs: number, task: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const limits = { clock: this.clock, timeoutMs, signal: this.giveUp.signal };
+    return inTime(limits, `no answer within ${timeoutMs} ms`, task);
   }
 
   /** Handles an error outside a call: pings the server, and treats it as lost if it does not answer. */
   private suspect(client: Client, error: Error): void {
     for (const listener of this.listeners) listener.onDebug(messageOf(error));
     if (this.client !== client || !('url' in this.config)) return;
-    client.ping({ timeout: pingTimeoutMs }).catch((reason) => this.lose(client, messageOf(reason)));
+    this.inTime(pingTimeoutMs, (signal) => client.ping({ ...noTimeout, signal })).catch((reason) =>
+      this.lose(client, messageOf(reason)),
+    );
   }
 
   private lose(client: Client, message: string): void {

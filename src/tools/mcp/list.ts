@@ -1,4 +1,5 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import type { RequestOptions } from '@modelcontextprotocol/sdk/shared/protocol.js';
 import { z } from 'zod';
 import { shown } from '../../errors.ts';
 import { headOf } from '../../text.ts';
@@ -26,7 +27,10 @@ const listedTool = z.looseObject({
  * Reads the pages of the tool list, up to the most tools and bytes; `leftOut` says what was skipped. Throws if the list
  * has too many pages.
  */
-export async function listTools(client: Client, timeoutMs: number): Promise<{ tools: McpTool[]; leftOut: string[] }> {
+export async function listTools(
+  client: Client,
+  options: RequestOptions,
+): Promise<{ tools: McpTool[]; leftOut: string[] }> {
   const tools: McpTool[] = [];
   const leftOut: string[] = [];
   if (client.getServerCapabilities()?.tools === undefined) return { tools, leftOut };
@@ -34,7 +38,7 @@ export async function listTools(client: Client, timeoutMs: number): Promise<{ to
   let bytes = 0;
   for (let page = 0; page < mostPages; page += 1) {
     const params = cursor === undefined ? {} : { cursor };
-    const answer = await client.request({ method: 'tools/list', params }, listed, { timeout: timeoutMs });
+    const answer = await client.request({ method: 'tools/list', params }, listed, options);
     bytes += Buffer.byteLength(JSON.stringify(answer.tools));
     if (bytes > mostListBytes) {
       leftOut.push(`skipped all tools after the first ${tools.length}: the list is larger than ${mostListBytes} bytes`);

@@ -1,4 +1,5 @@
 import { PawlError } from '../../errors.ts';
+import { systemClock } from '../../host/clock.ts';
 import { onNode } from '../../platform/node.ts';
 import type { McpConnection } from './connection.ts';
 import { checkServer, type McpServerConfig, type SharedMcpServer } from './definition.ts';
@@ -28,7 +29,11 @@ export class McpPool {
   async open(timeoutMs = 30_000): Promise<void> {
     const { McpConnection } = await onNode('An MCP server', () => import('./connection.ts'));
     const opening = Object.values(this.servers).map(({ name, shared }) =>
-      this.connection(name, () => new McpConnection(name, shared)).open(timeoutMs, new AbortController().signal, true),
+      this.connection(name, () => new McpConnection(name, shared, systemClock)).open(
+        timeoutMs,
+        new AbortController().signal,
+        true,
+      ),
     );
     await Promise.all(opening);
   }

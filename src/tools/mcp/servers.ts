@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { messageOf } from '../../errors.ts';
+import { type Clock, systemClock } from '../../host/clock.ts';
 import type { Sighting } from '../../observe/events.ts';
 import { compileForeign } from '../../schema/foreign-schema.ts';
 import type { CompiledSchema } from '../../schema/schema.ts';
@@ -10,6 +11,8 @@ import type { McpTool } from './list.ts';
 import { McpResult } from './result.ts';
 
 export type McpServersOptions = {
+  /** For the timeouts of servers that are not shared. */
+  clock: Clock;
   sight: (sighting: Sighting) => void;
   debug: (server: string, line: string) => void;
   info: (server: string, line: string) => void;
@@ -37,8 +40,9 @@ export class McpServers {
     this.servers = Object.entries(definitions).map(([name, definition]) => {
       const own = !('shared' in definition);
       const config = own ? definition : definition.shared;
-      const make = () => new McpConnection(own ? name : definition.name, config);
-      const connection = own ? make() : definition.pool.connection(definition.name, make);
+      const connection = own
+        ? new McpConnection(name, config, options.clock)
+        : definition.pool.connection(definition.name, () => new McpConnection(definition.name, config, systemClock));
       const stopListening = connection.listen({
         onTools: () => this.changed(name, connection),
         onLost: (message) => options.sight({ type: 'server.lost', server: name, message }),

@@ -51,7 +51,7 @@ it('D-2: servers that neither start nor stop do not keep a session from ending',
         deaf: { url: server.url },
         mute: { transport: () => ({ start: never, send: never, close: never }), optional: true },
       },
-      limits: { prepareTimeoutMs: 300 },
+      limits: { prepareTimeoutMs: 1_000 },
     },
   });
   expect(run.result.success).toBe(true);
