@@ -1,9 +1,6 @@
-import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
-const model = 'test/spin/session.pml';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { model, searched } from './pan.ts';
 
 /** What SPIN found of one claim: how many states it looked at, and whether the claim holds in all of them. */
 export type Claim = { name: string; size: string; states: number; holds: boolean };
@@ -20,10 +17,10 @@ export const claims: Record<string, string> = {
 
 /** Defects put into the model, and the claim that then fails. */
 const defects: [claim: string, from: string, to: string][] = [
-  ['bound', 'attempt >= RETRIES', 'attempt > RETRIES'],
-  ['turns', 'turn + 1 < maxTurns -> maxTurns = turn + 1', 'turn + 1 < maxTurns -> maxTurns = maxTurns + 1'],
+  ['bound', 'attempt < RETRIES', 'attempt <= RETRIES'],
+  ['turns', 'saw(COLLAPSE); maxTurns = turn + 1', 'saw(COLLAPSE); maxTurns = maxTurns + 1'],
   ['last', 'reportOnly = isLast || left == 1', 'reportOnly = left == 1'],
-  ['tree', 'attempt >= RETRIES || left == 0', 'attempt >= RETRIES'],
+  ['tree', 'attempt < RETRIES && left > 0', 'attempt < RETRIES'],
   ['accounts', 'spent = spent + sent;', 'spent = spent;'],
   [
     'ends',
@@ -62,20 +59,8 @@ export function checkedBySpin(): { claims: Claim[]; noticed: number; defects: nu
 }
 
 function check(text: string, name: string, size: Record<string, number>): Claim {
-  const folder = mkdtempSync(join(tmpdir(), 'pawl-spin-'));
-  const run = (command: string, ...args: string[]) => execFileSync(command, args, { cwd: folder, encoding: 'utf8' });
-  try {
-    writeFileSync(join(folder, 'session.pml'), text);
-    const sized = Object.entries(size).map(([constant, value]) => `-D${constant}=${value}`);
-    run('spin', ...sized, '-a', 'session.pml');
-    run('gcc', '-O2', '-DCOLLAPSE', '-o', 'pan', 'pan.c');
-    const told = run('./pan', '-a', '-f', '-m1000000', '-N', name);
-    const states = Number(/(\d+)\s+states, stored/.exec(told)?.[1]);
-    const errors = /errors: (\d+)/.exec(told)?.[1];
-    if (errors === undefined || Number.isNaN(states)) throw new Error(`SPIN gave no result for ${name}: ${told}`);
-    const shownSize = Object.values(size).join(' x ');
-    return { name, size: shownSize, states, holds: errors === '0' && !told.includes('max search depth too small') };
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  const files = { 'session.pml': text };
+  const report = searched({ files, constants: size, compile: ['-O2'], search: ['-a', '-f', '-m1000000', '-N', name] });
+  const states = Number(/(\d+)\s+states, stored/.exec(report)?.[1]);
+  return { name, size: Object.values(size).join(' x '), states, holds: report.includes('errors: 0') };
 }

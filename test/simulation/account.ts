@@ -30,6 +30,8 @@ export class Account {
   lastPartMs = 0;
   /** The events as a reader got them who kept up. */
   readonly read: SessionEvent[] = [];
+  /** The events as one gets them who reads them at the end. */
+  told: readonly SessionEvent[] = [];
   /** How often another life began. */
   deaths = 0;
   /** The sessions of all lives, and whether their results came. */

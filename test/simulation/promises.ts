@@ -40,6 +40,7 @@ export async function brokenAtEnd(account: Account): Promise<string[]> {
   promise(account.events.length === heard, 'no event follows the end');
   const told: SessionEvent[] = [];
   for await (const event of session.events) told.push(event);
+  account.told = told;
   return [
     ...broken,
     ...brokenByResult(account, result, told),

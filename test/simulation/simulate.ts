@@ -12,7 +12,7 @@ import {
 import type { MemoryJournal } from '../../src/journal/memory.ts';
 import { journalWith } from '../support/dying-journal.ts';
 import { Account } from './account.ts';
-import { agentOf } from './agent.ts';
+import { agentOf, type Plan } from './agent.ts';
 import type { Choices } from './choices.ts';
 import { heard, intervene } from './others.ts';
 import { brokenAtEnd } from './promises.ts';
@@ -32,6 +32,9 @@ export type Simulated = {
   troubles: ReadonlyMap<string, number>;
   status: SessionResult['status'] | null;
   slugs: readonly string[];
+  plan: Plan;
+  /** The events, as one who reads them at the end gets them. */
+  events: readonly SessionEvent[];
 };
 
 /**
@@ -64,6 +67,8 @@ export async function simulate(choices: Choices, wire: Wire | null = null): Prom
     troubles,
     status: result?.status ?? null,
     slugs: result?.slugs ?? [],
+    plan: account.plan,
+    events: account.told,
   };
 }
 

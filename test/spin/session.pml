@@ -14,7 +14,33 @@
 #define TREE 7
 #endif
 /* The most that one sub-agent may ask for: its own bound. */
+#ifndef CHILD
 #define CHILD 2
+#endif
+/* The most calls of one reply that start sub-agents. */
+#ifndef CALLS
+#define CALLS 2
+#endif
+
+/*
+ * With TRACES, the model only takes steps that a given trace takes next, and prints the number of each trace that it can
+ * follow to the end: scripts/verify/spin-traces.ts.
+ */
+#ifdef TRACES
+#include "traces.pml"
+#define may(step) (given[position] == step)
+#define saw(step) position++
+#else
+#define may(step) true
+#define saw(step) skip
+#endif
+#define TURN 1      /* a turn begins */
+#define LAST 2      /* the last turn begins */
+#define COLLAPSE 3  /* maxTurns shrinks */
+#define REQUEST 4   /* the session sends a request */
+#define WORK 5      /* tools of a reply are executed, or an approval is asked for */
+#define CHILDS 6    /* a sub-agent sends a request */
+#define END 7
 
 byte maxTurns = TURNS;
 byte turn = 0;
@@ -32,8 +58,8 @@ bool workedLast = false; /* a tool other than the report was executed on the las
 /* B-4: it only ever shrinks. */
 inline collapse() {
   if
-  :: turn + 1 < maxTurns -> maxTurns = turn + 1
-  :: else -> skip
+  :: atomic { turn + 1 < maxTurns && may(COLLAPSE) -> saw(COLLAPSE); maxTurns = turn + 1 }
+  :: turn + 1 >= maxTurns -> skip
   fi
 }
 
@@ -41,7 +67,7 @@ inline collapse() {
 proctype Child(byte grant) {
   byte sent = 0;
   do
-  :: sent < grant && !aborted -> atomic { sent++; sentByTree++ }
+  :: atomic { sent < grant && !aborted && may(CHILDS) -> saw(CHILDS); sent++; sentByTree++ }
   :: break
   od;
   atomic { reserved = reserved - grant; spent = spent + sent; running-- }
@@ -53,7 +79,7 @@ inline delegate() {
   byte share;
   if
   :: left > 1 ->
-    select(shares : 1 .. 2);
+    select(shares : 1 .. CALLS);
     do
     :: shares > 0 && left > 1 ->
       atomic {
@@ -80,49 +106,89 @@ active proctype Session() {
   byte attempt;
   bool isLast;
   bool reportOnly;
+#ifdef TRACES
+  ready;
+#endif
 advancing:
   if
+  :: goto over                                /* what prepares it failed, or no target is left */
   :: aborted -> goto over
   :: !aborted && (turn >= maxTurns || left == 0) -> goto over
-  :: else -> skip
+  :: !aborted && turn < maxTurns && left > 0 -> skip
   fi;
   if
   :: left == 1 -> collapse()
   :: else -> skip
   fi;
-  atomic { turn++; isLast = (turn >= maxTurns); attempt = 0 };
+  atomic {
+    if
+    :: turn + 1 < maxTurns && may(TURN) -> saw(TURN)
+    :: turn + 1 >= maxTurns && may(LAST) -> saw(LAST)
+    fi;
+    turn++;
+    isLast = (turn >= maxTurns);
+    attempt = 0
+  };
 choosing:
   if
+  :: goto over                                /* no target is left, or none is free in time */
   :: aborted -> goto over
   :: !aborted && (attempt >= RETRIES || left == 0) -> goto over
+  :: !aborted && attempt < RETRIES && left > 0 -> skip
+  fi;
+  if
+  :: left == 1 -> collapse()
   :: else -> skip
   fi;
   reportOnly = isLast || left == 1;
   /* B-6: counted before it is sent. */
-  atomic { attempt++; requests++; spent++; sentByTree++ };
+  atomic { may(REQUEST) -> saw(REQUEST); attempt++; requests++; spent++; sentByTree++ };
   if
   :: goto over                                /* a report was accepted */
   :: goto choosing                            /* a fault, or no progress */
   :: collapse(); goto choosing                /* a report was refused, or no room is left */
-  :: !reportOnly -> workedLast = workedLast || isLast; goto advancing   /* a tool ran */
-  :: !reportOnly -> delegate(); goto advancing
+  :: atomic { !reportOnly && may(WORK) -> saw(WORK); workedLast = workedLast || isLast }
+  fi;
+  if
+  :: goto advancing                           /* a tool ran, or was denied */
+  :: goto choosing                            /* all tools failed */
+  :: delegate();
+     if
+     :: goto advancing
+     :: goto choosing
+     fi
   fi;
 over:
-  running == 0;
-  ended = true
+  atomic { running == 0 && may(END) -> saw(END); ended = true };
+#ifdef TRACES
+  if
+  :: given[position] == 0 -> c_code { printf("followed %d\n", now.which); }
+  :: else -> skip
+  fi
+#else
+  skip
+#endif
 }
 
 active proctype Caller() {
+#ifdef TRACES
+  ready;
+#endif
   if
-  :: atomic { collapse() }                    /* a stop */
+  :: atomic { collapse() }                    /* a stop, or the deadline */
+  :: skip
+  fi;
+  if
   :: aborted = true
   :: skip
   fi
 }
 
+#ifndef TRACES
 ltl bound { [] (requests <= TURNS * RETRIES) }
 ltl turns { [] (turn <= TURNS && maxTurns <= TURNS) }
 ltl last { [] !workedLast }
 ltl tree { [] (sentByTree <= TREE) }
 ltl accounts { [] (ended -> (spent == sentByTree && reserved == 0)) }
 ltl ends { <> ended }
+#endif

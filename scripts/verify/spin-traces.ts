@@ -1,0 +1,150 @@
+import { readFileSync } from 'node:fs';
+import type { SessionEvent } from '../../src/index.ts';
+import { Choices } from '../../test/simulation/choices.ts';
+import { type Simulated, simulate } from '../../test/simulation/simulate.ts';
+import { model, searched } from './pan.ts';
+
+/** The steps of the SPIN model, as `test/spin/session.pml` numbers them. */
+const [TURN, LAST, COLLAPSE, REQUEST, WORK, CHILDS, END] = [1, 2, 3, 4, 5, 6, 7];
+
+/** More requests than a session without a budget sends. */
+const anyRequests = 200;
+
+type Size = { TURNS: number; RETRIES: number; TREE: number; CHILD: number; CALLS: number };
+type Trace = { size: Size; steps: number[] };
+
+/** What SPIN found of the traces of simulated sessions, and of traces that break a rule. */
+export type FollowedTraces = {
+  sessions: number;
+  /** Different traces, and those that the model cannot follow. */
+  traces: number;
+  unfollowed: Trace[];
+  forged: number;
+  /** Broken traces that the model follows, which it must not. */
+  accepted: Trace[];
+};
+
+/** Simulates sessions, and checks that the SPIN model can take the same steps. */
+export async function followedBySpin(sessions: number): Promise<FollowedTraces> {
+  const traces = new Map<string, Trace>();
+  for (let seed = 1; seed <= sessions; seed += 1) {
+    const trace = traceOf(await simulate(Choices.ofSeed(seed)));
+    traces.set(JSON.stringify(trace), trace);
+  }
+  const real = [...traces.values()];
+  const forged = real.flatMap(forgeriesOf);
+  const unfollowed: Trace[] = [];
+  const accepted: Trace[] = [];
+  const sizes = new Map(real.map(({ size }) => [JSON.stringify(size), size]));
+  for (const size of sizes.values()) {
+    const ofSize = (all: readonly Trace[]) =>
+      all.filter((trace) => JSON.stringify(trace.size) === JSON.stringify(size));
+    const [own, broken] = [ofSize(real), ofSize(forged)];
+    const followed = followedOf(size, [...own, ...broken]);
+    unfollowed.push(...own.filter((_, index) => !followed.has(index)));
+    accepted.push(...broken.filter((_, index) => followed.has(own.length + index)));
+  }
+  return { sessions, traces: real.length, unfollowed, forged: forged.length, accepted };
+}
+
+export const shownTrace = ({ size, steps }: Trace) => `${JSON.stringify(size)}: ${steps.join(' ')}`;
+
+function traceOf({ plan, events }: Simulated): Trace {
+  const { maxTurns, maxRetries, maxToolCallsPerTurn } = plan.limits;
+  const size = {
+    TURNS: maxTurns,
+    RETRIES: maxRetries,
+    TREE: plan.budget.requests ?? anyRequests,
+    // A sub-agent has two turns of two attempts.
+    CHILD: 4,
+    CALLS: maxToolCallsPerTurn,
+  };
+  const steps: number[] = [];
+  let works = false;
+  for (const event of events) {
+    const step = stepOf(event);
+    if (step === REQUEST) works = false;
+    if (step === null || (step === WORK && works)) continue;
+    works ||= step === WORK;
+    steps.push(step);
+  }
+  return { size, steps };
+}
+
+/** The step of the model that an event is; null if it is none. Only the first tool of a reply is one. */
+function stepOf(event: SessionEvent): number | null {
+  const { type, path } = event;
+  if (path.length > 0) return type === 'attempt.started' ? CHILDS : null;
+  switch (type) {
+    case 'turn.started':
+      return event.isLastTurn ? LAST : TURN;
+    case 'session.collapsed':
+      return COLLAPSE;
+    case 'attempt.started':
+      return REQUEST;
+    case 'tool.approvalRequested':
+    case 'tool.started':
+    case 'tool.handedOut':
+      return WORK;
+    case 'session.succeeded':
+    case 'session.failed':
+    case 'session.aborted':
+      return END;
+    default:
+      return null;
+  }
+}
+
+/** Traces like this one in which one rule is broken. */
+function forgeriesOf({ size, steps }: Trace): Trace[] {
+  const with_ = (index: number, ...more: number[]) => ({ size, steps: steps.toSpliced(index, 0, ...more) });
+  const last = steps.indexOf(LAST);
+  const request = steps.indexOf(REQUEST);
+  const end = steps.length - 1;
+  return [
+    // B-2: a turn with a request too many.
+    ...(request === -1 ? [] : [with_(request, ...Array(size.RETRIES).fill(REQUEST))]),
+    // B-4: a turn after the last, and a second collapse.
+    ...(last === -1 ? [] : [with_(end, LAST, REQUEST)]),
+    ...(steps.includes(COLLAPSE) ? [with_(end, COLLAPSE)] : []),
+    // B-5: a tool on the last turn.
+    ...(steps[last + 1] === REQUEST && last !== -1 ? [with_(last + 2, WORK)] : []),
+    // B-7: more requests of the tree than its budget.
+    ...(size.TREE === anyRequests || request === -1 ? [] : [with_(request + 1, ...Array(size.TREE).fill(CHILDS))]),
+    // S-3: a session that does not end, and one that ends twice.
+    { size, steps: steps.slice(0, -1) },
+    with_(end, END),
+  ];
+}
+
+/** The indexes of the traces that the model can follow to the end. */
+function followedOf(size: Size, traces: readonly Trace[]): Set<number> {
+  const report = searched({
+    files: { 'session.pml': readFileSync(model, 'utf8'), 'traces.pml': chooserOf(traces) },
+    constants: size,
+    flags: ['-DTRACES'],
+    compile: ['-O1', '-DNOREDUCE', '-DSAFETY'],
+    // A trace that cannot be followed blocks the model, which is no error here.
+    search: ['-E', '-m100000'],
+  });
+  return new Set([...report.matchAll(/^followed (\d+)$/gm)].map(([, index]) => Number(index)));
+}
+
+/** A process that gives the model one of the traces. */
+function chooserOf(traces: readonly Trace[]): string {
+  const longest = Math.max(...traces.map(({ steps }) => steps.length));
+  const options = traces.map(({ steps }, which) => {
+    const filled = steps.map((step, index) => `given[${index}] = ${step}`).join('; ');
+    return `  :: which = ${which}; ${filled}`;
+  });
+  return `byte given[${longest + 1}];
+byte position = 0;
+short which = 0;
+bool ready = false;
+active proctype Chooser() {
+  atomic { if
+${options.join('\n')}
+  fi; ready = true }
+}
+`;
+}
