@@ -157,8 +157,12 @@ export class RunningMachine<Command, Emitted extends { type: string }, Output> {
       return;
     }
     signal.addEventListener('abort', abort, { once: true });
-    void this.end.then(() => signal.removeEventListener('abort', abort));
+    this.leaveSignal = () => signal.removeEventListener('abort', abort);
+    void this.end.then(this.leaveSignal);
   }
+
+  /** Stops listening to the abort signal, when the machine ends or is let go. */
+  leaveSignal = (): void => {};
 }
 
 /** Timeouts are effects: a machine that requests a timer is a defect (D-1). */

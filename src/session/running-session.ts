@@ -79,9 +79,8 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
 
   async suspend(options: SuspendOptions = {}): Promise<void> {
     const graceMs = graceOf(options);
-    if (this.log === null || this.log.scope !== '') {
+    if (this.log === null || this.log.scope !== '')
       throw new PawlError('invalid_options', 'Only a session with a `journal` can be suspended; abort this one.');
-    }
     if (!this.ended) this.suspending ??= suspendTree(this, this.log.tree, graceMs);
     await this.suspending;
     await this.result;
@@ -114,6 +113,7 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
   /** Begins, delivers and accepts nothing more. */
   retire(): void {
     this.ended = true;
+    this.wired.machine.leaveSignal();
     this.wired.journaled?.release();
   }
 

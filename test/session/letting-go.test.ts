@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { expect, it } from 'vitest';
 import { defineAgent, PawlError, type SessionEvent, sqliteJournal, startSession } from '../../src/index.ts';
 import { assertInvariants, manualClock, rehearsalModel } from '../../src/testing/index.ts';
@@ -85,4 +86,79 @@ it('D-2 S-4: a result that comes after its tool timed out is counted, and is not
       tree: { toolCalls: 3, costUsd: null },
     }),
   );
+});
+
+it('D-2: a session that is suspended, or whose journal fails, leaves no listener on the signal of its caller', async () => {
+  const { signal } = new AbortController();
+  const kept = sqliteJournal(':memory:');
+  const asked = Promise.withResolvers<void>();
+  const wait = () => {
+    asked.resolve();
+    return new Promise<never>(() => {});
+  };
+  const models = [rehearsalModel([{ calls: [{ name: 'wait' }] }])];
+  const agent = defineAgent({ name: 'let-go', models, tools: { wait } });
+  const options = { prompt: 'Go.', logger: false as const, signal };
+  const suspended = startSession(agent, { ...options, journal: kept });
+  await asked.promise;
+  expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+  await suspended.suspend({ graceMs: 0 });
+  const refusing = journalWith(kept, { create: () => Promise.reject(new Error('full')) });
+  const results = [await suspended.result, await startSession(agent, { ...options, journal: refusing }).result];
+  expect(results.map(({ status, slugs }) => [status, slugs])).toEqual([
+    ['suspended', ['suspended']],
+    ['failed', ['journal_failed']],
+  ]);
+  const toolCalls = { requested: 1 };
+  const tokens = tokensOf(1);
+  expect(results.map((result) => result.counters)).toEqual([
+    counters({ turns: 1, attempts: 1, tokens, costUsd: null, toolCalls, tree: { toolCalls: 1, costUsd: null } }),
+    counters({ slugs: { journal_failed: 1 } }),
+  ]);
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+  await kept.close();
+});
+
+it('D-3: a suspension ends when the journal fails meanwhile, even if a command still waits for it', async () => {
+  const kept = sqliteJournal(':memory:');
+  const refused = Promise.withResolvers<void>();
+  let isFull = false;
+  const written = Promise.withResolvers<void>();
+  const journal = journalWith(kept, {
+    append: async (sessionId, append) => {
+      if (!isFull) return kept.append(sessionId, append);
+      written.resolve();
+      await refused.promise;
+      throw new Error('the disk is full');
+    },
+  });
+  const wait = () => {
+    isFull = true;
+    return 'done';
+  };
+  const models = [rehearsalModel([{ calls: [{ name: 'wait' }] }])];
+  const session = startSession(defineAgent({ name: 'full', models, tools: { wait } }), {
+    prompt: 'Go.',
+    logger: false,
+    journal,
+  });
+  await written.promise;
+  expect(session.steer('Go on.')).toBe(true);
+  const suspended = session.suspend({ graceMs: 0 });
+  refused.resolve();
+  await suspended;
+  const { status, slugs, counters: counted } = await session.result;
+  expect([status, slugs]).toEqual(['suspended', ['journal_failed']]);
+  const toolCalls = { requested: 1 };
+  expect(counted).toEqual(
+    counters({
+      turns: 1,
+      attempts: 1,
+      tokens: tokensOf(1),
+      costUsd: null,
+      toolCalls,
+      tree: { toolCalls: 1, costUsd: null },
+    }),
+  );
+  await kept.close();
 });

@@ -35,9 +35,11 @@ export class Account {
   /** How often another life began. */
   deaths = 0;
   /** The sessions of all lives, and whether their results came. */
-  readonly followed: { life: Life; hasResult: boolean }[] = [];
+  readonly followed: { life: Life; hasResult: boolean; signal: AbortSignal }[] = [];
   /** Whether an abort was delivered in this life. */
   isAborted = false;
+  /** Whether a write failed in this life; if the session ended nevertheless, its journal lacks the end. */
+  hasLostWrite = false;
   session: Session | null = null;
   result: SessionResult | null = null;
   controller = new AbortController();
@@ -59,8 +61,11 @@ export class Account {
     if (!this.broken.includes(promise)) this.broken.push(promise);
   }
 
-  /** How many listeners are left on the caller's signal. */
+  /** How many listeners are left on the signals of callers whose sessions have results. */
   get listenersLeft(): number {
-    return getEventListeners(this.controller.signal, 'abort').length;
+    const left = this.followed.map(({ hasResult, signal }) =>
+      hasResult ? getEventListeners(signal, 'abort').length : 0,
+    );
+    return left.reduce((sum, count) => sum + count, 0);
   }
 }

@@ -95,7 +95,7 @@ function brokenByResult(account: Account, result: SessionResult, told: SessionEv
   );
   promise(unapproved.length === 0, 'no call runs without the approval that it needs');
   const said = JSON.stringify(result.conversation);
-  if (deaths === 0)
+  if (deaths === 0 && !account.hasLostWrite)
     promise(
       steered.every((text) => said.includes(text)),
       'every steer is in the conversation',
@@ -179,7 +179,8 @@ async function brokenMarks({ journal, sent, begun }: Account): Promise<string[]>
 
 /** A replay gives what the session gave. */
 async function brokenByReplay(account: Account, told: readonly SessionEvent[]): Promise<string[]> {
-  const { plan, world, deliveries, startedAt, journal, deaths, result } = account;
+  const { plan, world, deliveries, startedAt, journal, deaths, result, hasLostWrite } = account;
+  if (hasLostWrite) return [];
   if (journal !== null) {
     const replayed = await replaySession(journal, 's', { secrets: [secret] });
     const { difference: where, counters } = replayed;

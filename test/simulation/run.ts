@@ -70,10 +70,19 @@ export function simulatedAgain(from: number | string, mode: Mode = 'memory'): Pr
   return over(mode, (run) => run(typeof from === 'number' ? Choices.ofSeed(from) : Choices.of(decisionsIn(from))));
 }
 
+/** The most steps by which a session is shrunk: one without an end has thousands. */
+const mostShrinkingSteps = 200_000;
+
 /** Finds a short session that breaks the same promise. */
 async function explained(run: Run, mode: Mode, seed: number, { broken, decisions }: Simulated): Promise<Failure> {
   const kind = kindOf(broken);
-  const fewest = await shrunk(decisions, async (fewer) => kindOf((await run(Choices.of(fewer))).broken) === kind);
+  let left = mostShrinkingSteps;
+  const fewest = await shrunk(decisions, async (fewer) => {
+    if (left < 0) return false;
+    const again = await run(Choices.of(fewer));
+    left -= again.steps;
+    return kindOf(again.broken) === kind;
+  });
   const word = wordOf(fewest);
   const shortest = await run(Choices.of(decisionsIn(word)));
   return { seed, mode, broken: shortest.broken, word, transcript: shortest.transcript };

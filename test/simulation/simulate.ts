@@ -14,6 +14,7 @@ import { journalWith } from '../support/dying-journal.ts';
 import { Account } from './account.ts';
 import { agentOf, type Plan } from './agent.ts';
 import type { Choices } from './choices.ts';
+import { secret } from './model.ts';
 import { heard, intervene } from './others.ts';
 import { brokenAtEnd } from './promises.ts';
 import type { Wire } from './wire.ts';
@@ -94,6 +95,7 @@ function begin(account: Account): void {
   const { world, journal, plan } = account;
   const { life } = world;
   account.isAborted = false;
+  account.hasLostWrite = false;
   account.session = null;
   account.controller = new AbortController();
   const agent = agentOf(plan, world, {
@@ -123,7 +125,7 @@ function begin(account: Account): void {
       if ('event' in delivery && delivery.event.type === 'session.abort') account.isAborted = true;
     },
   };
-  const followed = { life, hasResult: false };
+  const followed = { life, hasResult: false, signal: account.controller.signal };
   account.followed.push(followed);
   const hasResult = () => {
     followed.hasResult = true;
@@ -154,8 +156,8 @@ function begin(account: Account): void {
       hasResult();
       const code = error instanceof PawlError ? error.code : null;
       if (life.isOver && code === 'session_taken') return;
-      // Its server did not start. The session waits for another try.
-      if (code !== 'tools_unavailable') account.breaks(`a session is resumed: ${error}`);
+      // Its server did not start, or a write failed. The session waits for another try.
+      if (code !== 'tools_unavailable' && !account.hasLostWrite) account.breaks(`a session is resumed: ${error}`);
       else if (!life.isOver) again();
     });
     return;
@@ -169,16 +171,27 @@ async function read(account: Account, { events }: Session, life: Life): Promise<
   for await (const event of events) if (!life.isOver) account.read.push(event);
 }
 
-/** A journal with slow writes, which a dead process cannot reach. */
+/** A journal with slow writes, some of which fail, and which a dead process cannot reach. */
 function journalOf(account: Account, journal: MemoryJournal, life: Life): Journal {
   const never = new Promise<never>(() => {});
   const write = async (owner: string, act: () => Promise<void>) => {
     if (life.isDead) return never;
     if (!life.isOver) account.owner = owner;
-    const isEarly = account.world.choices.chance(50);
+    const { world } = account;
+    const fate = world.choices.weighed({
+      'a write becomes durable': 150,
+      'a write was durable, and is acknowledged': 150,
+      'a write is refused': 1,
+      'a write was durable, and its answer is lost': 1,
+    });
+    const isEarly = fate.includes('was durable');
     if (isEarly) await act();
-    await life.turn(isEarly ? 'a write was durable, and is acknowledged' : 'a write becomes durable');
-    if (!isEarly) await act();
+    await life.turn(fate);
+    if (fate === 'a write becomes durable') await act();
+    if (fate !== 'a write is refused' && !fate.endsWith('lost')) return;
+    world.trouble(fate);
+    if (!life.isOver) account.hasLostWrite = true;
+    throw new Error(`the disk is full ${secret}`);
   };
   const alive = <Value>(act: () => Promise<Value>): Promise<Value> => (life.isDead ? never : act());
   return journalWith(journal, {

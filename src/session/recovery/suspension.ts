@@ -11,8 +11,9 @@ export async function suspendTree(root: RootSession, tree: TreeLog, graceMs: num
   const idle = Promise.all(drivers().map((driver) => driver.suspend()));
   await Promise.race([idle, sleep(systemClock, graceMs, over.signal)]);
   over.abort();
-  // What was accepted or written so far is delivered and recorded first.
-  while (drivers().some(({ isBusy }) => isBusy)) await Promise.all(drivers().map((driver) => driver.settled()));
+  // What was accepted or written so far is delivered and recorded first. If the journal fails meanwhile, it never is.
+  while (!tree.isClosed && drivers().some(({ isBusy }) => isBusy))
+    await Promise.all(drivers().map((driver) => driver.settled()));
   if (root.wired.machine.hasEnded) {
     await root.result;
     return;
