@@ -41,7 +41,7 @@ export type Witness = {
 export function planOf({ choices }: World) {
   return {
     limits: {
-      maxTurns: 1 + choices.below(6),
+      maxTurns: 1 + choices.below(8),
       maxRetries: 1 + choices.below(4),
       maxToolCallsPerTurn: 3 - choices.below(3),
       maxConcurrentTools: 1 + choices.below(3),
@@ -58,7 +58,16 @@ export function planOf({ choices }: World) {
     prepares: choices.weighed({ nothing: 6, turns: 2, 'turns, and breaks': 1 }),
     checks: choices.weighed({ nothing: 6, reports: 1, replies: 1 }),
     policy: choices.weighed({ none: 5, allows: 1, denies: 1, throws: 1, 'takes its time': 1 }),
-    budget: choices.pick<SessionBudget>([{}, {}, {}, {}, { requests: 3 }, { tokens: 40 }, { wallClockMs: 8_000 }]),
+    budget: choices.pick<SessionBudget>([
+      {},
+      {},
+      {},
+      {},
+      { requests: 3 },
+      { tokens: 40 },
+      { wallClockMs: 8_000 },
+      { requests: 9 },
+    ]),
     server: choices.weighed({ none: 6, required: 2, optional: 1 }),
   };
 }
@@ -94,7 +103,8 @@ function agentWith(name: string, plan: Plan, world: World, witness: Witness): Ag
 }
 
 function definitionOf(name: string, plan: Plan, world: World, witness: Witness, others: readonly string[]) {
-  const tools = [...toolNames, ...others];
+  // Sub-agents and servers have the most to do with each other, so models call them more often.
+  const tools = [...toolNames, ...others, ...others, ...others];
   const { life } = world;
   const finish = name === 'simulated' ? plan.finish : 'report';
   const { onPart } = witness;

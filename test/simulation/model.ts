@@ -54,7 +54,8 @@ export function simulatedModel(parts: ModelParts): LanguageModelV4 {
     const stream = new ReadableStream<LanguageModelV4StreamPart>({
       start: async (controller) => {
         try {
-          for (const part of partsOf(parts, requests)) {
+          const offered = (options.tools ?? []).map((tool) => tool.name);
+          for (const part of partsOf(parts, requests, offered)) {
             await Promise.race([life.turn(`${name} sends ${part === 'stalls' ? 'nothing more' : part.type}`), aborted]);
             if (part === 'stalls') await Promise.race([new Promise<never>(() => {}), aborted]);
             else controller.enqueue(part);
@@ -98,10 +99,14 @@ export function faultOf(world: World): APICallError {
 type Content = { type: 'text' | 'reasoning'; text: string } | { type: 'call'; name: string; input: string };
 
 /** The parts of a reply, in order; `stalls` if no more follow although it has not ended. */
-export function* partsOf(parts: ModelParts, request: number): Generator<LanguageModelV4StreamPart | 'stalls'> {
+export function* partsOf(
+  parts: ModelParts,
+  request: number,
+  offered: readonly string[],
+): Generator<LanguageModelV4StreamPart | 'stalls'> {
   const { choices } = parts.world;
   yield { type: 'stream-start', warnings: [] };
-  const contents = contentsOf(parts);
+  const contents = contentsOf(parts, offered);
   const ending = choices.weighed({ finish: 95, cut: 2, breaks: 2, stalls: 1 });
   if (ending !== 'finish') parts.world.trouble(`a stream ${ending}`);
   const after = ending === 'finish' ? contents.length : choices.below(contents.length + 1);
@@ -133,7 +138,7 @@ function* streamed(content: Content, id: string, { world }: ModelParts): Generat
   yield { type: 'tool-call', toolCallId, toolName: name, input };
 }
 
-function contentsOf({ world, tools, finish }: ModelParts): Content[] {
+function contentsOf({ world, tools, finish }: ModelParts, offered: readonly string[]): Content[] {
   const { choices } = world;
   const call = (name: string, input: string): Content => ({ type: 'call', name, input });
   const report: Content =
@@ -143,7 +148,10 @@ function contentsOf({ world, tools, finish }: ModelParts): Content[] {
   if (choices.chance(20)) contents.push({ type: 'reasoning', text: 'Let me think.' });
   if (choices.chance(25))
     contents.push({ type: 'text', text: choices.pick(['I will look … 🙂', ' ', `Is it ${secret}?`]) });
-  const kind = choices.weighed({ report: 30, tools: 60, odd: 6, huge: 2, nothing: 2 });
+  // Most models know that it is time to report when nothing else is offered.
+  const isLast = !tools.some((name) => offered.includes(name));
+  const usual = isLast ? { report: 80, tools: 10 } : { report: 15, tools: 75 };
+  const kind = choices.weighed({ ...usual, odd: 6, huge: 2, nothing: 2 });
   if (kind === 'report') contents.push(report);
   if (kind === 'tools') {
     const count = 1 + choices.below(3);

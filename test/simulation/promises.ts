@@ -46,6 +46,7 @@ export async function brokenAtEnd(account: Account): Promise<string[]> {
     ...brokenByResult(account, result, told),
     ...account.sent.flatMap(malformedRequest),
     ...(await brokenMarks(account)),
+    ...(await brokenGrants(account)),
     ...(await brokenByReplay(account, told)),
     ...leaks({
       events: told,
@@ -176,6 +177,32 @@ async function brokenMarks({ journal, sent, begun }: Account): Promise<string[]>
     ...(sent.filter(isOwn).length <= models ? [] : ['no more requests go out than are marked']),
   ];
 }
+
+/** A sub-agent is granted at most what is left, but for one request, and sends no more than that (B-7). */
+async function brokenGrants({ journal, plan }: Account): Promise<string[]> {
+  const { requests: most = null } = plan.budget;
+  if (journal === null || most === null) return [];
+  const entries = await journal.read('s');
+  const sentIn = (scope: string, some: readonly JournalEntry[]) =>
+    new Set(some.flatMap((one) => (isRequest(one) && one.scope === scope ? [one.key] : []))).size;
+  const children = entries.flatMap((entry, index) =>
+    entry.type === 'started' && entry.head.call !== null
+      ? [{ granted: entry.head.call.granted.requests ?? 0, sent: sentIn(entry.scope, entries), index }]
+      : [],
+  );
+  return children.flatMap(({ granted, sent, index }, place) => {
+    // What the earlier ones sent in all is spent by now, or reserved.
+    const earlier = children.slice(0, place).reduce((sum, child) => sum + child.sent, 0);
+    const left = most - sentIn('', entries.slice(0, index)) - earlier;
+    return [
+      ...(granted <= left - 1 ? [] : [`a sub-agent is granted what is left (${granted} of ${left})`]),
+      ...(sent <= granted ? [] : [`a sub-agent sends what it was granted (${sent} of ${granted})`]),
+    ];
+  });
+}
+
+const isRequest = (entry: JournalEntry): entry is Extract<JournalEntry, { type: 'begun' }> =>
+  entry.type === 'begun' && entry.key.endsWith('/model');
 
 /** A replay gives what the session gave. */
 async function brokenByReplay(account: Account, told: readonly SessionEvent[]): Promise<string[]> {

@@ -117,7 +117,8 @@ class WireReply {
   async send(body: string): Promise<void> {
     const { parts, response, name } = this;
     const { world, life, agent } = parts;
-    parts.sent({ agent, prompt: promptOf(JSON.parse(body).messages), signal: undefined });
+    const { messages, tools = [] }: WireRequest = JSON.parse(body);
+    parts.sent({ agent, prompt: promptOf(messages), signal: undefined });
     await life.turn(`${name} answers`);
     if (response.destroyed) return;
     const behaviour = behaviourOf(world, name);
@@ -127,7 +128,8 @@ class WireReply {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.flushHeaders();
     parts.onPart(agent);
-    for (const part of partsOf(parts, this.number)) {
+    const offered = tools.map((tool) => tool.function.name);
+    for (const part of partsOf(parts, this.number, offered)) {
       if (part === 'stalls') return;
       const event = this.eventOf(part);
       if (event === null) continue;
@@ -198,6 +200,8 @@ class WireReply {
     }
   }
 }
+
+type WireRequest = { messages: WireMessage[]; tools?: { function: { name: string } }[] };
 
 type WireMessage = {
   role: 'system' | 'user' | 'assistant' | 'tool';
