@@ -83,7 +83,8 @@ export type Session<Report = unknown> = {
   /**
    * Lets go of a session with a journal, so that another process can resume it at once: begins nothing more, waits
    * until the running requests and tools have ended, writes all down and gives back the lease. What still runs after
-   * `graceMs` (default: 10,000) counts as interrupted (D-4). `result` then has the status `suspended`.
+   * `graceMs` (default: 10,000; on the clock of the session) counts as interrupted (D-4). `result` then has the status
+   * `suspended`.
    */
   suspend(options?: SuspendOptions): Promise<void>;
 };

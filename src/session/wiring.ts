@@ -4,7 +4,7 @@ import type { Agent } from '../agent/definition.ts';
 import { redact, withoutSecrets } from '../agent/redact.ts';
 import { secretsOf } from '../agent/secrets.ts';
 import { messageOf } from '../errors.ts';
-import { systemClock } from '../host/clock.ts';
+import { type Clock, systemClock } from '../host/clock.ts';
 import type { MakeDriver, Perform } from '../host/driver.ts';
 import { JournaledDriver } from '../host/journaled.ts';
 import { memoryDriver } from '../host/memory.ts';
@@ -40,6 +40,7 @@ export type SessionParts<Report> = {
 
 /** A session's parts, connected. */
 export type Wired = {
+  clock: Clock;
   secrets: readonly string[];
   observer: Observer;
   subSessions: SubSessions | null;
@@ -106,7 +107,7 @@ export function wire(parts: SessionParts<unknown>, begin: (parts: SessionParts<u
     inspect: options.inspect,
     owner: new SessionOwner({ observer, secrets, times, onDelivery: options.onDelivery, subAgents }),
   });
-  return { secrets, observer, subSessions, effects, machine, journaled };
+  return { clock, secrets, observer, subSessions, effects, machine, journaled };
 }
 
 /** Returns what gives each agent of a session its context, as its own schema makes it. */

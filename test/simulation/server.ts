@@ -41,6 +41,8 @@ class SimulatedTransport implements Transport {
   }
 
   async start(): Promise<void> {
+    // No process is left that could connect.
+    if (this.life.isDead) await new Promise<never>(() => {});
     if (!this.world.choices.chance(3)) return;
     this.trouble('does not start');
     this.life.connections.delete(this);

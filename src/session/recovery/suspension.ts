@@ -1,6 +1,6 @@
 import type { Failure } from '../../../machines/index.ts';
 import type { PawlError } from '../../errors.ts';
-import { sleep, systemClock } from '../../host/clock.ts';
+import { sleep } from '../../host/clock.ts';
 import type { TreeLog } from '../../journal/tree-log.ts';
 import type { RootSession } from '../running-session.ts';
 
@@ -9,7 +9,7 @@ export async function suspendTree(root: RootSession, tree: TreeLog, graceMs: num
   const over = new AbortController();
   const drivers = () => root.tree().flatMap(({ wired }) => wired.journaled ?? []);
   const idle = Promise.all(drivers().map((driver) => driver.suspend()));
-  await Promise.race([idle, sleep(systemClock, graceMs, over.signal)]);
+  await Promise.race([idle, sleep(root.wired.clock, graceMs, over.signal)]);
   over.abort();
   // What was accepted or written so far is delivered and recorded first. If the journal fails meanwhile, it never is.
   while (!tree.isClosed && drivers().some(({ isBusy }) => isBusy))

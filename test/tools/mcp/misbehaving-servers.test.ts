@@ -55,7 +55,7 @@ describe.each([['stdio'], ['http']])('a misbehaving server over %s', (wire) => {
 
   it('C-1 C-3: a server error with any code answers its own call and no other', async () => {
     const run = await withOdd([{ calls: [call('odd__hang'), call('odd__busy')] }, report()], {
-      definition: { limits: { toolTimeoutMs: 300 } },
+      definition: { limits: { toolTimeoutMs: 1_500 } },
     });
     expect(slugsOf(run)).toEqual(['tool_timeout', 'tool_exec_failed', null]);
     expect(texts(run)[1]).toContain('Quota exceeded: try again in 60 s');
