@@ -1,5 +1,4 @@
 /** Simulates sessions: `node sessions.ts SEED STRIDE MINUTES MODE`. Prints its tally as JSON. */
-import { writeSync } from 'node:fs';
 import { simulated } from '../../test/simulation/run.ts';
 import { modeOf, numberOf, seedOf } from './number-of.ts';
 
@@ -7,6 +6,5 @@ const [seed = '', strides = '', minutes = '', mode = ''] = process.argv.slice(2)
 const stride = numberOf('STRIDE', strides, 1);
 const until = Date.now() + numberOf('MINUTES', minutes, 0) * 60_000;
 const tally = await simulated(seedOf('SEED', seed), stride, () => Date.now() > until, modeOf(mode));
-writeSync(1, JSON.stringify(tally));
 // A session that broke a promise may never end.
-process.exit(tally.failures.length > 0 ? 1 : 0);
+process.stdout.write(JSON.stringify(tally), () => process.exit(tally.failures.length > 0 ? 1 : 0));

@@ -97,23 +97,23 @@ function stepOf(event: SessionEvent): number | null {
 
 /** Traces like this one in which one rule is broken. */
 function forgeriesOf({ size, steps }: Trace): Trace[] {
-  const with_ = (index: number, ...more: number[]) => ({ size, steps: steps.toSpliced(index, 0, ...more) });
+  const inserted = (index: number, ...more: number[]) => ({ size, steps: steps.toSpliced(index, 0, ...more) });
   const last = steps.indexOf(LAST);
   const request = steps.indexOf(REQUEST);
   const end = steps.length - 1;
   return [
     // B-2: a turn with a request too many.
-    ...(request === -1 ? [] : [with_(request, ...Array(size.RETRIES).fill(REQUEST))]),
+    ...(request === -1 ? [] : [inserted(request, ...Array(size.RETRIES).fill(REQUEST))]),
     // B-4: a turn after the last, and a second collapse.
-    ...(last === -1 ? [] : [with_(end, LAST, REQUEST)]),
-    ...(steps.includes(COLLAPSE) ? [with_(end, COLLAPSE)] : []),
+    ...(last === -1 ? [] : [inserted(end, LAST, REQUEST)]),
+    ...(steps.includes(COLLAPSE) ? [inserted(end, COLLAPSE)] : []),
     // B-5: a tool on the last turn.
-    ...(steps[last + 1] === REQUEST && last !== -1 ? [with_(last + 2, WORK)] : []),
+    ...(steps[last + 1] === REQUEST && last !== -1 ? [inserted(last + 2, WORK)] : []),
     // B-7: more requests of the tree than its budget.
-    ...(size.TREE === anyRequests || request === -1 ? [] : [with_(request + 1, ...Array(size.TREE).fill(CHILDS))]),
+    ...(size.TREE === anyRequests || request === -1 ? [] : [inserted(request + 1, ...Array(size.TREE).fill(CHILDS))]),
     // S-3: a session that does not end, and one that ends twice.
     { size, steps: steps.slice(0, -1) },
-    with_(end, END),
+    inserted(end, END),
   ];
 }
 
