@@ -1,4 +1,4 @@
-/** Simulates sessions: `node sessions.ts SEED STRIDE MINUTES MODE`. Prints its tally as JSON. */
+/** Simulates sessions: `node sessions.ts SEED STRIDE MINUTES MODE`. Prints a tally as JSON. */
 import { simulated } from '../../test/simulation/run.ts';
 import { modeOf, numberOf, seedOf } from './number-of.ts';
 

@@ -13,7 +13,7 @@ const anyRequests = 200;
 type Size = { TURNS: number; RETRIES: number; TREE: number; CHILD: number; CALLS: number };
 type Trace = { size: Size; steps: number[] };
 
-/** What SPIN found of the traces of simulated sessions, and of traces that break a rule. */
+/** SPIN's findings on the traces of simulated sessions, and on traces that break a rule. */
 export type FollowedTraces = {
   sessions: number;
   /** Different traces, and those that the model cannot follow. */

@@ -30,7 +30,7 @@ export class Account {
   lastPartMs = 0;
   /** The events as a reader got them who kept up. */
   readonly read: SessionEvent[] = [];
-  /** The events as one gets them who reads them at the end. */
+  /** The events as someone who reads them at the end gets them. */
   told: readonly SessionEvent[] = [];
   /** How often another life began. */
   deaths = 0;

@@ -1,4 +1,4 @@
-// Loaded beforehand: a session loads it when it has a server, and how long that takes is not decided by a seed.
+// Loaded in advance: a session loads it on demand, and no seed decides how long that takes.
 import '../../src/tools/mcp/servers.ts';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage, JSONRPCRequest } from '@modelcontextprotocol/sdk/types.js';
@@ -11,7 +11,7 @@ export const serverTools = ['box__note'];
 
 const tools = [
   { name: 'note', description: 'Notes.', inputSchema: { type: 'object' } },
-  // A tool that no model can be offered must not take the others with it.
+  // An unusable tool is left out; the others stay.
   { name: '', inputSchema: 'nothing' },
 ];
 

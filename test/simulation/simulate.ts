@@ -34,7 +34,7 @@ export type Simulated = {
   status: SessionResult['status'] | null;
   slugs: readonly string[];
   plan: Plan;
-  /** The events, as one who reads them at the end gets them. */
+  /** The events as someone who reads them at the end gets them. */
   events: readonly SessionEvent[];
 };
 

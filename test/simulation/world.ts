@@ -106,7 +106,7 @@ export class World {
 export class Life {
   readonly tasks: Task[] = [];
   readonly alarms: Alarm[] = [];
-  /** The connections to servers that are open. */
+  /** The open connections to servers. */
   readonly connections = new Set<{ close: () => unknown }>();
   private readonly world: World;
 
