@@ -77,7 +77,7 @@ export const breakagesOfSrc: Breakage[] = [
   {
     name: "D-2: a listener is left on the caller's signal",
     file: 'src/host/run-machine.ts',
-    from: "    void this.end.then(() => signal.removeEventListener('abort', abort));\n",
+    from: "    this.leaveSignal = () => signal.removeEventListener('abort', abort);\n",
     to: '',
   },
   {
