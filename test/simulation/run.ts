@@ -71,7 +71,7 @@ export function simulatedAgain(from: number | string, mode: Mode = 'memory'): Pr
 }
 
 /** The most steps by which a session is shrunk: one without an end has thousands. */
-const mostShrinkingSteps = 200_000;
+const mostShrinkingSteps = 60_000;
 
 /** Finds a short session that breaks the same promise. */
 async function explained(run: Run, mode: Mode, seed: number, { broken, decisions }: Simulated): Promise<Failure> {
