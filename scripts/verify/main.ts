@@ -74,7 +74,7 @@ for (const failure of unkept) say(shown(failure));
 
 say('Running SPIN …');
 const spin = checkedBySpin();
-const traces = await followedBySpin(1_000);
+const traces = await followedBySpin(5_000);
 for (const trace of [...traces.unfollowed, ...traces.accepted]) say(shownTrace(trace));
 const unclaimed = spin.claims.filter(({ holds }) => !holds);
 

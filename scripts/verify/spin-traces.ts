@@ -10,7 +10,7 @@ const [TURN, LAST, COLLAPSE, REQUEST, WORK, CHILDS, END] = [1, 2, 3, 4, 5, 6, 7]
 /** More requests than a session without a budget sends. */
 const anyRequests = 200;
 
-type Size = { TURNS: number; RETRIES: number; TREE: number; CHILD: number; CALLS: number };
+type Size = { turns: number; retries: number; tree: number };
 type Trace = { size: Size; steps: number[] };
 
 /** SPIN's findings on the traces of simulated sessions, and on traces that break a rule. */
@@ -33,31 +33,19 @@ export async function followedBySpin(sessions: number): Promise<FollowedTraces> 
   }
   const real = [...traces.values()];
   const forged = real.flatMap(forgeriesOf);
-  const unfollowed: Trace[] = [];
-  const accepted: Trace[] = [];
-  const sizes = new Map(real.map(({ size }) => [JSON.stringify(size), size]));
-  for (const size of sizes.values()) {
-    const ofSize = (all: readonly Trace[]) =>
-      all.filter((trace) => JSON.stringify(trace.size) === JSON.stringify(size));
-    const [own, broken] = [ofSize(real), ofSize(forged)];
-    const followed = followedOf(size, [...own, ...broken]);
-    unfollowed.push(...own.filter((_, index) => !followed.has(index)));
-    accepted.push(...broken.filter((_, index) => followed.has(own.length + index)));
-  }
+  const followed = followedOf([...real, ...forged]);
+  const unfollowed = real.filter((_, index) => !followed.has(index));
+  const accepted = forged.filter((_, index) => followed.has(real.length + index));
   return { sessions, traces: real.length, unfollowed, forged: forged.length, accepted };
 }
 
 export const shownTrace = ({ size, steps }: Trace) => `${JSON.stringify(size)}: ${steps.join(' ')}`;
 
 function traceOf({ plan, events }: Simulated): Trace {
-  const { maxTurns, maxRetries, maxToolCallsPerTurn } = plan.limits;
   const size = {
-    TURNS: maxTurns,
-    RETRIES: maxRetries,
-    TREE: plan.budget.requests ?? anyRequests,
-    // A sub-agent has two turns of two attempts.
-    CHILD: 4,
-    CALLS: maxToolCallsPerTurn,
+    turns: plan.limits.maxTurns,
+    retries: plan.limits.maxRetries,
+    tree: plan.budget.requests ?? anyRequests,
   };
   const steps: number[] = [];
   let works = false;
@@ -103,14 +91,14 @@ function forgeriesOf({ size, steps }: Trace): Trace[] {
   const end = steps.length - 1;
   return [
     // B-2: a turn with a request too many.
-    ...(request === -1 ? [] : [inserted(request, ...Array(size.RETRIES).fill(REQUEST))]),
+    ...(request === -1 ? [] : [inserted(request, ...Array(size.retries).fill(REQUEST))]),
     // B-4: a turn after the last, and a second collapse.
     ...(last === -1 ? [] : [inserted(end, LAST, REQUEST)]),
     ...(steps.includes(COLLAPSE) ? [inserted(end, COLLAPSE)] : []),
     // B-5: a tool on the last turn.
     ...(steps[last + 1] === REQUEST && last !== -1 ? [inserted(last + 2, WORK)] : []),
     // B-7: more requests of the tree than its budget.
-    ...(size.TREE === anyRequests || request === -1 ? [] : [inserted(request + 1, ...Array(size.TREE).fill(CHILDS))]),
+    ...(size.tree === anyRequests || request === -1 ? [] : [inserted(request + 1, ...Array(size.tree).fill(CHILDS))]),
     // S-3: a session that does not end, and one that ends twice.
     { size, steps: steps.slice(0, -1) },
     inserted(end, END),
@@ -118,33 +106,22 @@ function forgeriesOf({ size, steps }: Trace): Trace[] {
 }
 
 /** The indexes of the traces that the model can follow to the end. */
-function followedOf(size: Size, traces: readonly Trace[]): Set<number> {
+function followedOf(traces: readonly Trace[]): Set<number> {
   const report = searched({
-    files: { 'session.pml': readFileSync(model, 'utf8'), 'traces.pml': chooserOf(traces) },
-    constants: size,
+    files: { 'session.pml': readFileSync(model, 'utf8'), 'traces.h': tableOf(traces) },
+    // A sub-agent has two turns of two attempts, and no reply has more than three calls.
+    constants: { COUNT: traces.length, CHILD: 4, CALLS: 3 },
     flags: ['-DTRACES'],
-    compile: ['-O1', '-DNOREDUCE', '-DSAFETY'],
+    compile: ['-O1', '-DSAFETY'],
     // A trace that cannot be followed blocks the model, which is no error here.
     search: ['-E', '-m100000'],
   });
   return new Set([...report.matchAll(/^followed (\d+)$/gm)].map(([, index]) => Number(index)));
 }
 
-/** A process that gives the model one of the traces. */
-function chooserOf(traces: readonly Trace[]): string {
+/** The traces in C, a row each, with zeros at its end. */
+function tableOf(traces: readonly Trace[]): string {
   const longest = Math.max(...traces.map(({ steps }) => steps.length));
-  const options = traces.map(({ steps }, which) => {
-    const filled = steps.map((step, index) => `given[${index}] = ${step}`).join('; ');
-    return `  :: which = ${which}; ${filled}`;
-  });
-  return `byte given[${longest + 1}];
-byte position = 0;
-short which = 0;
-bool ready = false;
-active proctype Chooser() {
-  atomic { if
-${options.join('\n')}
-  fi; ready = true }
-}
-`;
+  const rows = traces.map(({ size: { turns, retries, tree }, steps }) => `{${[turns, retries, tree, ...steps]}},`);
+  return `const unsigned char traces[][${longest + 4}] = {\n${rows.join('\n')}\n};\n`;
 }

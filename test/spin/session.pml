@@ -3,6 +3,29 @@
  * D-2 and on "a session ends, if its effects settle". What models, tools and callers do is left open: each may do
  * anything at any time, but a request, once sent, is answered, fails or times out.
  */
+#ifdef TRACES
+/*
+ * The model takes only steps that a given trace takes next, and prints the number of each trace that it can follow to the
+ * end. traces.h has the traces, a row each: its limits TURNS, RETRIES and TREE, its steps, and 0. COUNT is their number:
+ * scripts/verify/spin-traces.ts.
+ */
+c_decl {
+  \#include "traces.h"
+};
+short which = 0;
+byte position = 3;
+byte TURNS = 0;
+byte RETRIES = 0;
+byte TREE = 0;
+bool ready = false;
+#define may(step) c_expr { traces[now.which][now.position] == step }
+#define saw(step) position++
+/* Sub-agents that send nothing leave no trace; the model need not start them. */
+#define sends (may(CHILDS) || may(COLLAPSE))
+#else
+#define may(step) true
+#define saw(step) skip
+#define sends true
 #ifndef TURNS
 #define TURNS 3
 #endif
@@ -13,6 +36,7 @@
 #ifndef TREE
 #define TREE 7
 #endif
+#endif
 /* The most that one sub-agent may ask for: its own bound. */
 #ifndef CHILD
 #define CHILD 2
@@ -22,18 +46,6 @@
 #define CALLS 2
 #endif
 
-/*
- * With TRACES, the model only takes steps that a given trace takes next, and prints the number of each trace that it can
- * follow to the end: scripts/verify/spin-traces.ts.
- */
-#ifdef TRACES
-#include "traces.pml"
-#define may(step) (given[position] == step)
-#define saw(step) position++
-#else
-#define may(step) true
-#define saw(step) skip
-#endif
 #define TURN 1      /* a turn begins */
 #define LAST 2      /* the last turn begins */
 #define COLLAPSE 3  /* maxTurns shrinks */
@@ -78,7 +90,7 @@ inline delegate() {
   byte shares;
   byte share;
   if
-  :: left > 1 ->
+  :: left > 1 && sends ->
     select(shares : 1 .. CALLS);
     do
     :: shares > 0 && left > 1 ->
@@ -101,6 +113,18 @@ inline delegate() {
   :: else -> skip
   fi
 }
+
+#ifdef TRACES
+active proctype Chooser() {
+  select(which : 0 .. COUNT - 1);
+  c_code {
+    now.TURNS = traces[now.which][0];
+    now.RETRIES = traces[now.which][1];
+    now.TREE = traces[now.which][2];
+  };
+  atomic { maxTurns = TURNS; ready = true }
+}
+#endif
 
 active proctype Session() {
   byte attempt;
@@ -162,7 +186,7 @@ over:
   atomic { running == 0 && may(END) -> saw(END); ended = true };
 #ifdef TRACES
   if
-  :: given[position] == 0 -> c_code { printf("followed %d\n", now.which); }
+  :: may(0) -> c_code { printf("followed %d\n", now.which); }
   :: else -> skip
   fi
 #else
