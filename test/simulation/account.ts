@@ -1,8 +1,9 @@
 import { getEventListeners } from 'node:events';
 import type { Delivery } from '../../machines/index.ts';
-import type { Logger, Session, SessionEvent, SessionResult } from '../../src/index.ts';
+import type { Journal, Logger, Session, SessionEvent, SessionResult } from '../../src/index.ts';
 import { MemoryJournal } from '../../src/journal/memory.ts';
 import { type Begun, type Plan, planOf } from './agent.ts';
+import type { Disk } from './disk.ts';
 import type { Sent } from './model.ts';
 import type { Life, World } from './world.ts';
 
@@ -21,7 +22,9 @@ export class Account {
   readonly outdatedEvents: SessionEvent[] = [];
   readonly deliveries: Delivery[] = [];
   readonly broken: string[] = [];
-  readonly journal: MemoryJournal | null;
+  /** Where its journal is, if not in memory. */
+  readonly disk: Disk | null;
+  private readonly memory: MemoryJournal | null;
   /** The ids of the calls that a person approved. */
   readonly approved = new Set<string>();
   /** The texts by which the session was steered. */
@@ -45,11 +48,17 @@ export class Account {
   controller = new AbortController();
   owner = '';
 
-  constructor(world: World) {
+  constructor(world: World, disk: Disk | null) {
     this.world = world;
+    this.disk = disk;
     this.plan = planOf(world);
     this.startedAt = world.now();
-    this.journal = world.choices.chance(50) ? new MemoryJournal() : null;
+    this.memory = world.choices.chance(50) ? new MemoryJournal() : null;
+  }
+
+  /** The session's journal, or null if it has none. */
+  get journal(): Journal | null {
+    return this.disk?.journal ?? this.memory;
   }
 
   steer(): void {

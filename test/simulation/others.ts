@@ -56,10 +56,12 @@ export function intervene(account: Account, live: () => void): void {
     'kills the process': 8,
     'takes it over in another process': 4,
     'suspends it': 3,
+    'cuts the power': 6,
   });
-  const movesOn = does === 'kills the process' || does === 'takes it over in another process';
+  const movesOn = ['kills the process', 'takes it over in another process', 'cuts the power'].includes(does);
   const needsJournal = movesOn || does === 'suspends it';
   if (does === 'nothing' || (needsJournal && journal === null)) return;
+  if (does === 'cuts the power' && account.disk === null) return;
   // Until it is written down, no other process knows of it.
   if (does === 'takes it over in another process' && account.events.length === 0) return;
   world.trouble(`a user ${does}`);
@@ -71,13 +73,20 @@ export function intervene(account: Account, live: () => void): void {
   if (does === 'approves what does not wait') session?.approve('nothing', { approved: true });
   if (does === 'sets the clock back') world.setBack(3_600_000);
   if (does === 'suspends it') void session?.suspend();
-  if (!movesOn || journal === null) return;
-  if (does === 'kills the process') world.die();
-  else world.takeOver();
+  if (!movesOn) return;
+  if (does === 'takes it over in another process') world.takeOver();
+  else world.die();
+  if (does === 'cuts the power') {
+    world.outdated.length = 0;
+    const fate = account.disk?.cutPower(world);
+    if (fate !== 'kept') world.trouble(`what was not acknowledged is ${fate}`);
+    world.tell(`  what was not acknowledged is ${fate}`);
+  }
   account.deaths += 1;
+  const left = account.journal;
   // Its lease runs out.
-  void journal.release('s', account.owner).then(async () => {
-    if ((await journal.list({ sessionId: 's' })).length === 0) account.deaths = 0;
+  void left?.release('s', account.owner).then(async () => {
+    if ((await left.list({ sessionId: 's' })).length === 0) account.deaths = 0;
     live();
   });
 }

@@ -1,4 +1,8 @@
+import { existsSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Choices, decisionsIn, shrunk, wordOf } from './choices.ts';
+import { Disk } from './disk.ts';
 import { type Simulated, simulate } from './simulate.ts';
 import { Wire } from './wire.ts';
 
@@ -15,8 +19,8 @@ export type Tally = {
 /** A session that broke a promise, shrunk to the fewest steps found. */
 export type Failure = { seed: number; mode: Mode; broken: string[]; word: string; transcript: readonly string[] };
 
-/** Where the models are: in memory, or behind a real HTTP server. */
-export const modes = ['memory', 'wire'] as const;
+/** What is real: nothing, the HTTP server of the models, or the file of the journal. */
+export const modes = ['memory', 'wire', 'disk'] as const;
 export type Mode = (typeof modes)[number];
 
 /** Simulates sessions from seed to seed, every `stride`th, until `isOver` or one breaks a promise. */
@@ -34,11 +38,24 @@ type Run = (choices: Choices) => Promise<Simulated>;
 /** Opens what a mode needs, and closes it after `act`. */
 async function over<Value>(mode: Mode, act: (run: Run) => Promise<Value>): Promise<Value> {
   if (mode === 'memory') return act((choices) => simulate(choices));
+  if (mode === 'disk') return act(onDisk);
   const wire = await Wire.open();
   try {
-    return await act((choices) => simulate(choices, wire));
+    return await act((choices) => simulate(choices, { wire }));
   } finally {
     await wire.close();
+  }
+}
+
+/** In memory where there is such a folder: the failures of a disk are simulated, so nothing has to be flushed. */
+const folder = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+
+async function onDisk(choices: Choices): Promise<Simulated> {
+  const disk = new Disk(mkdtempSync(join(folder, 'pawl-disk-')));
+  try {
+    return await simulate(choices, { disk });
+  } finally {
+    await disk.close();
   }
 }
 

@@ -9,11 +9,11 @@ import {
   type SessionResult,
   startSession,
 } from '../../src/index.ts';
-import type { MemoryJournal } from '../../src/journal/memory.ts';
 import { journalWith } from '../support/dying-journal.ts';
 import { Account } from './account.ts';
 import { agentOf, type Plan } from './agent.ts';
 import type { Choices } from './choices.ts';
+import type { Disk } from './disk.ts';
 import { secret } from './model.ts';
 import { heard, intervene } from './others.ts';
 import { brokenAtEnd } from './promises.ts';
@@ -38,13 +38,16 @@ export type Simulated = {
   events: readonly SessionEvent[];
 };
 
+/** What of a session's surroundings is real. */
+export type Surroundings = { wire?: Wire; disk?: Disk };
+
 /**
- * Runs one session as `choices` decide, with models in memory or over `wire`. Everything else is simulated, so the same
- * choices give the same session.
+ * Runs one session as `choices` decide, with models in memory or over `wire`, and a journal in memory or on `disk`.
+ * Everything else is simulated, so the same choices give the same session.
  */
-export async function simulate(choices: Choices, wire: Wire | null = null): Promise<Simulated> {
-  const world = new World(choices, wire);
-  const account = new Account(world);
+export async function simulate(choices: Choices, { wire, disk }: Surroundings = {}): Promise<Simulated> {
+  const world = new World(choices, wire ?? null);
+  const account = new Account(world, disk ?? null);
   const { now } = performance;
   // Elapsed real time must not matter.
   performance.now = () => 0;
@@ -92,7 +95,8 @@ async function live(account: Account): Promise<void> {
 
 /** Begins a life: starts the session, or resumes it. */
 function begin(account: Account): void {
-  const { world, journal, plan } = account;
+  const { world, plan, disk } = account;
+  const journal = disk?.connect() ?? account.journal;
   const { life } = world;
   account.isAborted = false;
   account.hasLostWrite = false;
@@ -172,8 +176,9 @@ async function read(account: Account, { events }: Session, life: Life): Promise<
 }
 
 /** A journal with slow writes, some of which fail, and which a dead process cannot reach. */
-function journalOf(account: Account, journal: MemoryJournal, life: Life): Journal {
+function journalOf(account: Account, journal: Journal, life: Life): Journal {
   const never = new Promise<never>(() => {});
+  const acknowledge = () => (life.isDead ? undefined : account.disk?.acknowledge());
   const write = async (owner: string, act: () => Promise<void>) => {
     if (life.isDead) return never;
     if (!life.isOver) account.owner = owner;
@@ -188,21 +193,26 @@ function journalOf(account: Account, journal: MemoryJournal, life: Life): Journa
     if (isEarly) await act();
     await life.turn(fate);
     if (fate === 'a write becomes durable') await act();
-    if (fate !== 'a write is refused' && !fate.endsWith('lost')) return;
+    if (fate !== 'a write is refused' && !fate.endsWith('lost')) return acknowledge();
     world.trouble(fate);
     if (!life.isOver) account.hasLostWrite = true;
     throw new Error(`the disk is full ${secret}`);
   };
   const alive = <Value>(act: () => Promise<Value>): Promise<Value> => (life.isDead ? never : act());
+  const owns = async <Value>(act: () => Promise<Value>): Promise<Value> => {
+    const value = await alive(act);
+    acknowledge();
+    return value;
+  };
   return journalWith(journal, {
     create: (session, append) => write(append.owner, () => journal.create(session, append)),
     append: (sessionId, append) => write(append.owner, () => journal.append(sessionId, append)),
     lease: (sessionId, owner) => {
       if (!life.isOver) account.owner = owner;
-      return alive(() => journal.lease(sessionId, owner));
+      return owns(() => journal.lease(sessionId, owner));
     },
-    renew: (sessionId, owner) => alive(() => journal.renew(sessionId, owner)),
-    release: (sessionId, owner) => alive(() => journal.release(sessionId, owner)),
+    renew: (sessionId, owner) => owns(() => journal.renew(sessionId, owner)),
+    release: (sessionId, owner) => owns(() => journal.release(sessionId, owner)),
     inbox: (sessionId) => alive(() => journal.inbox(sessionId)),
   });
 }

@@ -34,6 +34,13 @@ describe('simulated sessions (npm run simulate)', () => {
     expect(tally.failures.map(shown)).toEqual([]);
   });
 
+  it('D-3 D-4: keep every promise when their journal is a file, and the power fails', async () => {
+    const tally = await simulated(1, 1, (sessions) => sessions === 100, 'disk');
+    expect(tally.failures.map(shown)).toEqual([]);
+    for (const fate of ['lost', 'torn', 'torn, with garbage'])
+      expect([fate, tally.troubles[`what was not acknowledged is ${fate}`]]).toEqual([fate, expect.any(Number)]);
+  });
+
   it.each(modes)('are identical, step by step, for the same seed or the same decisions: %s', async (mode) => {
     for (const seed of [7, 8, 9]) {
       const [one, again] = [await simulatedAgain(seed, mode), await simulatedAgain(seed, mode)];
