@@ -34,6 +34,15 @@ export function wellFormed(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name.toWellFormed(), wellFormed(item)]));
 }
 
+/** Returns a part of a URI as it was meant; one that cannot be decoded, as it is. */
+export function decodedUri(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
 /** Joins the parts of an emoji, and is harmless there. */
 const joiner = '\u200d';
 

@@ -1,7 +1,8 @@
 /**
- * `npm run simulate`: simulates sessions for `PAWL_MINUTES` (default: 1), half of them with models behind a real HTTP
- * server, and then kills real processes at random points of their sessions (D-3, D-4). `PAWL_SEED=N npm run simulate`
- * repeats one simulated session and shows it, with `PAWL_MODE=wire` one over HTTP.
+ * `npm run simulate`: simulates sessions for `PAWL_MINUTES` (default: 1), a third of them in memory, a third with models
+ * behind a real HTTP server and a third with a journal on a disk that loses power. Then it kills real processes at random
+ * points of their sessions (D-3, D-4). `PAWL_SEED=N npm run simulate` repeats one simulated session in memory and shows
+ * it, with `PAWL_MODE=wire` or `PAWL_MODE=disk` one of the others.
  */
 import { modes, shown, simulatedAgain } from '../../test/simulation/run.ts';
 import { chances, type Killed, killedLives } from '../../test/support/kills.ts';

@@ -15,7 +15,7 @@ export function seedOf(name: string, text: string): number {
   return seed;
 }
 
-/** Returns where the models of a simulation are. */
+/** Returns what of a simulation is real. */
 export function modeOf(text: string): Mode {
   const mode = modes.find((one) => one === text);
   if (mode === undefined) throw new Error(`the mode must be one of ${modes.join(', ')}, but is "${text}"`);

@@ -78,8 +78,9 @@ const traces = await followedBySpin(5_000);
 for (const trace of [...traces.unfollowed, ...traces.accepted]) say(shownTrace(trace));
 const unclaimed = spin.claims.filter(({ holds }) => !holds);
 
+const kinds = { memory: 'All in memory', wire: 'Models over HTTP', disk: 'Journals on a disk' };
 const simulatedText = (mode: Mode, { sessions, steps, passedMs, failures, statuses, troubles }: Tally) =>
-  `Models ${mode === 'memory' ? 'in memory' : 'over HTTP'}: ${minutes[mode]} minutes on two processes from seed 1 gave ${sessions} sessions, ` +
+  `${kinds[mode]}: ${minutes[mode]} minutes on two processes from seed 1 gave ${sessions} sessions, ` +
   `${steps} steps and ${(passedMs / 86_400_000).toFixed(0)} simulated days; ${failures.length} promises were broken. ` +
   `Outcomes: ${countsOf(statuses)}. Troubles caused: ${countsOf(troubles)}.`;
 
@@ -165,7 +166,8 @@ person, a listener or a signal commands and when; how much time passes; when the
 its journal, or another process takes the session over while the first continues. \`test/simulation/promises.ts\` checks after each: the bound on the wire, calls and answers, approvals,
 aborts, notices, log lines, counters, events, secrets, replays, that nothing is left behind, and that the session ends. MCP
 servers are simulated as transports in memory. Models are in memory, too, or behind a real HTTP server, which cuts its bytes
-anywhere. Files and child processes are not simulated; tests cover them.
+anywhere. Journals are in memory, or in a real SQLite file on a disk that loses power and tears writes. Child
+processes are not simulated; tests cover them.
 
 ${tallies.map(({ mode, tally }) => simulatedText(mode, tally)).join('\n\n')}
 

@@ -1,5 +1,6 @@
 import { keyVariable, type ModelReference } from '../model/targets.ts';
 import { environment } from '../platform/node.ts';
+import { decodedUri } from '../text.ts';
 import type { AgentDefinition } from './definition.ts';
 
 const harmlessHeader =
@@ -90,7 +91,7 @@ function secretsOfUrl(text: string): string[] {
   const written = search.split(/[?&]/).map((pair) => pair.split('=')[1] ?? '');
   // Without a password, the name is the token.
   const userInfo = password === '' ? username : password;
-  return [...searchParams.values(), ...written, userInfo, decodeURIComponent(userInfo)];
+  return [...searchParams.values(), ...written, userInfo, decodedUri(userInfo)];
 }
 
 /** Treats every header as a secret unless it is known to be harmless. For `Bearer x`, x alone counts too. */

@@ -12,6 +12,7 @@ import { type ServedSessions, Sessions, TooManySessions } from '../serve/session
 import { commonOptions } from '../session/common-options.ts';
 import { sessionInput } from '../session/input.ts';
 import type { Session, SessionResult } from '../session/session.ts';
+import { decodedUri } from '../text.ts';
 import { Completion, errorBody, failure } from './completion.ts';
 import { BadRequest, type CompletionRequest, completionRequest } from './completion-request.ts';
 
@@ -109,7 +110,7 @@ class CompletionServer {
   private models(name: string | undefined): Response {
     const entry = (id: string) => ({ id, object: 'model', created: Math.floor(this.since / 1_000), owned_by: 'pawl' });
     if (name === undefined) return json({ object: 'list', data: [...this.agents.keys()].map(entry) });
-    return json(entry(this.agent(decoded(name)).name));
+    return json(entry(this.agent(decodedUri(name)).name));
   }
 
   /** What the application gives a session. It may throw a `Response`, which refuses the caller. */
@@ -218,15 +219,6 @@ function streamed(
   return new Response(body, {
     headers: { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' },
   });
-}
-
-/** Returns a part of a path as it was meant; one that cannot be decoded, as it is. */
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
 }
 
 async function bodyOf(request: Request): Promise<unknown> {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { redact, withoutSecrets } from '../../src/agent/redact.ts';
-import { secretsOf } from '../../src/agent/secrets.ts';
+import { redact, redactJson, withoutSecrets } from '../../src/agent/redact.ts';
+import { environmentSecrets, secretsOf } from '../../src/agent/secrets.ts';
 import { type AgentDefinition, defineAgent, type SessionEvent } from '../../src/index.ts';
 import { DeltaSecrets } from '../../src/observe/stream/delta-secrets.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
@@ -84,6 +84,12 @@ describe('S-5: secrets', () => {
       mcpServers: { far: { url: 'https://maple-token@example.com/mcp' } },
     });
     expect(found).toEqual(expect.arrayContaining(['quince-harbor-nine', 'maple-token']));
+  });
+
+  it('a URL whose password cannot be decoded keeps it as it is', () => {
+    const url = 'postgres://user:half%off@127.0.0.1:9/db';
+    expect(secretsOf({ name: 'a', models: [], mcpServers: { far: { url } } })).toContain('half%off');
+    expect(environmentSecrets({ DATABASE_URL: url })).toContain('half%off');
   });
 
   it("harmless values of a server's environment are none", () => {
@@ -181,6 +187,28 @@ describe('S-5: secrets', () => {
     expect(result.counters.subAgents.child?.reports.attempted).toBe(1);
     const seen = JSON.stringify([events, lines, result.report]);
     for (const secret of Object.values(secrets)) expect(seen).not.toContain(secret);
+  });
+
+  it('what is our own stays in JSON; the data of others in it is cleaned, with its names', () => {
+    const ours = {
+      isWord: (field: string, text: string) => field === 'type' && text === 'secret.word',
+      holdsData: (field: string) => field === 'data',
+    };
+    const value = {
+      type: 'secret.word',
+      note: 'a secret',
+      secret: { type: 'secret.word', note: 'a secret' },
+      data: { type: 'secret.word', secret: 'a secret', 'X-Api-Key': 'abc' },
+      list: [{ authorization: 'abc' }, 'a secret', 7, null],
+    };
+    expect(redactJson(value, ['secret'], ours)).toEqual({
+      type: 'secret.word',
+      note: 'a [redacted]',
+      secret: { type: 'secret.word', note: 'a [redacted]' },
+      data: { type: '[redacted].word', '[redacted]': 'a [redacted]', 'X-Api-Key': '[redacted]' },
+      list: [{ authorization: '[redacted]' }, 'a [redacted]', 7, null],
+    });
+    expect(redactJson({ type: 'secret.word' }, ['secret'])).toEqual({ type: '[redacted].word' });
   });
 
   it('a value without a secret stays the same object', () => {

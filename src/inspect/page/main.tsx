@@ -1,4 +1,5 @@
 import { render } from 'preact';
+import { decodedUri } from '../../text.ts';
 import { Home } from './home.tsx';
 import { follow } from './live.ts';
 import { unpacked } from './packed.ts';
@@ -31,7 +32,7 @@ async function serve(): Promise<void> {
   const route = () => {
     leave();
     leave = () => {};
-    const [place = '', ...ids] = location.hash.replace(/^#\/?/, '').split('/').map(decodeURIComponent);
+    const [place = '', ...ids] = location.hash.replace(/^#\/?/, '').split('/').map(decodedUri);
     const stores = (ids.length === 0 ? [place] : ids).map((sessionId) => {
       const store = new Store(() => new Worker(trustedUrl('page.js')), pictures);
       return { store, start: () => follow(store, sessionId) };
