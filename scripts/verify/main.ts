@@ -164,10 +164,9 @@ ${table(
 Whole sessions run \`src/\`, and one seed decides everything: what models and tools do and when, part by part; what a
 person, a listener or a signal commands and when; how much time passes; when the process dies and the session is resumed from
 its journal, or another process takes the session over while the first continues. \`test/simulation/promises.ts\` checks after each: the bound on the wire, calls and answers, approvals,
-aborts, notices, log lines, counters, events, secrets, replays, that nothing is left behind, and that the session ends. MCP
-servers are simulated as transports in memory. Models are in memory, too, or behind a real HTTP server, which cuts its bytes
-anywhere. Journals are in memory, or in a real SQLite file on a disk that loses power and tears writes. Child
-processes are not simulated; tests cover them.
+aborts, notices, log lines, counters, events, secrets, replays, that nothing is left behind, and that the session ends. Models
+and MCP servers are in memory, or behind a real HTTP server, which cuts the bytes of replies anywhere. Journals are in memory,
+or in a real SQLite file on a disk that loses power and tears writes. Child processes are not simulated; tests cover them.
 
 ${tallies.map(({ mode, tally }) => simulatedText(mode, tally)).join('\n\n')}
 

@@ -12,6 +12,7 @@ import {
   type ToolPolicy,
   type TurnChanges,
 } from '../../src/index.ts';
+import { servedOver } from './http-server.ts';
 import { type ModelParts, type Sent, secret, simulatedModel } from './model.ts';
 import { serverTools, simulatedServer } from './server.ts';
 import type { Life, World } from './world.ts';
@@ -94,7 +95,9 @@ const serverToolsOf = ({ server }: Plan) => (server === 'none' ? [] : serverTool
 
 function serversOf({ server }: Plan, world: World, witness: Witness): Record<string, McpServerConfig> {
   if (server === 'none') return {};
-  return { box: { transport: simulatedServer(world, witness), optional: server === 'optional' } };
+  const { wire } = world;
+  const connection = wire === null ? { transport: simulatedServer(world, witness) } : servedOver(wire, world, witness);
+  return { box: { ...connection, optional: server === 'optional' } };
 }
 
 function agentWith(name: string, plan: Plan, world: World, witness: Witness): Agent {

@@ -105,9 +105,15 @@ export const breakagesOfSrc: Breakage[] = [
     to: 'const options = { ...noTimeout, onprogress };',
   },
   {
+    name: 'D-2: an MCP server over HTTP is not told that its session is over',
+    file: 'src/tools/mcp/connection.ts',
+    from: 'steps.unshift(() => transport.terminateSession());',
+    to: 'void transport;',
+  },
+  {
     name: 'D-2: an MCP server outlives its session',
     file: 'src/tools/mcp/connection.ts',
-    from: '    await closed(client.close());\n',
-    to: '',
+    from: 'const steps = [() => client.close()];',
+    to: 'const steps: (() => Promise<void>)[] = [];',
   },
 ];

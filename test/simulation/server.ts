@@ -25,7 +25,8 @@ export function simulatedServer(world: World, witness: Witness): () => Transport
   };
 }
 
-class SimulatedTransport implements Transport {
+/** The client's end of a connection to the server. */
+export class SimulatedTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;
   onclose?: () => void;
   onerror?: (error: Error) => void;

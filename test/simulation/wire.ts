@@ -44,18 +44,23 @@ export class Wire {
 
   /** Returns a model that this server answers for. */
   model(parts: ModelParts): LanguageModelV4 {
-    const key = `m${this.handlers.size}`;
     let requests = 0;
-    this.handlers.set(key, (request, response) => {
+    const baseURL = this.handle((request, response) => {
       requests += 1;
       const reply = new WireReply(parts, requests, request.url ?? '', response);
       request.on('error', () => response.destroy());
       void textOf(request).then((body) => reply.send(body));
     });
-    const { port } = this.server.address() as AddressInfo;
-    const baseURL = `http://127.0.0.1:${port}/${key}`;
     const options = { name: 'simulated', baseURL, apiKey: secret, includeUsage: true, fetch: providerFetch() };
     return createOpenAICompatible(options)(parts.id);
+  }
+
+  /** Handles requests to a URL of their own, which it returns. */
+  handle(handler: (request: IncomingMessage, response: ServerResponse) => void): string {
+    const key = `m${this.handlers.size}`;
+    this.handlers.set(key, handler);
+    const { port } = this.server.address() as AddressInfo;
+    return `http://127.0.0.1:${port}/${key}`;
   }
 
   /** Resolves once nothing has come or gone for some turns of the event loop. */
@@ -69,7 +74,7 @@ export class Wire {
     }
   }
 
-  /** Forgets the models of a session that is over. */
+  /** Forgets the models and servers of a session that is over. */
   clear(): void {
     this.handlers.clear();
   }
@@ -87,7 +92,7 @@ export class Wire {
   }
 }
 
-async function textOf(request: IncomingMessage): Promise<string> {
+export async function textOf(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk);
   return Buffer.concat(chunks).toString();

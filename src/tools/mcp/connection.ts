@@ -114,21 +114,21 @@ export class McpConnection {
     const told = [...this.listeners];
     this.listeners.clear();
     this.abandon();
-    const closed = <T>(promise: Promise<T> | null): Promise<T | null> =>
-      inTime(
-        { clock: this.clock, timeoutMs: closeTimeoutMs },
-        `closing took more than ${closeTimeoutMs} ms`,
-        () => promise,
-      ).catch((error) => {
-        for (const listener of told) listener.onDebug(messageOf(error));
-        return null;
-      });
-    const client = this.client ?? (await closed(this.connecting));
+    // A connection attempt that was abandoned ends by itself.
+    await this.connecting?.catch((error) => inform(told, error));
+    const { client } = this;
     this.client = null;
-    if (client === null) return;
+    if (client !== null) await this.end(client, told);
+  }
+
+  /** Ends a client. An HTTP server is told that its session is over. */
+  private async end(client: Client, told: readonly McpListener[] = [...this.listeners]): Promise<void> {
+    const limits = { clock: this.clock, timeoutMs: closeTimeoutMs };
     const { transport } = client;
-    if (transport instanceof StreamableHTTPClientTransport) await closed(transport.terminateSession());
-    await closed(client.close());
+    const steps = [() => client.close()];
+    if (transport instanceof StreamableHTTPClientTransport) steps.unshift(() => transport.terminateSession());
+    for (const step of steps)
+      await inTime(limits, `closing took more than ${closeTimeoutMs} ms`, step).catch((error) => inform(told, error));
   }
 
   private async request(
@@ -201,8 +201,6 @@ export class McpConnection {
     }
     if (this.closed) throw new Error('already closed');
     const client = this.newClient();
-    const giveUp = () => void client.close().catch(() => undefined);
-    signal.addEventListener('abort', giveUp, { once: true });
     try {
       await this.inTime(timeoutMs, async (until) => {
         await client.connect(this.transport(), { ...noTimeout, signal: until });
@@ -210,10 +208,8 @@ export class McpConnection {
       });
     } catch (error) {
       this.failures += 1;
-      await client.close().catch(() => undefined);
+      await this.end(client);
       throw error;
-    } finally {
-      signal.removeEventListener('abort', giveUp);
     }
     this.failures = 0;
     this.client = client;
@@ -246,7 +242,7 @@ export class McpConnection {
         await sleep(this.clock, listPauseMs, this.giveUp.signal);
       } while (this.stale && this.client === client);
     } catch (error) {
-      for (const listener of this.listeners) listener.onDebug(messageOf(error));
+      inform(this.listeners, error);
     } finally {
       this.refreshing = false;
     }
@@ -277,7 +273,7 @@ export class McpConnection {
 
   /** Handles an error outside a call: pings the server, and treats it as lost if it does not answer. */
   private suspect(client: Client, error: Error): void {
-    for (const listener of this.listeners) listener.onDebug(messageOf(error));
+    inform(this.listeners, error);
     if (this.client !== client || !('url' in this.config)) return;
     this.inTime(pingTimeoutMs, (signal) => client.ping({ ...noTimeout, signal })).catch((reason) =>
       this.lose(client, messageOf(reason)),
@@ -292,6 +288,10 @@ export class McpConnection {
     // Pending requests now get an error.
     client.close().catch(() => undefined);
   }
+}
+
+function inform(listeners: Iterable<McpListener>, error: unknown): void {
+  for (const listener of listeners) listener.onDebug(messageOf(error));
 }
 
 /** Whether the server answered, but with a message that violates the protocol. */

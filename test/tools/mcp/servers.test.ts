@@ -3,6 +3,7 @@ import { type McpServerConfig, mcpPool } from '../../../src/index.ts';
 import { toolName } from '../../../src/tools/mcp/servers.ts';
 import { call, odd, running, slugsOf } from '../../support/mcp.ts';
 import { oddHttpServer } from '../../support/odd-mcp.ts';
+import { json, service } from '../../support/service.ts';
 import { counters, report, runOverWire } from '../../support/session.ts';
 
 describe('servers that do not start', () => {
@@ -39,6 +40,29 @@ describe('servers that do not start', () => {
     expect(result.status).toBe('aborted');
     expect(running()).toEqual([]);
   });
+});
+
+it('D-2: a server over HTTP whose tools cannot be listed is told that its session is over', async () => {
+  await using server = await service(({ method, body }, response) => {
+    if (method !== 'POST') return response.writeHead(method === 'DELETE' ? 200 : 405).end();
+    const message = JSON.parse(body);
+    if (message.id === undefined) return response.writeHead(202).end();
+    response.setHeader('mcp-session-id', 'one');
+    const { id } = message;
+    if (message.method !== 'initialize')
+      return json(response, { jsonrpc: '2.0', id, error: { code: 1, message: 'no' } });
+    const result = {
+      protocolVersion: '2025-06-18',
+      capabilities: { tools: {} },
+      serverInfo: { name: 'x', version: '1' },
+    };
+    return json(response, { jsonrpc: '2.0', id, result });
+  });
+  const { result } = await runOverWire({ script: [], definition: { mcpServers: { far: { url: server.url } } } });
+  expect(result.slugs).toEqual(['tools_unavailable']);
+  expect(result.counters).toEqual(counters({ slugs: { tools_unavailable: 1 } }));
+  const { method, headers } = server.received.at(-1) ?? {};
+  expect([method, headers?.['mcp-session-id']]).toEqual(['DELETE', 'one']);
 });
 
 it('D-2: servers that neither start nor stop do not keep a session from ending', async () => {
