@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { openApiTools } from '../../src/index.ts';
+import { bounded } from '../../src/schema/bounded-check.ts';
 import { compileForeign } from '../../src/schema/foreign-schema.ts';
 import { call, odd, slugsOf, texts } from '../support/mcp.ts';
 import { json, service } from '../support/service.ts';
@@ -53,6 +54,29 @@ describe('schemas that others wrote', () => {
     for (let time = 0; time < 3; time += 1) expect(check).toThrow(/more than \d+ ms/);
     expect(check).toThrow(/^its schema takes too long to check$/);
     expect(validate({ text: 'aaa' })).toEqual({ valid: true, value: { text: 'aaa' } });
+  });
+
+  it('C-5: a check is not ended because the process waited for the processor, but if it works for too long', () => {
+    const cell = new Int32Array(new SharedArrayBuffer(4));
+    let tries = 0;
+    const sleepsOnce = () => {
+      tries += 1;
+      if (tries === 1) Atomics.wait(cell, 0, 0, 200);
+      return 'checked';
+    };
+    expect(bounded(20, sleepsOnce)).toBe('checked');
+    expect(tries).toBe(2);
+    const works = () => {
+      for (;;) tries += 1;
+    };
+    expect(() => bounded(20, works)).toThrow(/timed out/);
+    tries = 0;
+    const sleeps = () => {
+      tries += 1;
+      Atomics.wait(cell, 0, 0, 2_000);
+    };
+    expect(() => bounded(5, sleeps)).toThrow(/timed out/);
+    expect(tries).toBe(4);
   });
 
   it.each<[string, object, string]>([
