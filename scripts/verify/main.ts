@@ -63,7 +63,7 @@ say('Breaking src/ on purpose …');
 const noticed: Caught[] = breakEach(breakagesOfSrc, noticedBySimulation);
 const uncaught = [...caught, ...together, ...noticed].filter(({ by }) => by.length === 0);
 
-const minutes = { memory: 10, wire: 3, disk: 3 };
+const minutes = { memory: 5, wire: 3, disk: 2 };
 const tallies: { mode: Mode; tally: Tally }[] = [];
 for (const mode of modes) {
   say(`Simulating sessions for ${minutes[mode]} minutes (${mode}) …`);

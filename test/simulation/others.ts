@@ -17,16 +17,17 @@ export function heard(account: Account, event: SessionEvent): Promise<void> | un
   if (isIdle && event.path.length === 0 && idleMs < account.plan.limits.modelIdleTimeoutMs)
     account.breaks(`a request is idle only if nothing came (${idleMs} ms)`);
   if (event.type === 'tool.approvalRequested') {
-    const { callId, sessionId } = event;
-    life.task(`a person decides on ${callId}`, () => {
+    const { callId, name, sessionId } = event;
+    // Over HTTP, a call without an id gets a random one.
+    life.task(`a person decides on ${name}`, () => {
       const approved = choices.chance(60);
       if (approved) account.approved.add(`${sessionId} ${callId}`);
       account.session?.approve(callId, { approved, sessionId });
     });
   }
   if (event.type === 'tool.handedOut') {
-    const { callId, sessionId } = event;
-    life.task(`a page answers ${callId}`, () => {
+    const { callId, name, sessionId } = event;
+    life.task(`a page answers ${name}`, () => {
       account.session?.answer(callId, { said: secret }, { isError: choices.chance(20), sessionId });
     });
   }
