@@ -41,7 +41,7 @@ export function within<T>(
       controller.abort(new Error(`not finished within ${timeoutMs} ms`));
       resolve({ kind: 'expired' });
     };
-    signal?.addEventListener('abort', abort, { once: true });
+    signal?.addEventListener('abort', abort);
     if (timeoutMs !== null) cancel = clock.alarm(timeoutMs, expire);
     const settle = (value: T) => {
       if (over) return late.value?.(value);

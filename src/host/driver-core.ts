@@ -68,7 +68,6 @@ export class DriverCore<Command> {
   /** Cancels every running effect. */
   cancelAll(): void {
     for (const running of this.running.values()) running.cancel();
-    this.running.clear();
   }
 
   /** Forgets an effect that was delivered, cancelled or answered from outside: it never begins, or its signal aborts. */

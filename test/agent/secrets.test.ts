@@ -62,6 +62,7 @@ describe('S-5: secrets', () => {
       },
     });
     const seen = JSON.stringify([events, lines, result.report, result.failure]);
+    expect(seen).toContain('[redacted]');
     for (const [name, secret] of Object.entries(planted)) {
       expect([name, seen.includes(JSON.stringify(secret).slice(1, -1))]).toEqual([name, false]);
       expect([name, seen.includes(encodeURIComponent(secret))]).toEqual([name, false]);

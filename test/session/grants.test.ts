@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Allowance, nothingSpent, type Spent } from '../../machines/index.ts';
@@ -67,6 +68,27 @@ describe('B-7: the grants of a session', () => {
     const grants = grantsOf({ requests: 5 });
     grants.reserve({ requests: 3, tokens: null, costUsd: null });
     expect(await grants.take(4, still)).toEqual({ requests: 1, tokens: null, costUsd: null });
+  });
+
+  it.each(['tokens', 'costUsd'] as const)('reserve %s, which come back with them', async (kind) => {
+    const grants = grantsOf({ [kind]: 9 });
+    const some = { ...free, [kind]: 4 };
+    grants.reserve(some);
+    grants.reserve(some);
+    const rest = await grants.take(4, still);
+    expect(rest?.[kind]).toBe(1);
+    grants.giveBack(some);
+    expect((await grants.take(4, still))?.[kind]).toBe(4);
+  });
+
+  it('a call that was aborted leaves no listener on its signal', async () => {
+    const grants = grantsOf({ requests: 2 });
+    await grants.take(1, still);
+    const gone = new AbortController();
+    const waiting = grants.take(1, gone.signal);
+    gone.abort();
+    expect(await waiting).toBeNull();
+    expect(getEventListeners(gone.signal, 'abort')).toEqual([]);
   });
 
   it('are not given to aborted calls, whether the abort comes during the wait or as the grant arrives', async () => {

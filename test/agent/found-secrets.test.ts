@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+import {
+  configuredSecrets,
+  environmentSecrets,
+  secretsNamed,
+  secretsOf,
+  writtenSecrets,
+} from '../../src/agent/secrets.ts';
+import { type AgentDefinition, mcpPool } from '../../src/index.ts';
+
+const found = (definition: Partial<AgentDefinition>) => secretsOf({ name: 'a', models: [], ...definition });
+
+describe('S-5: what counts as a secret', () => {
+  it.each<[string, Partial<AgentDefinition>, string[]]>([
+    ['six characters, and no fewer', { secrets: ['sixsix', 'five5'] }, ['sixsix']],
+    ['a header', { settings: { headers: { 'x-auth': 'maple-syrup' } } }, ['maple-syrup']],
+    [
+      'the credential after a scheme',
+      { settings: { headers: { authorization: 'Bearer  maple-syrup' } } },
+      ['Bearer%20%20maple-syrup', 'Bearer  maple-syrup', 'maple-syrup'],
+    ],
+    ['no harmless header', { settings: { headers: { 'user-agent': 'maple-syrup' } } }, []],
+    [
+      'an option by its name, at any depth',
+      { settings: { providerOptions: { one: { deep: { apiKey: 'maple-syrup', region: 'north-west' }, none: null } } } },
+      ['maple-syrup'],
+    ],
+    [
+      "a server's header",
+      { mcpServers: { one: { url: 'http://h/', headers: { cookie: 'maple-syrup' } } } },
+      ['maple-syrup'],
+    ],
+    [
+      "a server's environment, by its name",
+      { mcpServers: { one: { command: 'x', env: { PASS: 'maple-syrup' } } } },
+      ['maple-syrup'],
+    ],
+    [
+      'a server without headers and environment',
+      { mcpServers: { one: { url: 'http://h/' }, two: { command: 'x' } } },
+      [],
+    ],
+    [
+      'the query of an address, as it is and as it is written',
+      { mcpServers: { one: { url: 'http://h/?a=maple%2Fsyrup&b&c=walnut' } } },
+      ['maple%252Fsyrup', 'maple%2Fsyrup', 'maple/syrup', 'walnut'],
+    ],
+    [
+      'a password, and not the name of its user',
+      { mcpServers: { one: { url: 'http://wendell:maple-syrup@h/' } } },
+      ['maple-syrup'],
+    ],
+    ['a name without a password', { mcpServers: { one: { url: 'http://maple-syrup@h/' } } }, ['maple-syrup']],
+  ])('%s', (_what, definition, secrets) => {
+    expect(found(definition)).toEqual(secrets);
+  });
+
+  it('those of a shared server, of sub-agents and of the sessions above count too', async () => {
+    const pool = mcpPool({ one: { url: 'http://127.0.0.1:9/', headers: { cookie: 'maple-syrup' } } });
+    expect(found({ mcpServers: pool.servers })).toEqual(['maple-syrup']);
+    await pool.close();
+    expect(secretsOf({ name: 'a', models: [] }, ['walnut-ferry'])).toEqual(['walnut-ferry']);
+    expect(configuredSecrets()).toEqual(expect.arrayContaining(['maple-syrup', 'walnut-ferry']));
+  });
+
+  it.each<[string, string, boolean]>([
+    ['NAME', 'abc123def456', true],
+    ['NAME', 'abc123def45', false],
+    ['NAME', 'abcdefghijklmnop', false],
+    ['NAME', '1234567890123456', false],
+    ['NAME', 'abc123 def456ghi', false],
+    ['NAME', 'abc123/def456ghi', false],
+    ['NAME', 'two words abc123def456', false],
+    ['SECRET', 'plain-words', true],
+    ['SECRET', 'short', false],
+    ['SECRET', 'longer', true],
+    ['SECRET_FILE', 'plain-words', false],
+    ['SECRET', '/a/path/to/it', false],
+    ['SECRET', '123456789', false],
+    ['PWD', 'plain-words', false],
+    ['ADDRESS', 'http://user:plain-words@h/', false],
+  ])('in the environment, %s with the value %s: %s', (name, value, isOne) => {
+    expect(environmentSecrets({ [name]: value, NONE: undefined }).includes(value)).toBe(isOne);
+  });
+
+  it('the password in an address of the environment counts', () => {
+    expect(environmentSecrets({ ADDRESS: 'http://user:plain-words@h/' })).toEqual(['plain-words']);
+  });
+
+  it("of a service's headers, only those with a secret name count", () => {
+    expect(secretsNamed({ 'x-api-key': 'maple-syrup', 'x-region': 'north-west' })).toEqual([
+      'maple-syrup',
+      'maple-syrup',
+    ]);
+  });
+
+  it('the longest comes first, as it is and as URLs and JSON write it, each once', () => {
+    expect(writtenSecrets(['', 'b"c', 'longer'])).toEqual(['longer', 'b%22c', 'b\\"c', 'b"c']);
+  });
+});
