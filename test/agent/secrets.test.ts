@@ -10,14 +10,14 @@ import { report, runOverWire } from '../support/session.ts';
 
 afterEach(() => vi.unstubAllEnvs());
 
-/** Secrets without a known shape, by where they are configured. */
+/** Secrets without a known shape, by where they are configured. No word is in two: taking out one would hide the other. */
 const planted = {
   header: 'zebra quilt harbor',
   scheme: 'mellow+tundra',
   option: 'walnut_ferry_9',
   url: 'p@ss/w0rd "x"',
   query: 'copper-lantern',
-  environment: 'velvet9harbor2moon',
+  environment: 'velvet9meadow2moon',
   own: 'orchid.summit.42',
 };
 
