@@ -34,7 +34,7 @@ export function wellFormed(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name.toWellFormed(), wellFormed(item)]));
 }
 
-/** Returns a part of a URI as it was meant; one that cannot be decoded, as it is. */
+/** Decodes a part of a URI. Returns one that cannot be decoded unchanged. */
 export function decodedUri(part: string): string {
   try {
     return decodeURIComponent(part);

@@ -5,12 +5,12 @@ import { builtin } from '../platform/node.ts';
 type Sandbox = { context: Context; script: Script };
 let sandbox: Sandbox | null = null;
 
-/** How often a task that got too little of the processor is tried, each time with twice the limit. */
+/** How often a task is tried that got too little time on the processor; each try has twice the limit of the one before. */
 const mostTries = 4;
 
 /**
- * Runs `task`, and ends it with an error after `limitMs`. A task that was ended while the process waited for the
- * processor is tried again, so it must have no effects. It costs about a quarter of a millisecond. A runtime that lacks
+ * Runs `task`, and ends it with an error after `limitMs`. If the process spent that time waiting for the processor, the
+ * task is run again, so it must have no side effects. It costs about a quarter of a millisecond. A runtime that lacks
  * `node:vm` runs it without a limit; such a runtime has no schemas from outside.
  */
 export function bounded<T>(limitMs: number, task: () => T): T {
