@@ -106,13 +106,13 @@ export const breakagesOfSrc: Breakage[] = [
   },
   {
     name: 'D-2: an MCP server over HTTP is not told that its session is over',
-    file: 'src/tools/mcp/connection.ts',
+    file: 'src/tools/mcp/transport.ts',
     from: 'steps.unshift(() => transport.terminateSession());',
     to: 'void transport;',
   },
   {
     name: 'D-2: an MCP server outlives its session',
-    file: 'src/tools/mcp/connection.ts',
+    file: 'src/tools/mcp/transport.ts',
     from: 'const steps = [() => client.close()];',
     to: 'const steps: (() => Promise<void>)[] = [];',
   },

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport, StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import {
   CallToolResultSchema,
@@ -18,7 +18,7 @@ import { ToolError } from '../result.ts';
 import type { McpServerConfig } from './definition.ts';
 import { listTools, type McpTool } from './list.ts';
 import { McpResult } from './result.ts';
-import { transportOf } from './transport.ts';
+import { ended, transportOf } from './transport.ts';
 
 /** Callbacks for the users of a connection. */
 export type McpListener = {
@@ -39,8 +39,6 @@ const noTimeout = { timeout: longestMs };
 const pingTimeoutMs = 2_000;
 /** Timeout to reconnect and list tools, in ms. */
 const restartTimeoutMs = 30_000;
-/** Timeout for each closing step, in ms: a hung server must not block the end of a session. */
-const closeTimeoutMs = 3_000;
 /** Pause between two refreshes of a list that keeps changing, in ms. */
 const listPauseMs = 100;
 
@@ -54,6 +52,8 @@ export class McpConnection {
   private client: Client | null = null;
   private connecting: Promise<Client> | null = null;
   private giveUp = new AbortController();
+  /** Clients that were lost and are being ended. */
+  private readonly ending = new Set<Promise<void>>();
   private refreshing = false;
   private stale = false;
   private failures = 0;
@@ -119,16 +119,11 @@ export class McpConnection {
     const { client } = this;
     this.client = null;
     if (client !== null) await this.end(client, told);
+    await Promise.all(this.ending);
   }
 
-  /** Ends a client. An HTTP server is told that its session is over. */
-  private async end(client: Client, told: readonly McpListener[] = [...this.listeners]): Promise<void> {
-    const limits = { clock: this.clock, timeoutMs: closeTimeoutMs };
-    const { transport } = client;
-    const steps = [() => client.close()];
-    if (transport instanceof StreamableHTTPClientTransport) steps.unshift(() => transport.terminateSession());
-    for (const step of steps)
-      await inTime(limits, `closing took more than ${closeTimeoutMs} ms`, step).catch((error) => inform(told, error));
+  private end(client: Client, told: readonly McpListener[] = [...this.listeners]): Promise<void> {
+    return ended(client, this.clock, (error) => inform(told, error));
   }
 
   private async request(
@@ -285,8 +280,9 @@ export class McpConnection {
     this.client = null;
     this.failures = Math.max(1, this.failures);
     for (const listener of this.listeners) listener.onLost(message);
-    // Pending requests now get an error.
-    client.close().catch(() => undefined);
+    // Pending requests then get an error.
+    const ending = this.end(client).finally(() => this.ending.delete(ending));
+    this.ending.add(ending);
   }
 }
 
