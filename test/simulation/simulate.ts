@@ -161,7 +161,8 @@ function begin(account: Account): void {
       const code = error instanceof PawlError ? error.code : null;
       if (life.isOver && code === 'session_taken') return;
       // Its server did not start, or a write failed. The session waits for another try.
-      if (code !== 'tools_unavailable' && !account.hasLostWrite) account.breaks(`a session is resumed: ${error}`);
+      if (code !== 'tools_unavailable' && !account.hasLostWrite)
+        account.breaks(`a session is resumed: ${withoutFolders(error)}`);
       else if (!life.isOver) again();
     });
     return;
@@ -215,6 +216,11 @@ function journalOf(account: Account, journal: Journal, life: Life): Journal {
     release: (sessionId, owner) => owns(() => journal.release(sessionId, owner)),
     inbox: (sessionId) => alive(() => journal.inbox(sessionId)),
   });
+}
+
+/** An error without the folder of a disk, which has another name each time. */
+function withoutFolders(error: unknown): string {
+  return String(error).replaceAll(/\/\S+\//g, '');
 }
 
 function loggerOf(account: Account, life: Life): Logger {

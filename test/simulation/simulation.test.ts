@@ -65,4 +65,11 @@ describe('simulated sessions (npm run simulate)', () => {
       'the tool deaf ends',
     ]);
   });
+
+  it('D-2: a server over HTTP that answers a ping with nonsense is told that its session is over', async () => {
+    const word =
+      '1.0.0.0.0.0.0.0.0.0.0.6.0.6.1m.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.s.2.7.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.2c.23.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.2r.0.0.0.1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.1.2q';
+    const { transcript } = await keepsPromises(word, 'wire');
+    expect(transcript.map((line) => line.slice(13).trim())).toContain('server.lost');
+  });
 });
