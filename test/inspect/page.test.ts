@@ -65,6 +65,14 @@ describe.runIf(hasBrowser)('a session in one file', () => {
     expect(misdeeds).toEqual([]);
   });
 
+  it('shows what arrives before the browser has come to the effects of the first drawing', async () => {
+    const { page } = await openFile(browser, html, {}, () => {
+      // Preact runs effects from a timeout, after the frame; here they never run.
+      globalThis.setTimeout = (() => 0) as never;
+    });
+    expect(await page.locator('.status').innerText()).toContain('succeeded');
+  });
+
   it('by keys alone: failures, requests, replies, answers, and the reason for each step', async () => {
     const { page, misdeeds } = await openFile(browser, html);
     const pane = page.locator('#pane');

@@ -24,6 +24,8 @@ export async function watchedPage(
   options: Parameters<Browser['newPage']>[0] = {},
 ): Promise<{ page: Page; misdeeds: Misdeeds }> {
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, ...options });
+  // Shorter than a test's, so that a failure names the step.
+  page.setDefaultTimeout(10_000);
   const misdeeds: Misdeeds = [];
   page.on('request', (request) => {
     if (!request.url().startsWith(own) && !request.url().startsWith('blob:')) misdeeds.push(`asked ${request.url()}`);
@@ -35,13 +37,22 @@ export async function watchedPage(
   return { page, misdeeds };
 }
 
-/** Writes a page to a file, opens it from there without a network, and waits until the session is played. */
-export async function openFile(browser: Browser, html: string, options: Parameters<Browser['newPage']>[0] = {}) {
+/**
+ * Writes a page to a file, opens it from there without a network, and waits until the session is played.
+ * `before`: runs in the page before its scripts.
+ */
+export async function openFile(
+  browser: Browser,
+  html: string,
+  options: Parameters<Browser['newPage']>[0] = {},
+  before: () => void = () => {},
+) {
   const file = join(mkdtempSync(join(tmpdir(), 'pawl-page-')), 'session.html');
   writeFileSync(file, html);
   const url = pathToFileURL(file).href;
   const opened = await watchedPage(browser, url, options);
   await opened.page.context().setOffline(true);
+  await opened.page.addInitScript(before);
   await opened.page.goto(url);
   await opened.page.waitForSelector('main[aria-busy="false"]');
   return opened;

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import type { Json } from '../../../machines/index.ts';
 import type { JournaledSession } from '../../journal/journal.ts';
 import type { Arriving } from '../live/live-tape.ts';
@@ -273,8 +273,8 @@ export class Store {
   }
 }
 
-/** Renders again whenever the store changes. */
+/** Renders again whenever the store changes. An effect after the frame would miss a change before it. */
 export function useStore(store: Store): void {
   const [, draw] = useState(0);
-  useEffect(() => store.listen(() => draw((count) => count + 1)), [store]);
+  useLayoutEffect(() => store.listen(() => draw((count) => count + 1)), [store]);
 }

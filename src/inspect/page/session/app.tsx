@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { tame } from '../../../text.ts';
 import { Charts } from '../drawing/chart.tsx';
 import { panes, type Store, useStore } from '../store.ts';
@@ -15,7 +15,7 @@ import { ScrubBar } from './scrub.tsx';
 /** A session: what happened, the machines, and why; live and recorded are the same page. */
 export function SessionPage({ store }: { store: Store }) {
   useStore(store);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const take = (event: KeyboardEvent) => {
       if (takeKey(store, event)) event.preventDefault();
     };
