@@ -41,8 +41,6 @@ export class Account {
   readonly followed: { life: Life; hasResult: boolean; signal: AbortSignal }[] = [];
   /** Whether an abort was delivered in this life. */
   isAborted = false;
-  /** Whether a write failed in this life; if the session ended nevertheless, its journal lacks the end. */
-  hasLostWrite = false;
   session: Session | null = null;
   result: SessionResult | null = null;
   controller = new AbortController();

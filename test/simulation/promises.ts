@@ -96,7 +96,7 @@ function brokenByResult(account: Account, result: SessionResult, told: SessionEv
   );
   promise(unapproved.length === 0, 'no call runs without the approval that it needs');
   const said = JSON.stringify(result.conversation);
-  if (deaths === 0 && !account.hasLostWrite)
+  if (deaths === 0 && !account.world.life.hasLostWrite)
     promise(
       steered.every((text) => said.includes(text)),
       'every steer is in the conversation',
@@ -206,8 +206,8 @@ const isRequest = (entry: JournalEntry): entry is Extract<JournalEntry, { type: 
 
 /** A replay gives what the session gave. */
 async function brokenByReplay(account: Account, told: readonly SessionEvent[]): Promise<string[]> {
-  const { plan, world, deliveries, startedAt, journal, deaths, result, hasLostWrite } = account;
-  if (hasLostWrite) return [];
+  const { plan, world, deliveries, startedAt, journal, deaths, result } = account;
+  if (world.life.hasLostWrite) return [];
   if (journal !== null) {
     const replayed = await replaySession(journal, 's', { secrets: [secret] });
     const { difference: where, counters } = replayed;

@@ -99,7 +99,6 @@ function begin(account: Account): void {
   const journal = disk?.connect() ?? account.journal;
   const { life } = world;
   account.isAborted = false;
-  account.hasLostWrite = false;
   account.session = null;
   account.controller = new AbortController();
   const agent = agentOf(plan, world, {
@@ -161,7 +160,7 @@ function begin(account: Account): void {
       const code = error instanceof PawlError ? error.code : null;
       if (life.isOver && code === 'session_taken') return;
       // Its server did not start, or a write failed. The session waits for another try.
-      if (code !== 'tools_unavailable' && !account.hasLostWrite)
+      if (code !== 'tools_unavailable' && !life.hasLostWrite)
         account.breaks(`a session is resumed: ${withoutFolders(error)}`);
       else if (!life.isOver) again();
     });
@@ -196,7 +195,7 @@ function journalOf(account: Account, journal: Journal, life: Life): Journal {
     if (fate === 'a write becomes durable') await act();
     if (fate !== 'a write is refused' && !fate.endsWith('lost')) return acknowledge();
     world.trouble(fate);
-    if (!life.isOver) account.hasLostWrite = true;
+    life.hasLostWrite = true;
     throw new Error(`the disk is full ${secret}`);
   };
   const alive = <Value>(act: () => Promise<Value>): Promise<Value> => (life.isDead ? never : act());

@@ -108,6 +108,8 @@ export class Life {
   readonly alarms: Alarm[] = [];
   /** The open connections to servers. */
   readonly connections = new Set<{ close: () => unknown }>();
+  /** Whether a write failed; if the session ended nevertheless, its journal lacks the end. */
+  hasLostWrite = false;
   private readonly world: World;
 
   constructor(world: World) {
