@@ -13,7 +13,7 @@ type Peers = 'oldest' | 'locked' | 'newest';
 type Project = { peers: Peers; manager: 'npm' | 'pnpm'; runtime: 'node@22' | 'node@24' | 'bun' | 'deno' };
 
 const { peerDependencies, devDependencies }: Package = JSON.parse(readFileSync('package.json', 'utf8'));
-const peerNames = ['ai', 'zod', '@ai-sdk/provider'];
+const peerNames = ['ai', 'zod', '@ai-sdk/provider', '@ai-sdk/provider-utils'];
 
 const projects: Record<string, Project[]> = {
   ci: [

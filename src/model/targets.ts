@@ -1,11 +1,13 @@
 import { type LanguageModelV4, NoSuchModelError, type ProviderV4 } from '@ai-sdk/provider';
-import { createProviderRegistry, type LanguageModel, wrapLanguageModel } from 'ai';
+import type { LanguageModel } from 'ai';
 import { messageOf } from '../errors.ts';
 import { environment, isInstalled } from '../platform/node.ts';
 import { providerFetch } from './patient-fetch.ts';
 
 /** The user's reference to a model: an AI SDK language model, or `provider:model`. */
 export type ModelReference = LanguageModel;
+
+type Model = Exclude<ModelReference, string>;
 
 /**
  * AI SDK providers that a `provider:model` string may name without further setup: optional peers, loaded on demand, with
@@ -22,8 +24,10 @@ const known: Readonly<Record<string, { create: string; key: string }>> = {
 
 export const knownProviders: readonly string[] = Object.keys(known);
 
+type ModelName = { provider: string; model: string };
+
 /** Splits `provider:model` into its two parts; null if the text has another form. */
-export function parseModelString(text: string): { provider: string; model: string } | null {
+export function parseModelString(text: string): ModelName | null {
   const match = /^([^:\s]+):(\S+)$/.exec(text);
   return match?.[1] !== undefined && match[2] !== undefined ? { provider: match[1], model: match[2] } : null;
 }
@@ -89,7 +93,7 @@ export class Target {
     const parsed = parseModelString(reference);
     if (parsed === null) throw new NoSuchModelError({ modelId: reference, modelType: 'languageModel' });
     const provider = this.providers[parsed.provider] ?? (await loadProvider(parsed.provider, reference));
-    return createProviderRegistry({ [parsed.provider]: provider }).languageModel(`${parsed.provider}:${parsed.model}`);
+    return adapted(modelOf(provider, parsed));
   }
 }
 
@@ -102,9 +106,9 @@ export function unavailableTargets(targets: readonly Target[]): { target: number
 }
 
 /** Returns why the user's provider has no such model; null if it has. */
-function reasonToLack(provider: ProviderV4, { provider: name, model }: { provider: string; model: string }) {
+function reasonToLack(provider: ProviderV4, named: ModelName): string | null {
   try {
-    createProviderRegistry({ [name]: provider }).languageModel(`${name}:${model}`);
+    modelOf(provider, named);
     return null;
   } catch (error) {
     return messageOf(error);
@@ -135,7 +139,16 @@ function isProvider(value: unknown): value is ProviderV4 {
   return (typeof value === 'function' || typeof value === 'object') && value !== null && 'languageModel' in value;
 }
 
-/** Adapts models of older specification versions to v4. */
-function adapted(model: Exclude<LanguageModel, string>): LanguageModelV4 {
-  return model.specificationVersion === 'v4' ? model : wrapLanguageModel({ model, middleware: {} });
+/** Returns a provider's model, which may have an older specification version. */
+function modelOf(provider: ProviderV4, { provider: name, model }: ModelName): Model {
+  const found = provider.languageModel?.(model) ?? null;
+  if (found === null) throw new NoSuchModelError({ modelId: `${name}:${model}`, modelType: 'languageModel' });
+  return found;
+}
+
+/** Adapts models of older specification versions to v4. Only these need `ai`, whose import takes long. */
+async function adapted(model: Model): Promise<LanguageModelV4> {
+  if (model.specificationVersion === 'v4') return model;
+  const { wrapLanguageModel } = await import('ai');
+  return wrapLanguageModel({ model, middleware: {} });
 }

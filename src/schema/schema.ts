@@ -1,5 +1,6 @@
 import type { JSONSchema7 } from '@ai-sdk/provider';
-import { asSchema, type FlexibleSchema } from 'ai';
+import { asSchema } from '@ai-sdk/provider-utils';
+import type { FlexibleSchema } from 'ai';
 import { expected, messageOf, PawlError } from '../errors.ts';
 import { compileOwn } from './own-schema.ts';
 import { type CompiledSchema, reasonsText, type Validation } from './validation.ts';

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { RehearsedReply } from './rehearsal-model.ts';
 import { anthropicBody, anthropicStream } from './wire-anthropic.ts';
@@ -67,6 +67,8 @@ export type ModelServer = {
  * It misbehaves on command and records every request.
  */
 export async function startModelServer(script: ServerScript): Promise<ModelServer> {
+  // Loading it takes longer than the rest of `pawl/testing`.
+  const { createServer } = await import('node:http');
   const requests: RecordedRequest[] = [];
   const server = createServer((incoming, outgoing) => {
     receive(incoming)

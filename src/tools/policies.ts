@@ -1,4 +1,4 @@
-import { isDeepEqualData } from 'ai';
+import isDeepEqual from 'fast-deep-equal';
 import type { CallFacts, Slug } from '../../machines/index.ts';
 import { expected, messageOf } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
@@ -60,7 +60,7 @@ export function readBeforeWrite({
   return ({ name, input }, history) => {
     if (name !== write) return allow;
     const isRead = (past: PastCall) => past.name === read && past.slug === null;
-    const isSame = (past: PastCall) => isDeepEqualData(past.input[field], input[field]);
+    const isSame = (past: PastCall) => isDeepEqual(past.input[field], input[field]);
     const seen = input[field] !== undefined && history.some((past) => isRead(past) && isSame(past));
     return seen ? allow : deny(`${write} is allowed only after ${read} of the same ${field}: read it first.`);
   };

@@ -1,11 +1,11 @@
 import type { JSONObject } from '@ai-sdk/provider';
-import { isDeepEqualData } from 'ai';
+import isDeepEqual from 'fast-deep-equal';
 import type { ToolOutput } from '../../machines/index.ts';
 
 /** Whether the SDK would make the output that the model read of what the page shows. */
 export function isAsShown(output: ToolOutput, { isError, shown }: { isError: boolean; shown: unknown }): boolean {
   if (isError) return output.type === 'error-text' && output.value === shown;
-  if (output.type === 'json') return isDeepEqualData(output.value, shown);
+  if (output.type === 'json') return isDeepEqual(output.value, shown);
   return output.type === 'text' && output.value === shown;
 }
 

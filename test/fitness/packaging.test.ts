@@ -24,11 +24,13 @@ function loadedBy(file: string): string[] {
 }
 
 describe('the package', () => {
-  it("import 'pawl' loads what `ai` loads, the machines, and nothing that only some sessions need", () => {
-    const known = new Set(['xstate', ...loadedBy('node_modules/ai/dist/index.js')]);
-    const foreign = (file: string) => loadedBy(file).filter((name) => !known.has(name) && !name.startsWith('pawl/'));
-    expect(foreign('dist/src/index.js')).toEqual([]);
-    expect(foreign('dist/src/ui/index.js')).toEqual([]);
+  it("import 'pawl' loads the machines, zod and the helpers of `ai`, and nothing that only some sessions need", () => {
+    const helpers = loadedBy('node_modules/@ai-sdk/provider-utils/dist/index.js');
+    const ofAi = loadedBy('node_modules/ai/dist/index.js');
+    const foreign = (file: string, known: readonly string[]) =>
+      loadedBy(file).filter((name) => !known.includes(name) && !name.startsWith('pawl/'));
+    expect(foreign('dist/src/index.js', ['xstate', 'fast-deep-equal', ...helpers])).toEqual([]);
+    expect(foreign('dist/src/ui/index.js', ['xstate', 'fast-deep-equal', ...ofAi])).toEqual([]);
     const machines = loadedBy('dist/machines/index.js').filter((name) => !name.startsWith('pawl/'));
     expect(machines).toEqual(['xstate']);
   });

@@ -1,5 +1,6 @@
 import type { JSONSchema7 } from '@ai-sdk/provider';
-import { type FlexibleSchema, jsonSchema } from 'ai';
+import { jsonSchema } from '@ai-sdk/provider-utils';
+import type { FlexibleSchema } from 'ai';
 import { compileForeign } from '../../schema/foreign-schema.ts';
 
 /** Returns the schema of an input that another party wrote. Throws if it cannot be used. */

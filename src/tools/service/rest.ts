@@ -1,5 +1,6 @@
 import type { JSONSchema7 } from '@ai-sdk/provider';
-import { type FlexibleSchema, jsonSchema, tool } from 'ai';
+import { jsonSchema, tool } from '@ai-sdk/provider-utils';
+import type { FlexibleSchema } from 'ai';
 import { z } from 'zod';
 import { check } from '../../agent/check.ts';
 import { secretsNamed } from '../../agent/secrets.ts';
