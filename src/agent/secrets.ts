@@ -66,15 +66,17 @@ function keyOf(model: ModelReference): string[] {
   return key === undefined ? [] : [key];
 }
 
-/** A secret turns up as it is, or as a URL or JSON would write it. */
+/** A secret turns up as it is, or as a URL or JSON would write it; and as HTTP sends it, without space around it. */
 function asWritten(secret: string): string[] {
-  return [secret, encodeURIComponent(secret.toWellFormed()), JSON.stringify(secret).slice(1, -1)];
+  const trimmed = secret.trim();
+  const forms = trimmed.length < shortestSecret ? [secret] : [secret, trimmed];
+  return forms.flatMap((one) => [one, encodeURIComponent(one.toWellFormed()), JSON.stringify(one).slice(1, -1)]);
 }
 
 /** Values under secret-sounding names, and others that look like tokens: long, mixed and without spaces or slashes. */
 function secretsInEnvironment(env: Record<string, string>): string[] {
   return Object.entries(env).flatMap(([name, value]) => {
-    const isToken = /^(?=.*\d)(?=.*[A-Za-z])[^\s/\\]{12,}$/.test(value);
+    const isToken = /^(?=.*\d)(?=.*[A-Za-z])[^\s/\\]{12,}$/.test(value.trim());
     return [...(secretName.test(name) || isToken ? [value] : []), ...secretsOfUrl(value)];
   });
 }
@@ -98,7 +100,7 @@ function secretsOfUrl(text: string): string[] {
 function secretHeaders(headers: Record<string, string | undefined>): string[] {
   return Object.entries(headers).flatMap(([name, value]) => {
     if (value === undefined || harmlessHeader.test(name)) return [];
-    const credential = value.split(/\s+/).at(-1) ?? value;
+    const credential = value.trim().split(/\s+/).at(-1) ?? value;
     return [value, credential];
   });
 }

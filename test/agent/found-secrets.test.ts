@@ -70,6 +70,8 @@ describe('S-5: what counts as a secret', () => {
     ['NAME', '1234567890123456', false],
     ['NAME', 'abc123 def456ghi', false],
     ['NAME', 'abc123/def456ghi', false],
+    ['NAME', 'abc123def456/ghi', false],
+    ['NAME', '123456789012abc', true],
     ['NAME', 'two words abc123def456', false],
     ['SECRET', 'plain-words', true],
     ['SECRET', 'short', false],
@@ -92,6 +94,22 @@ describe('S-5: what counts as a secret', () => {
       'maple-syrup',
       'maple-syrup',
     ]);
+  });
+
+  it.each<[string, Partial<AgentDefinition>]>([
+    ['a header', { settings: { headers: { authorization: 'Bearer maple-syrup\n' } } }],
+    ['a header of three words', { settings: { headers: { authorization: 'Token of maple-syrup\n' } } }],
+    ["a server's environment", { mcpServers: { one: { command: 'x', env: { PASS: ' maple-syrup\r\n' } } } }],
+    ['the secrets', { secrets: ['maple-syrup\n'] }],
+  ])('a key with a line break after it, as files have it, counts without it too: %s', (_where, definition) => {
+    expect(found(definition)).toContain('maple-syrup');
+  });
+
+  it('so does a token of the environment, and no part that is too short', () => {
+    expect(environmentSecrets({ NAME: 'abc123def456\n' })).toContain('abc123def456');
+    expect(writtenSecrets(['abc   ', '      '])).toEqual(
+      ['abc%20%20%20', '%20%20%20%20%20%20', 'abc   ', '      '].toSorted((one, other) => other.length - one.length),
+    );
   });
 
   it('the longest comes first, as it is and as URLs and JSON write it, each once', () => {
