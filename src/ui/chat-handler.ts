@@ -126,7 +126,8 @@ class Chats {
     return this.inTurn(chatId, async () => {
       const known = this.sessions.get(chatId);
       if (known !== undefined && !this.ended.has(known)) return toUIMessageStreamResponse(known);
-      const sessionId = known === undefined ? await this.unended(chatId) : null;
+      // Another process may run a later session.
+      const sessionId = await this.unended(chatId);
       if (sessionId === null) return new Response(null, { status: 204 });
       return toUIMessageStreamResponse(await this.session(chatId, sessionId, request));
     });
@@ -213,9 +214,11 @@ class Chats {
   private keep(chatId: string, session: Session): void {
     this.sessions.delete(chatId);
     this.sessions.set(chatId, session);
-    void session.result.then(() => {
+    void session.result.then(({ status }) => {
       if (this.sessions.get(chatId) !== session) return;
-      this.ended.add(session);
+      // A session that was let go of continues from its journal, here or elsewhere.
+      if (status === 'suspended') this.sessions.delete(chatId);
+      else this.ended.add(session);
       this.forget();
     });
   }

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { check } from '../agent/check.ts';
 import { messageOf } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
+import { endGroup, signalGroup, watchGroup } from '../platform/process-groups.ts';
 import { ToolError } from '../tools/result.ts';
 import { allows, wordsOf } from './allowed.ts';
 
@@ -74,15 +75,15 @@ function run(file: string, args: readonly string[], { cwd, env, timeoutMs, signa
   return new Promise((resolve, reject) => {
     // A separate process group can be killed with everything in it.
     const child = spawn(file, args, { cwd, env, detached: !isWindows, stdio: ['ignore', 'pipe', 'pipe'] });
+    const { pid } = child;
     const streams = [child.stdout, child.stderr];
     let [why, cancel]: [string | null, () => void] = [null, () => {}];
     const leave = () => {
       cancel();
       signal?.removeEventListener('abort', abort);
-      running.delete(child.pid);
     };
     const endAll = () => {
-      end(child.pid);
+      if (pid !== undefined) signalGroup(pid, 'SIGKILL');
       // A process that left the group may keep them open.
       for (const stream of streams) stream?.destroy();
     };
@@ -97,8 +98,8 @@ function run(file: string, args: readonly string[], { cwd, env, timeoutMs, signa
       reject(new ToolError(`${file} could not be run: ${messageOf(error)}${place}`));
     });
     const [stdout, stderr] = [new Output(child.stdout), new Output(child.stderr)];
-    if (child.pid === undefined) return;
-    keepTrack(child.pid);
+    if (pid === undefined) return;
+    watchGroup(pid);
     cancel = systemClock.alarm(timeoutMs, () => kill(`The command was killed after ${timeoutMs} ms.`));
     signal?.addEventListener('abort', abort, { once: true });
     if (signal?.aborted) abort();
@@ -109,7 +110,7 @@ function run(file: string, args: readonly string[], { cwd, env, timeoutMs, signa
     });
     child.once('close', (exitCode, endedBy) => {
       leave();
-      end(child.pid);
+      endGroup(pid);
       const said = { stdout: stdout.text, stderr: stderr.text };
       if (why === null) resolve({ exitCode, signal: endedBy, ...said });
       else reject(new ToolError(why, said));
@@ -119,28 +120,6 @@ function run(file: string, args: readonly string[], { cwd, env, timeoutMs, signa
 
 /** How long to read output after a command has exited, in ms. */
 const graceMs = 500;
-
-/** The running commands, which must not outlive this process. */
-const running = new Set<number | undefined>();
-let isWatching = false;
-
-function keepTrack(pid: number): void {
-  running.add(pid);
-  if (isWatching) return;
-  isWatching = true;
-  process.once('exit', () => {
-    for (const one of running) end(one);
-  });
-}
-
-function end(pid: number | undefined): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(isWindows ? pid : -pid, 'SIGKILL');
-  } catch {
-    // It has already ended.
-  }
-}
 
 /** Keeps the beginning and the end of an output. */
 class Output {

@@ -49,6 +49,16 @@ describe('pawl chat', () => {
     expect(screen).toMatch(/Wiped\.[\s\S]*· wipe: tool_denied[\s\S]*Kept\./);
   });
 
+  it('C-1: Ctrl-D at the question denies the call, and the chat ends after the answer', async () => {
+    await using server = await startModelServer([call('wipe'), { text: 'Kept.' }]);
+    const { code, screen } = await pawlOnTerminal(chat(server.url), (type, written) => {
+      if (written.endsWith('you> \u001b[6G')) type('Wipe it.\r');
+      if (/\[y\/N\] [^a-z]*$/.test(written)) type('\u0004');
+    });
+    expect(code).toBe(0);
+    expect(screen).toMatch(/wipe: tool_denied.*no terminal is available[\s\S]*Kept\./);
+  });
+
   it('C-1: without a terminal a call is denied at once, and no line is taken for an answer', async () => {
     await using server = await startModelServer([call('wipe'), { text: 'Denied.' }, { text: 'Yes?' }]);
     const { code, stdout } = await pawl(chat(server.url), undefined, { input: 'Wipe it.\ny\n' });

@@ -180,6 +180,15 @@ describe('the command', () => {
       expect(results(server)).toEqual([expect.stringContaining('The call was not approved in time'), 'b is gone']);
     });
 
+    it('C-1: Ctrl-D at a prompt denies its call, and the next call is asked about', async () => {
+      await using server = await startModelServer([removal('a'), removal('b'), report()]);
+      const { code } = await pawlOnTerminal(run(server, careful(null)), (type, written) => {
+        if (/[ab]"\}\? \[y\/N\] [^a-z]*$/.test(written)) type(written.includes('b"}?') ? 'y\r' : '\u0004');
+      });
+      expect(code).toBe(0);
+      expect(results(server)).toEqual([expect.stringContaining('decided at the keyboard'), 'b is gone']);
+    });
+
     it('exit code 130: Ctrl-C at the approval prompt aborts the session and says so', async () => {
       await using server = await startModelServer([removal('a')]);
       const { code, screen } = await pawlOnTerminal(run(server, careful(null)), (type, written) => {

@@ -164,6 +164,35 @@ describe('C-1, S-6: the handler of chats', () => {
     await journal.close();
   });
 
+  it('D-3: a page joins the session that another process runs, also where an earlier one has ended', async () => {
+    const file = freshFile();
+    const [one, other] = [sqliteJournal(file), sqliteJournal(file)];
+    const { agent } = sending();
+    const [first, second] = [chatOf(agent, one), chatOf(agent, other)];
+    const message = await read(await first.post([user('Send.')]));
+    await read(await first.post([user('Send.'), decided(message, true)]), message);
+    expect((await first.ask('GET', '/c/stream')).status).toBe(204);
+    await read(await second.post([user('Send again.')]));
+    expect((await read(await first.ask('GET', '/c/stream'))).metadata?.status).toBe('waiting');
+    await second.ask('DELETE', '/c');
+    await Promise.all([one.close(), other.close()]);
+  });
+
+  it('D-4: a session that its process let go of continues with the next decision', async () => {
+    const journal = sqliteJournal(freshFile());
+    const { agent, model } = sending();
+    const { post } = chatOf(agent, journal);
+    const message = await read(await post([user('Send.')]));
+    const append = journal.append.bind(journal);
+    journal.append = () => Promise.reject(new Error('the disk is full'));
+    const [asked, decision] = [user('Send.'), decided(message, true)];
+    expect((await read(await post([asked, decision]), message)).metadata?.status).toBe('suspended');
+    journal.append = append;
+    expect((await read(await post([asked, decision]), message)).metadata?.status).toBe('succeeded');
+    expect(model.requests).toHaveLength(2);
+    await journal.close();
+  });
+
   it('D-3: following a session that another process runs ends with its reader', async () => {
     const journal = sqliteJournal(freshFile());
     const { agent } = sending();

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,6 +21,13 @@ function lives(pid: number): boolean {
   } catch {
     return false;
   }
+}
+
+/** Throws until the file holds a whole line. */
+function pidIn(file: string): number {
+  const [, pid] = /^(\d+)\n/.exec(readFileSync(file, 'utf8')) ?? [];
+  if (pid === undefined) throw new Error(`${file} is empty`);
+  return Number(pid);
 }
 
 describe('shellTool', () => {
@@ -153,4 +160,17 @@ describe('what a pattern allows', () => {
     ['', 'ls', false],
     [' ', 'ls', false],
   ])('%j, of %j: %s', (pattern, command, expected) => expect(allows(pattern, command)).toBe(expected));
+
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('ends its commands with a process that %s ends', async (signal) => {
+    const cwd = folder();
+    const tool = `import { shellTool } from '${join(import.meta.dirname, '../../src/workspace/index.ts')}';
+      shellTool({ cwd: ${JSON.stringify(cwd)} }).execute({ command: 'echo $$ > pid; exec sleep 60' });`;
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', tool], { stdio: 'ignore' });
+    const ended = new Promise((resolve) => child.once('exit', (_code, by) => resolve(by)));
+    const pid = await vi.waitFor(() => pidIn(join(cwd, 'pid')), 10_000);
+    expect(lives(pid)).toBe(true);
+    child.kill(signal);
+    expect(await ended).toBe(signal);
+    await vi.waitFor(() => expect(lives(pid)).toBe(false));
+  });
 });

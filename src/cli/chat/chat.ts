@@ -106,14 +106,15 @@ class Chat {
     withdrawn: AbortSignal,
   ): Promise<void> {
     const { callId, sessionId, name, input } = event;
-    const reason = 'no terminal is available to ask for approval';
-    if (!this.keyboard.isAttended) {
+    const question = `Run ${tame(`${name} ${JSON.stringify(input)}`)}? [y/N] `;
+    const answer = this.keyboard.isAttended ? await this.keyboard.ask(question, withdrawn) : null;
+    this.questions.delete(callId);
+    if (withdrawn.aborted) return;
+    if (answer === null) {
+      const reason = 'no terminal is available to ask for approval';
       this.running?.approve(callId, { approved: false, reason, sessionId });
       return;
     }
-    const answer = await this.keyboard.ask(`Run ${tame(`${name} ${JSON.stringify(input)}`)}? [y/N] `, withdrawn);
-    this.questions.delete(callId);
-    if (answer === null) return;
     const approved = /^y(es)?$/i.test(answer.trim());
     this.running?.approve(callId, { approved, reason: 'decided at the keyboard', sessionId });
   }

@@ -47,18 +47,20 @@ export class Approver {
     }
   }
 
-  /** Returns null if the call was answered in another way, or if the user pressed Ctrl-C. */
+  /** Returns null if the call was answered in another way. */
   private async decided({ call, withdrawn: { signal } }: Waiting): Promise<Decision | null> {
     if (process.stdin.isTTY !== true) {
       return { approved: false, reason: 'no terminal is available to ask for approval' };
     }
     const keyboard = createInterface({ input: process.stdin, output: process.stderr });
     keyboard.once('SIGINT', () => {
-      keyboard.close();
       this.interrupt();
+      keyboard.close();
     });
     const question = `Run ${tame(`${call.name} ${JSON.stringify(call.input)}`)}? [y/N] `;
-    const answer = await keyboard.question(question, { signal }).catch(() => null);
+    // Ctrl-D closes the prompt without an answer, which is no approval.
+    const closed = new Promise<string>((resolve) => keyboard.once('close', () => resolve('')));
+    const answer = await Promise.race([keyboard.question(question, { signal }), closed]).catch(() => null);
     keyboard.close();
     return answer === null ? null : { approved: /^y(es)?$/i.test(answer.trim()), reason: 'decided at the keyboard' };
   }

@@ -5,6 +5,7 @@ import { deserializeMessage, serializeMessage } from '@modelcontextprotocol/sdk/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { messageOf } from '../../errors.ts';
+import { endGroup, signalGroup, watchGroup } from '../../platform/process-groups.ts';
 
 export type StdioServer = { command: string; args?: readonly string[]; env?: Record<string, string>; cwd?: string };
 
@@ -15,40 +16,6 @@ const graceMs = 500;
 
 /** Time for a server's last output to arrive after it exits, in ms. */
 const lastWordsMs = 50;
-
-/** Live process groups. They end with this process, unless SIGKILL ends it. */
-const groups = new Set<number>();
-const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-
-function endAll(): void {
-  for (const group of groups) signalGroup(group, 'SIGKILL');
-}
-
-function onSignal(signal: NodeJS.Signals): void {
-  // Other listeners decide what to do and close the session. Without any, the process exits as it would by default.
-  if (process.listenerCount(signal) > 1) return;
-  endAll();
-  unwatch();
-  process.kill(process.pid, signal);
-}
-
-function watchGroup(pid: number): void {
-  if (groups.size === 0) {
-    process.on('exit', endAll);
-    for (const signal of endingSignals) process.on(signal, onSignal);
-  }
-  groups.add(pid);
-}
-
-function unwatch(): void {
-  process.off('exit', endAll);
-  for (const signal of endingSignals) process.off(signal, onSignal);
-}
-
-function endGroup(pid: number): void {
-  signalGroup(pid, 'SIGKILL');
-  if (groups.delete(pid) && groups.size === 0) unwatch();
-}
 
 /**
  * A server process that speaks MCP over its standard streams. It leads its own process group, so that its child
@@ -161,14 +128,6 @@ export function thinned(onLine: (line: string) => void): (line: string) => void 
     if (count <= mostLines) onLine(line);
     else if (count % 100 === 0) onLine(`[99 lines left out] ${line}`);
   };
-}
-
-function signalGroup(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(process.platform === 'win32' ? pid : -pid, signal);
-  } catch {
-    // The group has already ended.
-  }
 }
 
 /** Calls `onLine` with each complete line of a stream, and `onTooLong` if a line is too long. */

@@ -1,0 +1,43 @@
+/** Live process groups that this process started. They end with it, unless SIGKILL ends it. */
+const groups = new Set<number>();
+const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** Ends the group with this process, if `endGroup` has not ended it before. */
+export function watchGroup(pid: number): void {
+  if (groups.size === 0) {
+    process.on('exit', endAll);
+    for (const signal of endingSignals) process.on(signal, onSignal);
+  }
+  groups.add(pid);
+}
+
+/** Ends all processes of a group at once. */
+export function endGroup(pid: number): void {
+  signalGroup(pid, 'SIGKILL');
+  if (groups.delete(pid) && groups.size === 0) unwatch();
+}
+
+export function signalGroup(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(process.platform === 'win32' ? pid : -pid, signal);
+  } catch {
+    // The group has already ended.
+  }
+}
+
+function endAll(): void {
+  for (const group of groups) signalGroup(group, 'SIGKILL');
+}
+
+function onSignal(signal: NodeJS.Signals): void {
+  // Other listeners decide what to do and close the session. Without any, the process exits as it would by default.
+  if (process.listenerCount(signal) > 1) return;
+  endAll();
+  unwatch();
+  process.kill(process.pid, signal);
+}
+
+function unwatch(): void {
+  process.off('exit', endAll);
+  for (const signal of endingSignals) process.off(signal, onSignal);
+}
