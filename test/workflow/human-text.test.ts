@@ -26,6 +26,8 @@ describe('parsing human text', () => {
     ['<!-- STOP -->', ''],
     ['<!-- STOP: the freeze -->', 'the freeze'],
     ['STOP — the freeze', 'the freeze'],
+    ['```in a line```\nSTOP', ''],
+    ['````\n```\n````\nSTOP', ''],
   ])('W-1: %j is a STOP', (text, request) => {
     expect(stopRequestIn(text)?.request).toBe(request);
   });
@@ -43,6 +45,9 @@ describe('parsing human text', () => {
     'stop',
     '> STOP',
     '```\nSTOP\n```',
+    '````\n```\nSTOP\n```\n````',
+    '~~~\n```\nSTOP\n~~~~',
+    '```\n``` text\nSTOP\n```',
     'STOPS',
     'NONSTOP',
   ])('W-1: %j is not a STOP', (text) => {

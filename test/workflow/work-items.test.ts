@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { defineAgent, runSession } from '../../src/index.ts';
 import { startModelServer } from '../../src/testing/index.ts';
-import { createWorkItem, type WorkItemInput, workItemTool } from '../../src/workflow/index.ts';
+import { createWorkItem, runWorkflow, type WorkItemInput, workItemTool } from '../../src/workflow/index.ts';
 import { TestBacklog } from '../support/backlog.ts';
 import { keptLog, report, wireModel } from '../support/session.ts';
 
@@ -18,6 +18,24 @@ const bug = (over: Partial<WorkItemInput> = {}): WorkItemInput =>
   }) as WorkItemInput;
 
 describe('W-2: createWorkItem', () => {
+  it.each([
+    { description: 'Wrong rows.\n- Status: closed tickets are still listed\n' },
+    { description: 'On the page:\n\n**Status**: done\n\nstays for ever.' },
+    { title: 'The page says **Status**: done' },
+  ])('W-1: no field is read out of the words of an item: %j', async (words) => {
+    const backlog = new TestBacklog();
+    const { id } = await createWorkItem(backlog.folder, bug(words));
+    const worked: string[] = [];
+    const process = async ({ item }: { item: { id: string } }) => {
+      worked.push(item.id);
+      return { status: 'succeeded' } as const;
+    };
+    await runWorkflow({ backlog: backlog.folder, agents: { process }, logger: false });
+    expect(worked).toEqual([id]);
+    const report = backlog.json(`completed/${backlog.list('completed')[0]}/bug_report.json`);
+    expect(report).toMatchObject({ status: 'completed', description: bug(words).description });
+  });
+
   it('writes all files of an item and its row in the summary', async () => {
     const backlog = new TestBacklog();
     const created = await createWorkItem(backlog.folder, {
@@ -49,7 +67,7 @@ describe('W-2: createWorkItem', () => {
       evidence: [{ location: 'src/export.ts' }],
     });
     expect(backlog.read(`${folder}/PROMPT.md`)).toMatch(
-      /^# BUG-001: .*\n\n\*\*Priority\*\*: P0\n\*\*Component\*\*: export\n\*\*Type\*\*: bug\n\nNothing comes out\.\n/,
+      /^# BUG-001: .*\n\n\*\*Priority\*\*: P0\n\*\*Component\*\*: export\n\*\*Type\*\*: bug\n\n## Description\n\nNothing comes out\.\n/,
     );
     expect(backlog.read(`${folder}/PROMPT.md`)).toContain(
       '## Acceptance Criteria\n\n- [ ] It no longer happens: The export is empty',

@@ -88,7 +88,9 @@ function promptText(item: WorkItem, id: string): string {
   const { title, description, evidence, metadata, priority, component, item_type: type } = item;
   const head = `**Priority**: ${priority}\n**Component**: ${component}\n**Type**: ${type.replace('_', ' ')}`;
   return sections([
-    [`# ${id}: ${title}`, `${head}\n\n${description}`],
+    [`# ${id}: ${title}`, head],
+    // Under a heading, since the lines above the second heading are read for fields.
+    ['## Description', description],
     ...Object.entries(metadata).flatMap(([name, value]): [string, string][] =>
       typeof value === 'string' || Array.isArray(value)
         ? [[`## ${sentence(name)}`, Array.isArray(value) ? listed(value.map(String)) : value]]

@@ -24,13 +24,20 @@ export function stopRequestIn(text: string): StopRequest | null {
   const lines = text.split(/\r?\n/);
   let fence: string | null = null;
   for (const [index, line] of lines.entries()) {
-    const [mark = null] = /^\s*(```|~~~)/.exec(line)?.slice(1) ?? [];
-    if (mark !== null) fence = fence === null ? mark : fence === mark ? null : fence;
-    if (fence !== null) continue;
+    const isInside = fence !== null;
+    fence = fenceAfter(line, fence);
+    if (isInside || fence !== null) continue;
     const found = marker.exec(bare(line));
     if (found !== null) return requestFrom((found[1] ?? '').replace(/\s*-->.*$/, ''), lines.slice(index + 1));
   }
   return null;
+}
+
+/** Returns the fence of the code block that is open after a line; null if none is. A block ends at a fence at least as long. */
+function fenceAfter(line: string, open: string | null): string | null {
+  const [, fence = '', rest = ''] = /^\s*(`{3,}(?=[^`]*$)|~{3,})(.*)$/.exec(line) ?? [];
+  if (open === null) return fence === '' ? null : fence;
+  return fence.startsWith(open) && rest.trim() === '' ? null : open;
 }
 
 /** Returns a line without what may stand before a STOP. A quoted line keeps its sign. */

@@ -21,7 +21,8 @@ export function promptFacts(text: string): PromptFacts {
   const heading = lines.findIndex((line) => /^#\s/.test(line));
   const head = headOf(lines);
   const fields = new Map<string, string>();
-  for (const line of head) for (const [name, value] of fieldsIn(line)) if (!fields.has(name)) fields.set(name, value);
+  const told = head.filter((line) => !line.startsWith('#'));
+  for (const line of told) for (const [name, value] of fieldsIn(line)) if (!fields.has(name)) fields.set(name, value);
   const title = heading === -1 ? null : titleOf(lines[heading] ?? '');
   return { title, description: descriptionIn(lines, heading).slice(0, descriptionLength), fields };
 }
@@ -45,9 +46,8 @@ const statusField =
 
 /** Returns the status in the head of a text, or null. */
 export function statusIn(text: string): string | null {
-  return (
-    headOf(text.split(/\r?\n/)).flatMap((line) => statusField.exec(line.slice(0, mostInLine))?.[2] ?? [])[0] ?? null
-  );
+  const told = headOf(text.split(/\r?\n/)).filter((line) => !line.startsWith('#'));
+  return told.flatMap((line) => statusField.exec(line.slice(0, mostInLine))?.[2] ?? [])[0] ?? null;
 }
 
 /** Replaces the status in the head of a text, if there is one. */

@@ -12,7 +12,8 @@ export function debuggingContext(
   { state, gitStatus }: { state: RunState; gitStatus: string },
 ): string {
   return sections([
-    [`# ${id}: ${draft.title}`, draft.description],
+    [`# ${id}: ${draft.title}`, ''],
+    ['## Description', draft.description],
     ['## What was attempted', attempted(incident, state)],
     ['## Why it failed', reasons(incident)],
     ['## How many attempts', attempts(incident)],
