@@ -5,7 +5,16 @@ import { parse } from 'yaml';
 import { type AgentDefinition, definitionSchema, isAgent } from '../agent/definition.ts';
 import { messageOf, PawlError, shown } from '../errors.ts';
 import type { LocalTool } from '../tools/local.ts';
-import { isModulePath, namedModels, namedTools, toolList, type Workplace } from './named-tools.ts';
+import { globOf } from '../workspace/globs.ts';
+import {
+  isLimited,
+  isModulePath,
+  namedModels,
+  namedTool,
+  namedTools,
+  toolList,
+  type Workplace,
+} from './named-tools.ts';
 
 /** Settings that an agent file does not contain. */
 export type AgentSurroundings = Workplace & {
@@ -145,9 +154,15 @@ async function toolsOf(
   const names = entries?.filter((entry): entry is string => typeof entry === 'string' && !isModulePath(entry)) ?? null;
   const unknown = (name: string) => note(`${path} names the tool ${name}, which has no counterpart; ignored.`);
   const own = modules.filter((one) => typeof one === 'string').map((one) => resolve(dirname(path), one));
-  const except = [...workplace.except, ...own.map((file) => relative(project, file).split(sep).join('/'))];
+  const except = [...workplace.except, ...own.map((file) => globOf(relative(project, file).split(sep).join('/')))];
   const tools = namedTools(names, { ...workplace, except }, unknown);
-  for (const name of Object.keys(namedTools(forbidden.map(String), workplace, () => {}))) delete tools[name];
+  for (const entry of forbidden.map(String)) {
+    const { tool, limits } = namedTool(entry);
+    if (tool === null || !(tool in tools)) continue;
+    if (isLimited(limits))
+      note(`${path} disallows ${entry}. Parts of a tool cannot be disallowed: ${tool} is left out.`);
+    delete tools[tool];
+  }
   for (const tool of modules) Object.assign(tools, await toolModule(path, tool, workplace.root));
   return tools;
 }

@@ -32,8 +32,17 @@ const toolNames: Record<string, string> = {
   Bash: commandTool,
 };
 
-/** A name with an optional limit: `Bash(npm test:*)`, `Edit(docs/**)`. */
-const namePattern = /^(\w+)(?:\((.*)\))?$/s;
+/** Returns the tool of an entry such as `Read`, if there is one, and its limits: `Bash(npm test:*)`, `Edit(docs/**)`. */
+export function namedTool(entry: string): { tool: string | null; limits: string[] } {
+  const [, name = '', given = ''] = /^(\w+)(?:\((.*)\))?$/s.exec(entry) ?? [];
+  // Not at a comma in braces: `*.{ts,tsx}`.
+  const limits = given.split(/,(?![^{]*\})/).flatMap((one) => (one.trim() === '' ? [] : [one.trim()]));
+  return { tool: Object.hasOwn(toolNames, name) ? (toolNames[name] ?? null) : null, limits };
+}
+
+export function isLimited(limits: readonly string[]): boolean {
+  return limits.some((limit) => limit !== '*');
+}
 
 /** Returns the entries of a list of tools, or of a comma-separated text: `Read, Edit, Bash(git diff:*, git log)`. */
 export function toolList(given: unknown): unknown[] {
@@ -59,28 +68,29 @@ export function namedTools(
   unknown: (name: string) => void,
 ): Record<string, LocalTool> {
   const wanted = names === null || names.includes('*') ? Object.keys(toolNames) : names;
-  const writes: string[] = [];
-  const allowed = [...commands];
-  const own = new Set<string>();
+  /** The limits of each tool. */
+  const own = new Map<string, string[]>();
   for (const entry of wanted) {
-    const [, name = '', limit] = namePattern.exec(entry) ?? [];
-    const tool = Object.hasOwn(toolNames, name) ? toolNames[name] : undefined;
-    const isLimited = limit !== undefined && limit.trim() !== '' && limit.trim() !== '*';
+    const { tool, limits } = namedTool(entry);
     const takesLimits = [commandTool, 'write_file', 'edit_file'].some((one) => one === tool);
-    if (tool === undefined || (isLimited && !takesLimits)) {
+    if (tool === null || (isLimited(limits) && !takesLimits)) {
       unknown(shown(entry));
       continue;
     }
-    own.add(tool);
-    const limits = (limit ?? '').split(',').flatMap((one) => (one.trim() === '' ? [] : [one.trim()]));
-    if (tool === commandTool) allowed.push(...limits);
-    if (tool === 'write_file' || tool === 'edit_file') writes.push(...(limits.length === 0 ? ['**'] : limits));
+    const isCommand = tool === commandTool;
+    own.set(tool, [...(own.get(tool) ?? []), ...(limits.length === 0 && !isCommand ? ['**'] : limits)]);
   }
+  const files = fileTools(root);
+  const limited = (allow: string[] = []) => fileTools(root, { allow, except: [...protectedFiles, ...except] });
+  const { write_file: write, edit_file: edit } = files;
   const all: Record<string, unknown> = {
-    ...fileTools(root, { allow: writes, except: [...protectedFiles, ...except] }),
-    [commandTool]: shellTool({ cwd: root, allow: allowed }),
+    // Both tools write one after the other, whatever each may write.
+    ...files,
+    write_file: { ...write, needsApproval: limited(own.get('write_file')).write_file.needsApproval },
+    edit_file: { ...edit, needsApproval: limited(own.get('edit_file')).edit_file.needsApproval },
+    [commandTool]: shellTool({ cwd: root, allow: [...commands, ...(own.get(commandTool) ?? [])] }),
   };
-  return Object.fromEntries([...own].map((name) => [name, all[name] as LocalTool]));
+  return Object.fromEntries([...own.keys()].map((name) => [name, all[name] as LocalTool]));
 }
 
 /** The model aliases of Claude Code's agent files. */

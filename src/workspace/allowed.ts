@@ -26,8 +26,8 @@ export function allows(pattern: string, command: string): boolean {
   if (pattern.trim() === '*') return true;
   const words = wordsOf(command);
   if (words === null) return false;
-  const wanted = pattern.trim().replace(/:\*$/, ' *').split(/\s+/);
-  const isOpen = wanted.at(-1) === '*';
-  const fixed = isOpen ? wanted.slice(0, -1) : wanted;
+  const [, start = '', end] = /^(.*?)((?::|\s+)\*)?$/s.exec(pattern.trim()) ?? [];
+  const isOpen = end !== undefined;
+  const fixed = wordsOf(start) ?? start.split(/\s+/);
   return fixed.every((word, index) => word === words[index]) && (isOpen || words.length === fixed.length);
 }

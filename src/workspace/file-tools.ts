@@ -4,13 +4,13 @@ import { z } from 'zod';
 import { check } from '../agent/check.ts';
 import { oneAtATime } from '../platform/one-at-a-time.ts';
 import { ToolError } from '../tools/result.ts';
-import { globMatcher, longestGlob } from './globs.ts';
+import { globMatcher, isGlob, mostAlternatives } from './globs.ts';
 import { inside, placeInside } from './inside.ts';
 
 export type FileToolsOptions = {
   /**
-   * Patterns of the files that may be written without approval, such as `src/**` or `*.md`. Default: none. An unattended
-   * run denies all other writes.
+   * Patterns of the files that may be written without approval, such as `src/**`, `docs/` or `*.{md,txt}`, of at most 64
+   * alternatives. Default: none. An unattended run denies all other writes.
    */
   allow?: readonly string[];
   /** Patterns of files whose writes need approval even if `allow` matches them. Default: none. */
@@ -25,8 +25,13 @@ const largestFile = 5_000_000;
 const largestSearched = 1_000_000;
 const mostMatches = 50;
 const skipped = new Set(['node_modules', '.git', 'dist']);
+const skips = `Folders named ${[...skipped].join(', ')} are not searched; \`notSearched\` names the first of them.`;
+const mostSkipped = 20;
 
-const patterns = z.array(z.string().min(1).max(longestGlob), { error: 'an array of patterns such as `src/**`' });
+const tooMany = { error: `a pattern of at most ${mostAlternatives} alternatives` };
+const patterns = z.array(z.string().min(1).refine(isGlob, tooMany), {
+  error: 'an array of patterns such as `src/**`',
+});
 const optionsSchema = z.strictObject({
   allow: patterns.optional(),
   except: patterns.optional(),
@@ -59,8 +64,7 @@ export function fileTools(root: string, options: FileToolsOptions = {}) {
       execute: async (input: { path: string }) => {
         const folder = await inside(root, input.path);
         const entries = await readdir(folder, { withFileTypes: true });
-        const shown = entries.filter((entry) => !skipped.has(entry.name));
-        const listed = shown.slice(0, mostEntries);
+        const listed = entries.slice(0, mostEntries);
         const described = await Promise.all(
           listed.map(async (entry) => {
             const kind = entry.isDirectory() ? 'folder' : entry.isSymbolicLink() ? 'link' : 'file';
@@ -68,7 +72,7 @@ export function fileTools(root: string, options: FileToolsOptions = {}) {
             return { name: entry.name, kind, ...(kind === 'file' && { size }) };
           }),
         );
-        return { entries: described, leftOut: shown.length - listed.length };
+        return { entries: described, leftOut: entries.length - listed.length };
       },
     },
     read_file: {
@@ -77,24 +81,23 @@ export function fileTools(root: string, options: FileToolsOptions = {}) {
       execute: async (input: { path: string }) => (await bytesOf(root, input.path)).toString('utf8'),
     },
     find_files: {
-      description:
-        'Finds files by a pattern of their paths, such as "src/**/*.ts" or "*.md". `isComplete` is false if some are left out.',
-      inputSchema: z.object({ pattern: z.string().min(1).max(longestGlob) }),
+      description: `Finds files by a pattern of their paths, such as "src/**/*.ts" or "*.md". \`isComplete\` is false if some are left out. ${skips}`,
+      inputSchema: z.object({ pattern: z.string().min(1).max(200).refine(isGlob, tooMany) }),
       execute: async ({ pattern }: { pattern: string }) => {
         const matches = globMatcher(pattern);
-        const { names, isComplete } = await filesIn(await inside(root, '.'));
+        const { names, isComplete, notSearched } = await filesIn(await inside(root, '.'));
         const found = names.filter(matches);
-        return { files: found.slice(0, mostEntries), isComplete: isComplete && found.length <= mostEntries };
+        const files = found.slice(0, mostEntries);
+        return { files, isComplete: isComplete && found.length <= mostEntries, notSearched };
       },
     },
     search_text: {
-      description:
-        'Finds the lines in text files that contain a given text, ignoring case. The text is not a pattern. `isComplete` is false if some lines or files are left out.',
+      description: `Finds the lines in text files that contain a given text, ignoring case. The text is not a pattern. \`isComplete\` is false if some lines or files are left out. ${skips}`,
       inputSchema: z.object({ text: z.string().min(1) }),
       execute: async ({ text }: { text: string }) => {
         const home = await inside(root, '.');
         const matches: { file: string; line: number; text: string }[] = [];
-        const { names, isComplete } = await filesIn(home);
+        const { names, isComplete, notSearched } = await filesIn(home);
         let isAll = isComplete;
         for (const name of names) {
           const lines = await searchedLines(join(home, name));
@@ -102,10 +105,10 @@ export function fileTools(root: string, options: FileToolsOptions = {}) {
           for (const [index, line] of (lines ?? []).entries()) {
             if (!line.toLowerCase().includes(text.toLowerCase())) continue;
             matches.push({ file: name, line: index + 1, text: line.trim().slice(0, 200) });
-            if (matches.length === mostMatches) return { matches, isComplete: false };
+            if (matches.length === mostMatches) return { matches, isComplete: false, notSearched };
           }
         }
-        return { matches, isComplete: isAll };
+        return { matches, isComplete: isAll, notSearched };
       },
     },
     write_file: {
@@ -182,11 +185,13 @@ async function searchedLines(path: string): Promise<string[] | null> {
   }
 }
 
-/** File paths with slashes. `isComplete` is false if some files are missing. */
-type Files = { names: string[]; isComplete: boolean };
+/** File paths with slashes. `isComplete` is false if some files are missing, except those in the folders `notSearched`. */
+type Files = { names: string[]; isComplete: boolean; notSearched: string[] };
+
+const noFiles = (): Files => ({ names: [], isComplete: true, notSearched: [] });
 
 /** Lists at most `mostSearched` files below `folder`. Links are not followed. */
-async function filesIn(folder: string, above = '', found: Files = { names: [], isComplete: true }): Promise<Files> {
+async function filesIn(folder: string, above = '', found: Files = noFiles()): Promise<Files> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => null);
   if (entries === null) found.isComplete = false;
   for (const entry of (entries ?? []).toSorted((one, other) => one.name.localeCompare(other.name))) {
@@ -194,9 +199,12 @@ async function filesIn(folder: string, above = '', found: Files = { names: [], i
       found.isComplete = false;
       return found;
     }
-    if (entry.isDirectory() && !skipped.has(entry.name)) {
-      await filesIn(join(folder, entry.name), `${above}${entry.name}/`, found);
-    } else if (entry.isFile()) found.names.push(`${above}${entry.name}`);
+    const path = `${above}${entry.name}`;
+    if (entry.isDirectory() && skipped.has(entry.name)) {
+      if (found.notSearched.length < mostSkipped) found.notSearched.push(path);
+    } else if (entry.isDirectory()) {
+      await filesIn(join(folder, entry.name), `${path}/`, found);
+    } else if (entry.isFile()) found.names.push(path);
   }
   return found;
 }

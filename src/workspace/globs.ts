@@ -1,13 +1,11 @@
-/** The longest pattern, in characters. */
-export const longestGlob = 200;
-
 /**
  * Returns a function that tests whether a path, with slashes, matches a pattern: `*` and `?` match within a name, `**` any
- * number of folders, and `{a,b}` one of several texts. A pattern without a slash matches names in any folder.
+ * number of folders, and `{a,b}` one of several texts. A slash at the end means all files in a folder. A pattern without
+ * another slash matches names in any folder. Takes patterns for which `isGlob` holds.
  */
 export function globMatcher(pattern: string): (path: string) => boolean {
-  const whole = pattern.includes('/') ? pattern.replace(/^\.?\//, '') : `**/${pattern}`;
-  const alternatives = expanded(whole.slice(0, longestGlob)).map((one) => one.split('/').map(partMatcher));
+  const named = /\/./.test(pattern) ? pattern.replace(/^\.?\//, '') : `**/${pattern}`;
+  const alternatives = expanded(named.replace(/\/$/, '/**')).map((one) => one.split('/').map(partMatcher));
   return (path) => alternatives.some((parts) => matches(parts, path.split('/')));
 }
 
@@ -53,9 +51,20 @@ function matches(parts: readonly Part[], names: readonly string[]): boolean {
   return ends.has(names.length);
 }
 
-const mostAlternatives = 64;
+/** The most alternatives that the braces of a pattern stand for. */
+export const mostAlternatives = 64;
 
-/** Expands `{a,b}` into one pattern each. Patterns beyond the limit are dropped. */
+/** Whether a pattern has few enough alternatives. */
+export function isGlob(pattern: string): boolean {
+  return expanded(pattern).length <= mostAlternatives;
+}
+
+/** Returns a pattern that matches this path. It may also match others, as there is no sign that escapes a brace. */
+export function globOf(path: string): string {
+  return path.replaceAll(/[{}]/g, '?');
+}
+
+/** Expands `{a,b}` into one pattern each. Stops beyond the limit. */
 function expanded(pattern: string): string[] {
   let found = [pattern];
   for (;;) {
@@ -66,6 +75,7 @@ function expanded(pattern: string): string[] {
       return list.split(',').map((part) => `${before}${part}${after}`);
     });
     if (next.length === found.length && next.every((one, index) => one === found[index])) return found;
-    found = next.slice(0, mostAlternatives);
+    found = next;
+    if (found.length > mostAlternatives) return found;
   }
 }

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { globMatcher } from '../../src/workspace/globs.ts';
+import { globMatcher, globOf } from '../../src/workspace/globs.ts';
 import { fileTools } from '../../src/workspace/index.ts';
 
 /** Creates a directory with files, next to a directory that must stay out of reach. */
@@ -32,6 +32,7 @@ describe('fileTools', () => {
     expect(await tools.find_files.execute({ pattern: '*.ts' })).toEqual({
       files: ['src/a.ts', 'src/deep/b.ts'],
       isComplete: true,
+      notSearched: [],
     });
     expect(await tools.search_text.execute({ text: 'two' })).toEqual({
       matches: [
@@ -39,6 +40,7 @@ describe('fileTools', () => {
         { file: 'src/deep/b.ts', line: 1, text: 'const TWO = 2;' },
       ],
       isComplete: true,
+      notSearched: [],
     });
   });
 
@@ -71,7 +73,7 @@ describe('fileTools', () => {
     await expect(tools.write_file.execute({ path: 'dangling', content: 'x' })).rejects.toThrow();
     expect(readFileSync(join(around, 'outside/secret.txt'), 'utf8')).toBe('secret');
     expect(() => readFileSync(join(around, 'outside/new.txt'))).toThrow();
-    expect(await tools.search_text.execute({ text: 'secret' })).toEqual({ matches: [], isComplete: true });
+    expect(await tools.search_text.execute({ text: 'secret' })).toMatchObject({ matches: [], isComplete: true });
   });
 
   it('never writes to a .git folder, where git executes files', async () => {
@@ -99,7 +101,8 @@ describe('fileTools', () => {
 
   it.each([
     [{ allow: 'src' }, 'an array of patterns'],
-    [{ allow: ['x'.repeat(201)] }, 'allow'],
+    [{ allow: ['{a,b}'.repeat(7)] }, '`options.allow[0]` must be a pattern of at most 64 alternatives'],
+    [{ except: ['x', ''] }, 'options.except[1]'],
     [{ write: true }, 'write'],
   ])('refuses the options %j', (options, problem) => {
     expect(() => fileTools('.', options as never)).toThrow(problem);
@@ -127,11 +130,20 @@ describe('patterns of paths', () => {
     ['a*b*c', 'axcyb', false],
     ['a.c', 'abc', false],
     ['*😀.md', 'x😀.md', true],
+    ['secrets/', 'secrets/key', true],
+    ['secrets/', 'a/secrets/b/key', true],
+    ['secrets/', 'secrets.md', false],
+    ['a/secrets/', 'a/secrets/key', true],
+    ['a/secrets/', 'b/a/secrets/key', false],
+    ['/secrets/', 'secrets/key', true],
+    ['{a,b}{c,d}{e,f}{g,h}{i,j}{k,l}', 'bdfhjl', true],
+    [`${'x'.repeat(300)}.key`, `${'x'.repeat(300)}.key`, true],
+    [globOf('a{b,c}/d'), 'a{b,c}/d', true],
   ])('%s and %s: %s', (pattern, path, expected) => expect(globMatcher(pattern)(path)).toBe(expected));
 
   it('match in linear time, however many stars they have', () => {
     const path = `${'a/'.repeat(100)}${'a'.repeat(200)}`;
-    expect(globMatcher('**/a/'.repeat(30))(path)).toBe(false);
+    expect(globMatcher(`${'**/a/'.repeat(30)}b`)(path)).toBe(false);
     expect(globMatcher(`${'*a'.repeat(90)}b`)(path)).toBe(false);
     expect(globMatcher('{a,b}'.repeat(40))(path)).toBe(false);
   });
@@ -168,7 +180,23 @@ describe('fileTools with unusual files', () => {
         { file: 'z/last.vue', line: 1, text: 'a needle' },
       ],
       isComplete: true,
+      notSearched: [],
     });
+  });
+
+  it('says which folders are not searched, and lists them', async () => {
+    const { root } = directory({ 'dist/a.js': 'needle', 'b.js': 'hay', 'lib/node_modules/x/c.js': 'needle' });
+    const tools = fileTools(root);
+    const notSearched = ['dist', 'lib/node_modules'];
+    expect(await tools.find_files.execute({ pattern: '**/*.js' })).toEqual({
+      files: ['b.js'],
+      isComplete: true,
+      notSearched,
+    });
+    expect(await tools.search_text.execute({ text: 'needle' })).toEqual({ matches: [], isComplete: true, notSearched });
+    const { entries, leftOut } = await tools.list_directory.execute({ path: '.' });
+    expect([entries.map(({ name }) => name).toSorted(), leftOut]).toEqual([['b.js', 'dist', 'lib'], 0]);
+    for (const name of ['node_modules', '.git', 'dist']) expect(tools.search_text.description).toContain(name);
   });
 
   it('reports incomplete searches and listings', async () => {
@@ -177,6 +205,7 @@ describe('fileTools with unusual files', () => {
     expect(await tools.search_text.execute({ text: 'needle' })).toEqual({
       matches: [{ file: 'small.txt', line: 1, text: 'needle' }],
       isComplete: false,
+      notSearched: [],
     });
     mkdirSync(join(root, 'many'));
     for (let index = 0; index < 501; index += 1) writeFileSync(join(root, `many/${index}.md`), '');

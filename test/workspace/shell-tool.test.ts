@@ -157,6 +157,12 @@ describe('what a pattern allows', () => {
     ['git *', 'GIT_DIR=x git log', false],
     ['GIT_DIR=x git *', 'GIT_DIR=x git log', false],
     ['*', 'rm -rf x | sh', true],
+    ['npm run "my script"', 'npm run "my script"', true],
+    ['npm run "my script"', "npm run 'my script'", true],
+    ['npm run "my script"', 'npm run my script', false],
+    ["echo 'a b' *", 'echo "a b" c', true],
+    ["echo 'a b':*", 'echo "a b"', true],
+    ["echo '*'", 'echo anything', false],
     ['', 'ls', false],
     [' ', 'ls', false],
   ])('%j, of %j: %s', (pattern, command, expected) => expect(allows(pattern, command)).toBe(expected));

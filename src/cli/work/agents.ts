@@ -4,6 +4,7 @@ import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import type { BacklogConfig } from '../../workflow/backlog/config.ts';
 import type { NamedAgent } from '../../workflow/run/agents.ts';
 import type { WorkflowAgents } from '../../workflow/run/effects.ts';
+import { globOf } from '../../workspace/globs.ts';
 import { agentSource } from '../agent-file.ts';
 import type { Flags } from '../command-line.ts';
 import { agentOf } from '../run.ts';
@@ -77,7 +78,7 @@ function named(
 /** Returns patterns, relative to the root, of the files that define agents or control the run. */
 function protectedIn(project: Project, { agents }: BacklogConfig): string[] {
   const { backlog, root } = project;
-  const below = (path: string) => relative(realpathSync(root), path).split(sep).join('/');
+  const below = (path: string) => globOf(relative(realpathSync(root), path).split(sep).join('/'));
   const own = ['agents/**', 'agent_runs/**', '.agent-state.json*'].map((name) =>
     below(join(realpathSync(backlog), name)),
   );

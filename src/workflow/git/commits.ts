@@ -39,6 +39,12 @@ export async function commitPaths(
   }
 }
 
+/** Returns the paths that git does not ignore. */
+export function notIgnored(folder: string, paths: readonly string[]): Promise<string[]> {
+  // This command takes no literal pathspecs. A path that begins with a dot is never a pattern.
+  return filtered(paths, async (path) => (await git(folder, ['check-ignore', '--', `./${path}`], {}, [1])) === '');
+}
+
 /** Returns the paths that exist or are in the index. */
 function knownPaths(folder: string, paths: readonly string[]): Promise<string[]> {
   return filtered(

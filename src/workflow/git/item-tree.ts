@@ -161,8 +161,9 @@ export async function mergeWork(project: string, { base, commit }: Work, backlog
     const own = await commitOf(project, ours, base, 'The work tree as it is');
     const attributes = `${env.GIT_INDEX_FILE}.attributes`;
     try {
-      const pattern = `/${backlog === '' ? '' : `${backlog}/`}**/comments.md`;
-      writeFileSync(attributes, `${await ownAttributes(root)}\n"${pattern}" merge=union\n`);
+      const place = backlog.replaceAll(/[[\]*?\\]/g, '\\$&');
+      const pattern = JSON.stringify(`/${place === '' ? '' : `${place}/`}**/comments.md`);
+      writeFileSync(attributes, `${await ownAttributes(root)}\n${pattern} merge=union\n`);
       const settings = [`core.attributesFile=${attributes}`, 'merge.directoryRenames=false', 'merge.renames=true'];
       const options = settings.flatMap((setting) => ['-c', setting]);
       const command = ['merge-tree', '--write-tree', '--name-only', '-z', own, commit];

@@ -2,14 +2,14 @@ import { existsSync, mkdirSync, renameSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { CreatedItem, FilingOutcome, WorkItemDraft, WorkOutcome, WorkPhase } from '../../../machines/index.ts';
 import { type BacklogItem, idOf, numberOf } from '../backlog/backlog.ts';
-import { readConfig } from '../backlog/config.ts';
 import { foldersIn, readIfThere, writeAtomically } from '../backlog/files.ts';
 import { type KindLayout, layouts, restingFolders } from '../backlog/item-kinds.ts';
 import { whileLocked } from '../backlog/lock.ts';
 import { checkInside } from '../backlog/reading/item-text.ts';
 import { updateSummary } from '../backlog/summary-file.ts';
 import { addComment, changeReport, highestNumber } from '../backlog/work-items.ts';
-import { type Commit, commitPaths } from '../git/commits.ts';
+import type { Commit } from '../git/commits.ts';
+import { autoCommit } from './auto-commit.ts';
 import { capture } from './ending/capture.ts';
 
 /**
@@ -34,11 +34,10 @@ export function archiveItem(backlog: string, folder: string, changed: readonly s
     markCompleted(backlog, target);
     const layout = layouts.find(({ reportFile }) => existsSync(join(backlog, target, reportFile)));
     const listed = layout !== undefined && updateSummary(backlog, layout, id, { status: 'completed', folder: target });
-    if (!readConfig(backlog).auto_commit) return { ok: true, created: [] };
     const before = layout === undefined ? folder : `${layout.folder}/${basename(folder)}`;
     const paths = [...new Set([before, target, ...(listed ? [layout.summaryFile] : []), ...changed])];
-    const commit = await commitPaths(backlog, paths, `Complete ${id}`);
-    return commit.ok ? { ok: true, created: [] } : commit;
+    const commit = await autoCommit(backlog, paths, `Complete ${id}`);
+    return commit === null || commit.ok ? { ok: true, created: [] } : commit;
   });
 }
 
@@ -60,8 +59,7 @@ export async function leaveForReview(
       folder,
       `## Left for review\n\nIt failed in ${runs.length} runs: ${runs.join(', ')}. Set another status to have it tried again.`,
     );
-    if (!readConfig(backlog).auto_commit) return null;
-    return commitPaths(backlog, [folder, ...(listed ? [layout.summaryFile] : [])], `Leave ${id} for review`);
+    return autoCommit(backlog, [folder, ...(listed ? [layout.summaryFile] : [])], `Leave ${id} for review`);
   });
 }
 
@@ -86,9 +84,9 @@ export async function noteWork(
   const text = [`## ${phase} by ${agent}: ${verdict} (run ${run})`, '', ...quotedMessage].join('\n');
   return whileLocked(backlog, async () => {
     addComment(backlog, folder, text);
-    if (verdict === 'succeeded' || !readConfig(backlog).auto_commit) return null;
-    const commit = await commitPaths(backlog, [folder], `${idOf(basename(folder))}: ${verdict} in ${phase}`);
-    return commit.ok ? null : `What was done for ${folder} is not committed: ${commit.message}`;
+    if (verdict === 'succeeded') return null;
+    const commit = await autoCommit(backlog, [folder], `${idOf(basename(folder))}: ${verdict} in ${phase}`);
+    return commit === null || commit.ok ? null : `What was done for ${folder} is not committed: ${commit.message}`;
   });
 }
 
@@ -143,8 +141,7 @@ export async function setItemAside(
     changeReport(backlog, item, { status: 'blocked', blocked_by: [...waitsFor, action.id] });
     const listed = updateSummary(backlog, layout, id, { status: 'blocked' });
     addComment(backlog, folder, `## Set aside\n\nIt waits for ${action.id}, found in run ${run}.`);
-    if (!readConfig(backlog).auto_commit) return null;
-    return commitPaths(backlog, [folder, ...(listed ? [layout.summaryFile] : [])], `Set ${id} aside`);
+    return autoCommit(backlog, [folder, ...(listed ? [layout.summaryFile] : [])], `Set ${id} aside`);
   });
   return { action, note: null, failure: commit === null || commit.ok ? problem : (problem ?? commit.message) };
 }

@@ -4,11 +4,12 @@ import { messageOf } from '../../../errors.ts';
 import { type BacklogItem, plainId, readBacklog } from '../../backlog/backlog.ts';
 import { readConfig } from '../../backlog/config.ts';
 import { foldersIn, sweep, writeAtomically } from '../../backlog/files.ts';
-import { layouts, restingFolders } from '../../backlog/item-kinds.ts';
+import { layoutOf, layouts, restingFolders } from '../../backlog/item-kinds.ts';
 import { whileLocked } from '../../backlog/lock.ts';
 import { addToSummary, summaryRows } from '../../backlog/summary-file.ts';
 import { addComment, changeReport, checkedItem, writeWorkItem } from '../../backlog/work-items.ts';
-import { type Commit, commitPaths, isCommitted } from '../../git/commits.ts';
+import { type Commit, isCommitted } from '../../git/commits.ts';
+import { autoCommit } from '../auto-commit.ts';
 
 export type Capture = {
   draft: WorkItemDraft;
@@ -36,16 +37,12 @@ export async function capture(backlog: string, capturing: Capture): Promise<Capt
   const own = new Set(items.filter(({ report }) => report.fingerprint !== undefined).map(({ id }) => id));
   const known = items.find(({ report }) => isSameIncident(report.fingerprint, fingerprint, own));
   if (known !== undefined) return addEvidence(backlog, known, capturing);
-  const item = checkedItem({ ...draft, auto_commit: readConfig(backlog).auto_commit });
-  const { id, title, folder, commit } = await writeWorkItem(backlog, item, {
-    extra: { fingerprint, runs: [run] },
-    files,
-    prompt,
-  });
-  return {
-    item: { id: id ?? '', title, folder: folder ?? '', isNew: true, why },
-    problem: gitProblem(id ?? '', commit),
-  };
+  const item = checkedItem(draft);
+  const written = await writeWorkItem(backlog, item, { extra: { fingerprint, runs: [run] }, files, prompt });
+  const { title, id, folder } = { ...written, id: written.id ?? '', folder: written.folder ?? '' };
+  const paths = [folder, layoutOf(item.item_type).summaryFile];
+  const commit = await whileLocked(backlog, () => autoCommit(backlog, paths, `Add ${id}: ${title}`));
+  return { item: { id, title, folder, isNew: true, why }, problem: gitProblem(id, commit) };
 }
 
 /**
@@ -82,7 +79,7 @@ async function addEvidence(
     for (const [name, text] of files) writeAtomically(join(backlog, folder, name), text);
     if (!known.comments.includes(again.trim())) addComment(backlog, folder, again);
     changeReport(backlog, known, { evidence, runs: [...runs, run] });
-    return readConfig(backlog).auto_commit ? commitPaths(backlog, [folder], `${id}: seen again in ${run}`) : null;
+    return autoCommit(backlog, [folder], `${id}: seen again in ${run}`);
   });
   return { item: { id, title, folder, isNew: false, why }, problem: gitProblem(id, commit) };
 }
@@ -101,7 +98,7 @@ async function toItsEnd(backlog: string, item: BacklogItem, message: string): Pr
         folder,
       });
     }
-    return readConfig(backlog).auto_commit ? commitPaths(backlog, [folder, layout.summaryFile], message) : null;
+    return autoCommit(backlog, [folder, layout.summaryFile], message);
   });
   return gitProblem(id, commit);
 }

@@ -2,13 +2,12 @@ import { join } from 'node:path';
 import { type PriorityChange, priorities } from '../../../../machines/index.ts';
 import { expected, messageOf } from '../../../errors.ts';
 import { plainId, readBacklog } from '../../backlog/backlog.ts';
-import { readConfig } from '../../backlog/config.ts';
 import { readIfThere, writeAtomically } from '../../backlog/files.ts';
 import { whileLocked } from '../../backlog/lock.ts';
 import { withPriority } from '../../backlog/reading/prompt-file.ts';
 import { updateSummary } from '../../backlog/summary-file.ts';
 import { addComment, changeReport } from '../../backlog/work-items.ts';
-import { commitPaths } from '../../git/commits.ts';
+import { autoCommit } from '../auto-commit.ts';
 import { asObject, lastObject } from '../verdict.ts';
 
 /** The findings of a retrospective in words, and its unchecked priorities. */
@@ -87,8 +86,10 @@ async function setPriority(
   const because = reason === '' ? '' : `\n\n${reason.replaceAll(/^/gm, '> ')}`;
   addComment(backlog, folder, `## ${to} instead of ${from}\n\nBy the retrospective of run ${run}.${because}`);
   const change = { id: item.id, from, to, reason };
-  if (!readConfig(backlog).auto_commit) return { change, problem: null };
   const paths = [folder, ...(listed ? [layout.summaryFile] : [])];
-  const commit = await commitPaths(backlog, paths, `${item.id}: ${to} instead of ${from}`);
-  return { change, problem: commit.ok ? null : `The priority of ${item.id} is not committed: ${commit.message}` };
+  const commit = await autoCommit(backlog, paths, `${item.id}: ${to} instead of ${from}`);
+  return {
+    change,
+    problem: commit === null || commit.ok ? null : `The priority of ${item.id} is not committed: ${commit.message}`,
+  };
 }
