@@ -66,11 +66,15 @@ function keyOf(model: ModelReference): string[] {
   return key === undefined ? [] : [key];
 }
 
-/** A secret turns up as it is, or as a URL or JSON would write it; and as HTTP sends it, without space around it. */
-function asWritten(secret: string): string[] {
+/** A secret turns up as it is, or as a URL, a form or JSON would write it; and as HTTP sends it, without space around it. */
+export function asWritten(secret: string): string[] {
   const trimmed = secret.trim();
-  const forms = trimmed.length < shortestSecret ? [secret] : [secret, trimmed];
-  return forms.flatMap((one) => [one, encodeURIComponent(one.toWellFormed()), JSON.stringify(one).slice(1, -1)]);
+  const known = trimmed.length < shortestSecret ? [secret] : [secret, trimmed];
+  return known.flatMap((one) => {
+    const wellFormed = one.toWellFormed();
+    const form = new URLSearchParams({ '': wellFormed }).toString().slice(1);
+    return [one, encodeURIComponent(wellFormed), form, JSON.stringify(one).slice(1, -1)];
+  });
 }
 
 /** Values under secret-sounding names, and others that look like tokens: long, mixed and without spaces or slashes. */

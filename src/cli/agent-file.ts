@@ -183,8 +183,11 @@ function frontMatter(path: string, text: string): Record<string, unknown> {
   return { ...matter };
 }
 
-/** Parses `name: value` lines. Other lines continue the value above them. Returns null if no line has a name. */
-function linesOf(text: string): Record<string, string> | null {
+/**
+ * Parses `name: value` lines. Other lines continue the value above them, or list its entries. Returns null if no line has
+ * a name.
+ */
+function linesOf(text: string): Record<string, string | string[]> | null {
   const fields: Record<string, string> = {};
   let last: string | null = null;
   for (const line of text.split(/\r?\n/)) {
@@ -193,7 +196,19 @@ function linesOf(text: string): Record<string, string> | null {
     else if (last !== null) fields[last] = `${fields[last]}\n${line}`;
     last = name ?? last;
   }
-  return last === null ? null : fields;
+  if (last === null) return null;
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, listIn(value) ?? unquoted(value)]));
+}
+
+/** Returns the entries of a text that is a list of `- entry` lines; null for any other text. */
+function listIn(text: string): string[] | null {
+  const [first, ...lines] = text.split('\n');
+  const entries = lines.flatMap((line) => /^\s*-\s+(.*?)\s*$/.exec(line)?.slice(1) ?? []);
+  return first === '' && lines.length > 0 && entries.length === lines.length ? entries.map(unquoted) : null;
+}
+
+function unquoted(text: string): string {
+  return /^(["'])(.*)\1$/s.exec(text)?.[2] ?? text;
 }
 
 /** Anything in a list of tools that is no name. */

@@ -35,9 +35,13 @@ async function firstModel(baseUrl: string): Promise<string> {
   let body: unknown;
   try {
     const limits = { clock: systemClock, timeoutMs: 5_000 };
-    const response = await inTime(limits, 'no answer within 5 s', (signal) => fetch(url, { signal }));
-    if (!response.ok) throw new UsageError(`${url} answered with status ${response.status}; ${hint}.`);
-    body = await response.json();
+    const key = process.env.OPENAI_API_KEY ?? '';
+    const headers: Record<string, string> = key === '' ? {} : { authorization: `Bearer ${key}` };
+    body = await inTime(limits, 'no answer within 5 s', async (signal) => {
+      const response = await fetch(url, { signal, headers });
+      if (!response.ok) throw new UsageError(`${url} answered with status ${response.status}; ${hint}.`);
+      return response.json();
+    });
   } catch (error) {
     if (error instanceof UsageError) throw error;
     throw new UsageError(`Could not list the models at ${url}. Check that the server is running, or ${hint}.`);

@@ -50,6 +50,26 @@ describe('C-1: the tools that an agent file names', () => {
     expect(unknown).toEqual(['"Read(src/**)"']);
   });
 
+  it("are read from front matter that is no YAML, as Claude Code's users write it", async () => {
+    const project = folder();
+    mkdirSync(join(project, '.claude/agents'), { recursive: true });
+    const file = join(project, '.claude/agents/loose.md');
+    const lines = [
+      'name: loose',
+      'description: Use it: always: so',
+      'model: "sonnet"',
+      'tools:',
+      '  - Read',
+      "  - 'Edit'",
+    ];
+    writeFileSync(file, `---\n${lines.join('\n')}\n---\n\nBe quick.\n`);
+    const note = (text: string) => expect(text).toBe('no note');
+    const place = { root: project, project, commands: [], except: [], models: {}, note };
+    const { tools, models, description } = await readAgentFile(file, place);
+    expect(Object.keys(tools ?? {})).toEqual(['read_file', 'edit_file']);
+    expect([models, description]).toEqual([['anthropic:claude-sonnet-4-5'], 'Use it: always: so']);
+  });
+
   it('are left out whole, with a note, if a part of them is disallowed', async () => {
     const project = folder();
     mkdirSync(join(project, '.claude/agents'), { recursive: true });

@@ -75,4 +75,30 @@ describe('W-1: reading unusual items', () => {
     expect(report).toContain('bugs/BUG-004-twin: completed/BUG-004-marked shares the id BUG-004');
     expect(report).toContain('bugs/BUG-005-bug-5: bugs/BUG-005-bug-5/comments.md is not a file');
   });
+
+  it('links that lead nowhere or to themselves are no items', async () => {
+    const backlog = new TestBacklog();
+    backlog.bug(1);
+    mkdirSync(`${backlog.folder}/completed`);
+    symlinkSync('BUG-002-loop', `${backlog.folder}/bugs/BUG-002-loop`);
+    symlinkSync('nowhere', `${backlog.folder}/completed/BUG-003-dangling`);
+    const { result } = await runOver(backlog, { process: succeeds });
+    expect(result).toMatchObject({ status: 'completed', succeeded: ['BUG-001'], incidents: [], problems: [] });
+    expect((await createWorkItem(backlog.folder, bug())).created).toBe(true);
+  });
+
+  it('W-2: a session log that cannot be read costs the evidence, not the work item', async () => {
+    const backlog = new TestBacklog();
+    for (const number of [1, 2, 3]) backlog.bug(number);
+    const { result } = await runOver(backlog, {
+      process: ({ item }) => {
+        const log = `${backlog.folder}/agent_runs/${backlog.state.run}/${item.id}-processing.jsonl`;
+        mkdirSync(log, { recursive: true });
+        return { status: 'failed', message: 'It does not work.' };
+      },
+    });
+    expect(result).toMatchObject({ status: 'exitedEarly', incidents: [{ kind: 'consecutive_failures' }] });
+    expect(result.created).toHaveLength(1);
+    expect(result.problems).toEqual([expect.stringMatching(/^The session logs of BUG-001, .* could not be read: /)]);
+  });
 });

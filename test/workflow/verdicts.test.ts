@@ -31,6 +31,16 @@ describe('W-1: agent verdicts are recognized in every form', () => {
     expect(result).toMatchObject({ succeeded: [], failures: [{ id: 'BUG-001', phase: 'testing' }] });
   });
 
+  it.each([
+    ['PASSED\n\nI replaced `const cache = {};` with a map.', 'succeeded'],
+    ['FAILED\n\nI replaced `const cache = {};` with a map.', 'failed'],
+    ['{"status": "failed"} {}', 'failed'],
+    ['PASSED {"failed": 2}', 'failed'],
+    ['{}', 'failed'],
+  ])('an empty object is no verdict: %j', (text, verdict) => {
+    expect(verdictIn(text)).toMatchObject({ verdict });
+  });
+
   it('a scan order may stand in a text', async () => {
     const backlog = withBug();
     backlog.bug(2);

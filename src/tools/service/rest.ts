@@ -3,7 +3,7 @@ import { jsonSchema, tool } from '@ai-sdk/provider-utils';
 import type { FlexibleSchema } from 'ai';
 import { z } from 'zod';
 import { check } from '../../agent/check.ts';
-import { secretsNamed } from '../../agent/secrets.ts';
+import { asWritten, secretsNamed } from '../../agent/secrets.ts';
 import { aFunction, flag, text } from '../../agent/shapes.ts';
 import { expected, messageOf, PawlError, shown } from '../../errors.ts';
 import { bytesOf, toBase64 } from '../../platform/bytes.ts';
@@ -188,12 +188,13 @@ export function encoded(
 /** Fills in the `{name}` placeholders of a template, each encoded so that it cannot alter the rest of the URL. */
 export function filled(template: string, input: RestInput): { text: string; used: Set<string> } {
   const used = new Set<string>();
-  const text = template.replace(/\{([^{}]+)\}/g, (_, name: string) => {
+  const query = template.indexOf('?');
+  const text = template.replace(/\{([^{}]+)\}/g, (_, name: string, at: number) => {
     used.add(name);
     const value = Object.hasOwn(input, name) ? input[name] : undefined;
     const part = value === undefined || value === null ? '' : textOf(value);
     // Dots would walk up the path, and an empty part would address another resource.
-    if (part === '' || part === '.' || part === '..') {
+    if (['', '.', '..'].includes(part) && (query === -1 || at < query)) {
       throw new ToolError(`${name} is part of the URL and must not be ${shown(value)}.`);
     }
     return encodeURIComponent(part);
@@ -218,14 +219,27 @@ function basicOf({ username, password }: { username: string; password: string })
   return toBase64(bytesOf(`${username}:${password}`));
 }
 
-/** Throws `invalid_tool` for a missing credential, so that the first call does not fail because of it. */
-function checkAuth(auth: RestAuth | undefined): void {
+const credential = z.string({ error: 'a string that is not empty' }).min(1, { error: 'a string that is not empty' });
+const authSchemas: Record<'bearer' | 'basic' | 'key', z.ZodType> = {
+  bearer: z.strictObject({ bearer: credential }),
+  basic: z.strictObject({
+    basic: z.strictObject({ username: credential, password: z.string({ error: 'a string' }) }),
+  }),
+  key: z.strictObject({
+    key: credential,
+    name: credential,
+    in: z.enum(['header', 'query'], { error: 'header or query' }).optional(),
+  }),
+};
+
+/** Throws `invalid_tool` for credentials that are no credentials, so that the first call does not fail because of them. */
+function checkAuth(auth: unknown): void {
   if (auth === undefined) return;
-  const parts = Object.entries('basic' in auth ? auth.basic : auth);
-  const missing = parts.find(([name, value]) => typeof value !== 'string' || (value === '' && name !== 'password'));
-  if (missing === undefined && parts.length > 0) return;
-  const [name, value] = missing ?? ['bearer, basic or key', undefined];
-  throw new PawlError('invalid_tool', expected(`auth.${name}`, value, 'a string that is not empty'));
+  const given = typeof auth === 'object' && auth !== null ? auth : {};
+  const kind = (['bearer', 'basic', 'key'] as const).find((name) => name in given);
+  if (kind === undefined)
+    throw new PawlError('invalid_tool', '`auth` must have `bearer`, `basic`, or `key` and `name`.');
+  check(authSchemas[kind], auth, 'auth', 'invalid_tool');
 }
 
 /** Returns the secrets to redact, since a service may echo them. */
@@ -239,11 +253,6 @@ function secretsOfAuth(auth: RestAuth | undefined): string[] {
 /** Whether a secret is long enough to redact; redacting shorter ones would mangle other words. */
 function isLong(secret: string): boolean {
   return secret.length >= 6;
-}
-
-/** Returns a secret's forms: plain, URL-encoded, JSON-escaped. */
-function asWritten(secret: string): string[] {
-  return [...new Set([secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)])];
 }
 
 /** Decodes the bytes in the response's charset, or as UTF-8 if it is unknown. */

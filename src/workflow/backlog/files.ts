@@ -84,8 +84,18 @@ export function readIfThere(path: string): string | null {
 export function foldersIn(path: string): string[] {
   if (!existsSync(path)) return [];
   return readdirSync(path)
-    .filter((name) => !name.startsWith('.') && statSync(join(path, name), { throwIfNoEntry: false })?.isDirectory())
+    .filter((name) => !name.startsWith('.') && isFolder(join(path, name)))
     .toSorted();
+}
+
+/** Whether a path leads to a folder. A link that leads nowhere, or to itself, does not. */
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch (error) {
+    if (isMissing(error) || (error instanceof Error && 'code' in error && error.code === 'ELOOP')) return false;
+    throw named(error, path, path);
+  }
 }
 
 function isMissing(error: unknown): boolean {

@@ -78,17 +78,21 @@ export class RunFolder {
 
   /**
    * Returns what shows how a run came to an incident, as files for its work item: the state of the run, and the ends of the
-   * session logs of some items. The run's own folder may be deleted or left out of commits.
+   * session logs of some items. The run's own folder may be deleted or left out of commits. A log that cannot be read is
+   * a problem in `outcome`.
    */
-  evidence(state: RunState, items: readonly string[]): Map<string, string> {
+  evidence(state: RunState, items: readonly string[], outcome: EndingOutcome): Map<string, string> {
     const folder = this.of(state);
     const named = (name: string) => `evidence-${state.run}-${name}`;
-    const logs = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.jsonl')) : [];
-    const own = logs.filter((name) => items.some((id) => name.startsWith(`${id}-`)));
-    return new Map([
-      [named('agent-state.json'), `${JSON.stringify(state, null, 2)}\n`],
-      ...own.map((name): [string, string] => [named(name), endOf(readIfThere(join(folder, name)) ?? '')]),
-    ]);
+    const files = new Map([[named('agent-state.json'), `${JSON.stringify(state, null, 2)}\n`]]);
+    try {
+      const logs = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.jsonl')) : [];
+      for (const name of logs.filter((log) => items.some((id) => log.startsWith(`${id}-`))))
+        files.set(named(name), endOf(readIfThere(join(folder, name)) ?? ''));
+    } catch (error) {
+      outcome.problems.push(`The session logs of ${items.join(', ')} could not be read: ${messageOf(error)}`);
+    }
+    return files;
   }
 
   /** Adds to `outcome` the items created during the run that are not listed yet. */

@@ -30,8 +30,8 @@ export function statingVerdict(agent: Agent): Agent {
 }
 
 /**
- * Reads the verdict from a report (W-1): the last JSON object in it decides, or else its first or last line. What is not
- * clearly a success is a failure.
+ * Reads the verdict from a report (W-1): the last JSON object in it that has fields decides, or else its first or last
+ * line. What is not clearly a success is a failure.
  */
 export function verdictIn(content: unknown): Verdict {
   const fields = typeof content === 'string' ? lastObject(content) : asObject(content);
@@ -109,7 +109,7 @@ function messageIn({ reason, message, summary }: Record<string, unknown>): strin
 /** Characters at the end of a text in which an object is looked for. */
 const mostSearched = 16_384;
 
-/** Returns the last top-level JSON object in a text; null if there is none. */
+/** Returns the last top-level JSON object with fields in a text; null if there is none. `{}` may be a piece of code. */
 export function lastObject(text: string): Record<string, unknown> | null {
   const whole = parsed(text.trim());
   if (whole !== null) return whole;
@@ -118,7 +118,7 @@ export function lastObject(text: string): Record<string, unknown> | null {
   for (let at = end.indexOf('{'); at !== -1; at = end.indexOf('{', at)) {
     const close = closeOf(end, at);
     const object = close === null ? null : parsed(end.slice(at, close));
-    if (object !== null) found = object;
+    if (object !== null && Object.keys(object).length > 0) found = object;
     at = object === null || close === null ? at + 1 : close;
   }
   return found;

@@ -124,8 +124,52 @@ describe('REST tools', () => {
     expect(() => user('http://ann:pass-word-9@127.0.0.1')).toThrow(
       'url must not contain credentials, which would be shown to the model; pass them in auth.',
     );
-    const unset = { auth: { bearer: undefined as unknown as string } };
-    expect(() => user(api.url, unset)).toThrow('`auth.bearer` is required: a string that is not empty.');
+  });
+
+  it.each([
+    [{ bearer: undefined }, '`auth.bearer` is required: a string that is not empty.'],
+    [{ bearer: '' }, '`auth.bearer` must be a string that is not empty'],
+    [{ key: 'k' }, '`auth.name` is required: a string that is not empty.'],
+    [{ key: 'k', name: 'X-Key', in: 'cookie' }, '`auth.in` must be header or query'],
+    [{ basic: { username: 'ann' } }, '`auth.basic.password` is required: a string.'],
+    [{ basic: 'ann:word' }, '`auth.basic`'],
+    [{ token: 'x' }, '`auth` must have `bearer`, `basic`, or `key` and `name`.'],
+    ['token', '`auth` must have `bearer`, `basic`, or `key` and `name`.'],
+    [null, '`auth` must have'],
+  ])('the credentials %j are refused when the tool is made', (auth, problem) => {
+    const made = () => user('http://127.0.0.1:9', { auth: auth as unknown as { bearer: string } });
+    expect(made).toThrow(problem);
+    expect(made).toThrow(expect.objectContaining({ code: 'invalid_tool' }));
+  });
+
+  it('S-5: a key in the query is not shown as a form writes it', async () => {
+    await using api = await service((request, response) => json(response, { echo: request.url }));
+    const key = "it's (~my secret~) key";
+    const { result, events, lines } = await runOverWire({
+      script: [{ calls: [{ name: 'user', input: { id: '1' } }] }, report()],
+      definition: { tools: { user: user(api.url, { auth: { key, name: 'key', in: 'query' } }) } },
+    });
+    const asked = api.received[0]?.url ?? '';
+    expect(new URL(asked, api.url).searchParams.get('key')).toBe(key);
+    expect(JSON.stringify([result, events, lines])).toContain('[redacted]');
+    expect(JSON.stringify([result, events, lines])).not.toContain(asked.slice(asked.indexOf('=') + 1));
+  });
+
+  it('a field in the query may be empty or a dot, which change no path', async () => {
+    await using api = await service((request, response) => json(response, { url: request.url }));
+    const found = restTool({
+      method: 'GET',
+      url: `${api.url}/find/{in}?q={q}`,
+      input: z.object({ in: z.string(), q: z.string() }),
+      allowPrivate: true,
+    });
+    const inputs = [{ q: '' }, { q: '.' }, { q: '..', in: '..' }].map((input) => ({ in: 'all', ...input }));
+    const { result } = await runOverWire({
+      script: [{ calls: inputs.map((input) => ({ name: 'found', input })) }, report()],
+      definition: { tools: { found } },
+    });
+    expect(api.received.map(({ url }) => url)).toEqual(['/find/all?q=', '/find/all?q=.']);
+    expect(callsIn(result).map(({ slug }) => slug)).toEqual([null, null, 'tool_exec_failed', null]);
   });
 
   it('custom headers replace the default ones, whatever their case', async () => {

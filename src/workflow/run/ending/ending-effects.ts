@@ -44,7 +44,7 @@ export class EndingEffects {
       const why = reasonOf(incident);
       const prompt = (id: string) => debuggingContext(id, incident, draft, context);
       const again = seenAgain(incident, draft, context);
-      const files = this.folder.evidence(state, itemsIn(incident));
+      const files = this.folder.evidence(state, itemsIn(incident), outcome);
       try {
         const { item, problem } = await capture(backlog, {
           ...{ draft, fingerprint, run: state.run, why, prompt, again, files },
