@@ -12,11 +12,9 @@ export class GrowingReport {
   /** Returns what there is of the report; undefined if this event adds nothing that can be read. */
   async take(event: SessionEvent): Promise<Json | undefined> {
     if (event.path.length > 0) return undefined;
-    if (event.type === 'attempt.started') this.nextLength = 0;
     if (event.type !== 'model.delta' || event.toolName !== finalReportName) return undefined;
     const part = `${event.turn}.${event.attempt}.${event.part}`;
-    if (part !== this.part) this.text = '';
-    this.part = part;
+    if (part !== this.part) [this.part, this.text, this.nextLength] = [part, '', 0];
     this.text += event.delta;
     // Reading it at every delta would take time by the square of its length.
     if (this.text.length < this.nextLength) return undefined;

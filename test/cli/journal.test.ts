@@ -75,6 +75,7 @@ describe('D-3: a session of the command is suspended, resumed, replayed, exporte
   it.each([
     [['resume'], 'Missing session: pawl resume ID.'],
     [['resume', 'nobody', ...journal], 'The journal holds no session nobody'],
+    [['replay', folder, ...journal], `The journal holds no session ${folder}`],
     [['replay', id, ...journal, '--until', 'turn-77'], 'The session has no turn-77.'],
     [['fork', id, ...journal], 'Pass one session and where to leave it'],
     [['sessions', '--journal', join(folder, 'none.db')], 'There is no journal'],

@@ -104,6 +104,19 @@ describe('F-5: a report as it grows', () => {
     const titles: unknown[] = [];
     for await (const { title } of partialReport(startSession(agent, { prompt: 'Plan.', logger }))) titles.push(title);
     expect(titles).toEqual(['Wrong', 'Right', 'Right']);
+    // In one reply, the first is longer.
+    const calls = ['Wrong, and long besides', 'Right'].map((title) => ({
+      name: 'final_report',
+      input: { content: { title, steps: title === 'Right' ? [] : 'none' } },
+    }));
+    const both = defineAgent({
+      name: 'both',
+      models: [rehearsalModel([{ calls }])],
+      report: { format: 'json', schema },
+    });
+    const seen: unknown[] = [];
+    for await (const { title } of partialReport(startSession(both, { prompt: 'Plan.', logger }))) seen.push(title);
+    expect(seen).toEqual(['Wrong, and long besides', 'Right', 'Right']);
     const failing = defineAgent({ name: 'fails', models: [rehearsalModel([{}])], limits: { maxRetries: 1 } });
     const none: unknown[] = [];
     for await (const report of partialReport(startSession(failing, { prompt: 'Plan.', logger }))) none.push(report);

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { styleText } from 'node:util';
 import type { Journal, JournaledSession } from '../../journal/journal.ts';
@@ -37,7 +37,7 @@ export async function sessionsCommand(rest: readonly string[], flags: Flags): Pr
 export async function replayCommand([what, ...rest]: readonly string[], flags: Flags): Promise<number> {
   if (what === undefined || rest.length > 0) throw new UsageError('Pass one session or file: pawl replay ID.');
   const until = flags.until === undefined ? {} : { until: flags.until };
-  const replayed = existsSync(what)
+  const replayed = statSync(what, { throwIfNoEntry: false })?.isFile()
     ? replayEntries(readTape(await readFile(what, 'utf8')), until)
     : await withJournal(flags, async (journal) => {
         await sessionOf(journal, what);

@@ -3,7 +3,8 @@ import type { JSONSchema7 } from '@ai-sdk/provider';
 import type { LocalTool } from '../local.ts';
 import { inputFromOutside } from './foreign-input.ts';
 import type { HttpPolicy } from './http-policy.ts';
-import { encoded, filled, type RestAuth, type RestCall, restLike, textOf } from './rest.ts';
+import { filledPath, type Parameter, queryPairs, simple } from './openapi-styles.ts';
+import { encoded, type RestAuth, type RestCall, restLike, textOf } from './rest.ts';
 
 /** A JSON value from a document that the parser has validated. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
@@ -20,18 +21,6 @@ export type Operation = {
   auth: RestAuth | undefined;
   policy: HttpPolicy;
   needsApproval: boolean;
-};
-
-type Parameter = {
-  name: string;
-  in: string;
-  /** The parameter's field in the tool's input: its name, unless two parameters share that name. */
-  field: string;
-  required: boolean;
-  style: string;
-  explode: boolean;
-  schema: JsonRecord;
-  description: string;
 };
 
 const bodyTypes = [/json/, /^application\/x-www-form-urlencoded/, /^multipart\/form-data/, /^text\//, /.*/];
@@ -109,11 +98,7 @@ function callOf(
 ): RestCall {
   const present = parameters.filter(({ field }) => values[field] !== undefined && values[field] !== null);
   const inPath = present.filter((one) => one.in === 'path');
-  const { text } = filled(
-    template,
-    Object.fromEntries(inPath.map((one) => [one.name, simple(values[one.field], one.explode)])),
-  );
-  const url = new URL(text);
+  const url = new URL(filledPath(template, inPath, values));
   const headers: Record<string, string> = { accept: 'application/json, */*;q=0.8' };
   const cookies: string[] = [];
   for (const parameter of present) {
@@ -128,32 +113,6 @@ function callOf(
   }
   if (cookies.length > 0) headers.cookie = cookies.join('; ');
   return { url, ...bodyOf(bodyType, values.body, headers) };
-}
-
-/** Serializes a query value in its OpenAPI style. */
-function queryPairs({ name, style, explode }: Parameter, value: unknown): [string, string][] {
-  if (style === 'json') return [[name, JSON.stringify(value)]];
-  if (Array.isArray(value)) {
-    if (explode && style !== 'deepObject') return value.map((one) => [name, textOf(one)]);
-    const separator = style === 'spaceDelimited' ? ' ' : style === 'pipeDelimited' ? '|' : ',';
-    return [[name, value.map(textOf).join(separator)]];
-  }
-  if (typeof value === 'object' && value !== null) {
-    const entries = Object.entries(value);
-    if (style === 'deepObject') return entries.map(([key, one]) => [`${name}[${key}]`, textOf(one)]);
-    if (explode) return entries.map(([key, one]) => [key, textOf(one)]);
-    return [[name, entries.flatMap(([key, one]) => [key, textOf(one)]).join(',')]];
-  }
-  return [[name, textOf(value)]];
-}
-
-/** Serializes a value in the `simple` style: comma-separated, with objects as `key,value` or `key=value`. */
-function simple(value: unknown, explode: boolean): string {
-  if (Array.isArray(value)) return value.map(textOf).join(',');
-  if (typeof value !== 'object' || value === null) return textOf(value);
-  return Object.entries(value)
-    .map(([key, one]) => `${key}${explode ? '=' : ','}${textOf(one)}`)
-    .join(',');
 }
 
 function bodyOf(

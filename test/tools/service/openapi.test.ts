@@ -102,6 +102,43 @@ describe('OpenAPI tools', () => {
     expect(asked?.headers).toMatchObject({ where: 'x y', cookie: 'sid=s' });
   });
 
+  it.each([
+    ['label', false, '/.5/.3,4/.k,v'],
+    ['label', true, '/.5/.3.4/.k=v'],
+    ['matrix', false, '/;id=5/;list=3,4/;of=k,v'],
+    ['matrix', true, '/;id=5/;list=3;list=4/;k=v'],
+    ['simple', false, '/5/3,4/k,v'],
+    ['simple', true, '/5/3,4/k=v'],
+  ])('parameters of a path have the style %s, explode %s', async (style, explode, path) => {
+    await using api = await service((_, response) => json(response, {}));
+    const parameters = ['id', 'list', 'of'].map((name) => ({
+      ...{ name, in: 'path', required: true, style, explode },
+      schema: {},
+    }));
+    const document = {
+      openapi: '3.0.3',
+      info: { title: 'styles', version: '1' },
+      paths: {
+        '/{id}/{list}/{of}': {
+          get: { operationId: 'find', parameters, responses: { 200: { description: 'ok' } } },
+        },
+      },
+    };
+    const tools = await openApiTools(document, { baseUrl: api.url, allowPrivate: true });
+    const inputs = [
+      { id: 5, list: [3, 4], of: { k: 'v' } },
+      { id: 5, list: [], of: { k: 'v' } },
+      { id: '..', list: [3], of: { k: 'v' } },
+    ];
+    const calls = inputs.map((input) => ({ name: 'find', input }));
+    const { result } = await runOverWire({ script: [{ calls }, report()], definition: { tools } });
+    const [asked, ...more] = api.received.map(({ url }) => decodeURIComponent(url));
+    expect(asked).toBe(path);
+    // What would address another resource is refused, unless a sign stands before it.
+    expect(more).toEqual([]);
+    expect(callsIn(result).map(({ slug }) => slug)).toEqual([null, 'tool_exec_failed', 'tool_exec_failed', null]);
+  });
+
   it.each<[unknown, object, string]>([
     [
       { openapi: '2.0' },
