@@ -91,7 +91,9 @@ function targetNamed({ targets }: Agent, name: string, index: number): Agent['ta
 
 function limitsWithin(own: Readonly<Limits>, given: unknown): Readonly<Limits> {
   const limits = check(limitsSchema, given, 'limits', 'invalid_limit');
-  const named = Object.keys(given as object) as (keyof Limits)[];
+  // What is undefined is not set.
+  const set = Object.entries(given as object).filter(([, value]) => value !== undefined);
+  const named = set.map(([name]) => name as keyof Limits);
   for (const name of named) {
     const [most, value] = [own[name], limits[name]];
     if (most === null || (value !== null && value <= most)) continue;

@@ -64,6 +64,17 @@ export function withoutSecrets(value: unknown, secrets: readonly string[]): unkn
   return isSame ? value : Object.fromEntries(clean);
 }
 
+/** The fields of an event that are Pawl's own words, or by which a caller finds a session or a call again. */
+const ownFields = new Set(['type', 'sessionId', 'parentSessionId', 'callId', 'slug', 'slugs', 'status']);
+
+/** Removes known secrets from an event of a session (S-5). Returns the same event if it holds none. */
+export function eventWithoutSecrets<Event extends { type: string }>(event: Event, secrets: readonly string[]): Event {
+  if (secrets.length === 0) return event;
+  const entries = Object.entries(event);
+  const clean = entries.map(([name, item]) => [name, ownFields.has(name) ? item : withoutSecrets(item, secrets)]);
+  return clean.every(([, item], index) => item === entries[index]?.[1]) ? event : Object.fromEntries(clean);
+}
+
 /** Removes keys and credentials from `text` (S-5): known ones by exact match, others by pattern. */
 export function redact(text: string, secrets: readonly string[] = []): string {
   let clean = text;

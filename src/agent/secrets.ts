@@ -1,12 +1,18 @@
 import { keyVariable, type ModelReference } from '../model/targets.ts';
 import { environment } from '../platform/node.ts';
 import { decodedUri } from '../text.ts';
+import type { McpServerConfig } from '../tools/mcp/definition.ts';
 import type { AgentDefinition } from './definition.ts';
 
 const harmlessHeader =
   /^(accept|accept-language|content-type|user-agent|openai-(organization|project|beta)|anthropic-(version|beta)|x-title|http-referer|x-request-id)$/i;
-const secretName = /authorization|key|token|secret|pass|pwd|credential|cookie|dsn|(^|_)pat($|_)/i;
-const shortestSecret = 6;
+/** Words of names whose values are credentials; those that are also used otherwise count at the end of a name. */
+const secretWord =
+  /authorization|token(?!s|i)|secret|passw(?:or)?d|passphrase|passcode|(?<!by|com)pass$|pwd|credential|(?:^|api|access|private|auth|signing|master)keys?$/;
+const secretLastWord = /^(?:auth|cookies?|dsn|pat|sig|signature)$/;
+/** A key after one of these words opens nothing. */
+const harmlessKeys = /^(?:cache|foreign|idempotency|partition|primary|public|routing|sort)$/;
+export const shortestSecret = 6;
 
 const configured = new Set<string>();
 
@@ -27,13 +33,28 @@ export function secretsOf(definition: AgentDefinition, ofTree: readonly string[]
   collect(settings?.providerOptions ?? {}, found);
   for (const server of Object.values(mcpServers)) {
     const config = 'shared' in server ? server.shared : server;
-    if ('headers' in config) found.push(...secretHeaders(config.headers ?? {}));
-    if ('env' in config) found.push(...secretsInEnvironment(config.env ?? {}));
-    if ('url' in config) found.push(...secretsOfUrl(String(config.url)));
+    found.push(...secretsOfConfig(config));
   }
-  const all = longestFirst(found.flatMap(asWritten).filter((secret) => secret.length >= shortestSecret));
+  const all = longSecrets(found);
   for (const secret of all) configured.add(secret);
   return all;
+}
+
+/** Returns the credentials of an MCP server. */
+export function secretsOfServer(config: McpServerConfig): string[] {
+  return longSecrets(secretsOfConfig(config));
+}
+
+function secretsOfConfig(config: McpServerConfig): string[] {
+  return [
+    ...('headers' in config ? secretHeaders(config.headers ?? {}) : []),
+    ...('env' in config ? secretsInEnvironment(config.env ?? {}) : []),
+    ...('url' in config ? secretsOfUrl(String(config.url)) : []),
+  ];
+}
+
+function longSecrets(found: readonly string[]): string[] {
+  return longestFirst(found.flatMap(asWritten).filter((secret) => secret.length >= shortestSecret));
 }
 
 /** Returns secrets as they are and as URLs and JSON write them, in an order in which all of them can be replaced. */
@@ -45,7 +66,7 @@ export function writtenSecrets(secrets: readonly string[]): string[] {
 const harmlessName = /^(OLD)?PWD$|ASKPASS|_(PATH|DIR|FILE|SOCK)$/i;
 const harmlessValue = /^(\/.*|\d{1,9}|true|false)$/;
 
-/** Returns what an environment holds under secret-sounding names, and what looks like a token. */
+/** Returns what an environment holds under the names of credentials, and what looks like a token. */
 export function environmentSecrets(environment: Record<string, string | undefined>): string[] {
   const given = Object.entries(environment).flatMap(([name, value]) =>
     value === undefined || harmlessName.test(name) || harmlessValue.test(value) ? [] : [[name, value]],
@@ -77,42 +98,66 @@ export function asWritten(secret: string): string[] {
   });
 }
 
-/** Values under secret-sounding names, and others that look like tokens: long, mixed and without spaces or slashes. */
+/** Whether a name is that of a credential: `apiKey`, `X-Auth-Token`, `DB_PASSWORD`; but not `promptCacheKey`. */
+function namesSecret(name: string): boolean {
+  const words = name
+    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/);
+  const isSecret = (word: string, index: number) =>
+    secretWord.test(word) && !(/^keys?$/.test(word) && harmlessKeys.test(words[index - 1] ?? ''));
+  return words.some(isSecret) || secretLastWord.test(words.at(-1) ?? '');
+}
+
+/** Whether a value looks like a token: long, mixed and without spaces or slashes. */
+function isToken(value: string): boolean {
+  return /^(?=.*\d)(?=.*[A-Za-z])[^\s/\\]{12,}$/.test(value.trim());
+}
+
+/** Values under the names of credentials, others that look like tokens, and the credentials of URLs. */
 function secretsInEnvironment(env: Record<string, string>): string[] {
-  return Object.entries(env).flatMap(([name, value]) => {
-    const isToken = /^(?=.*\d)(?=.*[A-Za-z])[^\s/\\]{12,}$/.test(value.trim());
-    return [...(secretName.test(name) || isToken ? [value] : []), ...secretsOfUrl(value)];
-  });
+  return Object.entries(env).flatMap(([name, value]) => [
+    ...(namesSecret(name) || isToken(value) ? [value] : []),
+    ...secretsOfUrl(value),
+  ]);
 }
 
-/** Returns the secrets in a service's headers: only those with a secret-sounding name, since most are harmless. */
+/** Returns the secrets in a service's headers: only those with the name of a credential, since most are harmless. */
 export function secretsNamed(headers: Record<string, string>): string[] {
-  return secretHeaders(Object.fromEntries(Object.entries(headers).filter(([name]) => secretName.test(name))));
+  return secretHeaders(Object.fromEntries(Object.entries(headers).filter(([name]) => namesSecret(name))));
 }
 
-/** Returns the credentials of a URL: its password, or else its user name, and the values of its query. */
+/**
+ * Returns the credentials of a URL: its password, or else a user name that is a token, and the values of its query that
+ * have the name or the look of a credential.
+ */
 function secretsOfUrl(text: string): string[] {
   if (!URL.canParse(text)) return [];
-  const { username, password, search, searchParams } = new URL(text);
-  const written = search.split(/[?&]/).map((pair) => pair.split('=')[1] ?? '');
-  // Without a password, the name is the token.
-  const userInfo = password === '' ? username : password;
-  return [...searchParams.values(), ...written, userInfo, decodedUri(userInfo)];
+  const { protocol, username, password, search } = new URL(text);
+  const isCredential = (name: string, value: string) => namesSecret(name) || isToken(value);
+  const inQuery = search.split(/[?&]/).flatMap((pair) => {
+    const [[name = '', value = ''] = []] = [...new URLSearchParams(pair)];
+    return isCredential(name, value) ? [value, pair.slice(pair.indexOf('=') + 1)] : [];
+  });
+  // A web service takes a token as a name without a password; a database has names of people and roles.
+  const isTokenName = /^https?:$/.test(protocol) || isToken(username);
+  const userInfo = password === '' && isTokenName ? username : password;
+  return [...inQuery, userInfo, decodedUri(userInfo)];
 }
 
-/** Treats every header as a secret unless it is known to be harmless. For `Bearer x`, x alone counts too. */
+/** Headers with the name or the look of a credential. For `Bearer x`, x alone counts too. */
 function secretHeaders(headers: Record<string, string | undefined>): string[] {
   return Object.entries(headers).flatMap(([name, value]) => {
     if (value === undefined || harmlessHeader.test(name)) return [];
     const credential = value.trim().split(/\s+/).at(-1) ?? value;
-    return [value, credential];
+    return namesSecret(name) || isToken(credential) ? [value, credential] : [];
   });
 }
 
-/** Collects strings with secret-sounding names, at any depth. */
+/** Collects strings with the names of credentials, at any depth. */
 function collect(values: object, found: string[]): void {
   for (const [name, value] of Object.entries(values)) {
-    if (typeof value === 'string' && secretName.test(name)) found.push(value);
+    if (typeof value === 'string' && namesSecret(name)) found.push(value);
     else if (typeof value === 'object' && value !== null) collect(value, found);
   }
 }

@@ -14,7 +14,10 @@ export function contentPiece(piece: SdkPiece): TextPart | FilePart {
       return { type: 'text', text: piece.text };
     case 'file-data':
     case 'image-data':
-      return { type: 'file', mediaType: piece.mediaType, data: { type: 'data', data: piece.data } };
+      return {
+        ...{ type: 'file', mediaType: piece.mediaType, data: { type: 'data', data: piece.data } },
+        ...('filename' in piece && piece.filename !== undefined && { filename: piece.filename }),
+      };
     case 'file-url':
       return urlPiece(piece.mediaType ?? '*/*', piece.url);
     case 'image-url':

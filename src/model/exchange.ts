@@ -78,7 +78,12 @@ export async function generate(
   timers.expectWhole();
   const result = await timers.orAborted(model.doGenerate(callOptions));
   onPart({ type: 'stream-start', warnings: result.warnings });
-  if (result.response !== undefined) onPart({ type: 'response-metadata', ...result.response });
+  if (result.response !== undefined) {
+    // Its body and headers are no part of the reply.
+    const { id, modelId, timestamp } = result.response;
+    const metadata = { ...(id !== undefined && { id }), ...(modelId !== undefined && { modelId }) };
+    onPart({ type: 'response-metadata', ...metadata, ...(timestamp !== undefined && { timestamp }) });
+  }
   for (const part of result.content) {
     if (part.type === 'text' || part.type === 'reasoning') {
       const id = '0';

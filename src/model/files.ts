@@ -1,5 +1,5 @@
 import { InvalidPromptError, type LanguageModelV4 } from '@ai-sdk/provider';
-import type { FilePart, Message } from '../../machines/index.ts';
+import type { FilePart, Message, TextPart } from '../../machines/index.ts';
 import { messageOf } from '../errors.ts';
 import { bytesOf, toBase64 } from '../platform/bytes.ts';
 import { onNode } from '../platform/node.ts';
@@ -7,51 +7,71 @@ import type { HttpPolicy } from '../tools/service/http-policy.ts';
 
 const mostBytes = 32 * 1_024 * 1_024;
 
-type Wanted = { url: string; mediaType: string };
+/** `isOurs`: it came with a message of the user, so that a session without it makes no sense. */
+type Wanted = { url: string; mediaType: string; isOurs: boolean };
 type Downloaded = { mediaType: string; data: string };
 
 /**
  * The files that a conversation names by URL. A `data:` URL is split; what a model can fetch itself goes out as it is; the
- * others are downloaded, once a session, under the checks of a request to a service.
+ * others are downloaded, once a session, under the checks of a request to a service. A file of a tool or a model that
+ * cannot be had becomes a text that says so, since it would stand in every later prompt.
  */
 export class NamedFiles {
   private readonly policy: HttpPolicy;
   private readonly wanted: Wanted[] = [];
   private readonly downloads = new Map<string, Promise<Downloaded>>();
   private readonly ready = new Map<string, Downloaded>();
+  /** Why the file of an address is replaced by a text. */
+  private readonly missing = new Map<string, string>();
   private taken = 0;
 
   constructor(policy: HttpPolicy) {
     this.policy = policy;
   }
 
-  /** Downloads the files that the model cannot fetch itself. Rejects if one cannot be had. */
+  /** Downloads the files that the model cannot fetch itself. Rejects if one of the user's cannot be had. */
   async prepare(model: LanguageModelV4, messages: readonly Message[], signal: AbortSignal): Promise<void> {
     for (; this.taken < messages.length; this.taken += 1) {
       const message = messages[this.taken];
       if (message !== undefined) this.wanted.push(...urlsIn(message));
     }
-    // A malformed one is no fault of the provider, and no other attempt would mend it.
-    for (const { url } of this.wanted) splitDataUrl(url);
     if (this.wanted.length === 0) return;
+    // A malformed one is no fault of the provider, and no other attempt would mend it.
+    for (const wanted of this.wanted) this.lenient(wanted, signal, () => splitDataUrl(wanted.url));
     const supported = (await model.supportedUrls) ?? {};
-    const missing = this.wanted.filter(
-      (wanted) => !isDataUrl(wanted.url) && !this.ready.has(wanted.url) && !isSupported(wanted, supported),
-    );
+    const isThere = ({ url }: Wanted) => isDataUrl(url) || this.ready.has(url) || this.missing.has(url);
+    const others = this.wanted.filter((wanted) => !isThere(wanted) && !isSupported(wanted, supported));
     await Promise.all(
-      missing.map(async (wanted) => {
-        const download = this.downloads.get(wanted.url) ?? this.download(wanted, signal);
-        this.downloads.set(wanted.url, download);
-        // One that failed may succeed in the next attempt.
-        download.catch(() => this.downloads.delete(wanted.url));
-        this.ready.set(wanted.url, await download);
-      }),
+      others.map((wanted) =>
+        this.lenient(wanted, signal, async () => {
+          const download = this.downloads.get(wanted.url) ?? this.download(wanted, signal);
+          this.downloads.set(wanted.url, download);
+          // One that failed may succeed in the next attempt.
+          download.catch(() => this.downloads.delete(wanted.url));
+          this.ready.set(wanted.url, await download);
+        }),
+      ),
     );
   }
 
+  private lenient({ url, isOurs }: Wanted, signal: AbortSignal, task: () => unknown): unknown {
+    const failed = (error: unknown) => {
+      if (isOurs || signal.aborted) throw error;
+      this.missing.set(url, messageOf(error));
+    };
+    try {
+      const returned = task();
+      return returned instanceof Promise ? returned.catch(failed) : returned;
+    } catch (error) {
+      return failed(error);
+    }
+  }
+
   /** Returns a file as it goes out. */
-  resolved(part: FilePart): FilePart {
+  resolved<Part extends Pick<FilePart, 'mediaType' | 'data'>>(part: Part): Part | TextPart {
     if (part.data.type !== 'url') return part;
+    const reason = this.missing.get(part.data.url);
+    if (reason !== undefined) return { type: 'text', text: `[${part.mediaType}: ${reason}]` };
     const file = splitDataUrl(part.data.url) ?? this.ready.get(part.data.url);
     if (file === undefined) return part;
     const isExact = !part.mediaType.endsWith('/*') && part.mediaType !== '';
@@ -68,6 +88,9 @@ export class NamedFiles {
       // A failing connection is a fault of the network, which may pass.
       throw /failed:/.test(messageOf(error)) ? error : refused(messageOf(error));
     });
+    // A server that is overloaded or down may be back in the next attempt.
+    if (response.status >= 500 || response.status === 429)
+      throw new Error(`The file ${url} could not be downloaded: failed: it answered ${response.status}`);
     if (response.status >= 400) throw refused(`it answered ${response.status}`);
     if (response.cut) throw refused(`it is larger than ${maxBytes} bytes`);
     const [type = mediaType] = response.contentType.split(';');
@@ -76,13 +99,17 @@ export class NamedFiles {
 }
 
 function urlsIn(message: Message): Wanted[] {
-  if (message.role === 'assistant') return [];
-  const files = message.content.flatMap((part): FilePart[] => {
-    if (part.type === 'file') return [part];
+  const isOurs = message.role === 'user';
+  const files = message.content.flatMap((part): Pick<FilePart, 'mediaType' | 'data'>[] => {
+    if (part.type === 'file' || part.type === 'reasoning-file') return [part];
     if (part.type !== 'tool-result' || part.output.type !== 'content') return [];
     return part.output.value.filter((piece) => piece.type === 'file');
   });
-  return files.flatMap(({ mediaType, data }) => (data.type === 'url' ? [{ url: data.url, mediaType }] : []));
+  const urls = files.flatMap(({ mediaType, data }) =>
+    data.type === 'url' ? [{ url: data.url, mediaType, isOurs }] : [],
+  );
+  // A provider knows the addresses of its own files.
+  return message.role === 'assistant' ? urls.filter(({ url }) => isDataUrl(url)) : urls;
 }
 
 function isDataUrl(url: string): boolean {

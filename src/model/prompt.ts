@@ -11,6 +11,7 @@ import {
   isBlank,
   type JsonObject,
   type Message,
+  type TextPart,
   type ToolCallPart,
   type ToolOutput,
   type ToolResultPart,
@@ -45,7 +46,7 @@ export type PromptForms = {
   /** Returns a result's output in the form that its tool demands. */
   output: (part: ToolResultPart) => ToolOutput;
   /** Returns a file that is named by its URL as it goes out. */
-  file: (part: FilePart) => FilePart;
+  file: <Part extends Pick<FilePart, 'mediaType' | 'data'>>(part: Part) => Part | TextPart;
 };
 
 /** The source of a prompt: the lasting, append-only conversation. */
@@ -110,8 +111,15 @@ export class PromptBuilder {
           ...formed,
           content: formed.content.map((part) => ({ ...part, output: withFiles(output(part), file) })),
         };
+      case 'assistant':
+        return {
+          ...formed,
+          content: formed.content.map((part) =>
+            part.type === 'file' || part.type === 'reasoning-file' ? file(part) : part,
+          ),
+        };
       default:
-        return formed;
+        return formed satisfies never;
     }
   }
 

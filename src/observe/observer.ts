@@ -1,5 +1,5 @@
 import type { Counters, Fact, Slug } from '../../machines/index.ts';
-import { redact, withoutSecrets } from '../agent/redact.ts';
+import { eventWithoutSecrets, redact } from '../agent/redact.ts';
 import { messageOf } from '../errors.ts';
 import type { Envelope, Fold, SessionEvent, Sighting } from './events.ts';
 import { type FoldOptions, type Folds, makeFolds } from './folds.ts';
@@ -206,7 +206,7 @@ export class Observer {
   }
 
   private publish(event: SessionEvent, isReport = false): void {
-    this.unpublished.push({ event: withoutSecrets(event, this.options.secrets), isReport });
+    this.unpublished.push({ event: eventWithoutSecrets(event, this.options.secrets), isReport });
     if (this.unpublished.length > 1) return;
     for (let next = this.unpublished[0]; next !== undefined; next = this.unpublished[0]) {
       const { event: clean, isReport: isOwnReport } = next;

@@ -1,4 +1,6 @@
 import type { Message } from '../../machines/index.ts';
+import { onRejection } from '../errors.ts';
+import type { Perform } from '../host/driver.ts';
 import type { Metadata } from '../journal/journal.ts';
 import type { SessionEvent } from './events.ts';
 
@@ -23,3 +25,53 @@ export type SessionTelemetry = {
   /** Performs the work of the effect that has this key. */
   around<Result>(key: string, work: () => Promise<Result>): Promise<Result>;
 };
+
+/** A telemetry whose failures harm no session: `event` throws them, so that they are reported as those of any listener. */
+export class GuardedTelemetry implements Pick<SessionTelemetry, 'event'> {
+  private own: SessionTelemetry | null = null;
+  private failure: { error: unknown } | null = null;
+
+  constructor(telemetry: Telemetry, about: TelemetrySession) {
+    this.guarded(() => {
+      this.own = telemetry.session(about);
+    });
+  }
+
+  event(event: SessionEvent): void {
+    const { failure } = this;
+    this.failure = null;
+    if (failure !== null) throw failure.error;
+    this.own?.event(event);
+  }
+
+  /** Performs each effect where its span is active; without a span, if there is none. */
+  performing(perform: Perform): Perform {
+    return (effect, context) => {
+      let begun: ReturnType<Perform> | null = null;
+      const work = () => {
+        begun ??= perform(effect, context);
+        return begun;
+      };
+      this.guarded(() => {
+        const returned = this.own?.around(effect.key, work);
+        // The work's own failure is for the host.
+        if (returned !== begun) onRejection(returned, (error) => this.failed(error));
+      });
+      return work();
+    };
+  }
+
+  private guarded(task: () => void): void {
+    try {
+      task();
+    } catch (error) {
+      this.failed(error);
+    }
+  }
+
+  /** From now on there are no spans. */
+  private failed(error: unknown): void {
+    this.own = null;
+    this.failure = { error };
+  }
+}

@@ -1,9 +1,9 @@
-import type { Json } from '../../machines/index.ts';
 import { messageOf } from '../errors.ts';
+import { plainJson } from '../plain-json.ts';
 import type { CompiledSchema } from '../schema/schema.ts';
 import { accepted, missing, type ReportFormat, schemaFail } from './format.ts';
 
-/** JSON that satisfies the schema; without one, any JSON except null. A text reply must be only JSON. */
+/** JSON that satisfies the schema, in which a set is a list and a bigint a text; without a schema, any JSON except null. A text reply must be only JSON. */
 export function jsonFormat(schema: CompiledSchema | null): ReportFormat {
   return {
     name: 'json',
@@ -12,9 +12,9 @@ export function jsonFormat(schema: CompiledSchema | null): ReportFormat {
     validate: async (content) => {
       if (content === undefined) return missing('content is missing');
       if (typeof content === 'string' && content.trim() === '') return missing('content is blank');
-      if (schema === null) return content === null ? missing('content is null') : accepted(plain(content));
+      if (schema === null) return content === null ? missing('content is null') : accepted(plainJson(content));
       const validation = await schema.validate(content);
-      return validation.valid ? accepted(plain(validation.value)) : schemaFail(validation.reasons);
+      return validation.valid ? accepted(plainJson(validation.value)) : schemaFail(validation.reasons);
     },
     parseText: (text) => {
       try {
@@ -24,9 +24,4 @@ export function jsonFormat(schema: CompiledSchema | null): ReportFormat {
       }
     },
   };
-}
-
-function plain(value: unknown): Json {
-  const json: Json = JSON.parse(JSON.stringify(value) ?? 'null');
-  return json;
 }

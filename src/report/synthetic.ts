@@ -13,7 +13,7 @@ const openings = {
 
 /**
  * Builds the report for a session without an accepted one (F-5): attempts, reasons for failure and their counts, advice
- * and the model's last text.
+ * and the model's last text. `clean` removes secrets (S-5), before a text is cut.
  */
 export function syntheticReport(
   status: 'failed' | 'aborted' | 'suspended',
@@ -21,18 +21,19 @@ export function syntheticReport(
   failure: Failure,
   counters: Counters,
   turns: readonly TurnRecord[],
+  clean: (text: string) => string,
 ): string {
   const { slugs, retryAt, detail } = failure;
   const sections = [
     openings[status],
-    prompt === null ? '' : `Prompt: ${headOf(prompt, 500)}`,
+    prompt === null ? '' : `Prompt: ${headOf(clean(prompt), 500)}`,
     `Reasons: ${slugs.map((slug) => `${slug} (${slugTable[slug].person})`).join('; ')}.`,
-    detail === null ? '' : `Last fault: ${detail}`,
+    detail === null ? '' : `Last fault: ${clean(detail)}`,
     `Attempted: ${counted(counters.turns, 'turn')}, ${counted(counters.requests, 'request')}, ${counted(counters.failedAttempts, 'failed attempt')}, ${counted(counters.toolCalls.executed, 'executed tool call')}.`,
     failedAttempts(turns),
     retryAt === null ? '' : `The provider accepts requests again at ${new Date(retryAt).toISOString()}.`,
     ...slugs.flatMap((slug) => slugTable[slug].advice ?? []),
-    lastText(turns),
+    lastText(turns, clean),
   ];
   return sections.filter((section) => section !== '').join('\n\n');
 }
@@ -51,10 +52,10 @@ function failedAttempts(turns: readonly TurnRecord[]): string {
   return `Failed attempts by reason: ${[...counts].map(([slug, count]) => `${slug} x ${count}`).join(', ')}.`;
 }
 
-function lastText(turns: readonly TurnRecord[]): string {
+function lastText(turns: readonly TurnRecord[], clean: (text: string) => string): string {
   const texts = turns
     .flatMap(({ attempts }) => attempts)
     .flatMap(({ reply }) => (reply === null ? [] : [replyText(reply)]));
   const last = texts.findLast((text) => text.trim() !== '');
-  return last === undefined ? '' : `Last text from the model:\n${headOf(last, quotedBytes)}`;
+  return last === undefined ? '' : `Last text from the model:\n${headOf(clean(last), quotedBytes)}`;
 }

@@ -3,9 +3,11 @@ import { Ajv } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { RegExpEngine } from 'ajv/dist/types/index.js';
 import { RE2JS } from 're2js';
+import { shown } from '../errors.ts';
 import { byteLength } from '../platform/bytes.ts';
+import { decodedUri } from '../text.ts';
 import { bounded, wasEnded } from './bounded-check.ts';
-import { ajvOptions, type Check, checked, compiled, isDraft2020 } from './json-schema-check.ts';
+import { accepted, ajvOptions, type Check, checked, compiled, isDraft2020, regExpOf } from './json-schema-check.ts';
 import type { CompiledSchema } from './validation.ts';
 
 /** How long a check by a schema from outside may take, in ms, and how many bytes of the value add one more. */
@@ -29,7 +31,8 @@ const mostRefs = 1_000;
  */
 export function compileForeign(jsonSchema: JSONSchema7): CompiledSchema {
   checkBounds(jsonSchema);
-  if (ajvFor(jsonSchema).validateSchema(plain(jsonSchema)) !== true) throw new Error('it is not a valid JSON Schema');
+  if (ajvFor(jsonSchema).validateSchema(accepted(jsonSchema)) !== true)
+    throw new Error('it is not a valid JSON Schema');
   let check: Check | null = null;
   return {
     jsonSchema,
@@ -45,17 +48,13 @@ function ajvFor(jsonSchema: JSONSchema7): Ajv {
   return isDraft2020(jsonSchema) ? new Ajv2020(options) : new Ajv(options);
 }
 
-function plain(jsonSchema: JSONSchema7): Record<string, unknown> {
-  return { ...jsonSchema };
-}
-
 /** Compiles a pattern for a linear-time engine; one that it does not know runs on the usual engine. */
 function linear(pattern: string): RegExp | { test: (text: string) => boolean } {
   try {
     const expression = RE2JS.compile(RE2JS.translateRegExp(pattern));
     return { test: (text) => expression.matcher(text).find() };
   } catch {
-    return new RegExp(pattern);
+    return regExpOf(pattern);
   }
 }
 
@@ -83,6 +82,17 @@ function inTime<T>(task: () => T): T {
   }
 }
 
+/** Whether a reference leads somewhere: a pointer is followed; other forms are left to the check. */
+function hasTarget(schema: unknown, ref: unknown): boolean {
+  if (typeof ref !== 'string' || !ref.startsWith('#/')) return true;
+  const keys = ref.slice(2).split('/');
+  const target = keys.reduce<unknown>((at, key) => {
+    const name = decodedUri(key).replaceAll('~1', '/').replaceAll('~0', '~');
+    return typeof at === 'object' && at !== null ? Reflect.get(at, name) : undefined;
+  }, schema);
+  return target !== undefined;
+}
+
 function checkBounds(schema: unknown): void {
   const bytes = byteLength(JSON.stringify(schema));
   if (bytes > mostBytes) throw new Error(`it has ${bytes} bytes; the most is ${mostBytes}`);
@@ -91,7 +101,10 @@ function checkBounds(schema: unknown): void {
     if (depth > deepest) throw new Error(`it is more than ${deepest} levels deep`);
     if (typeof value !== 'object' || value === null) return;
     if ('$async' in value) throw new Error('asynchronous schemas ($async) are not supported');
-    if ('$ref' in value) refs += 1;
+    if ('$ref' in value) {
+      refs += 1;
+      if (!hasTarget(schema, value.$ref)) throw new Error(`it refers to ${shown(value.$ref)}, which is not in it`);
+    }
     if (refs > mostRefs) throw new Error(`it has more than ${mostRefs} references`);
     for (const inner of Object.values(value)) visit(inner, depth + 1);
   };

@@ -1,5 +1,6 @@
 import type { JSONSchema7 } from '@ai-sdk/provider';
 import { asSchema } from '@ai-sdk/provider-utils';
+import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { FlexibleSchema } from 'ai';
 import { expected, messageOf, PawlError } from '../errors.ts';
 import { compileOwn } from './own-schema.ts';
@@ -49,7 +50,8 @@ export type CheckAtOnce = (value: unknown) => Validation;
 /** Compiles a schema whose values are checked at once, as zod and JSON Schema do. Throws `invalid_schema`. */
 export function checkAtOnce(schema: AnySchema, field: string): CheckAtOnce {
   const compiled = compileSchema(schema, field);
-  const standard = typeof schema === 'object' && '~standard' in schema ? schema['~standard'] : null;
+  // ArkType's schemas are functions.
+  const standard = '~standard' in schema ? (schema['~standard'] as StandardSchemaV1.Props) : null;
   return (value) => {
     const checked = standard === null ? compiled.validate(value) : standard.validate(value);
     if (isPromiseLike(checked)) {
@@ -73,6 +75,8 @@ function isPlainJsonSchema(schema: AnySchema): schema is JSONSchema7 {
   if (typeof schema === 'function') return false;
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema))
     throw new TypeError('it is not an object');
+  const field = Object.values(schema).find((one) => typeof one === 'object' && one !== null && '_zod' in one);
+  if (field !== undefined && !('~standard' in schema)) throw new TypeError('wrap its fields in z.object()');
   return !('~standard' in schema) && !('_zod' in schema) && !('jsonSchema' in schema && 'validate' in schema);
 }
 

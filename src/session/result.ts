@@ -62,7 +62,8 @@ function writtenReport<Report>(
 ): SyntheticReport {
   const { turns } = observer.folds.records;
   const task = observer.folds.conversation.promptOr(prompt);
-  const content = redact(syntheticReport(status, task, failure, observer.counters, turns), secrets);
+  const clean = (text: string) => redact(text, secrets);
+  const content = syntheticReport(status, task, failure, observer.counters, turns, clean);
   return { source: 'synthetic', format: agent.format.name, content, accepted: false };
 }
 

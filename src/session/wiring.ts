@@ -5,7 +5,7 @@ import { redact, withoutSecrets } from '../agent/redact.ts';
 import { secretsOf } from '../agent/secrets.ts';
 import { messageOf } from '../errors.ts';
 import { type Clock, systemClock } from '../host/clock.ts';
-import type { MakeDriver, Perform } from '../host/driver.ts';
+import type { MakeDriver } from '../host/driver.ts';
 import { JournaledDriver } from '../host/journaled.ts';
 import { memoryDriver } from '../host/memory.ts';
 import { RunningMachine } from '../host/run-machine.ts';
@@ -13,7 +13,7 @@ import type { SessionHead } from '../journal/journal.ts';
 import type { ScopeLog } from '../journal/scope-log.ts';
 import { loggerOf } from '../observe/log/logger.ts';
 import { Observer, type Parent } from '../observe/observer.ts';
-import type { SessionTelemetry, TelemetrySession } from '../observe/telemetry.ts';
+import { GuardedTelemetry, type TelemetrySession } from '../observe/telemetry.ts';
 import { type SessionEffects, sessionEffects } from './effects/effects.ts';
 import type { SessionOptions } from './options.ts';
 import { SessionOwner } from './owner.ts';
@@ -58,14 +58,14 @@ export function wire(parts: SessionParts<unknown>, begin: (parts: SessionParts<u
   const context = contextOf(agent, options.context);
   const secrets = secretsOf(agent.definition, lineage.secrets);
   const times = { deliveredAt: head.input.at, now: () => clock.now() };
-  const telemetry: SessionTelemetry | null =
-    options.telemetry?.session({
-      sessionId: head.sessionId,
-      agent: agent.name,
-      metadata: head.metadata,
-      parent: parentOf(head, lineage),
-      messages: () => withoutSecrets(observer.folds.conversation.messages, secrets),
-    }) ?? null;
+  const about = {
+    sessionId: head.sessionId,
+    agent: agent.name,
+    metadata: head.metadata,
+    parent: parentOf(head, lineage),
+    messages: () => withoutSecrets(observer.folds.conversation.messages, secrets),
+  };
+  const telemetry = options.telemetry === undefined ? null : new GuardedTelemetry(options.telemetry, about);
   const observer: Observer = new Observer({
     sessionId: head.sessionId,
     agent: agent.name,
@@ -98,7 +98,7 @@ export function wire(parts: SessionParts<unknown>, begin: (parts: SessionParts<u
   const inMemory = parts.driver ?? memoryDriver;
   const machine = new RunningMachine<SessionCommand, Fact, SessionOutput>({
     actor: sessionActor(head.input),
-    perform: telemetry === null ? effects.perform : performedWithin(telemetry, effects.perform),
+    perform: telemetry?.performing(effects.perform) ?? effects.perform,
     driver: journaled === null ? inMemory : (...attached) => journaled.attach(...attached),
     clock,
     random: options.random ?? Math.random,
@@ -124,11 +124,6 @@ function contextsOf(agent: Agent, given: unknown, own: unknown): (speaker: strin
 /** Returns the call that a sub-agent answers. */
 function parentOf({ call }: SessionHead, { parentSessionId }: Lineage): TelemetrySession['parent'] {
   return call === null || parentSessionId === null ? null : { sessionId: parentSessionId, callId: call.callId };
-}
-
-/** Performs each effect where its span is active. */
-function performedWithin(telemetry: SessionTelemetry, perform: Perform): Perform {
-  return (effect, context) => telemetry.around(effect.key, () => perform(effect, context));
 }
 
 export function abortion(reason: unknown, secrets: readonly string[]): SessionCommand {

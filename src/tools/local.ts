@@ -50,6 +50,10 @@ export function localTool(name: string, given: LocalTool): CatalogTool {
     if (definition[field] === undefined) continue;
     throw new PawlError('invalid_tool', `\`tools.${name}.${field}\` is not supported; remove it.`);
   }
+  if (typeof definition.description === 'function') {
+    const what = 'must be a text: a function of it is not supported, since all sessions of an agent share its tools';
+    throw new PawlError('invalid_tool', `\`tools.${name}.description\` ${what}.`);
+  }
   const { execute, needsApproval, toModelOutput, onInputAvailable, idempotent: isIdempotent } = definition;
   if (!['undefined', 'boolean'].includes(typeof isIdempotent)) {
     throw new PawlError('invalid_tool', expected(`tools.${name}.idempotent`, isIdempotent, 'a boolean'));
@@ -153,7 +157,7 @@ function sdkOptions({ callId, signal, messages, context, ...more }: CallContext,
 function contextFor(context: unknown, check: CheckAtOnce | undefined): Record<string, unknown> {
   const taken = check?.(context);
   const value = taken?.valid ? taken.value : context;
-  return typeof value === 'object' && value !== null ? { ...value } : {};
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 function functionAsTool(name: string, run: FunctionTool & { idempotent?: boolean }): CatalogTool {
@@ -172,13 +176,13 @@ function functionAsTool(name: string, run: FunctionTool & { idempotent?: boolean
 
 async function offeredTool(name: string, definition: SdkTool, schema: CompiledSchema): Promise<OfferedTool> {
   if (definition.type === 'provider') return { type: 'provider', name, id: definition.id, args: definition.args };
-  const { description, strict, inputExamples, providerOptions } = definition;
-  const text = typeof description === 'function' ? description({ context: {} }) : description;
+  const { strict, inputExamples, providerOptions } = definition;
+  const description = typeof definition.description === 'string' ? definition.description : undefined;
   return {
     type: 'function',
     name,
     inputSchema: await schema.jsonSchema,
-    ...(text !== undefined && { description: text }),
+    ...(description !== undefined && { description }),
     ...(strict !== undefined && { strict }),
     ...(inputExamples !== undefined && { inputExamples }),
     ...(providerOptions !== undefined && { providerOptions }),

@@ -1,13 +1,7 @@
-import {
-  type Json,
-  type JsonObject,
-  plainSuccess,
-  resultText,
-  type ToolOutput,
-  type ToolResult,
-} from '../../machines/index.ts';
+import { type Json, plainSuccess, resultText, type ToolOutput, type ToolResult } from '../../machines/index.ts';
 import { redact, redactJson } from '../agent/redact.ts';
 import { messageOf } from '../errors.ts';
+import { plainJson } from '../plain-json.ts';
 import { byteLength } from '../platform/bytes.ts';
 import { headOf, tailOf } from '../text.ts';
 
@@ -69,16 +63,18 @@ export function renderValue(value: unknown, limits: ResultLimits): Rendered {
   return renderSuccess(value, plainSuccess, limits);
 }
 
-const unreadKinds = ['Blob', 'File', 'Response'];
+const unreadKinds = ['Blob', 'File', 'ReadableStream', 'Response'];
 
 /**
  * Returns the kind of an unread body, or null for any other value. Checks the tag instead of the class, because a
  * reference to the class makes Node compile its whole `fetch`.
  */
-function unreadIn(value: unknown): string | null {
+export function unreadIn(value: unknown): string | null {
   if (typeof value !== 'object' || value === null) return null;
   const tag = Object.prototype.toString.call(value).slice('[object '.length, -1);
-  return unreadKinds.includes(tag) ? tag : null;
+  if (unreadKinds.includes(tag)) return tag;
+  const isStream = 'pipe' in value && typeof value.pipe === 'function' && 'readable' in value;
+  return isStream ? 'stream' : null;
 }
 
 /** Renders an error that a tool threw as a failure (C-3). */
@@ -103,7 +99,7 @@ function renderMessage(said: string, limits: ResultLimits): Rendered {
 
 function renderSuccess(value: unknown, message: string, limits: ResultLimits): Rendered {
   try {
-    const json = plain(value, [], { left: mostNodes });
+    const json = plainJson(value, mostNodes);
     return rendered({ success: true, value: json, message: message.toWellFormed() }, limits);
   } catch (error) {
     return renderFailure(`The tool's result cannot be converted to JSON: ${messageOf(error)}`, null, limits);
@@ -117,7 +113,7 @@ function renderFailure(said: string, value: unknown, limits: ResultLimits): Rend
 
 function detailOf(value: unknown, { secrets }: ResultLimits): Json {
   try {
-    return redactJson(plain(value, [], { left: mostFailureNodes }), secrets);
+    return redactJson(plainJson(value, mostFailureNodes), secrets);
   } catch {
     return 'The details of the failure cannot be converted to JSON.';
   }
@@ -147,84 +143,11 @@ export function cap(
   return { text: `${headOf(text, half)}${note}${tailOf(text, half)}`, kept: keptId === null ? null : text };
 }
 
-/** The field that says how many others were left out. */
-const leftOutKey = '…';
-
 /** Maximum number of values read from a result, so that a huge one cannot block the process. */
 const mostNodes = 100_000;
 
 /** The same for a failure's value, every text of which is redacted. */
 const mostFailureNodes = 10_000;
-type Room = { left: number };
-
-/** Converts a value to JSON. Types that JSON lacks get a substitute, so that nothing is lost silently. */
-function plain(value: unknown, ancestors: readonly object[], room: Room): Json {
-  room.left -= 1;
-  if (room.left < 0) return '[left out: the result is too large]';
-  switch (typeof value) {
-    case 'string':
-      return value.toWellFormed();
-    case 'boolean':
-      return value;
-    case 'number':
-      return Number.isFinite(value) ? value : String(value);
-    case 'bigint':
-      return value.toString();
-    case 'undefined':
-      return null;
-    case 'function':
-    case 'symbol':
-      return `[${typeof value}]`;
-    case 'object':
-      return value === null ? null : plainObject(value, ancestors, room);
-  }
-}
-
-function plainObject(value: object, ancestors: readonly object[], room: Room): Json {
-  if (ancestors.includes(value)) return '[circular]';
-  const inner = [...ancestors, value];
-  if ('toJSON' in value && typeof value.toJSON === 'function') {
-    if (value instanceof Uint8Array) return binary(value);
-    return plain(value.toJSON(), inner, room);
-  }
-  if (value instanceof Error) return { name: value.name, message: value.message };
-  if (ArrayBuffer.isView(value)) return binary(value);
-  if (value instanceof ArrayBuffer) return `[binary, ${value.byteLength} bytes]`;
-  if (Array.isArray(value)) return plainList(value, value.length, inner, room);
-  if (value instanceof Map) return plainList(value.entries(), value.size, inner, room);
-  if (value instanceof Set) return plainList(value, value.size, inner, room);
-  const keys = Object.keys(value);
-  const kind = Object.prototype.toString.call(value).slice('[object '.length, -1);
-  return keys.length === 0 && kind !== 'Object' ? `[${kind}]` : plainFields(value, keys, inner, room);
-}
-
-function plainFields(value: object, keys: readonly string[], ancestors: readonly object[], room: Room): JsonObject {
-  const fields: [string, Json][] = [];
-  for (const [index, key] of keys.entries()) {
-    if (room.left <= 0) {
-      fields.push([leftOutKey, `[${keys.length - index} more left out]`]);
-      break;
-    }
-    const item: unknown = Reflect.get(value, key);
-    if (item !== undefined) fields.push([key.toWellFormed(), plain(item, ancestors, room)]);
-  }
-  // `fromEntries` defines its fields, so that one named `__proto__` stays a field.
-  return Object.fromEntries(fields);
-}
-
-function plainList(items: Iterable<unknown>, size: number, ancestors: readonly object[], room: Room): Json[] {
-  const kept: Json[] = [];
-  for (const item of items) {
-    if (room.left <= 0) break;
-    kept.push(plain(item, ancestors, room));
-  }
-  if (kept.length < size) kept.push(`[${size - kept.length} more left out]`);
-  return kept;
-}
-
-function binary(view: ArrayBufferView): string {
-  return `[binary, ${view.byteLength} bytes]`;
-}
 
 /** Marks the value of a service or an agent as a success, even if it has the shape of a `ToolResult`. */
 export function success(value: unknown): unknown {

@@ -18,7 +18,16 @@ import { byteLength } from '../platform/bytes.ts';
 import { readResultName } from './built-in/read-result.ts';
 import type { CatalogTool, ToolRun } from './catalog-tool.ts';
 import { type ClientToolOptions, handOut } from './client-tool.ts';
-import { cap, isBudgetSpent, type Rendered, type ResultLimits, renderError, renderValue, ToolError } from './result.ts';
+import {
+  cap,
+  isBudgetSpent,
+  type Rendered,
+  type ResultLimits,
+  renderError,
+  renderValue,
+  ToolError,
+  unreadIn,
+} from './result.ts';
 import type { Slots } from './slots.ts';
 
 export type ToolEffectOptions = ClientToolOptions & {
@@ -90,9 +99,14 @@ export async function runTool(options: ToolEffectOptions, call: CallName, effect
 /** Returns a tool's value as a result: for an async iterable, the last value; the others are preliminary. */
 async function invoked(tool: CatalogTool, input: unknown, run: ToolRun, limits: ResultLimits): Promise<Rendered> {
   const returned = await tool.execute(input, run);
-  const value = isAsyncIterable(returned) ? await lastOf(returned, run, limits) : returned;
-  const rendered = renderValue(value, tool.toModelOutput === null ? limits : { ...limits, keptId: null });
-  if (tool.toModelOutput === null || !rendered.result.success) return rendered;
+  // A stream can be iterated, but its parts are no preliminary values.
+  const isIterable = unreadIn(returned) === null && isAsyncIterable(returned);
+  const value = isIterable ? await lastOf(returned, run, limits) : returned;
+  if (tool.toModelOutput === null) return renderValue(value, limits);
+  // What is unread is for the tool's own `toModelOutput` to read.
+  const unread = unreadIn(value);
+  const rendered = renderValue(unread === null ? value : `[${unread}]`, { ...limits, keptId: null });
+  if (!rendered.result.success) return rendered;
   return { result: rendered.result, ...capOutput(await tool.toModelOutput(value, input, run.callId), limits) };
 }
 
@@ -129,6 +143,10 @@ function capOutput(output: ToolOutput, limits: ResultLimits): Omit<Rendered, 're
       return capped(output.type === 'json' ? 'text' : 'error-text', text);
     }
     case 'content': {
+      const bytes = output.value.reduce((sum, part) => sum + (part.type === 'text' ? byteLength(part.text) : 0), 0);
+      const value = output.value.filter((part) => part.type !== 'text' || part.text !== '');
+      if (bytes <= limits.resultBytes && value.some((part) => part.type === 'file'))
+        return { output: { type: 'content', value }, kept: null };
       const texts = output.value.flatMap((part) => (part.type === 'text' && part.text !== '' ? [part.text] : []));
       const files = output.value.filter((part) => part.type === 'file');
       // The size limit of one result applies to all texts combined.

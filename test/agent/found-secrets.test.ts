@@ -41,9 +41,39 @@ describe('S-5: what counts as a secret', () => {
       [],
     ],
     [
-      'the query of an address, as it is and as it is written',
-      { mcpServers: { one: { url: 'http://h/?a=maple%2Fsyrup&b&c=walnut' } } },
-      ['maple%252Fsyrup', 'maple%2Fsyrup', 'maple/syrup', 'walnut'],
+      'credentials in the query of an address, as they are and as they are written, by their names or their looks',
+      {
+        mcpServers: {
+          one: { url: 'http://h/?sig=maple%2Fsyrup&b&api_key=walnut&code=abc123def456&features=database' },
+        },
+      },
+      ['maple%252Fsyrup', 'maple%2Fsyrup', 'abc123def456', 'maple/syrup', 'walnut'],
+    ],
+    [
+      'no name of a database, its role or its schema',
+      {
+        mcpServers: { one: { command: 'x', env: { DATABASE_URL: 'postgres://postgres@localhost/app?schema=public' } } },
+      },
+      [],
+    ],
+    [
+      'a role that is a token, and a password',
+      {
+        mcpServers: {
+          one: { command: 'x', env: { A: 'postgres://abc123def456@h/', B: 'postgres://role:maple-syrup@h/' } },
+        },
+      },
+      ['abc123def456', 'maple-syrup'],
+    ],
+    [
+      'no header that only says something',
+      { settings: { headers: { 'x-mode': 'session', 'x-tenant': 'tenant-42' } } },
+      [],
+    ],
+    [
+      'a header that looks like a token',
+      { settings: { headers: { 'x-who': 'Custom abc123def456' } } },
+      ['Custom%20abc123def456', 'Custom abc123def456', 'Custom+abc123def456', 'abc123def456'],
     ],
     [
       'a password, and not the name of its user',
@@ -87,6 +117,41 @@ describe('S-5: what counts as a secret', () => {
 
   it('the password in an address of the environment counts', () => {
     expect(environmentSecrets({ ADDRESS: 'http://user:plain-words@h/' })).toEqual(['plain-words']);
+  });
+
+  it.each([
+    ...['apiKey', 'api-key', 'apikey', 'X-API-Key', 'OPENAI_API_KEY', 'accessToken', 'GITHUB_TOKEN', 'clientSecret'],
+    ...[
+      'DB_PASSWORD',
+      'PGPASSWORD',
+      'DB_PASS',
+      'pgpass',
+      'x-pass-phrase',
+      'passwd',
+      'private_key',
+      'signingKeys',
+      'GH_PAT',
+    ],
+    ...['SENTRY_DSN', 'x-auth', 'Authorization', 'awsCredentials', 'key', 'KEY', 'sig', 'cookie'],
+  ])('%s is the name of a credential', (name) => {
+    expect(environmentSecrets({ [name]: 'plain-words' })).toEqual(['plain-words']);
+  });
+
+  it.each([
+    ...['promptCacheKey', 'idempotency-key', 'PRIMARY_KEY', 'partitionKey', 'publicKey', 'sort_key', 'MAX_TOKENS'],
+    ...[
+      'tokenizer',
+      'keyboard',
+      'MONKEY',
+      'compass',
+      'bypass',
+      'AUTH_MODE',
+      'signature_algorithm',
+      'author',
+      'PATH_NAME',
+    ],
+  ])('%s is not', (name) => {
+    expect(environmentSecrets({ [name]: 'plain-words' })).toEqual([]);
   });
 
   it("of a service's headers, only those with a secret name count", () => {

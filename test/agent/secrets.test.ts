@@ -29,7 +29,7 @@ const definition: Partial<AgentDefinition> = {
   mcpServers: {
     odd: { ...odd(), env: { DATABASE: planted.environment } },
     far: {
-      url: `http://user:${encodeURIComponent(planted.url)}@127.0.0.1:9/mcp?channel=${planted.query}`,
+      url: `http://user:${encodeURIComponent(planted.url)}@127.0.0.1:9/mcp?access_token=${planted.query}`,
       optional: true,
     },
   },

@@ -1,5 +1,6 @@
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { byteLength } from '../../platform/bytes.ts';
+import { jsonOf } from './reply-values.ts';
 
 /** Bytes counted for a part itself, since countless empty ones take memory too. */
 export const bytesOfPart = 64;
@@ -10,7 +11,7 @@ export function bytesOf(part: LanguageModelV4StreamPart): number {
     case 'text-delta':
     case 'reasoning-delta':
     case 'tool-input-delta':
-      return byteLength(part.delta) + (part.providerMetadata === undefined ? 0 : sizeOf(part.providerMetadata));
+      return byteLength(part.delta) + (part.providerMetadata == null ? 0 : sizeOf(part.providerMetadata));
     case 'file':
     case 'reasoning-file':
       return part.data.type === 'data' ? part.data.data.length : bytesOfPart;
@@ -26,5 +27,5 @@ export function bytesOf(part: LanguageModelV4StreamPart): number {
 }
 
 function sizeOf(value: unknown): number {
-  return JSON.stringify(value)?.length ?? 0;
+  return JSON.stringify(jsonOf(value)).length;
 }

@@ -191,11 +191,13 @@ export class ReplyReader {
 
   finish(reason: LanguageModelV4FinishReason, usage: LanguageModelV4Usage | undefined): void {
     this.finishReason = { unified: reason.unified, raw: reason.raw ?? null };
-    this.usage = usageOf(usage);
+    const counted = usageOf(usage);
+    // A second end that counts nothing takes nothing back (S-4).
+    if (counted.input + counted.output > 0) this.usage = counted;
   }
 
-  addWarnings(warnings: readonly SharedV4Warning[]): void {
-    for (const warning of warnings) this.warnings.push(shown(warning));
+  addWarnings(warnings: readonly SharedV4Warning[] | undefined): void {
+    for (const warning of warnings ?? []) this.warnings.push(shown(warning));
   }
 
   /** Returns the reply so far. */

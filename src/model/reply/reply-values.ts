@@ -1,16 +1,22 @@
-import type { JSONValue, LanguageModelV4Usage, SharedV4ProviderMetadata } from '@ai-sdk/provider';
+import type { LanguageModelV4Usage, SharedV4ProviderMetadata } from '@ai-sdk/provider';
 import type { FileData, Json, ProviderData, ReplyText, Usage } from '../../../machines/index.ts';
+import { plainJson } from '../../plain-json.ts';
 import { toBase64 } from '../../platform/bytes.ts';
 
-/** Reads the provider's token counts. An invalid count becomes 0, so that no budget is evaded (S-4). */
+/**
+ * Reads the provider's token counts. Without a total, its parts are added; an invalid count becomes 0, so that no budget is
+ * evaded (S-4).
+ */
 export function usageOf(usage: LanguageModelV4Usage | undefined): Usage {
   const { inputTokens, outputTokens } = usage ?? {};
+  const [reasoning, text] = [tokensOf(outputTokens?.reasoning), tokensOf(outputTokens?.text)];
+  const [cacheRead, cacheWrite] = [tokensOf(inputTokens?.cacheRead), tokensOf(inputTokens?.cacheWrite)];
   return {
-    input: tokensOf(inputTokens?.total),
-    output: tokensOf(outputTokens?.total),
-    reasoning: tokensOf(outputTokens?.reasoning),
-    cacheRead: tokensOf(inputTokens?.cacheRead),
-    cacheWrite: tokensOf(inputTokens?.cacheWrite),
+    input: tokensOf(inputTokens?.total) || tokensOf(inputTokens?.noCache) + cacheRead + cacheWrite,
+    output: tokensOf(outputTokens?.total) || text + reasoning,
+    reasoning,
+    cacheRead,
+    cacheWrite,
   };
 }
 
@@ -24,16 +30,18 @@ export function textOf(value: unknown): string {
 }
 
 export function shownInput(input: unknown): string {
-  return JSON.stringify(input) ?? '';
+  return input === undefined ? '' : JSON.stringify(jsonOf(input));
 }
 
 /** Returns the provider's metadata as the part's options, which go back to the provider (P-5). */
-export function providerData(metadata: SharedV4ProviderMetadata | undefined): { providerOptions?: ProviderData } {
-  return metadata === undefined ? {} : { providerOptions: plain(metadata) };
+export function providerData(metadata: SharedV4ProviderMetadata | null | undefined): {
+  providerOptions?: ProviderData;
+} {
+  return metadata == null ? {} : { providerOptions: plain(metadata) };
 }
 
-export function addProviderData(part: ReplyText, metadata: SharedV4ProviderMetadata | undefined): void {
-  if (metadata === undefined) return;
+export function addProviderData(part: ReplyText, metadata: SharedV4ProviderMetadata | null | undefined): void {
+  if (metadata == null) return;
   const merged: ProviderData = { ...part.providerOptions };
   for (const [provider, data] of Object.entries(plain(metadata))) merged[provider] = { ...merged[provider], ...data };
   part.providerOptions = merged;
@@ -45,11 +53,15 @@ export function fileData(data: { type: 'data'; data: string | Uint8Array } | { t
 }
 
 function plain(metadata: SharedV4ProviderMetadata): ProviderData {
-  const data: ProviderData = JSON.parse(JSON.stringify(metadata));
-  return data;
+  return jsonOf(metadata) as ProviderData;
 }
 
-export function jsonOf(value: JSONValue | object): Json {
-  const json: Json = JSON.parse(JSON.stringify(value) ?? 'null');
-  return json;
+/** Returns a value as JSON; one that a badly typed model gives may have none, and gets a substitute. */
+export function jsonOf(value: unknown): Json {
+  try {
+    const json: Json = JSON.parse(JSON.stringify(value) ?? 'null');
+    return json;
+  } catch {
+    return plainJson(value);
+  }
 }

@@ -1,3 +1,4 @@
+import { writtenSecrets } from '../../agent/secrets.ts';
 import { expected, PawlError } from '../../errors.ts';
 import type { Journal, JournalEntry, JournaledSession } from '../../journal/journal.ts';
 import { notASession, unknownSession } from '../../journal/journal-errors.ts';
@@ -52,7 +53,7 @@ export function replayEntries(
   { until, secrets = [] }: ReplayOptions = {},
 ): ReplayedSession {
   const upTo = until === undefined ? entries.length : entriesUntil(entries, until);
-  const recording = new Recording(secrets);
+  const recording = new Recording(writtenSecrets(secrets));
   recording.play(entries.slice(0, upTo));
   return recording.played(entries.slice(upTo));
 }

@@ -1,6 +1,7 @@
 import { checkContext } from '../../agent/context.ts';
 import type { Agent } from '../../agent/definition.ts';
 import { narrowed } from '../../agent/narrow.ts';
+import { redact } from '../../agent/redact.ts';
 import { PawlError } from '../../errors.ts';
 import type { JournalEntry, SessionHead } from '../../journal/journal.ts';
 import { notASession, runsElsewhere, unknownSession } from '../../journal/journal-errors.ts';
@@ -93,7 +94,10 @@ async function goOn<Report>(
 async function openTools(session: RootSession, { signal, sessionId }: ResumeOptions): Promise<void> {
   const opening = signal ?? new AbortController().signal;
   const missing = await Promise.all(
-    session.tree().map(({ wired }) => (wired.journaled?.needsTools === true ? wired.effects.open(opening) : null)),
+    session.tree().map(async ({ wired }) => {
+      const why = wired.journaled?.needsTools === true ? await wired.effects.open(opening) : null;
+      return why === null ? null : redact(why, wired.secrets);
+    }),
   );
   const why = missing.find((one) => one !== null);
   if (why == null) return;

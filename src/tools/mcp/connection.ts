@@ -10,6 +10,8 @@ import {
   type Progress,
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
+import { redact } from '../../agent/redact.ts';
+import { secretsOfServer } from '../../agent/secrets.ts';
 import { messageOf } from '../../errors.ts';
 import { type Clock, sleep } from '../../host/clock.ts';
 import { inTime } from '../../host/deadline.ts';
@@ -86,9 +88,14 @@ export class McpConnection {
       await inTime(limits, `no answer within ${timeoutMs} ms`, () => this.connected(this.connectTimeoutMs));
     } catch (error) {
       if (!shared) this.abandon();
-      const said = this.lastWords === '' ? '' : ` (stderr: ${this.lastWords})`;
-      throw new Error(`${messageOf(error)}${said}`, { cause: error });
+      throw new Error(`${messageOf(error)}${this.said()}`, { cause: error });
     }
+  }
+
+  /** The last words as the end of a message. They are cut once nothing in them is secret (S-5). */
+  private said(): string {
+    const words = redact(this.lastWords, secretsOfServer(this.config));
+    return words === '' ? '' : ` (stderr: ${words.slice(0, 500)})`;
   }
 
   /** Calls a tool. If the server is gone, restarts it at most a few times, within the call's timeout. */
@@ -255,7 +262,7 @@ export class McpConnection {
 
   private transport(): Transport {
     return transportOf(this.config, (line) => {
-      if (line.trim() !== '') this.lastWords = line.slice(0, 500);
+      if (line.trim() !== '') this.lastWords = line;
       for (const listener of this.listeners) listener.onDebug(line);
     });
   }

@@ -39,12 +39,15 @@ export class McpResult {
     return this.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
   }
 
-  /** Whether the text already says it: as the same JSON, or by holding every value in it. */
+  /** Whether the text already says it: as the same JSON, or by holding every value in it, and the names of numbers. */
   private says(given: JsonObject): boolean {
     const texts = this.parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
     if (texts.some((text) => isSameJson(text, given))) return true;
-    const values = leavesOf(given, []);
-    return values.length > 0 && values.length <= mostCompared && values.every((value) => this.text.includes(value));
+    const leaves = leavesOf(given, '', []);
+    const { text } = this;
+    const isSaid = ({ name, value }: Leaf) =>
+      hasWords(text, String(value)) && (typeof value === 'string' || names(text, name));
+    return leaves.length > 0 && leaves.length <= mostCompared && leaves.every(isSaid);
   }
 
   output(): ToolOutput {
@@ -64,12 +67,31 @@ export class McpResult {
   }
 }
 
-/** Returns the values in `json` as texts, at least the first `mostCompared`. */
-function leavesOf(json: Json, found: string[]): string[] {
+/** A value that is no object or list, and the name of its field. */
+type Leaf = { name: string; value: Json };
+
+/** Returns the values in `json`, at least the first `mostCompared`. What is in a list has the name of the list. */
+function leavesOf(json: Json, name: string, found: Leaf[]): Leaf[] {
   if (found.length > mostCompared) return found;
-  if (typeof json === 'object' && json !== null) for (const item of Object.values(json)) leavesOf(item, found);
-  else found.push(String(json));
+  if (typeof json !== 'object' || json === null) found.push({ name, value: json });
+  else if (Array.isArray(json)) for (const item of json) leavesOf(item, name, found);
+  else for (const [key, item] of Object.entries(json)) leavesOf(item, key, found);
   return found;
+}
+
+/** Whether a text holds another as whole words: 3 is not in 30, nor in 2.3. */
+function hasWords(text: string, words: string): boolean {
+  for (let at = text.indexOf(words); at !== -1; at = text.indexOf(words, at + 1)) {
+    const [before, after] = [text.slice(Math.max(0, at - 2), at), text.slice(at + words.length, at + words.length + 2)];
+    if (!/[\p{L}\p{N}_]$|\d[.,]$/u.test(before) && !/^[\p{L}\p{N}_]|^[.,]\d/u.test(after)) return true;
+  }
+  return false;
+}
+
+/** Whether a text holds the words of a field's name, such as `retryCount`. */
+function names(text: string, name: string): boolean {
+  const words = name.replace(/([a-z0-9])([A-Z])/g, '$1 $2').split(/[^\p{L}\p{N}]+/u);
+  return words.every((word) => text.toLowerCase().includes(word.toLowerCase()));
 }
 
 function isSameJson(text: string, given: JsonObject): boolean {
@@ -102,7 +124,8 @@ function partOf(block: CallToolResult['content'][number]): TextPart | FilePart {
   }
 }
 
-function filePart(data: string, mediaType: string): TextPart | FilePart {
+function filePart(data: string, given: string): TextPart | FilePart {
+  const mediaType = given === 'image/jpg' ? 'image/jpeg' : given;
   if (data === '' || !takenMedia.includes(mediaType)) {
     return {
       type: 'text',

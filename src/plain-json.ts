@@ -1,0 +1,82 @@
+import type { Json, JsonObject } from '../machines/index.ts';
+
+/**
+ * Converts a value to JSON, at most `mostNodes` values of it. Types that JSON lacks get a substitute, so that nothing is
+ * lost silently.
+ */
+export function plainJson(value: unknown, mostNodes = Number.POSITIVE_INFINITY): Json {
+  return plain(value, [], { left: mostNodes });
+}
+
+/** The field that says how many others were left out. */
+const leftOutKey = '…';
+
+type Room = { left: number };
+
+function plain(value: unknown, ancestors: readonly object[], room: Room): Json {
+  room.left -= 1;
+  if (room.left < 0) return '[left out: the result is too large]';
+  switch (typeof value) {
+    case 'string':
+      return value.toWellFormed();
+    case 'boolean':
+      return value;
+    case 'number':
+      return Number.isFinite(value) ? value : String(value);
+    case 'bigint':
+      return value.toString();
+    case 'undefined':
+      return null;
+    case 'function':
+    case 'symbol':
+      return `[${typeof value}]`;
+    case 'object':
+      return value === null ? null : plainObject(value, ancestors, room);
+  }
+}
+
+function plainObject(value: object, ancestors: readonly object[], room: Room): Json {
+  if (ancestors.includes(value)) return '[circular]';
+  const inner = [...ancestors, value];
+  if ('toJSON' in value && typeof value.toJSON === 'function') {
+    if (value instanceof Uint8Array) return binary(value);
+    return plain(value.toJSON(), inner, room);
+  }
+  if (value instanceof Error) return { name: value.name, message: value.message };
+  if (ArrayBuffer.isView(value)) return binary(value);
+  if (value instanceof ArrayBuffer) return `[binary, ${value.byteLength} bytes]`;
+  if (Array.isArray(value)) return plainList(value, value.length, inner, room);
+  if (value instanceof Map) return plainList(value.entries(), value.size, inner, room);
+  if (value instanceof Set) return plainList(value, value.size, inner, room);
+  const keys = Object.keys(value);
+  const kind = Object.prototype.toString.call(value).slice('[object '.length, -1);
+  return keys.length === 0 && kind !== 'Object' ? `[${kind}]` : plainFields(value, keys, inner, room);
+}
+
+function plainFields(value: object, keys: readonly string[], ancestors: readonly object[], room: Room): JsonObject {
+  const fields: [string, Json][] = [];
+  for (const [index, key] of keys.entries()) {
+    if (room.left <= 0) {
+      fields.push([leftOutKey, `[${keys.length - index} more left out]`]);
+      break;
+    }
+    const item: unknown = Reflect.get(value, key);
+    if (item !== undefined) fields.push([key.toWellFormed(), plain(item, ancestors, room)]);
+  }
+  // `fromEntries` defines its fields, so that one named `__proto__` stays a field.
+  return Object.fromEntries(fields);
+}
+
+function plainList(items: Iterable<unknown>, size: number, ancestors: readonly object[], room: Room): Json[] {
+  const kept: Json[] = [];
+  for (const item of items) {
+    if (room.left <= 0) break;
+    kept.push(plain(item, ancestors, room));
+  }
+  if (kept.length < size) kept.push(`[${size - kept.length} more left out]`);
+  return kept;
+}
+
+function binary(view: ArrayBufferView): string {
+  return `[binary, ${view.byteLength} bytes]`;
+}
