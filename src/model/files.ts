@@ -90,7 +90,7 @@ export class NamedFiles {
     });
     // A server that is overloaded or down may be back in the next attempt.
     if (response.status >= 500 || response.status === 429)
-      throw new Error(`The file ${url} could not be downloaded: failed: it answered ${response.status}`);
+      throw new Error(`The file ${url} could not be downloaded: it answered ${response.status}`);
     if (response.status >= 400) throw refused(`it answered ${response.status}`);
     if (response.cut) throw refused(`it is larger than ${maxBytes} bytes`);
     const [type = mediaType] = response.contentType.split(';');

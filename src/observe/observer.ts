@@ -1,5 +1,5 @@
 import type { Counters, Fact, Slug } from '../../machines/index.ts';
-import { eventWithoutSecrets, redact } from '../agent/redact.ts';
+import { eventWithoutSecrets, redact, withoutSecrets } from '../agent/redact.ts';
 import { messageOf } from '../errors.ts';
 import type { Envelope, Fold, SessionEvent, Sighting } from './events.ts';
 import { type FoldOptions, type Folds, makeFolds } from './folds.ts';
@@ -108,7 +108,9 @@ export class Observer {
   resight(sighting: Sighting, at: number): void {
     if (sighting.type === 'model.delta') {
       this.parts = Math.max(this.parts, sighting.part + 1);
-      this.pass({ ...sighting, ...this.envelope(at), seq: this.next(sighting.delta.length) });
+      // It keeps its position, even if a replay removes more than was removed then.
+      const delta = withoutSecrets(sighting.delta, this.options.secrets);
+      this.pass({ ...sighting, ...this.envelope(at), delta, seq: this.next(sighting.delta.length) });
       return;
     }
     if (sighting.type === 'model.warned') this.isNewWarning(`${sighting.target} ${sighting.warning}`);

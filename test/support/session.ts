@@ -3,7 +3,7 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import pino from 'pino';
 import { expect } from 'vitest';
 import { type Counters, type Delivery, emptyCounters } from '../../machines/index.ts';
-import { withoutSecrets } from '../../src/agent/redact.ts';
+import { eventWithoutSecrets } from '../../src/agent/redact.ts';
 import { secretsOf } from '../../src/agent/secrets.ts';
 import {
   type Agent,
@@ -131,7 +131,8 @@ export async function run(parts: {
   expectInvariants(finished);
   // D-3: the deliveries alone reproduce the same facts.
   const replayed = replay(sessionInput(agent, options.budget ?? {}, startedAt), deliveries);
-  const clean = withoutSecrets(JSON.parse(JSON.stringify(replayed.facts)), secretsOf(agent.definition));
+  const facts: typeof replayed.facts = JSON.parse(JSON.stringify(replayed.facts));
+  const clean = facts.map((fact) => eventWithoutSecrets(fact, secretsOf(agent.definition)));
   expect(factsOf(events)).toEqual(clean);
   return finished;
 }
