@@ -15,6 +15,7 @@ import { policyShape } from '../tools/service/http-policy.ts';
 import { check } from './check.ts';
 import { type Agent, type AgentDefinition, definitionSchema, isAgent, limitsSchema, nameRule } from './definition.ts';
 import { joined } from './handoffs.ts';
+import { shortestSecret } from './secrets.ts';
 
 const downloadsSchema = z.strictObject(policyShape);
 
@@ -33,6 +34,7 @@ export function defineAgent<R extends ReportDefinition = { format: 'text' }, Con
   for (const [index, model] of given.models.entries()) {
     problems.collect(() => checkModel(model, fieldName('models', [index]), Object.keys(definition.providers ?? {})));
   }
+  problems.collect(() => checkSecrets(definition?.secrets));
   for (const [name, server] of given.servers) problems.collect(() => checkServer(name, server));
   for (const [name, agent] of given.agents) problems.collect(() => checkSubAgent(name, agent, given.tools));
   for (const [name] of given.handoffs)
@@ -55,6 +57,15 @@ export function defineAgent<R extends ReportDefinition = { format: 'text' }, Con
     tools: toolsOf({ ...definition, ...(finish !== undefined && { finish }) }, tools, format),
   };
   return Object.freeze(joined(alone)) as Agent<ReportOf<R>, Context>;
+}
+
+/** Refuses a secret that stands in many other words. An empty one, of a key that is not set, is none. */
+function checkSecrets(secrets: unknown): void {
+  const isShort = (secret: unknown) => typeof secret === 'string' && secret !== '' && secret.length < shortestSecret;
+  const short = Array.isArray(secrets) ? secrets.findIndex(isShort) : -1;
+  if (short === -1) return;
+  // The message does not show it.
+  throw new PawlError('invalid_agent', `\`secrets[${short}]\` must have at least ${shortestSecret} characters.`);
 }
 
 /** Files cannot be a tool's input, so an agent that reports files finishes by a plain reply. */

@@ -40,6 +40,13 @@ describe('S-5: only credentials are secrets', () => {
     expect(result.counters).toEqual(once);
   });
 
+  it('a text that is too short to be one is refused, and not shown; an empty one is none', () => {
+    const define = (secrets: string[]) => () => defineAgent({ name: 'a', models: [rehearsalModel([])], secrets });
+    expect(define(['long enough', '4711'])).toThrow('`secrets[1]` must have at least 6 characters.');
+    expect(define(['4711'])).not.toThrow('4711');
+    expect(define(['', 'sixsix'])).not.toThrow();
+  });
+
   it("a secret in Pawl's own words changes neither the kind of an event nor the ids of sessions and calls", async () => {
     const ask = { needsApproval: true, inputSchema: z.object({}), execute: () => 'asked' };
     const model = rehearsalModel([{ calls: [{ name: 'ask' }] }, report('the session of tenant-42')]);
