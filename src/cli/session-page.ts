@@ -1,18 +1,17 @@
 import { writeFileSync } from 'node:fs';
 import type { Agent } from '../agent/definition.ts';
-import { configuredSecrets, environmentSecrets } from '../agent/secrets.ts';
 import { messageOf } from '../errors.ts';
 import type { Inspector } from '../inspect/inspector.ts';
 import type { Journal } from '../journal/journal.ts';
 import { unknownSession } from '../journal/journal-errors.ts';
 import { type Flags, UsageError } from './command-line.ts';
 
-/** Returns a session as a page in one file, without the secrets of this process's agents and of its environment. */
+/** Returns a session as a page in one file. */
 export async function sessionPage(journal: Journal, sessionId: string): Promise<string> {
   const { sessionFile } = await import('../inspect/tape/session-file.ts');
   const entries = await journal.read(sessionId);
   if (entries.length === 0) throw unknownSession(sessionId);
-  return sessionFile(entries, { secrets: [...configuredSecrets(), ...environmentSecrets(process.env)] });
+  return sessionFile(entries);
 }
 
 /** Shows the sessions of a journal, or of this process, in a page on this machine. */
@@ -22,8 +21,7 @@ export async function openInspector(
   agents: readonly Agent[] = [],
 ): Promise<Inspector> {
   const { inspector } = await import('../inspect/inspector.ts');
-  const secrets = environmentSecrets(process.env);
-  return inspector({ port, secrets, agents, ...(journal !== undefined && { journal }) });
+  return inspector({ port, agents, ...(journal !== undefined && { journal }) });
 }
 
 /** Keeps a page open until Ctrl-C if stderr is a terminal. */

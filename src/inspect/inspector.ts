@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { check } from '../agent/check.ts';
 import type { Agent } from '../agent/definition.ts';
 import { isAgent } from '../agent/definition.ts';
-import { configuredSecrets } from '../agent/secrets.ts';
+import { configuredSecrets, environmentSecrets } from '../agent/secrets.ts';
 import { texts } from '../agent/shapes.ts';
 import type { Journal } from '../journal/journal.ts';
 import { unknownSession } from '../journal/journal-errors.ts';
@@ -53,7 +53,8 @@ export async function inspector(options: InspectorOptions = {}): Promise<Inspect
   check(optionsSchema, options, '', 'invalid_options');
   const { port, agents = [], secrets: given = [] } = options;
   const journal = new WatchedJournal(options.journal ?? new MemoryJournal({ keep: keptSessions }));
-  const secrets = () => [...given, ...configuredSecrets()];
+  const ofEnvironment = environmentSecrets(process.env);
+  const secrets = () => [...given, ...configuredSecrets(), ...ofEnvironment];
   const server = port === undefined ? null : await serveInspector(journal, { port, secrets, agents });
   const close = async () => {
     await server?.close();

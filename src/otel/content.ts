@@ -18,7 +18,12 @@ export function outputMessages({ content, finishReason }: Reply): string {
 }
 
 export function toolResult(output: ToolOutput): string {
-  return JSON.stringify('value' in output ? output.value : (output.reason ?? null));
+  return JSON.stringify(valueOf(output));
+}
+
+function valueOf(output: ToolOutput): unknown {
+  if (output.type === 'content') return output.value.map(partOf);
+  return 'value' in output ? output.value : (output.reason ?? null);
 }
 
 function partOf(part: AssistantPart | Message['content'][number] | ReplyPart): Part {
@@ -35,7 +40,7 @@ function partOf(part: AssistantPart | Message['content'][number] | ReplyPart): P
         ? {
             type: 'tool_call_response',
             id: part.toolCallId,
-            response: 'value' in part.output ? part.output.value : null,
+            response: valueOf(part.output),
           }
         : { type: 'tool_call_response', id: part.callId, response: part.result };
     case 'file':

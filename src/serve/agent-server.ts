@@ -46,10 +46,18 @@ export function agentServer(
     const tell = progressTo(caller, params._meta?.progressToken);
     const signals = [caller.signal, gone.signal, vanished()].filter((signal) => signal !== null);
     const call = { prompt: parsed.data.prompt, signal: AbortSignal.any(signals) };
+    /** The questions that a person is asked, by session and call. */
+    const questions = new Map<string, AbortController>();
     try {
       const result = await sessions.start(agent, call, (event, session) => {
         tell(event);
-        if (event.type === 'tool.approvalRequested') void decide(server, caller, event, session);
+        if (event.type === 'tool.approvalRequested') {
+          const withdrawn = new AbortController();
+          questions.set(`${event.sessionId} ${event.callId}`, withdrawn);
+          void decide(server, caller, event, session, withdrawn.signal);
+        }
+        // It was decided in another way, or too late.
+        if (event.type === 'tool.answered') questions.get(`${event.sessionId} ${event.callId}`)?.abort();
       });
       return resultOf(result);
     } catch (error) {
@@ -69,7 +77,13 @@ export function agentServer(
 type Asked = Extract<SessionEvent, { type: 'tool.approvalRequested' }>;
 
 /** Asks the client's user to approve a call, if the client can ask; otherwise denies it at once, with the reason. */
-async function decide(server: Server, caller: Caller, { callId, name, input, sessionId }: Asked, session: Session) {
+async function decide(
+  server: Server,
+  caller: Caller,
+  { callId, name, input, sessionId }: Asked,
+  session: Session,
+  withdrawn: AbortSignal,
+) {
   const deny = (reason: string): ApprovalInput => ({ approved: false, reason, sessionId });
   const asked = async (): Promise<ApprovalInput> => {
     if (server.getClientCapabilities()?.elicitation === undefined) {
@@ -86,7 +100,7 @@ async function decide(server: Server, caller: Caller, { callId, name, input, ses
       { method: 'elicitation/create', params },
       ElicitResultSchema,
       // The session's own limit on approvals applies (`approvalTimeoutMs`).
-      { timeout: longestWaitMs },
+      { timeout: longestWaitMs, signal: withdrawn },
     );
     if (action !== 'accept') return deny(action === 'decline' ? 'Declined by the user.' : 'Dismissed by the user.');
     return content?.approve === true ? { approved: true, sessionId } : deny('Declined by the user.');

@@ -14,25 +14,43 @@ export class Refusal extends Error {
   }
 }
 
-/** Refuses a request from a host or page that is not permitted, or without the token. */
-export function checkCaller(
+/** Refuses a request from a host or page that is not permitted. */
+function checkPlace(
   { headers }: Pick<IncomingMessage, 'headers'>,
-  { auth, hosts, origins = [] }: CallerOptions,
+  { hosts, origins }: CallerOptions,
   isLoopback: boolean,
 ): void {
-  const { host = '', origin, authorization = '' } = headers;
-  const hostIsKnown = hosts === undefined ? !isLoopback || isLoopbackHost(host) : hosts.includes(host);
+  const { host = '', origin } = headers;
+  const ofAnyPort = host.replace(/:\d+$/, '');
+  const isNamed = (names: readonly string[]) => names.includes(host) || names.includes(ofAnyPort);
+  const hostIsKnown = hosts === undefined ? !isLoopback || isLoopbackHost(host) : isNamed(hosts);
   // A client that is not a browser sends no origin.
-  const originIsKnown = origin === undefined || origins.includes(origin) || (isLoopback && isLoopbackOrigin(origin));
+  const originIsKnown =
+    origin === undefined || (origins === undefined ? isLoopback && isLoopbackOrigin(origin) : origins.includes(origin));
   // A web page must not reach a server on this machine under another host name.
   if (!hostIsKnown) throw new Refusal(403, 'host not allowed');
   if (!originIsKnown) throw new Refusal(403, 'origin not allowed');
-  if (auth !== undefined && !isSame(authorization, `Bearer ${auth.bearer}`)) throw new Refusal(401, 'unauthorized');
+}
+
+/** Refuses a request from a host or page that is not permitted, or without the token. */
+export function checkCaller(
+  request: Pick<IncomingMessage, 'headers'>,
+  options: CallerOptions,
+  isLoopback: boolean,
+): void {
+  checkPlace(request, options, isLoopback);
+  checkToken(request, options);
+}
+
+function checkToken({ headers }: Pick<IncomingMessage, 'headers'>, { auth }: CallerOptions): void {
+  const token = /^bearer +(.*)$/i.exec(headers.authorization ?? '')?.[1] ?? '';
+  if (auth !== undefined && !isSame(token, auth.bearer)) throw new Refusal(401, 'unauthorized');
 }
 
 /**
  * Lets the pages of permitted origins read the answers (CORS). Answers the question that a browser asks before a call,
- * which carries no token, and returns true. Throws `Refusal` as `checkCaller` does.
+ * which carries no token, and returns true. Throws `Refusal` for a request from another place, or without
+ * the token, which a permitted page can read.
  */
 export function answersPage(
   request: IncomingMessage,
@@ -42,13 +60,16 @@ export function answersPage(
 ): boolean {
   const { origin, 'access-control-request-headers': asked } = request.headers;
   const isQuestion = request.method === 'OPTIONS' && request.headers['access-control-request-method'] !== undefined;
-  const { auth, ...withoutToken } = options;
-  checkCaller(request, isQuestion ? withoutToken : options, isLoopback);
-  if (origin === undefined) return false;
-  response.setHeader('access-control-allow-origin', origin);
-  response.setHeader('access-control-expose-headers', 'mcp-session-id, retry-after');
-  response.setHeader('vary', 'origin');
-  if (!isQuestion) return false;
+  checkPlace(request, options, isLoopback);
+  if (origin !== undefined) {
+    response.setHeader('access-control-allow-origin', origin);
+    response.setHeader('access-control-expose-headers', 'mcp-session-id, retry-after');
+    response.setHeader('vary', 'origin');
+  }
+  if (!isQuestion || origin === undefined) {
+    checkToken(request, options);
+    return false;
+  }
   const fields = { 'access-control-allow-methods': 'GET, POST, DELETE', 'access-control-max-age': '600' };
   response.writeHead(204, { ...fields, ...(asked !== undefined && { 'access-control-allow-headers': asked }) }).end();
   return true;

@@ -24,6 +24,8 @@ type Client = { transport: StreamableHTTPServerTransport; address: string; calls
 export async function serveHttp(agent: Agent, sessions: Sessions, options: HttpOptions): Promise<ServedAgent> {
   const { disconnectGraceMs = defaultGraceMs } = options;
   const clients = new Clients();
+  /** Cancels what waits for clients that vanished. */
+  const alarms = new Set<() => void>();
   /** The signal that the client of the current HTTP request has gone. */
   const requests = new AsyncLocalStorage<AbortSignal>();
   const open = async (address: string): Promise<Client> => {
@@ -58,7 +60,7 @@ export async function serveHttp(agent: Agent, sessions: Sessions, options: HttpO
         client.calls -= 1;
       });
     }
-    await requests.run(vanishing(response, disconnectGraceMs), () =>
+    await requests.run(vanishing(response, disconnectGraceMs, alarms), () =>
       client.transport.handleRequest(request, response, body),
     );
   };
@@ -69,6 +71,7 @@ export async function serveHttp(agent: Agent, sessions: Sessions, options: HttpO
     await clients.close();
     await sessions.ended();
     await closeHttp(http);
+    for (const cancel of alarms) cancel();
   };
   return { url: `${place.origin}${mcpPath}`, closed, close, [Symbol.asyncDispose]: close };
 }
@@ -114,11 +117,15 @@ class Clients {
  * Returns a signal that aborts `graceMs` after the connection of an unfinished response has closed. The transport keeps
  * no events, so the client cannot resume the request.
  */
-function vanishing(response: ServerResponse, graceMs: number): AbortSignal {
+function vanishing(response: ServerResponse, graceMs: number, alarms: Set<() => void>): AbortSignal {
   const gone = new AbortController();
   response.once('close', () => {
     if (response.writableFinished) return;
-    systemClock.alarm(graceMs, () => gone.abort(new Error('the client vanished')));
+    const cancel = systemClock.alarm(graceMs, () => {
+      alarms.delete(cancel);
+      gone.abort(new Error('the client vanished'));
+    });
+    alarms.add(cancel);
   });
   return gone.signal;
 }

@@ -61,7 +61,7 @@ export function wire(parts: SessionParts<unknown>, begin: (parts: SessionParts<u
   const about = {
     sessionId: head.sessionId,
     agent: agent.name,
-    metadata: head.metadata,
+    metadata: withoutSecrets(head.metadata, secrets),
     parent: parentOf(head, lineage),
     messages: () => withoutSecrets(observer.folds.conversation.messages, secrets),
   };

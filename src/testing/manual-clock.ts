@@ -43,8 +43,9 @@ export function manualClock({ start = 1_700_000_000_000, hold = false } = {}): M
       waits.push(dueAt - now);
       if (hold) {
         await new Promise<void>((resolve) => {
+          if (signal.aborted) return resolve();
           set({ dueAt, ring: resolve });
-          signal.addEventListener('abort', () => resolve(), { once: true });
+          return signal.addEventListener('abort', () => resolve(), { once: true });
         });
       } else {
         passUntil(dueAt);

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { check } from '../agent/check.ts';
-import { configuredSecrets } from '../agent/secrets.ts';
 import { count, nonBlank } from '../agent/shapes.ts';
 import { messageOf } from '../errors.ts';
 import { Recorded } from '../inspect/recorded/recorded.ts';
@@ -27,7 +26,7 @@ const optionsSchema = z.strictObject({
 
 /**
  * Makes a test that keeps its session if it fails: as a page in one file, opened at the step where a promise is first
- * broken, or at the end. The error names the file. `test` gets a journal to pass to the session. As a predicate of
+ * broken, or at the end. The error names the file. A test fails if it throws or returns false. `test` gets a journal to pass to the session. As a predicate of
  * fast-check, its last failure is the shrunk one, and that is what the file holds in the end.
  */
 export function recorded<Args extends unknown[]>(
@@ -39,17 +38,26 @@ export function recorded<Args extends unknown[]>(
   return async (...args) => {
     const journal = new MemoryJournal();
     try {
-      await test(journal, ...args);
+      if ((await test(journal, ...args)) === false) throw new Error('The test returned false.');
     } catch (error) {
+      // A run that fast-check skips is no failure.
+      if (isSkipped(error)) throw error;
       place ??= join(mkdtempSync(join(tmpdir(), 'pawl-')), 'counterexample.html');
       const kept = await keep(journal, place, limits).catch(
         (reason) => `Could not save the session: ${messageOf(reason)}.`,
       );
-      if (!(error instanceof Error)) throw new Error(`${messageOf(error)}\n${kept}`, { cause: error });
-      error.message = `${error.message}\n${kept}`;
+      const message = `${messageOf(error)}\n${kept}`;
+      const isOwn = error instanceof Error && Object.hasOwn(error, 'message');
+      if (!isOwn || !Reflect.set(error, 'message', message)) throw new Error(message, { cause: error });
       throw error;
     }
   };
+}
+
+function isSkipped(error: unknown): boolean {
+  return (
+    error instanceof Error && 'footprint' in error && error.footprint === Symbol.for('fast-check/PreconditionFailure')
+  );
 }
 
 /** Writes the session that was written down last. Returns a sentence about it. */
@@ -60,7 +68,7 @@ async function keep(journal: Journal, file: string, limits: Limits | undefined):
   const shown = new Recorded();
   shown.take(new Replayer().play(entries));
   const broken = firstBreak(shown, limits);
-  const html = sessionFile(entries, { secrets: configuredSecrets(), ...(broken !== null && { step: broken.step }) });
+  const html = sessionFile(entries, broken === null ? {} : { step: broken.step });
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, html);
   const where = broken === null ? '' : ` At step ${broken.step + 1}: ${broken.promise}.`;

@@ -96,7 +96,8 @@ export function rehearsalModel(
 }
 
 async function begun(rehearsed: RehearsedReply, signal: AbortSignal | undefined): Promise<RehearsedReply> {
-  if (rehearsed.hangs === true || rehearsed.delayMs !== undefined) await pause(rehearsed.delayMs, signal);
+  if (rehearsed.hangs === true || rehearsed.delayMs !== undefined)
+    await pause(rehearsed.hangs === true ? undefined : rehearsed.delayMs, signal);
   if (rehearsed.throws !== undefined) throw rehearsed.throws;
   return rehearsed;
 }

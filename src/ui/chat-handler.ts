@@ -52,7 +52,8 @@ const chatIdSchema = z.string().regex(/^[\w-]{1,128}$/, { error: '1 to 128 lette
  * - `DELETE PATH/CHAT`: aborts the session of the chat.
  *
  * A page that goes away leaves its session running. The handler checks no caller: whoever may use a chat's id may use
- * the chat. Bad input is answered with 400, and a sentence. Throws `invalid_options` and `invalid_budget`.
+ * the chat, unless `context` or `metadata` throws a `Response`, which is the answer then. Bad input is answered with 400,
+ * and a sentence. Throws `invalid_options` and `invalid_budget`.
  */
 export function chatHandler<Report, Context>(
   agent: Agent<Report, Context>,
@@ -66,6 +67,8 @@ export function chatHandler<Report, Context>(
     try {
       return await answer(chats, request);
     } catch (error) {
+      // `context` and `metadata` may refuse a caller with an answer of their own.
+      if (error instanceof Response) return error;
       if (!(error instanceof PawlError)) throw error;
       return Response.json({ error: error.message }, { status: statuses[error.code] ?? 400 });
     }
@@ -127,8 +130,8 @@ class Chats {
       const known = this.sessions.get(chatId);
       if (known !== undefined && !this.ended.has(known)) return toUIMessageStreamResponse(known);
       // Another process may run a later session.
-      const sessionId = await this.unended(chatId);
-      if (sessionId === null) return new Response(null, { status: 204 });
+      const [sessionId] = await this.unended(chatId);
+      if (sessionId === undefined) return new Response(null, { status: 204 });
       return toUIMessageStreamResponse(await this.session(chatId, sessionId, request));
     });
   }
@@ -181,11 +184,11 @@ class Chats {
     return toUIMessageStreamResponse(session, { from, decided: taken });
   }
 
-  private async end(session: Session | undefined, unended: string | null): Promise<void> {
+  private async end(session: Session | undefined, unended: readonly string[]): Promise<void> {
     session?.abort();
     const { journal } = this.options;
-    if (unended !== null && unended !== session?.sessionId && journal !== undefined)
-      await abortSession(journal, unended);
+    const others = unended.filter((sessionId) => sessionId !== session?.sessionId);
+    if (journal !== undefined) for (const sessionId of others) await abortSession(journal, sessionId);
   }
 
   /** Returns a session of the chat: from this process, from the journal, or as another process runs it. */
@@ -233,10 +236,13 @@ class Chats {
     }
   }
 
-  /** Returns the last session of a chat in the journal, if it has not ended. */
-  private async unended(chatId: string): Promise<string | null> {
-    const [last] = (await this.options.journal?.list({ idPrefix: `${chatId}:`, agent: this.agent.name })) ?? [];
-    return last !== undefined && ['running', 'suspended'].includes(last.status) ? last.sessionId : null;
+  /** Returns the sessions of a chat in the journal that have not ended, the newest first. */
+  private async unended(chatId: string): Promise<string[]> {
+    const rows = (await this.options.journal?.list({ idPrefix: `${chatId}:`, agent: this.agent.name })) ?? [];
+    return rows
+      .filter(({ status }) => status === 'running' || status === 'suspended')
+      .toSorted((one, other) => other.createdAt - one.createdAt)
+      .map(({ sessionId }) => sessionId);
   }
 
   private async inTurn<T>(chatId: string, task: () => Promise<T>): Promise<T> {

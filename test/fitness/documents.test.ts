@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { slugs } from '../../machines/index.ts';
 
 const root = join(import.meta.dirname, '../..');
 /** Inside the project, so that its packages resolve. */
@@ -52,6 +53,10 @@ describe('the code in the README and the guides', () => {
     const { stdout } = spawnSync(join(root, 'node_modules/.bin/tsc'), ['-p', folder], { encoding: 'utf8' });
     expect(stdout).toBe('');
   }, 60_000);
+
+  it('counts the names of failures', () => {
+    expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain(`every failure has one of ${slugs.length} names`);
+  });
 
   it('prints the result that the README shows', () => {
     const code = (blocks[0]?.code ?? '')

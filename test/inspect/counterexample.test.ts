@@ -67,6 +67,41 @@ describe('S-8 B-2: a test that fails keeps its session', () => {
     expect(readFileSync(file, 'utf8')).not.toContain('data-step');
   });
 
+  it('a test fails that returns false or throws what cannot be changed; one that is skipped does not', async () => {
+    const file = freshFile();
+    const property = fc.asyncProperty(
+      fc.integer(),
+      recorded(
+        async (journal, number: number) => {
+          await run(0, journal);
+          return number < 10;
+        },
+        { file },
+      ),
+    );
+    const error = await fc.assert(property, { numRuns: 100 }).catch((reason) => reason);
+    expect(String(error.cause.message)).toContain(`The test returned false.\nSession saved to ${file}.`);
+    const timeout = recorded(
+      async () => {
+        throw new DOMException('timed out', 'TimeoutError');
+      },
+      { file },
+    );
+    const wrapped = await timeout().catch((reason) => reason);
+    expect(wrapped.message).toContain('timed out\nNo session was recorded');
+    expect(wrapped.cause).toBeInstanceOf(DOMException);
+    const other = freshFile();
+    const skipping = recorded(
+      async (journal, number: number) => {
+        await run(0, journal);
+        fc.pre(number > 1_000_000);
+      },
+      { file: other },
+    );
+    await expect(skipping(1)).rejects.toThrow();
+    expect(existsSync(other)).toBe(false);
+  });
+
   it('a passing test writes no file; the error of a test without a session states that none was recorded', async () => {
     const file = freshFile();
     await recorded((journal) => run(0, journal), { file })();

@@ -1,5 +1,5 @@
 import { tool } from 'ai';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
 import { defineAgent, PawlError, runSession } from '../../src/index.ts';
 import { Replayer } from '../../src/inspect/recorded/replayer.ts';
@@ -125,4 +125,17 @@ describe('S-5: a session as a file holds no secret, and decides the same', () =>
     expect(() => sessionFile(entries, { secret: ['x'] } as never)).toThrow('Unknown option `options.secret`.');
     expect(() => sessionFile([{ scope: '', type: 'begun', key: 'x', at: 1 }])).toThrow(PawlError);
   });
+});
+
+it('S-5: a file holds no secret of the agents and the environment of its process, though none is named', async () => {
+  vi.stubEnv('PAWL_TEST_TOKEN', 'walnut-ferry-lantern');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const journal = new MemoryJournal();
+  const models = [rehearsalModel([report('correct horse battery, and walnut-ferry-lantern')])];
+  const agent = defineAgent({ name: 'teller', models, secrets: ['correct horse battery'] });
+  await runSession(agent, { prompt: 'Tell.', journal, sessionId: 's', logger: false });
+  const tape = blockIn(sessionFile(await journal.read('s')), 'tape');
+  expect(tape).toContain('[redacted]');
+  expect(tape).not.toContain('correct horse');
+  expect(tape).not.toContain('walnut-ferry');
 });

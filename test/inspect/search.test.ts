@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { defineAgent, runSession } from '../../src/index.ts';
+import { defineAgent, runSession, startSession } from '../../src/index.ts';
 import { readQuery } from '../../src/inspect/live/query.ts';
 import { SessionIndex } from '../../src/inspect/live/search.ts';
 import { MemoryJournal } from '../../src/journal/memory.ts';
@@ -60,6 +60,38 @@ describe('S-8: a search over all sessions', () => {
     index.close();
   });
 
+  it('follows what was deleted, and a session whose process died', async () => {
+    const journal = new MemoryJournal({ leaseMs: 20 });
+    const hanging = rehearsalModel([{ hangs: true }]);
+    for (const sessionId of ['dies', 'goes']) {
+      const agent = defineAgent({ name: 'one', models: [sessionId === 'dies' ? hanging : rehearsalModel([report()])] });
+      const session = startSession(agent, { prompt: 'Look after the boat.', journal, sessionId, logger: false });
+      if (sessionId === 'goes') await session.result;
+    }
+    const index = new SessionIndex(journal, () => []);
+    await index.follow();
+    expect(index.search('boat').total).toBe(2);
+    await index.follow();
+    await journal.delete('goes');
+    // A lease that nothing renews runs out.
+    journal.renew = () => Promise.resolve(false);
+    await expect.poll(async () => (await journal.list({ sessionId: 'dies' }))[0]?.status).toBe('suspended');
+    await index.follow();
+    expect(index.search('boat')).toMatchObject({ hits: [{ sessionId: 'dies' }], indexed: 1, sessions: 1 });
+    await index.follow();
+    expect(index.search('status:running').total).toBe(0);
+    expect(index.search('status:suspended').total).toBe(1);
+    index.close();
+  });
+
+  it.each(['slug:%', 'slug:_', 'bo\0at', 'boat\0'])('no sign means anything to the database: %j', async (text) => {
+    const index = await indexed();
+    await index.follow();
+    expect(index.search(text).total).toBe(text === 'boat\0' ? 2 : 0);
+    await index.follow();
+    index.close();
+  });
+
   it('the error for an invalid query names the problem', () => {
     const read = (text: string) => () => readQuery(text, 0);
     expect(read('colour:red')).toThrow(
@@ -68,6 +100,8 @@ describe('S-8: a search over all sessions', () => {
     expect(read('since:soon')).toThrow(
       '`since` must be a number of minutes, hours or days, such as 30m, 2h or 1d; got "soon".',
     );
+    expect(read('constructor:x')).toThrow('got "constructor:"');
+    expect(read('rule:constructor')).toThrow('`rule` must be');
     expect(read('rule:C-1')).toThrow('`rule` must be one that leaves a fact: B-3, B-4');
     expect(readQuery('since:2h', 10_000_000).since).toBe(2_800_000);
   });

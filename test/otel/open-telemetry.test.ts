@@ -189,6 +189,33 @@ describe('pawl/otel', () => {
     });
   });
 
+  it('content names the files of a result, and metadata holds no secret', async () => {
+    const data = Buffer.from('PICTURE BYTES').toString('base64');
+    const value = [
+      { type: 'text' as const, text: 'the picture' },
+      { type: 'file-data' as const, mediaType: 'image/png', data },
+    ];
+    const shot = tool({
+      inputSchema: z.object({}),
+      execute: () => 1,
+      toModelOutput: () => ({ type: 'content', value }),
+    });
+    const wire = {
+      script: [{ calls: [{ name: 'shot', input: {} }] }, report()],
+      definition: { tools: { shot }, secrets: ['hunter2-hunter2'] },
+      options: { metadata: { user: 'hunter2-hunter2' } },
+    };
+    const { all } = await traced(wire, { content: true });
+    const text = JSON.stringify(all.map((span) => span.attributes));
+    expect(text).not.toContain(data);
+    expect(text).not.toContain('hunter2');
+    const [called] = named(all, 'execute_tool shot');
+    expect(JSON.parse(String(called?.attributes['gen_ai.tool.call.result']))).toEqual([
+      { type: 'text', content: 'the picture' },
+      { type: 'file', mime_type: 'image/png' },
+    ]);
+  });
+
   it.each([
     ['fails', { script: [{}, {}], definition: { limits: { maxRetries: 2 } } }, 'failed', 'retries_exhausted'],
     [

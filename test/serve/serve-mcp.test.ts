@@ -7,8 +7,10 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
-import { describe, expect, it } from 'vitest';
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
+import { systemClock } from '../../src/host/clock.ts';
 import { defineAgent, PawlError, type SessionEvent, serveMcp } from '../../src/index.ts';
 import { rehearsalModel, startModelServer } from '../../src/testing/index.ts';
 import { callsIn, keptLog, report, runOverWire } from '../support/session.ts';
@@ -92,6 +94,56 @@ describe('an agent as an MCP server', () => {
     await inMemory.closed;
     await expect.poll(() => ended.length).toBe(2);
     await client.close();
+  });
+
+  it('C-1: a question that is too late is withdrawn from the person', async () => {
+    const ask = { needsApproval: true, inputSchema: z.object({}), execute: () => 'asked' };
+    // The SDK's client takes no notice of a cancelled request with the id 0, the first.
+    const agent = agentOf([{ calls: [{ name: 'ask' }, { name: 'ask' }] }, report('Without.')], {
+      tools: { ask },
+      limits: { approvalTimeoutMs: 50 },
+    });
+    const [mine, its] = InMemoryTransport.createLinkedPair();
+    await using served = await serveMcp(agent, { transport: its, logger });
+    const client = new Client({ name: 'test', version: '1' }, { capabilities: { elicitation: {} } });
+    const withdrawn = Promise.withResolvers<void>();
+    client.setRequestHandler(ElicitRequestSchema, (_request, { signal }) => {
+      signal.addEventListener('abort', () => withdrawn.resolve());
+      return new Promise(() => {});
+    });
+    await client.connect(mine);
+    const result = await client.callTool({ name: 'helper', arguments: { prompt: 'x' } });
+    expect(result).toMatchObject({ content: [{ text: 'Without.' }] });
+    await withdrawn.promise;
+    await served.close();
+  });
+
+  it('leaves no timer of a client that vanished', async () => {
+    const began = Promise.withResolvers<void>();
+    const served = await serveMcp(agentOf([{ hangs: true }]), {
+      transport: { http: { disconnectGraceMs: 601_234 } },
+      logger,
+      onEvent: ({ type }) => type === 'attempt.started' && began.resolve(),
+    });
+    const armed = new Set<number>();
+    const { alarm } = systemClock;
+    const armedFor = vi.spyOn(systemClock, 'alarm').mockImplementation((ms, ring) => {
+      armed.add(ms);
+      const cancel = alarm.call(systemClock, ms, ring);
+      return () => {
+        armed.delete(ms);
+        cancel();
+      };
+    });
+    onTestFinished(() => armedFor.mockRestore());
+    const client = await clientOf(served.url);
+    const called = client.callTool({ name: 'helper', arguments: { prompt: 'x' } }).catch(() => undefined);
+    await began.promise;
+    await client.close();
+    await called;
+    await expect.poll(() => armed.has(601_234)).toBe(true);
+    await served.close();
+    expect(armed.has(601_234)).toBe(false);
   });
 
   it('clients that connect and go silent do not displace one that waits for its answer', async () => {

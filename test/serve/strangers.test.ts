@@ -83,7 +83,9 @@ describe('serving to strangers', () => {
     const authorization = `Bearer ${token}`;
     expect(await status({ host: 'agents.example', authorization })).toBe(200);
     expect(await status({ host: 'agents.example', authorization, origin: 'https://app.example' })).toBe(200);
+    expect(await status({ host: 'agents.example:8443', authorization: `bearer ${token}` })).toBe(200);
     expect(await status({ host: 'agents.example' })).toBe(401);
+    expect(await status({ host: 'agents.example', authorization: token })).toBe(401);
     expect(await status({ host: 'agents.example', authorization: `${authorization}x` })).toBe(401);
     expect(await status({ host: 'evil.example', authorization })).toBe(403);
     expect(await status({ host: 'agents.example', authorization, origin: 'https://evil.example' })).toBe(403);
@@ -100,6 +102,13 @@ describe('serving to strangers', () => {
       'https://app.example',
     ]);
     expect((await ask('https://evil.example')).status).toBe(403);
+    // The origins that are named are all that there are, on loopback too.
+    expect((await ask('http://localhost:3000')).status).toBe(403);
+    const refused = await fetch(server.url ?? '', {
+      ...hello,
+      headers: { ...hello.headers, origin: 'https://app.example' },
+    });
+    expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([401, 'https://app.example']);
     const client = await clientOf(server.url, { authorization: `Bearer ${token}`, origin: 'https://app.example' });
     expect((await client.listTools()).tools).toHaveLength(1);
     await client.close();

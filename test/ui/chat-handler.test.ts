@@ -178,6 +178,34 @@ describe('C-1, S-6: the handler of chats', () => {
     await Promise.all([one.close(), other.close()]);
   });
 
+  it('D-3: finds the session that runs, whichever was written last, and ends all that have not ended', async () => {
+    const file = freshFile();
+    const [one, other] = [sqliteJournal(file), sqliteJournal(file)];
+    const { agent } = sending();
+    const hanging = defineAgent({ ...agent.definition, models: [rehearsalModel([{ hangs: true }])] });
+    const [first, second, third] = [chatOf(agent, one), chatOf(hanging, other), chatOf(agent, one)];
+    await read(await first.post([user('Send.')]));
+    const running = await second.post([user('Never mind.')]);
+    await expect.poll(() => first.events.some((event) => event.startsWith('session.aborted'))).toBe(true);
+    const joined = await third.ask('GET', '/c/stream');
+    expect(joined.status).toBe(200);
+    await third.ask('DELETE', '/c');
+    await Promise.all([joined.text(), running.text()]);
+    expect((await one.list({ idPrefix: 'c:' })).map(({ status }) => status)).toEqual(['aborted', 'aborted']);
+    await Promise.all([one.close(), other.close()]);
+  });
+
+  it('S-7: `context` and `metadata` may answer a caller themselves', async () => {
+    const { agent } = sending();
+    const refuse = () => {
+      throw new Response('not yours', { status: 403 });
+    };
+    const handle = chatHandler(agent, { logger, metadata: refuse });
+    const body = JSON.stringify({ id: 'c', messages: [user('Send.')] });
+    const answer = await handle(new Request('http://localhost/chat', { method: 'POST', body }));
+    expect([answer.status, await answer.text()]).toEqual([403, 'not yours']);
+  });
+
   it('D-4: a session that its process let go of continues with the next decision', async () => {
     const journal = sqliteJournal(freshFile());
     const { agent, model } = sending();

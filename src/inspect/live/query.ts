@@ -25,7 +25,7 @@ export function readQuery(text: string, now: number): Query {
     facts: [],
     since: 0,
   };
-  for (const [, name, quoted, word = ''] of text.matchAll(/(?:(\w+):)?(?:"([^"]*)"|(\S+))/g)) {
+  for (const [, name, quoted, word = ''] of text.replaceAll('\0', ' ').matchAll(/(?:(\w+):)?(?:"([^"]*)"|(\S+))/g)) {
     const value = quoted ?? word;
     if (name === undefined) query.words.push({ text: value, isPhrase: quoted !== undefined });
     else if (name === 'since') query.since = now - spanOf(value);
@@ -41,7 +41,7 @@ export function readQuery(text: string, now: number): Query {
 }
 
 function isField({ fields }: Query, name: string): name is keyof Query['fields'] {
-  return name in fields;
+  return Object.hasOwn(fields, name);
 }
 
 function spanOf(text: string): number {
@@ -55,7 +55,7 @@ function spanOf(text: string): number {
 }
 
 function factsOf(rule: string): readonly string[] {
-  const facts = ruleFacts[rule];
+  const facts = Object.hasOwn(ruleFacts, rule) ? ruleFacts[rule] : undefined;
   if (facts !== undefined) return facts;
   const known = Object.keys(ruleFacts).join(', ');
   throw new PawlError('invalid_options', expected('rule', rule, `one that leaves a fact: ${known}`));

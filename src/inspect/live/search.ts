@@ -49,14 +49,14 @@ export class SessionIndex {
     const conditions: [string, string[]][] = [
       ['agent = ?', agent],
       ['status = ?', status],
-      ["slugs LIKE '% ' || ? || ' %'", slug],
-      ["targets LIKE '% ' || ? || ' %'", target],
-      ["tools LIKE '% ' || ? || ' %'", tool],
+      ["instr(slugs, ' ' || ? || ' ')", slug],
+      ["instr(targets, ' ' || ? || ' ')", target],
+      ["instr(tools, ' ' || ? || ' ')", tool],
     ];
     const where = ['updated >= ?', ...conditions.flatMap(([sql, values]) => values.map(() => sql))];
     const values = [since, ...conditions.flatMap(([, given]) => given)];
     for (const types of facts) {
-      where.push(`(${types.map(() => "facts LIKE '% ' || ? || ' %'").join(' OR ')})`);
+      where.push(`(${types.map(() => "instr(facts, ' ' || ? || ' ')").join(' OR ')})`);
       values.push(...types);
     }
     const isText = words.length > 0;
@@ -94,12 +94,33 @@ export class SessionIndex {
   private async readAll(): Promise<void> {
     const rows = await this.journal.list({});
     this.sessions = rows.length;
+    const there = new Set(rows.map(({ sessionId }) => sessionId));
+    for (const sessionId of this.read.keys()) if (!there.has(sessionId)) this.remove(sessionId);
     for (const row of rows) {
-      if (this.read.get(row.sessionId) === row.entries) continue;
+      if (this.read.get(row.sessionId) === row.entries) {
+        this.update(row);
+        continue;
+      }
+      this.remove(row.sessionId);
       this.add(row, await this.journal.read(row.sessionId));
       this.read.set(row.sessionId, row.entries);
       await eventLoopTurn();
     }
+  }
+
+  /** A status changes without an entry when the process of a session dies. */
+  private update({ sessionId, status, updatedAt }: JournaledSession): void {
+    this.database
+      .prepare('UPDATE sessions SET status = ?, updated = ? WHERE id = ? AND (status <> ? OR updated <> ?)')
+      .run(status, updatedAt, sessionId, status, updatedAt);
+  }
+
+  private remove(sessionId: string): void {
+    this.read.delete(sessionId);
+    const known = this.database.prepare('SELECT number FROM sessions WHERE id = ?').get(sessionId);
+    if (known === undefined) return;
+    this.database.prepare('DELETE FROM texts WHERE rowid = ?').run(Number(known.number));
+    this.database.prepare('DELETE FROM sessions WHERE number = ?').run(Number(known.number));
   }
 
   private add(
@@ -109,13 +130,6 @@ export class SessionIndex {
     const { texts, targets, tools, facts } = contentsOf(entries);
     const text = redact(texts.join('\n'), this.secrets());
     const list = (words: Iterable<string>) => ` ${[...words].join(' ')} `;
-    const [known] = this.database.prepare('SELECT number FROM sessions WHERE id = ?').all(sessionId) as {
-      number: number;
-    }[];
-    if (known !== undefined) {
-      this.database.prepare('DELETE FROM texts WHERE rowid = ?').run(known.number);
-      this.database.prepare('DELETE FROM sessions WHERE number = ?').run(known.number);
-    }
     const { lastInsertRowid } = this.database
       .prepare(
         'INSERT INTO sessions (id, agent, status, updated, slugs, targets, tools, facts) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',

@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { z } from 'zod';
 import { check } from '../../agent/check.ts';
+import { configuredSecrets, environmentSecrets } from '../../agent/secrets.ts';
 import { texts } from '../../agent/shapes.ts';
 import type { JournalEntry } from '../../journal/journal.ts';
 import { tapeOf } from '../../journal/tape.ts';
@@ -9,7 +10,10 @@ import { icon, pageFile } from './page-file.ts';
 import { Redactor } from './redacted.ts';
 
 export type SessionFileOptions = {
-  /** Texts that the file must not hold, in addition to those that are recognized by pattern (S-5). */
+  /**
+   * Texts that the file must not hold, in addition to the secrets of this process's agents and of its environment, and to
+   * those that are recognized by pattern (S-5).
+   */
   secrets?: readonly string[];
   /** The step that the page opens at, from 0; default: the last. */
   step?: number;
@@ -41,7 +45,8 @@ const start = `(async () => {
  */
 export function sessionFile(entries: readonly JournalEntry[], options: SessionFileOptions = {}): string {
   const { secrets = [], step } = check(optionsSchema, options, 'options', 'invalid_options');
-  const redactor = new Redactor(() => secrets);
+  const known = [...secrets, ...configuredSecrets(), ...environmentSecrets(process.env)];
+  const redactor = new Redactor(() => known);
   const clean = redactor.take(entries);
   const tape = tapeOf(clean);
   const [script, style, pictures] = [pageFile('page.js'), pageFile('page.css'), pageFile('pictures.json')];
