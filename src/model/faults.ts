@@ -87,10 +87,10 @@ const names: readonly [RegExp, FaultKind][] = [
   [quotaCodes, 'quota'],
   [filterCodes, 'content_filter'],
   [/rate_limit|too_many_requests|resource_exhausted/, 'rate_limited'],
-  [/authentication_error|permission_error|invalid_api_key|unauthorized/, 'auth'],
+  [/authentication_error|permission_error|permission_denied|invalid_api_key|unauthorized|unauthenticated/, 'auth'],
   [/overloaded|server_error|api_error|internal_error|service_unavailable/, 'server'],
   [/timeout_error|deadline_exceeded/, 'timeout'],
-  [/invalid_request|not_found_error|model_not_found|context_length/, 'invalid_request'],
+  [/invalid_request|invalid_argument|failed_precondition|not_found|context_length/, 'invalid_request'],
 ];
 
 function kindByName(words: string): FaultKind | null {
@@ -160,7 +160,9 @@ function codeOf(error: Error): string {
 
 function statusOf(error: unknown): number | null {
   if (typeof error !== 'object' || error === null) return null;
-  return 'statusCode' in error && typeof error.statusCode === 'number' ? error.statusCode : null;
+  if ('statusCode' in error && typeof error.statusCode === 'number') return error.statusCode;
+  // The errors of other clients.
+  return error instanceof Error && 'status' in error && typeof error.status === 'number' ? error.status : null;
 }
 
 function headersOf(error: unknown): Record<string, string> {

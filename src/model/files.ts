@@ -125,7 +125,8 @@ function splitDataUrl(url: string): Downloaded | null {
     if (comma === -1) throw new Error('it has no comma');
     const body = url.slice(comma + 1);
     const isBase64 = parameters.at(-1)?.toLowerCase() === 'base64';
-    const data = isBase64 ? body : toBase64(bytesOf(decodeURIComponent(body)));
+    const text = decodeURIComponent(body);
+    const data = isBase64 ? text.replaceAll(/\s/g, '') : toBase64(bytesOf(text));
     return { mediaType: type === '' ? 'text/plain' : type, data };
   } catch (error) {
     const message = `The data: URL ${url.slice(0, 60)} is malformed: ${messageOf(error)}`;

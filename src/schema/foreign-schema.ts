@@ -50,6 +50,8 @@ function ajvFor(jsonSchema: JSONSchema7): Ajv {
 
 /** Compiles a pattern for a linear-time engine; one that it does not know runs on the usual engine. */
 function linear(pattern: string): RegExp | { test: (text: string) => boolean } {
+  // It reads a reference to a group as something else.
+  if (/\\(?:[1-9]|k<)/.test(pattern)) return regExpOf(pattern);
   try {
     const expression = RE2JS.compile(RE2JS.translateRegExp(pattern));
     return { test: (text) => expression.matcher(text).find() };

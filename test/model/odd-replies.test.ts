@@ -3,6 +3,7 @@ import { tool } from 'ai';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type AgentDefinition, defineAgent } from '../../src/index.ts';
+import { classifyFault } from '../../src/model/faults.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { service } from '../support/service.ts';
 import { callsIn, counters, report, run } from '../support/session.ts';
@@ -128,6 +129,14 @@ describe('C-6: files that cannot be had', () => {
     expect(refused).toMatchObject({ success: false, slugs: ['no_targets', 'invalid_request'] });
   });
 
+  it.each(['data:image/png;base64,aGVsbG8%3D', 'data:image/png;base64,aGVs\nbG8='])('%j is read', async (data) => {
+    const model = rehearsalModel([report()]);
+    const agent = defineAgent({ name: 'seeing', models: [model] });
+    const content = [{ type: 'file' as const, mediaType: 'image/png', data }];
+    await run({ agent, options: { messages: [{ role: 'user', content }] } });
+    expect(JSON.stringify(model.requests[0]?.prompt)).toContain('"data":"aGVsbG8="');
+  });
+
   it('a `data:` URL of the assistant goes out as its data, as the AI SDK sends it', async () => {
     const bodies: string[] = [];
     const google = createGoogleGenerativeAI({
@@ -152,6 +161,21 @@ describe('C-6: files that cannot be had', () => {
     });
     expect(result.counters.requests).toBe(1);
     expect(bodies).toEqual([expect.stringContaining('"data":"aGVsbG8="')]);
+  });
+});
+
+describe('P-1: faults by the names that providers and clients give them', () => {
+  it.each([
+    [{ error: { status: 'INVALID_ARGUMENT', message: 'no' } }, 'invalid_request'],
+    [{ error: { status: 'UNAUTHENTICATED', message: 'no' } }, 'auth'],
+    [{ error: { status: 'PERMISSION_DENIED', message: 'no' } }, 'auth'],
+    [{ error: { status: 'RESOURCE_EXHAUSTED', message: 'no' } }, 'rate_limited'],
+    [{ error: { status: 'UNAVAILABLE', message: 'no' } }, 'server'],
+    [Object.assign(new Error('no key'), { status: 401 }), 'auth'],
+    [Object.assign(new Error('slow down'), { status: 429 }), 'rate_limited'],
+    [Object.assign(new Error('odd'), { status: 'no number' }), 'server'],
+  ])('%j', (error, kind) => {
+    expect(classifyFault(error, 0).kind).toBe(kind);
   });
 });
 

@@ -34,6 +34,13 @@ function told(events: readonly SessionEvent[]): { texts: Record<string, string>;
 }
 
 describe('S-6: the event stream', () => {
+  it('a reader that leaves releases all that waits for it', async () => {
+    const reader = new EventStream().from(1)[Symbol.asyncIterator]();
+    const waiting = [reader.next(), reader.next(), reader.next()];
+    await reader.return?.();
+    expect(await Promise.all(waiting)).toEqual(Array(3).fill({ done: true, value: undefined }));
+  });
+
   const long = Array.from({ length: 4_000 }, (_, index) => `word${index} `).join('');
 
   it('loses nothing, however slow its reader: it gets what a listener got', async () => {

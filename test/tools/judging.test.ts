@@ -28,6 +28,30 @@ const judged = (
   all: AnsweredCall[] = [],
 ) => judging([policy], all).judge.judge(call(name, input), asSent, still);
 
+describe('C-5: policies do not reach each other', () => {
+  it('one that changes the call it is given changes it for no other, and for no later call', async () => {
+    const seen: unknown[] = [];
+    const changes: ToolPolicy = (given) => {
+      given.name = 'other';
+      given.input.path = 'changed';
+      return allow;
+    };
+    const looks: ToolPolicy = ({ name, input }, history) => {
+      seen.push([name, input, ...history.map((one) => one.input)]);
+      return allow;
+    };
+    const all: AnsweredCall[] = [];
+    const { judge } = judging([changes, looks], all);
+    expect(await judge.judge(call('write', { path: 'a' }), asSent, still)).toBeNull();
+    all.push({ ...past('write', { path: 'a' }), callId: 'now' });
+    expect(await judge.judge({ ...call('write', { path: 'b' }), callId: 'next' }, asSent, still)).toBeNull();
+    expect(seen).toEqual([
+      ['write', { path: 'a' }],
+      ['write', { path: 'b' }, { path: 'a' }],
+    ]);
+  });
+});
+
 describe('C-5: a policy that requires other calls', () => {
   const needsBoth = requires('write', { after: ['look', 'ask'] });
   const denied = (missing: string) => ({

@@ -63,6 +63,18 @@ describe('large results', () => {
     expect(read.join('')).toBe(output);
   });
 
+  it('a result that is asked for before it exists can be read once it does', async () => {
+    const asking = { calls: [{ name: 'read_result', input: { id: 'r2_1_0' } }] };
+    const { result } = await run({
+      agent: defineAgent({
+        ...{ name: 'reader', tools: { large: () => long }, resultStore: true, limits: { toolResultBytes: 8_192 } },
+        models: [rehearsalModel([asking, { calls: [{ name: 'large' }] }, asking, report()])],
+      }),
+    });
+    expect(callsIn(result).map(({ slug }) => slug)).toEqual(['tool_exec_failed', null, null, null]);
+    expect(JSON.stringify(callsIn(result)[2]?.output)).toContain('line');
+  });
+
   it('nothing is kept or promised if the model has no tool to read it', async () => {
     const { result, events } = await runOverWire({
       script: [{ calls: [{ name: 'large' }] }, report()],

@@ -159,6 +159,15 @@ describe('T-2: schemas as they are written', () => {
     expect(compileForeign(referring('#/$defs/a~1b')).validate({ x: 1 })).toMatchObject({ valid: true });
   });
 
+  it('one from outside may refer to a group in its pattern', async () => {
+    const { validate } = compileForeign({
+      type: 'object',
+      properties: { x: { type: 'string', pattern: '^(?<mark>["\'])[a-z]+\\k<mark>$' } },
+    });
+    expect(await validate({ x: '"abc"' })).toMatchObject({ valid: true });
+    expect(await validate({ x: '"abc\'' })).toMatchObject({ valid: false });
+  });
+
   it('fields of zod that no object holds, and a description that is a function, are refused by name', () => {
     const define = (given: object) => () => defineAgent({ name: 'a', models: [], tools: { one: given as never } });
     expect(define({ inputSchema: { name: z.string() }, execute: () => 1 })).toThrow('wrap its fields in z.object()');

@@ -46,7 +46,7 @@ export class EventStream implements Fold {
     let next = seq;
     let position = this.positionOf(seq);
     let closed = false;
-    let leave = () => {};
+    const leaving = new Set<() => void>();
     /** Returns the next event; undefined if there is none yet. */
     const take = (): SessionEvent | undefined => {
       for (; ; position += 1) {
@@ -69,16 +69,19 @@ export class EventStream implements Fold {
           const event = closed ? undefined : take();
           if (event !== undefined) return { done: false, value: event };
           if (closed || this.ended) return { done: true, value: undefined };
+          let leave = () => {};
           await new Promise<void>((resolve) => {
             leave = resolve;
+            leaving.add(resolve);
             this.waiting.add(resolve);
           });
+          leaving.delete(leave);
           this.waiting.delete(leave);
         }
       },
       return: async () => {
         closed = true;
-        leave();
+        for (const leave of leaving) leave();
         return { done: true, value: undefined };
       },
     };

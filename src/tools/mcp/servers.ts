@@ -138,8 +138,12 @@ function permitted({ config, connection }: Server): McpTool[] {
 
 /** Returns the names in the options that match none of the server's tools. */
 function unmatched({ config, connection }: Server): string[] {
-  const { allow = [], deny = [], needsApproval } = config;
-  const named = [...allow, ...deny, ...(Array.isArray(needsApproval) ? needsApproval : [])];
+  const { allow = [], deny = [], needsApproval, idempotent } = config;
+  const named = [
+    ...allow,
+    ...deny,
+    ...[needsApproval, idempotent].flatMap((names) => (Array.isArray(names) ? names : [])),
+  ];
   return named.filter((name) => !connection.tools.some((tool) => tool.name === name));
 }
 

@@ -86,12 +86,13 @@ describe('tool lists', () => {
   it('C-5: an unusable tool is left out and reported, and the others stay', async () => {
     const run = await runOverWire({
       script: [{ calls: [call('odd__hollow'), call('odd__wrong'), call('odd__later', { a: 1 })] }, report()],
-      definition: { mcpServers: { odd: { ...odd(), deny: ['nonesuch'] } as McpServerConfig } },
+      definition: { mcpServers: { odd: { ...odd(), deny: ['nonesuch'], idempotent: ['nothing'] } as McpServerConfig } },
     });
     expect(slugsOf(run)).toEqual([null, 'unknown_tool', 'unknown_tool', null]);
     const said = run.lines.flatMap((line) => (line.level === 30 ? [String(line.line)] : []));
     expect(said.join('\n')).toMatch(/skipped later/);
-    expect(said.join('\n')).toMatch(/list nonesuch, but it has no such tool/);
+    for (const name of ['nonesuch', 'nothing'])
+      expect(said.join('\n')).toContain(`list ${name}, but it has no such tool`);
   });
 
   it('a storm of list changes is coalesced', async () => {
