@@ -1,5 +1,5 @@
 import { messageOf } from '../errors.ts';
-import { plainJson } from '../plain-json.ts';
+import { plainJson } from '../platform/plain-json.ts';
 import type { CompiledSchema } from '../schema/schema.ts';
 import { accepted, missing, type ReportFormat, schemaFail } from './format.ts';
 

@@ -1,8 +1,8 @@
 import { type Json, plainSuccess, resultText, type ToolOutput, type ToolResult } from '../../machines/index.ts';
 import { redact, redactJson } from '../agent/redact.ts';
 import { messageOf } from '../errors.ts';
-import { plainJson } from '../plain-json.ts';
 import { byteLength } from '../platform/bytes.ts';
+import { plainJson } from '../platform/plain-json.ts';
 import { headOf, tailOf } from '../text.ts';
 
 /** An error that a tool throws to send the model a structured value with the message (C-3). */

@@ -1,7 +1,7 @@
 import type { LanguageModelV4Usage, SharedV4ProviderMetadata } from '@ai-sdk/provider';
 import type { FileData, Json, ProviderData, ReplyText, Usage } from '../../../machines/index.ts';
-import { plainJson } from '../../plain-json.ts';
 import { toBase64 } from '../../platform/bytes.ts';
+import { plainJson } from '../../platform/plain-json.ts';
 
 /**
  * Reads the provider's token counts. Without a total, its parts are added; an invalid count becomes 0, so that no budget is

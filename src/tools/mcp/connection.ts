@@ -88,14 +88,10 @@ export class McpConnection {
       await inTime(limits, `no answer within ${timeoutMs} ms`, () => this.connected(this.connectTimeoutMs));
     } catch (error) {
       if (!shared) this.abandon();
-      throw new Error(`${messageOf(error)}${this.said()}`, { cause: error });
+      // They are cut once nothing in them is secret (S-5).
+      const words = redact(this.lastWords, secretsOfServer(this.config)).slice(0, 500);
+      throw new Error(`${messageOf(error)}${words === '' ? '' : ` (stderr: ${words})`}`, { cause: error });
     }
-  }
-
-  /** The last words as the end of a message. They are cut once nothing in them is secret (S-5). */
-  private said(): string {
-    const words = redact(this.lastWords, secretsOfServer(this.config));
-    return words === '' ? '' : ` (stderr: ${words.slice(0, 500)})`;
   }
 
   /** Calls a tool. If the server is gone, restarts it at most a few times, within the call's timeout. */

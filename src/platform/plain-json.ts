@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../machines/index.ts';
+import type { Json, JsonObject } from '../../machines/index.ts';
 
 /**
  * Converts a value to JSON, at most `mostNodes` values of it. Types that JSON lacks get a substitute, so that nothing is
