@@ -12,13 +12,19 @@ function projectAround(place: string, numbers: readonly number[]) {
   return { project, backlog: join(project.folder, place) };
 }
 
+/** A project with three bugs in a backlog that git ignores, and `auto_commit`. */
+function projectThatIgnores(place: string) {
+  const { project, backlog } = projectAround(place, [1, 2, 3]);
+  project.write('.gitignore', `${place}/\n`);
+  project.git('add', '--all');
+  project.git('commit', '--quiet', '--message=Ignore the plan');
+  project.write(`${place}/.agent-config.json`, '{"auto_commit": true}');
+  return { project, backlog };
+}
+
 describe('W-1: a backlog in an odd place', () => {
   it('that git ignores: with auto_commit, only the work on its items is committed', async () => {
-    const { project, backlog } = projectAround('plan', [1, 2, 3]);
-    project.write('.gitignore', 'plan/\n');
-    project.git('add', '--all');
-    project.git('commit', '--quiet', '--message=Ignore the plan');
-    project.write('plan/.agent-config.json', '{"auto_commit": true}');
+    const { project, backlog } = projectThatIgnores('plan');
     const process: WorkFunction = ({ item }) => {
       writeFileSync(join(project.folder, `${item.id}.txt`), 'work');
       return { status: item.id === 'BUG-002' ? 'failed' : 'succeeded', message: 'Done.' };
@@ -37,11 +43,7 @@ describe('W-1: a backlog in an odd place', () => {
   });
 
   it('that git ignores: what a run files about itself is no problem of the run', async () => {
-    const { project, backlog } = projectAround('plan', [1, 2, 3]);
-    project.write('.gitignore', 'plan/\n');
-    project.git('add', '--all');
-    project.git('commit', '--quiet', '--message=Ignore the plan');
-    project.write('plan/.agent-config.json', '{"auto_commit": true}');
+    const { project, backlog } = projectThatIgnores('plan');
     const process: WorkFunction = () => ({ status: 'failed', message: 'It does not work.' });
     const result = await runWorkflow({ backlog, agents: { process }, logger: false });
     expect(result).toMatchObject({ status: 'exitedEarly', problems: [] });
