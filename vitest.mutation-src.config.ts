@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     include: [
       'test/{agent,host,session,simulation,journal,scenarios,tools,report,observe}/**/*.test.ts',
-      'test/inspect/redaction.test.ts',
+      'test/inspect/{redaction,memory-journal}.test.ts',
     ],
     exclude: [
       'test/**/{kill,crash,disk,postgres,browser,types,fresh}.test.ts',
