@@ -1,0 +1,271 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { PawlError } from '../../src/index.ts';
+import type { Append, JournalEntry, SessionMessage } from '../../src/journal/journal.ts';
+import { MemoryJournal } from '../../src/journal/memory.ts';
+import type { ScopeLog } from '../../src/journal/scope-log.ts';
+import { TreeLog, type TreeOwner } from '../../src/journal/tree-log.ts';
+
+type Sighted = Extract<JournalEntry, { type: 'sighted' }>;
+
+/** A journal that says what was appended to it, and how often its lease was renewed. */
+class Told extends MemoryJournal {
+  readonly appends: Append[] = [];
+  renewals = 0;
+
+  override async append(sessionId: string, append: Append): Promise<void> {
+    await super.append(sessionId, append);
+    this.appends.push(append);
+  }
+
+  override renew(sessionId: string, owner: string): Promise<boolean> {
+    this.renewals += 1;
+    return super.renew(sessionId, owner);
+  }
+}
+
+const session = { sessionId: 's', agent: 'a', metadata: {} };
+const stepped = (seq = 1, scope = ''): JournalEntry => ({
+  scope,
+  type: 'stepped',
+  seq,
+  end: seq,
+  facts: 'x',
+  digest: 'd',
+});
+const delta = (seq: number, text: string, over: object = {}, scope = ''): Sighted => ({
+  ...{ scope, type: 'sighted', seq, at: seq },
+  sighting: {
+    ...{ type: 'model.delta', turn: 1, attempt: 1, kind: 'text', part: 0, callId: null, toolName: null, delta: text },
+    ...over,
+  } as Sighted['sighting'],
+});
+const progress = (seq: number, callId: string, output: number, scope = ''): Sighted => ({
+  ...{ scope, type: 'sighted', seq, at: seq },
+  sighting: { type: 'tool.progressed', callId, name: 't', output: { type: 'json', value: output } },
+});
+
+/** The log of a session, connected to a tree that takes what it gets. */
+function logged({ leaseMs = 60_000, recorded = [] as JournalEntry[] } = {}) {
+  const journal = new Told({ leaseMs });
+  const log = new TreeLog(journal, session, 'me', recorded);
+  const tree = { position: 7, waiting: [] as string[], failures: [] as PawlError[], troubles: [] as unknown[] };
+  const got: SessionMessage[] = [];
+  let scope: ScopeLog | null = null;
+  const owner: TreeOwner = {
+    position: () => tree.position,
+    waiting: () => tree.waiting,
+    receive: (message) => {
+      got.push(message);
+      return scope;
+    },
+    failed: (error) => void tree.failures.push(error),
+    troubled: (error) => void tree.troubles.push(error),
+  };
+  log.connect(owner);
+  onTestFinished(() => log.close());
+  const entries = () => journal.appends.flatMap((append) => append.entries);
+  return { journal, log, tree, got, entries, forScope: (given: ScopeLog) => (scope = given) };
+}
+
+describe('D-3: what is noted is written in one append', () => {
+  it('and the session begins with the first', async () => {
+    const { journal, log } = logged();
+    expect([log.isBegun, await log.holdsSession(), log.position]).toEqual([false, false, 7]);
+    for (const seq of [1, 2]) log.note(stepped(seq));
+    await Promise.all([log.write(), log.write()]);
+    expect(journal.appends).toMatchObject([{ owner: 'me', after: 0, entries: [{ seq: 1 }, { seq: 2 }] }]);
+    expect([log.isBegun, await log.holdsSession()]).toEqual([true, true]);
+    log.note(stepped(3));
+    await log.write();
+    await log.write();
+    expect(journal.appends.slice(1)).toMatchObject([{ after: 2, entries: [{ seq: 3 }], change: {}, taken: [] }]);
+  });
+
+  it('with the calls that wait, when they change', async () => {
+    const { journal, log, tree } = logged();
+    const waited = async (...calls: string[]) => {
+      tree.waiting = calls;
+      await log.write();
+      return journal.appends.map(({ change }) => change?.waiting ?? null);
+    };
+    log.note(stepped());
+    expect(await waited()).toEqual([null]);
+    expect(await waited('a')).toEqual([null, ['a']]);
+    expect(await waited('a')).toEqual([null, ['a']]);
+    expect(await waited('b')).toEqual([null, ['a'], ['b']]);
+    expect(await waited('b', 'c')).toEqual([null, ['a'], ['b'], ['b', 'c']]);
+    expect(await waited('b', 'd')).toEqual([null, ['a'], ['b'], ['b', 'c'], ['b', 'd']]);
+  });
+
+  it('and a session that is resumed writes on, with its calls', async () => {
+    const { journal, log, tree } = logged({ recorded: [stepped()] });
+    await journal.create(session, { owner: 'me', entries: [stepped()], change: {} });
+    tree.waiting = [];
+    await log.write();
+    expect(log.isBegun).toBe(true);
+    expect(journal.appends.slice(1)).toMatchObject([{ after: 1, entries: [], change: { waiting: [] } }]);
+  });
+});
+
+describe('D-3: notes are joined and left out', () => {
+  it('adjacent deltas of a part are one', async () => {
+    const { log, entries } = logged();
+    log.note(delta(1, 'a'));
+    log.note(delta(2, 'b'));
+    log.note(delta(4, 'cd', { part: 1 }));
+    log.note(delta(5, 'e', { part: 1, attempt: 2 }));
+    log.note(delta(6, 'f', { part: 1, attempt: 2, turn: 2 }));
+    log.note(delta(9, 'g', { part: 1, attempt: 2, turn: 2 }));
+    log.note(delta(10, 'h', { part: 1, attempt: 2, turn: 2 }, 'sub'));
+    log.note(progress(11, 'c', 1));
+    log.note(delta(12, 'i'));
+    log.note(stepped(13));
+    log.note(delta(14, 'j'));
+    await log.write();
+    const told = entries().map((entry) =>
+      entry.type === 'sighted' && entry.sighting.type === 'model.delta'
+        ? [entry.seq, entry.at, entry.sighting.delta]
+        : entry.type,
+    );
+    expect(told).toEqual([
+      [1, 2, 'ab'],
+      [4, 4, 'cd'],
+      [5, 5, 'e'],
+      [6, 6, 'f'],
+      [9, 9, 'g'],
+      [10, 10, 'h'],
+      'sighted',
+      [12, 12, 'i'],
+      'stepped',
+      [14, 14, 'j'],
+    ]);
+  });
+
+  it('of the preliminary outputs of a call, only the latest is left', async () => {
+    const { log, entries } = logged();
+    for (const [seq, callId, output, scope] of [
+      [1, 'a', 1, ''],
+      [2, 'b', 2, ''],
+      [3, 'a', 3, ''],
+      [4, 'a', 4, 'sub'],
+    ] as const)
+      log.note(progress(seq, callId, output, scope));
+    await log.write();
+    expect(entries().map((entry) => (entry as { seq: number }).seq)).toEqual([2, 3, 4]);
+  });
+
+  it('many characters are written at once', async () => {
+    const { journal, log } = logged();
+    log.note(stepped());
+    await log.write();
+    log.note(delta(2, 'x'.repeat(65_536)));
+    await log.write();
+    expect(journal.appends).toHaveLength(2);
+    log.note(delta(100_000, 'x'.repeat(40_000)));
+    log.note(delta(140_000, 'x'.repeat(25_536)));
+    log.note(delta(165_536, 'x'));
+    await expect.poll(() => journal.appends.length).toBe(3);
+  });
+
+  it('a list of tools is noted once, and has its number again when the session is resumed', async () => {
+    const tool = (name: string) => [{ type: 'function' as const, name, inputSchema: { type: 'object' as const } }];
+    const { log, entries } = logged();
+    const list = tool('one');
+    expect([log.offered('', []), log.offered('', list), log.offered('', list), log.offered('', tool('one'))]).toEqual([
+      null,
+      0,
+      0,
+      0,
+    ]);
+    expect([log.offered('sub', tool('two')), log.offered('', list)]).toEqual([1, 0]);
+    await log.write();
+    expect(entries()).toMatchObject([
+      { scope: '', type: 'offered', number: 0 },
+      { scope: 'sub', type: 'offered', number: 1 },
+    ]);
+    const resumed = logged({ recorded: [stepped(), ...entries()] }).log;
+    expect([resumed.offered('', tool('two')), resumed.offered('', tool('three'))]).toEqual([1, 2]);
+  });
+});
+
+describe('D-4: messages of other processes', () => {
+  it('are taken in once, and taken with the next write; not before they are listened to', async () => {
+    const { journal, log, got, forScope } = logged({ leaseMs: 40 });
+    log.note(stepped());
+    await log.write();
+    await journal.post('s', { type: 'stop' } as unknown as SessionMessage);
+    const first = await log.messages();
+    log.listen(first);
+    await expect.poll(() => journal.inbox('s')).toEqual([]);
+    expect(got).toHaveLength(1);
+    const ids: number[] = [];
+    forScope({ receives: (id: number) => void ids.push(id) } as unknown as ScopeLog);
+    await journal.post('s', { type: 'abort' } as unknown as SessionMessage);
+    await expect.poll(() => ids).toEqual([2]);
+    const { renewals } = journal;
+    await expect.poll(() => journal.renewals).toBeGreaterThan(renewals + 1);
+    // It waits for the delivery that holds it.
+    expect([got.length, ids, (await journal.inbox('s')).length]).toEqual([2, [2], 1]);
+    log.took(2);
+    await log.write();
+    expect(await journal.inbox('s')).toEqual([]);
+  });
+});
+
+describe('D-3: a journal that fails', () => {
+  it('stops everything, once, and says why', async () => {
+    const { journal, log, tree } = logged();
+    log.note(stepped());
+    await log.write();
+    journal.append = () => Promise.reject(new Error('the disk is full'));
+    log.note(stepped(2));
+    await expect(log.write()).rejects.toThrow('the disk is full');
+    expect(log.isClosed).toBe(true);
+    log.fail(new Error('again'));
+    expect(tree.failures).toMatchObject([
+      { code: 'journal_failed', message: 'the disk is full', cause: expect.any(Error) },
+    ]);
+    await expect(log.write()).rejects.toThrow('the disk is full');
+    await log.leave();
+    expect(await journal.lease('s', 'another')).toBe(true);
+  });
+
+  it('a session that another process took is no longer written', async () => {
+    const { journal, log, tree } = logged({ leaseMs: 40 });
+    log.note(stepped());
+    await log.write();
+    journal.renew = async () => false;
+    await expect.poll(() => tree.failures.length).toBe(1);
+    expect(tree.failures[0]).toMatchObject({ name: 'PawlError' });
+    expect(tree.failures[0]).toBeInstanceOf(PawlError);
+    expect(log.isClosed).toBe(true);
+  });
+
+  it('an inbox that cannot be read is told once per outage; steps without effects are written meanwhile', async () => {
+    const { journal, log, tree, entries } = logged({ leaseMs: 40 });
+    log.note(stepped());
+    await log.write();
+    log.listen();
+    const inbox = journal.inbox.bind(journal);
+    let asked = 0;
+    journal.inbox = () => {
+      asked += 1;
+      return Promise.reject(new Error('unreachable'));
+    };
+    await expect.poll(() => asked).toBeGreaterThan(2);
+    expect(tree.troubles).toHaveLength(1);
+    journal.inbox = inbox;
+    log.note(stepped(2));
+    await expect.poll(() => entries().length).toBe(2);
+    // Deltas wait for the next write.
+    const { renewals } = journal;
+    log.note(delta(3, 'x'));
+    await expect.poll(() => journal.renewals).toBeGreaterThan(renewals + 1);
+    expect(entries()).toHaveLength(2);
+    await log.end({ status: 'succeeded', slugs: [] });
+    expect(journal.appends.at(-1)).toMatchObject({ entries: [{ seq: 3 }], change: { status: 'succeeded' } });
+    await log.end({ status: 'failed', slugs: [] });
+    expect(journal.appends.filter(({ change }) => change?.status !== undefined)).toHaveLength(1);
+    expect(log.isClosed).toBe(true);
+  });
+});
