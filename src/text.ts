@@ -57,3 +57,8 @@ export function tame(text: string): string {
     return `\\u{${character.codePointAt(0)?.toString(16)}}`;
   });
 }
+
+/** Cuts a text, and leaves out a word that is not whole: it may be the beginning of a secret (S-5). */
+export function wholeWordsOf(text: string, mostChars: number): string {
+  return text.length <= mostChars ? text : text.slice(0, mostChars).replace(/\S+$/, '…');
+}

@@ -65,7 +65,7 @@ export function withoutSecrets(value: unknown, secrets: readonly string[]): unkn
 }
 
 /** The fields of an event that are Pawl's own words, or by which a caller finds a session or a call again. */
-const ownFields = new Set(['type', 'sessionId', 'parentSessionId', 'callId', 'slug', 'slugs', 'status']);
+const ownFields = new Set(['type', 'sessionId', 'childSessionId', 'path', 'callId', 'slug', 'slugs', 'status']);
 
 /** Removes known secrets from an event of a session (S-5). Returns the same event if it holds none. */
 export function eventWithoutSecrets<Event extends { type: string }>(event: Event, secrets: readonly string[]): Event {

@@ -8,10 +8,13 @@ const harmlessHeader =
   /^(accept|accept-language|content-type|user-agent|openai-(organization|project|beta)|anthropic-(version|beta)|x-title|http-referer|x-request-id)$/i;
 /** Words of names whose values are credentials; those that are also used otherwise count at the end of a name. */
 const secretWord =
-  /authorization|token(?!s|i)|secret|passw(?:or)?d|passphrase|passcode|(?<!by|com)pass$|pwd|credential|(?:^|api|access|private|auth|signing|master)keys?$/;
-const secretLastWord = /^(?:auth|cookies?|dsn|pat|sig|signature)$/;
-/** A key after one of these words opens nothing. */
-const harmlessKeys = /^(?:cache|foreign|idempotency|partition|primary|public|routing|sort)$/;
+  /authorization|token(?!s$|i[sz])|secret|passw(?:or)?d|passphrase|passcode|(?<!by|com)pass$|pwd|credential|cookie|^(?:dsn|pat)$|(?<!mon|tur|don|hot)keys?$/;
+const secretLastWord = /^(?:auth|sig|signature)$|tokens$/;
+/** A key after one of these words opens nothing, and tokens after one of these are counted. */
+const harmlessBefore =
+  /^(?:cache|foreign|idempotency|partition|public|routing|sort|max|min|input|output|total|prompt)$/;
+/** Names that are credentials in a header or in the query of a URL, and not elsewhere. */
+const secretOnTheWay = /^(?:x-)?(?:session|session-?id|sid|code|k)$/i;
 export const shortestSecret = 6;
 
 const configured = new Set<string>();
@@ -103,10 +106,14 @@ function namesSecret(name: string): boolean {
   const words = name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
     .toLowerCase()
-    .split(/[^a-z0-9]+/);
+    .split(/[^a-z]+/)
+    .filter((word) => word !== '' && word !== 'v');
+  const isHarmless = (index: number) =>
+    harmlessBefore.test(words[index - 1] ?? '') || (index === 1 && words[0] === 'primary');
   const isSecret = (word: string, index: number) =>
-    secretWord.test(word) && !(/^keys?$/.test(word) && harmlessKeys.test(words[index - 1] ?? ''));
-  return words.some(isSecret) || secretLastWord.test(words.at(-1) ?? '');
+    (secretWord.test(word) || (index === words.length - 1 && secretLastWord.test(word))) &&
+    !(/^(?:keys?|tokens)$/.test(word) && isHarmless(index));
+  return words.some(isSecret);
 }
 
 /** Whether a value looks like a token: long, mixed and without spaces or slashes. */
@@ -134,7 +141,8 @@ export function secretsNamed(headers: Record<string, string>): string[] {
 function secretsOfUrl(text: string): string[] {
   if (!URL.canParse(text)) return [];
   const { protocol, username, password, search } = new URL(text);
-  const isCredential = (name: string, value: string) => namesSecret(name) || isToken(value);
+  const isCredential = (name: string, value: string) =>
+    namesSecret(name) || secretOnTheWay.test(name) || isToken(value);
   const inQuery = search.split(/[?&]/).flatMap((pair) => {
     const [[name = '', value = ''] = []] = [...new URLSearchParams(pair)];
     return isCredential(name, value) ? [value, pair.slice(pair.indexOf('=') + 1)] : [];
@@ -150,7 +158,7 @@ function secretHeaders(headers: Record<string, string | undefined>): string[] {
   return Object.entries(headers).flatMap(([name, value]) => {
     if (value === undefined || harmlessHeader.test(name)) return [];
     const credential = value.trim().split(/\s+/).at(-1) ?? value;
-    return namesSecret(name) || isToken(credential) ? [value, credential] : [];
+    return namesSecret(name) || secretOnTheWay.test(name) || isToken(credential) ? [value, credential] : [];
   });
 }
 

@@ -157,6 +157,7 @@ async function toolsOf(
   const except = [...workplace.except, ...own.map((file) => globOf(relative(project, file).split(sep).join('/')))];
   const tools = namedTools(names, { ...workplace, except }, unknown);
   for (const entry of forbidden.map(String)) {
+    if (entry === '*') for (const name of Object.keys(tools)) delete tools[name];
     const { tool, limits } = namedTool(entry);
     if (tool === null || !(tool in tools)) continue;
     if (isLimited(limits))
@@ -202,13 +203,14 @@ function linesOf(text: string): Record<string, string | string[]> | null {
 
 /** Returns the entries of a text that is a list of `- entry` lines; null for any other text. */
 function listIn(text: string): string[] | null {
-  const [first, ...lines] = text.split('\n');
+  const [first, ...all] = text.split('\n');
+  const lines = all.filter((line) => !/^\s*(?:#|$)/.test(line));
   const entries = lines.flatMap((line) => /^\s*-\s+(.*?)\s*$/.exec(line)?.slice(1) ?? []);
   return first === '' && lines.length > 0 && entries.length === lines.length ? entries.map(unquoted) : null;
 }
 
 function unquoted(text: string): string {
-  return /^(["'])(.*)\1$/s.exec(text)?.[2] ?? text;
+  return /^(["'])((?:(?!\1).)*)\1$/s.exec(text)?.[2] ?? text;
 }
 
 /** Anything in a list of tools that is no name. */

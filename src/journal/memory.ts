@@ -119,7 +119,8 @@ export class MemoryJournal implements Journal {
 
   async delete(sessionId: string): Promise<boolean> {
     const kept = this.kept.get(sessionId);
-    if (kept !== undefined && isHeld(kept)) throw runsElsewhere(sessionId);
+    // One that has ended is not run, whoever still holds it.
+    if (kept?.ended === null && isHeld(kept)) throw runsElsewhere(sessionId);
     return this.kept.delete(sessionId);
   }
 

@@ -193,14 +193,14 @@ class PostgresJournal implements Journal {
       `SELECT *, owner IS NOT NULL AND leased > ${now} AS held FROM $.sessions
        WHERE updated >= $1 AND agent = coalesce($2, agent) AND id = coalesce($3, id) AND starts_with(id, $4)
        ORDER BY updated DESC, number DESC`,
-      [since, agent ?? null, sessionId ?? null, idPrefix],
+      [Math.ceil(since), agent ?? null, sessionId ?? null, idPrefix],
     );
     return rows.map(sessionOf).filter((session) => matches(session, query));
   }
 
   async delete(sessionId: string) {
     const deleted = await this.query(
-      `DELETE FROM $.sessions WHERE id = $1 AND (owner IS NULL OR leased <= ${now}) RETURNING number`,
+      `DELETE FROM $.sessions WHERE id = $1 AND (ended IS NOT NULL OR owner IS NULL OR leased <= ${now}) RETURNING number`,
       [sessionId],
     );
     if (deleted.length > 0) return true;

@@ -36,8 +36,9 @@ export async function deleteSession(journal: Journal, sessionId: string): Promis
 export async function pruneSessions(journal: Journal, options: { before: number }): Promise<string[]> {
   const { before } = check(pruneSchema, options, 'options', 'invalid_options');
   const old = (await journal.list({})).filter(({ status, updatedAt }) => isEnded(status) && updatedAt < before);
-  for (const { sessionId } of old) await journal.delete(sessionId);
-  return old.map(({ sessionId }) => sessionId);
+  const deleted: string[] = [];
+  for (const { sessionId } of old) if (await journal.delete(sessionId)) deleted.push(sessionId);
+  return deleted;
 }
 
 /**

@@ -153,10 +153,11 @@ class SqliteJournal implements Journal {
     return this.answer(() => {
       const now = Date.now();
       const rows = this.all<Row>(
-        `SELECT * FROM sessions WHERE id >= ? AND id < ? AND updated >= ? AND agent = coalesce(?, agent)
+        `SELECT * FROM sessions WHERE id >= ? AND substr(id, 1, length(?)) = ? AND updated >= ? AND agent = coalesce(?, agent)
          AND id = coalesce(?, id) ORDER BY updated DESC, number DESC`,
         idPrefix,
-        `${idPrefix}\u{10FFFF}`,
+        idPrefix,
+        idPrefix,
         since,
         agent ?? null,
         sessionId ?? null,
@@ -169,7 +170,8 @@ class SqliteJournal implements Journal {
     return this.write(() => {
       const row = this.rowOf(sessionId);
       if (row === undefined) return false;
-      if (isHeld(row, Date.now())) throw runsElsewhere(sessionId);
+      // One that has ended is not run, whoever still holds it.
+      if (row.ended === null && isHeld(row, Date.now())) throw runsElsewhere(sessionId);
       for (const table of ['entries', 'inbox']) this.run(`DELETE FROM ${table} WHERE session = ?`, row.number);
       this.run('DELETE FROM sessions WHERE number = ?', row.number);
       return true;

@@ -39,6 +39,7 @@ export class TreeLog {
   private notes: JournalEntry[] = [];
   private noted = 0;
   private taken: number[] = [];
+  /** All messages that came in: the answer to an earlier reading of the inbox may still hold one that was taken. */
   private readonly received = new Set<number>();
   private last: Promise<void> = Promise.resolve();
   private next: Promise<void> | null = null;
@@ -94,14 +95,15 @@ export class TreeLog {
 
   /** Begins to renew the lease, and to look for messages. */
   keep(): void {
-    let renewed = Date.now();
+    // The clock of the machine may be set back, while that of a database goes on.
+    let renewed = performance.now();
     let isReported = false;
     const tick = async () => {
       try {
-        if (Date.now() - renewed > this.journal.leaseMs / 3) {
+        if (performance.now() - renewed > this.journal.leaseMs / 3) {
           if (!(await this.journal.renew(this.session.sessionId, this.owner)))
             this.fail(noLongerOwned(this.session.sessionId));
-          renewed = Date.now();
+          renewed = performance.now();
         }
         if (this.isListening)
           for (const { id, message } of await this.journal.inbox(this.session.sessionId)) this.receive(id, message);
@@ -253,7 +255,6 @@ export class TreeLog {
     }
     this.waiting = waiting;
     this.written = after + entries.length;
-    for (const id of taken) this.received.delete(id);
   }
 
   private receive(id: number, message: SessionMessage): void {

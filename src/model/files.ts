@@ -23,6 +23,8 @@ export class NamedFiles {
   private readonly ready = new Map<string, Downloaded>();
   /** Why the file of an address is replaced by a text. */
   private readonly missing = new Map<string, string>();
+  /** The files whose host failed once, and may be back. */
+  private readonly failedOnce = new Set<string>();
   private taken = 0;
 
   constructor(policy: HttpPolicy) {
@@ -39,7 +41,8 @@ export class NamedFiles {
     // A malformed one is no fault of the provider, and no other attempt would mend it.
     for (const wanted of this.wanted) this.lenient(wanted, signal, () => splitDataUrl(wanted.url));
     const supported = (await model.supportedUrls) ?? {};
-    const isThere = ({ url }: Wanted) => isDataUrl(url) || this.ready.has(url) || this.missing.has(url);
+    const isThere = ({ url, isOurs }: Wanted) =>
+      isDataUrl(url) || this.ready.has(url) || (this.missing.has(url) && !isOurs);
     const others = this.wanted.filter((wanted) => !isThere(wanted) && !isSupported(wanted, supported));
     await Promise.all(
       others.map((wanted) =>
@@ -49,6 +52,7 @@ export class NamedFiles {
           // One that failed may succeed in the next attempt.
           download.catch(() => this.downloads.delete(wanted.url));
           this.ready.set(wanted.url, await download);
+          this.missing.delete(wanted.url);
         }),
       ),
     );
@@ -56,7 +60,9 @@ export class NamedFiles {
 
   private lenient({ url, isOurs }: Wanted, signal: AbortSignal, task: () => unknown): unknown {
     const failed = (error: unknown) => {
-      if (isOurs || signal.aborted) throw error;
+      const mayPass = !InvalidPromptError.isInstance(error) && !this.failedOnce.has(url);
+      this.failedOnce.add(url);
+      if (isOurs || signal.aborted || mayPass) throw error;
       this.missing.set(url, messageOf(error));
     };
     try {

@@ -108,7 +108,7 @@ export class Records implements Fold {
       case 'tool.answered': {
         const { index, callId, name, executed, slug, result, output } = fact;
         const startedAt = this.started.get(index) ?? null;
-        const durationMs = startedAt === null ? null : at - startedAt;
+        const durationMs = startedAt === null ? null : Math.max(0, at - startedAt);
         const costUsd = this.costs.get(callId) ?? (this.costs.has(callId) ? null : 0);
         const times = { startedAt, durationMs, bytes: bytesOf(output), costUsd };
         const calls = this.attempt()?.calls;

@@ -48,14 +48,21 @@ export class GuardedTelemetry implements Pick<SessionTelemetry, 'event'> {
   performing(perform: Perform): Perform {
     return (effect, context) => {
       let begun: ReturnType<Perform> | null = null;
+      let ownFailure: unknown;
       const work = () => {
         begun ??= perform(effect, context);
+        onRejection(begun, (error) => {
+          ownFailure = error;
+        });
         return begun;
       };
       this.guarded(() => {
         const returned = this.own?.around(effect.key, work);
+        if (returned === begun) return;
         // The work's own failure is for the host.
-        if (returned !== begun) onRejection(returned, (error) => this.failed(error));
+        onRejection(returned, (error) => {
+          if (error !== ownFailure) this.failed(error);
+        });
       });
       return work();
     };

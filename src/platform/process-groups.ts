@@ -6,7 +6,8 @@ const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 export function watchGroup(pid: number): void {
   if (groups.size === 0) {
     process.on('exit', endAll);
-    for (const signal of endingSignals) process.on(signal, onSignal);
+    // First, since a listener for one time is gone once it was called.
+    for (const signal of endingSignals) process.prependListener(signal, onSignal);
   }
   groups.add(pid);
 }

@@ -51,7 +51,7 @@ function ajvFor(jsonSchema: JSONSchema7): Ajv {
 /** Compiles a pattern for a linear-time engine; one that it does not know runs on the usual engine. */
 function linear(pattern: string): RegExp | { test: (text: string) => boolean } {
   // It reads a reference to a group as something else.
-  if (/\\(?:[1-9]|k<)/.test(pattern)) return regExpOf(pattern);
+  if (/(?<!\\)(?:\\\\)*\\(?:[1-9]|k<)/.test(pattern)) return regExpOf(pattern);
   try {
     const expression = RE2JS.compile(RE2JS.translateRegExp(pattern));
     return { test: (text) => expression.matcher(text).find() };
@@ -95,20 +95,26 @@ function hasTarget(schema: unknown, ref: unknown): boolean {
   return target !== undefined;
 }
 
+/** Keywords that hold values, not schemas. */
+const dataKeywords = new Set(['const', 'default', 'enum', 'example', 'examples']);
+
 function checkBounds(schema: unknown): void {
   const bytes = byteLength(JSON.stringify(schema));
   if (bytes > mostBytes) throw new Error(`it has ${bytes} bytes; the most is ${mostBytes}`);
   let refs = 0;
-  const visit = (value: unknown, depth: number): void => {
+  // Within a schema that has an id of its own, references mean something else.
+  const followsRefs = !/"\$id":/.test(JSON.stringify(schema));
+  const visit = (value: unknown, depth: number, isData = false): void => {
     if (depth > deepest) throw new Error(`it is more than ${deepest} levels deep`);
     if (typeof value !== 'object' || value === null) return;
     if ('$async' in value) throw new Error('asynchronous schemas ($async) are not supported');
     if ('$ref' in value) {
       refs += 1;
-      if (!hasTarget(schema, value.$ref)) throw new Error(`it refers to ${shown(value.$ref)}, which is not in it`);
+      if (followsRefs && !isData && !hasTarget(schema, value.$ref))
+        throw new Error(`it refers to ${shown(value.$ref)}, which is not in it`);
     }
     if (refs > mostRefs) throw new Error(`it has more than ${mostRefs} references`);
-    for (const inner of Object.values(value)) visit(inner, depth + 1);
+    for (const [name, inner] of Object.entries(value)) visit(inner, depth + 1, isData || dataKeywords.has(name));
   };
   visit(schema, 1);
 }

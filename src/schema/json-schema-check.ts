@@ -24,7 +24,10 @@ export function regExpOf(pattern: string): RegExp {
   }
 }
 
-const keywordsOf2020 = /"(?:prefixItems|unevaluated(?:Items|Properties)|dependent(?:Schemas|Required)|\$dynamicRef)":/;
+const keywordsOf2020 = [
+  ...['prefixItems', 'unevaluatedItems', 'unevaluatedProperties', 'dependentSchemas', 'dependentRequired'],
+  '$dynamicRef',
+];
 
 /**
  * Whether a schema is of draft 2020-12, as `$schema` or else its keywords say. All others are checked as draft-07, whose
@@ -33,19 +36,52 @@ const keywordsOf2020 = /"(?:prefixItems|unevaluated(?:Items|Properties)|dependen
 export function isDraft2020(schema: object): boolean {
   const $schema = '$schema' in schema ? String(schema.$schema) : '';
   if (/2020-12/.test($schema)) return true;
-  return !/draft-0[3-7]/.test($schema) && keywordsOf2020.test(JSON.stringify(schema));
+  if (/draft-0[3-7]/.test($schema)) return false;
+  let [isNew, isOld] = [false, false];
+  mapped(schema, (one) => {
+    isNew ||= keywordsOf2020.some((keyword) => keyword in one);
+    isOld ||= Array.isArray(one.items);
+    return one;
+  });
+  return isNew && !isOld;
 }
 
 /** Returns a schema without what ajv refuses: the name of a draft that it does not know, and `nullable` without a type. */
 export function accepted(jsonSchema: object): Record<string, unknown> {
   const { $schema: _, ...rest } = jsonSchema as { $schema?: unknown };
-  const text = JSON.stringify(rest);
-  if (!text.includes('"nullable"')) return rest;
-  return JSON.parse(text, (_key, value) => {
-    if (typeof value?.nullable !== 'boolean' || 'type' in value) return value;
-    const { nullable: _nullable, ...others } = value;
+  return mapped(rest, (schema) => {
+    if (typeof schema.nullable !== 'boolean' || 'type' in schema) return schema;
+    const { nullable: _nullable, ...others } = schema;
     return others;
   });
+}
+
+type Schema = Record<string, unknown>;
+
+/** Keywords that hold schemas by names, lists of schemas, and a schema. */
+const byName = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'];
+const lists = ['allOf', 'anyOf', 'oneOf', 'items', 'prefixItems'];
+const single = [
+  ...['additionalItems', 'additionalProperties', 'contains', 'else', 'if', 'items', 'not', 'propertyNames', 'then'],
+  ...['unevaluatedItems', 'unevaluatedProperties'],
+];
+
+/** Returns a schema with each schema in it changed, the innermost first. */
+function mapped(schema: object, change: (schema: Schema) => Schema): Schema {
+  const each = (value: unknown) => (isRecord(value) ? mapped(value, change) : value);
+  const within = (keyword: string, value: unknown): unknown => {
+    if (byName.includes(keyword) && isRecord(value))
+      return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, each(one)]));
+    if (lists.includes(keyword) && Array.isArray(value)) return value.map(each);
+    return single.includes(keyword) ? each(value) : value;
+  };
+  return change(
+    Object.fromEntries(Object.entries(schema).map(([keyword, value]) => [keyword, within(keyword, value)])),
+  );
+}
+
+function isRecord(value: unknown): value is Schema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 export function compiled(ajv: Ajv, jsonSchema: object): Check {

@@ -75,6 +75,7 @@ export function checkAgent(agent: Agent, head: SessionHead): void {
       JSON.stringify(is) === JSON.stringify(before.get(field)) ? [] : [differs(field, is, before.get(field))],
     ),
     ...missing('tool', head.tools, tools),
+    ...unpriced(agent, now.budget),
     ...missing('MCP server', head.servers, servers),
   ];
   if (differences.length === 0) return;
@@ -84,6 +85,12 @@ export function checkAgent(agent: Agent, head: SessionHead): void {
 
 function differs(field: string | undefined, is: unknown, was: unknown): string {
   return `${field}: was ${JSON.stringify(was)}, is ${JSON.stringify(is)}`;
+}
+
+/** Without a price, nothing would be spent of a budget in US dollars (B-6). */
+function unpriced({ targets, pricing }: Agent, { costUsd }: SessionInput['budget']): string[] {
+  if (costUsd === null) return [];
+  return targets.filter(({ name }) => pricing[name] === undefined).map(({ name }) => `the price of ${name} is missing`);
 }
 
 function missing(kind: string, before: readonly string[], now: readonly string[]): string[] {

@@ -27,8 +27,8 @@ export const aJournal = z.custom<Journal>(
 );
 
 /** Texts that are not well-formed become others on their way to a store. */
-export const sessionIdShape = nonBlank.refine((id) => id.isWellFormed(), {
-  error: 'a well-formed text that is not blank',
+export const sessionIdShape = nonBlank.refine((id) => id.isWellFormed() && !id.includes('\0'), {
+  error: 'a well-formed text that is not blank and has no NUL',
 });
 
 const optionsSchema = z.strictObject({

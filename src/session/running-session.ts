@@ -4,7 +4,7 @@ import type { MachineEnd } from '../host/run-machine.ts';
 import type { ScopeLog } from '../journal/scope-log.ts';
 import type { SessionEvent, Sighting } from '../observe/events.ts';
 import { answerOne, approvalDecision, approveOne, clientAnswer, graceOf, position, steering } from './commands.ts';
-import { suspendTree } from './recovery/suspension.ts';
+import { Suspension } from './recovery/suspension.ts';
 import { type Ending, outputOf, sessionResult } from './result.ts';
 import type { AnswerOptions, ApprovalInput, Session, SessionResult, SuspendOptions } from './session.ts';
 import { type ClientAnswer, callIdOf, type SubSession } from './sub-agents/sub-session.ts';
@@ -21,7 +21,7 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
   readonly wired: Wired;
   private readonly parts: SessionParts<Report>;
   private readonly suspended = Promise.withResolvers<Ending>();
-  private suspending: Promise<void> | null = null;
+  private suspending: Suspension | null = null;
   private ended = false;
 
   constructor(parts: SessionParts<Report>) {
@@ -81,8 +81,8 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
     const graceMs = graceOf(options);
     if (this.log === null || this.log.scope !== '')
       throw new PawlError('invalid_options', 'Only a session with a `journal` can be suspended; abort this one.');
-    if (!this.ended) this.suspending ??= suspendTree(this, this.log.tree, graceMs);
-    await this.suspending;
+    if (!this.ended) this.suspending ??= new Suspension(this, this.log.tree);
+    await this.suspending?.within(graceMs);
     await this.result;
   }
 

@@ -4,7 +4,7 @@ import { type Agent, isAgent } from '../agent/definition.ts';
 import { secretsOf } from '../agent/secrets.ts';
 import { aFunction } from '../agent/shapes.ts';
 import { expected, messageOf, PawlError } from '../errors.ts';
-import type { Metadata } from '../journal/journal.ts';
+import type { JournaledSession, Metadata } from '../journal/journal.ts';
 import { commonOptions } from '../session/common-options.ts';
 import { aJournal, sessionInput } from '../session/input.ts';
 import type { SessionOptions } from '../session/options.ts';
@@ -130,9 +130,9 @@ class Chats {
       const known = this.sessions.get(chatId);
       if (known !== undefined && !this.ended.has(known)) return toUIMessageStreamResponse(known);
       // Another process may run a later session.
-      const [sessionId] = await this.unended(chatId);
-      if (sessionId === undefined) return new Response(null, { status: 204 });
-      return toUIMessageStreamResponse(await this.session(chatId, sessionId, request));
+      const [newest] = await this.recorded(chatId);
+      if (newest === undefined || !isUnended(newest)) return new Response(null, { status: 204 });
+      return toUIMessageStreamResponse(await this.session(chatId, newest.sessionId, request));
     });
   }
 
@@ -236,13 +236,14 @@ class Chats {
     }
   }
 
-  /** Returns the sessions of a chat in the journal that have not ended, the newest first. */
   private async unended(chatId: string): Promise<string[]> {
-    const rows = (await this.options.journal?.list({ idPrefix: `${chatId}:`, agent: this.agent.name })) ?? [];
-    return rows
-      .filter(({ status }) => status === 'running' || status === 'suspended')
-      .toSorted((one, other) => other.createdAt - one.createdAt)
-      .map(({ sessionId }) => sessionId);
+    return (await this.recorded(chatId)).filter(isUnended).map(({ sessionId }) => sessionId);
+  }
+
+  /** Returns the sessions of a chat in the journal, the newest first. */
+  private async recorded(chatId: string): Promise<JournaledSession[]> {
+    const rows = await this.options.journal?.list({ idPrefix: `${chatId}:`, agent: this.agent.name });
+    return (rows ?? []).toSorted((one, other) => other.createdAt - one.createdAt);
   }
 
   private async inTurn<T>(chatId: string, task: () => Promise<T>): Promise<T> {
@@ -258,4 +259,8 @@ class Chats {
       if (this.queue.get(chatId) === done) this.queue.delete(chatId);
     }
   }
+}
+
+function isUnended({ status }: JournaledSession): boolean {
+  return status === 'running' || status === 'suspended';
 }

@@ -4,8 +4,10 @@
  * another slash matches names in any folder. Takes patterns for which `isGlob` holds.
  */
 export function globMatcher(pattern: string): (path: string) => boolean {
-  const named = /\/./.test(pattern) ? pattern.replace(/^\.?\//, '') : `**/${pattern}`;
-  const alternatives = expanded(named.replace(/\/$/, '/**')).map((one) => one.split('/').map(partMatcher));
+  const alternatives = expanded(pattern).map((one) => {
+    const named = /\/./.test(one) ? one.replace(/^\.?\//, '') : `**/${one}`;
+    return named.replace(/\/$/, '/**').split('/').map(partMatcher);
+  });
   return (path) => alternatives.some((parts) => matches(parts, path.split('/')));
 }
 

@@ -66,6 +66,14 @@ describe('S-5: what counts as a secret', () => {
       ['abc123def456', 'maple-syrup'],
     ],
     [
+      'what opens a session on its way',
+      {
+        settings: { headers: { 'x-session': 'maple-syrup' } },
+        mcpServers: { one: { url: 'http://h/?code=walnut-ferry&sid=copper-lantern' } },
+      },
+      ['copper-lantern', 'walnut-ferry', 'maple-syrup'],
+    ],
+    [
       'no header that only says something',
       { settings: { headers: { 'x-mode': 'session', 'x-tenant': 'tenant-42' } } },
       [],
@@ -132,6 +140,8 @@ describe('S-5: what counts as a secret', () => {
       'signingKeys',
       'GH_PAT',
     ],
+    ...['apiKey2', 'API_KEY1', 'SSHKey', 'appkey', 'encryptionkey', 'LICENSEKEY', 'passkey', 'DB_PASS2', 'API_TOKENS'],
+    ...['ACCESSTOKENSTRING', 'GITHUB_PAT_1', 'SENTRY_DSN_URL', 'COOKIES_V2', 'AZURE_PRIMARY_KEY', 'x-signature'],
     ...['SENTRY_DSN', 'x-auth', 'Authorization', 'awsCredentials', 'key', 'KEY', 'sig', 'cookie'],
   ])('%s is the name of a credential', (name) => {
     expect(environmentSecrets({ [name]: 'plain-words' })).toEqual(['plain-words']);
@@ -140,6 +150,9 @@ describe('S-5: what counts as a secret', () => {
   it.each([
     ...['promptCacheKey', 'idempotency-key', 'PRIMARY_KEY', 'partitionKey', 'publicKey', 'sort_key', 'MAX_TOKENS'],
     ...[
+      'maxOutputTokens',
+      'primaryKey',
+      'turkey',
       'tokenizer',
       'keyboard',
       'MONKEY',

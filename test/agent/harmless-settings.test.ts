@@ -91,6 +91,17 @@ describe('S-5: a text is cut once no secret is in it', () => {
     expect(JSON.stringify([result, events, lines])).not.toContain('SuperSec');
   });
 
+  it('the last words of a server, cut within a secret that is not its own', async () => {
+    const words = `process.stderr.write('.'.repeat(485) + 'correct-horse-battery-staple'); setTimeout(() => process.exit(1), 50)`;
+    const agent = reporting('ok', {
+      secrets: ['correct-horse-battery-staple'],
+      mcpServers: { db: { command: process.execPath, args: ['-e', words] } },
+    });
+    const { result } = await run({ agent });
+    expect(result.report.content).toContain('(stderr: …)');
+    expect(JSON.stringify(result)).not.toContain('correct-horse');
+  });
+
   it('of a prompt and of the last text, in the report of a session that failed', async () => {
     const model = rehearsalModel([{ text: `${'y'.repeat(3_990)}${secret}` }]);
     const agent = defineAgent({

@@ -79,6 +79,9 @@ describe('C-1: the tools that an agent file names', () => {
     const note = (text: string) => void notes.push(text);
     const place = { root: project, project, commands: [], except: [], models: {}, note };
     const { tools } = await readAgentFile(file, place);
+    const none = join(project, '.claude/agents/none.md');
+    writeFileSync(none, '---\nname: none\ntools: Read, Bash\ndisallowedTools: "*"\n---\n\nDo nothing.\n');
+    expect((await readAgentFile(none, place)).tools).toEqual({});
     expect(Object.keys(tools ?? {})).not.toContain('read_file');
     expect(Object.keys(tools ?? {})).not.toContain('run_command');
     expect(Object.keys(tools ?? {})).toContain('search_text');

@@ -4,10 +4,14 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type AgentDefinition, defineAgent } from '../../src/index.ts';
 import { classifyFault } from '../../src/model/faults.ts';
+import { NamedFiles } from '../../src/model/files.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { service } from '../support/service.ts';
 import { callsIn, counters, report, run } from '../support/session.ts';
 
+const fail = () => {
+  throw new Error('unreadable');
+};
 const usage = { inputTokens: { total: 10 }, outputTokens: { total: 5 } };
 const stop = { type: 'finish', finishReason: { unified: 'stop', raw: 'stop' }, usage };
 
@@ -53,6 +57,17 @@ describe('P-4: parts that a badly typed model sends cost no reply', () => {
     ],
     ['no warnings', [{ type: 'stream-start' }, ...text, stop]],
     ['a bigint in an unknown part', [{ type: 'unheard-of', value: 1n }, ...text, stop]],
+    [
+      'metadata that cannot be read',
+      [
+        {
+          ...text[0],
+          providerMetadata: { odd: Object.defineProperty({}, 'x', { enumerable: true, get: () => fail() }) },
+        },
+        ...text.slice(1),
+        stop,
+      ],
+    ],
     ['a bigint in metadata', [{ ...text[0], providerMetadata: { odd: { at: 1n } } }, ...text.slice(1), stop]],
     ['a second end without usage', [...text, stop, { type: 'finish', finishReason: { unified: 'stop', raw: 'stop' } }]],
     ['an end whose usage counts nothing', [...text, stop, { ...stop, usage: { inputTokens: {}, outputTokens: {} } }]],
@@ -107,8 +122,34 @@ describe('C-6: files that cannot be had', () => {
   it('one of a tool becomes a text: it would stand in every later prompt', async () => {
     await using host = await service(({ url }, response) => response.writeHead(Number(url.slice(1))).end());
     expect(await shown(`${host.url}/404`)).toContain('could not be downloaded: it answered 404');
-    expect(await shown(`${host.url}/503`)).toContain('it answered 503');
     expect(await shown('data:image/svg+xml;utf8,<svg width="100%"/>')).toContain('is malformed');
+  });
+
+  it('one of a tool whose host is down is asked for twice; the user may send it again', async () => {
+    const answers = [503, 503, 200];
+    await using host = await service((_, response) =>
+      response.writeHead(answers.shift() ?? 404, { 'content-type': 'image/png' }).end('png'),
+    );
+    const url = `${host.url}/a.png`;
+    const seeing = (replies: Parameters<typeof rehearsalModel>[0]) =>
+      defineAgent({
+        ...{ name: 'seeing', models: [rehearsalModel(replies)], tools: { shot: shot(url) } },
+        downloads: { allowPrivate: true },
+      });
+    const { result } = await run({ agent: seeing([{ calls: [{ name: 'shot' }] }, report()]), alarms: 'manual' });
+    expect([result.success, result.counters.slugs]).toEqual([true, { provider_error: 1 }]);
+    expect([result.counters.attempts, answers]).toEqual([3, [200]]);
+    const files = new NamedFiles({ allowPrivate: true });
+    const model = { supportedUrls: {} } as never;
+    const still = new AbortController().signal;
+    const file = { type: 'file' as const, mediaType: 'image/png', data: { type: 'url' as const, url } };
+    const answer = { type: 'tool-result', toolCallId: 'c', toolName: 't', output: { type: 'content', value: [file] } };
+    const tool = { role: 'tool', content: [answer] } as never;
+    answers.splice(0, 1, 404, 200);
+    await files.prepare(model, [tool], still);
+    expect(files.resolved(file)).toMatchObject({ type: 'text' });
+    await files.prepare(model, [tool, { role: 'user', content: [file] }], still);
+    expect(files.resolved(file)).toMatchObject({ data: { type: 'data' } });
   });
 
   it('one of the user fails the request; a host that is down is asked again', async () => {

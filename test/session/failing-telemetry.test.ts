@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { defineAgent, resumeSession, sqliteJournal, startSession } from '../../src/index.ts';
-import type { Telemetry } from '../../src/observe/telemetry.ts';
+import { GuardedTelemetry, type Telemetry } from '../../src/observe/telemetry.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { counters, report, run, tokensOf } from '../support/session.ts';
 
@@ -46,6 +46,20 @@ describe('F-5: a telemetry that fails costs its spans, and no session', () => {
       { observer: 'telemetry', message: 'no exporter' },
     ]);
   });
+});
+
+it('F-5: a telemetry is not blamed for an effect that fails', async () => {
+  const seen: string[] = [];
+  const around: ReturnType<Telemetry['session']>['around'] = async (_key, work) => await work();
+  const watched = new GuardedTelemetry(
+    { session: () => ({ event: ({ type }) => void seen.push(type), around }) },
+    { sessionId: 's', agent: 'a', metadata: {}, parent: null, messages: () => [] },
+  );
+  const perform = watched.performing(() => Promise.reject(new Error('the effect failed')));
+  await expect(perform({ key: 'a' } as never, {} as never)).rejects.toThrow('the effect failed');
+  await new Promise(setImmediate);
+  watched.event({ type: 'turn.succeeded' } as never);
+  expect(seen).toEqual(['turn.succeeded']);
 });
 
 describe('B-1: a limit that is undefined is not set', () => {

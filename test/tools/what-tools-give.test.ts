@@ -159,6 +159,39 @@ describe('T-2: schemas as they are written', () => {
     expect(compileForeign(referring('#/$defs/a~1b')).validate({ x: 1 })).toMatchObject({ valid: true });
   });
 
+  it.each([
+    [{ properties: { spec: { type: 'object', default: { $ref: '#/components/schemas/Pet' } } } }],
+    [{ examples: [{ spec: { $ref: '#/components/schemas/Pet' } }] }],
+    [
+      {
+        properties: { p: { $ref: '#/$defs/a' } },
+        $defs: {
+          a: {
+            ...{ $id: 'https://x.example/a', properties: { n: { $ref: '#/definitions/b' } } },
+            definitions: { b: { type: 'string' } },
+          },
+        },
+      },
+    ],
+  ])('one from outside may hold what only looks like a reference: %j', (schema) => {
+    expect(compileForeign({ type: 'object', ...schema } as never).validate({})).toMatchObject({ valid: true });
+  });
+
+  it.each([
+    [{ properties: { v: { const: { nullable: true } } } }, { v: { nullable: true } }, { v: {} }],
+    [{ properties: { nullable: { type: 'string' } }, additionalProperties: false }, { nullable: 'x' }, { nullable: 1 }],
+    [
+      { properties: { prefixItems: { type: 'array', items: [{ type: 'string' }] } } },
+      { prefixItems: ['a'] },
+      { prefixItems: [1] },
+    ],
+    [{ properties: { p: { items: [{ type: 'string' }] } }, unevaluatedProperties: false }, { p: ['a'] }, { p: [1] }],
+  ])('keywords are looked for where schemas stand: %j', async (schema, good, bad) => {
+    const { validate } = compileForeign({ type: 'object', ...schema } as never);
+    expect(await validate(good)).toMatchObject({ valid: true });
+    expect(await validate(bad)).toMatchObject({ valid: false });
+  });
+
   it('one from outside may refer to a group in its pattern', async () => {
     const { validate } = compileForeign({
       type: 'object',
@@ -214,6 +247,7 @@ describe('T-6: structured content of an MCP tool is read once', () => {
     ['Temperature: 20.5, conditions: sunny.', { temperature: 20.5, conditions: 'sunny' }],
     ['retry count 3, is done: true', { retryCount: 3, is_done: true }],
     ['ann, bob', { users: ['ann', 'bob'] }],
+    ['All done', { status: 'All done', error: '' }],
   ])('it is not repeated: %j, %j', (text, structured) => {
     expect(read(text, structured)).toBe(text);
   });

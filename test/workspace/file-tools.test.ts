@@ -136,6 +136,8 @@ describe('patterns of paths', () => {
     ['a/secrets/', 'a/secrets/key', true],
     ['a/secrets/', 'b/a/secrets/key', false],
     ['/secrets/', 'secrets/key', true],
+    ['{docs/,src/}', 'a/src/b.ts', true],
+    ['docs/{a/,b/}', 'docs/b/c.md', true],
     ['{a,b}{c,d}{e,f}{g,h}{i,j}{k,l}', 'bdfhjl', true],
     [`${'x'.repeat(300)}.key`, `${'x'.repeat(300)}.key`, true],
     [globOf('a{b,c}/d'), 'a{b,c}/d', true],

@@ -167,16 +167,22 @@ describe('what a pattern allows', () => {
     [' ', 'ls', false],
   ])('%j, of %j: %s', (pattern, command, expected) => expect(allows(pattern, command)).toBe(expected));
 
-  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('ends its commands with a process that %s ends', async (signal) => {
+  it.each([
+    ['SIGINT', false],
+    ['SIGTERM', false],
+    ['SIGHUP', false],
+    ['SIGTERM', true],
+  ] as const)('ends its commands with a process that %s ends; one that listens for it: %s', async (signal, listens) => {
     const cwd = folder();
     const tool = `import { shellTool } from '${join(import.meta.dirname, '../../src/workspace/index.ts')}';
+      ${listens ? `process.once('${signal}', () => setTimeout(() => process.exit(7), 50));` : ''}
       shellTool({ cwd: ${JSON.stringify(cwd)} }).execute({ command: 'echo $$ > pid; exec sleep 60' });`;
     const child = spawn(process.execPath, ['--input-type=module', '--eval', tool], { stdio: 'ignore' });
-    const ended = new Promise((resolve) => child.once('exit', (_code, by) => resolve(by)));
+    const ended = new Promise((resolve) => child.once('exit', (code, by) => resolve(code ?? by)));
     const pid = await vi.waitFor(() => pidIn(join(cwd, 'pid')), 10_000);
     expect(lives(pid)).toBe(true);
     child.kill(signal);
-    expect(await ended).toBe(signal);
+    expect(await ended).toBe(listens ? 7 : signal);
     await vi.waitFor(() => expect(lives(pid)).toBe(false));
   });
 });

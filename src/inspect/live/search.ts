@@ -101,8 +101,9 @@ export class SessionIndex {
         this.update(row);
         continue;
       }
+      const entries = await this.journal.read(row.sessionId);
       this.remove(row.sessionId);
-      this.add(row, await this.journal.read(row.sessionId));
+      this.add(row, entries);
       this.read.set(row.sessionId, row.entries);
       await eventLoopTurn();
     }

@@ -56,12 +56,20 @@ function plain(metadata: SharedV4ProviderMetadata): ProviderData {
   return jsonOf(metadata) as ProviderData;
 }
 
+function substituteFor(value: unknown): Json {
+  try {
+    return plainJson(value);
+  } catch {
+    return '[unreadable]';
+  }
+}
+
 /** Returns a value as JSON; one that a badly typed model gives may have none, and gets a substitute. */
 export function jsonOf(value: unknown): Json {
   try {
     const json: Json = JSON.parse(JSON.stringify(value) ?? 'null');
     return json;
   } catch {
-    return plainJson(value);
+    return substituteFor(value);
   }
 }

@@ -23,7 +23,8 @@ export function replayed<Report>(
     const log = new ScopeLog(tree, begun);
     if (above !== null) {
       const { subSessions } = above.session.wired;
-      if (subSessions === null) throw new Error(`the agent ${agent.name} has no sub-agents`);
+      const name = begun.call?.name ?? '';
+      if (subSessions?.has(name) !== true) throw withoutSubAgent(above.session.sessionId, name);
       return new SessionPlayer(subSessions.restore(log, (parts) => new RunningSession({ ...parts, beforeFact })));
     }
     root = new RunningSession({ agent, options: own, head: begun, log, beforeFact });
@@ -39,6 +40,13 @@ export function replayed<Report>(
   }
   if (root === null) throw unknownSession(head.sessionId);
   return { session: root, tree };
+}
+
+function withoutSubAgent(sessionId: string, name: string): PawlError {
+  return new PawlError(
+    'agent_changed',
+    `The agent is not the one that began the session ${sessionId}: the sub-agent ${name} is missing.`,
+  );
 }
 
 /** A session that is replayed to go on. */

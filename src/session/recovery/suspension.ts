@@ -4,12 +4,30 @@ import { sleep } from '../../host/clock.ts';
 import type { TreeLog } from '../../journal/tree-log.ts';
 import type { RootSession } from '../running-session.ts';
 
-/** Lets go of a session and its sub-agents: all is written down, and the lease given back. */
-export async function suspendTree(root: RootSession, tree: TreeLog, graceMs: number): Promise<void> {
-  const over = new AbortController();
+/** A session and its sub-agents are being let go of: all is written down, and the lease given back. */
+export class Suspension {
+  private readonly done: Promise<void>;
+  private readonly root: RootSession;
+  private readonly over = new AbortController();
+
+  constructor(root: RootSession, tree: TreeLog) {
+    this.root = root;
+    this.done = suspendTree(root, tree, this.over);
+  }
+
+  /** What runs gets this long to end, from now on; the grace that is over first holds. Resolves when all is done. */
+  within(graceMs: number): Promise<void> {
+    const { signal } = this.over;
+    void sleep(this.root.wired.clock, graceMs, signal).then(() => this.over.abort());
+    return this.done;
+  }
+}
+
+async function suspendTree(root: RootSession, tree: TreeLog, over: AbortController): Promise<void> {
   const drivers = () => root.tree().flatMap(({ wired }) => wired.journaled ?? []);
+  for (const { wired } of root.tree()) wired.subSessions?.subAgents.suspend();
   const idle = Promise.all(drivers().map((driver) => driver.suspend()));
-  await Promise.race([idle, sleep(root.wired.clock, graceMs, over.signal)]);
+  await Promise.race([idle, new Promise((resolve) => over.signal.addEventListener('abort', resolve, { once: true }))]);
   over.abort();
   // What was accepted or written so far is delivered and recorded first. If the journal fails meanwhile, it never is.
   while (!tree.isClosed && drivers().some(({ isBusy }) => isBusy))

@@ -22,6 +22,8 @@ export type SuperSession = Pick<SessionParts<unknown>, 'agent' | 'driver' | 'hea
 export type SubSessions = {
   subAgents: SubAgents;
   grants: Grants;
+  /** Whether the agent has a sub-agent of this name. */
+  has(name: string): boolean;
   /** The budget of a sub-agent, of its grant and of the time that is left. */
   budgetOf(agent: Agent, grant: Allowance): SessionBudget;
   /** Replay: makes the sub-agent that has this log. Returns its session. */
@@ -82,6 +84,7 @@ export function subSessionsOf(
   return {
     subAgents,
     grants,
+    has: (name) => Object.hasOwn(agents, name),
     budgetOf: budgetFor,
     restore: (childLog, make) => {
       const { call } = childLog.head;

@@ -15,6 +15,7 @@ import { secretsOfServer } from '../../agent/secrets.ts';
 import { messageOf } from '../../errors.ts';
 import { type Clock, sleep } from '../../host/clock.ts';
 import { inTime } from '../../host/deadline.ts';
+import { wholeWordsOf } from '../../text.ts';
 import type { ToolRun } from '../catalog-tool.ts';
 import { ToolError } from '../result.ts';
 import type { McpServerConfig } from './definition.ts';
@@ -88,8 +89,7 @@ export class McpConnection {
       await inTime(limits, `no answer within ${timeoutMs} ms`, () => this.connected(this.connectTimeoutMs));
     } catch (error) {
       if (!shared) this.abandon();
-      // They are cut once nothing in them is secret (S-5).
-      const words = redact(this.lastWords, secretsOfServer(this.config)).slice(0, 500);
+      const words = wholeWordsOf(redact(this.lastWords, secretsOfServer(this.config)), 500);
       throw new Error(`${messageOf(error)}${words === '' ? '' : ` (stderr: ${words})`}`, { cause: error });
     }
   }

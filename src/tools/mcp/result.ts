@@ -81,6 +81,7 @@ function leavesOf(json: Json, name: string, found: Leaf[]): Leaf[] {
 
 /** Whether a text holds another as whole words: 3 is not in 30, nor in 2.3. */
 function hasWords(text: string, words: string): boolean {
+  if (words === '') return true;
   for (let at = text.indexOf(words); at !== -1; at = text.indexOf(words, at + 1)) {
     const [before, after] = [text.slice(Math.max(0, at - 2), at), text.slice(at + words.length, at + words.length + 2)];
     if (!/[\p{L}\p{N}_]$|\d[.,]$/u.test(before) && !/^[\p{L}\p{N}_]|^[.,]\d/u.test(after)) return true;

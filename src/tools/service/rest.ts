@@ -223,7 +223,10 @@ const credential = z.string({ error: 'a string that is not empty' }).min(1, { er
 const authSchemas: Record<'bearer' | 'basic' | 'key', z.ZodType> = {
   bearer: z.strictObject({ bearer: credential }),
   basic: z.strictObject({
-    basic: z.strictObject({ username: credential, password: z.string({ error: 'a string' }) }),
+    basic: z.strictObject(
+      { username: credential, password: z.string({ error: 'a string' }) },
+      { error: '{ username, password }' },
+    ),
   }),
   key: z.strictObject({
     key: credential,
@@ -239,7 +242,10 @@ function checkAuth(auth: unknown): void {
   const kind = (['bearer', 'basic', 'key'] as const).find((name) => name in given);
   if (kind === undefined)
     throw new PawlError('invalid_tool', '`auth` must have `bearer`, `basic`, or `key` and `name`.');
-  check(authSchemas[kind], auth, 'auth', 'invalid_tool');
+  const [issue] = authSchemas[kind].safeParse(auth).error?.issues ?? [];
+  if (issue === undefined) return;
+  // The message does not show what was given.
+  throw new PawlError('invalid_tool', `\`${['auth', ...issue.path].join('.')}\` must be ${issue.message}.`);
 }
 
 /** Returns the secrets to redact, since a service may echo them. */
