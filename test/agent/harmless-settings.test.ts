@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { eventWithoutSecrets } from '../../src/agent/redact.ts';
 import {
   type AgentDefinition,
   defineAgent,
@@ -69,6 +70,13 @@ describe('S-5: only credentials are secrets', () => {
     expect(new Set(events.map(({ sessionId }) => sessionId))).toEqual(new Set(['tenant-42-chat']));
     expect(result.counters.toolCalls).toMatchObject({ requested: 2, executed: 1, answered: 2 });
   });
+});
+
+it('S-5: an event without a secret is passed on as it is, and another changes only where it holds one', () => {
+  const event = { type: 'progress.reported', message: 'the walnut', path: ['walnut'] };
+  expect(eventWithoutSecrets(event, ['lantern'])).toBe(event);
+  expect(eventWithoutSecrets(event, [])).toBe(event);
+  expect(eventWithoutSecrets(event, ['walnut'])).toEqual({ ...event, message: 'the [redacted]' });
 });
 
 const secret = 'SuperSecretValue-1234567890';

@@ -120,9 +120,12 @@ describe('D-3: one owner, and messages', () => {
     holds = false;
     stale?.();
     await expect.poll(() => inbox('s')).toEqual([]);
-    const again = journal.inbox;
-    journal.inbox = async (id) => [...readings, ...(await again(id))];
-    await expect.poll(() => session.counters.toolCalls.requested).toBe(1);
+    let read = 0;
+    journal.inbox = async (id) => {
+      read += 1;
+      return [...readings, ...(await inbox(id))];
+    };
+    await expect.poll(() => read).toBeGreaterThan(2);
     held.resolve();
     const result = await session.result;
     const said = JSON.stringify(result.conversation).split('Be brief.').length - 1;

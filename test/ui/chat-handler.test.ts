@@ -195,6 +195,24 @@ describe('C-1, S-6: the handler of chats', () => {
     await Promise.all([one.close(), other.close()]);
   });
 
+  it('D-3: does not bring back a session that another has followed', async () => {
+    const journal = sqliteJournal(freshFile());
+    const { agent } = sending();
+    const { post, ask } = chatOf(agent, journal);
+    const messages = { prompt: 'Earlier.', journal, sessionId: 'c:earlier', logger };
+    const earlier = startSession(agent, messages);
+    for await (const { type } of earlier.events) if (type === 'tool.approvalRequested') break;
+    await earlier.suspend({ graceMs: 0 });
+    // An abort reaches the earlier session only once something runs it.
+    const message = await read(await post([user('Send.')]));
+    expect((await read(await post([user('Send.'), decided(message, true)]), message)).metadata?.status).toBe(
+      'succeeded',
+    );
+    expect((await ask('GET', '/c/stream')).status).toBe(204);
+    expect((await chatOf(agent, journal).ask('GET', '/c/stream')).status).toBe(204);
+    await journal.close();
+  });
+
   it('S-7: `context` and `metadata` may answer a caller themselves', async () => {
     const { agent } = sending();
     const refuse = () => {
