@@ -32,6 +32,7 @@ describe('S-8: a search over all sessions', () => {
     ['rule:B-4', ['collapsed']],
     ['rule:B-3', ['failed']],
     ['tool:nope', ['unknown']],
+    ['tool:NOPE', ['unknown']],
     ['target:rehearsal:script', ['plain', 'unknown', 'collapsed', 'failed']],
     ['agent:two boat', ['collapsed']],
     ['status:failed', ['failed']],

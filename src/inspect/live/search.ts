@@ -49,9 +49,9 @@ export class SessionIndex {
     const conditions: [string, string[]][] = [
       ['agent = ?', agent],
       ['status = ?', status],
-      ["instr(slugs, ' ' || ? || ' ')", slug],
-      ["instr(targets, ' ' || ? || ' ')", target],
-      ["instr(tools, ' ' || ? || ' ')", tool],
+      ["instr(lower(slugs), ' ' || lower(?) || ' ')", slug],
+      ["instr(lower(targets), ' ' || lower(?) || ' ')", target],
+      ["instr(lower(tools), ' ' || lower(?) || ' ')", tool],
     ];
     const where = ['updated >= ?', ...conditions.flatMap(([sql, values]) => values.map(() => sql))];
     const values = [since, ...conditions.flatMap(([, given]) => given)];

@@ -5,7 +5,7 @@ import type { Observer } from '../../observe/observer.ts';
 import { onNode } from '../../platform/node.ts';
 import type { Catalog } from '../../tools/catalog.ts';
 import type { CatalogTool } from '../../tools/catalog-tool.ts';
-import type { McpServers } from '../../tools/mcp/servers.ts';
+import type { McpServers, McpServersOptions } from '../../tools/mcp/servers.ts';
 import type { SubAgents } from '../sub-agents/sub-agents.ts';
 
 export type SessionToolsOptions = {
@@ -36,13 +36,19 @@ export class SessionTools {
       const { McpServers } = await onNode('An MCP server', () => import('../../tools/mcp/servers.ts'));
       if (this.closed) return 'the session has ended';
       const debug = (server: string, line: string) => log.note('debug', 'server.said', server, line);
-      this.servers = new McpServers(mcpServers, {
+      const watched: McpServersOptions = {
         clock,
         sight: observer.sight.bind(observer),
         debug,
         info: (server, line) => log.note('info', 'server.unavailable', server, line),
         onChange: () => this.show().catch((error) => debug('', messageOf(error))),
-      });
+      };
+      try {
+        this.servers = new McpServers(mcpServers, watched);
+      } catch (error) {
+        // Their pool was closed.
+        return messageOf(error);
+      }
       const missing = await this.servers.open(timeoutMs, signal);
       if (missing !== null) return missing;
     }

@@ -138,7 +138,8 @@ describe('processes', () => {
     expect((await patient).result.success).toBe(true);
     await pool.close();
     const late = await runOverWire({ script: [report()], definition: { mcpServers: pool.servers } });
-    expect(late.result.success).toBe(false);
+    expect(late.result).toMatchObject({ success: false, slugs: ['tools_unavailable'] });
+    expect(late.result.report.content).toContain('The pool of the MCP server "odd" is closed.');
   });
 
   it('a pool serves many sessions with one process and ends it on close', async () => {
