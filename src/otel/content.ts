@@ -18,10 +18,10 @@ export function outputMessages({ content, finishReason }: Reply): string {
 }
 
 export function toolResult(output: ToolOutput): string {
-  return JSON.stringify(valueOf(output));
+  return JSON.stringify(shownOutput(output));
 }
 
-function valueOf(output: ToolOutput): unknown {
+function shownOutput(output: ToolOutput): unknown {
   if (output.type === 'content') return output.value.map(partOf);
   return 'value' in output ? output.value : (output.reason ?? null);
 }
@@ -40,7 +40,7 @@ function partOf(part: AssistantPart | Message['content'][number] | ReplyPart): P
         ? {
             type: 'tool_call_response',
             id: part.toolCallId,
-            response: valueOf(part.output),
+            response: shownOutput(part.output),
           }
         : { type: 'tool_call_response', id: part.callId, response: part.result };
     case 'file':
