@@ -90,9 +90,8 @@ async function goOn<Report>(
   }
 }
 
-/** Opens the tools that had been open. Throws `tools_unavailable` if some are missing. */
+/** Opens the tools that had been open, unless an abort comes before any call of them. Throws `tools_unavailable` if some are missing. */
 async function openTools(session: RootSession, { signal, sessionId }: ResumeOptions): Promise<void> {
-  // The session is aborted before anything could call them.
   if (signal?.aborted) return;
   const opening = signal ?? new AbortController().signal;
   const missing = await Promise.all(

@@ -25,7 +25,7 @@ export class Suspension {
 
 async function suspendTree(root: RootSession, tree: TreeLog, over: AbortController): Promise<void> {
   const drivers = () => root.tree().flatMap(({ wired }) => wired.journaled ?? []);
-  for (const { wired } of root.tree()) wired.subSessions?.subAgents.suspend();
+  for (const { wired } of root.tree()) wired.subSessions?.grants.suspend();
   const idle = Promise.all(drivers().map((driver) => driver.suspend()));
   await Promise.race([idle, new Promise((resolve) => over.signal.addEventListener('abort', resolve, { once: true }))]);
   over.abort();

@@ -13,6 +13,7 @@ export class Grants {
   private readonly spent: () => Spent;
   private reserved: Spent = nothingSpent;
   private running = 0;
+  private isSuspended = false;
   private waiting: Waiting[] = [];
 
   /** `spent` returns what this session and its ended sub-agents have spent. */
@@ -31,9 +32,14 @@ export class Grants {
     await eventLoopTurn();
     this.share();
     const grant = await granted;
-    if (grant === null || !signal.aborted) return grant;
+    if (grant === null || !(signal.aborted || this.isSuspended)) return grant;
     this.giveBack(grant);
-    return null;
+    return signal.aborted ? null : new Promise<never>(() => {});
+  }
+
+  /** From now on, no grant is given: the calls are performed again when the session is resumed. */
+  suspend(): void {
+    this.isSuspended = true;
   }
 
   /** Asks for a grant, which `share` settles, now or later. Returns a function that withdraws the wish. */

@@ -25,7 +25,6 @@ export class SubAgents {
   /** Those that ended before a crash, whose calls were not answered. */
   private readonly ended = new Map<string, Promise<SessionResult>>();
   private stopping = false;
-  private suspending = false;
 
   constructor(options: SubAgentsOptions) {
     this.options = options;
@@ -49,11 +48,6 @@ export class SubAgents {
   stop(): void {
     this.stopping = true;
     for (const { session } of this.running.values()) session.stop();
-  }
-
-  /** From now on, no sub-agent begins: its call is performed again when the session is resumed. */
-  suspend(): void {
-    this.suspending = true;
   }
 
   tree(): SubSession[] {
@@ -132,10 +126,6 @@ export class SubAgents {
     const bound = agent.limits.maxTreeRequests ?? requestBound(agent.limits);
     const grant = await grants.take(bound, signal);
     if (grant === null) throw new BudgetSpentError(budgetSpent);
-    if (this.suspending) {
-      grants.giveBack(grant);
-      return new Promise<never>(() => {});
-    }
     const task = { name, callId, grant, abort: new AbortController() };
     try {
       const session = start(agent, { ...task, prompt });
