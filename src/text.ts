@@ -58,7 +58,7 @@ export function tame(text: string): string {
   });
 }
 
-/** Cuts a text, and leaves out a word that is not whole: it may be the beginning of a secret (S-5). */
+/** Cuts a text after a whole word, because part of a word may be the beginning of a secret (S-5). */
 export function wholeWordsOf(text: string, mostChars: number): string {
   return text.length <= mostChars ? text : text.slice(0, mostChars).replace(/\S+$/, '…');
 }

@@ -59,12 +59,12 @@ export function defineAgent<R extends ReportDefinition = { format: 'text' }, Con
   return Object.freeze(joined(alone)) as Agent<ReportOf<R>, Context>;
 }
 
-/** Refuses a secret that stands in many other words. An empty one, of a key that is not set, is none. */
+/** Refuses a secret so short that it occurs in many other words. Ignores an empty one, such as an unset key. */
 function checkSecrets(secrets: unknown): void {
   const isShort = (secret: unknown) => typeof secret === 'string' && secret !== '' && secret.length < shortestSecret;
   const short = Array.isArray(secrets) ? secrets.findIndex(isShort) : -1;
   if (short === -1) return;
-  // The message does not show it.
+  // The message must not show the secret.
   throw new PawlError('invalid_agent', `\`secrets[${short}]\` must have at least ${shortestSecret} characters.`);
 }
 

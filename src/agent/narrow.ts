@@ -91,7 +91,7 @@ function targetNamed({ targets }: Agent, name: string, index: number): Agent['ta
 
 function limitsWithin(own: Readonly<Limits>, given: unknown): Readonly<Limits> {
   const limits = check(limitsSchema, given, 'limits', 'invalid_limit');
-  // What is undefined is not set.
+  // Ignores undefined limits.
   const set = Object.entries(given as object).filter(([, value]) => value !== undefined);
   const named = set.map(([name]) => name as keyof Limits);
   for (const name of named) {

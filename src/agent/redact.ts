@@ -64,7 +64,7 @@ export function withoutSecrets(value: unknown, secrets: readonly string[]): unkn
   return isSame ? value : Object.fromEntries(clean);
 }
 
-/** The fields of an event that are Pawl's own words, or by which a caller finds a session or a call again. */
+/** The fields of an event that hold Pawl's own words, or ids that a caller needs unchanged. */
 const ownFields = new Set(['type', 'sessionId', 'childSessionId', 'path', 'callId', 'slug', 'slugs', 'status']);
 
 /** Removes known secrets from an event of a session (S-5). Returns the same event if it holds none. */

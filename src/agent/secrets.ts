@@ -6,14 +6,14 @@ import type { AgentDefinition } from './definition.ts';
 
 const harmlessHeader =
   /^(accept|accept-language|content-type|user-agent|openai-(organization|project|beta)|anthropic-(version|beta)|x-title|http-referer|x-request-id)$/i;
-/** Words of names whose values are credentials; those that are also used otherwise count at the end of a name. */
+/** Words that mark a name as that of a credential; ambiguous ones only at the end of a name. */
 const secretWord =
   /authorization|token(?!s$|i[sz])|secret|passw(?:or)?d|passphrase|passcode|(?<!by|com)pass$|pwd|credential|cookie|^(?:dsn|pat)$|(?<!mon|tur|don|hot)keys?$/;
 const secretLastWord = /^(?:auth|sig|signature)$|tokens$/;
-/** A key after one of these words opens nothing, and tokens after one of these are counted. */
+/** Before `key` or `tokens`, these words mean that the value is not a credential. */
 const harmlessBefore =
   /^(?:cache|foreign|idempotency|partition|public|routing|sort|max|min|input|output|total|prompt)$/;
-/** Names that are credentials in a header or in the query of a URL, and not elsewhere. */
+/** Names of credentials in headers and in queries of URLs only. */
 const secretOnTheWay = /^(?:x-)?(?:session|session-?id|sid|code|k)$/i;
 export const shortestSecret = 6;
 
@@ -90,7 +90,7 @@ function keyOf(model: ModelReference): string[] {
   return key === undefined ? [] : [key];
 }
 
-/** A secret turns up as it is, or as a URL, a form or JSON would write it; and as HTTP sends it, without space around it. */
+/** Returns the forms of a secret: as is, as in a URL, a form or JSON, and without surrounding space, as HTTP sends it. */
 export function asWritten(secret: string): string[] {
   const trimmed = secret.trim();
   const known = trimmed.length < shortestSecret ? [secret] : [secret, trimmed];
@@ -101,7 +101,7 @@ export function asWritten(secret: string): string[] {
   });
 }
 
-/** Whether a name is that of a credential: `apiKey`, `X-Auth-Token`, `DB_PASSWORD`; but not `promptCacheKey`. */
+/** Whether this is the name of a credential: `apiKey`, `X-Auth-Token`, `DB_PASSWORD`; but not `promptCacheKey`. */
 function namesSecret(name: string): boolean {
   const words = name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
@@ -147,7 +147,7 @@ function secretsOfUrl(text: string): string[] {
     const [[name = '', value = ''] = []] = [...new URLSearchParams(pair)];
     return isCredential(name, value) ? [value, pair.slice(pair.indexOf('=') + 1)] : [];
   });
-  // A web service takes a token as a name without a password; a database has names of people and roles.
+  // For a web service, a user name without a password is a token; for a database, it is a role.
   const isTokenName = /^https?:$/.test(protocol) || isToken(username);
   const userInfo = password === '' && isTokenName ? username : password;
   return [...inQuery, userInfo, decodedUri(userInfo)];

@@ -35,7 +35,7 @@ const toolNames: Record<string, string> = {
 /** Returns the tool of an entry such as `Read`, if there is one, and its limits: `Bash(npm test:*)`, `Edit(docs/**)`. */
 export function namedTool(entry: string): { tool: string | null; limits: string[] } {
   const [, name = '', given = ''] = /^(\w+)(?:\((.*)\))?$/s.exec(entry) ?? [];
-  // Not at a comma in braces: `*.{ts,tsx}`.
+  // A comma in braces does not separate: `*.{ts,tsx}`.
   const limits = given.split(/,(?![^{]*\})/).flatMap((one) => (one.trim() === '' ? [] : [one.trim()]));
   return { tool: Object.hasOwn(toolNames, name) ? (toolNames[name] ?? null) : null, limits };
 }
@@ -84,7 +84,7 @@ export function namedTools(
   const limited = (allow: string[] = []) => fileTools(root, { allow, except: [...protectedFiles, ...except] });
   const { write_file: write, edit_file: edit } = files;
   const all: Record<string, unknown> = {
-    // Both tools write one after the other, whatever each may write.
+    // From one instance, so that the two tools never write at the same time.
     ...files,
     write_file: { ...write, needsApproval: limited(own.get('write_file')).write_file.needsApproval },
     edit_file: { ...edit, needsApproval: limited(own.get('edit_file')).edit_file.needsApproval },

@@ -119,7 +119,7 @@ export class MemoryJournal implements Journal {
 
   async delete(sessionId: string): Promise<boolean> {
     const kept = this.kept.get(sessionId);
-    // One that has ended is not run, whoever still holds it.
+    // A session that has ended may still have a lease.
     if (kept?.ended === null && isHeld(kept)) throw runsElsewhere(sessionId);
     return this.kept.delete(sessionId);
   }

@@ -170,7 +170,7 @@ class SqliteJournal implements Journal {
     return this.write(() => {
       const row = this.rowOf(sessionId);
       if (row === undefined) return false;
-      // One that has ended is not run, whoever still holds it.
+      // A session that has ended may still have a lease.
       if (row.ended === null && isHeld(row, Date.now())) throw runsElsewhere(sessionId);
       for (const table of ['entries', 'inbox']) this.run(`DELETE FROM ${table} WHERE session = ?`, row.number);
       this.run('DELETE FROM sessions WHERE number = ?', row.number);

@@ -39,7 +39,7 @@ export class TreeLog {
   private notes: JournalEntry[] = [];
   private noted = 0;
   private taken: number[] = [];
-  /** All messages that came in: the answer to an earlier reading of the inbox may still hold one that was taken. */
+  /** The ids of all messages received. They are kept, since a slow read of the inbox may return one that was taken. */
   private readonly received = new Set<number>();
   private last: Promise<void> = Promise.resolve();
   private next: Promise<void> | null = null;
@@ -95,7 +95,7 @@ export class TreeLog {
 
   /** Begins to renew the lease, and to look for messages. */
   keep(): void {
-    // The clock of the machine may be set back, while that of a database goes on.
+    // This machine's clock may be set back while the database's clock continues.
     let renewed = performance.now();
     let isReported = false;
     const tick = async () => {

@@ -79,7 +79,7 @@ export async function generate(
   const result = await timers.orAborted(model.doGenerate(callOptions));
   onPart({ type: 'stream-start', warnings: result.warnings });
   if (result.response !== undefined) {
-    // Its body and headers are no part of the reply.
+    // The body and headers are not part of the reply.
     const { id, modelId, timestamp } = result.response;
     const metadata = { ...(id !== undefined && { id }), ...(modelId !== undefined && { modelId }) };
     onPart({ type: 'response-metadata', ...metadata, ...(timestamp !== undefined && { timestamp }) });

@@ -161,7 +161,7 @@ function codeOf(error: Error): string {
 function statusOf(error: unknown): number | null {
   if (typeof error !== 'object' || error === null) return null;
   if ('statusCode' in error && typeof error.statusCode === 'number') return error.statusCode;
-  // The errors of other clients.
+  // Other clients use `status`.
   return error instanceof Error && 'status' in error && typeof error.status === 'number' ? error.status : null;
 }
 

@@ -7,23 +7,25 @@ import type { HttpPolicy } from '../tools/service/http-policy.ts';
 
 const mostBytes = 32 * 1_024 * 1_024;
 
-/** `isOurs`: it came with a message of the user, so that a session without it makes no sense. */
-type Wanted = { url: string; mediaType: string; isOurs: boolean };
+/** `isGiven`: a user's message names it, so the session makes no sense without it. */
+type Wanted = { url: string; mediaType: string; isGiven: boolean };
 type Downloaded = { mediaType: string; data: string };
 
 /**
  * The files that a conversation names by URL. A `data:` URL is split; what a model can fetch itself goes out as it is; the
- * others are downloaded, once a session, under the checks of a request to a service. A file of a tool or a model that
- * cannot be had becomes a text that says so, since it would stand in every later prompt.
+ * others are downloaded, once a session, under the checks of a request to a service. If a tool or a model named a file
+ * that cannot be downloaded, a text replaces it, since otherwise no later prompt could be sent.
  */
 export class NamedFiles {
   private readonly policy: HttpPolicy;
   private readonly wanted: Wanted[] = [];
   private readonly downloads = new Map<string, Promise<Downloaded>>();
   private readonly ready = new Map<string, Downloaded>();
-  /** Why the file of an address is replaced by a text. */
+  /** Why a file could not be downloaded, by its URL. */
   private readonly missing = new Map<string, string>();
-  /** The files whose host failed once, and may be back. */
+  /** The URLs whose text replaces them for the current model. */
+  private replaced = new Set<string>();
+  /** The URLs whose download failed once and may succeed later. */
   private readonly failedOnce = new Set<string>();
   private taken = 0;
 
@@ -31,7 +33,7 @@ export class NamedFiles {
     this.policy = policy;
   }
 
-  /** Downloads the files that the model cannot fetch itself. Rejects if one of the user's cannot be had. */
+  /** Downloads the files that the model cannot fetch itself. Rejects if one from a user cannot be downloaded. */
   async prepare(model: LanguageModelV4, messages: readonly Message[], signal: AbortSignal): Promise<void> {
     for (; this.taken < messages.length; this.taken += 1) {
       const message = messages[this.taken];
@@ -39,14 +41,15 @@ export class NamedFiles {
     }
     if (this.wanted.length === 0) return;
     // A malformed one is no fault of the provider, and no other attempt would mend it.
-    for (const wanted of this.wanted) this.lenient(wanted, signal, () => splitDataUrl(wanted.url));
+    for (const wanted of this.wanted) await this.attempt(wanted, signal, () => splitDataUrl(wanted.url));
     const supported = (await model.supportedUrls) ?? {};
-    const isThere = ({ url, isOurs }: Wanted) =>
-      isDataUrl(url) || this.ready.has(url) || (this.missing.has(url) && !isOurs);
-    const others = this.wanted.filter((wanted) => !isThere(wanted) && !isSupported(wanted, supported));
+    const isSent = (wanted: Wanted) => !isDataUrl(wanted.url) && isSupported(wanted, supported);
+    const isKnown = ({ url, isGiven }: Wanted) =>
+      isDataUrl(url) || this.ready.has(url) || (this.missing.has(url) && !isGiven);
+    const others = this.wanted.filter((wanted) => !isKnown(wanted) && !isSent(wanted));
     await Promise.all(
       others.map((wanted) =>
-        this.lenient(wanted, signal, async () => {
+        this.attempt(wanted, signal, async () => {
           const download = this.downloads.get(wanted.url) ?? this.download(wanted, signal);
           this.downloads.set(wanted.url, download);
           // One that failed may succeed in the next attempt.
@@ -56,29 +59,28 @@ export class NamedFiles {
         }),
       ),
     );
+    const missing = this.wanted.filter((wanted) => this.missing.has(wanted.url) && !isSent(wanted));
+    this.replaced = new Set(missing.map(({ url }) => url));
   }
 
-  private lenient({ url, isOurs }: Wanted, signal: AbortSignal, task: () => unknown): unknown {
-    const failed = (error: unknown) => {
+  /** Runs a task that reads a file. Rejects for a user's file, and for the first failure that may pass. */
+  private async attempt({ url, isGiven }: Wanted, signal: AbortSignal, task: () => unknown): Promise<void> {
+    try {
+      await task();
+    } catch (error) {
       const mayPass = !InvalidPromptError.isInstance(error) && !this.failedOnce.has(url);
       this.failedOnce.add(url);
-      if (isOurs || signal.aborted || mayPass) throw error;
+      if (isGiven || signal.aborted || mayPass) throw error;
       this.missing.set(url, messageOf(error));
-    };
-    try {
-      const returned = task();
-      return returned instanceof Promise ? returned.catch(failed) : returned;
-    } catch (error) {
-      return failed(error);
     }
   }
 
   /** Returns a file as it goes out. */
   resolved<Part extends Pick<FilePart, 'mediaType' | 'data'>>(part: Part): Part | TextPart {
     if (part.data.type !== 'url') return part;
-    const reason = this.missing.get(part.data.url);
-    if (reason !== undefined) return { type: 'text', text: `[${part.mediaType}: ${reason}]` };
-    const file = splitDataUrl(part.data.url) ?? this.ready.get(part.data.url);
+    const { url } = part.data;
+    if (this.replaced.has(url)) return { type: 'text', text: `[${part.mediaType}: ${this.missing.get(url)}]` };
+    const file = splitDataUrl(url) ?? this.ready.get(url);
     if (file === undefined) return part;
     const isExact = !part.mediaType.endsWith('/*') && part.mediaType !== '';
     return { ...part, mediaType: isExact ? part.mediaType : file.mediaType, data: { type: 'data', data: file.data } };
@@ -105,14 +107,14 @@ export class NamedFiles {
 }
 
 function urlsIn(message: Message): Wanted[] {
-  const isOurs = message.role === 'user';
+  const isGiven = message.role === 'user';
   const files = message.content.flatMap((part): Pick<FilePart, 'mediaType' | 'data'>[] => {
     if (part.type === 'file' || part.type === 'reasoning-file') return [part];
     if (part.type !== 'tool-result' || part.output.type !== 'content') return [];
     return part.output.value.filter((piece) => piece.type === 'file');
   });
   const urls = files.flatMap(({ mediaType, data }) =>
-    data.type === 'url' ? [{ url: data.url, mediaType, isOurs }] : [],
+    data.type === 'url' ? [{ url: data.url, mediaType, isGiven }] : [],
   );
   // A provider knows the addresses of its own files.
   return message.role === 'assistant' ? urls.filter(({ url }) => isDataUrl(url)) : urls;

@@ -25,7 +25,7 @@ export class KeptResults implements Fold {
   /** Returns page `number`, from 1, of a result, by its own id or its call's; null if there is no such page. */
   page(id: string, number: number): { text: string; of: number } | null {
     const pages = this.pages.get(id) ?? this.pagesOf(this.texts.get(id) ?? this.answerTo(id));
-    // A result that does not exist may come later.
+    // A missing result may be stored later.
     if (pages.length > 0) this.pages.set(id, pages);
     const text = pages[number - 1];
     return text === undefined ? null : { text, of: pages.length };

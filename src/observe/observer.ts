@@ -108,7 +108,7 @@ export class Observer {
   resight(sighting: Sighting, at: number): void {
     if (sighting.type === 'model.delta') {
       this.parts = Math.max(this.parts, sighting.part + 1);
-      // It keeps its position, even if a replay removes more than was removed then.
+      // It keeps its position even if a replay removes more secrets.
       const delta = withoutSecrets(sighting.delta, this.options.secrets);
       this.pass({ ...sighting, ...this.envelope(at), delta, seq: this.next(sighting.delta.length) });
       return;

@@ -26,7 +26,7 @@ export type SessionTelemetry = {
   around<Result>(key: string, work: () => Promise<Result>): Promise<Result>;
 };
 
-/** A telemetry whose failures harm no session: `event` throws them, so that they are reported as those of any listener. */
+/** A telemetry whose failures do not harm the session. `event` throws them, so they are reported like any listener's. */
 export class GuardedTelemetry implements Pick<SessionTelemetry, 'event'> {
   private own: SessionTelemetry | null = null;
   private failure: { error: unknown } | null = null;
@@ -44,7 +44,7 @@ export class GuardedTelemetry implements Pick<SessionTelemetry, 'event'> {
     this.own?.event(event);
   }
 
-  /** Performs each effect where its span is active; without a span, if there is none. */
+  /** Performs each effect with its span active, or without a span after a failure. */
   performing(perform: Perform): Perform {
     return (effect, context) => {
       let begun: ReturnType<Perform> | null = null;
@@ -59,7 +59,7 @@ export class GuardedTelemetry implements Pick<SessionTelemetry, 'event'> {
       this.guarded(() => {
         const returned = this.own?.around(effect.key, work);
         if (returned === begun) return;
-        // The work's own failure is for the host.
+        // The host handles a failure of the work itself.
         onRejection(returned, (error) => {
           if (error !== ownFailure) this.failed(error);
         });
@@ -76,7 +76,7 @@ export class GuardedTelemetry implements Pick<SessionTelemetry, 'event'> {
     }
   }
 
-  /** From now on there are no spans. */
+  /** Disables the telemetry. */
   private failed(error: unknown): void {
     this.own = null;
     this.failure = { error };

@@ -1,12 +1,12 @@
-/** Live process groups that this process started. They end with it, unless SIGKILL ends it. */
+/** Live process groups that this process started. They end with this process, except on SIGKILL. */
 const groups = new Set<number>();
 const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Ends the group with this process, if `endGroup` has not ended it before. */
+/** Ends the group when this process ends, unless `endGroup` is called first. */
 export function watchGroup(pid: number): void {
   if (groups.size === 0) {
     process.on('exit', endAll);
-    // First, since a listener for one time is gone once it was called.
+    // Prepended, because a `once` listener is removed when it is called.
     for (const signal of endingSignals) process.prependListener(signal, onSignal);
   }
   groups.add(pid);

@@ -3,7 +3,10 @@ import { plainJson } from '../platform/plain-json.ts';
 import type { CompiledSchema } from '../schema/schema.ts';
 import { accepted, missing, type ReportFormat, schemaFail } from './format.ts';
 
-/** JSON that satisfies the schema, in which a set is a list and a bigint a text; without a schema, any JSON except null. A text reply must be only JSON. */
+/**
+ * JSON that satisfies the schema; sets become lists and bigints texts. Without a schema, any JSON except null. A text reply
+ * must be only JSON.
+ */
 export function jsonFormat(schema: CompiledSchema | null): ReportFormat {
   return {
     name: 'json',

@@ -50,7 +50,7 @@ function ajvFor(jsonSchema: JSONSchema7): Ajv {
 
 /** Compiles a pattern for a linear-time engine; one that it does not know runs on the usual engine. */
 function linear(pattern: string): RegExp | { test: (text: string) => boolean } {
-  // It reads a reference to a group as something else.
+  // The linear-time engine misreads backreferences.
   if (/(?<!\\)(?:\\\\)*\\(?:[1-9]|k<)/.test(pattern)) return regExpOf(pattern);
   try {
     const expression = RE2JS.compile(RE2JS.translateRegExp(pattern));
@@ -102,7 +102,7 @@ function checkBounds(schema: unknown): void {
   const bytes = byteLength(JSON.stringify(schema));
   if (bytes > mostBytes) throw new Error(`it has ${bytes} bytes; the most is ${mostBytes}`);
   let refs = 0;
-  // Within a schema that has an id of its own, references mean something else.
+  // An embedded `$id` changes the base of references.
   const followsRefs = !/"\$id":/.test(JSON.stringify(schema));
   const visit = (value: unknown, depth: number, isData = false): void => {
     if (depth > deepest) throw new Error(`it is more than ${deepest} levels deep`);

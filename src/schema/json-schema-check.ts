@@ -15,7 +15,7 @@ export const ajvOptions = {
   code: { regExp: Object.assign(regExpOf, { code: 'regExpOf' }) as RegExpEngine },
 } as const;
 
-/** Compiles a pattern with Unicode, as JSON Schema says, or without, if that is the only way it can be read. */
+/** Compiles a pattern with the Unicode flag, as JSON Schema requires, or without it if the pattern is invalid then. */
 export function regExpOf(pattern: string): RegExp {
   try {
     return new RegExp(pattern, 'u');
@@ -58,7 +58,7 @@ export function accepted(jsonSchema: object): Record<string, unknown> {
 
 type Schema = Record<string, unknown>;
 
-/** Keywords that hold schemas by names, lists of schemas, and a schema. */
+/** Keywords whose value is a map of schemas, a list of schemas, or one schema. */
 const byName = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'];
 const lists = ['allOf', 'anyOf', 'oneOf', 'items', 'prefixItems'];
 const single = [
@@ -66,7 +66,7 @@ const single = [
   ...['unevaluatedItems', 'unevaluatedProperties'],
 ];
 
-/** Returns a schema with each schema in it changed, the innermost first. */
+/** Applies a change to each schema within a schema, innermost first. */
 function mapped(schema: object, change: (schema: Schema) => Schema): Schema {
   const each = (value: unknown) => (isRecord(value) ? mapped(value, change) : value);
   const within = (keyword: string, value: unknown): unknown => {

@@ -50,7 +50,7 @@ export type CheckAtOnce = (value: unknown) => Validation;
 /** Compiles a schema whose values are checked at once, as zod and JSON Schema do. Throws `invalid_schema`. */
 export function checkAtOnce(schema: AnySchema, field: string): CheckAtOnce {
   const compiled = compileSchema(schema, field);
-  // ArkType's schemas are functions.
+  // A schema may be a function, as in ArkType.
   const standard = '~standard' in schema ? (schema['~standard'] as StandardSchemaV1.Props) : null;
   return (value) => {
     const checked = standard === null ? compiled.validate(value) : standard.validate(value);

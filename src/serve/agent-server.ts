@@ -46,7 +46,7 @@ export function agentServer(
     const tell = progressTo(caller, params._meta?.progressToken);
     const signals = [caller.signal, gone.signal, vanished()].filter((signal) => signal !== null);
     const call = { prompt: parsed.data.prompt, signal: AbortSignal.any(signals) };
-    /** The questions that a person is asked, by session and call. */
+    /** The open questions to a person, by session and call. */
     const questions = new Map<string, AbortController>();
     try {
       const result = await sessions.start(agent, call, (event, session) => {
@@ -56,7 +56,7 @@ export function agentServer(
           questions.set(`${event.sessionId} ${event.callId}`, withdrawn);
           void decide(server, caller, event, session, withdrawn.signal);
         }
-        // It was decided in another way, or too late.
+        // The call needs no decision any more.
         if (event.type === 'tool.answered') questions.get(`${event.sessionId} ${event.callId}`)?.abort();
       });
       return resultOf(result);

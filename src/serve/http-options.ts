@@ -11,7 +11,7 @@ export type CallerOptions = {
   host?: string;
   /** The token that clients must send: `Authorization: Bearer TOKEN`. */
   auth?: { bearer: string };
-  /** The hosts in `Host` headers that are answered, such as `agents.example.com`, with any port. Default: loopback's names. */
+  /** The accepted hosts in `Host` headers, such as `agents.example.com`, with any port. Default: the names of loopback. */
   hosts?: readonly string[];
   /** The origins of pages that are answered; clients that are no pages send none. Default: those of loopback. */
   origins?: readonly string[];

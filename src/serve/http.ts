@@ -24,7 +24,7 @@ type Client = { transport: StreamableHTTPServerTransport; address: string; calls
 export async function serveHttp(agent: Agent, sessions: Sessions, options: HttpOptions): Promise<ServedAgent> {
   const { disconnectGraceMs = defaultGraceMs } = options;
   const clients = new Clients();
-  /** Cancels what waits for clients that vanished. */
+  /** Cancel the pending aborts for clients that vanished. */
   const alarms = new Set<() => void>();
   /** The signal that the client of the current HTTP request has gone. */
   const requests = new AsyncLocalStorage<AbortSignal>();

@@ -40,7 +40,7 @@ export function recorded<Args extends unknown[]>(
     try {
       if ((await test(journal, ...args)) === false) throw new Error('The test returned false.');
     } catch (error) {
-      // A run that fast-check skips is no failure.
+      // A run that fast-check skips has not failed.
       if (isSkipped(error)) throw error;
       place ??= join(mkdtempSync(join(tmpdir(), 'pawl-')), 'counterexample.html');
       const kept = await keep(journal, place, limits).catch(

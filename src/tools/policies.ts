@@ -115,7 +115,7 @@ export class Policies {
     // A frozen copy, so that no policy can change it for the others.
     const history = Object.freeze(await this.history(revalidate));
     for (const policy of this.policies) {
-      // A policy may change what it gets, but not for the others.
+      // A copy, so that a policy's changes do not reach the others.
       const own = { ...call, input: copyOf(call.input) };
       const denial = denialOf(await policy(own, history, this.session));
       if (denial !== null) return denial;

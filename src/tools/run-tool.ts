@@ -99,11 +99,11 @@ export async function runTool(options: ToolEffectOptions, call: CallName, effect
 /** Returns a tool's value as a result: for an async iterable, the last value; the others are preliminary. */
 async function invoked(tool: CatalogTool, input: unknown, run: ToolRun, limits: ResultLimits): Promise<Rendered> {
   const returned = await tool.execute(input, run);
-  // A stream can be iterated, but its parts are no preliminary values.
+  // A stream is iterable, but its parts are not preliminary values.
   const isIterable = unreadIn(returned) === null && isAsyncIterable(returned);
   const value = isIterable ? await lastOf(returned, run, limits) : returned;
   if (tool.toModelOutput === null) return renderValue(value, limits);
-  // What is unread is for the tool's own `toModelOutput` to read.
+  // The tool's own `toModelOutput` reads an unread body.
   const unread = unreadIn(value);
   const rendered = renderValue(unread === null ? value : `[${unread}]`, { ...limits, keptId: null });
   if (!rendered.result.success) return rendered;

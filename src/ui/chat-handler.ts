@@ -219,7 +219,7 @@ class Chats {
     this.sessions.set(chatId, session);
     void session.result.then(({ status }) => {
       if (this.sessions.get(chatId) !== session) return;
-      // A session that was let go of continues from its journal, here or elsewhere.
+      // A suspended session continues from its journal, in this process or another.
       if (status === 'suspended') this.sessions.delete(chatId);
       else this.ended.add(session);
       this.forget();

@@ -53,7 +53,7 @@ function matches(parts: readonly Part[], names: readonly string[]): boolean {
   return ends.has(names.length);
 }
 
-/** The most alternatives that the braces of a pattern stand for. */
+/** The maximum number of alternatives in a pattern. */
 export const mostAlternatives = 64;
 
 /** Whether a pattern has few enough alternatives. */
@@ -61,7 +61,7 @@ export function isGlob(pattern: string): boolean {
   return expanded(pattern).length <= mostAlternatives;
 }
 
-/** Returns a pattern that matches this path. It may also match others, as there is no sign that escapes a brace. */
+/** Returns a pattern that matches this path, and possibly others, because braces cannot be escaped. */
 export function globOf(path: string): string {
   return path.replaceAll(/[{}]/g, '?');
 }

@@ -1,16 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { eventWithoutSecrets } from '../../src/agent/redact.ts';
-import {
-  type AgentDefinition,
-  defineAgent,
-  readSession,
-  replaySession,
-  resumeSession,
-  sqliteJournal,
-  startSession,
-} from '../../src/index.ts';
+import { type AgentDefinition, defineAgent } from '../../src/index.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
+import { leaking } from '../support/mcp.ts';
 import { counters, report, run, tokensOf } from '../support/session.ts';
 
 const reporting = (content: unknown, over: Partial<AgentDefinition>) =>
@@ -22,7 +15,7 @@ const once = counters({
 });
 
 describe('S-5: only credentials are secrets', () => {
-  it('settings that open nothing stay in the report', async () => {
+  it('settings without credentials stay in the report', async () => {
     const content = { table: 'postgres', schema: 'public', category: 'invoices', mode: 'session' };
     const { result, events } = await run({
       agent: reporting(content, {
@@ -41,7 +34,7 @@ describe('S-5: only credentials are secrets', () => {
     expect(result.counters).toEqual(once);
   });
 
-  it('a text that is too short to be one is refused, and not shown; an empty one is none', () => {
+  it('a secret that is too short is refused without being shown, and an empty one is ignored', () => {
     const define = (secrets: string[]) => () => defineAgent({ name: 'a', models: [rehearsalModel([])], secrets });
     expect(define(['long enough', '4711'])).toThrow('`secrets[1]` must have at least 6 characters.');
     expect(define(['4711'])).not.toThrow('4711');
@@ -72,7 +65,7 @@ describe('S-5: only credentials are secrets', () => {
   });
 });
 
-it('S-5: an event without a secret is passed on as it is, and another changes only where it holds one', () => {
+it('S-5: an event without a secret is passed on unchanged; only texts with a secret change', () => {
   const event = { type: 'progress.reported', message: 'the walnut', path: ['walnut'] };
   expect(eventWithoutSecrets(event, ['lantern'])).toBe(event);
   expect(eventWithoutSecrets(event, [])).toBe(event);
@@ -80,26 +73,16 @@ it('S-5: an event without a secret is passed on as it is, and another changes on
 });
 
 const secret = 'SuperSecretValue-1234567890';
-/** A server that writes a line which ends in its secret, and ends. */
-const dying = (before: number) => ({
-  command: process.execPath,
-  env: { API_KEY: secret },
-  args: [
-    '-e',
-    `process.stderr.write('x '.repeat(${before / 2}) + process.env.API_KEY + '\\n'); setTimeout(() => process.exit(1), 50)`,
-  ],
-});
-
-describe('S-5: a text is cut once no secret is in it', () => {
-  it.each([0, 480, 490, 1_990])('the last words of a server, after %d characters', async (before) => {
-    const agent = reporting('ok', { mcpServers: { db: dying(before) } });
+describe('S-5: secrets are removed before a text is cut', () => {
+  it.each([0, 480, 490, 1_990])("in a server's last words, after %d characters", async (before) => {
+    const agent = reporting('ok', { mcpServers: { db: leaking(secret, before) } });
     const { result, events, lines } = await run({ agent });
     expect(result).toMatchObject({ success: false, slugs: ['tools_unavailable'] });
     expect(result.counters.requests).toBe(0);
     expect(JSON.stringify([result, events, lines])).not.toContain('SuperSec');
   });
 
-  it('the last words of a server, cut within a secret that is not its own', async () => {
+  it("in a server's last words, also if the secret is not the server's own", async () => {
     const words = `process.stderr.write('.'.repeat(485) + 'correct-horse-battery-staple'); setTimeout(() => process.exit(1), 50)`;
     const agent = reporting('ok', {
       secrets: ['correct-horse-battery-staple'],
@@ -110,7 +93,7 @@ describe('S-5: a text is cut once no secret is in it', () => {
     expect(JSON.stringify(result)).not.toContain('correct-horse');
   });
 
-  it('of a prompt and of the last text, in the report of a session that failed', async () => {
+  it('in the prompt and the last text, as a failed session reports them', async () => {
     const model = rehearsalModel([{ text: `${'y'.repeat(3_990)}${secret}` }]);
     const agent = defineAgent({
       ...{ name: 'cut', models: [model], secrets: [secret], limits: { maxTurns: 1, maxRetries: 1 } },
@@ -120,36 +103,5 @@ describe('S-5: a text is cut once no secret is in it', () => {
     expect(result.success).toBe(false);
     expect(result.report.content).toContain('yyy[redac');
     expect(result.report.content).not.toContain('SuperSec');
-  });
-
-  it('D-4: a session that cannot be resumed says why without them', async () => {
-    const journal = sqliteJournal(':memory:');
-    const define = (server: object) => ({
-      ...{ name: 'resumed', models: [rehearsalModel([{ hangs: true }])] },
-      mcpServers: { db: server as never },
-    });
-    const { odd } = await import('../support/mcp.ts');
-    const session = startSession(defineAgent(define(odd())), { prompt: 'Go.', journal, sessionId: 's', logger: false });
-    for await (const { type } of session.events) if (type === 'attempt.started') break;
-    await session.suspend({ graceMs: 0 });
-    const resumed = resumeSession(defineAgent(define(dying(0))), { journal, sessionId: 's', logger: false });
-    await expect(resumed).rejects.toMatchObject({ code: 'tools_unavailable' });
-    await expect(resumed).rejects.toThrow('[redacted]');
-    await expect(resumed).rejects.not.toThrow('SuperSec');
-    await journal.close();
-  });
-
-  it('D-6: of a replay, also as JSON writes them, and none that is empty', async () => {
-    const journal = sqliteJournal(':memory:');
-    const model = rehearsalModel([{ calls: [{ name: 'q', input: { p: 'pa"ss/word-1' } }] }, report()]);
-    const agent = defineAgent({ name: 'a', models: [model], tools: { q: () => 1 } });
-    await run({ agent, options: { journal, sessionId: 's' } });
-    const { events } = await replaySession(journal, 's', { secrets: ['pa"ss/word-1', ''] });
-    expect(events[0]?.type).toBe('session.started');
-    expect(JSON.stringify(events)).not.toContain('ss/word-1');
-    expect(JSON.stringify((await readSession(journal, 's', { secrets: ['pa"ss/word-1'] })).events)).not.toContain(
-      'ss/word',
-    );
-    await journal.close();
   });
 });

@@ -142,7 +142,7 @@ describe('D-3: the journaled driver writes before it acts', () => {
     expect(since()).toEqual(['delivered a', 'step', 'late a']);
   });
 
-  it('a write that fails is told, and nothing goes on', async () => {
+  it('reports a write that fails, and does nothing more', async () => {
     const { driver, request, since, fail } = driving();
     driver.start(() => request(effect('a')));
     fail(new Error('no disk'));
@@ -150,14 +150,14 @@ describe('D-3: the journaled driver writes before it acts', () => {
     expect(since()).toEqual(['start', 'step', 'failed no disk']);
   });
 
-  it('without a host there is nothing to drive', () => {
+  it('refuses a command before it is attached to a host', () => {
     const log = { start: () => Promise.resolve() } as DriverLog;
     const driver = new JournaledDriver(log, { interrupted: () => null, isAwaited: () => true }, false);
     expect(() => driver.command(command('stop'))).toThrow('the driver is not attached to a host');
   });
 });
 
-describe('D-4: the journaled driver replays and goes on', () => {
+describe('D-4: the journaled driver replays and continues', () => {
   it('takes no command and begins nothing while it replays; then what was marked continues from its first mark', async () => {
     const { driver, request, since, onCommand } = driving({ isReplay: true, interrupted: ['tool'] });
     onCommand({ go: [effect('again'), effect('tool'), effect('new')] });

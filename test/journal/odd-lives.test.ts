@@ -22,7 +22,7 @@ const until = async (isSo: () => boolean) => {
 };
 
 describe('D-3: suspend', () => {
-  it('begins no sub-agent any more: its call runs when the session is resumed', async () => {
+  it('starts no further sub-agent: the call runs when the session is resumed', async () => {
     const told: string[] = [];
     const paid = tool({ inputSchema: z.object({}), execute: () => void told.push('paid') });
     const child = defineAgent({
@@ -180,7 +180,7 @@ describe('D-6: what a resumed session needs', () => {
     await expect(resumed).rejects.toThrow('the sub-agent child is missing');
   });
 
-  it('nothing, if it is aborted before it goes on', async () => {
+  it('nothing, if it is aborted before it continues', async () => {
     const agent = { name: 'a', models: [hanging()], mcpServers: { odd: odd() } };
     const resumed = await resumedAs(agent, agent, {}, { signal: AbortSignal.abort(new Error('the user left')) });
     const result = await resumed.result;

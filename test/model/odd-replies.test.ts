@@ -148,6 +148,10 @@ describe('C-6: files that cannot be had', () => {
     answers.splice(0, 1, 404, 200);
     await files.prepare(model, [tool], still);
     expect(files.resolved(file)).toMatchObject({ type: 'text' });
+    // A model that fetches it itself gets the address.
+    const fetching = { supportedUrls: { 'image/*': [/^http:/] } } as never;
+    await files.prepare(fetching, [tool], still);
+    expect(files.resolved(file)).toBe(file);
     await files.prepare(model, [tool, { role: 'user', content: [file] }], still);
     expect(files.resolved(file)).toMatchObject({ data: { type: 'data' } });
   });

@@ -13,6 +13,16 @@ export const odd = (...flags: string[]): McpServerConfig => ({
   args: [oddFile, '--stdio', mark, ...flags],
 });
 
+/** A server that writes `before` characters and its secret to stderr, and exits. */
+export const leaking = (secret: string, before = 0) => ({
+  command: process.execPath,
+  env: { API_KEY: secret },
+  args: [
+    '-e',
+    `process.stderr.write('x '.repeat(${before / 2}) + process.env.API_KEY + '\\n'); setTimeout(() => process.exit(1), 50)`,
+  ],
+});
+
 export const call = (name: string, input: unknown = {}) => ({ name, input });
 
 /** Lists the processes of this file's servers and their process groups. */

@@ -42,7 +42,7 @@ describe('T-6: what a tool returns', () => {
   it.each([
     ['a stream of the web', () => new Response('first, last').body, 'ReadableStream'],
     ['a stream of Node', () => Readable.from(['first, ', 'last']), 'stream'],
-  ])('%s is no list of preliminary values, and is refused unread', async (_what, execute, kind) => {
+  ])('%s is refused unread, not taken as preliminary values', async (_what, execute, kind) => {
     const { calls } = await calling({ stream: execute });
     expect(calls[0]?.result).toMatchObject({
       success: false,
@@ -112,7 +112,7 @@ describe('T-2: schemas as they are written', () => {
 
   it.each([
     ['a pattern with classes of Unicode', { type: 'string', pattern: '^\\p{L}+$' }, 'Müller'],
-    ['a pattern that is none with Unicode', { type: 'string', pattern: '^\\w+\\-\\w+$' }, 'a-b'],
+    ['a pattern that is invalid with the Unicode flag', { type: 'string', pattern: '^\\w+\\-\\w+$' }, 'a-b'],
     [
       'a tuple of 2020-12',
       { type: 'array', prefixItems: [{ type: 'string' }, { type: 'number' }], items: false },

@@ -20,7 +20,7 @@ const bug = (over: Partial<WorkItemInput> = {}): WorkItemInput =>
 describe('W-2: createWorkItem', () => {
   it.each([
     { description: 'Wrong rows.\n- Status: closed tickets are still listed\n' },
-    { description: 'On the page:\n\n**Status**: done\n\nstays for ever.' },
+    { description: 'The page shows\n\n**Status**: done\n\neven after a reload.' },
     { title: 'The page says **Status**: done' },
   ])('W-1: no field is read out of the words of an item: %j', async (words) => {
     const backlog = new TestBacklog();

@@ -58,7 +58,7 @@ export class Approver {
       keyboard.close();
     });
     const question = `Run ${tame(`${call.name} ${JSON.stringify(call.input)}`)}? [y/N] `;
-    // Ctrl-D closes the prompt without an answer, which is no approval.
+    // Ctrl-D closes the prompt without an answer, which counts as a denial.
     const closed = new Promise<string>((resolve) => keyboard.once('close', () => resolve('')));
     const answer = await Promise.race([keyboard.question(question, { signal }), closed]).catch(() => null);
     keyboard.close();

@@ -192,7 +192,7 @@ export class ReplyReader {
   finish(reason: LanguageModelV4FinishReason, usage: LanguageModelV4Usage | undefined): void {
     this.finishReason = { unified: reason.unified, raw: reason.raw ?? null };
     const counted = usageOf(usage);
-    // A second end that counts nothing takes nothing back (S-4).
+    // A second finish part without usage must not reset the count (S-4).
     if (counted.input + counted.output > 0) this.usage = counted;
   }
 

@@ -64,7 +64,7 @@ function substituteFor(value: unknown): Json {
   }
 }
 
-/** Returns a value as JSON; one that a badly typed model gives may have none, and gets a substitute. */
+/** Returns a value as JSON. A value from a badly typed model may not convert and gets a substitute. */
 export function jsonOf(value: unknown): Json {
   try {
     const json: Json = JSON.parse(JSON.stringify(value) ?? 'null');

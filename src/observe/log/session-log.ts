@@ -60,7 +60,7 @@ export class SessionLog implements Fold {
   /** Logs a line about a server, at DEBUG or INFO. */
   note(level: 'debug' | 'info', event: string, server: string, text: string): void {
     const { sessionId, agent, secrets } = this.options;
-    // Cut first, the beginning of a secret would be left.
+    // Redact before cutting, so that no part of a secret remains.
     const line = headOf(redact(text, secrets), noteBytes);
     this.guarded((logger) => logger[level]({ event, sessionId, agent, server, line }, line));
   }

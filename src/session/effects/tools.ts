@@ -46,7 +46,7 @@ export class SessionTools {
       try {
         this.servers = new McpServers(mcpServers, watched);
       } catch (error) {
-        // Their pool was closed.
+        // The pool is closed.
         return messageOf(error);
       }
       const missing = await this.servers.open(timeoutMs, signal);

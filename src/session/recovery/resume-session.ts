@@ -90,7 +90,7 @@ async function goOn<Report>(
   }
 }
 
-/** Opens the tools that had been open, unless an abort comes before any call of them. Throws `tools_unavailable` if some are missing. */
+/** Opens the tools that had been open, unless the session is aborted. Throws `tools_unavailable`. */
 async function openTools(session: RootSession, { signal, sessionId }: ResumeOptions): Promise<void> {
   if (signal?.aborted) return;
   const opening = signal ?? new AbortController().signal;

@@ -4,7 +4,7 @@ import { sleep } from '../../host/clock.ts';
 import type { TreeLog } from '../../journal/tree-log.ts';
 import type { RootSession } from '../running-session.ts';
 
-/** A session and its sub-agents are being let go of: all is written down, and the lease given back. */
+/** Lets go of a session and its sub-agents: writes everything down and gives the lease back. */
 export class Suspension {
   private readonly done: Promise<void>;
   private readonly root: RootSession;
@@ -15,7 +15,7 @@ export class Suspension {
     this.done = suspendTree(root, tree, this.over);
   }
 
-  /** What runs gets this long to end, from now on; the grace that is over first holds. Resolves when all is done. */
+  /** Gives running effects this long to end; the earliest limit applies. Resolves when everything is done. */
   within(graceMs: number): Promise<void> {
     const { signal } = this.over;
     void sleep(this.root.wired.clock, graceMs, signal).then(() => this.over.abort());

@@ -37,7 +37,7 @@ export class Grants {
     return signal.aborted ? null : new Promise<never>(() => {});
   }
 
-  /** From now on, no grant is given: the calls are performed again when the session is resumed. */
+  /** Gives no further grants: the calls are performed again when the session is resumed. */
   suspend(): void {
     this.isSuspended = true;
   }

@@ -39,7 +39,7 @@ export class McpResult {
     return this.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
   }
 
-  /** Whether the text already says it: as the same JSON, or by holding every value in it, and the names of numbers. */
+  /** Whether the text repeats it: as the same JSON, or with every value, and with the names of values other than texts. */
   private says(given: JsonObject): boolean {
     const texts = this.parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
     if (texts.some((text) => isSameJson(text, given))) return true;
@@ -67,10 +67,10 @@ export class McpResult {
   }
 }
 
-/** A value that is no object or list, and the name of its field. */
+/** A scalar value and the name of its field. */
 type Leaf = { name: string; value: Json };
 
-/** Returns the values in `json`, at least the first `mostCompared`. What is in a list has the name of the list. */
+/** Returns the values in `json`, at least the first `mostCompared`. Items of a list have the name of the list. */
 function leavesOf(json: Json, name: string, found: Leaf[]): Leaf[] {
   if (found.length > mostCompared) return found;
   if (typeof json !== 'object' || json === null) found.push({ name, value: json });

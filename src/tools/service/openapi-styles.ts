@@ -41,7 +41,7 @@ function pathPieces({ name, style, explode }: Parameter, value: unknown): [sign:
   const pieces = Array.isArray(value)
     ? value.map((one): [string, unknown] => [own, one])
     : Object.entries(value).map(([key, one]): [string, unknown] => [sign(key), one]);
-  // Nothing would address another resource, and is refused.
+  // An empty part is refused, because it would address another resource.
   return pieces.length === 0 ? [[own, '']] : pieces;
 }
 

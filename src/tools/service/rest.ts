@@ -235,7 +235,7 @@ const authSchemas: Record<'bearer' | 'basic' | 'key', z.ZodType> = {
   }),
 };
 
-/** Throws `invalid_tool` for credentials that are no credentials, so that the first call does not fail because of them. */
+/** Throws `invalid_tool` for invalid credentials, so that they do not fail the first call. */
 function checkAuth(auth: unknown): void {
   if (auth === undefined) return;
   const given = typeof auth === 'object' && auth !== null ? auth : {};
@@ -244,7 +244,7 @@ function checkAuth(auth: unknown): void {
     throw new PawlError('invalid_tool', '`auth` must have `bearer`, `basic`, or `key` and `name`.');
   const [issue] = authSchemas[kind].safeParse(auth).error?.issues ?? [];
   if (issue === undefined) return;
-  // The message does not show what was given.
+  // The message must not show the credentials.
   throw new PawlError('invalid_tool', `\`${['auth', ...issue.path].join('.')}\` must be ${issue.message}.`);
 }
 

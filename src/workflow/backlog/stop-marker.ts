@@ -33,7 +33,7 @@ export function stopRequestIn(text: string): StopRequest | null {
   return null;
 }
 
-/** Returns the fence of the code block that is open after a line; null if none is. A block ends at a fence at least as long. */
+/** Returns the fence of the code block that is open after a line, or null. A block ends at a fence of at least its length. */
 function fenceAfter(line: string, open: string | null): string | null {
   const [, fence = '', rest = ''] = /^\s*(`{3,}(?=[^`]*$)|~{3,})(.*)$/.exec(line) ?? [];
   if (open === null) return fence === '' ? null : fence;

@@ -7,7 +7,7 @@ import { type Commit, commitPaths, notIgnored } from '../git/commits.ts';
  */
 export async function autoCommit(backlog: string, paths: readonly string[], message: string): Promise<Commit | null> {
   if (!readConfig(backlog).auto_commit) return null;
-  // Without git, the commit says so.
+  // Outside a repository, the commit itself fails with the reason.
   const kept = await notIgnored(backlog, paths).catch(() => paths);
   return kept.length === 0 ? null : commitPaths(backlog, kept, message);
 }

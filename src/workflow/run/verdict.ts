@@ -109,7 +109,7 @@ function messageIn({ reason, message, summary }: Record<string, unknown>): strin
 /** Characters at the end of a text in which an object is looked for. */
 const mostSearched = 16_384;
 
-/** Returns the last top-level JSON object with fields in a text; null if there is none. `{}` may be a piece of code. */
+/** Returns the last top-level JSON object in a text that has fields, or null. An empty `{}` may be part of code. */
 export function lastObject(text: string): Record<string, unknown> | null {
   const whole = parsed(text.trim());
   if (whole !== null) return whole;
