@@ -21,8 +21,13 @@ export function listen(system: System, listener: Listener): void {
 export function heard<Logic extends AnyActorLogic>(logic: Logic): Logic {
   const below: AnyActorLogic = isMachine(logic) ? withActorsHeard(logic) : logic;
   const getInitialSnapshot: AnyActorLogic['getInitialSnapshot'] = (scope, input) => {
-    // Looked up late: a system gets its listener after its first actors exist.
-    scope.self.on('*', (emitted: EventObject) => listeners.get(scope.system)?.take(emitted));
+    const { emit, system } = scope;
+    // A subscription (`on`) would cost each actor two tables.
+    scope.emit = (emitted) => {
+      // Looked up late: a system gets its listener after its first actors exist.
+      listeners.get(system)?.take(emitted);
+      emit(emitted);
+    };
     return below.getInitialSnapshot(scope, input);
   };
   return Object.create(below, { getInitialSnapshot: { value: getInitialSnapshot } });

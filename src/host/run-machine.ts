@@ -2,7 +2,7 @@ import type { InspectionEvent } from 'xstate';
 import type { Delivery, HostEvent } from '../../machines/index.ts';
 import { expected, messageOf, onRejection } from '../errors.ts';
 import type { Clock } from './clock.ts';
-import type { Driver, MakeDriver, Perform } from './driver.ts';
+import type { Driver, DriverOwner, MakeDriver, Perform } from './driver.ts';
 import { listen, type System } from './hearing.ts';
 import { Host } from './host.ts';
 
@@ -63,22 +63,14 @@ export class RunningMachine<Command, Emitted extends { type: string }, Output> {
 
   constructor(parts: MachineParts<Command, Emitted, Output>) {
     this.parts = parts;
-    const { owner, clock } = parts;
+    const { inspect, owner } = parts;
     const host = new Host();
-    this.driver = parts.driver(host, parts.perform, {
-      now: () => clock.now(),
-      chance: () => this.chance(),
-      command: (event) => this.send(event),
-      delivering: (delivery) => owner.delivering(delivery),
-      describeDefect: (error) => owner.describeDefect(error),
-      late: (key) => owner.late(key),
-    });
-    const take = (emitted: Emitted | HostEvent) => (isHostEvent(emitted) ? host.take(emitted) : owner.take(emitted));
-    const settings = { clock: noClock };
     this.root = parts.actor(
-      parts.inspect === undefined ? settings : { ...settings, inspect: (event) => this.inspected(event) },
+      inspect === undefined ? { clock: noClock } : { clock: noClock, inspect: (event) => this.inspected(event) },
     );
+    const take = (emitted: Emitted | HostEvent) => (isHostEvent(emitted) ? host.take(emitted) : owner.take(emitted));
     listen(this.root.system, { take });
+    this.driver = parts.driver(host, parts.perform, new Driven(this.root, parts));
     this.end = new Promise((resolve) => {
       this.root.subscribe({
         complete: () => {
@@ -113,22 +105,8 @@ export class RunningMachine<Command, Emitted extends { type: string }, Output> {
     this.driver.command(event);
   }
 
-  answer: Driver<Command>['answer'] = (key, outcome) => this.driver.answer(key, outcome);
-
-  private send(event: Command): void {
-    if (this.root.getSnapshot().status === 'active') this.root.send(event);
-    else this.parts.owner.tooLate(event);
-  }
-
-  private chance(): number {
-    try {
-      const chance = this.parts.random();
-      if (chance >= 0 && chance < 1) return chance;
-      throw new Error(expected('random()', chance, 'a number from 0 to below 1'));
-    } catch (error) {
-      this.parts.owner.userCodeFailed('random', error);
-      return 0.5;
-    }
+  answer(...[key, outcome]: Parameters<Driver<Command>['answer']>): void {
+    this.driver.answer(key, outcome);
   }
 
   /** An inspector that throws is harmless and reported once. */
@@ -163,6 +141,50 @@ export class RunningMachine<Command, Emitted extends { type: string }, Output> {
 
   /** Stops listening to the abort signal, when the machine ends or is let go. */
   leaveSignal = (): void => {};
+}
+
+/** A machine, as its driver sees it. */
+class Driven<Command, Emitted, Output> implements DriverOwner<Command> {
+  private readonly root: RootActor<Command, Output>;
+  private readonly parts: MachineParts<Command, Emitted, Output>;
+
+  constructor(root: RootActor<Command, Output>, parts: MachineParts<Command, Emitted, Output>) {
+    this.root = root;
+    this.parts = parts;
+  }
+
+  now(): number {
+    return this.parts.clock.now();
+  }
+
+  chance(): number {
+    const { random, owner } = this.parts;
+    try {
+      const chance = random();
+      if (chance >= 0 && chance < 1) return chance;
+      throw new Error(expected('random()', chance, 'a number from 0 to below 1'));
+    } catch (error) {
+      owner.userCodeFailed('random', error);
+      return 0.5;
+    }
+  }
+
+  command(event: Command): void {
+    if (this.root.getSnapshot().status === 'active') this.root.send(event);
+    else this.parts.owner.tooLate(event);
+  }
+
+  delivering(delivery: Delivery<Command>): void {
+    this.parts.owner.delivering(delivery);
+  }
+
+  describeDefect(error: unknown): string {
+    return this.parts.owner.describeDefect(error);
+  }
+
+  late(key: string): void {
+    this.parts.owner.late(key);
+  }
 }
 
 /** Timeouts are effects: a machine that requests a timer is a defect (D-1). */

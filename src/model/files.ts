@@ -11,6 +11,19 @@ const mostBytes = 32 * 1_024 * 1_024;
 type Wanted = { url: string; mediaType: string; isGiven: boolean };
 type Downloaded = { mediaType: string; data: string };
 
+/** What is known of a file that a model cannot fetch itself. */
+type Known = {
+  /** Null while nothing downloads it. */
+  download: Promise<Downloaded> | null;
+  ready: Downloaded | null;
+  /** Why it could not be downloaded. */
+  missing: string | null;
+  /** Whether its download failed once: it may succeed later. */
+  hasFailed: boolean;
+  /** Whether a text replaces it for the current model. */
+  isReplaced: boolean;
+};
+
 /**
  * The files that a conversation names by URL. A `data:` URL is split; what a model can fetch itself goes out as it is; the
  * others are downloaded, once a session, under the checks of a request to a service. If a tool or a model named a file
@@ -19,48 +32,64 @@ type Downloaded = { mediaType: string; data: string };
 export class NamedFiles {
   private readonly policy: HttpPolicy;
   private readonly wanted: Wanted[] = [];
-  private readonly downloads = new Map<string, Promise<Downloaded>>();
-  private readonly ready = new Map<string, Downloaded>();
-  /** Why a file could not be downloaded, by its URL. */
-  private readonly missing = new Map<string, string>();
-  /** The URLs whose text replaces them for the current model. */
-  private replaced = new Set<string>();
-  /** The URLs whose download failed once and may succeed later. */
-  private readonly failedOnce = new Set<string>();
+  /** By URL. */
+  private readonly known = new Map<string, Known>();
   private taken = 0;
 
   constructor(policy: HttpPolicy) {
     this.policy = policy;
   }
 
-  /** Downloads the files that the model cannot fetch itself. Rejects if one from a user cannot be downloaded. */
-  async prepare(model: LanguageModelV4, messages: readonly Message[], signal: AbortSignal): Promise<void> {
+  /**
+   * Downloads the files that the model cannot fetch itself. Rejects if one from a user cannot be downloaded. Returns null
+   * if the messages name no file.
+   */
+  prepare(model: LanguageModelV4, messages: readonly Message[], signal: AbortSignal): Promise<void> | null {
     for (; this.taken < messages.length; this.taken += 1) {
       const message = messages[this.taken];
       if (message !== undefined) this.wanted.push(...urlsIn(message));
     }
-    if (this.wanted.length === 0) return;
+    return this.wanted.length === 0 ? null : this.prepareWanted(model, signal);
+  }
+
+  private async prepareWanted(model: LanguageModelV4, signal: AbortSignal): Promise<void> {
     // A malformed one is no fault of the provider, and no other attempt would mend it.
     for (const wanted of this.wanted) await this.attempt(wanted, signal, () => splitDataUrl(wanted.url));
     const supported = (await model.supportedUrls) ?? {};
     const isSent = (wanted: Wanted) => !isDataUrl(wanted.url) && isSupported(wanted, supported);
-    const isKnown = ({ url, isGiven }: Wanted) =>
-      isDataUrl(url) || this.ready.has(url) || (this.missing.has(url) && !isGiven);
+    const isKnown = ({ url, isGiven }: Wanted) => {
+      const { ready, missing } = this.of(url);
+      return isDataUrl(url) || ready !== null || (missing !== null && !isGiven);
+    };
     const others = this.wanted.filter((wanted) => !isKnown(wanted) && !isSent(wanted));
     await Promise.all(
       others.map((wanted) =>
         this.attempt(wanted, signal, async () => {
-          const download = this.downloads.get(wanted.url) ?? this.download(wanted, signal);
-          this.downloads.set(wanted.url, download);
+          const known = this.of(wanted.url);
+          const download = known.download ?? this.download(wanted, signal);
+          known.download = download;
           // One that failed may succeed in the next attempt.
-          download.catch(() => this.downloads.delete(wanted.url));
-          this.ready.set(wanted.url, await download);
-          this.missing.delete(wanted.url);
+          download.catch(() => {
+            known.download = null;
+          });
+          known.ready = await download;
+          known.missing = null;
         }),
       ),
     );
-    const missing = this.wanted.filter((wanted) => this.missing.has(wanted.url) && !isSent(wanted));
-    this.replaced = new Set(missing.map(({ url }) => url));
+    for (const known of this.known.values()) known.isReplaced = false;
+    for (const wanted of this.wanted) {
+      const known = this.of(wanted.url);
+      if (known.missing !== null && !isSent(wanted)) known.isReplaced = true;
+    }
+  }
+
+  private of(url: string): Known {
+    const known = this.known.get(url);
+    if (known !== undefined) return known;
+    const unknown = { download: null, ready: null, missing: null, hasFailed: false, isReplaced: false };
+    this.known.set(url, unknown);
+    return unknown;
   }
 
   /** Runs a task that reads a file. Rejects for a user's file, and for the first failure that may pass. */
@@ -68,10 +97,11 @@ export class NamedFiles {
     try {
       await task();
     } catch (error) {
-      const mayPass = !InvalidPromptError.isInstance(error) && !this.failedOnce.has(url);
-      this.failedOnce.add(url);
+      const known = this.of(url);
+      const mayPass = !InvalidPromptError.isInstance(error) && !known.hasFailed;
+      known.hasFailed = true;
       if (isGiven || signal.aborted || mayPass) throw error;
-      this.missing.set(url, messageOf(error));
+      known.missing = messageOf(error);
     }
   }
 
@@ -79,9 +109,10 @@ export class NamedFiles {
   resolved<Part extends Pick<FilePart, 'mediaType' | 'data'>>(part: Part): Part | TextPart {
     if (part.data.type !== 'url') return part;
     const { url } = part.data;
-    if (this.replaced.has(url)) return { type: 'text', text: `[${part.mediaType}: ${this.missing.get(url)}]` };
-    const file = splitDataUrl(url) ?? this.ready.get(url);
-    if (file === undefined) return part;
+    const known = this.known.get(url);
+    if (known?.isReplaced) return { type: 'text', text: `[${part.mediaType}: ${known.missing}]` };
+    const file = splitDataUrl(url) ?? known?.ready ?? null;
+    if (file === null) return part;
     const isExact = !part.mediaType.endsWith('/*') && part.mediaType !== '';
     return { ...part, mediaType: isExact ? part.mediaType : file.mediaType, data: { type: 'data', data: file.data } };
   }

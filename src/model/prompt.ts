@@ -40,13 +40,16 @@ export type BuiltPrompt = { prompt: LanguageModelV4Prompt; marks: number };
 
 const goOn = 'Go on.';
 
-/** How some results are written: `stub` is the text in place of one that is left out. */
+const nothingOmitted: ReadonlySet<string> = new Set();
+
+/** How some results and files are written. */
 export type PromptForms = {
-  stub: (callId: string) => string;
+  /** Returns the text in place of a result that is left out. */
+  stub(callId: string): string;
   /** Returns a result's output in the form that its tool demands. */
-  output: (part: ToolResultPart) => ToolOutput;
+  output(part: ToolResultPart): ToolOutput;
   /** Returns a file that is named by its URL as it goes out. */
-  file: <Part extends Pick<FilePart, 'mediaType' | 'data'>>(part: Part) => Part | TextPart;
+  file<Part extends Pick<FilePart, 'mediaType' | 'data'>>(part: Part): Part | TextPart;
 };
 
 /** The source of a prompt: the lasting, append-only conversation. */
@@ -101,21 +104,21 @@ export class PromptBuilder {
   }
 
   private formed(message: Message, omitted: ReadonlySet<string>): Message {
-    const { stub, output, file } = this.forms;
-    const formed = withoutResults(message, omitted, stub);
+    const { forms } = this;
+    const formed = withoutResults(message, omitted, (callId) => forms.stub(callId));
     switch (formed.role) {
       case 'user':
-        return { ...formed, content: formed.content.map((part) => (part.type === 'file' ? file(part) : part)) };
+        return { ...formed, content: formed.content.map((part) => (part.type === 'file' ? forms.file(part) : part)) };
       case 'tool':
         return {
           ...formed,
-          content: formed.content.map((part) => ({ ...part, output: withFiles(output(part), file) })),
+          content: formed.content.map((part) => ({ ...part, output: withFiles(forms.output(part), forms) })),
         };
       case 'assistant':
         return {
           ...formed,
           content: formed.content.map((part) =>
-            part.type === 'file' || part.type === 'reasoning-file' ? file(part) : part,
+            part.type === 'file' || part.type === 'reasoning-file' ? forms.file(part) : part,
           ),
         };
       default:
@@ -137,7 +140,8 @@ export class PromptBuilder {
     const { messages } = this.source;
     let built = this.built.get(provider);
     if (built === undefined || built.omitted.size !== omit.length) {
-      built = { omitted: new Set(omit), taken: 0, speaker: undefined, merged: [], prompt: [], marks: [] };
+      const omitted = omit.length === 0 ? nothingOmitted : new Set(omit);
+      built = { omitted, taken: 0, speaker: undefined, merged: [], prompt: [], marks: [] };
       this.built.set(provider, built);
     }
     try {
@@ -165,9 +169,9 @@ export class PromptBuilder {
   }
 }
 
-function withFiles(output: ToolOutput, file: PromptForms['file']): ToolOutput {
+function withFiles(output: ToolOutput, forms: PromptForms): ToolOutput {
   if (output.type !== 'content') return output;
-  return { ...output, value: output.value.map((part) => (part.type === 'file' ? file(part) : part)) };
+  return { ...output, value: output.value.map((part) => (part.type === 'file' ? forms.file(part) : part)) };
 }
 
 type Built = {

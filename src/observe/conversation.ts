@@ -15,7 +15,7 @@ import {
   userMessage,
 } from '../../machines/index.ts';
 import { estimateOutputTokens } from '../context/tokens.ts';
-import type { Fold } from './events.ts';
+import type { Fold, ToolTraits } from './events.ts';
 
 /** The durable conversation, folded over the facts (D-6). It is well formed between any two attempts (C-6). */
 export class Conversation implements Fold {
@@ -41,12 +41,12 @@ export class Conversation implements Fold {
   private calls: CallFacts[] = [];
   private inputs: JsonObject[] | null = null;
   private answers: (ToolResultPart & { success: boolean })[] = [];
-  private readonly handoffs: ReadonlyMap<string, string>;
+  private readonly tools: ToolTraits | null;
 
-  /** `handoffs` are the agents that the tools of these names hand over to. */
-  constructor(messages: Message[], handoffs: ReadonlyMap<string, string> = new Map()) {
+  /** `tools` may hand the conversation over. */
+  constructor(messages: Message[], tools: ToolTraits | null = null) {
     this.messages = messages;
-    this.handoffs = handoffs;
+    this.tools = tools;
     this.begin();
   }
 
@@ -133,7 +133,7 @@ export class Conversation implements Fold {
         const { index, callId, name, output, tokens, slug } = fact;
         const part = { type: 'tool-result' as const, toolCallId: callId, toolName: historyName(name), output };
         this.answers[index] = { ...part, success: slug === null };
-        if (slug === null) this.speaker = this.handoffs.get(name) ?? this.speaker;
+        if (slug === null) this.speaker = this.tools?.get(name)?.handsTo ?? this.speaker;
         const batch = this.calls[this.calls[index]?.within ?? index]?.callId ?? callId;
         this.answerTokens.set(batch, (this.answerTokens.get(batch) ?? 0) + tokens);
         return;

@@ -79,6 +79,17 @@ export type SessionEvent = (Published<Fact> | Sighting) & Envelope & Positioned;
 /** Receives the events of a session, with the `context` and `metadata` that the session was given. */
 export type EventListener = (event: SessionEvent, session: { context: unknown; metadata: Metadata }) => unknown;
 
+/** What folds have to know of an agent's own tools, by name. */
+export type ToolTraits = ReadonlyMap<
+  string,
+  {
+    /** Its calls are answered from outside. */
+    isClientSide?: boolean;
+    /** The agent that it hands the conversation to. */
+    handsTo?: string;
+  }
+>;
+
 /**
  * State derived from a session's events. A fold with only a `fact` method can be rebuilt from a journal. To add a
  * fold, add its file, and a row in folds.ts.

@@ -1,7 +1,7 @@
 import type { Message } from '../../machines/index.ts';
 import { Conversation } from './conversation.ts';
 import { SessionCounters } from './counters.ts';
-import type { EventListener, Fold } from './events.ts';
+import type { EventListener, Fold, ToolTraits } from './events.ts';
 import { KeptResults } from './kept-results.ts';
 import { Listener } from './listener.ts';
 import { DebugLog } from './log/debug-log.ts';
@@ -24,10 +24,7 @@ export type FoldOptions = LogContext & {
   /** For a sub-agent: takes its events into the stream of the session above. */
   forward: EventListener | null;
   slices: Record<string, Slice>;
-  /** The agents that tools hand the conversation to, by the tool's name. */
-  handoffs: ReadonlyMap<string, string>;
-  /** The names of the client-side tools. */
-  clientTools: ReadonlySet<string>;
+  tools: ToolTraits;
   /** Maximum bytes of a result read at once. */
   resultBytes: number;
   /** User code threw. */
@@ -41,7 +38,7 @@ export type FoldOptions = LogContext & {
 export function makeFolds(options: FoldOptions) {
   const { messages, slices, resultBytes, telemetry, onFailure } = options;
   const session = Object.freeze({ context: options.context, metadata: options.metadata });
-  const conversation = new Conversation(messages, options.handoffs);
+  const conversation = new Conversation(messages, options.tools);
   const records = new Records();
   const counters = new SessionCounters(records);
   return {
@@ -50,7 +47,7 @@ export function makeFolds(options: FoldOptions) {
     counters,
     pastCalls: new PastCalls(conversation),
     approvals: new WaitingApprovals(),
-    clientCalls: new ClientCalls(options.clientTools),
+    clientCalls: new ClientCalls(options.tools),
     keptResults: new KeptResults(resultBytes, conversation),
     slices: new Slices(slices, onFailure),
     stream: new EventStream(),

@@ -5,8 +5,7 @@ import type { Fold } from './events.ts';
 
 /** The results that the model read only in part, or not at all, divided into pages. */
 export class KeptResults implements Fold {
-  private readonly texts = new Map<string, string>();
-  private readonly pages = new Map<string, string[]>();
+  private readonly kept = new Map<string, { text: string; pages?: string[] }>();
   private readonly pageBytes: number;
   private readonly conversation: Conversation;
 
@@ -18,15 +17,18 @@ export class KeptResults implements Fold {
 
   fact(fact: Fact): void {
     if (fact.type !== 'tool.answered' || fact.kept === null) return;
-    this.texts.set(keptResultId(fact), fact.kept);
-    this.texts.set(fact.callId, fact.kept);
+    const kept = { text: fact.kept };
+    this.kept.set(keptResultId(fact), kept);
+    this.kept.set(fact.callId, kept);
   }
 
   /** Returns page `number`, from 1, of a result, by its own id or its call's; null if there is no such page. */
   page(id: string, number: number): { text: string; of: number } | null {
-    const pages = this.pages.get(id) ?? this.pagesOf(this.texts.get(id) ?? this.answerTo(id));
+    const kept = this.kept.get(id) ?? { text: this.answerTo(id) };
+    kept.pages ??= this.pagesOf(kept.text);
+    const { pages } = kept;
     // A missing result may be stored later.
-    if (pages.length > 0) this.pages.set(id, pages);
+    if (pages.length > 0) this.kept.set(id, kept);
     const text = pages[number - 1];
     return text === undefined ? null : { text, of: pages.length };
   }

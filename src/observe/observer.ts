@@ -31,7 +31,7 @@ export type ObserverOptions = Omit<FoldOptions, 'onFailure' | 'forward'> & {
 const ownPath: readonly string[] = [];
 
 /** The facts by which a session ends. */
-const sessionEnd = /^session\.(succeeded|failed|aborted)$/;
+const sessionEnds: ReadonlySet<string> = new Set(['session.succeeded', 'session.failed', 'session.aborted']);
 
 /** The facts after which no delta of an attempt comes. */
 const repliesEnd = /^attempt\.(?!started)/;
@@ -40,9 +40,12 @@ const repliesEnd = /^attempt\.(?!started)/;
 export class Observer {
   readonly folds: Folds;
   private list: readonly Fold[];
+  /** Whether the log and the listener receive events, which a replay keeps from them. */
+  private isLive: boolean;
   private readonly options: ObserverOptions;
   private readonly warned: string[] = [];
-  private readonly deltaSecrets: DeltaSecrets;
+  /** Null without secrets. */
+  private readonly deltaSecrets: DeltaSecrets | null;
   /** Events in order: a fold that fails during one reports it by another, which all folds get after it. */
   private readonly unpublished: { event: SessionEvent; isReport: boolean }[] = [];
   private seq = 0;
@@ -56,14 +59,15 @@ export class Observer {
   constructor(options: ObserverOptions) {
     this.options = options;
     this.beforeFact = options.beforeFact ?? null;
-    this.deltaSecrets = new DeltaSecrets(options.secrets);
+    this.deltaSecrets = options.secrets.length === 0 ? null : new DeltaSecrets(options.secrets);
     this.folds = makeFolds({
       ...options,
       forward: options.parent?.forward ?? null,
       onFailure: (observer, error) => this.userCodeFailed(observer, error),
     });
     const { log, debugLog, telemetry, listener, ...state } = this.folds;
-    this.list = Object.values(this.beforeFact === null ? this.folds : state);
+    this.isLive = this.beforeFact === null;
+    this.list = Object.values(this.isLive ? this.folds : state);
   }
 
   /** Ends the stream of events: nothing comes after it. Resolves when all log lines are written. */
@@ -90,6 +94,7 @@ export class Observer {
 
   /** From now on, the log and the listener receive every event. */
   goLive(): void {
+    this.isLive = true;
     this.list = Object.values(this.folds);
   }
 
@@ -127,11 +132,12 @@ export class Observer {
     const { deliveredAt } = this.options.times;
     this.options.recorder?.fact(fact);
     this.tell((fold) => fold.fact?.(fact, deliveredAt));
-    if (repliesEnd.test(fact.type)) for (const delta of this.deltaSecrets.rest()) this.passDelta(delta);
+    if (this.deltaSecrets !== null && repliesEnd.test(fact.type))
+      for (const delta of this.deltaSecrets.rest()) this.passDelta(delta);
     this.beforeFact?.();
     this.publish({ ...this.eventOf(fact), ...this.envelope(deliveredAt), seq: this.next(1) });
     if (fact.type === 'attempt.started') this.parts = 0;
-    this.hasEnded ||= sessionEnd.test(fact.type);
+    this.hasEnded ||= sessionEnds.has(fact.type);
   }
 
   /** Receives a non-fact observation. */
@@ -139,7 +145,7 @@ export class Observer {
     if (this.beforeFact !== null || (this.hasEnded && sighting.type !== 'observer.failed')) return;
     if (sighting.type === 'model.delta') {
       this.parts = Math.max(this.parts, sighting.part + 1);
-      const shown = this.deltaSecrets.take(sighting);
+      const shown = this.deltaSecrets === null ? sighting : this.deltaSecrets.take(sighting);
       if (shown !== null) this.passDelta(shown);
       return;
     }
@@ -193,16 +199,18 @@ export class Observer {
   }
 
   private passDelta(delta: Extract<Sighting, { type: 'model.delta' }>): void {
-    const at = this.options.times.now();
-    this.options.recorder?.sighted(delta, at);
-    this.pass({ ...delta, ...this.envelope(at), seq: this.next(delta.delta.length) });
+    const { times, recorder, sessionId, agent } = this.options;
+    const at = times.now();
+    recorder?.sighted(delta, at);
+    // Without the envelope as an object of its own, since there are very many.
+    this.pass({ ...delta, sessionId, agent, at, path: ownPath, seq: this.next(delta.delta.length) });
   }
 
   /** Passes on a delta. There are very many, and few folds need them. */
   private pass(delta: SessionEvent): void {
     this.folds.stream.event(delta);
     this.folds.parent.event(delta);
-    if (!this.list.includes(this.folds.listener)) return;
+    if (!this.isLive) return;
     this.folds.telemetry.event(delta);
     this.folds.listener.event(delta);
   }

@@ -59,10 +59,8 @@ export type AcceptedReport = { source: ReportSource; content: Json };
 export class Records implements Fold {
   readonly turns: TurnRecord[] = [];
   accepted: AcceptedReport | null = null;
-  /** When the running calls of the current attempt began, by index. */
-  private readonly started = new Map<number, number>();
-  /** What the sub-agents of the current attempt cost, by call id. */
-  private readonly costs = new Map<string, number | null>();
+  /** The calls of the current attempt whose tools began: when that was, and what their sub-agents cost. By call id. */
+  private readonly begun = new Map<string, Pick<CallRecord, 'costUsd'> & { startedAt: number }>();
 
   fact(fact: Fact, at: number): void {
     switch (fact.type) {
@@ -78,8 +76,7 @@ export class Records implements Fold {
         return;
       }
       case 'attempt.started':
-        this.started.clear();
-        this.costs.clear();
+        this.begun.clear();
         this.turns.at(-1)?.attempts.push({
           attempt: fact.attempt,
           target: fact.target,
@@ -103,13 +100,12 @@ export class Records implements Fold {
         return;
       }
       case 'tool.started':
-        this.started.set(fact.index, at);
+        this.begun.set(fact.callId, { startedAt: at, costUsd: 0 });
         return;
       case 'tool.answered': {
         const { index, callId, name, executed, slug, result, output } = fact;
-        const startedAt = this.started.get(index) ?? null;
+        const { startedAt, costUsd } = this.begun.get(callId) ?? { startedAt: null, costUsd: 0 };
         const durationMs = startedAt === null ? null : Math.max(0, at - startedAt);
-        const costUsd = this.costs.get(callId) ?? (this.costs.has(callId) ? null : 0);
         const times = { startedAt, durationMs, bytes: bytesOf(output), costUsd };
         const calls = this.attempt()?.calls;
         if (calls !== undefined) calls[index] = { index, callId, name, executed, slug, result, output, ...times };
@@ -135,7 +131,9 @@ export class Records implements Fold {
   }
 
   sighting(sighting: Sighting): void {
-    if (sighting.type === 'subAgent.ended') this.costs.set(sighting.callId, sighting.counters.tree.costUsd);
+    if (sighting.type !== 'subAgent.ended') return;
+    const call = this.begun.get(sighting.callId);
+    if (call !== undefined) call.costUsd = sighting.counters.tree.costUsd;
   }
 
   attempt(): AttemptRecord | undefined {

@@ -1,5 +1,5 @@
 import { approvalKey, type CallName, type Fact } from '../../machines/index.ts';
-import type { Fold } from './events.ts';
+import type { Fold, ToolTraits } from './events.ts';
 
 /** The calls awaiting approval: the key of the waiting effect, by call id. */
 export class WaitingApprovals implements Fold {
@@ -25,15 +25,15 @@ export class WaitingApprovals implements Fold {
 
 /** The calls of client-side tools that wait for an answer from outside, by call id. */
 export class ClientCalls implements Fold {
-  private readonly tools: ReadonlySet<string>;
+  private readonly tools: ToolTraits;
   private readonly calls = new Map<string, CallName>();
 
-  constructor(tools: ReadonlySet<string>) {
+  constructor(tools: ToolTraits) {
     this.tools = tools;
   }
 
   fact(fact: Fact): void {
-    if (fact.type === 'tool.started' && this.tools.has(fact.name)) this.calls.set(fact.callId, fact);
+    if (fact.type === 'tool.started' && this.tools.get(fact.name)?.isClientSide) this.calls.set(fact.callId, fact);
     if (fact.type === 'tool.answered') this.calls.delete(fact.callId);
   }
 

@@ -5,7 +5,7 @@ import { redact, withoutSecrets } from '../agent/redact.ts';
 import { secretsOf } from '../agent/secrets.ts';
 import { messageOf } from '../errors.ts';
 import { type Clock, systemClock } from '../host/clock.ts';
-import type { MakeDriver } from '../host/driver.ts';
+import type { MakeDriver, Perform } from '../host/driver.ts';
 import { JournaledDriver } from '../host/journaled.ts';
 import { memoryDriver } from '../host/memory.ts';
 import { RunningMachine } from '../host/run-machine.ts';
@@ -14,7 +14,7 @@ import type { ScopeLog } from '../journal/scope-log.ts';
 import { loggerOf } from '../observe/log/logger.ts';
 import { Observer, type Parent } from '../observe/observer.ts';
 import { GuardedTelemetry, type TelemetrySession } from '../observe/telemetry.ts';
-import { type SessionEffects, sessionEffects } from './effects/effects.ts';
+import { SessionEffects } from './effects/effects.ts';
 import type { SessionOptions } from './options.ts';
 import { SessionOwner } from './owner.ts';
 import { effectPolicy } from './recovery/after-crash.ts';
@@ -78,10 +78,7 @@ export function wire(parts: SessionParts<unknown>, begin: (parts: SessionParts<u
     telemetry,
     context,
     slices: agent.definition.slices ?? {},
-    clientTools: new Set([...agent.tools.values()].flatMap(({ name, isClientSide }) => (isClientSide ? [name] : []))),
-    handoffs: new Map(
-      [...agent.tools.values()].flatMap(({ name, handsTo }) => (handsTo === undefined ? [] : [[name, handsTo]])),
-    ),
+    tools: agent.tools,
     resultBytes: head.resultBytes,
     recorder: log,
     parent: parts.parent ?? null,
@@ -92,13 +89,14 @@ export function wire(parts: SessionParts<unknown>, begin: (parts: SessionParts<u
   const subSessions = subSessionsOf(above, begin);
   const subAgents = subSessions?.subAgents ?? null;
   const contextFor = contextsOf(agent, options.context, context);
-  const effects = sessionEffects({ agent, head, observer, subAgents, clock, secrets, log, contextFor });
+  const effects = new SessionEffects({ agent, head, observer, subAgents, clock, secrets, log, contextFor });
+  const perform: Perform = (effect, context) => effects.perform(effect, context);
   const policy = effectPolicy(effects.catalog, () => (subAgents?.tree().length ?? 0) > 0);
   const journaled = log === null ? null : new JournaledDriver(log, policy, beforeFact !== null);
   const inMemory = parts.driver ?? memoryDriver;
   const machine = new RunningMachine<SessionCommand, Fact, SessionOutput>({
     actor: sessionActor(head.input),
-    perform: telemetry?.performing(effects.perform) ?? effects.perform,
+    perform: telemetry?.performing(perform) ?? perform,
     driver: journaled === null ? inMemory : (...attached) => journaled.attach(...attached),
     clock,
     random: options.random ?? Math.random,
@@ -112,13 +110,15 @@ export function wire(parts: SessionParts<unknown>, begin: (parts: SessionParts<u
 
 /** Returns what gives each agent of a session its context, as its own schema makes it. */
 function contextsOf(agent: Agent, given: unknown, own: unknown): (speaker: string | null) => unknown {
+  const others = agent.voices.filter(({ name }) => name !== null);
+  if (others.length === 0) return () => own;
   const contexts = new Map(
-    agent.voices.map(({ name, definition, checkContext }) => [
+    others.map(({ name, definition, checkContext }) => [
       name,
-      name === null ? own : contextOf({ name: definition.name, checkContext }, given),
+      contextOf({ name: definition.name, checkContext }, given),
     ]),
   );
-  return (speaker) => contexts.get(speaker);
+  return (speaker) => (speaker === null ? own : contexts.get(speaker));
 }
 
 /** Returns the call that a sub-agent answers. */

@@ -23,18 +23,29 @@ import type { Policies } from './policies.ts';
 export type CatalogOptions = {
   clock: Clock;
   checkTimeoutMs: number;
-  messages: () => readonly Message[];
+  /** The plan of the turn names the tools that exist in it (T-7); null for all. */
+  conversation: { readonly messages: readonly Message[]; readonly plan: { tools: readonly string[] | null } | null };
   /** The context for the agent that has the conversation. */
   context: () => unknown;
   /** The policies of the agent that has the conversation. */
   policies: () => Policies | null;
   /** Checks a report that its format accepted (G-3). */
-  checkReport: (verdict: ReportVerdict, signal: AbortSignal) => Promise<ReportVerdict>;
-  /** The names of the tools that exist in this turn (T-7); null for all. */
-  only: () => readonly string[] | null;
+  checks: { report(verdict: ReportVerdict, signal: AbortSignal): Promise<ReportVerdict> };
 };
 
 const validationTimeoutText = 'the input check did not finish in time';
+
+type Tools = ReadonlyMap<string, CatalogTool>;
+
+type Offers = { all: readonly OfferedTool[]; report: readonly OfferedTool[] };
+
+/** Tools, and what of them is offered to providers: `forms` by name, and the lists of requests. */
+type Shown = { tools: Tools; forms: ReadonlyMap<string, OfferedTool>; offers: Offers };
+
+const nothing: Shown = { tools: new Map(), forms: new Map(), offers: { all: [], report: [] } };
+
+/** What was shown before: all sessions of an agent share its own tools. */
+const shownBefore = new WeakMap<Tools, Shown>();
 
 /**
  * The tools of a session by name, in a fixed order, because the order is part of the prefix that providers cache.
@@ -42,11 +53,9 @@ const validationTimeoutText = 'the input check did not finish in time';
  */
 export class Catalog {
   private readonly options: CatalogOptions;
-  private tools: ReadonlyMap<string, CatalogTool> = new Map();
-  private readonly forms = new Map<string, OfferedTool>();
-  /** The tools of a turn, made once for each list, since the list is part of the cached prefix. */
-  private turn: { names: readonly string[] | null; tools: ReadonlyMap<string, CatalogTool>; offers: Offers } | null =
-    null;
+  private whole = nothing;
+  /** The tools of a turn that lacks some, made once for each list, since the list is part of the cached prefix. */
+  private turn: { names: readonly string[]; tools: Tools; offers: Offers } | null = null;
   private shown = 0;
   /** Validated inputs, until their tools run: validating again may fail or yield another random default. */
   private readonly checked = new Map<string, unknown>();
@@ -59,24 +68,32 @@ export class Catalog {
    * Sets the tools. Await it before the first request, and again whenever a server's list changes. Of two concurrent
    * calls, the later one wins.
    */
-  async show(tools: ReadonlyMap<string, CatalogTool>): Promise<void> {
+  async show(tools: Tools): Promise<void> {
     this.shown += 1;
     const own = this.shown;
-    const { clock, checkTimeoutMs } = this.options;
-    const offered = await Promise.all(
-      [...tools.values()].map(async (tool) => {
-        try {
-          const late = `its schema was not ready within ${checkTimeoutMs} ms`;
-          return { tool, offered: await inTime({ clock, timeoutMs: checkTimeoutMs }, late, () => tool.offered) };
-        } catch (error) {
-          throw new Error(`tools.${tool.name} cannot be offered: ${messageOf(error)}`, { cause: error });
-        }
-      }),
-    );
+    const whole = shownBefore.get(tools) ?? (await this.shownOf(tools));
+    shownBefore.set(tools, whole);
     if (own !== this.shown) return;
-    this.tools = tools;
-    for (const one of offered) this.forms.set(one.tool.name, one.offered);
+    this.whole = whole;
     this.turn = null;
+  }
+
+  private async shownOf(tools: Tools): Promise<Shown> {
+    const { clock, checkTimeoutMs: timeoutMs } = this.options;
+    const late = `its schema was not ready within ${timeoutMs} ms`;
+    const made = [...tools.values()].map(async ({ name, offered }) => {
+      try {
+        return [name, await inTime({ clock, timeoutMs }, late, () => offered)] as const;
+      } catch (error) {
+        throw new Error(`tools.${name} cannot be offered: ${messageOf(error)}`, { cause: error });
+      }
+    });
+    const forms = new Map(await Promise.all(made));
+    return { tools, forms, offers: offersOf(tools, forms) };
+  }
+
+  private get tools(): Tools {
+    return this.whole.tools;
   }
 
   /** All tools of the session, those that this turn lacks among them. */
@@ -98,16 +115,13 @@ export class Catalog {
     return this.present(names).offers.all;
   }
 
-  private present(names = this.options.only()): { tools: ReadonlyMap<string, CatalogTool>; offers: Offers } {
-    const known = this.turn;
-    if (known !== null && isSameList(known.names, names)) return known;
-    const tools = names === null ? this.tools : new Map([...this.tools].filter(([name]) => names.includes(name)));
+  private present(names = this.options.conversation.plan?.tools ?? null): { tools: Tools; offers: Offers } {
+    if (names === null) return this.whole;
+    if (this.turn !== null && isSameList(this.turn.names, names)) return this.turn;
+    const tools = new Map([...this.tools].filter(([name]) => names.includes(name)));
     // Without any tool, a conversation that has calls would be refused by its provider.
-    const offered = tools.size === 0 && hasCalls(this.options.messages()) ? this.tools : tools;
-    const formsOf = (list: CatalogTool[]) => list.flatMap(({ name }) => this.forms.get(name) ?? []);
-    const all = formsOf([...offered.values()]);
-    const report = formsOf([...offered.values()].filter(({ kind }) => kind === 'report'));
-    const turn = { names, tools, offers: { all, report } };
+    const offered = tools.size === 0 && hasCalls(this.options.conversation.messages) ? this.tools : tools;
+    const turn = { names, tools, offers: offersOf(offered, this.whole.forms) };
     if (tools.size > 0) this.turn = turn;
     return turn;
   }
@@ -178,7 +192,7 @@ export class Catalog {
     const { clock, checkTimeoutMs: timeoutMs } = this.options;
     if (tool.judgeReport !== null) {
       const verdict = await tool.judgeReport(parsed.value, { clock, timeoutMs, signal });
-      return { ...facts, report: await this.options.checkReport(verdict, signal) };
+      return { ...facts, report: await this.options.checks.report(verdict, signal) };
     }
     try {
       const checked = this.check(tool, parsed.value, facts, signal);
@@ -200,7 +214,7 @@ export class Catalog {
     signal: AbortSignal,
   ): CallFacts | Promise<CallFacts> {
     const { callId, name } = facts;
-    const { clock, checkTimeoutMs } = this.options;
+    const { clock, checkTimeoutMs, conversation } = this.options;
     return after(tool.validate(input), (validation) => {
       if (!validation.valid) return { ...facts, input: 'invalid', detail: validation.reasons };
       if (tool.kind === 'progress') return { ...facts, detail: String(input.message ?? '') };
@@ -211,7 +225,7 @@ export class Catalog {
       const valid = (past: AnsweredCall) => this.tools.get(past.name)?.validate(past.input);
       return after(this.options.policies()?.judge(asked, valid, signal) ?? null, (denial) => {
         if (denial !== null) return { ...facts, refusal: denial };
-        const context = { callId, signal, messages: this.options.messages, context: this.options.context() };
+        const context = { callId, signal, messages: () => conversation.messages, context: this.options.context() };
         const limits = { clock, timeoutMs: checkTimeoutMs / 4, signal };
         return after(needsApproval(tool, validation.value, context, limits), (needed) =>
           typeof needed === 'boolean'
@@ -223,14 +237,17 @@ export class Catalog {
   }
 }
 
-type Offers = { all: readonly OfferedTool[]; report: readonly OfferedTool[] };
+function offersOf(tools: Tools, forms: Shown['forms']): Offers {
+  const listed = (list: CatalogTool[]) => list.flatMap(({ name }) => forms.get(name) ?? []);
+  const all = [...tools.values()];
+  return { all: listed(all), report: listed(all.filter(({ kind }) => kind === 'report')) };
+}
 
 function hasCalls(messages: readonly Message[]): boolean {
   return messages.some(({ role, content }) => role === 'assistant' && content.some(({ type }) => type === 'tool-call'));
 }
 
-function isSameList(one: readonly string[] | null, other: readonly string[] | null): boolean {
-  if (one === null || other === null) return one === other;
+function isSameList(one: readonly string[], other: readonly string[]): boolean {
   return one.length === other.length && one.every((name, index) => name === other[index]);
 }
 

@@ -8,7 +8,7 @@ import type { MakeDriver, Perform } from '../../src/host/driver.ts';
 import { memoryDriver } from '../../src/host/memory.ts';
 import { type Agent, defineAgent, readBeforeWrite } from '../../src/index.ts';
 import { Observer } from '../../src/observe/observer.ts';
-import { sessionEffects } from '../../src/session/effects/effects.ts';
+import { SessionEffects } from '../../src/session/effects/effects.ts';
 import { newHead } from '../../src/session/head.ts';
 import { sessionInput } from '../../src/session/input.ts';
 import { RunningSession } from '../../src/session/running-session.ts';
@@ -36,14 +36,13 @@ function freshDriver(agent: Agent, facts: readonly Fact[], performed: string[]):
         telemetry: null,
         context: undefined,
         slices: {},
-        clientTools: new Set(),
-        handoffs: new Map(),
+        tools: new Map(),
         resultBytes: agent.limits.toolResultBytes,
         times: { deliveredAt: 0, now: () => 0 },
       });
       for (const fact of facts) observer.take(fact);
       const secrets = secretsOf(agent.definition);
-      const fresh = sessionEffects({
+      const fresh = new SessionEffects({
         agent,
         head: { sessionId: 'fresh', prompt: 'Go.', input: sessionInput(agent, {}, 0) },
         contextFor: () => undefined,

@@ -7,10 +7,9 @@ it('if two tool lists are shown at once, the later one is offered, whichever is 
   const catalog = new Catalog({
     clock: systemClock,
     checkTimeoutMs: 1_000,
-    messages: () => [],
+    conversation: { messages: [], plan: null },
     policies: () => null,
-    only: () => null,
-    checkReport: async (verdict) => verdict,
+    checks: { report: async (verdict) => verdict },
     context: () => undefined,
   });
   const older = localTool('older', () => 1);

@@ -27,5 +27,10 @@ export function bytesOf(part: LanguageModelV4StreamPart): number {
 }
 
 function sizeOf(value: unknown): number {
-  return JSON.stringify(jsonOf(value)).length;
+  try {
+    return (JSON.stringify(value) ?? 'null').length;
+  } catch {
+    // A part of a badly typed model has no JSON as it is.
+    return JSON.stringify(jsonOf(value)).length;
+  }
 }

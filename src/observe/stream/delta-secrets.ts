@@ -15,7 +15,6 @@ export class DeltaSecrets {
 
   /** Returns what may be shown of a delta and of the text held back before it; null if that is nothing yet. */
   take(given: Delta): Delta | null {
-    if (this.secrets.length === 0) return given;
     const delta = { ...given, toolName: withoutSecrets(given.toolName, this.secrets) };
     const text = (this.held.get(delta.part)?.delta ?? '') + delta.delta;
     const shown = this.safeLength(text);

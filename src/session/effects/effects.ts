@@ -1,27 +1,26 @@
-import type { LanguageModelV4 } from '@ai-sdk/provider';
-import type { CallName, FilePart, SessionEffectKinds, ToolOutcome } from '../../../machines/index.ts';
+import type { CallName, Effect, EffectKinds, ToolOutcome } from '../../../machines/index.ts';
 import type { Agent } from '../../agent/definition.ts';
-import { resultBytesIn, resultStub } from '../../context/context-guard.ts';
+import { resultBytesIn } from '../../context/context-guard.ts';
 import { RequestMeter } from '../../context/request-meter.ts';
 import { type Clock, sleep } from '../../host/clock.ts';
 import { waitOut } from '../../host/deadline.ts';
-import type { Effects, Perform } from '../../host/driver.ts';
+import type { EffectContext, Perform } from '../../host/driver.ts';
 import type { SessionHead } from '../../journal/journal.ts';
 import type { ScopeLog } from '../../journal/scope-log.ts';
 import { NamedFiles } from '../../model/files.ts';
-import { PromptBuilder, type PromptForms } from '../../model/prompt.ts';
-import { requestModel } from '../../model/request-model.ts';
+import { PromptBuilder } from '../../model/prompt.ts';
+import { type ModelEffectOptions, requestModel } from '../../model/request-model.ts';
 import type { Observer } from '../../observe/observer.ts';
 import { judgeReply } from '../../report/format.ts';
-import { readResultName } from '../../tools/built-in/read-result.ts';
 import type { Catalog } from '../../tools/catalog.ts';
 import { clientAnswer } from '../../tools/client-tool.ts';
-import { asItem } from '../../tools/provider-tools.ts';
-import { runTool } from '../../tools/run-tool.ts';
+import { runTool, type ToolEffectOptions } from '../../tools/run-tool.ts';
 import { Slots } from '../../tools/slots.ts';
 import type { SubAgents } from '../sub-agents/sub-agents.ts';
+import type { Checks } from './checks.ts';
 import { planTurn } from './plan.ts';
 import { prepare } from './prepare.ts';
+import { SessionForms } from './session-forms.ts';
 import { SessionTools } from './tools.ts';
 import { turnTools } from './turn-tools.ts';
 
@@ -37,112 +36,116 @@ export type SessionEffectsParts = {
   contextFor: (speaker: string | null) => unknown;
 };
 
-/** The effects of one session: `perform` runs an effect; `tools` are opened and closed by some. */
-export type SessionEffects = {
-  perform: Perform;
-  catalog: Catalog;
-  open: (signal: AbortSignal) => Promise<string | null>;
-  tools: SessionTools;
-  /** Returns the outcome of a client-side tool's call. */
-  answered: (call: CallName, answer: { output: unknown; isError: boolean }) => ToolOutcome;
-};
+/** The effects of one session. State that outlives an effect is kept in the folds (D-1). */
+export class SessionEffects {
+  readonly catalog: Catalog;
+  /** Opened and closed by some of the effects. */
+  readonly tools: SessionTools;
+  private readonly parts: SessionEffectsParts;
+  private readonly checks: Checks;
+  private readonly meter: RequestMeter | null;
+  private readonly modelOptions: ModelEffectOptions;
+  private readonly toolOptions: ToolEffectOptions;
 
-/** Connects a session's effects to the world. State that outlives an effect is kept in the folds (D-1). */
-export function sessionEffects(parts: SessionEffectsParts): SessionEffects {
-  const { agent, head, log: written, observer, subAgents, clock, secrets, contextFor } = parts;
-  const { limits, format, definition } = agent;
-  const { conversation, keptResults, log } = observer.folds;
-  const userCode = { clock, timeoutMs: limits.toolTimeoutMs, onError: log.toolError.bind(log) };
-  const { catalog, settings, checks, context } = turnTools({ agent, observer, userCode, contextFor, secrets });
-  const sight = observer.sight.bind(observer);
-  const tools = new SessionTools({ agent, catalog, subAgents, observer, clock });
-  const resultBytes = resultBytesIn(head.input.window, limits);
-  const meter =
-    head.input.window.windowTokens === null ? null : new RequestMeter(conversation, () => catalog.offered('all'));
-  const files = new NamedFiles(definition.downloads ?? {});
-  const forms: PromptForms = {
-    stub: (callId) =>
-      resultStub(callId, conversation.answerTokens.get(callId) ?? 0, catalog.get(readResultName) !== undefined),
-    output: ({ toolName, output }) => asItem(output, catalog.get(toolName)?.resultItem),
-    file: (part) => files.resolved(part),
-  };
-  const modelOptions = {
-    targets: agent.targets,
-    pricing: agent.pricing,
-    settings,
-    timeoutMs: limits.modelTimeoutMs,
-    idleTimeoutMs: limits.modelIdleTimeoutMs,
-    replyBytes: limits.replyBytes,
-    prompts: new PromptBuilder(conversation, forms),
-    prepareFiles: (model: LanguageModelV4, signal: AbortSignal) => files.prepare(model, conversation.messages, signal),
-    catalog,
-    callIds: conversation.callIds,
-    checks,
-    judgeReply: async (text: string, files: readonly FilePart[], signal: AbortSignal) =>
-      checks.report(await judgeReply(format, text, files, { ...userCode, signal }), signal),
-    meter,
-    recordRequest: written === null ? null : written.sent.bind(written, () => conversation.messages),
-    sight,
-    clock,
-    secrets,
-  };
-  const toolOptions = {
-    ...userCode,
-    sessionId: head.sessionId,
-    context,
-    catalog,
-    resultBytes,
-    clientToolTimeoutMs: limits.clientToolTimeoutMs,
-    slots: new Slots(limits.maxConcurrentTools),
-    sight,
-    secrets,
-    conversation,
-    keptResults,
-  };
-  const planning = { ...parts, prompt: head.prompt, conversation, catalog, checks, window: head.input.window, meter };
-  const open = tools.open.bind(tools, limits.prepareTimeoutMs);
-  const effects: Effects<keyof SessionEffectKinds> = {
-    prepare: (_request, { signal }) => prepare({ ...planning, open }, signal),
-    plan: (request, { signal }) => planTurn(planning, request, signal),
-    model: (request, { signal }) => requestModel(modelOptions, request, signal),
-    tool: (request, context) => runTool(toolOptions, request, context),
-    // The decision is delivered from outside (`approve`); here it only times out.
-    approval: async (_request, { signal, since }) => {
-      await waitOut({ clock, timeoutMs: limits.approvalTimeoutMs, signal }, since);
-      return { decision: 'timeout', reason: null };
-    },
-    wait: async ({ dueAt, kind }, { signal }) => {
-      if (kind === 'deadline') await sleep(clock, dueAt - clock.now(), signal);
-      else await clock.sleepUntil(dueAt, signal);
-      return {};
-    },
-    close: async () => {
-      await tools.close();
-      return {};
-    },
-  };
-  return { perform: performer(effects), catalog, open, tools, answered: clientAnswer.bind(null, toolOptions) };
-}
+  constructor(parts: SessionEffectsParts) {
+    this.parts = parts;
+    const { agent, head, log: written, observer, subAgents, clock, secrets, contextFor } = parts;
+    const { limits, format, definition } = agent;
+    const { conversation, keptResults, log } = observer.folds;
+    const userCode = { clock, timeoutMs: limits.toolTimeoutMs, onError: log.toolError.bind(log) };
+    const { catalog, settings, checks, context } = turnTools({ agent, observer, userCode, contextFor, secrets });
+    const sight = observer.sight.bind(observer);
+    const files = new NamedFiles(definition.downloads ?? {});
+    this.catalog = catalog;
+    this.checks = checks;
+    this.tools = new SessionTools({ agent, catalog, subAgents, observer, clock });
+    const { windowTokens } = head.input.window;
+    this.meter = windowTokens === null ? null : new RequestMeter(conversation, () => catalog.offered('all'));
+    this.modelOptions = {
+      targets: agent.targets,
+      pricing: agent.pricing,
+      settings,
+      timeoutMs: limits.modelTimeoutMs,
+      idleTimeoutMs: limits.modelIdleTimeoutMs,
+      replyBytes: limits.replyBytes,
+      prompts: new PromptBuilder(conversation, new SessionForms(conversation, catalog, files)),
+      prepareFiles: (model, signal) => files.prepare(model, conversation.messages, signal),
+      catalog,
+      callIds: conversation.callIds,
+      checks,
+      judgeReply: async (text, files, signal) =>
+        checks.report(await judgeReply(format, text, files, { ...userCode, signal }), signal),
+      meter: this.meter,
+      recordRequest: written === null ? null : written.sent.bind(written, () => conversation.messages),
+      sight,
+      clock,
+      secrets,
+    };
+    this.toolOptions = {
+      ...userCode,
+      sessionId: head.sessionId,
+      context,
+      catalog,
+      resultBytes: resultBytesIn(head.input.window, limits),
+      clientToolTimeoutMs: limits.clientToolTimeoutMs,
+      slots: new Slots(limits.maxConcurrentTools),
+      sight,
+      secrets,
+      conversation,
+      keptResults,
+    };
+  }
 
-function performer(effects: Effects<keyof SessionEffectKinds>): Perform {
-  return (effect, context) => {
+  perform(effect: Effect, context: EffectContext): ReturnType<Perform> {
+    const { signal } = context;
     switch (effect.kind) {
       case 'prepare':
-        return effects.prepare(effect.request, context);
+        return prepare({ ...this.planning, open: (own) => this.open(own) }, signal);
       case 'plan':
-        return effects.plan(effect.request, context);
+        return planTurn(this.planning, effect.request, signal);
       case 'model':
-        return effects.model(effect.request, context);
+        return requestModel(this.modelOptions, effect.request, signal);
       case 'tool':
-        return effects.tool(effect.request, context);
+        return runTool(this.toolOptions, effect.request, context);
       case 'approval':
-        return effects.approval(effect.request, context);
+        return this.approval(context);
       case 'wait':
-        return effects.wait(effect.request, context);
+        return this.wait(effect.request, signal);
       case 'close':
-        return effects.close(effect.request, context);
+        return this.tools.close().then(() => ({}));
       default:
         return Promise.reject(new Error(`unknown session effect: ${effect.kind}`));
     }
-  };
+  }
+
+  /** Opens the tools. Returns null, or why a server is missing. */
+  open(signal: AbortSignal): Promise<string | null> {
+    return this.tools.open(this.parts.agent.limits.prepareTimeoutMs, signal);
+  }
+
+  /** Returns the outcome of a client-side tool's call. */
+  answered(call: CallName, answer: { output: unknown; isError: boolean }): ToolOutcome {
+    return clientAnswer(this.toolOptions, call, answer);
+  }
+
+  /** The decision is delivered from outside (`approve`); here it only times out. */
+  private async approval({ signal, since }: EffectContext): Promise<EffectKinds['approval']['outcome']> {
+    const { agent, clock } = this.parts;
+    await waitOut({ clock, timeoutMs: agent.limits.approvalTimeoutMs, signal }, since);
+    return { decision: 'timeout', reason: null };
+  }
+
+  private async wait({ dueAt, kind }: EffectKinds['wait']['request'], signal: AbortSignal) {
+    const { clock } = this.parts;
+    if (kind === 'deadline') await sleep(clock, dueAt - clock.now(), signal);
+    else await clock.sleepUntil(dueAt, signal);
+    return {};
+  }
+
+  private get planning() {
+    const { parts, catalog, checks, meter } = this;
+    const { head, observer } = parts;
+    const session = { prompt: head.prompt, window: head.input.window, conversation: observer.folds.conversation };
+    return { ...parts, ...session, catalog, checks, meter };
+  }
 }

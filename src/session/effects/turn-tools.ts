@@ -23,12 +23,10 @@ export function turnTools({ agent, observer, userCode, contextFor, secrets }: Tu
   context: () => unknown;
 } {
   const { conversation, pastCalls } = observer.folds;
-  const policies = new Map(
-    agent.voices.map((voice) => {
-      const { toolPolicies = [] } = voice.definition;
-      const made = () => new Policies(toolPolicies, pastCalls, userCode, contextFor(voice.name));
-      return [voice.name, toolPolicies.length === 0 ? null : made()];
-    }),
+  const policies = agent.voices.flatMap(({ name, definition: { toolPolicies = [] } }) =>
+    toolPolicies.length === 0
+      ? []
+      : [{ name, policies: new Policies(toolPolicies, pastCalls, userCode, contextFor(name)) }],
   );
   const speaker = () => conversation.plan?.speaker ?? null;
   const context = () => contextFor(speaker());
@@ -37,10 +35,9 @@ export function turnTools({ agent, observer, userCode, contextFor, secrets }: Tu
   const catalog = new Catalog({
     clock,
     checkTimeoutMs: timeoutMs,
-    messages: () => conversation.messages,
-    policies: () => policies.get(speaker()) ?? null,
-    only: () => conversation.plan?.tools ?? null,
-    checkReport: (verdict, signal) => checks.report(verdict, signal),
+    conversation,
+    policies: () => policies.find(({ name }) => name === speaker())?.policies ?? null,
+    checks,
     context,
   });
   const settings = () => ({ ...voiceOf(agent, speaker()).definition.settings, ...conversation.plan?.settings });

@@ -68,8 +68,7 @@ export class RecordedPlayer implements Player {
       telemetry: null,
       context: undefined,
       slices: {},
-      clientTools: new Set(),
-      handoffs: new Map(),
+      tools: new Map(),
       resultBytes,
       recorder: {
         fact: (fact) => {

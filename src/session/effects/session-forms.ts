@@ -1,0 +1,34 @@
+import type { FilePart, TextPart, ToolOutput, ToolResultPart } from '../../../machines/index.ts';
+import { resultStub } from '../../context/context-guard.ts';
+import type { NamedFiles } from '../../model/files.ts';
+import type { PromptForms } from '../../model/prompt.ts';
+import type { Conversation } from '../../observe/conversation.ts';
+import { readResultName } from '../../tools/built-in/read-result.ts';
+import type { Catalog } from '../../tools/catalog.ts';
+import { asItem } from '../../tools/provider-tools.ts';
+
+/** How results and files are written in the prompts of a session. */
+export class SessionForms implements PromptForms {
+  private readonly conversation: Conversation;
+  private readonly catalog: Catalog;
+  private readonly files: NamedFiles;
+
+  constructor(conversation: Conversation, catalog: Catalog, files: NamedFiles) {
+    this.conversation = conversation;
+    this.catalog = catalog;
+    this.files = files;
+  }
+
+  stub(callId: string): string {
+    const isReadable = this.catalog.get(readResultName) !== undefined;
+    return resultStub(callId, this.conversation.answerTokens.get(callId) ?? 0, isReadable);
+  }
+
+  output({ toolName, output }: ToolResultPart): ToolOutput {
+    return asItem(output, this.catalog.get(toolName)?.resultItem);
+  }
+
+  file<Part extends Pick<FilePart, 'mediaType' | 'data'>>(part: Part): Part | TextPart {
+    return this.files.resolved(part);
+  }
+}
