@@ -39,7 +39,6 @@ export type SessionEffectsParts = {
 /** The effects of one session. State that outlives an effect is kept in the folds (D-1). */
 export class SessionEffects {
   readonly catalog: Catalog;
-  /** Opened and closed by some of the effects. */
   readonly tools: SessionTools;
   private readonly parts: SessionEffectsParts;
   private readonly checks: Checks;
