@@ -20,8 +20,7 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
   readonly log: ScopeLog | null;
   readonly wired: Wired;
   private readonly parts: SessionParts<Report>;
-  /** How the session was let go of; null for a session in memory, which cannot be. */
-  private readonly suspended: PromiseWithResolvers<Ending> | null;
+  private readonly suspended = Promise.withResolvers<Ending>();
   private suspending: Suspension | null = null;
   private ended = false;
 
@@ -31,9 +30,8 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
     this.log = parts.log;
     this.wired = wire(parts, (own) => new RunningSession(own).start());
     const ended = this.wired.machine.end.then((end) => this.conclude(end));
-    this.suspended = parts.log === null ? null : Promise.withResolvers();
-    const letGo = this.suspended?.promise.then((one) => this.resultOf(one));
-    this.result = letGo === undefined ? ended : Promise.race([ended, letGo]);
+    this.result =
+      parts.log === null ? ended : Promise.race([ended, this.suspended.promise.then((one) => this.resultOf(one))]);
   }
 
   start(sightings: readonly Sighting[] = []): RunningSession<Report> {
@@ -126,7 +124,7 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
     else observer.sight({ type: 'session.suspended', failure });
     await release().catch((error) => observer.userCodeFailed('journal', error));
     await observer.close();
-    this.suspended?.resolve({ status, failure });
+    this.suspended.resolve({ status, failure });
   }
 
   private async conclude(end: MachineEnd<SessionOutput>): Promise<SessionResult<Report>> {
