@@ -1,8 +1,8 @@
 /**
- * `npm run simulate`: simulates sessions for `PAWL_MINUTES` (default: 1), a third of them in memory, a third with models
- * behind a real HTTP server and a third with a journal on a disk that loses power. Then it kills real processes at random
- * points of their sessions (D-3, D-4). `PAWL_SEED=N npm run simulate` repeats one simulated session in memory and shows
- * it, with `PAWL_MODE=wire` or `PAWL_MODE=disk` one of the others.
+ * `npm run simulate`: simulates sessions for `PAWL_MINUTES` (default: 1), a quarter of the time each in memory, with models
+ * behind a real HTTP server, with a journal on a disk that loses power, and with MCP servers in real processes. Then it
+ * kills processes at random points of their sessions (D-3, D-4). `PAWL_SEED=N npm run simulate` repeats one simulated
+ * session in memory and shows it, with `PAWL_MODE` one of another mode: `wire`, `disk` or `processes`.
  */
 import { modes, shown, simulatedAgain } from '../../test/simulation/run.ts';
 import { chances, type Killed, killedLives } from '../../test/support/kills.ts';

@@ -63,7 +63,7 @@ say('Breaking src/ on purpose …');
 const noticed: Caught[] = breakEach(breakagesOfSrc, noticedBySimulation);
 const uncaught = [...caught, ...together, ...noticed].filter(({ by }) => by.length === 0);
 
-const minutes = { memory: 5, wire: 3, disk: 2 };
+const minutes = { memory: 4, wire: 2, disk: 2, processes: 2 };
 const tallies: { mode: Mode; tally: Tally }[] = [];
 for (const mode of modes) {
   say(`Simulating sessions for ${minutes[mode]} minutes (${mode}) …`);
@@ -78,7 +78,12 @@ const traces = await followedBySpin(5_000);
 for (const trace of [...traces.unfollowed, ...traces.accepted]) say(shownTrace(trace));
 const unclaimed = spin.claims.filter(({ holds }) => !holds);
 
-const kinds = { memory: 'All in memory', wire: 'Models over HTTP', disk: 'Journals on a disk' };
+const kinds = {
+  memory: 'All in memory',
+  wire: 'Models over HTTP',
+  disk: 'Journals on a disk',
+  processes: 'MCP servers in processes',
+};
 const simulatedText = (mode: Mode, { sessions, steps, passedMs, failures, statuses, troubles }: Tally) =>
   `${kinds[mode]}: ${minutes[mode]} minutes on two processes from seed 1 gave ${sessions} sessions, ` +
   `${steps} steps and ${(passedMs / 86_400_000).toFixed(0)} simulated days; ${failures.length} promises were broken. ` +

@@ -39,7 +39,7 @@ export type Witness = {
   onPart: (agent: string) => void;
 };
 
-export function planOf({ choices }: World) {
+export function planOf({ choices, processes }: World) {
   return {
     limits: {
       maxTurns: 1 + choices.below(8),
@@ -69,7 +69,7 @@ export function planOf({ choices }: World) {
       { wallClockMs: 8_000 },
       { requests: 9 },
     ]),
-    server: choices.weighed({ none: 6, required: 2, optional: 1 }),
+    server: choices.weighed({ none: processes === null ? 6 : 0, required: 2, optional: 1 }),
   };
 }
 
@@ -95,8 +95,10 @@ const serverToolsOf = ({ server }: Plan) => (server === 'none' ? [] : serverTool
 
 function serversOf({ server }: Plan, world: World, witness: Witness): Record<string, McpServerConfig> {
   if (server === 'none') return {};
-  const { wire } = world;
-  const connection = wire === null ? { transport: simulatedServer(world, witness) } : servedOver(wire, world, witness);
+  const { wire, processes } = world;
+  const connection =
+    processes?.serve(world, witness) ??
+    (wire === null ? { transport: simulatedServer(world, witness) } : servedOver(wire, world, witness));
   return { box: { ...connection, optional: server === 'optional' } };
 }
 

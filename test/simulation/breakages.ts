@@ -116,4 +116,16 @@ export const breakagesOfSrc: Breakage[] = [
     from: 'const steps = [() => client.close()];',
     to: 'const steps: (() => Promise<void>)[] = [];',
   },
+  {
+    name: 'D-2: a server that ignores the end of its input outlives its session',
+    file: 'src/tools/mcp/stdio.ts',
+    from: "    if (!(await this.endsWithin(graceMs))) signalGroup(pid, 'SIGTERM');",
+    to: '    if ((await this.endsWithin(graceMs)) || graceMs > 0) return;',
+  },
+  {
+    name: 'D-2: what a server that died had started lives on',
+    file: 'src/tools/mcp/stdio.ts',
+    from: '          if (pid !== undefined) endGroup(pid);',
+    to: '',
+  },
 ];

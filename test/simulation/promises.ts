@@ -20,6 +20,8 @@ export async function brokenAtEnd(account: Account): Promise<string[]> {
   promise(alarms.length === 0, `no timer is left after the result (${alarms.length})`);
   const { connections } = world.life;
   promise(connections.size === 0, `no connection is left after the result (${connections.size})`);
+  const processes = (await world.processes?.left(world.life)) ?? 0;
+  promise(processes === 0, `no process is left after the result (${processes})`);
   promise(account.listenersLeft === 0, "no listener is left on the caller's signal");
   const unaborted = account.begun.filter(({ life, hasEnded, signal }) => {
     return life === world.life && !hasEnded && signal?.aborted !== true;

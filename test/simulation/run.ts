@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Choices, decisionsIn, shrunk, wordOf } from './choices.ts';
 import { Disk } from './disk.ts';
+import { Processes } from './process-server.ts';
 import { type Simulated, simulate } from './simulate.ts';
 import { Wire } from './wire.ts';
 
@@ -19,8 +20,8 @@ export type Tally = {
 /** A session that broke a promise, shrunk to the fewest steps found. */
 export type Failure = { seed: number; mode: Mode; broken: string[]; word: string; transcript: readonly string[] };
 
-/** What is real: nothing, the HTTP server of the models, or the file of the journal. */
-export const modes = ['memory', 'wire', 'disk'] as const;
+/** What is real: nothing, the HTTP server of the models, the file of the journal, or the processes of MCP servers. */
+export const modes = ['memory', 'wire', 'disk', 'processes'] as const;
 export type Mode = (typeof modes)[number];
 
 /** Simulates sessions from seed to seed, every `stride`th, until `isOver` or one breaks a promise. */
@@ -39,6 +40,14 @@ type Run = (choices: Choices) => Promise<Simulated>;
 async function over<Value>(mode: Mode, act: (run: Run) => Promise<Value>): Promise<Value> {
   if (mode === 'memory') return act((choices) => simulate(choices));
   if (mode === 'disk') return act(onDisk);
+  if (mode === 'processes') {
+    const processes = await Processes.open();
+    try {
+      return await act((choices) => simulate(choices, { processes }));
+    } finally {
+      await processes.close();
+    }
+  }
   const wire = await Wire.open();
   try {
     return await act((choices) => simulate(choices, { wire }));
@@ -87,13 +96,13 @@ export function simulatedAgain(from: number | string, mode: Mode = 'memory'): Pr
   return over(mode, (run) => run(typeof from === 'number' ? Choices.ofSeed(from) : Choices.of(decisionsIn(from))));
 }
 
-/** The most steps by which a session is shrunk: one without an end has thousands. */
-const mostShrinkingSteps = 60_000;
+/** The most steps by which a session is shrunk: one without an end has thousands, and processes take their time. */
+const mostShrinkingSteps = { memory: 60_000, wire: 60_000, disk: 60_000, processes: 200 };
 
 /** Finds a short session that breaks the same promise. */
 async function explained(run: Run, mode: Mode, seed: number, { broken, decisions }: Simulated): Promise<Failure> {
   const kind = kindOf(broken);
-  let left = mostShrinkingSteps;
+  let left = mostShrinkingSteps[mode];
   const fewest = await shrunk(decisions, async (fewer) => {
     if (left < 0) return false;
     const again = await run(Choices.of(fewer));

@@ -119,8 +119,8 @@ export class SimulatedTransport implements Transport {
     const begun = { agent: 'simulated', name: 'box__note', callId, signal, hasEnded: false, life };
     this.calls.set(id, { begun, controller });
     witness.begun.push(begun);
-    // Over HTTP, a call may be on its way when the abort comes.
-    if (world.wire === null) witness.onBegin('simulated');
+    // A call may be on its way when the abort comes.
+    if (world.isDirect) witness.onBegin('simulated');
   }
 
   private reply({ id }: JSONRPCRequest, answer: { result: object } | { error: { code: number; message: string } }) {

@@ -16,6 +16,7 @@ import type { Choices } from './choices.ts';
 import type { Disk } from './disk.ts';
 import { secret } from './model.ts';
 import { heard, intervene } from './others.ts';
+import type { Processes } from './process-server.ts';
 import { brokenAtEnd } from './promises.ts';
 import type { Wire } from './wire.ts';
 import { type Life, World } from './world.ts';
@@ -39,14 +40,14 @@ export type Simulated = {
 };
 
 /** What of a session's surroundings is real. */
-export type Surroundings = { wire?: Wire; disk?: Disk };
+export type Surroundings = { wire?: Wire; disk?: Disk; processes?: Processes };
 
 /**
- * Runs one session as `choices` decide, with models in memory or over `wire`, and a journal in memory or on `disk`.
- * Everything else is simulated, so the same choices give the same session.
+ * Runs one session as `choices` decide, with models in memory or over `wire`, a journal in memory or on `disk`, and servers
+ * in memory, over `wire` or in `processes`. Everything else is simulated, so the same choices give the same session.
  */
-export async function simulate(choices: Choices, { wire, disk }: Surroundings = {}): Promise<Simulated> {
-  const world = new World(choices, wire ?? null);
+export async function simulate(choices: Choices, { disk, ...surroundings }: Surroundings = {}): Promise<Simulated> {
+  const world = new World(choices, surroundings);
   const account = new Account(world, disk ?? null);
   const { now } = performance;
   // Elapsed real time must not matter.
@@ -58,7 +59,8 @@ export async function simulate(choices: Choices, { wire, disk }: Surroundings = 
     account.breaks(`nothing throws: ${error instanceof Error ? error.stack : String(error)}`);
   } finally {
     performance.now = now;
-    wire?.clear();
+    surroundings.wire?.clear();
+    await surroundings.processes?.clear();
   }
   const { broken, result } = account;
   const { transcript, steps, passedMs, troubles } = world;

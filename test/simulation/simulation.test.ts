@@ -41,6 +41,12 @@ describe('simulated sessions (npm run simulate)', () => {
       expect([fate, tally.troubles[`what was not acknowledged is ${fate}`]]).toEqual([fate, expect.any(Number)]);
   });
 
+  it('D-2 S-5: keep every promise when their MCP servers are processes, and leave none of them behind', async () => {
+    const tally = await simulated(1, 1, (sessions) => sessions === 10, 'processes');
+    expect(tally.failures.map(shown)).toEqual([]);
+    expect(tally.troubles['a server leaves a child behind']).toBeGreaterThan(0);
+  });
+
   it.each(modes)('are identical, step by step, for the same seed or the same decisions: %s', async (mode) => {
     for (const seed of [7, 8, 9]) {
       const [one, again] = [await simulatedAgain(seed, mode), await simulatedAgain(seed, mode)];

@@ -1,5 +1,6 @@
 import type { Clock } from '../../src/host/clock.ts';
 import type { Choices } from './choices.ts';
+import type { Processes } from './process-server.ts';
 import type { Wire } from './wire.ts';
 
 type Task = { label: string; run: () => void };
@@ -13,6 +14,7 @@ type Alarm = { dueAt: number; ring: () => void };
 export class World {
   readonly choices: Choices;
   readonly wire: Wire | null;
+  readonly processes: Processes | null;
   /** What happened, a line each. */
   readonly transcript: string[] = [];
   /** How often each kind of trouble was made. */
@@ -25,10 +27,16 @@ export class World {
   /** Lives whose session another process has taken over. */
   readonly outdated: Life[] = [];
 
-  /** Over `wire`, models are asked over HTTP. */
-  constructor(choices: Choices, wire: Wire | null = null) {
+  /** Over `wire`, models and servers are asked over HTTP. With `processes`, servers are processes. */
+  constructor(choices: Choices, { wire, processes }: { wire?: Wire; processes?: Processes }) {
     this.choices = choices;
-    this.wire = wire;
+    this.wire = wire ?? null;
+    this.processes = processes ?? null;
+  }
+
+  /** Whether what is sent to a server arrives at once. */
+  get isDirect(): boolean {
+    return this.wire === null && this.processes === null;
   }
 
   /** Simulated ms so far. */
@@ -93,6 +101,7 @@ export class World {
   /** Resolves once nothing more follows from what happened. */
   async settled(): Promise<void> {
     await this.wire?.quiet();
+    await this.processes?.quiet();
     for (let turn = 0; turn < 4; turn += 1) await new Promise(setImmediate);
   }
 

@@ -1,0 +1,263 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { McpServerConfig } from '../../src/index.ts';
+import type { Witness } from './agent.ts';
+import { secret } from './model.ts';
+import { SimulatedTransport } from './server.ts';
+import type { Life, World } from './world.ts';
+
+/** What a process reports: see `relay.mjs`. */
+type Report = { key?: string; pid?: number; line?: string; ended?: true; left?: number; synced?: number };
+
+type Order = {
+  says?: string;
+  shouts?: string;
+  exits?: number | 'SIGKILL';
+  ignores?: 'SIGTERM';
+  leaves?: 'a child';
+  sync?: number;
+};
+
+/** How often all must be found quiet in a row. */
+const quietRounds = 2;
+
+/** How long a process may take to start, in ms of real time. */
+const startMs = 20_000;
+
+/** How long a process may take to end, once it has to, in ms of real time: longer than it is given. */
+const endMs = 2_500;
+
+/** How long after a process ended its last words may still come, in ms of real time. */
+const lastWordsMs = 80;
+
+/** Real processes of simulated MCP servers. Each is a relay: the world decides what it writes, and how it ends. */
+export class Processes {
+  private readonly server = createServer((socket) => this.connected(socket));
+  private readonly makers = new Map<string, (relay: Relay) => void>();
+  readonly relays = new Set<Relay>();
+  /** All processes of a session, and those that they started. */
+  private readonly started: { pid: number; life: Life }[] = [];
+  private happened = 0;
+  /** When a process last ended (epoch ms, of real time). */
+  private endedAt = 0;
+
+  static async open(): Promise<Processes> {
+    const processes = new Processes();
+    await new Promise<void>((resolve) => processes.server.listen(0, '127.0.0.1', resolve));
+    return processes;
+  }
+
+  /** Returns how a session starts the simulated server. */
+  serve(world: World, witness: Witness): McpServerConfig {
+    const key = `p${this.makers.size}`;
+    const { life } = world;
+    this.makers.set(key, (relay) => {
+      relay.onPid = (pid) => this.started.push({ pid, life });
+      void new ProcessServer(world, life, witness, relay).begin();
+    });
+    const { port } = this.server.address() as AddressInfo;
+    const isMissing = world.choices.chance(3);
+    if (isMissing) world.trouble('a server has no program');
+    const command = isMissing ? '/no/such/program' : process.execPath;
+    const program = join(import.meta.dirname, 'relay.mjs');
+    return { command, args: [program, String(port), key], env: { PAWL_KEY: secret } };
+  }
+
+  /** Resolves once all processes have started or ended, and nothing is under way between them and this one. */
+  async quiet(): Promise<void> {
+    const until = Date.now() + startMs;
+    for (let calm = 0; calm < quietRounds; ) {
+      const before = this.happened;
+      await Promise.all([...this.relays].map((relay) => relay.synced()));
+      for (let turn = 0; turn < 4; turn += 1) await new Promise(setImmediate);
+      if (this.isBusy) {
+        if (Date.now() > until) throw new Error('a process of a simulated server does not start');
+        await new Promise((resolve) => setTimeout(resolve, 1));
+      }
+      calm = this.happened === before && !this.isBusy ? calm + 1 : 0;
+    }
+  }
+
+  /** Resolves with the number of processes of a life that do not end by themselves. */
+  async left(life: Life): Promise<number> {
+    const alive = () => this.started.filter((one) => one.life === life && isAlive(one.pid)).length;
+    // What was killed takes a moment to end.
+    const until = Date.now() + 1_000;
+    while (alive() > 0 && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 1));
+    return alive();
+  }
+
+  /** Ends all processes of a session that is over. */
+  async clear(): Promise<void> {
+    this.makers.clear();
+    for (const { pid } of this.started) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
+    this.started.length = 0;
+    await this.quiet();
+  }
+
+  async close(): Promise<void> {
+    await this.clear();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+
+  note(): void {
+    this.happened += 1;
+  }
+
+  ended(relay: Relay): void {
+    this.note();
+    this.relays.delete(relay);
+    this.endedAt = Date.now();
+  }
+
+  private get isBusy(): boolean {
+    const started = process.getActiveResourcesInfo().filter((name) => name === 'ProcessWrap').length;
+    const now = Date.now();
+    const isEnding = [...this.relays].some(({ endingAt }) => endingAt !== null && now < endingAt + endMs);
+    return isEnding || now < this.endedAt + lastWordsMs || started !== this.relays.size;
+  }
+
+  private connected(socket: Socket): void {
+    this.note();
+    const relay = new Relay(socket, this);
+    relay.onKey = (key) => {
+      const make = this.makers.get(key);
+      if (make === undefined) relay.order({ exits: 'SIGKILL' });
+      else make(relay);
+    };
+  }
+}
+
+/** The simulation's end of one process. */
+class Relay {
+  onKey: (key: string) => void = () => {};
+  onPid: (pid: number) => void = () => {};
+  onLine: (line: string) => void = () => {};
+  onEnd: () => void = () => {};
+  /** Since when it has to end: it was told to exit, or its input has ended (epoch ms, of real time). */
+  endingAt: number | null = null;
+  private readonly socket: Socket;
+  private readonly waiting = new Map<number, () => void>();
+  private count = 0;
+
+  constructor(socket: Socket, processes: Processes) {
+    this.socket = socket;
+    socket.on('error', () => {});
+    socket.on('close', () => {
+      processes.ended(this);
+      for (const resolve of this.waiting.values()) resolve();
+      this.onEnd();
+    });
+    const lines = createInterface(socket);
+    lines.on('error', () => {});
+    lines.on('line', (text) => {
+      const { key, pid, line, ended, left, synced }: Report = JSON.parse(text);
+      if (synced === undefined) processes.note();
+      else this.waiting.get(synced)?.();
+      if (key !== undefined) {
+        processes.relays.add(this);
+        this.onKey(key);
+      }
+      if (pid !== undefined) this.onPid(pid);
+      if (left !== undefined) this.onPid(left);
+      if (line !== undefined) this.onLine(line);
+      if (ended !== undefined) this.onEnd();
+    });
+  }
+
+  order(order: Order): void {
+    if (order.exits !== undefined) this.endingAt ??= Date.now();
+    this.socket.write(`${JSON.stringify(order)}\n`);
+  }
+
+  /** Resolves when the process has passed on what it was sent, or has ended. */
+  synced(): Promise<void> {
+    this.count += 1;
+    const number = this.count;
+    return new Promise((resolve) => {
+      this.waiting.set(number, () => {
+        this.waiting.delete(number);
+        resolve();
+      });
+      this.order({ sync: number });
+    });
+  }
+}
+
+/** The simulated server in one process. */
+class ProcessServer {
+  private readonly world: World;
+  private readonly relay: Relay;
+  private readonly session: SimulatedTransport;
+  private readonly life: Life;
+
+  constructor(world: World, life: Life, witness: Witness, relay: Relay) {
+    this.world = world;
+    this.life = life;
+    this.relay = relay;
+    this.session = new SimulatedTransport(world, life, witness);
+  }
+
+  async begin(): Promise<void> {
+    const { world, relay, session, life } = this;
+    const { choices } = world;
+    life.connections.add(session);
+    session.onmessage = (message) => this.say(JSON.stringify(message));
+    // It dies, or with the process that started it.
+    session.onclose = () => {
+      const exits = choices.pick<number | 'SIGKILL'>([1, 0, 'SIGKILL']);
+      relay.order(exits === 'SIGKILL' ? { exits } : { shouts: `it died of ${secret}\n`, exits });
+    };
+    relay.onLine = (line) => void session.send(JSON.parse(line)).catch(() => {});
+    relay.onEnd = () => this.leave();
+    try {
+      await session.start();
+    } catch {
+      relay.order({ shouts: `no such server ${secret}\n`, exits: 1 });
+      return;
+    }
+    if (choices.chance(15)) {
+      world.trouble('a server leaves a child behind');
+      relay.order({ leaves: 'a child' });
+    }
+    if (choices.chance(15)) {
+      life.task('the process of the server ends', () => {
+        world.trouble('the process of a server ends');
+        void session.close();
+      });
+    }
+  }
+
+  /** Its stdin was closed: it exits, or not. */
+  private leave(): void {
+    const { world, relay, session, life } = this;
+    if (!life.connections.delete(session)) return;
+    relay.endingAt ??= Date.now();
+    const kind = world.choices.weighed({ exits: 85, 'ignores the end of its input': 8, 'ignores SIGTERM': 7 });
+    if (kind === 'exits') relay.order({ exits: 0 });
+    else world.trouble(`a server ${kind}`);
+    if (kind === 'ignores SIGTERM') relay.order({ ignores: 'SIGTERM' });
+  }
+
+  /** Writes a line, or with something else around it. */
+  private say(line: string): void {
+    const { world, relay } = this;
+    const kind = world.choices.weighed({ plain: 90, 'says what is no message': 3, 'says two lines at once': 4 });
+    if (kind !== 'plain') world.trouble(`a server ${kind}`);
+    if (kind === 'plain') relay.order({ says: `${line}\n` });
+    else if (kind === 'says two lines at once') relay.order({ says: `\n${line}\n`, shouts: `${secret}\n` });
+    else relay.order({ says: `Listening with ${secret}\n${line}\n` });
+  }
+}
+
+/** Whether a process runs. One that has ended may still be listed, as a zombie. */
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return !existsSync('/proc/self/stat') || !/\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
