@@ -40,6 +40,8 @@ export class Processes {
   /** All processes of a session, and those that they started. */
   private readonly started: { pid: number; life: Life }[] = [];
   private happened = 0;
+  /** What is on its way to or from the processes. */
+  private readonly underWay: (() => void)[] = [];
   /** When a process last ended (epoch ms, of real time). */
   private endedAt = 0;
 
@@ -65,13 +67,18 @@ export class Processes {
     return { command, args: [program, String(port), key], env: { PAWL_KEY: secret } };
   }
 
-  /** Resolves once all processes have started or ended, and nothing is under way between them and this one. */
+  /**
+   * Resolves once all processes have started or ended, and nothing is under way between them and this one. Each message
+   * arrives when everything that follows from the one before has happened, since no seed decides which is faster.
+   */
   async quiet(): Promise<void> {
     const until = Date.now() + startMs;
     for (let calm = 0; calm < quietRounds; ) {
       const before = this.happened;
+      await someTurns();
+      this.underWay.shift()?.();
       await Promise.all([...this.relays].map((relay) => relay.synced()));
-      for (let turn = 0; turn < 4; turn += 1) await new Promise(setImmediate);
+      await someTurns();
       if (this.isBusy) {
         if (Date.now() > until) throw new Error('a process of a simulated server does not start');
         await new Promise((resolve) => setTimeout(resolve, 1));
@@ -102,12 +109,13 @@ export class Processes {
     await new Promise((resolve) => this.server.close(resolve));
   }
 
-  note(): void {
+  /** From now on, this is under way. */
+  send(arrive: () => void): void {
     this.happened += 1;
+    this.underWay.push(arrive);
   }
 
   ended(relay: Relay): void {
-    this.note();
     this.relays.delete(relay);
     this.endedAt = Date.now();
   }
@@ -116,11 +124,11 @@ export class Processes {
     const started = process.getActiveResourcesInfo().filter((name) => name === 'ProcessWrap').length;
     const now = Date.now();
     const isEnding = [...this.relays].some(({ endingAt }) => endingAt !== null && now < endingAt + endMs);
-    return isEnding || now < this.endedAt + lastWordsMs || started !== this.relays.size;
+    return this.underWay.length > 0 || isEnding || now < this.endedAt + lastWordsMs || started !== this.relays.size;
   }
 
   private connected(socket: Socket): void {
-    this.note();
+    this.happened += 1;
     const relay = new Relay(socket, this);
     relay.onKey = (key) => {
       const make = this.makers.get(key);
@@ -139,36 +147,43 @@ class Relay {
   /** Since when it has to end: it was told to exit, or its input has ended (epoch ms, of real time). */
   endingAt: number | null = null;
   private readonly socket: Socket;
+  private readonly processes: Processes;
   private readonly waiting = new Map<number, () => void>();
   private count = 0;
 
   constructor(socket: Socket, processes: Processes) {
     this.socket = socket;
+    this.processes = processes;
     socket.on('error', () => {});
     socket.on('close', () => {
       processes.ended(this);
       for (const resolve of this.waiting.values()) resolve();
-      this.onEnd();
+      processes.send(() => this.onEnd());
     });
     const lines = createInterface(socket);
     lines.on('error', () => {});
     lines.on('line', (text) => {
       const { key, pid, line, ended, left, synced }: Report = JSON.parse(text);
-      if (synced === undefined) processes.note();
-      else this.waiting.get(synced)?.();
+      if (synced !== undefined) this.waiting.get(synced)?.();
       if (key !== undefined) {
         processes.relays.add(this);
         this.onKey(key);
       }
       if (pid !== undefined) this.onPid(pid);
       if (left !== undefined) this.onPid(left);
-      if (line !== undefined) this.onLine(line);
-      if (ended !== undefined) this.onEnd();
+      if (line !== undefined) processes.send(() => this.onLine(line));
+      if (ended !== undefined) processes.send(() => this.onEnd());
     });
   }
 
   order(order: Order): void {
-    if (order.exits !== undefined) this.endingAt ??= Date.now();
+    this.processes.send(() => {
+      if (order.exits !== undefined) this.endingAt ??= Date.now();
+      this.write(order);
+    });
+  }
+
+  private write(order: Order): void {
     this.socket.write(`${JSON.stringify(order)}\n`);
   }
 
@@ -181,7 +196,7 @@ class Relay {
         this.waiting.delete(number);
         resolve();
       });
-      this.order({ sync: number });
+      this.write({ sync: number });
     });
   }
 }
@@ -192,6 +207,8 @@ class ProcessServer {
   private readonly relay: Relay;
   private readonly session: SimulatedTransport;
   private readonly life: Life;
+  /** What came before the server has started. */
+  private early: string[] | null = [];
 
   constructor(world: World, life: Life, witness: Witness, relay: Relay) {
     this.world = world;
@@ -201,43 +218,56 @@ class ProcessServer {
   }
 
   async begin(): Promise<void> {
-    const { world, relay, session, life } = this;
-    const { choices } = world;
+    const { relay, session, life } = this;
+    relay.onLine = (line) => {
+      if (this.early === null) this.take(line);
+      else this.early.push(line);
+    };
+    relay.onEnd = () => this.leave('exits');
     life.connections.add(session);
+    // All is decided here, since no seed decides which of two processes is faster.
+    await life.turn('the server starts');
+    const { choices } = this.world;
+    const exits = choices.pick<number | 'SIGKILL'>([1, 0, 'SIGKILL']);
+    const leaves = choices.weighed({ exits: 85, 'ignores the end of its input': 8, 'ignores SIGTERM': 7 });
+    const leavesChild = choices.chance(15);
+    const endsByItself = choices.chance(15);
     session.onmessage = (message) => this.say(JSON.stringify(message));
     // It dies, or with the process that started it.
-    session.onclose = () => {
-      const exits = choices.pick<number | 'SIGKILL'>([1, 0, 'SIGKILL']);
-      relay.order(exits === 'SIGKILL' ? { exits } : { shouts: `it died of ${secret}\n`, exits });
-    };
-    relay.onLine = (line) => void session.send(JSON.parse(line)).catch(() => {});
-    relay.onEnd = () => this.leave();
+    session.onclose = () => relay.order(exits === 'SIGKILL' ? { exits } : { shouts: `it died of ${secret}\n`, exits });
+    relay.onEnd = () => this.leave(leaves);
     try {
       await session.start();
     } catch {
       relay.order({ shouts: `no such server ${secret}\n`, exits: 1 });
       return;
     }
-    if (choices.chance(15)) {
-      world.trouble('a server leaves a child behind');
+    if (leavesChild) {
+      this.trouble('leaves a child behind');
       relay.order({ leaves: 'a child' });
     }
-    if (choices.chance(15)) {
+    if (endsByItself) {
       life.task('the process of the server ends', () => {
-        world.trouble('the process of a server ends');
+        this.trouble('ends by itself');
         void session.close();
       });
     }
+    const { early } = this;
+    this.early = null;
+    for (const line of early ?? []) this.take(line);
   }
 
-  /** Its stdin was closed: it exits, or not. */
-  private leave(): void {
-    const { world, relay, session, life } = this;
+  private take(line: string): void {
+    void this.session.send(JSON.parse(line)).catch(() => {});
+  }
+
+  /** Its input has ended: it exits, or not. */
+  private leave(kind: 'exits' | 'ignores the end of its input' | 'ignores SIGTERM'): void {
+    const { relay, session, life } = this;
     if (!life.connections.delete(session)) return;
     relay.endingAt ??= Date.now();
-    const kind = world.choices.weighed({ exits: 85, 'ignores the end of its input': 8, 'ignores SIGTERM': 7 });
     if (kind === 'exits') relay.order({ exits: 0 });
-    else world.trouble(`a server ${kind}`);
+    else this.trouble(kind);
     if (kind === 'ignores SIGTERM') relay.order({ ignores: 'SIGTERM' });
   }
 
@@ -245,11 +275,19 @@ class ProcessServer {
   private say(line: string): void {
     const { world, relay } = this;
     const kind = world.choices.weighed({ plain: 90, 'says what is no message': 3, 'says two lines at once': 4 });
-    if (kind !== 'plain') world.trouble(`a server ${kind}`);
+    if (kind !== 'plain') this.trouble(kind);
     if (kind === 'plain') relay.order({ says: `${line}\n` });
     else if (kind === 'says two lines at once') relay.order({ says: `\n${line}\n`, shouts: `${secret}\n` });
     else relay.order({ says: `Listening with ${secret}\n${line}\n` });
   }
+
+  private trouble(kind: string): void {
+    this.world.trouble(`a server ${kind}`);
+  }
+}
+
+async function someTurns(): Promise<void> {
+  for (let turn = 0; turn < 4; turn += 1) await new Promise(setImmediate);
 }
 
 /** Whether a process runs. One that has ended may still be listed, as a zombie. */

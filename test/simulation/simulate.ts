@@ -1,4 +1,5 @@
 import type { Delivery } from '../../machines/index.ts';
+import { systemClock } from '../../src/host/clock.ts';
 import {
   type Journal,
   type Logger,
@@ -50,8 +51,10 @@ export async function simulate(choices: Choices, { disk, ...surroundings }: Surr
   const world = new World(choices, surroundings);
   const account = new Account(world, disk ?? null);
   const { now } = performance;
-  // Elapsed real time must not matter.
+  const { alarm } = systemClock;
+  // Elapsed real time must not matter, nor what a journal does each quarter of a second.
   performance.now = () => 0;
+  systemClock.alarm = () => () => {};
   try {
     await live(account);
     account.broken.push(...(await brokenAtEnd(account)));
@@ -59,6 +62,7 @@ export async function simulate(choices: Choices, { disk, ...surroundings }: Surr
     account.breaks(`nothing throws: ${error instanceof Error ? error.stack : String(error)}`);
   } finally {
     performance.now = now;
+    systemClock.alarm = alarm;
     surroundings.wire?.clear();
     await surroundings.processes?.clear();
   }
