@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Choices, decisionsIn, shrunk, wordOf } from './choices.ts';
 import { Disk } from './disk.ts';
-import { Processes } from './process-server.ts';
+import { Processes } from './processes.ts';
 import { type Simulated, simulate } from './simulate.ts';
 import { Wire } from './wire.ts';
 

@@ -17,7 +17,7 @@ import type { Choices } from './choices.ts';
 import type { Disk } from './disk.ts';
 import { secret } from './model.ts';
 import { heard, intervene } from './others.ts';
-import type { Processes } from './process-server.ts';
+import type { Processes } from './processes.ts';
 import { brokenAtEnd } from './promises.ts';
 import type { Wire } from './wire.ts';
 import { type Life, World } from './world.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '../../src/host/clock.ts';
 import type { Choices } from './choices.ts';
-import type { Processes } from './process-server.ts';
+import type { Processes } from './processes.ts';
 import type { Wire } from './wire.ts';
 
 type Task = { label: string; run: () => void };
