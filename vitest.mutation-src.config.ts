@@ -8,11 +8,11 @@ export default defineConfig({
       'test/inspect/{redaction,memory-journal}.test.ts',
     ],
     exclude: [
-      'test/**/{kill,crash,disk,postgres,browser,types,fresh}.test.ts',
+      'test/**/{kill,crash,disk,postgres,browser,types,fresh,processes}.test.ts',
       'test/tools/mcp/**',
       'test/tools/hostile-schemas.test.ts',
     ],
     setupFiles: ['test/support/log-lines.setup.ts'],
-    testTimeout: 20_000,
+    testTimeout: 60_000,
   },
 });

@@ -1,6 +1,7 @@
 /**
- * `node bench/processes.ts`: the CPU of whole processes that run one session over the wire, by turns: a bare loop, Pawl,
- * the AI SDK's own loop, and pi if it can be installed. Also a part of `npm run bench`; needs `npm run build`.
+ * `node bench/processes.ts`: the CPU of whole processes that run one session over the wire, by turns: a bare loop, the same
+ * in XState's actors, Pawl, the AI SDK's own loop, and pi if it can be installed. Also a part of `npm run bench`; needs
+ * `npm run build`.
  */
 import { execFile, execFileSync, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,7 +12,7 @@ import { build, type Plugin } from 'esbuild';
 
 const home = join(import.meta.dirname, '..', 'node_modules', '.cache', 'pawl-bench');
 const piHome = join(home, 'pi');
-const names = ['bare', 'pawl', 'ai', 'pi'] as const;
+const names = ['bare', 'xstate', 'pawl', 'ai', 'pi'] as const;
 type Name = (typeof names)[number];
 
 /** Pawl as it is published. */
@@ -64,7 +65,7 @@ export async function processesBench(quick: boolean): Promise<void> {
   const [line] = await once(server.stdout ?? process.stdin, 'data');
   const url = String(line).trim();
   for (const turns of [1, 2, 50, 300]) {
-    const times: Record<Name, number[]> = { bare: [], pawl: [], ai: [], pi: [] };
+    const times: Record<Name, number[]> = { bare: [], xstate: [], pawl: [], ai: [], pi: [] };
     for (let round = 0; round < (quick ? 3 : 11); round += 1)
       for (const name of peers) times[name].push(await cpuMs(name, url, turns));
     const told = peers.map((name) => {
