@@ -171,7 +171,7 @@ person, a listener or a signal commands and when; how much time passes; when the
 its journal, or another process takes the session over while the first continues. \`test/simulation/promises.ts\` checks after each: the bound on the wire, calls and answers, approvals,
 aborts, notices, log lines, counters, events, secrets, replays, that nothing is left behind, and that the session ends. Models
 and MCP servers are in memory, or behind a real HTTP server, which cuts the bytes of replies anywhere. Journals are in memory,
-or in a real SQLite file on a disk that loses power and tears writes. Child processes are not simulated; tests cover them.
+or in a real SQLite file on a disk that loses power and tears writes, and their MCP servers may be real processes.
 
 ${tallies.map(({ mode, tally }) => simulatedText(mode, tally)).join('\n\n')}
 
