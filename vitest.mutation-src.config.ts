@@ -13,6 +13,6 @@ export default defineConfig({
       'test/tools/hostile-schemas.test.ts',
     ],
     setupFiles: ['test/support/log-lines.setup.ts'],
-    testTimeout: 60_000,
+    testTimeout: 25_000,
   },
 });

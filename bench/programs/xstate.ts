@@ -43,45 +43,59 @@ const toolCall = setup({
   output: ({ context: { result } }) => ({ result }),
 });
 
-type Answered = { type: `xstate.done.actor.tool.${number}`; output: { result: unknown } };
+type Answered = { type: `xstate.done.actor.tool.${number}`; actorId: string; output: { result: unknown } };
+
+const isLast = (calls: readonly Call[]) =>
+  calls.length === 0 || calls.some(({ toolName }) => toolName === 'final_report');
 
 const attempt = setup({
   types: {
-    context: {} as { calls: Call[]; results: unknown[] },
+    context: {} as { calls: Call[]; results: unknown[]; answered: number },
     events: {} as Answered,
     children: {} as { [tool: `tool.${number}`]: 'toolCall' },
     output: {} as { isLast: boolean },
   },
   actors: { requestModel, toolCall },
 }).createMachine({
-  context: { calls: [], results: [] },
+  context: { calls: [], results: [], answered: 0 },
   initial: 'requesting',
   states: {
     requesting: {
       invoke: {
         src: 'requestModel',
-        onDone: { target: 'answering', actions: assign({ calls: ({ event }) => event.output }) },
+        onDone: [
+          {
+            guard: ({ event }) => isLast(event.output),
+            target: 'finished',
+            actions: assign({ calls: ({ event }) => event.output }),
+          },
+          { target: 'answering', actions: assign({ calls: ({ event }) => event.output }) },
+        ],
       },
     },
     answering: {
       entry: assign(({ context, spawn }) => {
         for (const [index, call] of context.calls.entries()) spawn('toolCall', { id: `tool.${index}`, input: call });
-        return {};
+        return { results: context.calls.map(() => null) };
       }),
-      always: { guard: ({ context }) => context.results.length === context.calls.length, target: 'succeeded' },
+      always: {
+        guard: ({ context }) => context.answered === context.calls.length,
+        target: 'succeeded',
+        actions: ({ context: { calls, results } }) => messages.push(toolMessage(calls, results)),
+      },
       on: {
         'xstate.done.actor.tool.*': {
-          actions: assign({ results: ({ context, event }) => [...context.results, event.output.result] }),
+          actions: assign(({ context: { results, answered }, event: { actorId, output } }) => ({
+            results: results.with(Number(actorId.slice('tool.'.length)), output.result),
+            answered: answered + 1,
+          })),
         },
       },
     },
     succeeded: { type: 'final' },
+    finished: { type: 'final' },
   },
-  output: ({ context: { calls, results } }) => {
-    const isLast = calls.some(({ toolName }) => toolName === 'final_report');
-    if (!isLast) messages.push(toolMessage(calls, results));
-    return { isLast };
-  },
+  output: ({ context }) => ({ isLast: isLast(context.calls) }),
 });
 
 const turn = setup({

@@ -3,6 +3,7 @@ import type { Delivery, HostEvent } from '../../machines/index.ts';
 import { expected, messageOf, onRejection } from '../errors.ts';
 import type { Clock } from './clock.ts';
 import type { Driver, DriverOwner, MakeDriver, Perform } from './driver.ts';
+import type { Outcome } from './driver-core.ts';
 import { listen, type System } from './hearing.ts';
 import { Host } from './host.ts';
 
@@ -105,7 +106,7 @@ export class RunningMachine<Command, Emitted extends { type: string }, Output> {
     this.driver.command(event);
   }
 
-  answer(...[key, outcome]: Parameters<Driver<Command>['answer']>): void {
+  answer(key: string, outcome: Outcome): void {
     this.driver.answer(key, outcome);
   }
 
@@ -143,7 +144,7 @@ export class RunningMachine<Command, Emitted extends { type: string }, Output> {
   leaveSignal = (): void => {};
 }
 
-/** A machine, as its driver sees it. */
+/** What the driver of a machine may ask of it, and tell it. */
 class Driven<Command, Emitted, Output> implements DriverOwner<Command> {
   private readonly root: RootActor<Command, Output>;
   private readonly parts: MachineParts<Command, Emitted, Output>;

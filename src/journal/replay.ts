@@ -34,6 +34,8 @@ export class Replay<P extends Player> {
   private readonly make: MakePlayer<P>;
   /** What was sighted among the facts of the current step, and is still to come. */
   private among: Sighted[] = [];
+  /** Why some of it cannot be taken in. The machines are in the middle of the step, which must not break. */
+  private readonly refusals: unknown[] = [];
   /** The number of the entry that is played, from 1. */
   entry = 0;
   /** How many entries were played by earlier calls. */
@@ -119,7 +121,13 @@ export class Replay<P extends Player> {
     const above = head.call === null ? null : this.playerOf(head.call.parent);
     this.players.set(
       scope,
-      this.make(head, above, () => this.resightUpTo(this.root.position())),
+      this.make(head, above, () => {
+        try {
+          this.resightUpTo(this.root.position());
+        } catch (error) {
+          this.refusals.push(error);
+        }
+      }),
     );
   }
 
@@ -127,6 +135,7 @@ export class Replay<P extends Player> {
   private step({ scope, seq }: Stepped): Fact[] | null {
     this.root.moveTo(seq);
     const facts = this.playerOf(scope).step();
+    for (const refusal of this.refusals) throw refusal;
     this.resightUpTo(Number.POSITIVE_INFINITY);
     return facts;
   }

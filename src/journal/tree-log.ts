@@ -158,7 +158,8 @@ export class TreeLog {
     if (known !== undefined) return known;
     const number = this.offers.size;
     this.offers.set(text, number);
-    this.note({ scope, type: 'offered', number, tools });
+    // All sessions of an agent share the list, and a store may change what it is given.
+    this.note({ scope, type: 'offered', number, tools: [...tools] });
     return number;
   }
 

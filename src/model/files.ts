@@ -11,7 +11,7 @@ const mostBytes = 32 * 1_024 * 1_024;
 type Wanted = { url: string; mediaType: string; isGiven: boolean };
 type Downloaded = { mediaType: string; data: string };
 
-/** What is known of a file that a model cannot fetch itself. */
+/** What is known of a file that had to be downloaded, or that is malformed. */
 type Known = {
   /** Null while nothing downloads it. */
   download: Promise<Downloaded> | null;
@@ -58,8 +58,8 @@ export class NamedFiles {
     const supported = (await model.supportedUrls) ?? {};
     const isSent = (wanted: Wanted) => !isDataUrl(wanted.url) && isSupported(wanted, supported);
     const isKnown = ({ url, isGiven }: Wanted) => {
-      const { ready, missing } = this.of(url);
-      return isDataUrl(url) || ready !== null || (missing !== null && !isGiven);
+      const known = this.known.get(url);
+      return isDataUrl(url) || (known !== undefined && (known.ready !== null || (known.missing !== null && !isGiven)));
     };
     const others = this.wanted.filter((wanted) => !isKnown(wanted) && !isSent(wanted));
     await Promise.all(
@@ -79,8 +79,8 @@ export class NamedFiles {
     );
     for (const known of this.known.values()) known.isReplaced = false;
     for (const wanted of this.wanted) {
-      const known = this.of(wanted.url);
-      if (known.missing !== null && !isSent(wanted)) known.isReplaced = true;
+      const known = this.known.get(wanted.url);
+      if (known !== undefined && known.missing !== null && !isSent(wanted)) known.isReplaced = true;
     }
   }
 

@@ -133,6 +133,8 @@ export async function requestModel(
           const sent = { tools: offered, marks: marks + marksInTools(offered) };
           await timers.orAborted(options.recordRequest(request, provider, sent));
         }
+        // A model may ignore its signal: after an abort, nothing goes out.
+        timers.signal.throwIfAborted();
         timers.sent();
         await withOneRequest(() => exchange(model, callOptions, timers, onPart));
       };
@@ -165,9 +167,11 @@ function take(
   sight: ModelEffectOptions['sight'] | null,
   { turn, attempt }: ModelRequest,
 ): void {
-  const delta = reader.take(part);
-  // To copy the fields first is faster, and there are very many deltas.
-  if (delta !== null && delta.delta !== '') sight?.({ ...delta, type: 'model.delta', turn, attempt });
+  const taken = reader.take(part);
+  if (sight === null || taken === null || taken.delta === '') return;
+  const { kind, part: number, callId, toolName, delta } = taken;
+  // Not spread after the other fields: that is slow, and there are very many deltas.
+  sight({ type: 'model.delta', turn, attempt, kind, part: number, callId, toolName, delta });
 }
 
 function replyOf(reader: ReplyReader, provider: string, options: ModelEffectOptions): Reply {

@@ -43,7 +43,7 @@ export class Conversation implements Fold {
   private answers: (ToolResultPart & { success: boolean })[] = [];
   private readonly tools: ToolTraits | null;
 
-  /** `tools` may hand the conversation over. */
+  /** `tools` are the agent's own, of which some may hand the conversation over. */
   constructor(messages: Message[], tools: ToolTraits | null = null) {
     this.messages = messages;
     this.tools = tools;

@@ -79,7 +79,7 @@ export type SessionEvent = (Published<Fact> | Sighting) & Envelope & Positioned;
 /** Receives the events of a session, with the `context` and `metadata` that the session was given. */
 export type EventListener = (event: SessionEvent, session: { context: unknown; metadata: Metadata }) => unknown;
 
-/** What folds have to know of an agent's own tools, by name. */
+/** What folds need to know about an agent's own tools, by name. */
 export type ToolTraits = ReadonlyMap<
   string,
   {

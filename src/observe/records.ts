@@ -59,7 +59,7 @@ export type AcceptedReport = { source: ReportSource; content: Json };
 export class Records implements Fold {
   readonly turns: TurnRecord[] = [];
   accepted: AcceptedReport | null = null;
-  /** The calls of the current attempt whose tools began: when that was, and what their sub-agents cost. By call id. */
+  /** By call id, for each tool that began in the current attempt: when it began, and what its sub-agent cost. */
   private readonly begun = new Map<string, Pick<CallRecord, 'costUsd'> & { startedAt: number }>();
 
   fact(fact: Fact, at: number): void {

@@ -39,12 +39,12 @@ type Tools = ReadonlyMap<string, CatalogTool>;
 
 type Offers = { all: readonly OfferedTool[]; report: readonly OfferedTool[] };
 
-/** Tools, and what of them is offered to providers: `forms` by name, and the lists of requests. */
+/** Tools, their `forms` for providers by name, and the lists of forms that requests offer. */
 type Shown = { tools: Tools; forms: ReadonlyMap<string, OfferedTool>; offers: Offers };
 
 const nothing: Shown = { tools: new Map(), forms: new Map(), offers: { all: [], report: [] } };
 
-/** What was shown before: all sessions of an agent share its own tools. */
+/** Cache: all sessions of an agent share its own tools. */
 const shownBefore = new WeakMap<Tools, Shown>();
 
 /**

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { createActor, createMachine, emit, type InspectionEvent } from 'xstate';
 import type { Driver, DriverOwner } from '../../src/host/driver.ts';
 import { heard } from '../../src/host/hearing.ts';
-import { type MachineParts, noClock, RunningMachine } from '../../src/host/run-machine.ts';
+import { type MachineParts, RunningMachine } from '../../src/host/run-machine.ts';
 import { manualClock } from '../../src/testing/index.ts';
 
 type Command = { type: 'end' } | { type: 'abort'; reason: unknown } | { type: 'throws' };
@@ -106,13 +106,16 @@ describe('D-1: a machine that runs', () => {
     ]);
   });
 
-  it.each([1, -0.1, Number.NaN, 'often'])('takes one half for a chance that is none (%s), and says so', (chance) => {
-    const { told, owner } = running({ random: () => chance as number });
-    expect(owner().chance()).toBe(0.5);
-    expect(told).toEqual([['random', expect.stringContaining('a number from 0 to below 1')]]);
-  });
+  it.each([1, -0.1, Number.NaN, 'often'])(
+    'takes one half if the chance is not between 0 and 1 (%s), and reports it',
+    (chance) => {
+      const { told, owner } = running({ random: () => chance as number });
+      expect(owner().chance()).toBe(0.5);
+      expect(told).toEqual([['random', expect.stringContaining('a number from 0 to below 1')]]);
+    },
+  );
 
-  it('takes 0 for a chance, which is one', () => {
+  it('takes a chance of 0', () => {
     const { told, owner } = running({ random: () => 0 });
     expect([owner().chance(), told]).toEqual([0, []]);
   });
@@ -134,6 +137,20 @@ describe('D-1: a machine that runs', () => {
       ['take', 'said'],
     ]);
     expect(subscribed).toEqual(['said']);
+  });
+
+  it('breaks, and ends, if a listener throws in the middle of a step', async () => {
+    const machine = createMachine({ entry: emit({ type: 'said' }) });
+    const { one } = running({
+      machine,
+      owner: {
+        take: () => {
+          throw new Error('not now');
+        },
+      } as unknown as Parts['owner'],
+    });
+    one.start();
+    expect(await one.end).toEqual({ defect: new Error('not now') });
   });
 
   it('names its states, those of parallel regions and of actors below included', () => {
@@ -161,7 +178,6 @@ describe('D-1: time is an effect', () => {
     const { one } = running({ machine });
     one.start();
     expect(await one.end).toEqual({ defect: new Error('machines have no timers: waiting is an effect') });
-    expect(noClock.clearTimeout()).toBeUndefined();
   });
 });
 

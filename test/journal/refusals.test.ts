@@ -60,6 +60,37 @@ describe('D-6: what cannot go on is refused, and stays as it was', () => {
     expect((await (await resumeSession(grown, { journal, sessionId: 's', logger: false })).result).success).toBe(true);
   });
 
+  it('a journal in which a step holds the sighting of a session that never started', async () => {
+    const journal = sqliteJournal(':memory:');
+    const dying = dyingJournal(journal, 6, 'after');
+    const { agent } = workingAgent();
+    startSession(agent, {
+      prompt: 'Go.',
+      journal: dying.journal,
+      sessionId: 's',
+      logger: false,
+      onEvent: ({ type }) => {
+        if (type === 'turn.started') throw new Error('the listener broke');
+      },
+    });
+    await dying.died;
+    const before = await journal.read('s');
+    const first = before.findIndex(({ type }) => type === 'sighted');
+    const wrong = before.map((entry, index) => (index === first ? { ...entry, scope: 'nowhere' } : entry));
+    expect(wrong).not.toEqual(before);
+    const resumed = resumeSession(agent, {
+      journal: journalWith(journal, { read: async () => wrong }),
+      sessionId: 's',
+      logger: false,
+    });
+    await expect(resumed).rejects.toMatchObject({
+      code: 'invalid_journal',
+      message: 'The journal tells of a session "nowhere" that did not start.',
+    });
+    expect(await journal.read('s')).toEqual(before);
+    expect((await (await resumeSession(agent, { journal, sessionId: 's', logger: false })).result).success).toBe(true);
+  });
+
   it('another sub-agent', async () => {
     const helper = (maxTurns: number) =>
       defineAgent({ name: 'helper', models: [rehearsalModel([{ hangs: true }])], limits: { maxTurns } });

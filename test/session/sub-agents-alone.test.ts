@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Allowance } from '../../machines/index.ts';
-import { type Agent, defineAgent, type SessionResult } from '../../src/index.ts';
+import { defineAgent, type SessionResult } from '../../src/index.ts';
 import { Grants } from '../../src/session/sub-agents/grants.ts';
 import { SubAgents } from '../../src/session/sub-agents/sub-agents.ts';
 import type { Child, SubSession } from '../../src/session/sub-agents/sub-session.ts';
@@ -13,7 +13,7 @@ const grant: Allowance = { requests: 4, tokens: null, costUsd: null };
 /** A sub-agent's session that ends as it is told, and notes what is asked of it. */
 function session() {
   const asked: string[] = [];
-  const { promise, resolve, reject } = Promise.withResolvers<SessionResult>();
+  const { promise, resolve } = Promise.withResolvers<SessionResult>();
   const stub = {
     result: promise,
     stop: () => void asked.push('stop'),
@@ -28,7 +28,7 @@ function session() {
       report: { content: 'the sum' },
       counters: { tree: { requests: 3, tokens: { input: 20, output: 5 }, costUsd } },
     } as unknown as SessionResult);
-  return { stub: stub as unknown as SubSession, asked, ends, reject };
+  return { stub: stub as unknown as SubSession, asked, ends };
 }
 
 function subAgents({
@@ -52,9 +52,9 @@ function subAgents({
     ended: (...what) => void ended.push(what.slice(0, 2)),
   });
   const spent: unknown[] = [];
-  const call = (callId: string, signal = new AbortController().signal, agent: Agent = helper) => {
+  const call = (callId: string, signal = new AbortController().signal) => {
     const run = { callId, signal, account: (more: unknown) => spent.push(more) } as unknown as ToolRun;
-    return all.tool('helper', agent).execute({ prompt: 'Sum.', reason: 'Long.' }, run) as Promise<unknown>;
+    return all.tool('helper', helper).execute({ prompt: 'Sum.', reason: 'Long.' }, run) as Promise<unknown>;
   };
   /** How many requests another sub-agent could be granted now. */
   const left = async () => {

@@ -30,7 +30,7 @@ function sizeOf(value: unknown): number {
   try {
     return (JSON.stringify(value) ?? 'null').length;
   } catch {
-    // A part of a badly typed model has no JSON as it is.
+    // Untyped models may send values that `JSON.stringify` rejects.
     return JSON.stringify(jsonOf(value)).length;
   }
 }
