@@ -1,30 +1,62 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import type { Clock } from '../../host/clock.ts';
 import { inTime } from '../../host/deadline.ts';
 import { patientFetch } from '../../model/patient-fetch.ts';
 import type { McpServerConfig } from './definition.ts';
 import { StdioTransport } from './stdio.ts';
 
+/** A connection over HTTP, where each notification is a request of its own, which a later one may overtake. */
+class HttpTransport extends StreamableHTTPClientTransport {
+  private readonly telling = new Set<Promise<void>>();
+
+  override send(...[message, options]: Parameters<StreamableHTTPClientTransport['send']>): Promise<void> {
+    const sending = super.send(message, options);
+    if (!isNotification(message)) return sending;
+    const told = sending.catch(() => undefined).then(() => void this.telling.delete(told));
+    this.telling.add(told);
+    return sending;
+  }
+
+  /** Resolves when the notifications sent so far have arrived, or failed. */
+  async told(): Promise<void> {
+    await Promise.all(this.telling);
+  }
+}
+
+function isNotification(message: JSONRPCMessage | JSONRPCMessage[]): boolean {
+  return !Array.isArray(message) && 'method' in message && !('id' in message);
+}
+
 /** Returns a new transport to a server, or the ready-made one. `onLine` gets the lines that a process writes to stderr. */
 export function transportOf(config: McpServerConfig, onLine: (line: string) => void): Transport {
   if ('command' in config) return new StdioTransport(config, onLine);
   if ('url' in config) {
     const requestInit = { headers: config.headers ?? {} };
-    return new StreamableHTTPClientTransport(new URL(config.url), { requestInit, fetch: patientFetch });
+    return new HttpTransport(new URL(config.url), { requestInit, fetch: patientFetch });
   }
   return typeof config.transport === 'function' ? config.transport() : config.transport;
 }
 
 /** Timeout for each closing step, in ms: a hung server must not block the end of a session. */
 const closeTimeoutMs = 3_000;
+/** Timeout for notifications that are still on their way, in ms. */
+const tellTimeoutMs = 1_000;
 
-/** Ends a client. An HTTP server is told that its session is over. `onError` gets what fails. */
+/**
+ * Ends a client. An HTTP server is told that its session is over, after what it was told before has arrived, such as the
+ * cancellation of a call (D-2). `onError` gets what fails.
+ */
 export async function ended(client: Client, clock: Clock, onError: (error: unknown) => void): Promise<void> {
   const { transport } = client;
+  const inStep = (timeoutMs: number, step: () => Promise<void>) =>
+    inTime({ clock, timeoutMs }, `closing took more than ${timeoutMs} ms`, step).catch(onError);
   const steps = [() => client.close()];
-  if (transport instanceof StreamableHTTPClientTransport) steps.unshift(() => transport.terminateSession());
-  const limits = { clock, timeoutMs: closeTimeoutMs };
-  for (const step of steps) await inTime(limits, `closing took more than ${closeTimeoutMs} ms`, step).catch(onError);
+  if (transport instanceof HttpTransport) {
+    await inStep(tellTimeoutMs, () => transport.told());
+    steps.unshift(() => transport.terminateSession());
+  }
+  for (const step of steps) await inStep(closeTimeoutMs, step);
 }

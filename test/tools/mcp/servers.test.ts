@@ -65,6 +65,43 @@ it('D-2: a server over HTTP whose tools cannot be listed is told that its sessio
   expect([method, headers?.['mcp-session-id']]).toEqual(['DELETE', 'one']);
 });
 
+it('D-2: a server over HTTP hears of a cancellation before the end of its session, however slow it is to hear', async () => {
+  const heard: string[] = [];
+  await using server = await service(({ method, body }, response) => {
+    if (method !== 'POST') {
+      heard.push(method);
+      return response.writeHead(method === 'DELETE' ? 200 : 405).end();
+    }
+    const { id, method: asked } = JSON.parse(body);
+    if (asked === 'notifications/cancelled') {
+      return void setTimeout(() => {
+        heard.push(asked);
+        response.writeHead(202).end();
+      }, 50);
+    }
+    if (id === undefined) return response.writeHead(202).end();
+    response.setHeader('mcp-session-id', 'one');
+    const tools = [{ name: 'wait', inputSchema: { type: 'object' } }];
+    if (asked === 'tools/list') return json(response, { jsonrpc: '2.0', id, result: { tools } });
+    // The call never ends by itself.
+    if (asked === 'tools/call') return response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+    const capabilities = { tools: {} };
+    const result = { protocolVersion: '2025-06-18', capabilities, serverInfo: { name: 'x', version: '1' } };
+    return json(response, { jsonrpc: '2.0', id, result });
+  });
+  const controller = new AbortController();
+  const { result } = await runOverWire({
+    script: [{ calls: [call('far__wait')] }],
+    definition: { mcpServers: { far: { url: server.url } } },
+    options: { signal: controller.signal },
+    during: ({ type }) => {
+      if (type === 'tool.started') setTimeout(() => controller.abort('enough'), 50);
+    },
+  });
+  expect(result.status).toBe('aborted');
+  expect(heard.filter((what) => what !== 'GET')).toEqual(['notifications/cancelled', 'DELETE']);
+});
+
 it('D-2: servers that neither start nor stop do not keep a session from ending', async () => {
   await using server = await oddHttpServer({ deaf: true });
   const never = () => new Promise<never>(() => undefined);
