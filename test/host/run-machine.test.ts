@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { createActor, createMachine, emit, type InspectionEvent } from 'xstate';
+import { createActor, createMachine, emit, fromPromise, type InspectionEvent } from 'xstate';
 import type { Driver, DriverOwner } from '../../src/host/driver.ts';
 import { heard } from '../../src/host/hearing.ts';
 import { type MachineParts, RunningMachine } from '../../src/host/run-machine.ts';
@@ -75,7 +75,7 @@ describe('D-1: a machine that runs', () => {
     expect([one.hasEnded, one.states]).toEqual([false, ['session: going']]);
     one.command({ type: 'end' });
     expect(await one.end).toEqual({ output: 'the output' });
-    expect([one.hasEnded, one.defect]).toEqual([true, undefined]);
+    expect([one.hasEnded, one.defect, one.states]).toEqual([true, undefined, ['session: over']]);
     one.command({ type: 'end' });
     expect(told).toEqual([['tooLate', 'end']]);
   });
@@ -139,6 +139,30 @@ describe('D-1: a machine that runs', () => {
     expect(subscribed).toEqual(['said']);
   });
 
+  it('passes on the requests of effects to its host alone, and their cancellations', () => {
+    const effect = { kind: 'close', key: 'k', request: {} };
+    const machine = createMachine({
+      entry: [
+        emit({ type: 'effect.requested', effect, leaf: { send: () => {} } }),
+        emit({ type: 'effect.cancelled', key: 'k' }),
+      ],
+    });
+    const drained: unknown[] = [];
+    const { one, told } = running({
+      machine,
+      driver: (host) => ({
+        start: (startTree) => {
+          startTree();
+          drained.push(host.drain());
+        },
+        command: () => {},
+        answer: () => {},
+      }),
+    });
+    one.start();
+    expect([told, drained]).toEqual([[], [{ start: [], cancel: [] }]]);
+  });
+
   it('breaks, and ends, if a listener throws in the middle of a step', async () => {
     const machine = createMachine({ entry: emit({ type: 'said' }) });
     const { one } = running({
@@ -154,21 +178,29 @@ describe('D-1: a machine that runs', () => {
   });
 
   it('names its states, those of parallel regions and of actors below included', () => {
-    const child = createMachine({ initial: 'a', states: { a: { initial: 'b', states: { b: {} } } } });
+    const child = createMachine({
+      initial: 'a',
+      states: { a: { initial: 'b', states: { b: { initial: 'c', states: { c: {} } } } } },
+    });
     const over = createMachine({ initial: 'z', states: { z: { type: 'final' } } });
     const machine = createMachine(
       {
         type: 'parallel',
         states: {
           one: { initial: 'x', states: { x: { invoke: [{ id: 'kid', src: 'child' }] } } },
-          two: { invoke: { id: 'gone', src: 'over' } },
+          two: {
+            invoke: [
+              { id: 'gone', src: 'over' },
+              { id: 'promise', src: 'promise' },
+            ],
+          },
         },
       },
-      { actors: { child, over } },
+      { actors: { child, over, promise: fromPromise(() => new Promise(() => {})) } },
     );
     const { one } = running({ machine });
     one.start();
-    expect(one.states).toEqual(['session: one.x and two', 'kid: a.b']);
+    expect(one.states).toEqual(['session: one.x and two', 'kid: a.b.c']);
   });
 });
 
