@@ -49,7 +49,7 @@ describe('S-5: names of credentials', () => {
 });
 
 describe('S-5: where credentials are', () => {
-  it('headers that providers need, and that may look like a token, are none; nor is one that is not set', () => {
+  it('headers that providers need do not count, even if they look like a token; nor do headers without a value', () => {
     expect(headers({ 'openai-organization': 'org-abc123def456', 'x-request-id': 'abc123def4567890' })).toEqual([]);
     expect(headers({ authorization: undefined, 'x-trace': undefined })).toEqual([]);
   });

@@ -176,7 +176,7 @@ describe('B-7: sub-agents as tools', () => {
 });
 
 describe('D-4: sub-agents after a crash', () => {
-  it('go on when their call is performed again, keep their grant until they end, and are not begun anew', async () => {
+  it('continue when their call is performed again, keep their grant until they end, and do not start twice', async () => {
     const { all, started, call, left, child } = subAgents();
     const { child: restored, asked, ends, stub } = child('c1');
     all.restore(restored);
