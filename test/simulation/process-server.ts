@@ -61,6 +61,7 @@ export class ProcessServer {
   }
 
   private take(line: string): void {
+    // A server that is gone hears nothing.
     void this.session.send(JSON.parse(line)).catch(() => {});
   }
 

@@ -37,6 +37,8 @@ export async function brokenAtEnd(account: Account): Promise<string[]> {
     promise(life.alarms.length === 0, `no timer is left in a process that lost its session (${life.alarms.length})`);
     const isLeft = account.followed.some((one) => one.life === life && !one.hasResult);
     promise(life.connections.size === 0, 'no connection is left in a process that lost its session');
+    const servers = (await world.processes?.left(life)) ?? 0;
+    promise(servers === 0, `no server is left of a process that lost its session (${servers})`);
     promise(!isLeft, 'a session that another process took over has a result');
   }
   promise(account.events.length === heard, 'no event follows the end');
