@@ -1,8 +1,9 @@
 /**
- * `npm run mutants:src -- src/agent/redact.ts …`: runs Stryker over these files, by default those in
- * `stryker.src.config.json`, and adds the result to `docs/verification-mutants-src.md`. Fails if a file has a lower share of
- * caught mutants than before; `--accept` accepts the lower share. `--own` runs only the tests of rooms by themselves, which
- * takes minutes instead of an hour, and catches less. `--report FILE` reads a report instead of running Stryker.
+ * `npm run mutants:src -- src/agent/redact.ts …`: runs Stryker over these files, and adds the result to
+ * `docs/verification-mutants-src.md`. `--tests 'test/agent/*.test.ts'` runs only these tests, which takes minutes instead of
+ * an hour, and catches less; without it, a file is run with the tests that it was run with before, or else with all. Fails
+ * if a file has a lower share of caught mutants than before; `--accept` accepts the lower share. `--report FILE` reads a
+ * report instead of running Stryker.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -12,31 +13,49 @@ import { reasonFor } from './equivalents.ts';
 import { cell, mutatedFiles, type Survivor, share } from './mutation-report.ts';
 
 /** What is known of a file's mutants. Those that are `equivalent` have a reason, and are not counted. */
-type Row = { file: string; killed: number; equivalent: number; ignored: number; survivors: Survivor[] };
+type Row = {
+  file: string;
+  /** The globs of the tests that were run, separated by commas; null for all. */
+  tests: string | null;
+  killed: number;
+  equivalent: number;
+  ignored: number;
+  survivors: Survivor[];
+};
 
 const record = 'scripts/verify/mutants-of-src.json';
 const flag = { type: 'boolean', default: false } as const;
-const options = { accept: flag, own: flag, report: { type: 'string' } } as const;
+const options = { accept: flag, tests: { type: 'string' }, report: { type: 'string' } } as const;
 const { values, positionals } = parseArgs({ allowPositionals: true, options });
 const isOfSrc = (file: string) => normalize(file).startsWith('src/') && existsSync(file) && statSync(file).isFile();
 const unknown = positionals.filter((file) => !isOfSrc(file));
 if (unknown.length > 0) throw new Error(`no files of src/: ${unknown.join(', ')}`);
 if (values.report !== undefined && positionals.length > 0) throw new Error('give files, or a report');
+const before: Row[] = existsSync(record) ? JSON.parse(readFileSync(record, 'utf8')) : [];
+const testsOf = (file: string) => values.tests ?? before.find((row) => row.file === file)?.tests ?? null;
 const written = 'reports/mutation-src.json';
-if (values.report === undefined) {
+
+/** Runs Stryker over files, with these tests. */
+function run(files: readonly string[], tests: string | null) {
   rmSync(written, { force: true });
-  const mutate = positionals.length === 0 ? [] : ['--mutate', positionals.join(',')];
   const stryker = 'node_modules/@stryker-mutator/core/bin/stryker.js';
-  const args = [stryker, 'run', 'stryker.src.config.json', ...mutate];
-  const env = { ...process.env, ...(values.own && { PAWL_MUTANTS: 'own' }) };
+  const args = [stryker, 'run', 'stryker.src.config.json', '--mutate', files.join(',')];
+  const env = { ...process.env, ...(tests !== null && { PAWL_TESTS: tests }) };
   const { status } = spawnSync(process.execPath, args, { stdio: 'inherit', env });
   if (status !== 0) throw new Error(`Stryker ended with ${status}`);
+  return mutatedFiles([written]);
 }
-const before: Row[] = existsSync(record) ? JSON.parse(readFileSync(record, 'utf8')) : [];
-const now = mutatedFiles([values.report ?? written])
+
+const wanted = positionals.length > 0 ? positionals : before.map(({ file }) => file).filter(isOfSrc);
+const groups = Map.groupBy(wanted.map(normalize), testsOf);
+const mutated =
+  values.report === undefined
+    ? [...groups].flatMap(([tests, files]) => run(files, tests))
+    : mutatedFiles([values.report]);
+const now = mutated
   .map(({ file, killed, survivors, ignored }): Row => {
     const left = survivors.filter((one) => reasonFor(one) === null);
-    return { file, killed, equivalent: survivors.length - left.length, ignored, survivors: left };
+    return { file, tests: testsOf(file), killed, equivalent: survivors.length - left.length, ignored, survivors: left };
   })
   .filter(({ killed, survivors }) => killed + survivors.length > 0);
 const foreign = now.filter(({ file }) => !isOfSrc(file));
@@ -62,17 +81,17 @@ const equivalent = rows.reduce((sum, row) => sum + row.equivalent, 0);
 const whole = killed + survivors.length;
 const text = `# Mutation testing of src/
 
-Written by \`npm run mutants:src\` (Stryker with every operator, over the files below). To survive, a mutant must pass the
-tests of sessions, tools, journals and agents that need no other process, and 400 simulated sessions; where its mutants
-make whole sessions hang, a file was run with \`--own\`, so only past the tests of rooms by themselves. The share of a
-file may not fall. ${equivalent} mutants are equivalent, for reasons that \`scripts/verify/equivalents.ts\` gives, and are not
+Written by \`npm run mutants:src\` (Stryker with every operator, over the files below). To survive, a mutant must pass all
+tests of sessions, tools, journals and agents that need no other process, and 400 simulated sessions, or just the tests
+that are named: where mutants make whole sessions hang, running all would take an hour a file. The share of a file may not
+fall. ${equivalent} mutants are equivalent, for reasons that \`scripts/verify/equivalents.ts\` gives, and are not
 counted; ${ignored} in tables that are read at module load were not tried.
 
 **${killed} of ${whole} mutants were caught, ${share(killed, whole)}.**
 
-| file | caught | of |  |
-| --- | --- | --- | --- |
-${rows.map((row) => `| [${row.file}](../${row.file}) | ${row.killed} | ${row.killed + row.survivors.length} | ${share(caughtOf(row), 1)} |`).join('\n')}
+| file | caught | of |  | tests |
+| --- | --- | --- | --- | --- |
+${rows.map((row) => `| [${row.file}](../${row.file}) | ${row.killed} | ${row.killed + row.survivors.length} | ${share(caughtOf(row), 1)} | ${row.tests?.split(',').map(cell).join(' ') ?? 'all'} |`).join('\n')}
 
 ## Survivors
 
