@@ -118,7 +118,8 @@ export async function requestModel(
       const onPart = (part: LanguageModelV4StreamPart) => {
         if (reader.size > options.replyBytes) return;
         began = true;
-        take(reader, part, isShown ? options.sight : null, request);
+        const delta = reader.take(part);
+        if (isShown && delta !== null) options.sight(delta);
         if (reader.size > options.replyBytes) {
           reader.cutOff();
           timers.cancel();
@@ -159,19 +160,6 @@ export async function requestModel(
   if (checked.kind === 'passed') return outcomeOf(options, request, target, reader, checked.value, fault, signal);
   const { kind, reason } = checked;
   return withheld(options, target, reader, { kind, message: reason, status: null, retryAfterMs: null });
-}
-
-function take(
-  reader: ReplyReader,
-  part: LanguageModelV4StreamPart,
-  sight: ModelEffectOptions['sight'] | null,
-  { turn, attempt }: ModelRequest,
-): void {
-  const taken = reader.take(part);
-  if (sight === null || taken === null || taken.delta === '') return;
-  const { kind, part: number, callId, toolName, delta } = taken;
-  // Not spread after the other fields: that is slow, and there are very many deltas.
-  sight({ type: 'model.delta', turn, attempt, kind, part: number, callId, toolName, delta });
 }
 
 function replyOf(reader: ReplyReader, provider: string, options: ModelEffectOptions): Reply {

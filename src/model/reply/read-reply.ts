@@ -18,18 +18,12 @@ import {
   uniqueCallId,
 } from '../../../machines/index.ts';
 import { shown } from '../../errors.ts';
+import type { Sighting } from '../../observe/events.ts';
 import { bytesOf, bytesOfPart } from './part-size.ts';
 import { addProviderData, fileData, jsonOf, providerData, shownInput, textOf, usageOf } from './reply-values.ts';
 
-/** A piece of a reply's part. Parts are numbered from 0, in the order of their beginning. */
-export type Delta = {
-  kind: 'text' | 'reasoning' | 'tool-input';
-  part: number;
-  /** The call and its tool, for `tool-input`; otherwise null. */
-  callId: string | null;
-  toolName: string | null;
-  delta: string;
-};
+/** A piece of a reply's part. Parts are numbered in the order of their beginning. */
+type Delta = Extract<Sighting, { type: 'model.delta' }>;
 
 /** Where a reply stands in the session, and the call ids before it. */
 export type ReplyPlace = { turn: number; attempt: number; takenIds: ReadonlySet<string> };
@@ -60,7 +54,7 @@ export class ReplyReader {
     this.place = place;
   }
 
-  /** Adds a part to the reply. Returns the delta that it contributes, if any. */
+  /** Adds a part to the reply. Returns the delta that it contributes; null if that is nothing. */
   take(part: LanguageModelV4StreamPart): Delta | null {
     // A call repeats the input that its deltas brought.
     const open = part.type === 'tool-call' ? this.openInputs.find(({ id }) => id === part.toolCallId) : undefined;
@@ -76,7 +70,7 @@ export class ReplyReader {
         const open = this.openTextOf(kind, part.id) ?? this.openText(kind, part.id, undefined);
         open.text.text += part.delta;
         addProviderData(open.text, part.providerMetadata);
-        return { kind, part: open.part, callId: null, toolName: null, delta: part.delta };
+        return this.delta(kind, open.part, part.delta, null, null);
       }
       case 'text-end':
       case 'reasoning-end': {
@@ -94,8 +88,7 @@ export class ReplyReader {
         const open = this.openInputs.findLast((input) => input.id === part.id);
         if (open === undefined) return null;
         open.input += part.delta;
-        const { part: number, callId, toolName } = open;
-        return { kind: 'tool-input', part: number, callId, toolName, delta: part.delta };
+        return this.delta('tool-input', open.part, part.delta, open.callId, open.toolName);
       }
       case 'tool-input-end':
       case 'ping':
@@ -135,7 +128,7 @@ export class ReplyReader {
       case 'text':
       case 'reasoning':
         this.content.push({ type: part.type, text: part.text, ended: true, ...providerData(part.providerMetadata) });
-        return { kind: part.type, part: this.nextPart(), callId: null, toolName: null, delta: part.text };
+        return this.delta(part.type, this.nextPart(), part.text, null, null);
       case 'tool-call': {
         const opened = this.closeInput(part.toolCallId);
         // Some providers set it only on the part that starts the input, and some only on the call.
@@ -221,6 +214,17 @@ export class ReplyReader {
       responseId,
       modelId,
     };
+  }
+
+  private delta(
+    kind: Delta['kind'],
+    part: number,
+    delta: string,
+    callId: string | null,
+    toolName: string | null,
+  ): Delta | null {
+    const { turn, attempt } = this.place;
+    return delta === '' ? null : { type: 'model.delta', turn, attempt, kind, part, callId, toolName, delta };
   }
 
   private openTextOf(kind: 'text' | 'reasoning', id: string): OpenText | undefined {

@@ -1,7 +1,5 @@
 import type { Fold, SessionEvent } from '../events.ts';
 
-type DeltaEvent = Extract<SessionEvent, { type: 'model.delta' }>;
-
 /** Maximum length of joined deltas, since a reader that lags slices them. */
 const longestJoined = 16_384;
 
@@ -14,14 +12,22 @@ export class EventStream implements Fold {
   private readonly events: SessionEvent[] = [];
   /** The last event, unjoined. A reader that keeps up gets it, so no joined text is cut. */
   private latest: SessionEvent | null = null;
-  private readonly waiting = new Set<() => void>();
+  /** What readers without a next event wait for. */
+  private change: PromiseWithResolvers<void> | null = null;
   private ended = false;
 
   event(event: SessionEvent): void {
     const last = this.events.at(-1);
-    const joined = last === undefined ? null : joinedWith(last, event);
-    if (joined === null) this.events.push(event);
-    else this.events[this.events.length - 1] = joined;
+    if (last === undefined || !isOneWith(last, event)) {
+      // A delta grows in place, since there are very many: so the stream keeps one of its own, which no reader gets.
+      this.events.push(event.type === 'model.delta' ? { ...event } : event);
+    } else if (last.type === 'model.delta' && event.type === 'model.delta') {
+      last.delta += event.delta;
+      last.seq = event.seq;
+      last.at = event.at;
+    } else {
+      this.events[this.events.length - 1] = event;
+    }
     this.latest = event;
     this.wake();
   }
@@ -33,7 +39,7 @@ export class EventStream implements Fold {
 
   /** The events so far; adjacent deltas of a part are one. */
   get held(): readonly SessionEvent[] {
-    return this.events;
+    return this.events.map((event) => restOf(event, 1));
   }
 
   /** Returns the events from position `seq`, those to come included. */
@@ -46,7 +52,6 @@ export class EventStream implements Fold {
     let next = seq;
     let position = this.positionOf(seq);
     let closed = false;
-    const leaving = new Set<() => void>();
     /** Returns the next event; undefined if there is none yet. */
     const take = (): SessionEvent | undefined => {
       for (; ; position += 1) {
@@ -54,8 +59,8 @@ export class EventStream implements Fold {
         if (event === undefined) return undefined;
         if (event.seq >= next) {
           const { latest } = this;
-          const isNew = latest !== null && latest.seq === event.seq && next >= beginOf(latest);
-          const rest = restOf(isNew ? latest : event, next);
+          const isNew = latest !== null && latest.seq === event.seq && next === beginOf(latest);
+          const rest = isNew ? latest : restOf(event, next);
           next = event.seq + 1;
           return rest;
         }
@@ -69,19 +74,13 @@ export class EventStream implements Fold {
           const event = closed ? undefined : take();
           if (event !== undefined) return { done: false, value: event };
           if (closed || this.ended) return { done: true, value: undefined };
-          let leave = () => {};
-          await new Promise<void>((resolve) => {
-            leave = resolve;
-            leaving.add(resolve);
-            this.waiting.add(resolve);
-          });
-          leaving.delete(leave);
-          this.waiting.delete(leave);
+          this.change ??= Promise.withResolvers();
+          await this.change.promise;
         }
       },
       return: async () => {
         closed = true;
-        for (const leave of leaving) leave();
+        this.wake();
         return { done: true, value: undefined };
       },
     };
@@ -99,24 +98,23 @@ export class EventStream implements Fold {
   }
 
   private wake(): void {
-    for (const resolve of this.waiting) resolve();
-    this.waiting.clear();
+    this.change?.resolve();
+    this.change = null;
   }
 }
 
-/** Returns one event for two, or null if they are not pieces of the same. */
-function joinedWith(last: SessionEvent, event: SessionEvent): SessionEvent | null {
-  if (last.sessionId !== event.sessionId) return null;
+/** Returns true if two adjacent events are kept as one. */
+function isOneWith(last: SessionEvent, event: SessionEvent): boolean {
+  if (last.sessionId !== event.sessionId) return false;
   if (last.type === 'model.delta' && event.type === 'model.delta') {
-    const isLong = last.delta.length + event.delta.length > longestJoined;
-    return isLong || !isSamePart(last, event) ? null : { ...event, delta: last.delta + event.delta };
+    return (
+      last.turn === event.turn &&
+      last.attempt === event.attempt &&
+      last.part === event.part &&
+      last.delta.length + event.delta.length <= longestJoined
+    );
   }
-  const isProgress = last.type === 'tool.progressed' && event.type === 'tool.progressed';
-  return isProgress && last.callId === event.callId ? event : null;
-}
-
-function isSamePart(one: DeltaEvent, other: DeltaEvent): boolean {
-  return one.turn === other.turn && one.attempt === other.attempt && one.part === other.part;
+  return last.type === 'tool.progressed' && event.type === 'tool.progressed' && last.callId === event.callId;
 }
 
 /** Returns the position at which an event begins: for a delta, that of its first character. */
@@ -124,9 +122,8 @@ function beginOf(event: SessionEvent): number {
   return event.type === 'model.delta' ? event.seq - event.delta.length + 1 : event.seq;
 }
 
-/** Returns what an event holds from position `seq` on: for a delta, the rest of its text. */
+/** Returns what an event holds from position `seq` on: for a delta, a copy with the rest of its text. */
 function restOf(event: SessionEvent, seq: number): SessionEvent {
-  const begin = beginOf(event);
-  if (event.type !== 'model.delta' || seq <= begin) return event;
-  return { ...event, delta: event.delta.slice(seq - begin) };
+  if (event.type !== 'model.delta') return event;
+  return { ...event, delta: event.delta.slice(Math.max(0, seq - beginOf(event))) };
 }
