@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { RequestTimers } from '../../src/model/request-timers.ts';
 import { manualClock } from '../../src/testing/index.ts';
@@ -65,5 +66,90 @@ describe('the idle timeout of a request', () => {
     timers.expectWhole();
     pass(1_000);
     expect(timers.expired).toBeNull();
+  });
+});
+
+describe('the end of a request', () => {
+  function timersUnder(outer: AbortSignal) {
+    const clock = manualClock();
+    return { clock, timers: new RequestTimers({ clock, timeoutMs: 1_000, idleTimeoutMs: 100 }, outer) };
+  }
+
+  it('comes with its whole timeout, even if parts arrive', async () => {
+    const { clock, timers } = timersUnder(new AbortController().signal);
+    timers.sent();
+    for (let part = 0; part < 19; part += 1) {
+      clock.advance(50);
+      timers.touch();
+    }
+    expect(timers.expired).toBeNull();
+    clock.advance(50);
+    expect(timers.expired).toMatchObject({
+      kind: 'timeout',
+      message: 'No complete reply arrived within 1000 ms.',
+      status: null,
+      retryAfterMs: null,
+    });
+    expect(timers.signal.reason).toMatchObject({ message: 'No complete reply arrived within 1000 ms.' });
+    // The first timeout is the one that ended it.
+    clock.advance(1_000);
+    expect(timers.expired).toMatchObject({ message: 'No complete reply arrived within 1000 ms.' });
+    await expect(timers.orAborted(new Promise(() => {}))).rejects.toMatchObject({ message: /1000 ms/ });
+  });
+
+  it("D-2: comes with the effect's abort, before it or during it, and is no timeout", () => {
+    const before = AbortSignal.abort('earlier');
+    expect(timersUnder(before).timers.signal.reason).toBe('earlier');
+    expect(getEventListeners(before, 'abort')).toEqual([]);
+    const controller = new AbortController();
+    const { timers } = timersUnder(controller.signal);
+    expect(timers.signal.aborted).toBe(false);
+    controller.abort('now');
+    expect(timers.signal.reason).toBe('now');
+    expect(timers.expired).toBeNull();
+  });
+
+  it('comes when it is cancelled', () => {
+    const { timers } = timersUnder(new AbortController().signal);
+    timers.cancel();
+    expect(timers.signal.reason).toMatchObject({ message: 'the request was cancelled' });
+    expect(timers.expired).toBeNull();
+  });
+
+  it('leaves no timer and no listener', () => {
+    const controller = new AbortController();
+    const { clock, timers } = timersUnder(controller.signal);
+    timers.sent();
+    expect(getEventListeners(controller.signal, 'abort')).toHaveLength(1);
+    timers.clear();
+    expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
+    controller.abort();
+    clock.advance(10_000);
+    expect([timers.expired, timers.signal.aborted]).toEqual([null, false]);
+  });
+
+  it('comes no sooner if it was not sent yet; other alarms can be set and cancelled', () => {
+    const { clock, timers } = timersUnder(new AbortController().signal);
+    const rung: string[] = [];
+    timers.after(10, () => rung.push('kept'));
+    timers.after(10, () => rung.push('cancelled'))();
+    clock.advance(999);
+    expect(rung).toEqual(['kept']);
+    expect(timers.expired).toBeNull();
+    clock.advance(1);
+    expect(timers.expired).not.toBeNull();
+  });
+
+  it('a value that comes after the abort goes to `late`', async () => {
+    const { timers } = timersUnder(new AbortController().signal);
+    expect(await timers.orAborted('at once')).toBe('at once');
+    const late: string[] = [];
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const waiting = timers.orAborted(promise, (value) => late.push(value));
+    timers.cancel();
+    await expect(waiting).rejects.toThrow('the request was cancelled');
+    resolve('late');
+    await promise;
+    expect(late).toEqual(['late']);
   });
 });

@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest';
+import { PawlError } from '../../src/index.ts';
+import {
+  answerOne,
+  approvalDecision,
+  approveOne,
+  clientAnswer,
+  graceOf,
+  position,
+  steering,
+  theOne,
+} from '../../src/session/commands.ts';
+import type { SubSession } from '../../src/session/sub-agents/sub-session.ts';
+
+const code = 'invalid_options';
+/** Any value that a caller without types may give. */
+const untyped = (value: unknown) => value as never;
+
+/** Returns the message of the error for bad input. */
+function problemOf(act: () => unknown): string {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof PawlError && error.code === code) return error.message;
+    throw error;
+  }
+  return 'accepted';
+}
+
+describe('the commands of a session, checked', () => {
+  it('a steering text is a string that is not blank', () => {
+    expect(steering(' go on ')).toEqual({ type: 'session.steer', text: ' go on ' });
+    expect(problemOf(() => steering(' \n'))).toBe('`text` must be a string that is not blank; got " \\n".');
+    expect(problemOf(() => steering(7))).toBe('`text` must be a string that is not blank; got 7.');
+    expect(problemOf(() => steering(undefined))).toContain('`text` is required');
+  });
+
+  it('a position is an integer from 1', () => {
+    expect([1, 7].map(position)).toEqual([1, 7]);
+    for (const bad of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '1', null])
+      expect(problemOf(() => position(bad))).toContain('`seq` must be an integer of at least 1; got');
+  });
+
+  it('a suspension waits 10 s, or as long as it is told', () => {
+    expect([graceOf({}), graceOf({ graceMs: 0 }), graceOf({ graceMs: 7.5 })]).toEqual([10_000, 0, 7.5]);
+    for (const bad of [-1, Number.NaN, '5', null])
+      expect(problemOf(() => graceOf({ graceMs: untyped(bad) }))).toContain('`graceMs` must be a number of at least 0');
+  });
+
+  it('a decision says whether it approves; truthy is not enough', () => {
+    const none = { reason: null, sessionId: null };
+    expect(approvalDecision({ approved: true })).toEqual({ approved: true, ...none });
+    expect(approvalDecision({ approved: false, reason: 'no', sessionId: 's' })).toEqual({
+      approved: false,
+      reason: 'no',
+      sessionId: 's',
+    });
+    for (const bad of [undefined, null, {}, { approved: 'yes' }, { approved: 1 }, { approved: true, reason: 7 }])
+      expect(problemOf(() => approvalDecision(untyped(bad)))).toContain(
+        '{ approved: boolean, reason?: string, sessionId?: string }',
+      );
+    expect(problemOf(() => approvalDecision(untyped({ approved: 1 })))).toContain('`decision` must be');
+  });
+
+  it("the answer to a client-side tool's call is JSON", () => {
+    const plain = { isError: false };
+    const given = { when: new Date(0), none: undefined, list: [1] };
+    expect(clientAnswer(given, {})).toEqual({
+      answer: { output: { when: '1970-01-01T00:00:00.000Z', list: [1] }, isError: false },
+      sessionId: null,
+    });
+    expect(clientAnswer(undefined, plain).answer).toEqual({ output: null, isError: false });
+    expect(clientAnswer('no', { isError: true, sessionId: 's' })).toEqual({
+      answer: { output: 'no', isError: true },
+      sessionId: 's',
+    });
+    const endless: unknown[] = [];
+    endless.push(endless);
+    expect(problemOf(() => clientAnswer(endless, {}))).toContain('`output` must be JSON: ');
+    expect(problemOf(() => clientAnswer(1n, {}))).toContain('`output` must be JSON: ');
+    expect(problemOf(() => clientAnswer(1, untyped({ isError: 'no' })))).toContain('options.isError');
+    expect(problemOf(() => clientAnswer(1, untyped({ sessionId: 7 })))).toMatch(/options\.sessionId.*a session id/);
+    expect(problemOf(() => clientAnswer(1, untyped({ isFinal: true })))).toContain('isFinal');
+  });
+});
+
+/** A session that waits for these calls, of its own tools or of client-side ones. */
+function sessionWith(sessionId: string, approvals: string[], answers: string[] = []) {
+  const told: unknown[] = [];
+  const session = {
+    sessionId,
+    wired: { observer: { folds: { approvals: { waiting: approvals }, clientCalls: { waiting: answers } } } },
+    tree: () => [session],
+    decide: (...decision: unknown[]) => told.push(decision) > 0 && approvals.includes(`${decision[0]}`),
+    take: (...answer: unknown[]) => told.push(answer) > 0 && answers.includes(`${answer[0]}`),
+  };
+  return { session: session as unknown as SubSession, told };
+}
+
+describe('the session of a tree that a command is for', () => {
+  const [above, below] = [sessionWith('above', ['a', 'same']), sessionWith('below', ['b', 'same'], ['c'])];
+  const root = { ...above.session, tree: () => [above.session, below.session] } as SubSession;
+
+  it('is the one that waits for the call; with several, the one that is named', () => {
+    expect(theOne(root, 'a', null)).toBe(above.session);
+    expect(theOne(root, 'b', null)).toBe(below.session);
+    expect(theOne(root, 'c', 'below')).toBe(below.session);
+    expect(theOne(root, 'same', null)).toBeUndefined();
+    expect(theOne(root, 'same', 'below')).toBe(below.session);
+    expect(theOne(root, 'b', 'above')).toBeUndefined();
+    expect(theOne(root, 'unknown', null)).toBeUndefined();
+  });
+
+  it('gets the decision or the answer; nobody else does', () => {
+    expect(approveOne(root, 'b', { approved: false, reason: 'no', sessionId: null })).toBe(true);
+    expect(answerOne(root, 'c', { answer: { output: 1, isError: false }, sessionId: null })).toBe(true);
+    expect(below.told).toEqual([
+      ['b', false, 'no'],
+      ['c', { output: 1, isError: false }],
+    ]);
+    expect(approveOne(root, 'same', { approved: true, reason: null, sessionId: null })).toBe(false);
+    expect(answerOne(root, 'unknown', { answer: { output: 1, isError: false }, sessionId: null })).toBe(false);
+    // It waits for an approval, not an answer: the session itself says so.
+    expect(answerOne(root, 'a', { answer: { output: 1, isError: false }, sessionId: null })).toBe(false);
+    expect(above.told).toEqual([['a', { output: 1, isError: false }]]);
+  });
+});

@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import { Slots } from '../../src/tools/slots.ts';
+
+/** Takes slots, and tells which were given. */
+function taking(slots: Slots) {
+  const given: string[] = [];
+  const gone: Record<string, unknown> = {};
+  const free: Record<string, () => void> = {};
+  const take = (name: string, signal = new AbortController().signal) =>
+    slots.take(signal).then(
+      (release) => {
+        given.push(name);
+        free[name] = release;
+      },
+      (reason) => {
+        gone[name] = reason;
+      },
+    );
+  const settled = () => new Promise((resolve) => setImmediate(resolve));
+  return { given, gone, free, take, settled };
+}
+
+describe('the tools of a session that run at once', () => {
+  it('so many as there are slots run, and the others follow in order', async () => {
+    const { given, free, take, settled } = taking(new Slots(2));
+    for (const name of ['a', 'b', 'c', 'd', 'e']) void take(name);
+    await settled();
+    expect(given).toEqual(['a', 'b']);
+    free.b?.();
+    await settled();
+    expect(given).toEqual(['a', 'b', 'c']);
+    free.a?.();
+    free.c?.();
+    await settled();
+    expect(given).toEqual(['a', 'b', 'c', 'd', 'e']);
+    // All are free again, and no more than there were.
+    free.d?.();
+    free.e?.();
+    for (const name of ['f', 'g', 'h']) void take(name);
+    await settled();
+    expect(given.slice(5)).toEqual(['f', 'g']);
+  });
+
+  it('D-2: one that is aborted gets no slot and takes none away', async () => {
+    const { given, gone, free, take, settled } = taking(new Slots(1));
+    const [before, waiting] = [new AbortController(), new AbortController()];
+    before.abort('too early');
+    await take('early', before.signal);
+    expect(gone).toEqual({ early: 'too early' });
+    for (const name of ['a', 'b', 'c', 'd'])
+      void take(name, name === 'b' || name === 'c' ? waiting.signal : new AbortController().signal);
+    await settled();
+    waiting.abort('no longer');
+    await settled();
+    expect(gone).toEqual({ early: 'too early', b: 'no longer', c: 'no longer' });
+    expect(given).toEqual(['a']);
+    free.a?.();
+    await settled();
+    expect(given).toEqual(['a', 'd']);
+  });
+
+  it('a slot that is freed at the moment of the abort goes on to the next', async () => {
+    const { given, gone, free, take, settled } = taking(new Slots(1));
+    const leaving = new AbortController();
+    void take('a');
+    void take('b', leaving.signal);
+    void take('c');
+    await settled();
+    leaving.abort('now');
+    free.a?.();
+    await settled();
+    expect(gone).toEqual({ b: 'now' });
+    expect(given).toEqual(['a', 'c']);
+    free.c?.();
+    void take('d');
+    await settled();
+    expect(given).toEqual(['a', 'c', 'd']);
+  });
+});
