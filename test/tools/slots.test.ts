@@ -47,16 +47,19 @@ describe('the tools of a session that run at once', () => {
     before.abort('too early');
     await take('early', before.signal);
     expect(gone).toEqual({ early: 'too early' });
-    for (const name of ['a', 'b', 'c', 'd'])
-      void take(name, name === 'b' || name === 'c' ? waiting.signal : new AbortController().signal);
+    for (const name of ['a', 'b', 'c', 'd', 'e'])
+      void take(name, name === 'c' || name === 'd' ? waiting.signal : new AbortController().signal);
     await settled();
     waiting.abort('no longer');
     await settled();
-    expect(gone).toEqual({ early: 'too early', b: 'no longer', c: 'no longer' });
+    expect(gone).toEqual({ early: 'too early', c: 'no longer', d: 'no longer' });
     expect(given).toEqual(['a']);
     free.a?.();
     await settled();
-    expect(given).toEqual(['a', 'd']);
+    expect(given).toEqual(['a', 'b']);
+    free.b?.();
+    await settled();
+    expect(given).toEqual(['a', 'b', 'e']);
   });
 
   it('a slot that is freed at the moment of the abort goes on to the next', async () => {
