@@ -63,9 +63,12 @@ describe('results that are read in pages', () => {
   it('an answer of the conversation can be read too, once it is there', () => {
     const kept = keptBy(1_000);
     expect(kept.page('late', 1)).toBeNull();
-    messages.push({ role: 'tool', content: [result('early', 'one'), result('late', 'two')] });
+    const call = { type: 'tool-call' as const, toolCallId: 'late', toolName: 'search', input: {} };
+    messages.push({ role: 'assistant', content: [call] });
+    messages.push({ role: 'tool', content: [result('early', 'one')] });
+    messages.push({ role: 'tool', content: [result('late', 'two')] });
     expect(kept.page('late', 1)).toEqual({ text: 'two', of: 1 });
-    messages.pop();
+    messages.length = 1;
     // It was read, so it stays readable.
     expect(kept.page('late', 1)).toEqual({ text: 'two', of: 1 });
     expect(kept.page('early', 1)).toBeNull();

@@ -15,6 +15,7 @@ describe('C-1: the calls that wait for a person', () => {
     // Only its own approval or answer ends the wait.
     approvals.fact(factOf('tool.denied', 0));
     approvals.fact(factOf('tool.started', 0));
+    approvals.fact(factOf('tool.started', 7));
     approvals.fact(factOf('tool.approved', 1));
     approvals.fact(factOf('tool.answered', 2));
     expect(approvals.waiting).toEqual(['call-0', 'call-3']);

@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest';
+import { type AgentDefinition, defineAgent, PawlError } from '../../src/index.ts';
+import type { SessionHead } from '../../src/journal/journal.ts';
+import { checkAgent, checkMachines, newHead } from '../../src/session/head.ts';
+import { manualClock, rehearsalModel } from '../../src/testing/index.ts';
+import { search } from '../support/tools.ts';
+
+const model = (modelId: string) => rehearsalModel([], { provider: 'test', modelId });
+const one = model('one');
+const define = (over: Partial<AgentDefinition> = {}) => defineAgent({ name: 'clerk', models: [one], ...over });
+const clock = manualClock({ start: 5_000 });
+
+/** Returns the code and the message of what is thrown. */
+function problemOf(act: () => unknown): [string, string] | null {
+  try {
+    act();
+    return null;
+  } catch (error) {
+    if (error instanceof PawlError) return [error.code, error.message];
+    throw error;
+  }
+}
+
+describe('D-4: an agent goes on with a session only if it can', () => {
+  const child = define({ name: 'child' });
+  const began = { tools: { search }, agents: { child }, mcpServers: { files: { command: 'x' } } };
+  const pricing = { 'test:one': { input: 1, output: 1 } };
+  const budget = { costUsd: 3, wallClockMs: 1_000 };
+  const { head } = newHead(define({ ...began, pricing }), 's', {
+    prompt: 'Go.',
+    budget,
+    metadata: { of: 'me' },
+    clock,
+  });
+  const changed = (over: Partial<AgentDefinition>) => {
+    const [code, message] = problemOf(() => checkAgent(define({ ...began, pricing, ...over }), head)) ?? ['', ''];
+    expect(code).toBe('agent_changed');
+    return message.replace('The agent clerk is not the one that began the session s: ', '');
+  };
+
+  it('a head holds what the session began with', () => {
+    expect(head).toMatchObject({
+      sessionId: 's',
+      agent: 'clerk',
+      call: null,
+      prompt: 'Go.',
+      overrides: null,
+      metadata: { of: 'me' },
+      report: 'text',
+      servers: ['files'],
+      input: { at: 5_000, targets: ['test:one'], budget: { costUsd: 3, deadlineAt: 6_000 } },
+    });
+    expect(head.tools).toEqual(['search', 'final_report', 'child']);
+    const bare = newHead(define(), 's', { messages: [{ role: 'user', content: 'Hi.' }], clock });
+    expect(bare.head).toMatchObject({ prompt: null, metadata: {}, overrides: null });
+    expect(bare.repairs).toBeNull();
+  });
+
+  it('the same one does, and one that can do more', () => {
+    expect(problemOf(() => checkAgent(define({ ...began, pricing }), head))).toBeNull();
+    const more = {
+      ...began,
+      tools: { search, more: search },
+      mcpServers: { ...began.mcpServers, web: { command: 'y' } },
+    };
+    expect(problemOf(() => checkAgent(define({ ...more, pricing }), head))).toBeNull();
+    // Without a budget in dollars, no price is needed.
+    const free: SessionHead = { ...head, input: { ...head.input, budget: { ...head.input.budget, costUsd: null } } };
+    expect(problemOf(() => checkAgent(define(began), free))).toBeNull();
+  });
+
+  it('another one does not, and every difference is named', () => {
+    expect(changed({ limits: { maxTurns: 7, maxRetries: 2, maxToolCallsPerTurn: 3 } })).toMatch(
+      /^limits\.maxTurns: was \d+, is 7; limits\.maxRetries: was \d+, is 2; limits\.maxToolCallsPerTurn: was \d+, is 3\.$/,
+    );
+    expect(changed({ models: [model('two')], pricing: {} })).toBe(
+      'models: was ["test:one"], is ["test:two"]; the price of test:two is missing.',
+    );
+    expect(changed({ finish: 'text' })).toContain('finish: was "report", is "text"');
+    expect(changed({ limits: { contextWindow: 9_000 } })).toContain('the context window: was {"windowTokens":null');
+    expect(changed({ prepareTurn: () => undefined })).toBe('prepareTurn or handoffs: was false, is true.');
+    expect(changed({ tools: {}, agents: {}, mcpServers: {} })).toBe(
+      'the tool search is missing; the tool child is missing; the MCP server files is missing.',
+    );
+    const renamed = problemOf(() => checkAgent(define({ ...began, pricing, name: 'other' }), head));
+    expect(renamed?.[1]).toContain('name: was "clerk", is "other".');
+    expect(problemOf(() => checkAgent(define({ ...began, pricing }), { ...head, report: 'json' }))?.[1]).toContain(
+      'report: was "json", is "text".',
+    );
+  });
+
+  it('D-6: other machines do not, nor another format of the journal', () => {
+    expect(problemOf(() => checkMachines(head))).toBeNull();
+    for (const other of [
+      { ...head, machines: 'older' },
+      { ...head, format: 0 },
+    ]) {
+      const [code, message] = problemOf(() => checkMachines(other as SessionHead)) ?? ['', ''];
+      expect(code).toBe('machines_changed');
+      expect(message).toContain(
+        `(format ${other.format}, machines ${other.machines}; this one has format ${head.format}`,
+      );
+      expect(message).toContain('The session s was recorded by another version of Pawl');
+    }
+  });
+});
