@@ -77,6 +77,7 @@ describe('the commands of a session, checked', () => {
     const endless: unknown[] = [];
     endless.push(endless);
     expect(problemOf(() => clientAnswer(endless, {}))).toContain('`output` must be JSON: ');
+    expect(() => clientAnswer(endless, {})).toThrow(expect.objectContaining({ cause: expect.any(TypeError) }));
     expect(problemOf(() => clientAnswer(1n, {}))).toContain('`output` must be JSON: ');
     expect(problemOf(() => clientAnswer(1, untyped({ isError: 'no' })))).toContain('options.isError');
     expect(problemOf(() => clientAnswer(1, untyped({ sessionId: 7 })))).toMatch(/options\.sessionId.*a session id/);

@@ -1,0 +1,148 @@
+import { describe, expect, it } from 'vitest';
+import { PawlError } from '../../src/index.ts';
+import type { Journal, SessionMessage } from '../../src/journal/journal.ts';
+import type { TreeLog } from '../../src/journal/tree-log.ts';
+import {
+  abortSession,
+  answerSession,
+  approveSession,
+  connect,
+  receive,
+  steerSession,
+  stopSession,
+} from '../../src/session/recovery/messages.ts';
+import type { RootSession } from '../../src/session/running-session.ts';
+
+/** A session and its sub-agent, which note what they are told, and take in what they wait for. */
+function tree({ accepts = true } = {}) {
+  const told: unknown[] = [];
+  const session = (sessionId: string, approvals: string[], answers: string[]) => ({
+    sessionId,
+    log: `the log of ${sessionId}`,
+    wired: {
+      observer: {
+        position: 42,
+        folds: { approvals: { waiting: approvals }, clientCalls: { waiting: answers } },
+        userCodeFailed: (...failure: unknown[]) => told.push(failure),
+      },
+    },
+    decide: (...decision: unknown[]) => told.push([sessionId, ...decision]) > 0 && accepts,
+    take: (...answer: unknown[]) => told.push([sessionId, ...answer]) > 0 && accepts,
+    steer: (text: string) => told.push(['steer', text]) > 0 && accepts,
+    stop: () => told.push(['stop']),
+    abort: (reason: string) => told.push(['abort', reason]),
+  });
+  const below = session('below', ['b'], ['c']);
+  const above = session('above', ['a'], []);
+  const root = { ...above, tree: () => [above, below] } as unknown as RootSession;
+  return { root, told };
+}
+
+const messages: [SessionMessage, string, unknown[]][] = [
+  [
+    { type: 'approve', callId: 'b', approved: false, reason: 'no', sessionId: null },
+    'the log of below',
+    ['below', 'b', false, 'no'],
+  ],
+  [
+    { type: 'answer', callId: 'c', output: 7, isError: true, sessionId: 'below' },
+    'the log of below',
+    ['below', 'c', { output: 7, isError: true }],
+  ],
+  [{ type: 'session.steer', text: 'Go on.' }, 'the log of above', ['steer', 'Go on.']],
+];
+
+describe('D-2: a message from another process', () => {
+  it.each(messages)('%j reaches the session that it is for', (message, log, told) => {
+    const taking = tree();
+    expect(receive(taking.root, message)).toBe(log);
+    expect(taking.told).toEqual([told]);
+    // One that comes too late is for none.
+    expect(receive(tree({ accepts: false }).root, message)).toBeNull();
+  });
+
+  it('a stop and an abort are for the root', () => {
+    const { root, told } = tree();
+    expect(receive(root, { type: 'session.stop' })).toBe('the log of above');
+    expect(receive(root, { type: 'session.abort', reason: 'enough' })).toBe('the log of above');
+    expect(told).toEqual([['stop'], ['abort', 'enough']]);
+  });
+
+  it('a decision on a call that nobody waits for is for none', () => {
+    const { root, told } = tree();
+    const none = { reason: null, sessionId: null };
+    expect(receive(root, { type: 'approve', callId: 'x', approved: true, ...none })).toBeNull();
+    expect(receive(root, { type: 'answer', callId: 'x', output: 1, isError: false, sessionId: null })).toBeNull();
+    expect(told).toEqual([]);
+  });
+
+  it('the log of a tree asks for its position and the calls that wait, and tells of its troubles', () => {
+    const { root, told } = tree();
+    let tied: Parameters<TreeLog['connect']>[0] | null = null;
+    connect(root, { connect: (given: typeof tied) => (tied = given) } as unknown as TreeLog);
+    const tie = tied as unknown as Parameters<TreeLog['connect']>[0];
+    expect(tie.position()).toBe(42);
+    expect(tie.waiting()).toEqual(['a', 'b', 'c']);
+    expect(tie.receive({ type: 'session.stop' })).toBe('the log of above');
+    tie.troubled(new Error('slow'));
+    expect(told).toEqual([['stop'], ['journal', new Error('slow')]]);
+  });
+});
+
+describe('D-2: a command to a session of any process', () => {
+  /** A journal with one session, of which call `a` waits. */
+  function posting() {
+    const posted: unknown[] = [];
+    const journal = {
+      list: async ({ sessionId }: { sessionId: string }) => (sessionId === 's' ? [{ waiting: ['a'] }] : []),
+      post: async (...message: unknown[]) => posted.push(message) > 0,
+    } as unknown as Journal;
+    return { posted, journal };
+  }
+
+  it('is posted; a decision only on a call that waits', async () => {
+    const { posted, journal } = posting();
+    expect(await approveSession(journal, 's', 'a', { approved: true })).toBe(true);
+    expect(await approveSession(journal, 's', 'b', { approved: true })).toBe(false);
+    expect(await approveSession(journal, 'unknown', 'a', { approved: true })).toBe(false);
+    expect(await answerSession(journal, 's', 'a', undefined)).toBe(true);
+    expect(await answerSession(journal, 's', 'a', 7, { isError: true, sessionId: 'below' })).toBe(true);
+    expect(await answerSession(journal, 's', 'b', 7)).toBe(false);
+    expect(await steerSession(journal, 's', 'Go on.')).toBe(true);
+    expect(await stopSession(journal, 's')).toBe(true);
+    expect(await abortSession(journal, 's')).toBe(true);
+    expect(await abortSession(journal, 's', 'enough')).toBe(true);
+    expect(posted).toEqual([
+      ['s', { type: 'approve', callId: 'a', approved: true, reason: null, sessionId: null }],
+      ['s', { type: 'answer', callId: 'a', output: null, isError: false, sessionId: null }],
+      ['s', { type: 'answer', callId: 'a', output: 7, isError: true, sessionId: 'below' }],
+      ['s', { type: 'session.steer', text: 'Go on.' }],
+      ['s', { type: 'session.stop' }],
+      ['s', { type: 'session.abort', reason: 'aborted by the caller' }],
+      ['s', { type: 'session.abort', reason: 'enough' }],
+    ]);
+  });
+
+  it('needs the id of a session', async () => {
+    const { posted, journal } = posting();
+    const bad = 7 as never;
+    const commands = [
+      () => approveSession(journal, bad, 'a', { approved: true }),
+      () => answerSession(journal, ' ', 'a', 1),
+      () => steerSession(journal, bad, 'x'),
+      () => stopSession(journal, ''),
+      () => abortSession(journal, bad),
+    ];
+    for (const command of commands)
+      await expect(
+        Promise.resolve()
+          .then(command)
+          .catch((error) => error),
+      ).resolves.toMatchObject({
+        constructor: PawlError,
+        code: 'invalid_options',
+        message: expect.stringContaining('`sessionId` must be a string that is not blank; got'),
+      });
+    expect(posted).toEqual([]);
+  });
+});
