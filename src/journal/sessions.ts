@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type Slug, slugs } from '../../machines/index.ts';
 import { check } from '../agent/check.ts';
 import { metadataShape, nonBlank } from '../agent/shapes.ts';
+import { checkJournal, checkSession } from './given.ts';
 import type { Journal, JournaledSession, SessionQuery, SessionStatus } from './journal.ts';
 import { unknownSession } from './journal-errors.ts';
 import { tapeOf } from './tape.ts';
@@ -23,17 +24,20 @@ const pruneSchema = z.strictObject({ before: time });
 
 /** Returns the sessions of a journal that match, the latest updated first. Throws `PawlError` (`invalid_options`). */
 export async function listSessions(journal: Journal, query: SessionQuery = {}): Promise<JournaledSession[]> {
+  checkJournal(journal);
   check(querySchema, query, 'query', 'invalid_options');
   return journal.list(query);
 }
 
 /** Deletes a session. Returns false for an unknown one. Rejects with `session_taken` while a process runs it. */
 export async function deleteSession(journal: Journal, sessionId: string): Promise<boolean> {
+  checkSession(journal, sessionId);
   return journal.delete(sessionId);
 }
 
 /** Deletes the sessions that ended, and were last written `before` a time (epoch ms). Returns their ids. */
 export async function pruneSessions(journal: Journal, options: { before: number }): Promise<string[]> {
+  checkJournal(journal);
   const { before } = check(pruneSchema, options, 'options', 'invalid_options');
   const old = (await journal.list({})).filter(({ status, updatedAt }) => isEnded(status) && updatedAt < before);
   const deleted: string[] = [];
@@ -46,6 +50,7 @@ export async function pruneSessions(journal: Journal, options: { before: number 
  * as the journal does.
  */
 export async function exportSession(journal: Journal, sessionId: string): Promise<string> {
+  checkSession(journal, sessionId);
   const entries = await journal.read(sessionId);
   if (entries.length === 0) throw unknownSession(sessionId);
   return tapeOf(entries);

@@ -3,10 +3,10 @@ import { type Budget, repairConversation, requestBound, type SessionInput, userM
 import { check } from '../agent/check.ts';
 import { type Agent, isAgent } from '../agent/definition.ts';
 import { overridesShape } from '../agent/narrow.ts';
-import { aFunction, count, hasMethods, metadataShape, nonBlank } from '../agent/shapes.ts';
+import { aFunction, count, metadataShape, nonBlank } from '../agent/shapes.ts';
 import { contextWindow } from '../context/context-guard.ts';
 import { expected, PawlError } from '../errors.ts';
-import type { Journal } from '../journal/journal.ts';
+import { aJournal } from '../journal/given.ts';
 import { parseMessages } from '../model/messages.ts';
 import { commonOptions } from './common-options.ts';
 import type { ResumeOptions, SessionBudget, SessionOptions } from './options.ts';
@@ -18,13 +18,6 @@ export const budgetSchema = z.strictObject({
   costUsd: positive.optional(),
   wallClockMs: positive.optional(),
 });
-
-export const aJournal = z.custom<Journal>(
-  (value) => hasMethods(value, 'create', 'append', 'read', 'lease', 'renew', 'release', 'post', 'inbox'),
-  {
-    error: "a journal, such as sqliteJournal('pawl.db')",
-  },
-);
 
 /** Texts that are not well-formed become others on their way to a store. */
 export const sessionIdShape = nonBlank.refine((id) => id.isWellFormed() && !id.includes('\0'), {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { check } from '../../agent/check.ts';
 import { nonBlank } from '../../agent/shapes.ts';
 import { PawlError } from '../../errors.ts';
+import { checkSession } from '../../journal/given.ts';
 import type { Journal, JournalEntry } from '../../journal/journal.ts';
 import { unknownSession } from '../../journal/journal-errors.ts';
 import { sessionIdShape } from '../input.ts';
@@ -24,6 +25,7 @@ const optionsSchema = z.strictObject({
  * is suspended, and `resumeSession` resumes it.
  */
 export async function forkSession(journal: Journal, sessionId: string, options: ForkOptions): Promise<string> {
+  checkSession(journal, sessionId);
   const { at, sessionId: forkId = crypto.randomUUID() } = check(optionsSchema, options, 'options', 'invalid_options');
   const entries = await journal.read(sessionId);
   if (entries.length === 0) throw unknownSession(sessionId);

@@ -1,6 +1,4 @@
-import { z } from 'zod';
-import { check } from '../../agent/check.ts';
-import { nonBlank } from '../../agent/shapes.ts';
+import { checkSession } from '../../journal/given.ts';
 import type { Journal, SessionMessage } from '../../journal/journal.ts';
 import type { ScopeLog } from '../../journal/scope-log.ts';
 import type { TreeLog } from '../../journal/tree-log.ts';
@@ -80,28 +78,30 @@ async function postFor(
   sessionId: string,
   message: Extract<SessionMessage, { callId: string }>,
 ): Promise<boolean> {
-  const [session] = await journal.list({ sessionId: checkedId(sessionId) });
+  checkSession(journal, sessionId);
+  const [session] = await journal.list({ sessionId });
   if (session?.waiting.includes(message.callId) !== true) return false;
   return journal.post(sessionId, message);
 }
 
 /** Steers a session from any process (see `Session.steer`). Returns false if it is unknown or has ended. */
-export function steerSession(journal: Journal, sessionId: string, text: string): Promise<boolean> {
-  return journal.post(checkedId(sessionId), steering(text));
+export async function steerSession(journal: Journal, sessionId: string, text: string): Promise<boolean> {
+  checkSession(journal, sessionId);
+  return journal.post(sessionId, steering(text));
 }
 
 /** Stops a session from any process (see `Session.stop`). Returns false if it is unknown or has ended. */
-export function stopSession(journal: Journal, sessionId: string): Promise<boolean> {
-  return journal.post(checkedId(sessionId), { type: 'session.stop' });
+export async function stopSession(journal: Journal, sessionId: string): Promise<boolean> {
+  checkSession(journal, sessionId);
+  return journal.post(sessionId, { type: 'session.stop' });
 }
 
 /** Aborts a session from any process (see `Session.abort`). Returns false if it is unknown or has ended. */
-export function abortSession(journal: Journal, sessionId: string, reason = 'aborted by the caller'): Promise<boolean> {
-  return journal.post(checkedId(sessionId), { type: 'session.abort', reason });
-}
-
-const idSchema = z.object({ sessionId: nonBlank });
-
-function checkedId(sessionId: string): string {
-  return check(idSchema, { sessionId }, '', 'invalid_options').sessionId;
+export async function abortSession(
+  journal: Journal,
+  sessionId: string,
+  reason = 'aborted by the caller',
+): Promise<boolean> {
+  checkSession(journal, sessionId);
+  return journal.post(sessionId, { type: 'session.abort', reason });
 }

@@ -1,5 +1,6 @@
 import { writtenSecrets } from '../../agent/secrets.ts';
 import { expected, PawlError } from '../../errors.ts';
+import { checkSession } from '../../journal/given.ts';
 import type { Journal, JournalEntry, JournaledSession } from '../../journal/journal.ts';
 import { notASession, unknownSession } from '../../journal/journal-errors.ts';
 import { checkMachines } from '../head.ts';
@@ -22,6 +23,7 @@ export async function replaySession(
   sessionId: string,
   options: ReplayOptions = {},
 ): Promise<ReplayedSession> {
+  checkSession(journal, sessionId);
   const entries = await journal.read(sessionId);
   if (entries.length === 0) throw unknownSession(sessionId);
   return replayEntries(entries, options);
@@ -37,6 +39,7 @@ export async function readSession(
   sessionId: string,
   { secrets = [] }: Pick<ReplayOptions, 'secrets'> = {},
 ): Promise<RecordedSession> {
+  checkSession(journal, sessionId);
   const entries = await journal.read(sessionId);
   const [row] = await journal.list({ sessionId });
   const [first] = entries;

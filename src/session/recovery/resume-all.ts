@@ -1,5 +1,6 @@
-import type { Agent } from '../../agent/definition.ts';
+import { type Agent, isAgent } from '../../agent/definition.ts';
 import { expected, PawlError } from '../../errors.ts';
+import { checkJournal } from '../../journal/given.ts';
 import type { Journal, JournaledSession } from '../../journal/journal.ts';
 import type { ResumeOptions } from '../options.ts';
 import type { Session } from '../session.ts';
@@ -22,7 +23,15 @@ export async function resumeAll(
   agents: readonly Agent[],
   options: ResumeAllOptions,
 ): Promise<{ sessions: Session[]; refused: RefusedSession[] }> {
-  if (!Array.isArray(agents)) throw new PawlError('invalid_options', expected('agents', agents, 'an array of agents'));
+  if (!Array.isArray(agents) || !agents.every(isAgent))
+    throw new PawlError('invalid_options', expected('agents', agents, 'an array of agents made by defineAgent'));
+  checkJournal(options?.journal);
+  const twice = agents.find(({ name }, index) => agents.findIndex((one) => one.name === name) !== index);
+  if (twice !== undefined)
+    throw new PawlError(
+      'invalid_options',
+      `\`agents\` has two agents named ${twice.name}: a session is resumed by one.`,
+    );
   const named = new Map(agents.map((agent) => [agent.name, agent]));
   const sessions: Session[] = [];
   const refused: RefusedSession[] = [];

@@ -1,0 +1,25 @@
+import { z } from 'zod';
+import { check } from '../agent/check.ts';
+import { hasMethods, nonBlank } from '../agent/shapes.ts';
+import type { Journal } from './journal.ts';
+
+/** A journal that a caller gives, and a session of it: checked before anything runs. */
+
+const methods = ['create', 'append', 'read', 'lease', 'renew', 'release', 'post', 'inbox', 'list', 'delete', 'close'];
+
+export const aJournal = z.custom<Journal>((value) => hasMethods(value, ...methods), {
+  error: "a journal, such as sqliteJournal('pawl.db')",
+});
+
+const journalSchema = z.object({ journal: aJournal });
+const sessionSchema = z.object({ journal: aJournal, sessionId: nonBlank });
+
+/** Throws `invalid_options` for anything but a journal. */
+export function checkJournal(journal: unknown): void {
+  check(journalSchema, { journal }, '', 'invalid_options');
+}
+
+/** Throws `invalid_options` for anything but a journal and an id. */
+export function checkSession(journal: unknown, sessionId: unknown): void {
+  check(sessionSchema, { journal, sessionId }, '', 'invalid_options');
+}

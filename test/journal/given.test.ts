@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest';
+import {
+  abortSession,
+  answerSession,
+  approveSession,
+  defineAgent,
+  deleteSession,
+  exportSession,
+  forkSession,
+  type Journal,
+  listSessions,
+  PawlError,
+  pruneSessions,
+  readSession,
+  replaySession,
+  resumeAll,
+  resumeSession,
+  sqliteJournal,
+  steerSession,
+  stopSession,
+} from '../../src/index.ts';
+import { rehearsalModel } from '../../src/testing/index.ts';
+
+const agent = defineAgent({ name: 'clerk', models: [rehearsalModel([])] });
+const logger = false as const;
+
+/** All that takes a journal and the id of a session. */
+const ofSession: Record<string, (journal: Journal, sessionId: string) => Promise<unknown>> = {
+  approveSession: (journal, id) => approveSession(journal, id, 'a', { approved: true }),
+  answerSession: (journal, id) => answerSession(journal, id, 'a', 1),
+  steerSession: (journal, id) => steerSession(journal, id, 'Go on.'),
+  stopSession,
+  abortSession: (journal, id) => abortSession(journal, id),
+  deleteSession,
+  exportSession,
+  forkSession: (journal, id) => forkSession(journal, id, { at: 'turn-1' }),
+  replaySession: (journal, id) => replaySession(journal, id),
+  readSession: (journal, id) => readSession(journal, id),
+  resumeSession: (journal, sessionId) => resumeSession(agent, { journal, sessionId, logger }),
+};
+
+const ofJournal: Record<string, (journal: Journal) => Promise<unknown>> = {
+  listSessions: (journal) => listSessions(journal),
+  pruneSessions: (journal) => pruneSessions(journal, { before: 1 }),
+  resumeAll: (journal) => resumeAll([agent], { journal, logger }),
+};
+
+/** Returns the message of the rejection. A promise is returned in any case, so that `catch` sees the error. */
+async function problemOf(act: () => Promise<unknown>): Promise<string> {
+  const rejected: unknown = await act().then(
+    () => 'accepted',
+    (error) => error,
+  );
+  if (rejected instanceof PawlError && rejected.code === 'invalid_options') return rejected.message;
+  throw rejected;
+}
+
+describe('a journal and a session that a caller gives', () => {
+  const bad = [undefined, null, 'pawl.db', {}, { ...sqliteJournal(':memory:'), read: 7 }] as never[];
+
+  it.each([...Object.keys(ofSession), ...Object.keys(ofJournal)])('%s takes only a journal', async (name) => {
+    for (const journal of bad) {
+      const act = () => ofSession[name]?.(journal, 's') ?? ofJournal[name]?.(journal) ?? Promise.resolve();
+      expect(await problemOf(act)).toMatch(
+        /`(options\.)?journal` (must be|is required:) a journal, such as sqliteJournal/,
+      );
+    }
+  });
+
+  it.each(Object.keys(ofSession))('%s takes only the id of a session', async (name) => {
+    const journal = sqliteJournal(':memory:');
+    for (const id of [undefined, null, 7, '', ' '] as never[])
+      expect(await problemOf(() => ofSession[name]?.(journal, id) ?? Promise.resolve())).toMatch(
+        /`(options\.)?sessionId` (must be|is required:) a string that is not blank/,
+      );
+    await journal.close();
+  });
+
+  it('sessions are resumed by agents, of which no two have the same name', async () => {
+    const journal = sqliteJournal(':memory:');
+    for (const agents of [undefined, agent, [agent, {}]] as never[])
+      expect(await problemOf(() => resumeAll(agents, { journal, logger }))).toMatch(
+        /`agents` (must be|is required:) an array of agents made by defineAgent/,
+      );
+    expect(await problemOf(() => resumeAll([agent, { ...agent }], { journal, logger }))).toBe(
+      '`agents` has two agents named clerk: a session is resumed by one.',
+    );
+    expect(await resumeAll([agent], { journal, logger })).toEqual({ sessions: [], refused: [] });
+    await journal.close();
+  });
+});
