@@ -120,6 +120,9 @@ describe('T-6: the context window', () => {
     });
     expect(withoutResults(tool, new Set(['c']), stub)).toBe(tool);
     expect(withoutResults(user, new Set(['a']), stub)).toBe(user);
+    const call = { type: 'tool-call' as const, toolCallId: 'a', toolName: 'search', input: {} };
+    const asked: Message = { role: 'assistant', content: [call] };
+    expect(withoutResults(asked, new Set(['a']), stub)).toBe(asked);
   });
 });
 

@@ -49,6 +49,39 @@ describe('the idle timeout of a request', () => {
     }
   });
 
+  it('counts from the last part, even if the clock was changed before it or after it', () => {
+    const { timers: before, pass: passBefore, change: changeBefore } = timersWith(100);
+    passBefore(50);
+    changeBefore(-30);
+    before.touch();
+    passBefore(99);
+    expect(before.expired).toBeNull();
+    passBefore(1);
+    expect(before.expired).not.toBeNull();
+    const { timers: after, pass: passAfter, change: changeAfter } = timersWith(100);
+    passAfter(50);
+    after.touch();
+    passAfter(60);
+    after.touch();
+    changeAfter(30);
+    passAfter(99);
+    expect(after.expired).toBeNull();
+    passAfter(1);
+    expect(after.expired).not.toBeNull();
+  });
+
+  it('after two changes in a row, waits once more rather than ring at once', () => {
+    const { timers, pass, change } = timersWith(100);
+    pass(50);
+    change(-80);
+    timers.touch();
+    change(100);
+    pass(149);
+    expect(timers.expired).toBeNull();
+    pass(1);
+    expect(timers.expired).not.toBeNull();
+  });
+
   it('begins as the request goes out', () => {
     const clock = manualClock();
     const timers = new RequestTimers({ clock, timeoutMs: 1_000, idleTimeoutMs: 100 }, new AbortController().signal);
@@ -106,6 +139,7 @@ describe('the end of a request', () => {
     expect(timers.signal.aborted).toBe(false);
     controller.abort('now');
     expect(timers.signal.reason).toBe('now');
+    expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
     expect(timers.expired).toBeNull();
   });
 

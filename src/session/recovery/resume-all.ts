@@ -17,7 +17,8 @@ export type RefusedSession = { sessionId: string; error: unknown };
 
 /**
  * Resumes every session of these agents that no process runs, for a process that starts. Sessions that another process
- * takes meanwhile are its own. Resolves when all go on, or were refused.
+ * takes meanwhile are its own. Resolves when all go on, or were refused. Rejects with `invalid_options`, also for two
+ * agents of one name.
  */
 export async function resumeAll(
   agents: readonly Agent[],
