@@ -7,7 +7,7 @@ const whole = [
 ];
 
 /** Only some of them: enough for mutants that would make whole sessions hang, each until a timeout. */
-const named = process.env.PAWL_TESTS?.split(',');
+const named = process.env.PAWL_TESTS?.split(' ');
 
 export default defineConfig({
   test: {

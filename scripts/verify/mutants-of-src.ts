@@ -1,7 +1,7 @@
 /**
  * `npm run mutants:src -- src/agent/redact.ts …`: runs Stryker over these files, and adds the result to
- * `docs/verification-mutants-src.md`. `--tests 'test/agent/*.test.ts'` runs only these tests, which takes minutes instead of
- * an hour, and catches less; without it, a file is run with the tests that it was run with before, or else with all. Fails
+ * `docs/verification-mutants-src.md`. `--tests 'test/agent/*.test.ts'` runs only these tests (several globs have spaces between
+ * them), which takes minutes instead of an hour, and catches less; without it, a file is run with the tests that it was run with before, or else with all. Fails
  * if a file has a lower share of caught mutants than before; `--accept` accepts the lower share. `--report FILE` reads a
  * report instead of running Stryker.
  */
@@ -15,7 +15,7 @@ import { cell, mutatedFiles, type Survivor, share } from './mutation-report.ts';
 /** What is known of a file's mutants. Those that are `equivalent` have a reason, and are not counted. */
 type Row = {
   file: string;
-  /** The globs of the tests that were run, separated by commas; null for all. */
+  /** The globs of the tests that were run, separated by spaces; null for all. */
   tests: string | null;
   killed: number;
   equivalent: number;
@@ -91,7 +91,7 @@ counted; ${ignored} in tables that are read at module load were not tried.
 
 | file | caught | of |  | tests |
 | --- | --- | --- | --- | --- |
-${rows.map((row) => `| [${row.file}](../${row.file}) | ${row.killed} | ${row.killed + row.survivors.length} | ${share(caughtOf(row), 1)} | ${row.tests?.split(',').map(cell).join(' ') ?? 'all'} |`).join('\n')}
+${rows.map((row) => `| [${row.file}](../${row.file}) | ${row.killed} | ${row.killed + row.survivors.length} | ${share(caughtOf(row), 1)} | ${row.tests?.split(' ').map(cell).join(' ') ?? 'all'} |`).join('\n')}
 
 ## Survivors
 

@@ -12,6 +12,8 @@ const schema = z.strictObject({
   servers: z.record(z.string(), inner).optional(),
   mode: z.enum(['fast', 'slow']).optional(),
   size: z.number({ error: 'a size' }).optional(),
+  list: z.array(inner).optional(),
+  kind: z.enum(['a'], { error: 'a kind' }).optional(),
 });
 
 /** Returns the problems of a value, by the code that was asked for. */
@@ -36,6 +38,7 @@ describe('bad input gets a sentence for each problem', () => {
       '`options.mode` must be one of "fast", "slow"; got "idle".',
       '`options.size` must be a size; got "big".',
     ]);
+    expect(problemsOf({ kind: 'b' })).toEqual(['`kind` must be a kind; got "b".']);
     expect(problemsOf({ limits: { maxTurns: 'x' } })).toEqual(['`limits.maxTurns` must be of type number; got "x".']);
     expect(problemsOf(7)).toEqual(['`value` must be of type object; got 7.']);
     expect(problemsOf(undefined, 'options')).toEqual(['`options` is required: of type object.']);
@@ -54,9 +57,10 @@ describe('bad input gets a sentence for each problem', () => {
     expect(problemsOf({ servers: { one: { maxTurms: 1 } } })).toEqual([
       `Unknown option \`servers.one.maxTurms\`. Did you mean \`maxTurns\`? ${known}`,
     ]);
+    expect(problemsOf({ list: [{}, { maxTurm: 1 }] })).toEqual(['Unknown option `list[1].maxTurm`.']);
     expect(problemsOf({ mod: 'fast', sizes: 1 })).toEqual([
-      'Unknown option `mod`. Did you mean `mode`? Options: limits, nullable, preset, names, servers, mode, size.',
-      'Unknown option `sizes`. Did you mean `size`? Options: limits, nullable, preset, names, servers, mode, size.',
+      'Unknown option `mod`. Did you mean `mode`? Options: limits, nullable, preset, names, servers, mode, size, list, kind.',
+      'Unknown option `sizes`. Did you mean `size`? Options: limits, nullable, preset, names, servers, mode, size, list, kind.',
     ]);
   });
 

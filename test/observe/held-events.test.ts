@@ -77,7 +77,20 @@ describe('S-6: what the stream keeps', () => {
     stream.event(progress(6, 'b', 'five'));
     stream.event(delta(7, 'x'));
     stream.event(progress(8, 'b', 'six'));
-    expect(stream.held.map(({ seq }) => seq)).toEqual([2, 3, 4, 5, 6, 7, 8]);
+    const started = { ...progress(9, 'b', ''), type: 'tool.handedOut' } as SessionEvent;
+    for (const event of [started, progress(10, 'b', 'seven'), { ...started, seq: 11 }]) stream.event(event);
+    expect(stream.held.map((event) => ('output' in event ? `${event.seq} ${event.output}` : event.seq))).toEqual([
+      '2 two',
+      '3 three',
+      '4 four',
+      5,
+      '6 five',
+      7,
+      '8 six',
+      '9 ',
+      '10 seven',
+      '11 ',
+    ]);
   });
 
   it('what is given out does not grow with the stream', async () => {
@@ -102,8 +115,10 @@ describe('S-6: readers', () => {
       stream.event(event);
       expect((await next).value).toBe(event);
     }
-    const [last, left] = [reader.next(), leaving.return?.()];
-    expect(await left).toEqual({ done: true, value: undefined });
+    for (let left = events.length - 1; left > 0; left -= 1) await leaving.next();
+    const [last, waiting] = [reader.next(), leaving.next()];
+    expect(await leaving.return?.()).toEqual({ done: true, value: undefined });
+    expect(await waiting).toEqual({ done: true, value: undefined });
     expect(await leaving.next()).toEqual({ done: true, value: undefined });
     stream.end();
     expect(await last).toEqual({ done: true, value: undefined });

@@ -59,8 +59,7 @@ export class EventStream implements Fold {
         if (event === undefined) return undefined;
         if (event.seq >= next) {
           const { latest } = this;
-          const isNew = latest !== null && latest.seq === event.seq && next === beginOf(latest);
-          const rest = isNew ? latest : restOf(event, next);
+          const rest = latest !== null && next === beginOf(latest) ? latest : restOf(event, next);
           next = event.seq + 1;
           return rest;
         }
