@@ -46,8 +46,8 @@ export class Observer {
   private readonly warned: string[] = [];
   /** Null without secrets. */
   private readonly deltaSecrets: DeltaSecrets | null;
-  /** Events in order: a fold that fails during one reports it by another, which all folds get after it. */
-  private readonly unpublished: { event: SessionEvent; isReport: boolean }[] = [];
+  /** Events in order. What a listener brings about during one comes after it for all folds, deltas too (S-6). */
+  private readonly unpublished: SessionEvent[] = [];
   private seq = 0;
   /** Set during a replay; then what is sighted comes from the journal alone. */
   private beforeFact: (() => void) | null;
@@ -115,12 +115,12 @@ export class Observer {
       this.parts = Math.max(this.parts, sighting.part + 1);
       // It keeps its position even if a replay removes more secrets.
       const delta = withoutSecrets(sighting.delta, this.options.secrets);
-      this.pass({ ...sighting, ...this.envelope(at), delta, seq: this.next(sighting.delta.length) });
+      this.publish({ ...sighting, ...this.envelope(at), delta, seq: this.next(sighting.delta.length) });
       return;
     }
     if (sighting.type === 'model.warned') this.isNewWarning(`${sighting.target} ${sighting.warning}`);
     this.tell((fold) => fold.sighting?.(sighting), true);
-    this.publish({ ...sighting, ...this.envelope(at), seq: this.next(1) }, true);
+    this.publish({ ...sighting, ...this.envelope(at), seq: this.next(1) });
   }
 
   get counters(): Counters {
@@ -150,20 +150,18 @@ export class Observer {
       return;
     }
     if (sighting.type === 'model.warned' && !this.isNewWarning(`${sighting.target} ${sighting.warning}`)) return;
-    const isReport = sighting.type === 'observer.failed';
-    this.tell((fold) => fold.sighting?.(sighting), isReport);
+    this.tell((fold) => fold.sighting?.(sighting), sighting.type === 'observer.failed');
     const clean =
       'message' in sighting ? { ...sighting, message: redact(sighting.message, this.options.secrets) } : sighting;
     const at = this.options.times.now();
     this.options.recorder?.sighted(clean, at);
-    this.publish({ ...clean, ...this.envelope(at), seq: this.next(1) }, isReport);
+    this.publish({ ...clean, ...this.envelope(at), seq: this.next(1) });
   }
 
   /** Forwards an event from a sub-agent's session, under its path. No fold here counts it. */
   forward(event: SessionEvent, name: string): void {
-    const path = [name, ...event.path];
-    if (event.type === 'model.delta') this.pass({ ...event, path, seq: this.next(event.delta.length) });
-    else this.publish({ ...event, path, seq: this.next(1) });
+    const positions = event.type === 'model.delta' ? event.delta.length : 1;
+    this.publish({ ...event, path: [name, ...event.path], seq: this.next(positions) });
   }
 
   /** Reports that user code threw. */
@@ -203,11 +201,22 @@ export class Observer {
     const at = times.now();
     recorder?.sighted(delta, at);
     // Without the envelope as an object of its own, since there are very many.
-    this.pass({ ...delta, sessionId, agent, at, path: ownPath, seq: this.next(delta.delta.length) });
+    this.publish({ ...delta, sessionId, agent, at, path: ownPath, seq: this.next(delta.delta.length) });
+  }
+
+  private publish(event: SessionEvent): void {
+    const isClean = event.type === 'model.delta';
+    this.unpublished.push(isClean ? event : eventWithoutSecrets(event, this.options.secrets));
+    if (this.unpublished.length > 1) return;
+    for (let next = this.unpublished[0]; next !== undefined; next = this.unpublished[0]) {
+      if (next.type === 'model.delta') this.passOn(next);
+      else this.passToAll(next);
+      this.unpublished.shift();
+    }
   }
 
   /** Passes on a delta. There are very many, and few folds need them. */
-  private pass(delta: SessionEvent): void {
+  private passOn(delta: SessionEvent): void {
     this.folds.stream.event(delta);
     this.folds.parent.event(delta);
     if (!this.isLive) return;
@@ -215,14 +224,9 @@ export class Observer {
     this.folds.listener.event(delta);
   }
 
-  private publish(event: SessionEvent, isReport = false): void {
-    this.unpublished.push({ event: eventWithoutSecrets(event, this.options.secrets), isReport });
-    if (this.unpublished.length > 1) return;
-    for (let next = this.unpublished[0]; next !== undefined; next = this.unpublished[0]) {
-      const { event: clean, isReport: isOwnReport } = next;
-      this.tell((fold) => fold.event?.(clean), isOwnReport);
-      this.unpublished.shift();
-    }
+  private passToAll(event: SessionEvent): void {
+    const isReport = event.type === 'observer.failed' && event.path.length === 0;
+    this.tell((fold) => fold.event?.(event), isReport);
   }
 
   /** Calls each fold. One that throws does not affect the others; it is reported, except during a report. */

@@ -1,9 +1,10 @@
+import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { defineAgent, PawlError, type Session, type SessionEvent, slice, startSession } from '../../src/index.ts';
 import { EventStream } from '../../src/observe/stream/event-stream.ts';
 import { type RehearsalScript, rehearsalModel } from '../../src/testing/index.ts';
-import { report, runOverWire } from '../support/session.ts';
+import { counters, report, run, runOverWire } from '../support/session.ts';
 import { search, searchCall } from '../support/tools.ts';
 
 const session = (script: RehearsalScript) =>
@@ -31,6 +32,25 @@ function told(events: readonly SessionEvent[]): { texts: Record<string, string>;
     }
   }
   return { texts, others };
+}
+
+/** A model that says each text once the gate is open, but the first at once, and then reports. */
+function speaking(texts: readonly string[], gate: Promise<void>) {
+  const model = rehearsalModel([report()]);
+  async function* spoken(stream: ReadableStream<LanguageModelV4StreamPart>) {
+    for (const delta of texts) {
+      yield { type: 'text-delta' as const, id: '1', delta };
+      await gate;
+    }
+    yield* stream;
+  }
+  return {
+    ...model,
+    async doStream(options: LanguageModelV4CallOptions) {
+      const { stream } = await model.doStream(options);
+      return { stream: ReadableStream.from(spoken(stream)) };
+    },
+  };
 }
 
 describe('S-6: the event stream', () => {
@@ -99,6 +119,80 @@ describe('S-6: the event stream', () => {
     }
     expect(await all(running.eventsFrom(end + 1))).toEqual([]);
     for (const seq of [0, 1.5, '3']) expect(() => running.eventsFrom(seq as number)).toThrow(PawlError);
+  });
+
+  it('a reader that reconnects in the middle of a text gets the rest of it, as it comes', async () => {
+    const said = Promise.withResolvers<void>();
+    const agent = defineAgent({ name: 'told', models: [speaking(['Hello, ', 'dear ', 'world.'], said.promise)] });
+    const running = startSession(agent, { prompt: 'p', logger: false });
+    let known = 0;
+    for await (const event of running.events) {
+      known = event.seq;
+      if (event.type === 'model.delta') break;
+    }
+    const reader = running.eventsFrom(known + 1)[Symbol.asyncIterator]();
+    const first = reader.next();
+    said.resolve();
+    const rest: SessionEvent[] = [];
+    for (let next = await first; !next.done; next = await reader.next()) rest.push(next.value);
+    expect(told(rest).texts[' 1.1.0 text']).toBe('dear world.');
+    const { counters: counted } = await running.result;
+    expect(counted).toEqual(
+      counters({
+        turns: 1,
+        attempts: 1,
+        toolCalls: { requested: 1, answered: 1, acknowledged: 1 },
+        reports: { attempted: 1 },
+        tokens: counted.tokens,
+        costUsd: null,
+      }),
+    );
+  });
+
+  it('nothing overtakes what a listener brings about, not even the text of another sub-agent that was held back', async () => {
+    const said = Promise.withResolvers<void>();
+    const helper = (name: string, texts: string[], gate: Promise<void>) =>
+      defineAgent({ name, description: name, models: [speaking(texts, gate)], secrets: ['orchid.summit.42'] });
+    const calls = ['speaker', 'listener'].map((name) => ({ name, input: { prompt: 'Look.', reason: 'It can.' } }));
+    const agent = defineAgent({
+      name: 'told',
+      models: [rehearsalModel([{ calls }])],
+      agents: {
+        speaker: helper('speaker', ['I say orchid'], new Promise(() => {})),
+        listener: helper('listener', [''], said.promise),
+      },
+    });
+    const late: Promise<SessionEvent[]>[] = [];
+    const { result, events } = await run({
+      agent,
+      during: (event, running) => {
+        if (event.type === 'session.aborted') late.push(running.result.then(() => all(running.events)));
+        if (event.type === 'model.delta' && event.agent === 'speaker') said.resolve();
+        if (event.type === 'attempt.replied' && event.agent === 'listener') running.abort();
+      },
+    });
+    expect(result.status).toBe('aborted');
+    // Those of the sub-agents are not what this is about.
+    const { tokens, subAgents, lateResults, tree } = result.counters;
+    expect(result.counters).toEqual(
+      counters({
+        turns: 1,
+        attempts: 1,
+        toolCalls: { requested: 2, answered: 2, rejected: { aborted: 2 } },
+        slugs: { aborted: 1 },
+        tokens,
+        costUsd: null,
+        subAgents,
+        lateResults,
+        tree,
+      }),
+    );
+    const seqs = events.map(({ seq }) => seq);
+    expect(seqs).toEqual(seqs.toSorted((one, other) => one - other));
+    const read = told((await late.at(-1)) ?? []);
+    expect(read).toEqual(told(events));
+    expect(read.texts['speaker 1.1.0 text']).toBe('I say orchid');
+    expect(read.others.filter((other) => / session\.aborting$/.test(other))).toHaveLength(2);
   });
 
   it('a reader that leaves while it waits is free at once', async () => {
@@ -173,14 +267,14 @@ describe('S-6: the event stream', () => {
     expect(types.slice(types.indexOf('tool.answered')).slice(0, 2)).toEqual(['tool.answered', 'observer.failed']);
   });
 
-  it('joins what it keeps, but never two parts, calls or sessions', () => {
+  it('joins what it keeps, but never two parts, calls or sessions', async () => {
     const envelope = { sessionId: 's', agent: 'a', at: 0, path: [] };
     const piece = fc.record({
       part: fc.nat(2),
       path: fc.constantFrom([], ['child']),
       delta: fc.string({ minLength: 1, maxLength: 9 }),
     });
-    fc.assert(
+    await fc.assert(
       fc.asyncProperty(fc.array(piece, { maxLength: 60 }), fc.nat(200), async (pieces, from) => {
         const stream = new EventStream();
         let seq = 0;

@@ -10,14 +10,16 @@ const longestJoined = 16_384;
  */
 export class EventStream implements Fold {
   private readonly events: SessionEvent[] = [];
-  /** The last event, unjoined. A reader that keeps up gets it, so no joined text is cut. */
+  /** The last event, unjoined, and the first position that it holds. A reader that keeps up gets it, uncut. */
   private latest: SessionEvent | null = null;
+  private latestFrom = 1;
   /** What readers without a next event wait for. */
   private change: PromiseWithResolvers<void> | null = null;
   private ended = false;
 
   event(event: SessionEvent): void {
     const last = this.events.at(-1);
+    this.latestFrom = (last?.seq ?? 0) + 1;
     if (last === undefined || !isOneWith(last, event)) {
       // A delta grows in place, since there are very many: so the stream keeps one of its own, which no reader gets.
       this.events.push(event.type === 'model.delta' ? { ...event } : event);
@@ -38,8 +40,8 @@ export class EventStream implements Fold {
   }
 
   /** The events so far; adjacent deltas of a part are one. */
-  get held(): readonly SessionEvent[] {
-    return this.events.map((event) => restOf(event, 1));
+  all(): SessionEvent[] {
+    return this.events.map((event) => (event.type === 'model.delta' ? { ...event } : event));
   }
 
   /** Returns the events from position `seq`, those to come included. */
@@ -59,7 +61,8 @@ export class EventStream implements Fold {
         if (event === undefined) return undefined;
         if (event.seq >= next) {
           const { latest } = this;
-          const rest = latest !== null && next === beginOf(latest) ? latest : restOf(event, next);
+          const from = (this.events[position - 1]?.seq ?? 0) + 1;
+          const rest = latest !== null && next === this.latestFrom ? latest : restOf(event, next, from);
           next = event.seq + 1;
           return rest;
         }
@@ -85,9 +88,9 @@ export class EventStream implements Fold {
     };
   }
 
-  /** Returns the position in the list of the first event that reaches `seq`. */
+  /** Returns the position in the list of the first event that reaches `seq`, or of the last, which may still grow. */
   private positionOf(seq: number): number {
-    let [low, high] = [0, this.events.length];
+    let [low, high] = [0, Math.max(0, this.events.length - 1)];
     while (low < high) {
       const middle = (low + high) >> 1;
       if ((this.events[middle]?.seq ?? 0) < seq) low = middle + 1;
@@ -116,13 +119,12 @@ function isOneWith(last: SessionEvent, event: SessionEvent): boolean {
   return last.type === 'tool.progressed' && event.type === 'tool.progressed' && last.callId === event.callId;
 }
 
-/** Returns the position at which an event begins: for a delta, that of its first character. */
-function beginOf(event: SessionEvent): number {
-  return event.type === 'model.delta' ? event.seq - event.delta.length + 1 : event.seq;
-}
-
-/** Returns what an event holds from position `seq` on: for a delta, a copy with the rest of its text. */
-function restOf(event: SessionEvent, seq: number): SessionEvent {
+/**
+ * Returns what an event holds from position `seq` on: for a delta, a copy with the rest of its text. Its positions
+ * begin at `from` or later; its text may be longer than they are, if a replay has replaced a secret in it.
+ */
+function restOf(event: SessionEvent, seq: number, from: number): SessionEvent {
   if (event.type !== 'model.delta') return event;
-  return { ...event, delta: event.delta.slice(Math.max(0, seq - beginOf(event))) };
+  const begin = Math.max(from, event.seq - event.delta.length + 1);
+  return { ...event, delta: event.delta.slice(Math.max(0, seq - begin)) };
 }

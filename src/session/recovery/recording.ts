@@ -56,7 +56,7 @@ export class Recording {
       agent: head.agent,
       steps: this.steps,
       requests: this.requests,
-      events: stream.held,
+      events: stream.all(),
       counters: observer.counters,
       conversation: conversation.messages,
       turns: records.turns,

@@ -115,13 +115,14 @@ function interruptedIn({ log, wired }: SubSession): string[] {
 /** Tells the listeners what came since the replay, and the approvals that are still waited for, as they were asked. */
 export function tellWhatWaits(session: RootSession, began: number): void {
   const { stream, telemetry, listener } = session.wired.observer.folds;
-  for (const event of stream.held) {
+  const events = stream.all();
+  for (const event of events) {
     if (event.seq <= began) continue;
     telemetry.event(event);
     listener.event(event);
   }
   const waiting = session.tree().flatMap((one) => waitingIn(one).map((callId) => `${one.sessionId} ${callId}`));
-  for (const event of stream.held) {
+  for (const event of events) {
     if (event.seq > began) continue;
     const isAsked = event.type === 'tool.approvalRequested' && waiting.includes(`${event.sessionId} ${event.callId}`);
     if (isAsked) listener.event(event);
