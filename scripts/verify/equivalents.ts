@@ -218,6 +218,7 @@ const equivalents: Equivalent[] = [
   {
     file: 'context/context-guard.ts',
     original: /^windowTokens === null$/,
+    replacement: /^false$/,
     why: 'nothing is reserved of a window of null tokens in either case',
   },
   {
@@ -246,12 +247,6 @@ const equivalents: Equivalent[] = [
     original: /^left (>|<) (0|idleTimeoutMs)$/,
     replacement: /^left (>=|<=) (0|idleTimeoutMs)$/,
     why: '0 has returned before, and of two equal times either may be taken',
-  },
-  {
-    file: 'recovery/after-crash.ts',
-    original: /^effect\.kind === 'tool'$/,
-    replacement: /^true$/,
-    why: 'no other effect has the name of a tool',
   },
   {
     file: 'session/commands.ts',

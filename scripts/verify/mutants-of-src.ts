@@ -63,7 +63,7 @@ if (now.length === 0 || foreign.length > 0) throw new Error('the report has no m
 const caughtOf = ({ killed, survivors }: Row) => killed / (killed + survivors.length);
 const fallen = now.filter((row) => {
   const known = before.find(({ file }) => file === row.file);
-  return known !== undefined && caughtOf(row) < caughtOf(known);
+  return known !== undefined && known.tests === row.tests && caughtOf(row) < caughtOf(known);
 });
 for (const row of fallen) {
   process.stderr.write(`${row.file}: the share of caught mutants fell to ${share(caughtOf(row), 1)}\n`);

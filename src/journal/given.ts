@@ -11,8 +11,8 @@ export const aJournal = z.custom<Journal>((value) => hasMethods(value, ...method
   error: "a journal, such as sqliteJournal('pawl.db')",
 });
 
-const journalSchema = z.object({ journal: aJournal });
 const sessionSchema = z.object({ journal: aJournal, sessionId: nonBlank });
+const journalSchema = sessionSchema.pick({ journal: true });
 
 /** Throws `invalid_options` for anything but a journal. */
 export function checkJournal(journal: unknown): void {

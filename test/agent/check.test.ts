@@ -28,7 +28,7 @@ function problemsOf(value: unknown, field = ''): readonly string[] {
 }
 
 describe('bad input gets a sentence for each problem', () => {
-  it('what fits is returned as the schema makes it', () => {
+  it('valid input is returned as parsed', () => {
     expect(check(schema, { preset: undefined, size: 1 }, '', 'invalid_options')).toEqual({ preset: {}, size: 1 });
   });
 

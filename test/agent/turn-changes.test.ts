@@ -49,7 +49,7 @@ describe('T-7: what a turn may do differently', () => {
     });
   });
 
-  it('is no tool and no model that the session lacks', () => {
+  it('may not name a tool or a model that the session lacks', () => {
     expect(problemOf({ activeTools: ['search', 'delete'] })).toBe(
       '`activeTools[1]` must be one of the tools of this turn (search, final_report); got "delete".',
     );

@@ -16,7 +16,7 @@ const file = (mediaType: string, data: Extract<Part, { type: 'file' }>['data']) 
 const base64 = (bytes: number) => 'A'.repeat((bytes * 4) / 3);
 
 describe('T-6: how many tokens a part is estimated to have', () => {
-  it('a message and each of its parts have a mark of four tokens', () => {
+  it('a message and each of its parts cost four extra tokens', () => {
     expect(estimateMessageTokens({ role: 'user', content: [] })).toBe(4);
     const text = { type: 'text' as const, text: 'x'.repeat(40) };
     expect(estimateMessageTokens({ role: 'user', content: [text, text] })).toBe(4 + 14 + 14);

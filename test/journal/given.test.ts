@@ -56,7 +56,10 @@ async function problemOf(act: () => Promise<unknown>): Promise<string> {
 }
 
 describe('a journal and a session that a caller gives', () => {
-  const bad = [undefined, null, 'pawl.db', {}, { ...sqliteJournal(':memory:'), read: 7 }] as never[];
+  const methods = ['create', 'append', 'read', 'lease', 'renew', 'release', 'post', 'inbox', 'list', 'delete', 'close'];
+  const without = (missing: string) =>
+    Object.fromEntries(methods.map((name) => [name, name === missing ? 'no function' : () => undefined]));
+  const bad = [undefined, null, 'pawl.db', {}, ...methods.map(without)] as never[];
 
   it.each([...Object.keys(ofSession), ...Object.keys(ofJournal)])('%s takes only a journal', async (name) => {
     for (const journal of bad) {
@@ -78,14 +81,13 @@ describe('a journal and a session that a caller gives', () => {
 
   it('sessions are resumed by agents, of which no two have the same name', async () => {
     const journal = sqliteJournal(':memory:');
-    for (const agents of [undefined, agent, [agent, {}]] as never[])
-      expect(await problemOf(() => resumeAll(agents, { journal, logger }))).toMatch(
-        /`agents` (must be|is required:) an array of agents made by defineAgent/,
-      );
-    expect(await problemOf(() => resumeAll([agent, { ...agent }], { journal, logger }))).toBe(
-      '`agents` has two agents named clerk: a session is resumed by one.',
-    );
-    expect(await resumeAll([agent], { journal, logger })).toEqual({ sessions: [], refused: [] });
+    const problem = (agents: unknown) => problemOf(() => resumeAll(agents as never, { journal, logger }));
+    expect(await problem(undefined)).toBe('`agents` is required: an array of agents.');
+    expect(await problem(agent)).toContain('`agents` must be an array of agents; got');
+    expect(await problem([agent, {}])).toBe('`agents[1]` must be an agent made by defineAgent; got {}.');
+    expect(await problem(new Array(1))).toBe('`agents[0]` is required: an agent made by defineAgent.');
+    expect(await problem([agent, { ...agent }])).toBe('`agents` must have different names; two are named clerk.');
+    expect(await resumeAll([agent, agent], { journal, logger })).toEqual({ sessions: [], refused: [] });
     await journal.close();
   });
 });

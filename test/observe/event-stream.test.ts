@@ -1,10 +1,10 @@
-import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { defineAgent, PawlError, type Session, type SessionEvent, slice, startSession } from '../../src/index.ts';
 import { EventStream } from '../../src/observe/stream/event-stream.ts';
 import { type RehearsalScript, rehearsalModel } from '../../src/testing/index.ts';
 import { counters, report, run, runOverWire } from '../support/session.ts';
+import { speaking } from '../support/speaking.ts';
 import { search, searchCall } from '../support/tools.ts';
 
 const session = (script: RehearsalScript) =>
@@ -32,25 +32,6 @@ function told(events: readonly SessionEvent[]): { texts: Record<string, string>;
     }
   }
   return { texts, others };
-}
-
-/** A model that says each text once the gate is open, but the first at once, and then reports. */
-function speaking(texts: readonly string[], gate: Promise<void>) {
-  const model = rehearsalModel([report()]);
-  async function* spoken(stream: ReadableStream<LanguageModelV4StreamPart>) {
-    for (const delta of texts) {
-      yield { type: 'text-delta' as const, id: '1', delta };
-      await gate;
-    }
-    yield* stream;
-  }
-  return {
-    ...model,
-    async doStream(options: LanguageModelV4CallOptions) {
-      const { stream } = await model.doStream(options);
-      return { stream: ReadableStream.from(spoken(stream)) };
-    },
-  };
 }
 
 describe('S-6: the event stream', () => {

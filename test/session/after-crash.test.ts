@@ -55,7 +55,7 @@ describe('D-4: what becomes of an effect when its process dies', () => {
 });
 
 describe('D-4: what a suspension waits for', () => {
-  it('tools and requests, but no person, no time and no sub-agent', () => {
+  it('tools and requests, but not people, timers or sub-agents', () => {
     const { isAwaited } = effectPolicy(catalog, () => false);
     for (const name of ['plain', 'answered', 'repeated', 'unknown']) expect(isAwaited(call(name))).toBe(true);
     for (const name of ['continued', 'outside']) expect(isAwaited(call(name))).toBe(false);

@@ -102,7 +102,7 @@ describe('D-2: a command to a session of any process', () => {
     return { posted, journal };
   }
 
-  it('is posted; a decision only on a call that waits', async () => {
+  it('is posted, but a decision only if its call waits', async () => {
     const { posted, journal } = posting();
     expect(await approveSession(journal, 's', 'a', { approved: true })).toBe(true);
     expect(await approveSession(journal, 's', 'b', { approved: true })).toBe(false);

@@ -89,7 +89,7 @@ describe('D-4: an agent goes on with a session only if it can', () => {
     );
   });
 
-  it('D-6: other machines do not, nor another format of the journal', () => {
+  it('D-6: a session recorded by other machines or in another format is refused', () => {
     expect(problemOf(() => checkMachines(head))).toBeNull();
     for (const other of [
       { ...head, machines: 'older' },

@@ -21,7 +21,7 @@ function taking(slots: Slots) {
 }
 
 describe('the tools of a session that run at once', () => {
-  it('so many as there are slots run, and the others follow in order', async () => {
+  it('as many run at once as there are slots; the rest follow in order', async () => {
     const { given, free, take, settled } = taking(new Slots(2));
     for (const name of ['a', 'b', 'c', 'd', 'e']) void take(name);
     await settled();
@@ -41,7 +41,7 @@ describe('the tools of a session that run at once', () => {
     expect(given.slice(5)).toEqual(['f', 'g']);
   });
 
-  it('D-2: one that is aborted gets no slot and takes none away', async () => {
+  it('D-2: an aborted waiter gets no slot and costs none', async () => {
     const { given, gone, free, take, settled } = taking(new Slots(1));
     const [before, waiting] = [new AbortController(), new AbortController()];
     before.abort('too early');

@@ -54,7 +54,7 @@ export class ReplyReader {
     this.place = place;
   }
 
-  /** Adds a part to the reply. Returns the delta that it contributes; null if that is nothing. */
+  /** Adds a part to the reply. Returns the delta that it contributes, or null. */
   take(part: LanguageModelV4StreamPart): Delta | null {
     // A call repeats the input that its deltas brought.
     const open = part.type === 'tool-call' ? this.openInputs.find(({ id }) => id === part.toolCallId) : undefined;
@@ -70,7 +70,7 @@ export class ReplyReader {
         const open = this.openTextOf(kind, part.id) ?? this.openText(kind, part.id, undefined);
         open.text.text += part.delta;
         addProviderData(open.text, part.providerMetadata);
-        return this.delta(kind, open.part, part.delta, null, null);
+        return this.delta(kind, open.part, part.delta);
       }
       case 'text-end':
       case 'reasoning-end': {
@@ -128,7 +128,7 @@ export class ReplyReader {
       case 'text':
       case 'reasoning':
         this.content.push({ type: part.type, text: part.text, ended: true, ...providerData(part.providerMetadata) });
-        return this.delta(part.type, this.nextPart(), part.text, null, null);
+        return this.delta(part.type, this.nextPart(), part.text);
       case 'tool-call': {
         const opened = this.closeInput(part.toolCallId);
         // Some providers set it only on the part that starts the input, and some only on the call.
@@ -220,8 +220,8 @@ export class ReplyReader {
     kind: Delta['kind'],
     part: number,
     delta: string,
-    callId: string | null,
-    toolName: string | null,
+    callId: string | null = null,
+    toolName: string | null = null,
   ): Delta | null {
     const { turn, attempt } = this.place;
     return delta === '' ? null : { type: 'model.delta', turn, attempt, kind, part, callId, toolName, delta };

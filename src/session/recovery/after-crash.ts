@@ -23,8 +23,10 @@ export function effectPolicy(catalog: Catalog, hasSubAgents: () => boolean): Eff
       return interruptedCall;
     },
     isAwaited: (effect) => {
-      const tool = effect.kind === 'tool' ? catalog.get(effect.request.name) : undefined;
-      if (effect.kind === 'tool') return tool?.afterCrash !== 'continue' && tool?.isClientSide !== true;
+      if (effect.kind === 'tool') {
+        const tool = catalog.get(effect.request.name);
+        return tool?.afterCrash !== 'continue' && tool?.isClientSide !== true;
+      }
       if (effect.kind === 'close') return !hasSubAgents();
       return effect.kind !== 'wait' && effect.kind !== 'approval';
     },

@@ -1,10 +1,15 @@
+import { z } from 'zod';
+import { check } from '../../agent/check.ts';
 import { type Agent, isAgent } from '../../agent/definition.ts';
-import { expected, PawlError } from '../../errors.ts';
+import { PawlError } from '../../errors.ts';
 import { checkJournal } from '../../journal/given.ts';
 import type { Journal, JournaledSession } from '../../journal/journal.ts';
 import type { ResumeOptions } from '../options.ts';
 import type { Session } from '../session.ts';
 import { resumeSession } from './resume-session.ts';
+
+const anAgent = z.custom<Agent>(isAgent, { error: 'an agent made by defineAgent' });
+const agentsSchema = z.object({ agents: z.array(anAgent, { error: 'an array of agents' }) });
 
 export type ResumeAllOptions = Omit<ResumeOptions, 'sessionId' | 'signal' | 'context'> & {
   journal: Journal;
@@ -18,22 +23,20 @@ export type RefusedSession = { sessionId: string; error: unknown };
 /**
  * Resumes every session of these agents that no process runs, for a process that starts. Sessions that another process
  * takes meanwhile are its own. Resolves when all go on, or were refused. Rejects with `invalid_options`, also for two
- * agents of one name.
+ * agents with the same name.
  */
 export async function resumeAll(
   agents: readonly Agent[],
   options: ResumeAllOptions,
 ): Promise<{ sessions: Session[]; refused: RefusedSession[] }> {
-  if (!Array.isArray(agents) || !agents.every(isAgent))
-    throw new PawlError('invalid_options', expected('agents', agents, 'an array of agents made by defineAgent'));
+  check(agentsSchema, { agents }, '', 'invalid_options');
   checkJournal(options?.journal);
-  const twice = agents.find(({ name }, index) => agents.findIndex((one) => one.name === name) !== index);
-  if (twice !== undefined)
-    throw new PawlError(
-      'invalid_options',
-      `\`agents\` has two agents named ${twice.name}: a session is resumed by one.`,
-    );
-  const named = new Map(agents.map((agent) => [agent.name, agent]));
+  const named = new Map<string, Agent>();
+  for (const agent of agents) {
+    if ((named.get(agent.name) ?? agent) !== agent)
+      throw new PawlError('invalid_options', `\`agents\` must have different names; two are named ${agent.name}.`);
+    named.set(agent.name, agent);
+  }
   const sessions: Session[] = [];
   const refused: RefusedSession[] = [];
   const { context: contextOf, ...given } = options;
