@@ -1,4 +1,7 @@
-/** `npm run verify`: runs every check on the machines and writes the results to `docs/verification.md`. */
+/**
+ * `npm run verify`: runs every check on the machines and writes the results to `docs/verification.md`. Sessions are
+ * simulated for `PAWL_MINUTES` (default: 10).
+ */
 
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -13,6 +16,7 @@ import { ruleTraces, slugTraces } from '../../test/graph/trace.ts';
 import { breakagesOfSrc } from '../../test/simulation/breakages.ts';
 import { type Mode, modes, shown, type Tally } from '../../test/simulation/run.ts';
 import { coveragePictures } from '../draw/pictures.ts';
+import { numberOf } from '../simulate/number-of.ts';
 import { countsOf, noticedBySimulation, simulatedFor } from '../simulate/spread.ts';
 import { checkedBySpin, claims, requireSpin } from './spin.ts';
 import { followedBySpin, shownTrace } from './spin-traces.ts';
@@ -63,11 +67,14 @@ say('Breaking src/ on purpose …');
 const noticed: Caught[] = breakEach(breakagesOfSrc, noticedBySimulation);
 const uncaught = [...caught, ...together, ...noticed].filter(({ by }) => by.length === 0);
 
-const minutes = { memory: 4, wire: 2, disk: 2, processes: 2 };
+/** How long sessions are simulated, all modes together. */
+const wholeMinutes = numberOf('PAWL_MINUTES', process.env.PAWL_MINUTES ?? '10', 0);
+const share = { memory: 0.4, wire: 0.2, disk: 0.2, processes: 0.2 };
 const tallies: { mode: Mode; tally: Tally }[] = [];
 for (const mode of modes) {
-  say(`Simulating sessions for ${minutes[mode]} minutes (${mode}) …`);
-  tallies.push({ mode, tally: await simulatedFor(minutes[mode], 1, mode) });
+  const minutes = wholeMinutes * share[mode];
+  say(`Simulating sessions for ${minutes} minutes (${mode}) …`);
+  tallies.push({ mode, tally: await simulatedFor(minutes, 1, mode) });
 }
 const unkept = tallies.flatMap(({ tally }) => tally.failures);
 for (const failure of unkept) say(shown(failure));
@@ -85,7 +92,7 @@ const kinds = {
   processes: 'MCP servers in processes',
 };
 const simulatedText = (mode: Mode, { sessions, steps, passedMs, failures, statuses, troubles }: Tally) =>
-  `${kinds[mode]}: ${minutes[mode]} minutes on two processes from seed 1 gave ${sessions} sessions, ` +
+  `${kinds[mode]}: ${wholeMinutes * share[mode]} minutes on two processes from seed 1 gave ${sessions} sessions, ` +
   `${steps} steps and ${(passedMs / 86_400_000).toFixed(0)} simulated days; ${failures.length} promises were broken. ` +
   `Outcomes: ${countsOf(statuses)}. Troubles caused: ${countsOf(troubles)}.`;
 

@@ -123,9 +123,8 @@ export function tellWhatWaits(session: RootSession, began: number): void {
   }
   const waiting = session.tree().flatMap((one) => waitingIn(one).map((callId) => `${one.sessionId} ${callId}`));
   for (const event of events) {
-    if (event.seq > began) continue;
-    const isAsked = event.type === 'tool.approvalRequested' && waiting.includes(`${event.sessionId} ${event.callId}`);
-    if (isAsked) listener.event(event);
+    if (event.seq > began || event.type !== 'tool.approvalRequested') continue;
+    if (waiting.includes(`${event.sessionId} ${event.callId}`)) listener.event(event);
   }
 }
 
