@@ -1,6 +1,7 @@
 import { sleep, systemClock } from '../host/clock.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { SessionEvent } from '../observe/events.ts';
+import { restOf } from '../observe/stream/event-stream.ts';
 import { readSession } from '../session/recovery/replay-session.ts';
 import type { Followed } from './ui-message-stream.ts';
 
@@ -24,10 +25,12 @@ export async function followSession(
       const isOver = row === undefined || ['succeeded', 'failed', 'aborted', 'suspended'].includes(row.status);
       if (row !== undefined && row.entries !== known) {
         known = row.entries;
-        for (const event of (await readSession(journal, sessionId, { secrets })).events) {
+        const { events } = await readSession(journal, sessionId, { secrets });
+        for (const [index, event] of events.entries()) {
           if (event.seq < next) continue;
+          // A text may have grown since the journal was last read.
+          yield restOf(event, next, (events[index - 1]?.seq ?? 0) + 1);
           next = event.seq + 1;
-          yield event;
         }
       }
       if (signal.aborted || isOver) return;

@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import {
+  defineAgent,
+  type Journal,
+  type JournalEntry,
+  type JournaledSession,
+  runSession,
+  type SessionEvent,
+  sqliteJournal,
+} from '../../src/index.ts';
+import { rehearsalModel } from '../../src/testing/index.ts';
+import { followSession } from '../../src/ui/index.ts';
+import { report } from '../support/session.ts';
+
+const said = 'Hello, dear world.';
+
+/** A journal that grows each time it is read, as another process writes it: first up to the middle of the text. */
+async function growing(): Promise<Journal> {
+  const kept = sqliteJournal(':memory:');
+  const agent = defineAgent({ name: 'told', models: [rehearsalModel([{ ...report(), text: said }])] });
+  await runSession(agent, { prompt: 'Go.', journal: kept, sessionId: 's', logger: false });
+  const entries = await kept.read('s');
+  const [row] = await kept.list({ sessionId: 's' });
+  const at = entries.findIndex((entry) => entry.type === 'sighted' && 'delta' in entry.sighting);
+  const split = halves(entries[at]);
+  const whole = [...entries.slice(0, at), ...split, ...entries.slice(at + 1)];
+  // The first is read when the session is looked up, and again by the reader.
+  const written = [at + 1, at + 1, at + 2, whole.length];
+  let reads = 0;
+  const next = () => written[Math.min(reads, written.length - 1)] ?? 0;
+  return Object.assign(kept, {
+    list: async (): Promise<JournaledSession[]> => {
+      const status = next() < whole.length ? 'running' : row?.status;
+      return row === undefined || status === undefined ? [] : [{ ...row, entries: next(), status }];
+    },
+    read: async () => {
+      const found = whole.slice(0, next());
+      reads += 1;
+      return found;
+    },
+  });
+}
+
+/** The two halves of a noted text, as two writes have them. */
+function halves(entry: JournalEntry | undefined): JournalEntry[] {
+  if (entry?.type !== 'sighted' || entry.sighting.type !== 'model.delta') throw new Error('no text was noted');
+  const { sighting, seq } = entry;
+  const half = sighting.delta.length >> 1;
+  return [
+    { ...entry, sighting: { ...sighting, delta: sighting.delta.slice(0, half) } },
+    { ...entry, seq: seq + half, sighting: { ...sighting, delta: sighting.delta.slice(half) } },
+  ];
+}
+
+async function read(seq: number): Promise<SessionEvent[]> {
+  const journal = await growing();
+  const followed = await followSession(journal, 's');
+  const events: SessionEvent[] = [];
+  for await (const event of followed.eventsFrom(seq)) events.push(event);
+  await journal.close();
+  return events;
+}
+
+const textIn = (events: readonly SessionEvent[]) =>
+  events.flatMap((event) => (event.type === 'model.delta' && event.kind === 'text' ? [event.delta] : [])).join('');
+
+describe('S-6: a session that another process runs', () => {
+  it('each piece of a text is read once, even if the text grows between two looks at the journal', async () => {
+    const events = await read(1);
+    expect(textIn(events)).toBe(said);
+    expect(events.at(-1)?.type).toBe('session.succeeded');
+    const seqs = events.map(({ seq }) => seq);
+    expect(seqs).toEqual([...new Set(seqs)].toSorted((one, other) => one - other));
+  });
+
+  it('a reader that begins in the middle of a text gets the rest of it', async () => {
+    const whole = await read(1);
+    const first = whole.find(({ type }) => type === 'model.delta')?.seq ?? 0;
+    expect(first).toBeGreaterThan(0);
+    const rest = await read(first - 1);
+    expect(textIn(rest)).toBe(said.slice((said.length >> 1) - 2));
+    expect(rest.at(-1)).toMatchObject({ type: 'session.succeeded', seq: whole.at(-1)?.seq });
+  });
+});
