@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type AgentDefinition,
+  defineAgent,
+  resumeAll,
+  runSession,
+  sqliteJournal,
+  startSession,
+} from '../../src/index.ts';
+import { rehearsalModel } from '../../src/testing/index.ts';
+import { freshFile } from '../support/journaled.ts';
+import { counters, report } from '../support/session.ts';
+
+const logger = false as const;
+const model = rehearsalModel([report()]);
+const define = (name: string, over: Partial<AgentDefinition> = {}) => defineAgent({ name, models: [model], ...over });
+
+/** Begins a session of an agent and lets go of it before its first request. */
+async function suspended(journal: ReturnType<typeof sqliteJournal>, name: string, sessionId: string) {
+  const session = startSession(define(name), { prompt: 'Go.', journal, sessionId, logger });
+  await session.suspend({ graceMs: 0 });
+}
+
+describe('D-4: a process that starts resumes what the last one left', () => {
+  it('each suspended session of its agents, and says which it could not', async () => {
+    const file = freshFile();
+    const [journal, other] = [sqliteJournal(file), sqliteJournal(file)];
+    for (const [name, id] of [
+      ['clerk', 'one'],
+      ['clerk', 'two'],
+      ['cook', 'changed'],
+      ['guest', 'foreign'],
+    ] as const)
+      await suspended(journal, name, id);
+    await runSession(define('clerk'), { prompt: 'Go.', journal, sessionId: 'ended', logger });
+    const told: string[] = [];
+    const agents = [define('clerk'), define('cook', { limits: { maxTurns: 77 } })];
+    const { sessions, refused } = await resumeAll(agents, {
+      journal: other,
+      logger,
+      context: ({ sessionId, agent, status }) => told.push(`${sessionId} ${agent} ${status}`),
+    });
+    expect(sessions.map(({ sessionId }) => sessionId).toSorted()).toEqual(['one', 'two']);
+    expect(refused).toEqual([{ sessionId: 'changed', error: expect.objectContaining({ code: 'agent_changed' }) }]);
+    expect(told.toSorted()).toEqual(['changed cook suspended', 'one clerk suspended', 'two clerk suspended']);
+    for (const { result } of sessions) {
+      const { success, counters: counted } = await result;
+      expect(success).toBe(true);
+      expect(counted).toEqual(
+        counters({
+          turns: 1,
+          attempts: 1,
+          toolCalls: { requested: 1, answered: 1, acknowledged: 1 },
+          reports: { attempted: 1 },
+          tokens: counted.tokens,
+          costUsd: null,
+        }),
+      );
+    }
+    const left = (await journal.list({})).map(({ sessionId, status }) => `${sessionId} ${status}`).toSorted();
+    expect(left).toEqual([
+      'changed suspended',
+      'ended succeeded',
+      'foreign suspended',
+      'one succeeded',
+      'two succeeded',
+    ]);
+    await Promise.all([journal.close(), other.close()]);
+  });
+
+  it('one that another process takes meanwhile is left to it', async () => {
+    const journal = sqliteJournal(':memory:');
+    await suspended(journal, 'clerk', 'one');
+    const { sessions, refused } = await resumeAll([define('clerk')], {
+      journal,
+      logger,
+      // Another process takes it, after it was listed.
+      context: () => void journal.lease('one', 'another'),
+    });
+    expect([sessions, refused]).toEqual([[], []]);
+    await journal.close();
+  });
+});
