@@ -28,7 +28,7 @@ function dieAt(backlog: TestBacklog, write: number): { died: boolean; writes: nu
 
 const all = process.env.PAWL_WALKS === 'all';
 
-it('W-2 W-4: a run that dies at a write is brought to its end by the next', { timeout: 300_000 }, async () => {
+it('W-2 W-4: a run that dies at a write is brought to its end by the next', { timeout: 900_000 }, async () => {
   const { writes } = dieAt(backlogOfThree(), 0);
   expect(writes).toBeGreaterThan(30);
   const every = Array.from({ length: writes }, (_, index) => index + 1);
