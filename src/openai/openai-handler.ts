@@ -141,7 +141,9 @@ class CompletionServer {
     checkContext(agent, context);
     const gone = new AbortController();
     const signal = AbortSignal.any([request.signal, gone.signal]);
-    const completion = new Completion(crypto.randomUUID(), model, Date.now(), agent.definition.finish === 'text');
+    // Only then is the text of a reply the report.
+    const streams = agent.definition.finish === 'text' && ['text', 'markdown'].includes(agent.format.name);
+    const completion = new Completion(crypto.randomUUID(), model, Date.now(), streams);
     const heard: ((event: SessionEvent) => void)[] = [];
     const result = this.sessions.start(
       agent,

@@ -45,7 +45,12 @@ export async function serveHttp(agent: Agent, sessions: Sessions, options: HttpO
       refuse(response, error instanceof Refusal ? error.status : 500, messageOf(error)),
     );
   });
+  const closing = new AbortController();
+  const refuseWhenClosing = () => {
+    if (closing.signal.aborted) throw new Refusal(503, 'the server is closing');
+  };
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
+    refuseWhenClosing();
     if (answersPage(request, response, options, isLoopback)) return;
     if (new URL(request.url ?? '/', 'http://x').pathname !== mcpPath)
       throw new Refusal(404, `the server is at ${mcpPath}`);
@@ -54,6 +59,7 @@ export async function serveHttp(agent: Agent, sessions: Sessions, options: HttpO
     if (id !== undefined && known === undefined) throw new Refusal(404, 'unknown session');
     const client = known ?? (await open(request.socket.remoteAddress ?? ''));
     const body = await bodyOf(request);
+    refuseWhenClosing();
     if (request.method === 'POST') {
       client.calls += 1;
       response.once('close', () => {
@@ -68,6 +74,7 @@ export async function serveHttp(agent: Agent, sessions: Sessions, options: HttpO
   isLoopback = place.isLoopback;
   const closed = new Promise<void>((resolve) => http.once('close', resolve));
   const close = async () => {
+    closing.abort();
     await clients.close();
     await sessions.ended();
     await closeHttp(http);

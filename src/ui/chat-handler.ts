@@ -29,7 +29,10 @@ export type ChatOptions<Context = unknown> = Pick<
 /** Returns the `metadata` of a session from the request that starts it. */
 type MetadataOf = (request: Request) => Metadata | Promise<Metadata>;
 
-/** Returns the `context` of a session from the request that starts or resumes it. */
+/**
+ * Returns the `context` of the session that a request starts or resumes. Both are called for every request of a chat, so
+ * that they can refuse a caller: what they throw, if it is a `Response`, is the answer.
+ */
 type ContextOf<Context> = (request: Request) => Context | Promise<Context>;
 
 const optionsSchema = z.strictObject({
@@ -85,12 +88,14 @@ async function answer(chats: Chats, request: Request): Promise<Response> {
       const body = await request.json().catch((error) => {
         throw new PawlError('invalid_messages', `The body is no JSON: ${messageOf(error)}.`);
       });
-      return chats.post(await readUIRequest(body), request);
+      return chats.post(await readUIRequest(body), await chats.given(request));
     }
     case 'GET':
       if (path.at(-1) !== 'stream') return new Response(null, { status: 404 });
-      return chats.join(chatIdOf(path.at(-2)), request);
+      return chats.join(chatIdOf(path.at(-2)), await chats.given(request));
     case 'DELETE':
+      // It may refuse the caller.
+      await chats.given(request);
       await chats.abort(chatIdOf(path.at(-1)));
       return new Response(null, { status: 204 });
     default:
@@ -104,6 +109,9 @@ function chatIdOf(text: unknown): string {
 
 /** Sessions that have ended and are kept, so that a late decision finds how they ended. */
 const mostEnded = 1_000;
+
+/** What a request gives the session that it starts or resumes. */
+type Given = { context: unknown; metadata: Metadata | undefined };
 
 /** The chats of an agent: each has at most one session that has not ended. */
 class Chats {
@@ -120,20 +128,26 @@ class Chats {
     this.options = options;
   }
 
-  post(asked: UIRequest, request: Request): Promise<Response> {
+  /** What a request gives its session, unless it is refused. */
+  async given(request: Request): Promise<Given> {
+    const { context, metadata } = this.options;
+    return { context: await context?.(request), metadata: await metadata?.(request) };
+  }
+
+  post(asked: UIRequest, given: Given): Promise<Response> {
     return this.inTurn(chatIdOf(asked.chatId), () =>
-      asked.decided === null ? this.begin(asked, request) : this.decide(asked.chatId, asked.decided, request),
+      asked.decided === null ? this.begin(asked, given) : this.decide(asked.chatId, asked.decided, given),
     );
   }
 
-  join(chatId: string, request: Request): Promise<Response> {
+  join(chatId: string, given: Given): Promise<Response> {
     return this.inTurn(chatId, async () => {
       const known = this.sessions.get(chatId);
       if (known !== undefined && !this.ended.has(known)) return toUIMessageStreamResponse(known);
       // Another process may run a later session.
       const [newest] = await this.recorded(chatId);
       if (newest === undefined || !isUnended(newest)) return new Response(null, { status: 204 });
-      return toUIMessageStreamResponse(await this.session(chatId, newest.sessionId, request));
+      return toUIMessageStreamResponse(await this.session(chatId, newest.sessionId, given));
     });
   }
 
@@ -141,18 +155,15 @@ class Chats {
     return this.inTurn(chatId, async () => this.end(this.sessions.get(chatId), await this.unended(chatId)));
   }
 
-  private async begin({ chatId, messages }: UIRequest, request: Request): Promise<Response> {
-    const { context: contextOf, metadata: metadataOf, ...options } = this.options;
-    const context = await contextOf?.(request);
-    const metadata = await metadataOf?.(request);
+  private async begin({ chatId, messages }: UIRequest, { context, metadata }: Given): Promise<Response> {
     const [known, earlier] = [this.sessions.get(chatId), await this.unended(chatId)];
     const sessionId = `${chatId}:${crypto.randomUUID()}`;
     const session = startSession(this.agent, {
-      ...options,
+      ...this.options,
       context,
       messages,
       sessionId,
-      ...(metadata !== undefined && { metadata }),
+      metadata: metadata ?? {},
     });
     this.keep(chatId, session);
     // What still waits for a decision will not get one any more.
@@ -160,9 +171,9 @@ class Chats {
     return toUIMessageStreamResponse(session);
   }
 
-  private async decide(chatId: string, decided: NonNullable<UIRequest['decided']>, request: Request) {
+  private async decide(chatId: string, decided: NonNullable<UIRequest['decided']>, given: Given) {
     const { sessionId, from, decisions, answers } = decided;
-    const session = await this.session(chatId, sessionId, request);
+    const session = await this.session(chatId, sessionId, given);
     const { journal } = this.options;
     const taken: CallReference[] = [];
     for (const decision of decisions) {
@@ -193,13 +204,12 @@ class Chats {
   }
 
   /** Returns a session of the chat: from this process, from the journal, or as another process runs it. */
-  private async session(chatId: string, sessionId: string, request: Request): Promise<Session | Followed> {
+  private async session(chatId: string, sessionId: string, { context }: Given): Promise<Session | Followed> {
     const known = this.sessions.get(chatId);
     if (known?.sessionId === sessionId) return known;
-    const { journal, logger, onEvent, telemetry, context: contextOf } = this.options;
+    const { journal, logger, onEvent, telemetry } = this.options;
     if (journal === undefined || !sessionId.startsWith(`${chatId}:`))
       throw new PawlError('session_unknown', `The chat ${chatId} has no session ${sessionId}.`);
-    const context = await contextOf?.(request);
     try {
       const observed = {
         ...(logger !== undefined && { logger }),

@@ -69,7 +69,7 @@ export class UIChunks {
         this.inner = new Set(event.calls.flatMap(({ within }, index) => (within === null ? [] : [index])));
         this.batches = new Set(event.calls.flatMap(({ within }) => event.calls[within ?? -1]?.callId ?? []));
         this.count(event);
-        return this.reply.replied(event.reply);
+        return this.withSteering(await this.reply.replied(event.reply));
       case 'attempt.failed':
         return [...this.reply.takenBack(), ...this.steering, this.turn()];
       case 'attempt.finished':
@@ -97,6 +97,10 @@ export class UIChunks {
       case 'session.succeeded':
         this.status = 'succeeded';
         return [];
+      case 'session.resumed':
+        this.status = 'running';
+        this.slugs = [];
+        return [];
       case 'session.failed':
       case 'session.aborted':
       case 'session.suspended':
@@ -104,6 +108,11 @@ export class UIChunks {
       default:
         return this.call(event);
     }
+  }
+
+  /** What was steered outlives a step that is sent again. */
+  private withSteering(chunks: UIChunk[]): UIChunk[] {
+    return chunks[0]?.type === 'reset-step' ? [...chunks, ...this.steering] : chunks;
   }
 
   private ended(event: Of<'session.failed' | 'session.aborted' | 'session.suspended'>): UIChunk[] {

@@ -93,6 +93,18 @@ describe('S-8: a search over all sessions', () => {
     index.close();
   });
 
+  it('S-5: shows no secret, even one that is configured with the line break of its file', async () => {
+    const journal = new MemoryJournal();
+    const agent = defineAgent({ name: 'one', models: [rehearsalModel([report('orchid.summit.42 it is.')])] });
+    await runSession(agent, { prompt: 'Look.', journal, sessionId: 's', logger: false });
+    const index = new SessionIndex(journal, () => ['orchid.summit.42\n']);
+    await index.follow();
+    expect(index.search('orchid').total).toBe(0);
+    expect(JSON.stringify(index.search('look'))).not.toContain('orchid');
+    expect(index.search('look').total).toBe(1);
+    index.close();
+  });
+
   it('the error for an invalid query names the problem', () => {
     const read = (text: string) => () => readQuery(text, 0);
     expect(read('colour:red')).toThrow(

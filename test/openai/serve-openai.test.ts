@@ -98,6 +98,15 @@ describe('agents as the models of an API like OpenAI’s', () => {
     expect(JSON.parse(answer.choices[0]?.message.content ?? '')).toEqual({ shelf: 'B4' });
   });
 
+  it('a text that is not the report itself is not streamed, so the client gets the report once', async () => {
+    const agent = texter([{ text: '{"a": 1}' }], { report: { format: 'json' } });
+    await using server = await served([agent]);
+    const stream = await server.client.chat.completions.create({ model: 'texter', ...ask, stream: true });
+    let text = '';
+    for await (const { choices } of stream) text += choices[0]?.delta.content ?? '';
+    expect(text).toBe('{"a":1}');
+  });
+
   it('the AI SDK talks to it', async () => {
     await using server = await served([texter([{ text: 'One.' }, { text: 'Two.' }])]);
     const provider = createOpenAICompatible({ name: 'pawl', baseURL: server.url, includeUsage: true });

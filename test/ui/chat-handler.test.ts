@@ -1,7 +1,14 @@
 import { tool } from 'ai';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type Agent, defineAgent, type Journal, sqliteJournal, startSession } from '../../src/index.ts';
+import {
+  type Agent,
+  defineAgent,
+  type Journal,
+  type SessionEvent,
+  sqliteJournal,
+  startSession,
+} from '../../src/index.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { chatHandler, followSession, type PawlUIMessage, toUIMessageStream } from '../../src/ui/index.ts';
 import { freshFile } from '../support/journaled.ts';
@@ -222,6 +229,40 @@ describe('C-1, S-6: the handler of chats', () => {
     const body = JSON.stringify({ id: 'c', messages: [user('Send.')] });
     const answer = await handle(new Request('http://localhost/chat', { method: 'POST', body }));
     expect([answer.status, await answer.text()]).toEqual([403, 'not yours']);
+  });
+
+  it('S-7: they refuse a caller whatever is asked: to start, to read, to decide or to abort', async () => {
+    const { agent } = sending();
+    const own = (request: Request) => {
+      if (request.headers.get('x-user') !== 'ann') throw new Response('not yours', { status: 403 });
+      return { user: 'ann' };
+    };
+    const aborts: string[] = [];
+    const onEvent = ({ type }: SessionEvent) => void (type === 'session.aborting' && aborts.push(type));
+    for (const hooks of [{ metadata: own }, { context: own }]) {
+      const handle = chatHandler(agent, { logger, onEvent, ...hooks });
+      const ask = (user: string, method: string, path: string, messages?: unknown[]) =>
+        handle(
+          new Request(`http://localhost/chat${path}`, {
+            method,
+            headers: { 'x-user': user },
+            ...(messages !== undefined && { body: JSON.stringify({ id: 'c', messages }) }),
+          }),
+        );
+      const message = await read(await ask('ann', 'POST', '', [user('Send.')]));
+      const tried = [
+        await ask('bob', 'POST', '', [user('Send.')]),
+        await ask('bob', 'GET', '/c/stream'),
+        await ask('bob', 'POST', '', [user('Send.'), decided(message, true)]),
+        await ask('bob', 'DELETE', '/c'),
+      ];
+      expect(await Promise.all(tried.map(async (answer) => [answer.status, await answer.text()]))).toEqual(
+        Array(4).fill([403, 'not yours']),
+      );
+      expect(aborts).toEqual([]);
+      const ended = await read(await ask('ann', 'POST', '', [user('Send.'), decided(message, true)]), message);
+      expect(ended.metadata?.status).toBe('succeeded');
+    }
   });
 
   it('D-4: a session that its process let go of continues with the next decision', async () => {

@@ -1,7 +1,7 @@
 import { tool, type UIMessageChunk } from 'ai';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, startSession } from '../../src/index.ts';
+import { defineAgent, resumeSession, type Session, sqliteJournal, startSession } from '../../src/index.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { fromUIMessages, toUIMessageStream } from '../../src/ui/index.ts';
 import { messageOf, outputsIn, outputsShown, partsOfResult, shownParts, streamOf } from '../support/ui.ts';
@@ -86,5 +86,56 @@ describe('S-6: what a page keeps', () => {
       const { message } = await messageOf(toUIMessageStream(session, { from }), first.message);
       expect([kept, shownParts(message)]).toEqual([kept, partsOfResult(result)]);
     }
+  });
+});
+
+describe('S-6: a page equals the result', () => {
+  const nothing = z.object({});
+
+  it('what was steered during a reply stays, even if the reply is sent again as a whole', async () => {
+    for (const checked of [{}, { checkReply: () => ({ allow: true }) as const }]) {
+      const script = [{ text: 'Looking.', calls: [{ name: 'look', input: {} }] }, { text: 'Done.' }];
+      const agent = defineAgent({
+        name: 'steered',
+        models: [rehearsalModel(script)],
+        tools: { look: tool({ inputSchema: nothing, execute: () => 'seen' }) },
+        finish: 'text',
+        ...checked,
+      });
+      const session: Session = startSession(agent, {
+        prompt: 'Go.',
+        logger,
+        onEvent: ({ type }) => {
+          if (type === 'attempt.started' && session.counters.attempts === 1) session.steer('In French, please.');
+        },
+      });
+      const { message } = await messageOf(toUIMessageStream(session));
+      const result = await session.result;
+      expect(result.counters).toMatchObject({ turns: 2, attempts: 2, requests: 2, failedAttempts: 0 });
+      expect(message.parts.filter(({ type }) => type === 'data-steering')).toMatchObject([
+        { data: { text: 'In French, please.' } },
+      ]);
+      const history = await fromUIMessages([message]);
+      const roles = (messages: readonly { role: string }[]) => messages.map(({ role }) => role).toSorted();
+      expect(roles(history)).toEqual(roles(result.conversation.slice(1)));
+    }
+  });
+
+  it('a session that was suspended and goes on is running, and has no slug of its suspension', async () => {
+    const script = [{ calls: [{ name: 'send', input: {} }] }, { text: 'Sent.' }];
+    const tools = { send: tool({ inputSchema: nothing, needsApproval: true, execute: () => 'sent' }) };
+    const agent = defineAgent({ name: 'clerk', models: [rehearsalModel(script)], tools, finish: 'text' });
+    const journal = sqliteJournal(':memory:');
+    const first = startSession(agent, { prompt: 'Go.', journal, sessionId: 's', logger });
+    for await (const { type } of first.events) if (type === 'tool.approvalRequested') break;
+    await first.suspend();
+    const session = await resumeSession(agent, { journal, sessionId: 's', logger });
+    for await (const event of session.events)
+      if (event.type === 'tool.approvalRequested') session.approve(event.callId, { approved: true });
+    const { message, chunks } = await messageOf(toUIMessageStream(session));
+    expect(message.metadata).toMatchObject({ status: 'succeeded', slugs: [] });
+    const told = chunks.flatMap((chunk) => ('messageMetadata' in chunk ? [chunk.messageMetadata] : []));
+    expect(told.slice(1, -1)).not.toContainEqual(expect.objectContaining({ slugs: ['suspended'] }));
+    await journal.close();
   });
 });

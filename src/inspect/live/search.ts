@@ -1,5 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { redact } from '../../agent/redact.ts';
+import { writtenSecrets } from '../../agent/secrets.ts';
 import { eventLoopTurn } from '../../host/clock.ts';
 import type { Journal, JournalEntry, JournaledSession } from '../../journal/journal.ts';
 import { readQuery } from './query.ts';
@@ -129,7 +130,7 @@ export class SessionIndex {
     entries: readonly JournalEntry[],
   ): void {
     const { texts, targets, tools, facts } = contentsOf(entries);
-    const text = redact(texts.join('\n'), this.secrets());
+    const text = redact(texts.join('\n'), writtenSecrets(this.secrets()));
     const list = (words: Iterable<string>) => ` ${[...words].join(' ')} `;
     const { lastInsertRowid } = this.database
       .prepare(
