@@ -96,35 +96,6 @@ describe('an agent as an MCP server', () => {
     await client.close();
   });
 
-  it('D-2: a server that is closing begins no session', async () => {
-    const { promise: gate, resolve: open } = Promise.withResolvers<void>();
-    const begun: string[] = [];
-    const agent = defineAgent({
-      name: 'helper',
-      models: [rehearsalModel([{ calls: [{ name: 'deaf', input: {} }] }])],
-      // It ignores the abort, so the session takes its time to end.
-      tools: { deaf: () => gate },
-    });
-    const running = Promise.withResolvers<void>();
-    const onEvent = ({ type, sessionId }: SessionEvent) => {
-      if (type === 'session.started') begun.push(sessionId);
-      if (type === 'tool.started') running.resolve();
-    };
-    const served = await serveMcp(agent, { transport: { http: {} }, logger, onEvent });
-    const client = await clientOf(served.url);
-    client.callTool({ name: 'helper', arguments: { prompt: 'x' } }).catch(() => undefined);
-    await running.promise;
-    const closed = served.close();
-    const late = await fetch(served.url ?? '', { method: 'POST', body: '{}' }).then(
-      ({ status }) => status,
-      () => 'refused',
-    );
-    expect([503, 'refused']).toContain(late);
-    open();
-    await closed;
-    expect(begun).toHaveLength(1);
-  });
-
   it('C-1: a question that is too late is withdrawn from the person', async () => {
     const ask = { needsApproval: true, inputSchema: z.object({}), execute: () => 'asked' };
     // The SDK's client takes no notice of a cancelled request with the id 0, the first.

@@ -10,7 +10,10 @@ import type { ReplayedSession } from './replayed.ts';
 export type ReplayOptions = {
   /** Stops at the start of a turn or attempt, such as `turn-3` or `turn-3/attempt-2`. Default: at the end. */
   until?: string;
-  /** Texts that no event may show, such as the agent's secrets (S-5). The journal itself holds what came. */
+  /**
+   * Texts that no event may show, such as the agent's secrets (S-5). The journal itself holds what came. Give the agent all
+   * its secrets when it runs: one that it did not know then, and that two writes of the journal split, shows in its deltas.
+   */
   secrets?: readonly string[];
 };
 
