@@ -28,6 +28,8 @@ export type ObserverOptions = Omit<FoldOptions, 'onFailure' | 'forward'> & {
   times: { readonly deliveredAt: number; now(): number };
 };
 
+type Delta = Extract<Sighting, { type: 'model.delta' }>;
+
 const ownPath: readonly string[] = [];
 
 /** The facts by which a session ends. */
@@ -144,8 +146,8 @@ export class Observer {
   sight(sighting: Sighting): void {
     if (this.beforeFact !== null || (this.hasEnded && sighting.type !== 'observer.failed')) return;
     if (sighting.type === 'model.delta') {
-      this.parts = Math.max(this.parts, sighting.part + 1);
-      const shown = this.deltaSecrets === null ? sighting : this.deltaSecrets.take(sighting);
+      if (sighting.delta !== '') this.parts = Math.max(this.parts, sighting.part + 1);
+      const shown = this.shownOf(sighting);
       if (shown !== null) this.passDelta(shown);
       return;
     }
@@ -196,7 +198,13 @@ export class Observer {
     return slugs.includes('interrupted') ? Number.MAX_SAFE_INTEGER : this.parts;
   }
 
-  private passDelta(delta: Extract<Sighting, { type: 'model.delta' }>): void {
+  /** Returns what may be shown of a delta, or of what was held back if it is empty: then its part has ended. */
+  private shownOf(delta: Delta): Delta | null {
+    if (delta.delta === '') return this.deltaSecrets?.endOf(delta.part) ?? null;
+    return this.deltaSecrets === null ? delta : this.deltaSecrets.take(delta);
+  }
+
+  private passDelta(delta: Delta): void {
     const { times, recorder, sessionId, agent } = this.options;
     const at = times.now();
     recorder?.sighted(delta, at);

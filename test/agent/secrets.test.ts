@@ -148,6 +148,26 @@ describe('S-5: secrets', () => {
     );
   });
 
+  it('what is held back of a part comes at its end, and that of another part stays', () => {
+    const cleaner = new DeltaSecrets(['abcdef']);
+    const delta = (part: number, text: string) => ({
+      type: 'model.delta' as const,
+      turn: 1,
+      attempt: 1,
+      kind: 'text' as const,
+      callId: null,
+      toolName: null,
+      part,
+      delta: text,
+    });
+    expect(cleaner.take(delta(0, 'x abc'))?.delta).toBe('x ');
+    expect(cleaner.take(delta(1, 'ab'))).toBeNull();
+    expect(cleaner.endOf(0)).toEqual(delta(0, 'abc'));
+    expect(cleaner.endOf(0)).toBeNull();
+    expect(cleaner.take(delta(1, 'cdef!'))).toEqual(delta(1, '[redacted]!'));
+    expect(cleaner.rest()).toEqual([]);
+  });
+
   it('of two secrets that begin alike, the longer is taken out whole, however it is split', () => {
     const whole = 'one tokenAAA-longer two tokenAAA';
     for (let length = 1; length < whole.length; length += 1) {

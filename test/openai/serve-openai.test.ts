@@ -1,4 +1,5 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { generateText, streamText, tool } from 'ai';
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
@@ -105,6 +106,40 @@ describe('agents as the models of an API like OpenAI’s', () => {
     let text = '';
     for await (const { choices } of stream) text += choices[0]?.delta.content ?? '';
     expect(text).toBe('{"a":1}');
+  });
+
+  it('S-5: text of two parts comes in order, though the end of the first could begin a secret', async () => {
+    const model = rehearsalModel([]);
+    const said = (id: string, text: string): LanguageModelV4StreamPart[] => [
+      { type: 'text-start', id },
+      { type: 'text-delta', id, delta: text },
+      { type: 'text-delta', id, delta: '' },
+      { type: 'text-end', id },
+    ];
+    const speaking = {
+      ...model,
+      doStream: async () => ({
+        stream: ReadableStream.from<LanguageModelV4StreamPart>([
+          ...said('1', 'Three cats'),
+          ...said('2', ' and a dog.'),
+          {
+            type: 'finish',
+            finishReason: { unified: 'stop', raw: 'stop' },
+            usage: {
+              inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
+              outputTokens: { total: 1, text: 1, reasoning: 0 },
+            },
+          },
+        ]),
+      }),
+    };
+    const secrets = ['sk-12345678'];
+    const agent = defineAgent({ name: 'texter', models: [speaking], finish: 'text', secrets });
+    await using server = await served([agent]);
+    const stream = await server.client.chat.completions.create({ model: 'texter', ...ask, stream: true });
+    let text = '';
+    for await (const { choices } of stream) text += choices[0]?.delta.content ?? '';
+    expect(text).toBe('Three cats and a dog.');
   });
 
   it('the AI SDK talks to it', async () => {

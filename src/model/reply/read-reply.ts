@@ -54,7 +54,7 @@ export class ReplyReader {
     this.place = place;
   }
 
-  /** Adds a part to the reply. Returns the delta that it contributes, or null. */
+  /** Adds a part to the reply. Returns the delta that it contributes, or null; an empty one says that its part has ended. */
   take(part: LanguageModelV4StreamPart): Delta | null {
     // A call repeats the input that its deltas brought.
     const open = part.type === 'tool-call' ? this.openInputs.find(({ id }) => id === part.toolCallId) : undefined;
@@ -78,6 +78,7 @@ export class ReplyReader {
         if (open !== undefined) {
           open.text.ended = true;
           addProviderData(open.text, part.providerMetadata);
+          return this.delta(open.text.type, open.part, '', null, true);
         }
         return null;
       }
@@ -88,7 +89,7 @@ export class ReplyReader {
         const open = this.openInputs.findLast((input) => input.id === part.id);
         if (open === undefined) return null;
         open.input += part.delta;
-        return this.delta('tool-input', open.part, part.delta, open.callId, open.toolName);
+        return this.delta('tool-input', open.part, part.delta, open);
       }
       case 'tool-input-end':
       case 'ping':
@@ -216,15 +217,18 @@ export class ReplyReader {
     };
   }
 
+  /** Returns a delta; null for an empty one of a part that goes on. */
   private delta(
     kind: Delta['kind'],
     part: number,
     delta: string,
-    callId: string | null = null,
-    toolName: string | null = null,
+    call: OpenInput | null = null,
+    ends = false,
   ): Delta | null {
+    if (delta === '' && !ends) return null;
     const { turn, attempt } = this.place;
-    return delta === '' ? null : { type: 'model.delta', turn, attempt, kind, part, callId, toolName, delta };
+    const [callId, toolName] = [call?.callId ?? null, call?.toolName ?? null];
+    return { type: 'model.delta', turn, attempt, kind, part, callId, toolName, delta };
   }
 
   private openTextOf(kind: 'text' | 'reasoning', id: string): OpenText | undefined {

@@ -23,6 +23,13 @@ export class DeltaSecrets {
     return shown === 0 ? null : { ...delta, delta: withoutSecrets(text.slice(0, shown), this.secrets) };
   }
 
+  /** Returns the text held back of a part that has ended, so that it comes before the next part; null if there is none. */
+  endOf(part: number): Delta | null {
+    const held = this.held.get(part);
+    this.held.delete(part);
+    return held === undefined ? null : { ...held, delta: withoutSecrets(held.delta, this.secrets) };
+  }
+
   /** Returns all text held back: nothing more of these parts will come. */
   rest(): Delta[] {
     const rest = [...this.held.values()];
