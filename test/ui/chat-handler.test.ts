@@ -220,18 +220,7 @@ describe('C-1, S-6: the handler of chats', () => {
     await journal.close();
   });
 
-  it('S-7: `context` and `metadata` may answer a caller themselves', async () => {
-    const { agent } = sending();
-    const refuse = () => {
-      throw new Response('not yours', { status: 403 });
-    };
-    const handle = chatHandler(agent, { logger, metadata: refuse });
-    const body = JSON.stringify({ id: 'c', messages: [user('Send.')] });
-    const answer = await handle(new Request('http://localhost/chat', { method: 'POST', body }));
-    expect([answer.status, await answer.text()]).toEqual([403, 'not yours']);
-  });
-
-  it('S-7: they refuse a caller whatever is asked: to start, to read, to decide or to abort', async () => {
+  it('S-7: `context` and `metadata` may refuse a caller whatever is asked: to start, read, decide or abort', async () => {
     const { agent } = sending();
     const own = (request: Request) => {
       if (request.headers.get('x-user') !== 'ann') throw new Response('not yours', { status: 403 });
