@@ -168,6 +168,29 @@ describe('S-5: secrets', () => {
     expect(cleaner.rest()).toEqual([]);
   });
 
+  it.each([
+    ['nothing that no secret begins with', ['hello'], ['hello'], ''],
+    ['the longest end with which one begins', ['x ab'], ['x '], 'ab'],
+    ['a whole secret, if another begins in it', ['x abcd'], ['x '], '[redacted]'],
+    ['nothing once it is clear', ['ab', 'x'], [null, 'abx'], ''],
+    ['a secret at the very end is known at once', ['x efg'], ['x [redacted]'], ''],
+    ['an end that is shorter than what was held', ['abc', 'ab'], [null, 'abc'], 'ab'],
+  ] as [string, string[], (string | null)[], string][])('held back is %s', (_, given, shown, rest) => {
+    const cleaner = new DeltaSecrets(['abcd', 'cdzz', 'efg']);
+    const said = {
+      type: 'model.delta',
+      turn: 1,
+      attempt: 1,
+      kind: 'text',
+      callId: null,
+      toolName: null,
+      part: 0,
+    } as const;
+    expect(given.map((delta) => cleaner.take({ ...said, delta })?.delta ?? null)).toEqual(shown);
+    expect(cleaner.rest().map(({ delta }) => delta)).toEqual(rest === '' ? [] : [rest]);
+    expect(cleaner.rest()).toEqual([]);
+  });
+
   it('of two secrets that begin alike, the longer is taken out whole, however it is split', () => {
     const whole = 'one tokenAAA-longer two tokenAAA';
     for (let length = 1; length < whole.length; length += 1) {
