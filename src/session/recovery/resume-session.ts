@@ -19,9 +19,9 @@ const lostPositions = 2 ** 32;
 
 /**
  * Resumes a session from its journal, after a crash or `suspend` (D-3, D-4). A session that has ended gives its
- * result. Nothing is written, and the session stays as it was, when it rejects with `PawlError`: `session_unknown`;
- * `session_taken`, while another process holds it; `agent_changed` and `machines_changed`, with what differs;
- * `tools_unavailable`; `invalid_journal` and `journal_failed`.
+ * result. The session stays as it was when it rejects with `PawlError`: `session_unknown`; `session_taken`, while another
+ * process holds it; `agent_changed` and `machines_changed`, with what differs; `tools_unavailable`, which may note servers
+ * that did connect; `invalid_journal` and `journal_failed`.
  */
 export async function resumeSession<Report, Context>(
   given: Agent<Report, Context>,
