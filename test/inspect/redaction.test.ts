@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
 import { defineAgent, PawlError, runSession } from '../../src/index.ts';
 import { Replayer } from '../../src/inspect/recorded/replayer.ts';
+import { Redactor } from '../../src/inspect/tape/redacted.ts';
 import { sessionFile } from '../../src/inspect/tape/session-file.ts';
 import type { JournalEntry } from '../../src/journal/journal.ts';
 import { MemoryJournal } from '../../src/journal/memory.ts';
@@ -77,6 +78,18 @@ const framesOf = (entries: readonly JournalEntry[]) => {
 };
 
 describe('S-5: a session as a file holds no secret, and decides the same', () => {
+  it('the provider of a request is clean too, and entries of other machines are refused', () => {
+    const [first] = entries;
+    if (first?.type !== 'started') throw new Error('it does not begin with its start');
+    const named = entries.map((entry) => (entry.type === 'sent' ? { ...entry, provider: `p ${shaped}` } : entry));
+    const clean = new Redactor(() => []).take(named);
+    const providers = clean.flatMap((entry) => (entry.type === 'sent' ? [entry.provider] : []));
+    expect(new Set(providers)).toEqual(new Set(['p [redacted]']));
+    expect(() => new Redactor(() => []).take([{ ...first, head: { ...first.head, machines: 'older' } }])).toThrow(
+      expect.objectContaining({ code: 'machines_changed' }),
+    );
+  });
+
   it('known secrets and those of a known shape are taken out of every text', () => {
     expect(JSON.stringify(entries)).toContain('hunter');
     const html = sessionFile(entries, { secrets: ['hunter two', secret] });
