@@ -1,6 +1,6 @@
 import type { Survivor } from './mutation-report.ts';
 
-/** A kind of surviving mutant: its file (any, if it has none), the mutated code, and why it is equivalent or caught elsewhere. */
+/** A kind of surviving mutant: its file (any without one), its code, and why it is equivalent or caught elsewhere. */
 type Equivalent = { file?: string; original: RegExp; replacement?: RegExp; why: string };
 
 const equivalents: Equivalent[] = [

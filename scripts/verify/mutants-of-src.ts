@@ -1,9 +1,9 @@
 /**
  * `npm run mutants:src -- src/agent/redact.ts …`: runs Stryker over these files, and adds the result to
- * `docs/verification-mutants-src.md`. `--tests 'test/agent/*.test.ts'` runs only these tests (several globs have spaces between
- * them), which takes minutes instead of an hour, and catches less; without it, a file is run with the tests that it was run with before, or else with all. Fails
- * if a file has a lower share of caught mutants than before; `--accept` accepts the lower share. `--report FILE` reads a
- * report instead of running Stryker.
+ * `docs/verification-mutants-src.md`. `--tests 'test/agent/*.test.ts test/host/*.test.ts'` runs only these tests, which
+ * takes minutes instead of an hour, and catches less; without it, a file is tested as it was before, or else with all.
+ * Fails if a file has a lower share of caught mutants than before with the same tests; `--accept` accepts the lower share.
+ * `--report FILE` reads a report instead of running Stryker.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';

@@ -93,11 +93,13 @@ async function answer(chats: Chats, request: Request): Promise<Response> {
     case 'GET':
       if (path.at(-1) !== 'stream') return new Response(null, { status: 404 });
       return chats.join(chatIdOf(path.at(-2)), await chats.given(request));
-    case 'DELETE':
-      // It may refuse the caller.
+    case 'DELETE': {
+      const chatId = chatIdOf(path.at(-1));
+      // This may refuse the caller.
       await chats.given(request);
-      await chats.abort(chatIdOf(path.at(-1)));
+      await chats.abort(chatId);
       return new Response(null, { status: 204 });
+    }
     default:
       return new Response(null, { status: 405, headers: { allow: 'GET, POST, DELETE' } });
   }
@@ -156,14 +158,15 @@ class Chats {
   }
 
   private async begin({ chatId, messages }: UIRequest, { context, metadata }: Given): Promise<Response> {
+    const { context: _, metadata: __, ...options } = this.options;
     const [known, earlier] = [this.sessions.get(chatId), await this.unended(chatId)];
     const sessionId = `${chatId}:${crypto.randomUUID()}`;
     const session = startSession(this.agent, {
-      ...this.options,
+      ...options,
       context,
       messages,
       sessionId,
-      metadata: metadata ?? {},
+      ...(metadata !== undefined && { metadata }),
     });
     this.keep(chatId, session);
     // What still waits for a decision will not get one any more.

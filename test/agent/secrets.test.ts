@@ -37,6 +37,10 @@ const definition: Partial<AgentDefinition> = {
 };
 const all = Object.values(planted).join(' | ');
 
+/** A piece of text of a part. */
+const deltaOf = (delta: string, part = 0) =>
+  ({ type: 'model.delta', turn: 1, attempt: 1, kind: 'text', callId: null, toolName: null, part, delta }) as const;
+
 describe('S-5: secrets', () => {
   it.each([
     ['a text that streams', { text: all }],
@@ -125,18 +129,7 @@ describe('S-5: secrets', () => {
         const take = (delta: Extract<SessionEvent, { type: 'model.delta' }> | ReturnType<DeltaSecrets['take']>) => {
           if (delta !== null) shown[delta.part] += delta.delta;
         };
-        for (const one of pieces)
-          take(
-            cleaner.take({
-              type: 'model.delta',
-              turn: 1,
-              attempt: 1,
-              kind: 'text',
-              callId: null,
-              toolName: null,
-              ...one,
-            }),
-          );
+        for (const one of pieces) take(cleaner.take(deltaOf(one.delta, one.part)));
         for (const rest of cleaner.rest()) take(rest);
         for (const part of [0, 1]) {
           const whole = pieces.flatMap((one) => (one.part === part ? [one.delta] : [])).join('');
@@ -150,21 +143,11 @@ describe('S-5: secrets', () => {
 
   it('what is held back of a part comes at its end, and that of another part stays', () => {
     const cleaner = new DeltaSecrets(['abcdef']);
-    const delta = (part: number, text: string) => ({
-      type: 'model.delta' as const,
-      turn: 1,
-      attempt: 1,
-      kind: 'text' as const,
-      callId: null,
-      toolName: null,
-      part,
-      delta: text,
-    });
-    expect(cleaner.take(delta(0, 'x abc'))?.delta).toBe('x ');
-    expect(cleaner.take(delta(1, 'ab'))).toBeNull();
-    expect(cleaner.endOf(0)).toEqual(delta(0, 'abc'));
+    expect(cleaner.take(deltaOf('x abc', 0))?.delta).toBe('x ');
+    expect(cleaner.take(deltaOf('ab', 1))).toBeNull();
+    expect(cleaner.endOf(0)).toEqual(deltaOf('abc', 0));
     expect(cleaner.endOf(0)).toBeNull();
-    expect(cleaner.take(delta(1, 'cdef!'))).toEqual(delta(1, '[redacted]!'));
+    expect(cleaner.take(deltaOf('cdef!', 1))).toEqual(deltaOf('[redacted]!', 1));
     expect(cleaner.rest()).toEqual([]);
   });
 
@@ -177,16 +160,7 @@ describe('S-5: secrets', () => {
     ['an end that is shorter than what was held', ['abc', 'ab'], [null, 'abc'], 'ab'],
   ] as [string, string[], (string | null)[], string][])('held back is %s', (_, given, shown, rest) => {
     const cleaner = new DeltaSecrets(['abcd', 'cdzz', 'efg']);
-    const said = {
-      type: 'model.delta',
-      turn: 1,
-      attempt: 1,
-      kind: 'text',
-      callId: null,
-      toolName: null,
-      part: 0,
-    } as const;
-    expect(given.map((delta) => cleaner.take({ ...said, delta })?.delta ?? null)).toEqual(shown);
+    expect(given.map((delta) => cleaner.take(deltaOf(delta))?.delta ?? null)).toEqual(shown);
     expect(cleaner.rest().map(({ delta }) => delta)).toEqual(rest === '' ? [] : [rest]);
     expect(cleaner.rest()).toEqual([]);
   });
@@ -198,17 +172,7 @@ describe('S-5: secrets', () => {
       let shown = '';
       for (let at = 0; at < whole.length; at += length) {
         const delta = whole.slice(at, at + length);
-        shown +=
-          cleaner.take({
-            type: 'model.delta',
-            turn: 1,
-            attempt: 1,
-            kind: 'text',
-            part: 0,
-            callId: null,
-            toolName: null,
-            delta,
-          })?.delta ?? '';
+        shown += cleaner.take(deltaOf(delta))?.delta ?? '';
       }
       for (const rest of cleaner.rest()) shown += rest.delta;
       expect(shown).toBe('one [redacted] two [redacted]');

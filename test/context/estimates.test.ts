@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { type Message, type Reply, stubTokens, type ToolOutput, type Usage } from '../../machines/index.ts';
+import { type Message, stubTokens, type ToolOutput, type Usage } from '../../machines/index.ts';
 import type { Limits } from '../../src/agent/definition.ts';
 import { contextWindow, resultBytesIn, resultStub, withoutResults } from '../../src/context/context-guard.ts';
 import { RequestMeter } from '../../src/context/request-meter.ts';
 import { estimateJsonTokens, estimateMessageTokens, estimateOutputTokens } from '../../src/context/tokens.ts';
+import { replySaying } from '../support/replies.ts';
 
 const limits = (some: Partial<Limits>) => some as Limits;
 type Part = Extract<Message, { role: 'assistant' }>['content'][number];
@@ -148,16 +149,6 @@ describe('T-6: the size of a request', () => {
     cacheWrite: 0,
     reasoning: 0,
   });
-  const reply = (text: string): Reply => ({
-    provider: 'p',
-    content: [{ type: 'text', text, ended: true }],
-    finishReason: { unified: 'stop', raw: null },
-    openInputs: [],
-    errors: [],
-    warnings: [],
-    responseId: null,
-    modelId: null,
-  });
 
   it('is that of its instructions, its tools and its messages, without the results that it leaves out', () => {
     const whole = 100 + toolTokens + 18;
@@ -210,10 +201,13 @@ describe('T-6: the size of a request', () => {
 
   it("is the provider's count, unless it counts less than half of what was sent, or nothing", () => {
     const whole = 144;
-    expect(meter().measure([], reply('x'.repeat(40)), usage(0, 0))).toEqual({ tokens: whole + 18, counted: false });
-    expect(meter().measure([], reply(''), usage(0, 9))).toMatchObject({ counted: false });
-    expect(meter().measure([], reply('x'.repeat(40)), usage(500, 20))).toEqual({ tokens: 520, counted: true });
-    expect(meter().measure([], reply('x'.repeat(40)), usage(1, 2))).toEqual({ tokens: 81, counted: true });
-    expect(meter().measure(['long'], reply('x'.repeat(40)), usage(1, 2))).toEqual({ tokens: 3, counted: true });
+    expect(meter().measure([], replySaying('x'.repeat(40)), usage(0, 0))).toEqual({
+      tokens: whole + 18,
+      counted: false,
+    });
+    expect(meter().measure([], replySaying(''), usage(0, 9))).toMatchObject({ counted: false });
+    expect(meter().measure([], replySaying('x'.repeat(40)), usage(500, 20))).toEqual({ tokens: 520, counted: true });
+    expect(meter().measure([], replySaying('x'.repeat(40)), usage(1, 2))).toEqual({ tokens: 81, counted: true });
+    expect(meter().measure(['long'], replySaying('x'.repeat(40)), usage(1, 2))).toEqual({ tokens: 3, counted: true });
   });
 });

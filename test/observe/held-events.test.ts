@@ -169,6 +169,15 @@ describe('S-6: readers', () => {
     expect(await readBy(stream, 3)).toEqual([delta(3, 'c'), joined]);
     expect(await readBy(stream, 4)).toEqual([joined]);
   });
+
+  it('a reader that lags gets what was added to such a delta once', async () => {
+    const stream = streamOf(delta(8, 'x[redacted]'));
+    const reader = stream.from(1)[Symbol.asyncIterator]();
+    expect((await reader.next()).value).toEqual(delta(8, 'x[redacted]'));
+    stream.event(delta(9, 'y'));
+    stream.event(delta(10, 'z'));
+    expect((await reader.next()).value).toEqual(delta(10, 'yz'));
+  });
 });
 
 /** Each position, with the character or the event that has it. */

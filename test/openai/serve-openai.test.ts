@@ -12,6 +12,14 @@ import { report } from '../support/session.ts';
 import { guarded, patient, search, searchCall } from '../support/tools.ts';
 
 const inputSchema = z.object({});
+/** Returns all text that is streamed to the official client. */
+async function streamedText(client: OpenAI, model: string): Promise<string> {
+  let text = '';
+  const stream = await client.chat.completions.create({ model, ...ask, stream: true });
+  for await (const { choices } of stream) text += choices[0]?.delta.content ?? '';
+  return text;
+}
+
 describe('agents as the models of an API like OpenAI’s', () => {
   it('the official client gets the answer of a session, with its usage; the tools stay hidden', async () => {
     const model = rehearsalModel([{ ...searchCall, text: 'Wait.' }, { text: 'Found it.' }]);
@@ -64,10 +72,9 @@ describe('agents as the models of an API like OpenAI’s', () => {
   it('text of a failed attempt cannot be unsent, so the client is told', async () => {
     const broken = { text: 'Half of', finishReason: 'length' as const };
     await using server = await served([texter([broken, { text: 'The whole.' }])]);
-    const stream = await server.client.chat.completions.create({ model: 'texter', ...ask, stream: true });
-    let text = '';
-    for await (const { choices } of stream) text += choices[0]?.delta.content ?? '';
-    expect(text).toBe('Half of\n\n[The last reply failed and does not count.]\n\nThe whole.');
+    expect(await streamedText(server.client, 'texter')).toBe(
+      'Half of\n\n[The last reply failed and does not count.]\n\nThe whole.',
+    );
     // Without a stream, only the answer counts.
     const again = await served([texter([broken, { text: 'The whole.' }])]);
     const whole = await again.client.chat.completions.create({ model: 'texter', ...ask });
@@ -77,10 +84,7 @@ describe('agents as the models of an API like OpenAI’s', () => {
 
   it('an attempt that failed without a word leaves what was said before it', async () => {
     await using server = await served([texter([{ ...searchCall, text: 'Wait.' }, {}, { text: 'Found it.' }])]);
-    const stream = await server.client.chat.completions.create({ model: 'texter', ...ask, stream: true });
-    let text = '';
-    for await (const { choices } of stream) text += choices[0]?.delta.content ?? '';
-    expect(text).toBe('Wait.\n\nFound it.');
+    expect(await streamedText(server.client, 'texter')).toBe('Wait.\n\nFound it.');
   });
 
   it('an agent that reports gives its report, as text or as JSON', async () => {
@@ -91,10 +95,7 @@ describe('agents as the models of an API like OpenAI’s', () => {
       report: { format: 'json', schema: z.object({ shelf: z.string() }) },
     });
     await using server = await served([reporter, data]);
-    const stream = await server.client.chat.completions.create({ model: 'reporter', ...ask, stream: true });
-    let text = '';
-    for await (const { choices } of stream) text += choices[0]?.delta.content ?? '';
-    expect(text).toBe('Done.');
+    expect(await streamedText(server.client, 'reporter')).toBe('Done.');
     const answer = await server.client.chat.completions.create({ model: 'data', ...ask });
     expect(JSON.parse(answer.choices[0]?.message.content ?? '')).toEqual({ shelf: 'B4' });
   });
@@ -102,10 +103,7 @@ describe('agents as the models of an API like OpenAI’s', () => {
   it('a text that is not the report itself is not streamed, so the client gets the report once', async () => {
     const agent = texter([{ text: '{"a": 1}' }], { report: { format: 'json' } });
     await using server = await served([agent]);
-    const stream = await server.client.chat.completions.create({ model: 'texter', ...ask, stream: true });
-    let text = '';
-    for await (const { choices } of stream) text += choices[0]?.delta.content ?? '';
-    expect(text).toBe('{"a":1}');
+    expect(await streamedText(server.client, 'texter')).toBe('{"a":1}');
   });
 
   it('S-5: text of two parts comes in order, though the end of the first could begin a secret', async () => {
@@ -136,10 +134,7 @@ describe('agents as the models of an API like OpenAI’s', () => {
     const secrets = ['sk-12345678'];
     const agent = defineAgent({ name: 'texter', models: [speaking], finish: 'text', secrets });
     await using server = await served([agent]);
-    const stream = await server.client.chat.completions.create({ model: 'texter', ...ask, stream: true });
-    let text = '';
-    for await (const { choices } of stream) text += choices[0]?.delta.content ?? '';
-    expect(text).toBe('Three cats and a dog.');
+    expect(await streamedText(server.client, 'texter')).toBe('Three cats and a dog.');
   });
 
   it('the AI SDK talks to it', async () => {

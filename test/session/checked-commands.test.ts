@@ -112,7 +112,7 @@ describe('the session of a tree that a command is for', () => {
     expect(theOne(root, 'unknown', null)).toBeUndefined();
   });
 
-  it('gets the decision or the answer; nobody else does', () => {
+  it('is the only one that gets the decision or the answer', () => {
     expect(approveOne(root, 'b', { approved: false, reason: 'no', sessionId: null })).toBe(true);
     expect(answerOne(root, 'c', { answer: { output: 1, isError: false }, sessionId: null })).toBe(true);
     expect(below.told).toEqual([

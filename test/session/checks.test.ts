@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { Message, Reply } from '../../machines/index.ts';
+import type { Message } from '../../machines/index.ts';
 import { type AgentDefinition, allow, defineAgent, deny, replace } from '../../src/index.ts';
 import { Checks } from '../../src/session/effects/checks.ts';
 import { manualClock, rehearsalModel } from '../../src/testing/index.ts';
+import { replySaying } from '../support/replies.ts';
 
 const never = new AbortController().signal;
 
@@ -15,16 +16,7 @@ function checksOf(definition: Partial<AgentDefinition>) {
 }
 
 const given: Message[] = [{ role: 'user', content: [{ type: 'text', text: 'Hello.' }] }];
-const reply: Reply = {
-  provider: 'p',
-  content: [{ type: 'text', text: 'Said.', ended: true }],
-  finishReason: { unified: 'stop', raw: null },
-  openInputs: [],
-  errors: [],
-  warnings: [],
-  responseId: null,
-  modelId: null,
-};
+const reply = replySaying('Said.');
 const at = { turn: 1, attempt: 2 };
 /** What a check without types may return. */
 const untyped = (verdict: unknown) => ({ checkReply: () => verdict as typeof allow });
@@ -43,7 +35,7 @@ describe('G-1 G-2 G-3: a check decides by a verdict alone', () => {
     { allow: false, reason: 7 },
     { allow: 'no', reason: 'no' },
     { reason: 'no' },
-  ])('%j is none, so nothing passes', async (verdict) => {
+  ])('%j is not a verdict, so nothing passes', async (verdict) => {
     expect(await checksOf(untyped(verdict)).checks.reply(reply, at, never)).toMatchObject({
       kind: 'unchecked',
       reason: expect.stringMatching(

@@ -67,7 +67,7 @@ describe('D-2: a message from another process', () => {
     expect(told).toEqual([['stop'], ['abort', 'enough']]);
   });
 
-  it('a decision on a call that nobody waits for is for none', () => {
+  it('a decision on a call that does not wait reaches no session', () => {
     const { root, told } = tree();
     const none = { reason: null, sessionId: null };
     expect(receive(root, { type: 'approve', callId: 'x', approved: true, ...none })).toBeNull();

@@ -21,7 +21,7 @@ function problemOf(act: () => unknown): [string, string] | null {
   }
 }
 
-describe('D-4: an agent goes on with a session only if it can', () => {
+describe('D-4: an agent resumes only sessions that fit it', () => {
   const child = define({ name: 'child' });
   const began = { tools: { search }, agents: { child }, mcpServers: { files: { command: 'x' } } };
   const pricing = { 'test:one': { input: 1, output: 1 } };

@@ -77,8 +77,8 @@ export const breakagesOfSrc: Breakage[] = [
   {
     name: 'S-6: a reader that lagged loses a character',
     file: 'src/observe/stream/event-stream.ts',
-    from: 'seq - begin)',
-    to: 'seq - begin + 1)',
+    from: 'length - left)',
+    to: 'length - left + 1)',
   },
   {
     name: "D-2: a listener is left on the caller's signal",

@@ -1,4 +1,4 @@
-import type { Fault, FaultKind, Usage } from '../../machines/index.ts';
+import type { Fault, FaultKind, Reply, Usage } from '../../machines/index.ts';
 import type { RehearsedReply } from '../../src/testing/index.ts';
 import { type Run, report, runOverWire } from './session.ts';
 import { deaf, failing, search } from './tools.ts';
@@ -27,3 +27,15 @@ export const fault = (kind: FaultKind, over: Partial<Fault> = {}): Fault => ({
 });
 
 export const usage: Usage = { input: 10, output: 5, reasoning: 1, cacheRead: 2, cacheWrite: 3 };
+
+/** A complete reply of one text. */
+export const replySaying = (text: string): Reply => ({
+  provider: 'p',
+  content: [{ type: 'text', text, ended: true }],
+  finishReason: { unified: 'stop', raw: null },
+  openInputs: [],
+  errors: [],
+  warnings: [],
+  responseId: null,
+  modelId: null,
+});

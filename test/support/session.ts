@@ -230,6 +230,15 @@ export function counters(named: DeepPartial<Counters>): Counters {
   return { ...merged, tree: { ...tree, ...named.tree } } as Counters;
 }
 
+/** What a session counts whose first reply is its report. */
+export const reportedAtOnce = {
+  turns: 1,
+  attempts: 1,
+  toolCalls: { requested: 1, answered: 1, acknowledged: 1 },
+  reports: { attempted: 1 },
+  costUsd: null,
+};
+
 /** Returns the tokens of `replies` replies from the scripted server, at 10 in and 5 out each. */
 export function tokensOf(replies: number): Counters['tokens'] {
   return { ...emptyCounters().tokens, input: 10 * replies, output: 5 * replies };

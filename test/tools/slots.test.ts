@@ -62,7 +62,7 @@ describe('the tools of a session that run at once', () => {
     expect(given).toEqual(['a', 'b', 'e']);
   });
 
-  it('a slot that is freed at the moment of the abort goes on to the next', async () => {
+  it('a slot that is freed just as its waiter is aborted is given to the next waiter', async () => {
     const { given, gone, free, take, settled } = taking(new Slots(1));
     const leaving = new AbortController();
     void take('a');

@@ -121,7 +121,7 @@ describe('S-6: a page equals the result', () => {
     }
   });
 
-  it('a session that was suspended and goes on is running, and has no slug of its suspension', async () => {
+  it('a resumed session is shown as running, without the slug of its suspension', async () => {
     const script = [{ calls: [{ name: 'send', input: {} }] }, { text: 'Sent.' }];
     const tools = { send: tool({ inputSchema: nothing, needsApproval: true, execute: () => 'sent' }) };
     const agent = defineAgent({ name: 'clerk', models: [rehearsalModel(script)], tools, finish: 'text' });

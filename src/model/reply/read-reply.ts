@@ -217,7 +217,7 @@ export class ReplyReader {
     };
   }
 
-  /** Returns a delta; null for an empty one of a part that goes on. */
+  /** Builds a delta. Returns null if it is empty, unless it marks the end of its part (`ends`). */
   private delta(
     kind: Delta['kind'],
     part: number,

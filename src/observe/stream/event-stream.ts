@@ -120,11 +120,13 @@ function isOneWith(last: SessionEvent, event: SessionEvent): boolean {
 }
 
 /**
- * Returns what an event holds from position `seq` on: for a delta, a copy with the rest of its text. Its positions
- * begin at `from` or later; its text may be longer than they are, if a replay has replaced a secret in it.
+ * Returns what an event holds from position `seq` on: for a delta, a copy with the rest of its text. Its positions begin at
+ * `from` or later. A replay that has replaced a secret may have made the text longer than they are, so the rest is counted
+ * from its end.
  */
 export function restOf(event: SessionEvent, seq: number, from: number): SessionEvent {
   if (event.type !== 'model.delta') return event;
-  const begin = Math.max(from, event.seq - event.delta.length + 1);
-  return { ...event, delta: event.delta.slice(Math.max(0, seq - begin)) };
+  const { length } = event.delta;
+  const left = seq <= from ? length : event.seq - seq + 1;
+  return { ...event, delta: event.delta.slice(Math.max(0, length - left)) };
 }
