@@ -48,7 +48,9 @@ export class Observer {
   private readonly warned: string[] = [];
   /** Null without secrets. */
   private readonly deltaSecrets: DeltaSecrets | null;
-  /** Events in order. What a listener brings about during one comes after it for all folds, deltas too (S-6). */
+  /** The event that the folds are receiving; null between two. */
+  private published: SessionEvent | null = null;
+  /** What a listener brought about during that event: it comes after it for all folds, deltas too (S-6). */
   private readonly unpublished: SessionEvent[] = [];
   private seq = 0;
   /** Set during a replay; then what is sighted comes from the journal alone. */
@@ -213,14 +215,17 @@ export class Observer {
   }
 
   private publish(event: SessionEvent): void {
-    const isClean = event.type === 'model.delta';
-    this.unpublished.push(isClean ? event : eventWithoutSecrets(event, this.options.secrets));
-    if (this.unpublished.length > 1) return;
-    for (let next = this.unpublished[0]; next !== undefined; next = this.unpublished[0]) {
+    const clean = event.type === 'model.delta' ? event : eventWithoutSecrets(event, this.options.secrets);
+    if (this.published !== null) {
+      this.unpublished.push(clean);
+      return;
+    }
+    for (let next: SessionEvent | undefined = clean; next !== undefined; next = this.unpublished.shift()) {
+      this.published = next;
       if (next.type === 'model.delta') this.passOn(next);
       else this.passToAll(next);
-      this.unpublished.shift();
     }
+    this.published = null;
   }
 
   /** Passes on a delta. There are very many, and few folds need them. */
