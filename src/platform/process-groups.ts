@@ -2,14 +2,20 @@
 const groups = new Set<number>();
 const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Ends the group when this process ends, unless `endGroup` is called first. */
-export function watchGroup(pid: number): void {
-  if (groups.size === 0) {
-    process.on('exit', endAll);
-    // Prepended, because a `once` listener is removed when it is called.
-    for (const signal of endingSignals) process.prependListener(signal, onSignal);
+/**
+ * Starts the leader of a process group. The group ends when this process ends, unless `endGroup` is called first. The
+ * signals are listened for before the start: one that came between the start and the listener would end this process
+ * alone.
+ */
+export function startGroup<Leader extends { readonly pid?: number | undefined }>(start: () => Leader): Leader {
+  if (groups.size === 0) watch();
+  try {
+    const leader = start();
+    if (leader.pid !== undefined) groups.add(leader.pid);
+    return leader;
+  } finally {
+    if (groups.size === 0) unwatch();
   }
-  groups.add(pid);
 }
 
 /** Ends all processes of a group at once. */
@@ -36,6 +42,12 @@ function onSignal(signal: NodeJS.Signals): void {
   endAll();
   unwatch();
   process.kill(process.pid, signal);
+}
+
+function watch(): void {
+  process.on('exit', endAll);
+  // Prepended, because a `once` listener is removed when it is called.
+  for (const signal of endingSignals) process.prependListener(signal, onSignal);
 }
 
 function unwatch(): void {

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { check } from '../agent/check.ts';
 import { messageOf } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
-import { endGroup, signalGroup, watchGroup } from '../platform/process-groups.ts';
+import { endGroup, signalGroup, startGroup } from '../platform/process-groups.ts';
 import { ToolError } from '../tools/result.ts';
 import { allows, wordsOf } from './allowed.ts';
 
@@ -74,7 +74,9 @@ type Ran = { exitCode: number | null; signal: string | null; stdout: string; std
 function run(file: string, args: readonly string[], { cwd, env, timeoutMs, signal }: Limits): Promise<Ran> {
   return new Promise((resolve, reject) => {
     // A separate process group can be killed with everything in it.
-    const child = spawn(file, args, { cwd, env, detached: !isWindows, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = startGroup(() =>
+      spawn(file, args, { cwd, env, detached: !isWindows, stdio: ['ignore', 'pipe', 'pipe'] }),
+    );
     const { pid } = child;
     const streams = [child.stdout, child.stderr];
     let [why, cancel]: [string | null, () => void] = [null, () => {}];
@@ -99,7 +101,6 @@ function run(file: string, args: readonly string[], { cwd, env, timeoutMs, signa
     });
     const [stdout, stderr] = [new Output(child.stdout), new Output(child.stderr)];
     if (pid === undefined) return;
-    watchGroup(pid);
     cancel = systemClock.alarm(timeoutMs, () => kill(`The command was killed after ${timeoutMs} ms.`));
     signal?.addEventListener('abort', abort, { once: true });
     if (signal?.aborted) abort();

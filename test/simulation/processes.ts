@@ -1,8 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { McpServerConfig } from '../../src/index.ts';
+import { isRunning } from '../support/processes.ts';
 import type { Witness } from './agent.ts';
 import { secret } from './model.ts';
 import { ProcessServer } from './process-server.ts';
@@ -89,7 +89,7 @@ export class Processes {
 
   /** Resolves with the number of processes of a life that do not end by themselves. */
   async left(life: Life): Promise<number> {
-    const alive = () => this.started.filter((one) => one.life === life && isAlive(one.pid)).length;
+    const alive = () => this.started.filter((one) => one.life === life && isRunning(one.pid)).length;
     // What was killed takes a moment to end.
     const until = Date.now() + 1_000;
     while (alive() > 0 && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 1));
@@ -99,7 +99,7 @@ export class Processes {
   /** Ends all processes of a session that is over. */
   async clear(): Promise<void> {
     this.makers.clear();
-    for (const { pid } of this.started) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
+    for (const { pid } of this.started) if (isRunning(pid)) process.kill(pid, 'SIGKILL');
     this.started.length = 0;
     await this.quiet();
   }
@@ -203,14 +203,4 @@ export class Relay {
 
 async function someTurns(): Promise<void> {
   for (let turn = 0; turn < 4; turn += 1) await new Promise(setImmediate);
-}
-
-/** Whether a process runs. One that has ended may still be listed, as a zombie. */
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return !existsSync('/proc/self/stat') || !/\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  } catch {
-    return false;
-  }
 }

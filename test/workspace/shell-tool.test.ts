@@ -5,22 +5,12 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { allows } from '../../src/workspace/allowed.ts';
 import { shellTool } from '../../src/workspace/index.ts';
+import { isRunning } from '../support/processes.ts';
 
 function folder(): string {
   const path = mkdtempSync(join(tmpdir(), 'pawl-shell-'));
   onTestFinished(() => rmSync(path, { recursive: true, force: true }));
   return path;
-}
-
-/** Whether a process is there. */
-function lives(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    // A zombie is no longer running.
-    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return false;
-  }
 }
 
 /** Throws until the file holds a whole line. */
@@ -76,7 +66,7 @@ describe('shellTool', () => {
       message: 'The command was killed after 1500 ms.',
       value: { stdout: 'begun\n' },
     });
-    await vi.waitFor(() => expect(lives(late.child)).toBe(false));
+    await vi.waitFor(() => expect(isRunning(late.child)).toBe(false));
     const abort = new AbortController();
     rmSync(join(cwd, 'child'));
     const running = started(shellTool({ cwd }), abort.signal);
@@ -84,7 +74,7 @@ describe('shellTool', () => {
     abort.abort();
     const aborted = await running;
     expect(aborted.error).toMatchObject({ message: 'The command was aborted.' });
-    await vi.waitFor(() => expect(lives(aborted.child)).toBe(false));
+    await vi.waitFor(() => expect(isRunning(aborted.child)).toBe(false));
     const before = shellTool({ cwd }).execute({ command: 'touch too-late; sleep 1' }, { abortSignal: abort.signal });
     await expect(before).rejects.toThrow('aborted');
   });
@@ -93,7 +83,7 @@ describe('shellTool', () => {
     const cwd = folder();
     const ran = await shellTool({ cwd }).execute({ command: 'sleep 60 & echo $! > child; echo built' });
     expect(ran).toEqual({ exitCode: 0, signal: null, stdout: 'built\n', stderr: '' });
-    await vi.waitFor(() => expect(lives(Number(readFileSync(join(cwd, 'child'), 'utf8')))).toBe(false));
+    await vi.waitFor(() => expect(isRunning(Number(readFileSync(join(cwd, 'child'), 'utf8')))).toBe(false));
   });
 
   it('kills running commands when the process exits', async () => {
@@ -106,7 +96,7 @@ describe('shellTool', () => {
       const look = () => (existsSync('child') ? process.exit(0) : setImmediate(look));
       look();`;
     execFileSync(process.execPath, ['--no-warnings', '--input-type=module', '--eval', script], { cwd });
-    await vi.waitFor(() => expect(lives(Number(readFileSync(join(cwd, 'child'), 'utf8')))).toBe(false));
+    await vi.waitFor(() => expect(isRunning(Number(readFileSync(join(cwd, 'child'), 'utf8')))).toBe(false));
   });
 
   it('names a missing directory in the error', async () => {
@@ -180,9 +170,9 @@ describe('what a pattern allows', () => {
     const child = spawn(process.execPath, ['--input-type=module', '--eval', tool], { stdio: 'ignore' });
     const ended = new Promise((resolve) => child.once('exit', (code, by) => resolve(code ?? by)));
     const pid = await vi.waitFor(() => pidIn(join(cwd, 'pid')), 10_000);
-    expect(lives(pid)).toBe(true);
+    expect(isRunning(pid)).toBe(true);
     child.kill(signal);
     expect(await ended).toBe(listens ? 7 : signal);
-    await vi.waitFor(() => expect(lives(pid)).toBe(false));
+    await vi.waitFor(() => expect(isRunning(pid)).toBe(false));
   });
 });

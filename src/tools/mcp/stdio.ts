@@ -5,7 +5,7 @@ import { deserializeMessage, serializeMessage } from '@modelcontextprotocol/sdk/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { messageOf } from '../../errors.ts';
-import { endGroup, signalGroup, watchGroup } from '../../platform/process-groups.ts';
+import { endGroup, signalGroup, startGroup } from '../../platform/process-groups.ts';
 
 export type StdioServer = { command: string; args?: readonly string[]; env?: Record<string, string>; cwd?: string };
 
@@ -37,16 +37,17 @@ export class StdioTransport implements Transport {
 
   async start(): Promise<void> {
     const { command, args = [], env = {}, cwd } = this.server;
-    const child = spawn(command, args, {
-      env: { ...getDefaultEnvironment(), ...env },
-      stdio: ['pipe', 'pipe', 'pipe'],
-      detached: process.platform !== 'win32',
-      windowsHide: true,
-      ...(cwd !== undefined && { cwd }),
-    });
+    const child = startGroup(() =>
+      spawn(command, args, {
+        env: { ...getDefaultEnvironment(), ...env },
+        stdio: ['pipe', 'pipe', 'pipe'],
+        detached: process.platform !== 'win32',
+        windowsHide: true,
+        ...(cwd !== undefined && { cwd }),
+      }),
+    );
     this.child = child;
     const { pid } = child;
-    if (pid !== undefined) watchGroup(pid);
     this.exited = new Promise((resolve) => {
       // Its children may hold its streams open. After a short wait for the last output, the group is ended.
       child.once('exit', () => {
