@@ -1,3 +1,6 @@
+import { namesSecret } from './agent/credential-names.ts';
+import { redact, removed } from './agent/redact.ts';
+
 /** The codes of `PawlError`, the only error that the API throws at its callers. */
 export type PawlErrorCode =
   | 'invalid_agent'
@@ -51,7 +54,20 @@ export class PawlError extends Error {
 /** Builds the bad-input sentence: "`limits.maxRetries` must be an integer of at least 1; got 0." */
 export function expected(field: string, value: unknown, what: string): string {
   const name = `\`${field}\``;
-  return value === undefined ? `${name} is required: ${what}.` : `${name} must be ${what}; got ${shown(value)}.`;
+  return value === undefined ? `${name} is required: ${what}.` : `${name} must be ${what}; got ${given(value, field)}.`;
+}
+
+/**
+ * Formats what a caller gave for a field, such as `mcpServers.docs.headers`, as `shown` does. What has the name of a
+ * credential is not shown, nor what has the shape of one: this early, no secret is known (S-5).
+ */
+export function given(value: unknown, field = ''): string {
+  const isHidden = (name: string, inner: unknown) =>
+    (typeof inner === 'string' || (typeof inner === 'object' && inner !== null)) && namesSecret(name);
+  if (field.split(/[.[\]]/).some((name) => isHidden(name, value))) {
+    return typeof value === 'string' ? 'a string' : Array.isArray(value) ? 'an array' : 'an object';
+  }
+  return cut(redact(written(value, (name, inner) => (isHidden(name, inner) ? removed : inner))));
 }
 
 /** Formats a path as in code: `models[0].name`. */
@@ -89,15 +105,21 @@ export class Problems {
   }
 }
 
-/** Formats a value for an error message: as JSON where possible, cut at 120 characters. */
+/** Formats a value for a message: as JSON where possible, cut at 120 characters. */
 export function shown(value: unknown): string {
-  let text: string | undefined;
+  return cut(written(value));
+}
+
+function written(value: unknown, replace?: (name: string, inner: unknown) => unknown): string {
   try {
-    text = typeof value === 'function' ? 'a function' : hasJson(value) ? JSON.stringify(value) : String(value);
+    if (typeof value === 'function') return 'a function';
+    return (hasJson(value) ? JSON.stringify(value, replace) : undefined) ?? String(value);
   } catch {
-    text = Object.prototype.toString.call(value);
+    return Object.prototype.toString.call(value);
   }
-  text ??= String(value);
+}
+
+function cut(text: string): string {
   return text.length > 120 ? `${text.slice(0, 117)}...` : text;
 }
 

@@ -59,6 +59,7 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
 function knownKeys(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
   const inner = path.reduce<unknown>((current, key) => {
     if (current instanceof z.ZodObject) return unwrapped(current.shape[String(key)]);
+    if (current instanceof z.ZodArray) return unwrapped(current.element);
     return current instanceof z.ZodRecord ? unwrapped(current.valueType) : null;
   }, unwrapped(schema));
   return inner instanceof z.ZodObject ? Object.keys(inner.shape) : [];

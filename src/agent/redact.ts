@@ -1,6 +1,6 @@
 import type { Json } from '../../machines/index.ts';
 
-const removed = '[redacted]';
+export const removed = '[redacted]';
 
 /** Known patterns of keys and credentials, as in providers' error messages (S-5). */
 const shapes: readonly [RegExp, string][] = [

@@ -2,17 +2,11 @@ import { keyVariable, type ModelReference } from '../model/targets.ts';
 import { environment } from '../platform/node.ts';
 import { decodedUri } from '../text.ts';
 import type { McpServerConfig } from '../tools/mcp/definition.ts';
+import { namesSecret } from './credential-names.ts';
 import type { AgentDefinition } from './definition.ts';
 
 const harmlessHeader =
   /^(accept|accept-language|content-type|user-agent|openai-(organization|project|beta)|anthropic-(version|beta)|x-title|http-referer|x-request-id)$/i;
-/** Words that mark a name as that of a credential; ambiguous ones only at the end of a name. */
-const secretWord =
-  /authorization|token(?!s$|i[sz])|secret|passw(?:or)?d|passphrase|passcode|(?<!by|com)pass$|pwd|credential|cookie|^(?:dsn|pat)$|(?<!mon|tur|don|hot)keys?$/;
-const secretLastWord = /^(?:auth|sig|signature)$|tokens$/;
-/** Before `key` or `tokens`, these words mean that the value is not a credential. */
-const harmlessBefore =
-  /^(?:cache|foreign|idempotency|partition|public|routing|sort|max|min|input|output|total|prompt)$/;
 /** Names of credentials in headers and in queries of URLs only. */
 const secretOnTheWay = /^(?:x-)?(?:session|session-?id|sid|code|k)$/i;
 export const shortestSecret = 6;
@@ -99,21 +93,6 @@ export function asWritten(secret: string): string[] {
     const form = new URLSearchParams({ '': wellFormed }).toString().slice(1);
     return [one, encodeURIComponent(wellFormed), form, JSON.stringify(one).slice(1, -1)];
   });
-}
-
-/** Whether this is the name of a credential: `apiKey`, `X-Auth-Token`, `DB_PASSWORD`; but not `promptCacheKey`. */
-function namesSecret(name: string): boolean {
-  const words = name
-    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
-    .toLowerCase()
-    .split(/[^a-z]+/)
-    .filter((word) => word !== '' && word !== 'v');
-  const isHarmless = (index: number) =>
-    harmlessBefore.test(words[index - 1] ?? '') || (index === 1 && words[0] === 'primary');
-  const isSecret = (word: string, index: number) =>
-    (secretWord.test(word) || (index === words.length - 1 && secretLastWord.test(word))) &&
-    !(/^(?:keys?|tokens)$/.test(word) && isHarmless(index));
-  return words.some(isSecret);
 }
 
 /** Whether a value looks like a token: long, mixed and without spaces or slashes. */

@@ -3,7 +3,7 @@ import { dirname, extname, relative, resolve, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parse } from 'yaml';
 import { type AgentDefinition, definitionSchema, isAgent } from '../agent/definition.ts';
-import { messageOf, PawlError, shown } from '../errors.ts';
+import { given, messageOf, PawlError, shown } from '../errors.ts';
 import type { LocalTool } from '../tools/local.ts';
 import { globOf } from '../workspace/globs.ts';
 import {
@@ -84,7 +84,7 @@ function exportedIn(path: string, exported: unknown): AgentDefinition {
   if (typeof exported !== 'object' || exported === null) {
     throw invalid(
       path,
-      `must have an agent, a definition or a function of { root } as its default export; got ${shown(exported)}`,
+      `must have an agent, a definition or a function of { root } as its default export; got ${given(exported)}`,
     );
   }
   return isAgent(exported) ? exported.definition : (exported as AgentDefinition);

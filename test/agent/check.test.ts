@@ -57,7 +57,9 @@ describe('bad input gets a sentence for each problem', () => {
     expect(problemsOf({ servers: { one: { maxTurms: 1 } } })).toEqual([
       `Unknown option \`servers.one.maxTurms\`. Did you mean \`maxTurns\`? ${known}`,
     ]);
-    expect(problemsOf({ list: [{}, { maxTurm: 1 }] })).toEqual(['Unknown option `list[1].maxTurm`.']);
+    expect(problemsOf({ list: [{}, { maxTurm: 1 }] })).toEqual([
+      `Unknown option \`list[1].maxTurm\`. Did you mean \`maxTurns\`? ${known}`,
+    ]);
     expect(problemsOf({ mod: 'fast', sizes: 1 })).toEqual([
       'Unknown option `mod`. Did you mean `mode`? Options: limits, nullable, preset, names, servers, mode, size, list, kind.',
       'Unknown option `sizes`. Did you mean `size`? Options: limits, nullable, preset, names, servers, mode, size, list, kind.',

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { check } from '../../agent/check.ts';
 import { asWritten, secretsNamed } from '../../agent/secrets.ts';
 import { aFunction, flag, text } from '../../agent/shapes.ts';
-import { expected, messageOf, PawlError, shown } from '../../errors.ts';
+import { expected, given, messageOf, PawlError, shown } from '../../errors.ts';
 import { bytesOf, toBase64 } from '../../platform/bytes.ts';
 import { onNode } from '../../platform/node.ts';
 import type { AnySchema } from '../../schema/schema.ts';
@@ -94,7 +94,7 @@ export function restTool(options: RestToolOptions): LocalTool {
   if (/^[^:]+:\/\/[^/?#]*[{}]/.test(url) && options.allowedHosts === undefined) {
     throw new PawlError(
       'invalid_tool',
-      `allowedHosts is required, since the input chooses the host in url; got url ${shown(url)}.`,
+      `allowedHosts is required, since the input chooses the host in url; got url ${given(url)}.`,
     );
   }
   return restLike({

@@ -3,7 +3,7 @@ import type { Slug, WorkOutcome, WorkPhase } from '../../../machines/index.ts';
 import { slugs } from '../../../machines/index.ts';
 import { type Agent, isAgent } from '../../agent/definition.ts';
 import { redact } from '../../agent/redact.ts';
-import { messageOf, shown } from '../../errors.ts';
+import { given, messageOf, shown } from '../../errors.ts';
 import type { SessionEvent } from '../../observe/events.ts';
 import type { LoggerOption } from '../../observe/log/logger.ts';
 import type { SessionOptions } from '../../session/options.ts';
@@ -137,7 +137,7 @@ async function readied(agent: Agent | NamedAgent, place: Place): Promise<Agent |
   try {
     const loaded = await agent.load(place);
     if (isAgent(loaded)) return loaded;
-    return { name, problem: `${name} must load as an agent; got ${shown(loaded)}`, lookedFor };
+    return { name, problem: `${name} must load as an agent; got ${given(loaded)}`, lookedFor };
   } catch (error) {
     return { name, problem: messageOf(error), lookedFor };
   }
