@@ -66,18 +66,17 @@ export function globOf(path: string): string {
   return path.replaceAll(/[{}]/g, '?');
 }
 
-/** Expands `{a,b}` into one pattern each. Stops beyond the limit. */
+/** The first braces of a pattern that hold no others, between what is before and after them. */
+const braces = /^(.*?)\{([^{}]*)\}(.*)$/s;
+
+/** Expands `{a,b}` into one pattern each, all of which have the same braces left. Stops beyond the limit. */
 function expanded(pattern: string): string[] {
   let found = [pattern];
-  for (;;) {
-    const next = found.flatMap((one) => {
-      const open = /^(.*?)\{([^{}]*)\}(.*)$/.exec(one);
-      if (open === null) return [one];
-      const [, before = '', list = '', after = ''] = open;
+  while (found.length <= mostAlternatives && braces.test(found[0] ?? '')) {
+    found = found.flatMap((one) => {
+      const [, before = '', list = '', after = ''] = braces.exec(one) ?? [];
       return list.split(',').map((part) => `${before}${part}${after}`);
     });
-    if (next.length === found.length && next.every((one, index) => one === found[index])) return found;
-    found = next;
-    if (found.length > mostAlternatives) return found;
   }
+  return found;
 }

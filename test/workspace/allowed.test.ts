@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { allows } from '../../src/workspace/allowed.ts';
+
+describe('what a pattern allows', () => {
+  it.each([
+    ['npm test', 'npm test', true],
+    ['npm test', '  npm   test ', true],
+    ['npm test', 'npm test --fix', false],
+    ['npm test *', 'npm test', true],
+    ['npm test:*', 'npm test -- --one', true],
+    ['npm test *', 'npm tests', false],
+    ['git diff *', 'git diff; rm -rf /', false],
+    ['git diff *', 'git diff && rm x', false],
+    ['git diff *', 'git diff | sh', false],
+    ['git diff *', 'git diff $(rm x)', false],
+    ['git diff *', 'git diff `rm x`', false],
+    ['git diff *', 'git diff > /etc/passwd', false],
+    ['git diff *', 'git diff\nrm x', false],
+    ['git diff *', 'git diff "$(rm x)"', false],
+    ['git diff *', "git diff '$(rm x)'", true],
+    ['git diff *', 'git diff "a b" c', true],
+    ['git diff *', 'git diff "a', false],
+    ['git diff *', 'git diff a"b"', false],
+    ['git *', 'GIT_DIR=x git log', false],
+    ['GIT_DIR=x git *', 'GIT_DIR=x git log', false],
+    ['*', 'rm -rf x | sh', true],
+    ['npm run "my script"', 'npm run "my script"', true],
+    ['npm run "my script"', "npm run 'my script'", true],
+    ['npm run "my script"', 'npm run my script', false],
+    ["echo 'a b' *", 'echo "a b" c', true],
+    ["echo 'a b':*", 'echo "a b"', true],
+    ["echo '*'", 'echo anything', false],
+    ['', 'ls', false],
+    ['', '', false],
+    [' * ', 'ls | sh', true],
+    ['./a=b', './a=b', true],
+    ['grep a|b *', "grep 'a|b' x", true],
+    ['  grep  a|b  *', "grep 'a|b' x", true],
+    ['  grep  a|b  ', "grep 'a|b'", true],
+    ['grep a|b *', "grep 'a|c' x", false],
+    [' ', 'ls', false],
+  ])('%j, of %j: %s', (pattern, command, expected) => expect(allows(pattern, command)).toBe(expected));
+});
