@@ -259,6 +259,60 @@ const equivalents: Equivalent[] = [
     original: /^\[\]$/,
     why: 'no call of a tool is among the default calls in either case',
   },
+  {
+    file: 'inspect/tape/redacted.ts',
+    original: /^\[\]$/,
+    why: 'these secrets are replaced before they are read, or remove nothing',
+  },
+  {
+    file: 'inspect/tape/redacted.ts',
+    original: /^(entry\.type !== 'stepped'|facts === null)$/,
+    replacement: /^false$/,
+    why: 'only a step has facts; the types need both checks',
+  },
+  {
+    file: 'workspace/allowed.ts',
+    original: /^bare !== undefined$/,
+    replacement: /^true$/,
+    why: 'the word "undefined" has no signs of a shell',
+  },
+  {
+    file: 'workspace/allowed.ts',
+    original: /^\/\^\(\.\*\?\)/,
+    replacement: /^\/\(\.\*\?\)/,
+    why: 'the first match is at the start in either case',
+  },
+  {
+    file: 'workspace/allowed.ts',
+    original: /^(''|\[\])$/,
+    why: 'the value is never missing there, but the type allows it',
+  },
+  {
+    file: 'workspace/globs.ts',
+    original: /^(''|\[\])$/,
+    why: 'the value is never missing there, but the type allows it',
+  },
+  {
+    file: 'workspace/globs.ts',
+    original: /^\/\\\*\+\/$/,
+    why: 'an empty piece between two stars is found wherever it is looked for',
+  },
+  {
+    file: 'workspace/globs.ts',
+    original: /^at < names\.length$/,
+    why: 'what is reached beyond the last name is never the end',
+  },
+  {
+    file: 'workspace/globs.ts',
+    original: /^\/\^\(\.\*\?\)/,
+    why: 'the first match is at the start in either case, and what follows it is all the rest',
+  },
+  {
+    file: 'workspace/inside.ts',
+    original: /^dirname\(path\) === path$/,
+    replacement: /^false$/,
+    why: 'only a drive of Windows can be missing itself',
+  },
 ];
 
 /** Returns why a mutant survived, or null if that is unknown. */
