@@ -1,0 +1,211 @@
+import { describe, expect, it } from 'vitest';
+import type { Fact } from '../../machines/index.ts';
+import type { JournalEntry, SessionHead } from '../../src/journal/journal.ts';
+import { type Player, Replay } from '../../src/journal/replay.ts';
+import { summaryOf } from '../../src/journal/scope-log.ts';
+
+/** What the players were told, in order. */
+let told: string[] = [];
+
+/** A player that gives the facts of its script, step by step. Each fact takes a position of the one stream. */
+class Scripted implements Player {
+  readonly scope: string;
+  readonly beforeFact: () => void;
+  private readonly steps: (readonly string[] | null)[];
+
+  constructor(scope: string, beforeFact: () => void, steps: readonly (readonly string[] | null)[]) {
+    this.scope = scope;
+    this.beforeFact = beforeFact;
+    this.steps = [...steps];
+  }
+
+  private say(text: string): void {
+    told.push(`${this.scope || 'root'} ${text}`);
+  }
+
+  deliver: Player['deliver'] = (delivery) => this.say(`delivers ${'key' in delivery ? delivery.key : 'a command'}`);
+  mark: Player['mark'] = (key, at) => this.say(`marks ${key} at ${at}`);
+  resight: Player['resight'] = (sighting, at) => {
+    if (sighting.type === 'effect.late' && sighting.key === 'bad') throw new Error('not to be taken');
+    position += 1;
+    this.say(`sights ${'key' in sighting ? sighting.key : sighting.type} at ${at}`);
+  };
+  position: Player['position'] = () => position;
+  moveTo: Player['moveTo'] = (to) => {
+    position = Math.max(position, to);
+  };
+
+  step(): Fact[] | null {
+    const facts = this.steps.shift() ?? null;
+    for (const fact of facts ?? []) {
+      this.beforeFact();
+      position += 1;
+      this.say(`states ${fact}`);
+    }
+    return facts === null ? null : facts.map(factOf);
+  }
+}
+
+let position = 0;
+const factOf = (type: string) => ({ type }) as Fact;
+
+const head = (call: SessionHead['call'] = null) => ({ call }) as SessionHead;
+const started = (scope = '', call: SessionHead['call'] = null): JournalEntry => ({
+  scope,
+  type: 'started',
+  head: head(call),
+});
+const stepped = (seq: number, end: number, facts: readonly string[], scope = ''): JournalEntry => ({
+  scope,
+  type: 'stepped',
+  seq,
+  end,
+  ...summaryOf(facts.map(factOf)),
+});
+const sighted = (seq: number, key: string, scope = ''): JournalEntry => ({
+  scope,
+  type: 'sighted',
+  seq,
+  at: seq * 100,
+  sighting: { type: 'effect.late', key },
+});
+
+/** Plays entries; the scripts are the steps of each session, by its scope. */
+function playing(scripts: Record<string, readonly (readonly string[] | null)[]>, compares = true) {
+  told = [];
+  position = 0;
+  const makes: [scope: string, above: string | null][] = [];
+  const scopes = Object.keys(scripts);
+  const replay = new Replay<Scripted>(
+    (_, above, beforeFact) => {
+      const scope = scopes[makes.length] ?? '';
+      makes.push([scope, above?.scope ?? null]);
+      return new Scripted(scope, beforeFact, scripts[scope] ?? []);
+    },
+    compares ? {} : { compares },
+  );
+  return { replay, makes };
+}
+
+describe('D-3: the entries of a journal are played in their order', () => {
+  it('what was sighted among the facts of a step comes before the fact that followed it', () => {
+    const { replay } = playing({ '': [['a', 'b'], ['c']] });
+    const entries = [
+      started(),
+      sighted(0, 'first'),
+      stepped(1, 6, ['a', 'b']),
+      sighted(1, 'before a'),
+      sighted(3, 'between'),
+      sighted(5, 'after b'),
+      sighted(6, 'later'),
+      stepped(7, 8, ['c']),
+    ];
+    const seen: [string, string[] | null][] = [];
+    expect(
+      replay.play(entries, ({ type }, facts) => seen.push([type, facts?.map((fact) => fact.type) ?? null])),
+    ).toBeNull();
+    expect(told).toEqual([
+      'root sights first at 0',
+      'root sights before a at 100',
+      'root states a',
+      'root sights between at 300',
+      'root states b',
+      'root sights after b at 500',
+      'root sights later at 600',
+      'root states c',
+    ]);
+    expect(seen).toEqual([
+      ['started', null],
+      ['sighted', null],
+      ['stepped', ['a', 'b']],
+      ['sighted', null],
+      ['stepped', ['c']],
+    ]);
+    expect([replay.entry, replay.root.scope, position]).toEqual([8, '', 8]);
+  });
+
+  it('sub-agents are played under the session above, marks and deliveries by their own', () => {
+    const { replay, makes } = playing({ '': [['a']], 'call-1': [['s']], 'call-1/call-2': [] });
+    const entries: JournalEntry[] = [
+      started(),
+      { scope: '', type: 'begun', key: 'turn-1/attempt-1/model', at: 7 },
+      stepped(0, 1, ['a']),
+      started('call-1', { parent: '' } as SessionHead['call']),
+      started('call-1/call-2', { parent: 'call-1' } as SessionHead['call']),
+      { scope: 'call-1', type: 'delivered', delivery: { key: 'k', at: 8 } as never },
+      { scope: '', type: 'offered', key: 'k', tools: [] } as never,
+      stepped(1, 2, ['s'], 'call-1'),
+      sighted(1, 'of the sub-agent', 'call-1'),
+    ];
+    expect(replay.play(entries)).toBeNull();
+    expect(makes).toEqual([
+      ['', null],
+      ['call-1', ''],
+      ['call-1/call-2', 'call-1'],
+    ]);
+    expect(told).toEqual([
+      'root marks turn-1/attempt-1/model at 7',
+      'root states a',
+      'call-1 delivers k',
+      'call-1 sights of the sub-agent at 100',
+      'call-1 states s',
+    ]);
+  });
+
+  it('it stops at the first step that leads elsewhere, and names its entry', () => {
+    const script = { '': [['a'], ['b'], ['c']] };
+    const entries = [started(), stepped(0, 1, ['a']), stepped(1, 2, ['x', 'y']), stepped(2, 3, ['c'])];
+    const { replay } = playing(script);
+    expect(replay.play(entries)).toEqual({ entry: 3, scope: '', recorded: 'x y', replayed: 'b' });
+    expect(told.at(-1)).toBe('root states b');
+    const other = playing(script);
+    const digest = (entry: JournalEntry) => (entry.type === 'stepped' ? { ...entry, digest: 'other' } : entry);
+    expect(other.replay.play(entries.slice(0, 2).map(digest))).toEqual({
+      entry: 2,
+      scope: '',
+      recorded: 'a',
+      replayed: 'a with other contents',
+    });
+    const free = playing(script, false);
+    expect(free.replay.play(entries)).toBeNull();
+    expect(told.at(-1)).toBe('root states c');
+  });
+
+  it('further calls go on, and count the entries on', () => {
+    const { replay } = playing({ '': [['a'], ['b']] });
+    expect(replay.play([started(), stepped(0, 1, ['a'])])).toBeNull();
+    expect(replay.play([sighted(1, 'between')])).toBeNull();
+    expect(replay.play([stepped(2, 3, ['x'])])).toEqual({ entry: 4, scope: '', recorded: 'x', replayed: 'b' });
+  });
+
+  it('machines that had broken give no facts, and nothing is compared', () => {
+    const { replay } = playing({ '': [null] });
+    const seen: unknown[] = [];
+    expect(replay.play([started(), stepped(0, 1, ['a'])], (_, facts) => seen.push(facts))).toBeNull();
+    expect(seen).toEqual([null, null]);
+  });
+
+  it.each([
+    ['in a step', [stepped(0, 2, ['a']), sighted(0, 'bad')]],
+    ['between steps', [sighted(0, 'bad'), stepped(1, 2, ['a'])]],
+  ])('an observation %s that cannot be taken in is refused, and no step is cut short', (place, entries) => {
+    const { replay } = playing({ '': [['a']] });
+    expect(() => replay.play([started(), ...entries])).toThrow(
+      expect.objectContaining({
+        code: 'invalid_journal',
+        message: 'Entry 2 of the journal cannot be replayed: not to be taken.',
+        cause: expect.any(Error),
+      }),
+    );
+    expect(told).toEqual(place === 'in a step' ? ['root states a'] : []);
+  });
+
+  it('an entry of a session that did not start, and the journal of a run, are refused', () => {
+    const { replay } = playing({ '': [] });
+    expect(() => replay.play([started(), stepped(0, 1, [], 'call-9')])).toThrow(
+      'The journal tells of a session "call-9" that did not start.',
+    );
+    const run = { scope: '', type: 'run', head: { sessionId: 'r' } } as JournalEntry;
+    expect(() => playing({ '': [] }).replay.play([run])).toThrow(expect.objectContaining({ code: 'session_unknown' }));
+  });
+});
