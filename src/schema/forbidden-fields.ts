@@ -1,5 +1,5 @@
 import type { JSONSchema7, JSONSchema7Definition } from '@ai-sdk/provider';
-import { type CompiledSchema, reasonsText, type Validation } from './validation.ts';
+import { type CompiledSchema, isPromiseLike, reasonsText, type Validation } from './validation.ts';
 
 /**
  * Refuses fields that the sent schema forbids (`additionalProperties: false`). zod and other validators drop them
@@ -16,7 +16,7 @@ export function withoutExtraFields(compiled: CompiledSchema): CompiledSchema {
   return {
     jsonSchema,
     validate: (value) =>
-      'then' in jsonSchema
+      isPromiseLike(jsonSchema)
         ? Promise.resolve(jsonSchema).then((schema) => check(value, schema))
         : check(value, jsonSchema),
   };

@@ -4,7 +4,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { FlexibleSchema } from 'ai';
 import { expected, messageOf, PawlError } from '../errors.ts';
 import { compileOwn } from './own-schema.ts';
-import { type CompiledSchema, reasonsText, type Validation } from './validation.ts';
+import { type CompiledSchema, isPromiseLike, reasonsText, type Validation } from './validation.ts';
 
 export type { CompiledSchema, Validation } from './validation.ts';
 
@@ -78,10 +78,6 @@ function isPlainJsonSchema(schema: AnySchema): schema is JSONSchema7 {
   const field = Object.values(schema).find((one) => typeof one === 'object' && one !== null && '_zod' in one);
   if (field !== undefined && !('~standard' in schema)) throw new TypeError('wrap its fields in z.object()');
   return !('~standard' in schema) && !('_zod' in schema) && !('jsonSchema' in schema && 'validate' in schema);
-}
-
-function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
-  return typeof value === 'object' && value !== null && 'then' in value;
 }
 
 function fromPromisedSchema(jsonSchema: PromiseLike<JSONSchema7>): CompiledSchema {

@@ -17,3 +17,8 @@ export function reasonsText(reasons: readonly string[]): string {
   const text = reasons.join('; ');
   return text.length > longestReasons ? `${text.slice(0, longestReasons)}…` : text;
 }
+
+/** Whether a value is still to come. The keyword `then` of a JSON Schema is no function. */
+export function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
+}
