@@ -59,7 +59,7 @@ describe('serving to strangers', () => {
 
   it('a short token is refused', async () => {
     await expect(served([report()], { auth: { bearer: 'short' } })).rejects.toThrow(
-      '`transport.http.auth.bearer` must be a token of at least 16 characters; got "short".',
+      '`transport.http.auth.bearer` must be a token of at least 16 characters; got a string.',
     );
   });
 
