@@ -75,6 +75,24 @@ export function eventWithoutSecrets<Event extends { type: string }>(event: Event
   return clean.every(([, item], index) => item === entries[index]?.[1]) ? event : Object.fromEntries(clean);
 }
 
+/** Returns the nearest position at which a cut of `text` splits no secret, towards its start or its end (S-5). */
+export function betweenSecrets(
+  text: string,
+  position: number,
+  secrets: readonly string[],
+  to: 'start' | 'end',
+): number {
+  let at = position;
+  for (let before = -1; before !== at; ) {
+    before = at;
+    for (const secret of secrets) {
+      const from = at === 0 ? -1 : text.lastIndexOf(secret, at - 1);
+      if (from !== -1 && from + secret.length > at) at = to === 'start' ? from : from + secret.length;
+    }
+  }
+  return at;
+}
+
 /** Removes keys and credentials from `text` (S-5): known ones by exact match, others by pattern. */
 export function redact(text: string, secrets: readonly string[] = []): string {
   let clean = text;

@@ -47,7 +47,7 @@ export async function stream(
         timers.touch();
       }
       // The reply is complete: a connection that the server leaves open must not turn it into a timeout.
-      if (value.type === 'finish') cancelGrace = timers.after(finishGraceMs, cancel);
+      if (value?.type === 'finish') cancelGrace = timers.after(finishGraceMs, cancel);
     }
   } catch (error) {
     cancel();

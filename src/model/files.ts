@@ -3,7 +3,8 @@ import type { FilePart, Message, TextPart } from '../../machines/index.ts';
 import { messageOf } from '../errors.ts';
 import { bytesOf, toBase64 } from '../platform/bytes.ts';
 import { onNode } from '../platform/node.ts';
-import type { HttpPolicy } from '../tools/service/http-policy.ts';
+import { ToolError } from '../tools/result.ts';
+import { ConnectionError, type HttpPolicy, shownUrl } from '../tools/service/http-policy.ts';
 
 const mostBytes = 32 * 1_024 * 1_024;
 
@@ -121,15 +122,18 @@ export class NamedFiles {
     const { httpRequest } = await onNode('A download', () => import('../tools/service/http-request.ts'));
     const { maxBytes = mostBytes } = this.policy;
     const request = { method: 'GET', url: new URL(url), headers: {}, body: null, signal };
+    // Its query may be a signature (S-5).
+    const file = shownUrl(request.url);
     const refused = (reason: string) =>
-      new InvalidPromptError({ prompt: url, message: `The file ${url} could not be downloaded: ${reason}` });
+      new InvalidPromptError({ prompt: file, message: `The file ${file} could not be downloaded: ${reason}` });
     const response = await httpRequest(request, { ...this.policy, maxBytes }).catch((error) => {
       // A failing connection is a fault of the network, which may pass.
-      throw /failed:/.test(messageOf(error)) ? error : refused(messageOf(error));
+      const isRefused = error instanceof ToolError && !(error instanceof ConnectionError);
+      throw isRefused ? refused(error.message) : error;
     });
     // A server that is overloaded or down may be back in the next attempt.
     if (response.status >= 500 || response.status === 429)
-      throw new Error(`The file ${url} could not be downloaded: it answered ${response.status}`);
+      throw new Error(`The file ${file} could not be downloaded: it answered ${response.status}`);
     if (response.status >= 400) throw refused(`it answered ${response.status}`);
     if (response.cut) throw refused(`it is larger than ${maxBytes} bytes`);
     const [type = mediaType] = response.contentType.split(';');

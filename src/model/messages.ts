@@ -169,7 +169,8 @@ type AnyFileData =
 
 function toFileData(value: AnyFileData): FileData {
   if (typeof value === 'string') {
-    return /^(https?|data):/i.test(value) ? { type: 'url', url: value } : { type: 'data', data: value };
+    // Base64 has no colon.
+    return /^[a-z][a-z\d+.-]*:/i.test(value) ? { type: 'url', url: value } : { type: 'data', data: value };
   }
   if (value instanceof URL) return { type: 'url', url: value.toString() };
   if (value instanceof Uint8Array || value instanceof ArrayBuffer) return { type: 'data', data: toBase64(value) };

@@ -48,7 +48,7 @@ export function makeFolds(options: FoldOptions) {
     pastCalls: new PastCalls(conversation),
     approvals: new WaitingApprovals(),
     clientCalls: new ClientCalls(options.tools),
-    keptResults: new KeptResults(resultBytes, conversation),
+    keptResults: new KeptResults(resultBytes, conversation, options.secrets),
     slices: new Slices(slices, onFailure),
     stream: new EventStream(),
     parent: new Listener(options.forward, onFailure, session),

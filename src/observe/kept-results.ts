@@ -1,4 +1,5 @@
 import { type Fact, keptResultId, outputText } from '../../machines/index.ts';
+import { betweenSecrets } from '../agent/redact.ts';
 import { headOf } from '../text.ts';
 import type { Conversation } from './conversation.ts';
 import type { Fold } from './events.ts';
@@ -8,10 +9,12 @@ export class KeptResults implements Fold {
   private readonly kept = new Map<string, { text: string; pages?: string[] }>();
   private readonly pageBytes: number;
   private readonly conversation: Conversation;
+  private readonly secrets: readonly string[];
 
   /** `resultBytes` limits the text that the model reads at once. A page leaves room for its heading. */
-  constructor(resultBytes: number, conversation: Conversation) {
+  constructor(resultBytes: number, conversation: Conversation, secrets: readonly string[]) {
     this.conversation = conversation;
+    this.secrets = secrets;
     this.pageBytes = Math.max(64, resultBytes - 160);
   }
 
@@ -47,9 +50,12 @@ export class KeptResults implements Fold {
     const pages: string[] = [];
     for (let from = 0; from < text.length; ) {
       // A page has at most as many UTF-16 units as bytes.
-      const page = headOf(text.slice(from, from + this.pageBytes), this.pageBytes);
-      pages.push(page);
-      from += page.length;
+      const most = from + headOf(text.slice(from, from + this.pageBytes), this.pageBytes).length;
+      // No secret is split, unless it is longer than a page (S-5).
+      const end = betweenSecrets(text, most, this.secrets, 'start');
+      const to = end > from ? end : most;
+      pages.push(text.slice(from, to));
+      from = to;
     }
     return pages;
   }

@@ -80,3 +80,15 @@ function plainList(items: Iterable<unknown>, size: number, ancestors: readonly o
 function binary(view: ArrayBufferView): string {
   return `[binary, ${view.byteLength} bytes]`;
 }
+
+/**
+ * Parses JSON. An integer that no number holds exactly becomes a text of its digits, since it may be an id. A runtime that
+ * does not pass on the source of a value (Node before 21) rounds it.
+ */
+export function exactJson(text: string): unknown {
+  return JSON.parse(text, (_, value: unknown, ...more: [{ source?: string }?]) => {
+    const source = more[0]?.source;
+    const isRounded = typeof value === 'number' && source !== undefined && /^-?\d+$/.test(source);
+    return isRounded && !Number.isSafeInteger(value) ? source : value;
+  });
+}

@@ -22,7 +22,8 @@ export type ToolContext = {
 
 /** The context of Pawl's own tools, which also report progress and spending. */
 export type ToolRun = ToolContext & {
-  progress(output: ToolOutput): void;
+  /** Shows a preliminary output, cut at `mostBytes`. Default: the most bytes of a result. */
+  progress(output: ToolOutput, mostBytes?: number): void;
   account(spent: Spent): void;
   /** Epoch ms on the session's clock. */
   now(): number;

@@ -1,5 +1,7 @@
 import type { ModelMessage, ToolSet } from 'ai';
 import type { ToolOutput } from '../../machines/index.ts';
+import { check } from '../agent/check.ts';
+import { milliseconds } from '../agent/shapes.ts';
 import { expected, PawlError, shown } from '../errors.ts';
 import { contentPiece, type SdkOutput } from '../model/content-piece.ts';
 import { toModelMessages } from '../model/messages.ts';
@@ -26,8 +28,16 @@ export type ClientTool = {
   execute?: undefined;
 };
 
+/** What Pawl reads of a tool beside the AI SDK's fields. */
+type OwnFields = {
+  /** See the function `idempotent`. */
+  idempotent?: boolean;
+  /** The tool's own timeout in ms, in place of `limits.toolTimeoutMs`. */
+  timeoutMs?: number;
+};
+
 /** A local tool from the user: an unmodified AI SDK `tool()`, or a plain function. */
-export type LocalTool = (SdkTool | ClientTool | FunctionTool) & { idempotent?: boolean };
+export type LocalTool = (SdkTool | ClientTool | FunctionTool) & OwnFields;
 
 /**
  * Declares that a tool may run twice with the effect of one run: after a crash, a call that was under way runs again
@@ -45,7 +55,7 @@ export function localTool(name: string, given: LocalTool): CatalogTool {
     throw new PawlError('invalid_tool', expected(`tools.${name}`, given, 'an AI SDK tool or a function'));
   }
   // A client-side tool has some of the fields.
-  const definition = given as SdkTool & { idempotent?: boolean };
+  const definition = given as SdkTool & OwnFields;
   for (const field of ['onInputStart', 'onInputDelta'] as const) {
     if (definition[field] === undefined) continue;
     throw new PawlError('invalid_tool', `\`tools.${name}.${field}\` is not supported; remove it.`);
@@ -54,7 +64,8 @@ export function localTool(name: string, given: LocalTool): CatalogTool {
     const what = 'must be a text: a function of it is not supported, since all sessions of an agent share its tools';
     throw new PawlError('invalid_tool', `\`tools.${name}.description\` ${what}.`);
   }
-  const { execute, needsApproval, toModelOutput, onInputAvailable, idempotent: isIdempotent } = definition;
+  // They are called as methods of their tool, which may be an instance of a class.
+  const { execute, needsApproval, toModelOutput, idempotent: isIdempotent } = definition;
   if (!['undefined', 'boolean'].includes(typeof isIdempotent)) {
     throw new PawlError('invalid_tool', expected(`tools.${name}.idempotent`, isIdempotent, 'a boolean'));
   }
@@ -69,6 +80,10 @@ export function localTool(name: string, given: LocalTool): CatalogTool {
     throw new PawlError('invalid_tool', expected(`tools.${name}.execute`, execute, 'a function that runs the tool'));
   }
   const isClientSide = execute === undefined && !isRemote;
+  if (isClientSide && definition.timeoutMs !== undefined) {
+    const message = `\`tools.${name}.timeoutMs\` needs \`execute\`; without it, \`limits.clientToolTimeoutMs\` applies.`;
+    throw new PawlError('invalid_tool', message);
+  }
   if (isClientSide && definition.type === 'provider') {
     throw new PawlError('invalid_tool', expected(`tools.${name}.execute`, execute, 'a function that runs the tool'));
   }
@@ -86,6 +101,7 @@ export function localTool(name: string, given: LocalTool): CatalogTool {
     ...(checkContext !== undefined && { checkContext }),
     takesText,
     ...(resultItem !== undefined && { resultItem }),
+    ...ownTimeout(name, definition),
     ...(isIdempotent === true && { afterCrash: 'repeat' }),
     // Only the waiting begins again.
     ...(isClientSide && { isClientSide, afterCrash: 'repeat' }),
@@ -93,22 +109,28 @@ export function localTool(name: string, given: LocalTool): CatalogTool {
     kind: 'real',
     offered: later(offeredTool(name, definition, schema)),
     validate: (input) => schema.validate(takesText ? input.text : input),
-    needsApproval: (input, context) => approvalNeeded(needsApproval, input, sdkOptions(context, checkContext)),
+    needsApproval: (input, context) => approvalNeeded(definition, input, sdkOptions(context, checkContext)),
     execute: async (input, context) => {
       const options = sdkOptions(context, checkContext);
-      if (onInputAvailable !== undefined) await onInputAvailable({ input, ...options });
+      await definition.onInputAvailable?.({ input, ...options });
       // Another tool that began in the same step may have aborted the session since (D-2).
       context.signal.throwIfAborted();
-      return execute?.(input, options);
+      return definition.execute?.(input, options);
     },
     toModelOutput:
       toModelOutput !== undefined
-        ? async (output, input, toolCallId) => modelOutput(await toModelOutput({ toolCallId, input, output }))
+        ? async (output, input, toolCallId) =>
+            modelOutput(await toModelOutput.call(definition, { toolCallId, input, output }))
         : resultItem !== undefined
           ? async (output) => ({ type: 'json', value: JSON.parse(JSON.stringify(output) ?? 'null') })
           : null,
     judgeReport: null,
   };
+}
+
+function ownTimeout(name: string, { timeoutMs }: OwnFields): { timeoutMs?: number } {
+  if (timeoutMs === undefined) return {};
+  return { timeoutMs: check(milliseconds, timeoutMs, `tools.${name}.timeoutMs`, 'invalid_tool') };
 }
 
 type ProviderRole = { isRemote: boolean; takesText?: boolean; resultItem?: CatalogTool['resultItem'] };
@@ -129,12 +151,12 @@ function checkedProviderTool(name: string, definition: SdkTool): ProviderRole {
 
 /** Whether a call needs approval. A thenable becomes a native promise. */
 function approvalNeeded(
-  needsApproval: SdkTool['needsApproval'],
+  definition: SdkTool,
   input: unknown,
   options: ReturnType<typeof sdkOptions>,
 ): boolean | Promise<boolean> {
-  if (typeof needsApproval !== 'function') return needsApproval === true;
-  const needed: unknown = needsApproval(input, options);
+  if (typeof definition.needsApproval !== 'function') return definition.needsApproval === true;
+  const needed: unknown = definition.needsApproval(input, options);
   // Only false or undefined lets a call skip approval.
   const asked = (value: unknown) => value !== false && value !== undefined;
   return needed instanceof Object && 'then' in needed ? Promise.resolve(needed).then(asked) : asked(needed);
@@ -160,8 +182,9 @@ function contextFor(context: unknown, check: CheckAtOnce | undefined): Record<st
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 
-function functionAsTool(name: string, run: FunctionTool & { idempotent?: boolean }): CatalogTool {
+function functionAsTool(name: string, run: FunctionTool & OwnFields): CatalogTool {
   return {
+    ...ownTimeout(name, run),
     ...(run.idempotent === true && { afterCrash: 'repeat' }),
     name,
     kind: 'real',

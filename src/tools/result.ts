@@ -1,5 +1,5 @@
 import { type Json, plainSuccess, resultText, type ToolOutput, type ToolResult } from '../../machines/index.ts';
-import { redact, redactJson } from '../agent/redact.ts';
+import { betweenSecrets, redact, redactJson } from '../agent/redact.ts';
 import { messageOf } from '../errors.ts';
 import { byteLength } from '../platform/bytes.ts';
 import { plainJson } from '../platform/plain-json.ts';
@@ -128,11 +128,11 @@ function rendered(result: ToolResult, limits: ResultLimits): Rendered {
 
 /**
  * Cuts a text to `resultBytes` of valid UTF-8: keeps its head and tail, with a note on the gap between them. `kept` is
- * the complete text if the note says how to read it.
+ * the complete text if the note says how to read it. No secret is split, since events would show a part of it (S-5).
  */
 export function cap(
   said: string,
-  { resultBytes, keptId }: Pick<ResultLimits, 'resultBytes' | 'keptId'>,
+  { resultBytes, secrets, keptId }: ResultLimits,
 ): { text: string; kept: string | null } {
   const text = said.toWellFormed();
   const bytes = byteLength(text);
@@ -140,7 +140,9 @@ export function cap(
   const how = keptId === null ? 'the result was too large' : `read all of it with read_result, id ${keptId}`;
   const half = Math.max(0, Math.floor((resultBytes - 140) / 2));
   const note = `\n[… ${bytes - 2 * half} of ${bytes} bytes left out here: ${how} …]\n`;
-  return { text: `${headOf(text, half)}${note}${tailOf(text, half)}`, kept: keptId === null ? null : text };
+  const head = betweenSecrets(text, headOf(text, half).length, secrets, 'start');
+  const tail = betweenSecrets(text, text.length - tailOf(text, half).length, secrets, 'end');
+  return { text: `${text.slice(0, head)}${note}${text.slice(tail)}`, kept: keptId === null ? null : text };
 }
 
 /** Maximum number of values read from a result, so that a huge one cannot block the process. */

@@ -68,8 +68,10 @@ export async function runTool(options: ToolEffectOptions, call: CallName, effect
     context: options.context(),
     now: () => clock.now(),
     resultPage: (id, page) => keptResults.page(id, page),
-    progress: (output) => {
-      if (!ownSignal.aborted) options.sight({ type: 'tool.progressed', callId, name, output });
+    progress: (said, resultBytes = limits.resultBytes) => {
+      if (ownSignal.aborted) return;
+      const { output } = capOutput(said, { ...limits, resultBytes, keptId: null });
+      options.sight({ type: 'tool.progressed', callId, name, output });
     },
     account: (more) => {
       spent = spentTogether(spent, more);

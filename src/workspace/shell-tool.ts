@@ -46,6 +46,8 @@ export function shellTool(options: ShellToolOptions) {
   const { cwd, allow, timeoutMs, env } = check(optionsSchema, options, 'options', 'invalid_options');
   return {
     description,
+    // Its own limit comes first, and keeps the output.
+    timeoutMs: timeoutMs + 2 * graceMs,
     inputSchema: z.object({ command: z.string().min(1).max(10_000) }),
     needsApproval: ({ command }: { command: string }) => !allow.some((pattern) => allows(pattern, command)),
     execute: ({ command }: { command: string }, { abortSignal }: { abortSignal?: AbortSignal } = {}) => {

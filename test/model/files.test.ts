@@ -123,6 +123,52 @@ describe('files that a model cannot fetch itself', () => {
     );
   });
 
+  it('S-5: an address that is signed shows its signature to the provider alone', async () => {
+    await using server = await service((_request, response) => response.writeHead(404).end());
+    const url = `${server.url}/cat.png?X-Amz-Signature=deadbeefcafe`;
+    const agent = defineAgent({ name: 'seeing', models: [rehearsalModel([])], downloads: { allowPrivate: true } });
+    const { result, lines, events } = await run({ agent, options: seen(url) });
+    expect(result.slugs).toContain('invalid_request');
+    expect(result.failure?.detail).toContain(`The file ${server.url}/cat.png could not be downloaded: it answered 404`);
+    for (const told of [lines, events, result.turns, result.failure, result.report])
+      expect(JSON.stringify(told)).not.toContain('deadbeef');
+  });
+
+  it('a download that breaks off is a fault of the network, and is tried again', async () => {
+    let broken = 0;
+    await using server = await service((_request, response) => {
+      broken += 1;
+      response.writeHead(200, { 'content-type': 'image/png', ...(broken === 1 && { 'content-length': '1000' }) });
+      if (broken > 1) response.end(Buffer.from(pixel, 'base64'));
+      else response.write('half', () => response.destroy());
+    });
+    await using model = await startModelServer([report()]);
+    const agent = defineAgent({
+      name: 'seeing',
+      models: [wireModel('openai', model.url)],
+      downloads: { allowPrivate: true },
+    });
+    const { result } = await run({ agent, options: seen(`${server.url}/cat.png`), requests: model.requests });
+    expect(result.turns[0]?.attempts[0]?.fault).toMatchObject({
+      kind: 'network',
+      message: expect.stringContaining(`GET ${server.url}/cat.png failed: `),
+    });
+    expect([result.success, server.received.length, model.requests.length]).toEqual([true, 2, 1]);
+    expect(JSON.stringify(model.requests[0]?.body.messages)).toContain(pixel);
+  });
+
+  it("a file in a provider's own cloud goes there by its address, given as a text too", async () => {
+    const model = rehearsalModel([report()]);
+    Object.assign(model, { supportedUrls: { '*/*': [/^gs:/] } });
+    const content = [{ type: 'file' as const, data: 'gs://bucket/a.pdf', mediaType: 'application/pdf' }];
+    const agent = defineAgent({ name: 'seeing', models: [model] });
+    const { result } = await run({ agent, options: { messages: [{ role: 'user', content }] } });
+    expect(result.success).toBe(true);
+    expect(model.requests[0]?.prompt.at(-1)?.content).toEqual([
+      { type: 'file', mediaType: 'application/pdf', data: { type: 'url', url: new URL('gs://bucket/a.pdf') } },
+    ]);
+  });
+
   it.each(['data:image/png;base64', 'data:text/plain,%E0%A4%A'])(
     'a malformed %s is one invalid_request',
     async (url) => {

@@ -9,6 +9,7 @@ import { rehearsalModel } from '../../src/testing/index.ts';
 import { service } from '../support/service.ts';
 import { callsIn, counters, report, run } from '../support/session.ts';
 
+const pixel = 'aGk=';
 const fail = () => {
   throw new Error('unreadable');
 };
@@ -55,6 +56,12 @@ describe('P-4: parts that a badly typed model sends cost no reply', () => {
       'no metadata',
       [{ ...text[0] }, { ...text[1], providerMetadata: null }, { ...text[2], providerMetadata: null }, stop],
     ],
+    ['a delta without a text', [text[0], { type: 'text-delta', id: '0' }, ...text.slice(1), stop]],
+    ['a delta of null', [text[0], { type: 'text-delta', id: '0', delta: null }, ...text.slice(1), stop]],
+    ['a part that is null', [null as never, ...text, stop]],
+    ['warnings that are no list', [{ type: 'stream-start', warnings: 7 }, ...text, stop]],
+    ['a file without data', [{ type: 'file', mediaType: 'image/png' }, ...text, stop]],
+    ['a file of an earlier specification', [{ type: 'file', mediaType: 'image/png', data: pixel }, ...text, stop]],
     ['no warnings', [{ type: 'stream-start' }, ...text, stop]],
     ['a bigint in an unknown part', [{ type: 'unheard-of', value: 1n }, ...text, stop]],
     [
@@ -79,9 +86,22 @@ describe('P-4: parts that a badly typed model sends cost no reply', () => {
       ],
     ],
   ])('%s', async (what, parts) => {
-    const { result } = await run({ agent: talking(modelOf(parts)) });
+    const { result } = await run({ agent: talking(modelOf(parts as object[])) });
     expect(result.report.content).toBe('All done.');
     expect(result.counters).toEqual(done(what === 'usage without totals' ? { cacheRead: 3, reasoning: 1 } : {}));
+  });
+
+  it('an input that comes without its text is that of its call', async () => {
+    const call = { toolCallId: 'a', toolName: 'look', providerExecuted: true };
+    const input = [
+      { type: 'tool-input-start', id: 'a', toolName: 'look', providerExecuted: true },
+      { type: 'tool-input-delta', id: 'a' },
+      { type: 'tool-call', ...call, input: '{"at":1}' },
+      { type: 'tool-result', ...call, result: 1 },
+    ];
+    const { result } = await run({ agent: talking(modelOf([...input, ...text, stop])) });
+    expect([result.report.content, result.counters.failedAttempts]).toEqual(['All done.', 0]);
+    expect(JSON.stringify(result.conversation)).toContain('"input":{"at":1}');
   });
 
   it('the body of a whole response is no part of the reply, and does not count towards `replyBytes`', async () => {

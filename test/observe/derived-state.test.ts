@@ -28,7 +28,8 @@ describe('results that are read in pages', () => {
     output: { type: 'text' as const, value },
   });
   const messages: Message[] = [{ role: 'user', content: [{ type: 'text', text: 'said' }] }];
-  const keptBy = (resultBytes: number) => new KeptResults(resultBytes, { messages } as Conversation);
+  const keptBy = (resultBytes: number, secrets: string[] = []) =>
+    new KeptResults(resultBytes, { messages } as Conversation, secrets);
 
   it('a result that was cut is found by its own id and by that of its call, and its pages make up the whole', () => {
     const kept = keptBy(260);
@@ -58,6 +59,18 @@ describe('results that are read in pages', () => {
     kept.fact(answered(0, { kept: 'x'.repeat(65) }));
     expect(kept.page('c0', 1)).toEqual({ text: 'x'.repeat(64), of: 2 });
     expect(kept.page('c0', 2)).toEqual({ text: 'x', of: 2 });
+  });
+
+  it('S-5: no secret is split between two pages, unless it is longer than one', () => {
+    const secret = 'hunter2-of-mine';
+    const kept = keptBy(0, [secret]);
+    const text = `${'x'.repeat(60)}${secret}${'y'.repeat(60)}`;
+    kept.fact(answered(0, { kept: text }));
+    const pages = [1, 2, 3].map((page) => kept.page('c0', page)?.text);
+    expect(pages).toEqual(['x'.repeat(60), `${secret}${'y'.repeat(49)}`, 'y'.repeat(11)]);
+    const long = keptBy(0, ['z'.repeat(70)]);
+    long.fact(answered(0, { kept: 'z'.repeat(70) }));
+    expect(long.page('c0', 2)).toEqual({ text: 'z'.repeat(6), of: 2 });
   });
 
   it('an answer of the conversation can be read too, once it is there', () => {

@@ -34,6 +34,34 @@ describe('large results', () => {
     }
   });
 
+  it.each(['head', 'tail'])(
+    'S-5: a result that is cut in the middle of a secret shows no part of it (%s)',
+    async (side) => {
+      const secret = 'hunter2-of-mine-and-no-other';
+      const half = (8_192 - 140) / 2;
+      const filler = 'x'.repeat(half - 10);
+      const text = side === 'head' ? filler + secret + 'y'.repeat(9_000) : 'y'.repeat(9_000) + secret + filler;
+      async function* large() {
+        yield text;
+        yield text;
+      }
+      const agent = defineAgent({
+        name: 'reader',
+        models: [rehearsalModel([{ calls: [{ name: 'large' }] }, report()])],
+        tools: { large },
+        secrets: [secret],
+        limits: { toolResultBytes: 8_192 },
+      });
+      const { result, events, lines } = await run({ agent });
+      expect(result.success).toBe(true);
+      expect(events.filter(({ type }) => type === 'tool.progressed').length).toBeGreaterThan(0);
+      for (const told of [JSON.stringify(events), JSON.stringify(lines)]) {
+        expect(told).not.toContain('hunter2');
+        expect(told).not.toContain('no-other');
+      }
+    },
+  );
+
   const long = 'line\n'.repeat(4_000);
   it.each<[string, unknown, string]>([
     ['the output that the tool made for the model', { short: true }, long],

@@ -27,6 +27,54 @@ describe('user code', () => {
     expect(callsIn(result)[0]?.slug).toBe('tool_timeout');
   });
 
+  it('C-1: a tool may have a timeout of its own', async () => {
+    const hanging = { inputSchema: z.object({}), execute: () => never, timeoutMs: 40 };
+    const asFunction = Object.assign(() => never, { timeoutMs: 30 });
+    const slow = {
+      inputSchema: z.object({}),
+      execute: () => new Promise((done) => setTimeout(done, 60)),
+      timeoutMs: 9_000,
+    };
+    const calls = [{ name: 'hanging' }, { name: 'asFunction' }, { name: 'slow' }];
+    const { result } = await run({
+      agent: rehearsed([{ calls }, report()], { tools: { hanging, asFunction, slow }, limits: { toolTimeoutMs: 50 } }),
+    });
+    expect(callsIn(result).map(({ slug, result: { message } }) => [slug, message])).toEqual([
+      ['tool_timeout', 'hanging did not finish within 40 ms and was cut off.'],
+      ['tool_timeout', 'asFunction did not finish within 30 ms and was cut off.'],
+      [null, 'The tool returned nothing.'],
+      [null, expect.any(String)],
+    ]);
+    const define = (tool: object) => rehearsed([], { tools: { tool } });
+    const inputSchema = z.object({});
+    expect(() => define({ inputSchema, execute: () => 1, timeoutMs: 0 })).toThrow('`tools.tool.timeoutMs` must be');
+    expect(() => define({ inputSchema, timeoutMs: 5 })).toThrow('`tools.tool.timeoutMs` needs `execute`');
+  });
+
+  it('a tool may be an instance of a class', async () => {
+    class Counter {
+      inputSchema = z.object({});
+      private count = 0;
+      needsApproval() {
+        return this.count < 0;
+      }
+      onInputAvailable() {
+        this.count += 10;
+      }
+      execute() {
+        this.count += 1;
+        return this.count;
+      }
+      toModelOutput({ output }: { output: unknown }) {
+        return { type: 'text', value: `${output} of ${this.count}` };
+      }
+    }
+    const { result } = await run({
+      agent: rehearsed([call('counter'), report()], { tools: { counter: new Counter() } }),
+    });
+    expect(callsIn(result)[0]).toMatchObject({ slug: null, output: { type: 'text', value: '11 of 11' } });
+  });
+
   it('C-1: an iterable that never waits still times out', async () => {
     const busy = {
       inputSchema: z.object({}),

@@ -3,8 +3,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { defineAgent } from '../../src/index.ts';
+import { rehearsalModel } from '../../src/testing/index.ts';
 import { shellTool } from '../../src/workspace/index.ts';
 import { isRunning } from '../support/processes.ts';
+import { callsIn, report, run } from '../support/session.ts';
 
 function folder(): string {
   const path = mkdtempSync(join(tmpdir(), 'pawl-shell-'));
@@ -76,6 +79,26 @@ describe('shellTool', () => {
     await vi.waitFor(() => expect(isRunning(aborted.child)).toBe(false));
     const before = shellTool({ cwd }).execute({ command: 'touch too-late; sleep 1' }, { abortSignal: abort.signal });
     await expect(before).rejects.toThrow('aborted');
+  });
+
+  it("its timeout holds even if it is longer than the agent's for tools, and keeps the output", async () => {
+    const tools = { shell: shellTool({ cwd: folder(), allow: ['*'], timeoutMs: 900 }) };
+    const commands = ['echo begun; sleep 0.3; echo done', 'echo begun; sleep 60'];
+    const calls = commands.map((command) => ({ name: 'shell', input: { command } }));
+    const agent = defineAgent({
+      name: 'shell',
+      models: [rehearsalModel([{ calls }, report()])],
+      tools,
+      limits: { toolTimeoutMs: 100 },
+    });
+    const { result } = await run({ agent });
+    expect(callsIn(result).slice(0, 2)).toMatchObject([
+      { slug: null, result: { value: { exitCode: 0, stdout: 'begun\ndone\n' } } },
+      {
+        slug: 'tool_exec_failed',
+        result: { message: 'The command was killed after 900 ms.', value: { stdout: 'begun\n' } },
+      },
+    ]);
   });
 
   it('kills background processes and does not wait for them', async () => {

@@ -1,6 +1,6 @@
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { byteLength } from '../../platform/bytes.ts';
-import { jsonOf } from './reply-values.ts';
+import { jsonOf, textOf } from './reply-values.ts';
 
 /** Bytes counted for a part itself, since countless empty ones take memory too. */
 export const bytesOfPart = 64;
@@ -11,10 +11,10 @@ export function bytesOf(part: LanguageModelV4StreamPart): number {
     case 'text-delta':
     case 'reasoning-delta':
     case 'tool-input-delta':
-      return byteLength(part.delta) + (part.providerMetadata == null ? 0 : sizeOf(part.providerMetadata));
+      return byteLength(textOf(part.delta)) + (part.providerMetadata == null ? 0 : sizeOf(part.providerMetadata));
     case 'file':
     case 'reasoning-file':
-      return part.data.type === 'data' ? part.data.data.length : bytesOfPart;
+      return part.data?.type === 'data' ? (part.data.data?.length ?? 0) : bytesOfPart;
     case 'tool-call':
       return bytesOfPart + (typeof part.input === 'string' ? part.input.length : sizeOf(part.input));
     case 'ping':

@@ -20,7 +20,17 @@ import {
 import { shown } from '../../errors.ts';
 import type { Sighting } from '../../observe/events.ts';
 import { bytesOf, bytesOfPart } from './part-size.ts';
-import { addProviderData, fileData, jsonOf, providerData, shownInput, textOf, usageOf } from './reply-values.ts';
+import {
+  addProviderData,
+  fileData,
+  jsonOf,
+  providerData,
+  resultPart,
+  shownInput,
+  textOf,
+  unfinishedCall,
+  usageOf,
+} from './reply-values.ts';
 
 /** A piece of a reply's part. Parts are numbered in the order of their beginning. */
 type Delta = Extract<Sighting, { type: 'model.delta' }>;
@@ -54,8 +64,20 @@ export class ReplyReader {
     this.place = place;
   }
 
-  /** Adds a part to the reply. Returns the delta that it contributes, or null; an empty one says that its part has ended. */
+  /**
+   * Adds a part to the reply, unless it is malformed (P-4). Returns the delta that it contributes, or null; an empty one
+   * says that its part has ended.
+   */
   take(part: LanguageModelV4StreamPart): Delta | null {
+    try {
+      return this.taken(part);
+    } catch {
+      this.warnings.push(`skipped a malformed part: ${shown(part)}`);
+      return null;
+    }
+  }
+
+  private taken(part: LanguageModelV4StreamPart): Delta | null {
     // A call repeats the input that its deltas brought.
     const open = part.type === 'tool-call' ? this.openInputs.find(({ id }) => id === part.toolCallId) : undefined;
     this.bytes += open === undefined ? bytesOf(part) : Math.max(bytesOfPart, bytesOf(part) - open.input.length);
@@ -68,19 +90,18 @@ export class ReplyReader {
       case 'reasoning-delta': {
         const kind = part.type === 'text-delta' ? 'text' : 'reasoning';
         const open = this.openTextOf(kind, part.id) ?? this.openText(kind, part.id, undefined);
-        open.text.text += part.delta;
+        const delta = textOf(part.delta);
+        open.text.text += delta;
         addProviderData(open.text, part.providerMetadata);
-        return this.delta(kind, open.part, part.delta);
+        return this.delta(kind, open.part, delta);
       }
       case 'text-end':
       case 'reasoning-end': {
         const open = this.openTextOf(part.type === 'text-end' ? 'text' : 'reasoning', part.id);
-        if (open !== undefined) {
-          open.text.ended = true;
-          addProviderData(open.text, part.providerMetadata);
-          return this.delta(open.text.type, open.part, '', null, true);
-        }
-        return null;
+        if (open === undefined) return null;
+        open.text.ended = true;
+        addProviderData(open.text, part.providerMetadata);
+        return this.delta(open.text.type, open.part, '', null, true);
       }
       case 'tool-input-start':
         this.openInput(part.id, part.toolName, part.providerExecuted === true);
@@ -88,8 +109,9 @@ export class ReplyReader {
       case 'tool-input-delta': {
         const open = this.openInputs.findLast((input) => input.id === part.id);
         if (open === undefined) return null;
-        open.input += part.delta;
-        return this.delta('tool-input', open.part, part.delta, open);
+        const delta = textOf(part.delta);
+        open.input += delta;
+        return this.delta('tool-input', open.part, delta, open);
       }
       case 'tool-input-end':
       case 'ping':
@@ -148,15 +170,7 @@ export class ReplyReader {
         return null;
       }
       case 'tool-result':
-        if (part.preliminary === true) return null;
-        this.content.push({
-          type: 'tool-result',
-          callId: textOf(part.toolCallId),
-          name: textOf(part.toolName),
-          result: jsonOf(part.result),
-          isError: part.isError === true,
-          ...providerData(part.providerMetadata),
-        });
+        if (part.preliminary !== true) this.content.push(resultPart(part));
         return null;
       case 'file':
       case 'reasoning-file':
@@ -283,8 +297,3 @@ type OpenInput = {
   providerExecuted: boolean;
   input: string;
 };
-
-/** Returns the call of an input that came whole before the stream broke off. */
-function unfinishedCall({ callId, name, input }: { callId: string; name: string; input: string }): ReplyPart {
-  return { type: 'tool-call', callId, name, input, providerExecuted: false, unfinished: true };
-}

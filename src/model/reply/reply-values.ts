@@ -1,5 +1,5 @@
-import type { LanguageModelV4Usage, SharedV4ProviderMetadata } from '@ai-sdk/provider';
-import type { FileData, Json, ProviderData, ReplyText, Usage } from '../../../machines/index.ts';
+import type { LanguageModelV4ToolResult, LanguageModelV4Usage, SharedV4ProviderMetadata } from '@ai-sdk/provider';
+import type { FileData, Json, ProviderData, ReplyPart, ReplyText, Usage } from '../../../machines/index.ts';
 import { toBase64 } from '../../platform/bytes.ts';
 import { plainJson } from '../../platform/plain-json.ts';
 
@@ -47,7 +47,12 @@ export function addProviderData(part: ReplyText, metadata: SharedV4ProviderMetad
   part.providerOptions = merged;
 }
 
-export function fileData(data: { type: 'data'; data: string | Uint8Array } | { type: 'url'; url: URL }): FileData {
+type GivenFile = { type: 'data'; data: string | Uint8Array } | { type: 'url'; url: URL } | string | Uint8Array;
+
+/** Reads a file's data. In earlier versions of the specification it is base64 or bytes. */
+export function fileData(given: GivenFile): FileData {
+  const data =
+    typeof given === 'string' || given instanceof Uint8Array ? { type: 'data' as const, data: given } : given;
   if (data.type === 'url') return { type: 'url', url: data.url.toString() };
   return { type: 'data', data: typeof data.data === 'string' ? data.data : toBase64(data.data) };
 }
@@ -72,4 +77,21 @@ export function jsonOf(value: unknown): Json {
   } catch {
     return substituteFor(value);
   }
+}
+
+/** Returns the call of an input that came whole before the stream broke off. */
+export function unfinishedCall({ callId, name, input }: { callId: string; name: string; input: string }): ReplyPart {
+  return { type: 'tool-call', callId, name, input, providerExecuted: false, unfinished: true };
+}
+
+/** Reads the result of a call that the provider ran. */
+export function resultPart(part: LanguageModelV4ToolResult): ReplyPart {
+  return {
+    type: 'tool-result',
+    callId: textOf(part.toolCallId),
+    name: textOf(part.toolName),
+    result: jsonOf(part.result),
+    isError: part.isError === true,
+    ...providerData(part.providerMetadata),
+  };
 }

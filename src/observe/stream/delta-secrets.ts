@@ -1,4 +1,4 @@
-import { withoutSecrets } from '../../agent/redact.ts';
+import { betweenSecrets, withoutSecrets } from '../../agent/redact.ts';
 import type { Sighting } from '../events.ts';
 
 type Delta = Extract<Sighting, { type: 'model.delta' }>;
@@ -39,15 +39,7 @@ export class DeltaSecrets {
 
   /** Returns how much of a text no secret can begin in and go on beyond; none is cut in two either. */
   private safeLength(text: string): number {
-    let safe = text.length - this.longestBeginning(text);
-    for (let before = -1; before !== safe; ) {
-      before = safe;
-      for (const secret of this.secrets) {
-        const at = text.lastIndexOf(secret, safe - 1);
-        if (at !== -1 && at < safe && at + secret.length > safe) safe = at;
-      }
-    }
-    return safe;
+    return betweenSecrets(text, text.length - this.longestBeginning(text), this.secrets, 'start');
   }
 
   /** Returns the length of the longest end of `text` with which a secret begins. */

@@ -44,6 +44,8 @@ const pingTimeoutMs = 2_000;
 const restartTimeoutMs = 30_000;
 /** Pause between two refreshes of a list that keeps changing, in ms. */
 const listPauseMs = 100;
+/** The most of a server's progress that is shown, in bytes. */
+const mostProgressBytes = 1_000;
 
 /** A connection to one MCP server. If it is lost, the next call reconnects, with backoff. */
 export class McpConnection {
@@ -136,10 +138,8 @@ export class McpConnection {
     run: ToolRun,
   ): Promise<McpResult> {
     const onprogress = ({ progress, total, message }: Progress) => {
-      const value = [`${progress}${total === undefined ? '' : ` of ${total}`}`, message?.slice(0, 1_000)]
-        .join(' ')
-        .trim();
-      run.progress({ type: 'text', value });
+      const value = [`${progress}${total === undefined ? '' : ` of ${total}`}`, message].join(' ').trim();
+      run.progress({ type: 'text', value }, mostProgressBytes);
     };
     const params = { name: tool, arguments: input };
     const options = { ...noTimeout, signal: run.signal, onprogress };

@@ -39,15 +39,22 @@ export class McpResult {
     return this.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
   }
 
-  /** Whether the text repeats it: as the same JSON, or with every value, and with the names of values other than texts. */
+  /**
+   * Whether the text repeats it: as the same JSON, or with every value and its name. Texts need no name if all have the same,
+   * since none can be taken for another.
+   */
   private says(given: JsonObject): boolean {
     const texts = this.parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
     if (texts.some((text) => isSameJson(text, given))) return true;
     const leaves = leavesOf(given, '', []);
+    if (leaves.length === 0 || leaves.length > mostCompared) return false;
+    const told = leaves.filter(({ value }) => value !== '');
+    const isUnmistakable = new Set(told.map(({ name }) => name)).size === 1;
     const { text } = this;
-    const isSaid = ({ name, value }: Leaf) =>
-      hasWords(text, String(value)) && (typeof value === 'string' || names(text, name));
-    return leaves.length > 0 && leaves.length <= mostCompared && leaves.every(isSaid);
+    return told.every(
+      ({ name, value }) =>
+        hasWords(text, String(value)) && (names(text, name) || (isUnmistakable && typeof value === 'string')),
+    );
   }
 
   output(): ToolOutput {
@@ -81,7 +88,6 @@ function leavesOf(json: Json, name: string, found: Leaf[]): Leaf[] {
 
 /** Whether a text holds another as whole words: 3 is not in 30, nor in 2.3. */
 function hasWords(text: string, words: string): boolean {
-  if (words === '') return true;
   for (let at = text.indexOf(words); at !== -1; at = text.indexOf(words, at + 1)) {
     const [before, after] = [text.slice(Math.max(0, at - 2), at), text.slice(at + words.length, at + words.length + 2)];
     if (!/[\p{L}\p{N}_]$|\d[.,]$/u.test(before) && !/^[\p{L}\p{N}_]|^[.,]\d/u.test(after)) return true;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { count, flag } from '../../agent/shapes.ts';
+import { ToolError } from '../result.ts';
 
 /** Limits on where requests may go and how much of a response is read. */
 export type HttpPolicy = {
@@ -34,6 +35,9 @@ export type HttpResponse = {
   /** Whether the response was longer than the bytes read. */
   cut: boolean;
 };
+
+/** The connection could not be made, or broke: trying again may help. */
+export class ConnectionError extends ToolError {}
 
 /** Returns a URL without its query, which may contain a key. */
 export function shownUrl(url: URL): string {

@@ -3,7 +3,7 @@ import { BlockList, isIP, type LookupFunction } from 'node:net';
 import type { Agent } from 'undici';
 import { noTimeouts } from '../../platform/undici-fetch.ts';
 import { ToolError } from '../result.ts';
-import { type HttpPolicy, type HttpRequest, type HttpResponse, shownUrl } from './http-policy.ts';
+import { ConnectionError, type HttpPolicy, type HttpRequest, type HttpResponse, shownUrl } from './http-policy.ts';
 
 const mostRedirects = 5;
 const defaultMaxBytes = 5 * 1_024 * 1_024;
@@ -48,6 +48,10 @@ export async function httpRequest(request: HttpRequest, policy: HttpPolicy): Pro
   let { headers, body } = await ready(request);
   for (let hop = 0; ; hop += 1) {
     checkUrl(url, policy);
+    const place = `${method} ${shownUrl(url)}`;
+    const broken = (error: unknown): never => {
+      throw request.signal.aborted ? error : new ConnectionError(`${place} failed: ${causeOf(error)}`);
+    };
     const response = await fetch(url, {
       method,
       headers,
@@ -55,13 +59,11 @@ export async function httpRequest(request: HttpRequest, policy: HttpPolicy): Pro
       signal: request.signal,
       dispatcher: policy.allowPrivate === true ? agentOf.open : agentOf.public,
       ...(body !== null && { body }),
-    }).catch((error) => {
-      throw request.signal.aborted ? error : new ToolError(`${method} ${shownUrl(url)} failed: ${causeOf(error)}`);
-    });
+    }).catch(broken);
     const location = response.headers.get('location');
     if (response.status < 300 || response.status >= 400 || location === null) {
       const maxBytes = policy.maxBytes ?? defaultMaxBytes;
-      const { bytes, cut } = await readUpTo(response.body, maxBytes);
+      const { bytes, cut } = await readUpTo(response.body, maxBytes).catch(broken);
       const { status, statusText } = response;
       return { status, statusText, contentType: response.headers.get('content-type') ?? '', bytes, cut };
     }
@@ -72,15 +74,15 @@ export async function httpRequest(request: HttpRequest, policy: HttpPolicy): Pro
     const next = new URL(location, url);
     const isElsewhere = next.origin !== url.origin;
     if (isElsewhere) headers = harmless(headers);
-    if (response.status > 303 && isElsewhere && body !== null) {
-      throw new ToolError(
-        `${method} ${shownUrl(url)} redirects (${response.status}) to ${shownUrl(next)}; the body was not sent to another origin.`,
-      );
-    }
     if (response.status === 303 || (response.status < 303 && method === 'POST')) {
       method = 'GET';
       body = null;
       headers = without(headers, ['content-type', 'content-length']);
+    }
+    if (isElsewhere && body !== null) {
+      throw new ToolError(
+        `${method} ${shownUrl(url)} redirects (${response.status}) to ${shownUrl(next)}; the body was not sent to another origin.`,
+      );
     }
     url = next;
   }

@@ -8,6 +8,7 @@ import { aFunction, flag, text } from '../../agent/shapes.ts';
 import { expected, given, messageOf, PawlError, shown } from '../../errors.ts';
 import { bytesOf, toBase64 } from '../../platform/bytes.ts';
 import { onNode } from '../../platform/node.ts';
+import { exactJson } from '../../platform/plain-json.ts';
 import type { AnySchema } from '../../schema/schema.ts';
 import type { LocalTool } from '../local.ts';
 import { success, ToolError } from '../result.ts';
@@ -281,7 +282,7 @@ function contentOf({ contentType, bytes, cut }: HttpResponse, clean: (text: stri
   if (cut) return `${text}\n[… the response was truncated after ${bytes.length} bytes …]`;
   if (!/json/i.test(contentType)) return text;
   try {
-    return JSON.parse(text);
+    return exactJson(text);
   } catch {
     return text;
   }

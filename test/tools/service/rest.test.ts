@@ -238,7 +238,12 @@ describe('REST tools', () => {
     expect(callsIn(result)[0]?.slug).toBeNull();
   });
 
-  it.each([307, 308])('a redirect (%i) to another origin does not send the body there', async (status) => {
+  it.each([
+    [307, 'POST'],
+    [308, 'POST'],
+    [301, 'PUT'],
+    [302, 'PATCH'],
+  ] as const)('a redirect (%i) of %s to another origin does not send the body there', async (status, method) => {
     await using other = await service((_, response) => json(response, { here: true }));
     const elsewhere = other.url.replace('127.0.0.1', 'localhost');
     await using api = await service((request, response) => {
@@ -250,7 +255,7 @@ describe('REST tools', () => {
       definition: {
         tools: {
           user: restTool({
-            method: 'POST',
+            method,
             url: `${api.url}/users`,
             input: z.object({ card: z.string() }),
             allowPrivate: true,
