@@ -1,4 +1,4 @@
-import type { Counters, Fact, Slug } from '../../machines/index.ts';
+import type { Counters, Fact, Failure, Slug } from '../../machines/index.ts';
 import { eventWithoutSecrets, redact, withoutSecrets } from '../agent/redact.ts';
 import { messageOf } from '../errors.ts';
 import type { Envelope, Fold, SessionEvent, Sighting } from './events.ts';
@@ -84,6 +84,16 @@ export class Observer {
   /** From now on, nothing is published. */
   silence(): void {
     this.beforeFact = () => {};
+  }
+
+  /** The session above is let go of, which its own event says. The spans of this one end too. */
+  letGo(failure: Failure): void {
+    if (!this.isLive || this.hasEnded) return;
+    const { position: seq } = this;
+    this.folds.telemetry.event({
+      ...{ type: 'session.suspended', failure, seq },
+      ...this.envelope(this.options.times.now()),
+    });
   }
 
   /** Whether a replay is under way. */

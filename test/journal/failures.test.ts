@@ -16,11 +16,11 @@ import { freshFile, holding, inputSchema, quiet, until, workingAgent } from '../
 import { keptLog } from '../support/session.ts';
 
 /** A journal that fails from its write number `at`. */
-function failingJournal(journal: Journal, at: number): Journal {
+function failingJournal(journal: Journal, at: number, reason = 'The disk is full.'): Journal {
   let writes = 0;
   const write = <T>(act: () => Promise<T>): Promise<T> => {
     writes += 1;
-    return writes < at ? act() : Promise.reject(new PawlError('journal_failed', 'The disk is full.'));
+    return writes < at ? act() : Promise.reject(new PawlError('journal_failed', reason));
   };
   return journalWith(journal, {
     create: (session, append) => write(() => journal.create(session, append)),
@@ -44,6 +44,24 @@ describe('D-5: a journal that fails never reaches a machine', () => {
       [50, 'session.failed', 'The disk is full.'],
     ]);
     expect(model.requests).toEqual([]);
+  });
+
+  it('S-5: what the journal says of its failure is told without its credentials', async () => {
+    const { agent } = workingAgent();
+    const reason = 'cannot reach postgres://clerk:hunter2-of-mine@db/main';
+    const journal = failingJournal(sqliteJournal(':memory:'), 3, reason);
+    const events: SessionEvent[] = [];
+    const { logger, lines } = keptLog();
+    const session = startSession(agent, {
+      prompt: 'Go.',
+      journal,
+      logger,
+      onEvent: (event) => void events.push(event),
+    });
+    const result = await session.result;
+    expect(result.failure).toMatchObject({ slugs: ['journal_failed'] });
+    expect(JSON.stringify(result.failure)).toContain('postgres://clerk:[redacted]@db/main');
+    for (const told of [result, events, lines]) expect(JSON.stringify(told)).not.toContain('hunter2');
   });
 
   it('at each later write, the session is suspended with journal_failed, and can be resumed when the journal is back', async () => {

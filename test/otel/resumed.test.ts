@@ -41,6 +41,35 @@ describe('pawl/otel over several lives', () => {
     await journal.close();
   });
 
+  it('D-3: the spans of a sub-agent end with the suspension too', async () => {
+    const given = kept();
+    const child = defineAgent({
+      name: 'child',
+      models: [rehearsalModel([searchCall])],
+      tools: { search: { ...search, needsApproval: true } },
+    });
+    const agent = defineAgent({
+      name: 'parent',
+      models: [rehearsalModel([{ calls: [{ name: 'child', input: { prompt: 'Search.', reason: 'to know' } }] }])],
+      agents: { child },
+    });
+    const journal = sqliteJournal(freshFile());
+    const telemetry = openTelemetry(given.providers);
+    const session = startSession(agent, { prompt: 'Go.', journal, logger: false, telemetry });
+    for await (const event of session.events) if (event.type === 'tool.approvalRequested') break;
+    await session.suspend();
+    const events: string[] = [];
+    for await (const { type } of session.events) events.push(type);
+    expect(events.filter((type) => type === 'session.suspended')).toHaveLength(1);
+    const names = given.spans().map(({ name }) => name);
+    expect(names.filter((name) => name.startsWith('invoke_agent'))).toEqual([
+      'invoke_agent child',
+      'invoke_agent parent',
+    ]);
+    expect(names.filter((name) => name === 'turn 1')).toHaveLength(2);
+    await journal.close();
+  });
+
   it('C-6: a new session whose messages are repaired is not resumed; a request that is aborted counts', async () => {
     const given = kept();
     const { result } = await runOverWire({

@@ -28,6 +28,9 @@ describe('parsing human text', () => {
     ['STOP — the freeze', 'the freeze'],
     ['```in a line```\nSTOP', ''],
     ['````\n```\n````\nSTOP', ''],
+    ['- ```\n  code\n  ```\n\nSTOP', ''],
+    ['1. * ~~~\n  code\n  ~~~\nSTOP', ''],
+    ['```\n- ```\n```\nSTOP', ''],
   ])('W-1: %j is a STOP', (text, request) => {
     expect(stopRequestIn(text)?.request).toBe(request);
   });
@@ -47,6 +50,7 @@ describe('parsing human text', () => {
     '```\nSTOP\n```',
     '````\n```\nSTOP\n```\n````',
     '~~~\n```\nSTOP\n~~~~',
+    '- ```\n  STOP\n  ```',
     '```\n``` text\nSTOP\n```',
     'STOPS',
     'NONSTOP',

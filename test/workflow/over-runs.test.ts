@@ -34,7 +34,6 @@ describe('W-1: what fails does not keep runs from the rest', () => {
     expect(third.result.failures.map(({ id }) => id)).toEqual(['BUG-007']);
     // A person who sets another status has it tried again, twice.
     backlog.bug(1, { status: 'new' });
-    backlog.write('bugs/bugs.md', '');
     const fourth = await runOver(backlog, { process: fails });
     expect(fourth.result.failures.map(({ id }) => id)).toEqual(['BUG-001', 'BUG-007']);
     expect(readBacklog(backlog.folder).items.find(({ id }) => id === 'BUG-001')?.blocked).toBe(false);

@@ -78,6 +78,48 @@ describe('W-1: items as found in the wild', () => {
       { id: 'INQ-002', kind: 'human-action', title: 'Why so slow?' },
     ],
     [
+      'a status in a code block, and one in prose',
+      {
+        'bugs/BUG-7-x/bug_report.json': '{"status": "new"}',
+        'bugs/BUG-7-x/PROMPT.md':
+          '# It breaks\n\n```yaml\nstatus: completed\n# note\n```\n\nThe **status** closed is shown.\n\n**Priority**: P1\n',
+      },
+      { status: 'new', priority: 'P1', description: 'The **status** closed is shown.' },
+    ],
+    [
+      'fields in front matter',
+      { 'bugs/BUG-7-x/PROMPT.md': '---\npriority: "P0"\ndepends_on: BUG-8\nblocked_by: BUG-9\n---\n# It breaks\n' },
+      { priority: 'P0' },
+    ],
+    [
+      'what it is not blocked by',
+      { 'bugs/BUG-7-x/bug_report.json': '{"title": "It", "status": "new", "blocked_by": false}' },
+      { blocked: false, waitsFor: [] },
+    ],
+    [
+      'an object that names what it is blocked by',
+      {
+        'bugs/BUG-7-x/bug_report.json': '{"title": "It", "status": "new", "blocked_by": [{"id": "BUG-9"}, null]}',
+      },
+      { blocked: true, waitsFor: ['BUG-9'] },
+    ],
+    [
+      'an object that names what is completed',
+      {
+        'bugs/BUG-7-x/bug_report.json': '{"title": "It", "status": "new", "blocked_by": [{"item_id": "BUG-9"}]}',
+        'completed/BUG-9-y/PROMPT.md': '# Done\n',
+      },
+      { blocked: false, waitsFor: [] },
+    ],
+    [
+      'a row that a run left for review, and that a person did not change with the item',
+      {
+        'bugs/BUG-7-x/bug_report.json': '{"title": "It", "status": "new"}',
+        'bugs/bugs.md': '| ID | Title | Status |\n|---|---|---|\n| BUG-7 | It | needs-review |\n',
+      },
+      { status: 'new', blocked: false },
+    ],
+    [
       'an unknown status',
       { 'bugs/BUG-7-x/bug_report.json': '{"title": "It", "status": "glorious"}' },
       { status: 'glorious', blocked: false, why: 'the status "glorious" in bug_report.json is unknown, so it is open' },
@@ -107,6 +149,27 @@ describe('W-1: items as found in the wild', () => {
   it.each(['', 'ok?', 'undone', 'incomplete', 'abc'])('the status %j is unknown', (status) =>
     expect(meaningOf(status)).toBeNull(),
   );
+
+  it.each([
+    ['P0', 'P0'],
+    ['**P0**', 'P0'],
+    ['`P1`', 'P1'],
+    ['🔴 P0', 'P0'],
+    ['p2 (later)', 'P2'],
+    ['Highest', 'P0'],
+    ['lowest', 'P3'],
+    ['High', 'P1'],
+    [0, 'P0'],
+    [2, 'P2'],
+    ['1', 'P1'],
+    ['P10', 'P3'],
+    ['not critical', 'P3'],
+    [true, 'P3'],
+    ['', 'P3'],
+  ])('the priority %j is %s', (priority, expected) => {
+    const report = JSON.stringify({ title: 'It', status: 'new', priority });
+    expect(only({ 'bugs/BUG-007-x/bug_report.json': report }).item?.priority).toBe(expected);
+  });
 
   it('the most final of three statuses counts, and what the others say is noted', () => {
     const { isDone, notes } = only({

@@ -1,4 +1,5 @@
 import type { Failure } from '../../../machines/index.ts';
+import { redact } from '../../agent/redact.ts';
 import type { PawlError } from '../../errors.ts';
 import { sleep } from '../../host/clock.ts';
 import type { TreeLog } from '../../journal/tree-log.ts';
@@ -46,7 +47,8 @@ export async function giveUp(root: RootSession, tree: TreeLog, error: PawlError)
   // The session has ended; an event says that its end could not be written.
   if (root.wired.machine.hasEnded) return;
   retire(root);
-  const failure: Failure = { slugs: ['journal_failed'], retryAt: null, detail: error.message };
+  const detail = redact(error.message, root.wired.secrets);
+  const failure: Failure = { slugs: ['journal_failed'], retryAt: null, detail };
   const status = tree.isBegun || (await mayBeBegun(tree, error)) ? 'suspended' : 'failed';
   await letGo(root, status, failure, () => tree.leave());
 }
@@ -71,6 +73,7 @@ async function letGo(
   const sessions = root.tree();
   retire(root);
   await Promise.allSettled(sessions.map(({ wired }) => wired.effects.tools.closeServers()));
+  for (const session of sessions) if (session !== root) session.wired.observer.letGo(failure);
   const settled = root.letGo(status, failure, release);
   // Whatever comes late gets no position: the next process continues from these.
   for (const { wired } of sessions) wired.observer.silence();

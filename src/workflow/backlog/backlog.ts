@@ -4,7 +4,7 @@ import { type ItemRef, itemKinds, priorities, type StopMarker } from '../../../m
 import { expected, messageOf, PawlError, shown } from '../../errors.ts';
 import { foldersIn } from './files.ts';
 import { type KindLayout, layouts, restingFolders } from './item-kinds.ts';
-import { type ItemFacts, itemFacts } from './reading/item-sources.ts';
+import { type ItemFacts, idsIn, itemFacts } from './reading/item-sources.ts';
 import { checkInside, itemText } from './reading/item-text.ts';
 import { KnownItems } from './reading/known-items.ts';
 import { stopRequestIn } from './stop-marker.ts';
@@ -48,7 +48,8 @@ export function backlogFolder(backlog: unknown): string {
   throw new PawlError('invalid_backlog', expected('backlog', backlog, 'the path of a folder'));
 }
 
-const idPattern = /^([A-Z]+)-(\d+)/i;
+/** Matches the name of an item's folder. */
+export const idPattern = /^([A-Z]+)-(\d+)/i;
 
 /** The contents of one item folder. */
 export type ReadItem = { facts: ItemFacts; comments: string };
@@ -136,6 +137,12 @@ function itemOf(layout: KindLayout, name: string, facts: ItemFacts, comments: st
   };
 }
 
+/** The names in an entry of `blocked_by`. An object names an item by its id. */
+function namesIn(entry: unknown): string[] {
+  if (entry === false || entry === null) return [];
+  return typeof entry === 'object' ? idsIn(entry) : String(entry).split(',');
+}
+
 /**
  * Marks the items that wait. `blocked_by` names what an item waits for, or holds a text that a person must remove; what it
  * depends on, and what names it as held up, must be done first. Otherwise its status and its field `blocked` decide.
@@ -151,7 +158,7 @@ function wait(open: readonly Found[], finished: ReadonlySet<string>): string[] {
     const { report } = item;
     const named = [report.blocked_by ?? []]
       .flat()
-      .flatMap((names) => String(names).split(','))
+      .flatMap(namesIn)
       .map((name) => name.trim())
       .filter((name) => name !== '');
     const blockers = named.filter((name) => !finished.has(plainId(name)));

@@ -1,3 +1,5 @@
+import { withoutCode } from './reading/fences.ts';
+
 /** A STOP's request in a `comments.md`; an empty request only stops the run. */
 export type StopRequest = { request: string; component: string | null };
 
@@ -22,22 +24,11 @@ const component = /^[\s*_-]*component[*_]*\s*:(.*)$/i;
  */
 export function stopRequestIn(text: string): StopRequest | null {
   const lines = text.split(/\r?\n/);
-  let fence: string | null = null;
-  for (const [index, line] of lines.entries()) {
-    const isInside = fence !== null;
-    fence = fenceAfter(line, fence);
-    if (isInside || fence !== null) continue;
+  for (const [index, line] of withoutCode(lines).entries()) {
     const found = marker.exec(bare(line));
     if (found !== null) return requestFrom((found[1] ?? '').replace(/\s*-->.*$/, ''), lines.slice(index + 1));
   }
   return null;
-}
-
-/** Returns the fence of the code block that is open after a line, or null. A block ends at a fence of at least its length. */
-function fenceAfter(line: string, open: string | null): string | null {
-  const [, fence = '', rest = ''] = /^\s*(`{3,}(?=[^`]*$)|~{3,})(.*)$/.exec(line) ?? [];
-  if (open === null) return fence === '' ? null : fence;
-  return fence.startsWith(open) && rest.trim() === '' ? null : open;
 }
 
 /** Returns a line without what may stand before a STOP. A quoted line keeps its sign. */

@@ -3,12 +3,16 @@ import { randomBytes } from 'node:crypto';
 import { copyFileSync, existsSync, readdirSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { redact } from '../../agent/redact.ts';
 import { messageOf } from '../../errors.ts';
 import { isWithin } from '../../platform/paths.ts';
+import { headOf } from '../../text.ts';
 
 const run = promisify(execFile);
 /** A hook may run tests, and a checkout may be large. */
 const timeoutMs = 300_000;
+/** The most of git's message that is told, in bytes. */
+const messageBytes = 4_000;
 
 /** The commands for which the hooks of the user run. */
 const withHooks = new Set(['commit', 'update-ref']);
@@ -49,9 +53,9 @@ export async function git(
             .map((stream) => String(Reflect.get(error, stream) ?? '').trim())
             .find((text) => text !== '') ?? '')
         : '';
-    throw new Error(
-      `git ${args.find((one) => /^[a-z]/.test(one) && !one.includes('=')) ?? ''} failed: ${said === '' ? messageOf(error) : said}`,
-    );
+    const command = args.find((one) => /^[a-z]/.test(one) && !one.includes('=')) ?? '';
+    // It goes into reports and work items, and a hook may print anything (S-5).
+    throw new Error(headOf(redact(`git ${command} failed: ${said === '' ? messageOf(error) : said}`), messageBytes));
   }
 }
 

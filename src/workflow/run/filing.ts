@@ -1,13 +1,14 @@
 import { existsSync, mkdirSync, renameSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { CreatedItem, FilingOutcome, WorkItemDraft, WorkOutcome, WorkPhase } from '../../../machines/index.ts';
-import { type BacklogItem, idOf, numberOf } from '../backlog/backlog.ts';
+import { type BacklogItem, idOf, idPattern } from '../backlog/backlog.ts';
 import { foldersIn, readIfThere, writeAtomically } from '../backlog/files.ts';
-import { type KindLayout, layouts, restingFolders } from '../backlog/item-kinds.ts';
+import { layouts, restingFolders } from '../backlog/item-kinds.ts';
 import { whileLocked } from '../backlog/lock.ts';
 import { checkInside } from '../backlog/reading/item-text.ts';
+import { meaningOf } from '../backlog/reading/statuses.ts';
 import { updateSummary } from '../backlog/summary-file.ts';
-import { addComment, changeReport, highestNumber } from '../backlog/work-items.ts';
+import { addComment, changeReport } from '../backlog/work-items.ts';
 import type { Commit } from '../git/commits.ts';
 import { autoCommit } from './auto-commit.ts';
 import { capture } from './ending/capture.ts';
@@ -32,7 +33,9 @@ export function archiveItem(backlog: string, folder: string, changed: readonly s
     }
     const id = idOf(basename(folder));
     markCompleted(backlog, target);
-    const layout = layouts.find(({ reportFile }) => existsSync(join(backlog, target, reportFile)));
+    const layout =
+      layouts.find(({ reportFile }) => existsSync(join(backlog, target, reportFile))) ??
+      layouts.find((one) => folder.startsWith(`${one.folder}/`));
     const listed = layout !== undefined && updateSummary(backlog, layout, id, { status: 'completed', folder: target });
     const before = layout === undefined ? folder : `${layout.folder}/${basename(folder)}`;
     const paths = [...new Set([before, target, ...(listed ? [layout.summaryFile] : []), ...changed])];
@@ -95,11 +98,17 @@ function markCompleted(backlog: string, folder: string): void {
   for (const { reportFile } of layouts) {
     const path = join(backlog, folder, reportFile);
     const report = parsed(readIfThere(path));
-    if (report === null || 'completed_date' in report) continue;
+    if (report === null || isMarked(report)) continue;
     const now = new Date().toISOString();
     const marked = { ...report, status: 'completed', completed_date: now, updated_date: now };
     writeAtomically(path, `${JSON.stringify(marked, null, 2)}\n`);
   }
+}
+
+function isMarked({ status, completed_date: date }: { status?: unknown; completed_date?: unknown }): boolean {
+  return (
+    typeof status === 'string' && meaningOf(status) === 'done' && date !== undefined && date !== null && date !== ''
+  );
 }
 
 function parsed(text: string | null): object | null {
@@ -146,25 +155,24 @@ export async function setItemAside(
   return { action, note: null, failure: commit === null || commit.ok ? problem : (problem ?? commit.message) };
 }
 
-/** The highest number of each kind of item. Higher numbers belong to items created later. */
-export type Marks = Record<string, number>;
-
-export function marksOf(backlog: string): Marks {
-  return Object.fromEntries(layouts.map(({ folder, prefix }) => [prefix, highestNumber(backlog, folder, prefix)]));
+/** The ids of all items, open or not. */
+export function idsIn(backlog: string): string[] {
+  return itemFolders(backlog).map(({ name }) => idOf(name));
 }
 
-/** Returns all items created since `marks`, wherever they are now. */
-export function createdSince(backlog: string, marks: Marks): CreatedItem[] {
-  return layouts.flatMap((layout) =>
-    [layout.folder, ...restingFolders].flatMap((place) =>
-      foldersIn(join(backlog, place)).flatMap((name) => appeared(layout, place, name, marks)),
-    ),
+/** Returns all items that were not there when the backlog held these ids, wherever they are now. */
+export function createdSince(backlog: string, ids: readonly string[]): CreatedItem[] {
+  const before = new Set(ids);
+  return itemFolders(backlog).flatMap(({ place, name }) => {
+    const id = idOf(name);
+    if (before.has(id)) return [];
+    const title = name.slice(id.length + 1).replaceAll('-', ' ');
+    return [{ id, title, folder: `${place}/${name}`, isNew: true, why: 'created during the run' }];
+  });
+}
+
+function itemFolders(backlog: string): { place: string; name: string }[] {
+  return [...layouts.map(({ folder }) => folder), ...restingFolders].flatMap((place) =>
+    foldersIn(join(backlog, place)).flatMap((name) => (idPattern.test(name) ? [{ place, name }] : [])),
   );
-}
-
-function appeared({ prefix }: KindLayout, place: string, name: string, marks: Marks): CreatedItem[] {
-  const id = idOf(name);
-  if (!id.startsWith(`${prefix}-`) || numberOf(id) <= (marks[prefix] ?? Number.POSITIVE_INFINITY)) return [];
-  const title = name.slice(id.length + 1).replaceAll('-', ' ');
-  return [{ id, title, folder: `${place}/${name}`, isNew: true, why: 'created during the run' }];
 }

@@ -6,7 +6,7 @@ import { messageOf } from '../../errors.ts';
 import { readIfThere, writeAtomically } from '../backlog/files.ts';
 import { writeState } from '../backlog/state-file.ts';
 import { lost } from './ending/capture.ts';
-import { createdSince, type Marks, marksOf } from './filing.ts';
+import { createdSince, idsIn } from './filing.ts';
 
 const marksFile = 'before.json';
 
@@ -31,7 +31,7 @@ export class RunFolder {
     const folder = this.of(state);
     mkdirSync(folder, { recursive: true });
     const marks = join(folder, marksFile);
-    if (readIfThere(marks) === null) writeAtomically(marks, `${JSON.stringify(marksOf(this.backlog))}\n`);
+    if (readIfThere(marks) === null) writeAtomically(marks, `${JSON.stringify(idsIn(this.backlog))}\n`);
     for (const id of this.phases.keys()) if (!state.in_progress.some((one) => one.id === id)) this.phases.delete(id);
     this.state = state;
     writeState(this.backlog, this.present(state));
@@ -72,8 +72,8 @@ export class RunFolder {
   /** Returns the items created during the run, most likely by its agents, so they count as the run's. */
   appeared(state: RunState): CreatedItem[] {
     const text = readIfThere(join(this.of(state), marksFile));
-    const marks: Marks = JSON.parse(text ?? '{}');
-    return createdSince(this.backlog, marks);
+    const ids: unknown = JSON.parse(text ?? 'null');
+    return Array.isArray(ids) ? createdSince(this.backlog, ids) : [];
   }
 
   /**

@@ -30,8 +30,8 @@ export function statingVerdict(agent: Agent): Agent {
 }
 
 /**
- * Reads the verdict from a report (W-1): the last JSON object in it that has fields decides, or else its first or last
- * line. What is not clearly a success is a failure.
+ * Reads the verdict from a report (W-1): the last JSON object in it that has fields decides, or else the worse of its first
+ * and last line. What is not clearly a success is a failure.
  */
 export function verdictIn(content: unknown): Verdict {
   const fields = typeof content === 'string' ? lastObject(content) : asObject(content);
@@ -40,11 +40,11 @@ export function verdictIn(content: unknown): Verdict {
     return { verdict: 'failed', message: `The report states no verdict: ${shown(content)}` };
   const text = content.trim();
   const lines = text.split('\n').filter((line) => line.trim() !== '');
-  for (const line of [lines.at(-1) ?? '', lines[0] ?? '']) {
-    const verdict = lineVerdict(line);
-    if (verdict !== null) return { verdict, message: text };
-  }
-  return { verdict: 'failed', message: `The report states no verdict: ${text}` };
+  const said = [lines[0], lines.at(-1)].map((line = '') => lineVerdict(line));
+  const verdict = (['blocked', 'failed', 'succeeded'] as const).find((one) => said.includes(one));
+  return verdict === undefined
+    ? { verdict: 'failed', message: `The report states no verdict: ${text}` }
+    : { verdict, message: text };
 }
 
 const statusNames = ['status', 'verdict', 'result', 'outcome', 'state'];
@@ -59,12 +59,16 @@ const goodWords = new Set([
 function verdictOf(fields: Record<string, unknown>): Verdict['verdict'] {
   const said = statusNames.flatMap((name) => (typeof fields[name] === 'string' ? [plain(fields[name])] : []));
   if (fields.blocked === true || said.some((word) => word.startsWith('block'))) return 'blocked';
-  const flags = [...statusNames, ...goodFlags].flatMap((name) =>
-    typeof fields[name] === 'boolean' ? [fields[name]] : [],
-  );
+  const flags = [...statusNames, ...goodFlags].flatMap((name) => flagIn(fields[name]));
   const isBad =
     said.some((word) => !goodWords.has(word)) || flags.includes(false) || badFlags.some((name) => isSome(fields[name]));
   return !isBad && (said.length > 0 || flags.includes(true)) ? 'succeeded' : 'failed';
+}
+
+/** Returns what a field that is a flag says, if it says anything. */
+function flagIn(value: unknown): boolean[] {
+  if (typeof value === 'boolean') return [value];
+  return typeof value === 'string' && /^(?:false|no)$/.test(plain(value)) ? [false] : [];
 }
 
 /** Whether a field that counts or lists failures has any. */
@@ -85,12 +89,23 @@ function lineVerdict(line: string): Verdict['verdict'] | null {
     .replaceAll(/[#*_`>]+/g, ' ')
     .trim();
   const isLabelled = label.test(bare);
-  const [head = ''] = bare.replace(label, '').split(/[:–—]|\s-\s/);
+  const [head = '', ...rest] = bare.replace(label, '').split(/[:–—]|\s-\s/);
   const word = plain(head);
   if (/^block(?:ed|ing)?$/.test(word)) return 'blocked';
   if (/^(?:fail(?:ed|ure|s|ing)?|errors?)$/.test(word)) return 'failed';
-  if (goodWords.has(word)) return 'succeeded';
+  if (goodWords.has(word)) return isTakenBack(rest.join(':')) ? 'failed' : 'succeeded';
   return isLabelled ? 'failed' : null;
+}
+
+/** Whether what follows a good word says otherwise: `Passed: no`, `Passed: 3, failed: 7`, `Done - 3 of 10`. */
+function isTakenBack(rest: string): boolean {
+  const [, done, of] = /^\s*(\d+)\s*(?:\/|of|out of)\s*(\d+)\b/i.exec(rest) ?? [];
+  return (
+    (done !== undefined && Number(done) < Number(of)) ||
+    /^\s*(?:no|not|none|false|partial(?:ly)?|partly|almost|nearly)\b/i.test(rest) ||
+    /\b(?:fail(?:s|ed|ures?)?|errors?)\b\D{0,3}[1-9]/i.test(rest) ||
+    /\b[1-9]\d*\s+(?:tests?\s+|checks?\s+)?(?:still\s+)?(?:fail(?:s|ed|ures?)?|errors?)\b/i.test(rest)
+  );
 }
 
 /** Returns a word in small letters, without signs around it. */

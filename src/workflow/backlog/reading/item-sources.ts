@@ -26,6 +26,9 @@ export type ItemFacts = {
   report: Record<string, unknown>;
 };
 
+/** What a run writes both to an item and to its row: an item that is open again was changed by a person since. */
+const writtenTogether: ReadonlySet<string> = new Set(['needs-review', 'blocked']);
+
 const finality: Record<Meaning, number> = { open: 0, waiting: 1, done: 2 };
 
 /** Reads an item from all that says something about it. Throws for a folder that holds no item. */
@@ -48,8 +51,10 @@ export function itemFacts(
   const statuses: [string, string | null][] = [
     [layout.reportFile, firstText([report.status])],
     [promptFile ?? '', firstText(fieldsOf(prompt, ['status']))],
-    [layout.summaryFile, firstText([row?.status])],
   ];
+  const isOver =
+    writtenTogether.has(row?.status ?? '') && statuses.some(([, status]) => meaningOf(status ?? '') === 'open');
+  if (!isOver) statuses.push([layout.summaryFile, firstText([row?.status])]);
   return {
     ...statusIn(statuses),
     title: firstText([report.title, report.name, report.summary, prompt.title, row?.title]),
@@ -111,22 +116,24 @@ function firstText(values: readonly unknown[]): string | null {
   return typeof found === 'string' ? found.trim() : null;
 }
 
-const priorityWords: Record<string, Priority> = { critical: 'P0', urgent: 'P0', high: 'P1', medium: 'P2', low: 'P3' };
+const priorityWords: Record<string, Priority> = {
+  ...{ critical: 'P0', urgent: 'P0', highest: 'P0', high: 'P1', medium: 'P2', low: 'P3', lowest: 'P3' },
+  ...{ '0': 'P0', '1': 'P1', '2': 'P2', '3': 'P3' },
+};
 
-/** Reads the first priority that one knows; without one, P3. */
+/** Reads the first priority that one knows, whatever signs stand before it; without one, P3. */
 function priorityOf(values: readonly unknown[]): Priority {
   for (const value of values) {
-    const said = typeof value === 'string' ? value.trim().toLowerCase() : '';
-    const found =
-      priorities.find((priority) => said.startsWith(priority.toLowerCase())) ??
-      priorityWords[/^[a-z]+/.exec(said)?.[0] ?? ''];
+    if (typeof value !== 'string' && typeof value !== 'number') continue;
+    const [word = ''] = /[\p{L}\p{N}]+/u.exec(String(value).toLowerCase()) ?? [];
+    const found = priorities.find((priority) => priority.toLowerCase() === word) ?? priorityWords[word];
     if (found !== undefined) return found;
   }
   return 'P3';
 }
 
-/** Returns the ids in a text, a list of texts, or a list of objects with an id. */
-function idsIn(value: unknown): string[] {
+/** Returns the ids in a text, an object with an id, or a list of these. */
+export function idsIn(value: unknown): string[] {
   if (typeof value === 'string') return [...value.matchAll(/\b[A-Za-z]{2,12}-\d+\b/g)].map(([id]) => id.toUpperCase());
   if (Array.isArray(value)) return value.flatMap(idsIn);
   if (typeof value !== 'object' || value === null) return [];

@@ -1,3 +1,5 @@
+import { withoutCode } from './fences.ts';
+
 /** What the head of a PROMPT.md says of its item. */
 export type PromptFacts = { title: string | null; description: string; fields: ReadonlyMap<string, string> };
 
@@ -8,16 +10,16 @@ const descriptionLength = 2_000;
 /** Characters of a line in which fields are looked for. */
 const mostInLine = 1_000;
 
-const bold = /\*\*\s*([A-Za-z][A-Za-z _-]{1,30}?)\s*:?\s*\*\*\s*:?/g;
+const bold = /\*\*\s*([A-Za-z][A-Za-z _-]{1,30}?)\s*(?::\s*\*\*\s*:?|\*\*\s*:)/g;
 const plainField =
-  /^[-*+\s]*(priority|status|component|type|depends(?: on)?|dependencies|blocked by|blocks|created)\s*:/i;
+  /^[-*+\s]*(priority|status|component|type|depends(?:[ _]on)?|dependencies|blocked[ _]by|blocks|created)\s*:/i;
 
 /**
  * Reads the head of a PROMPT.md: its title, and fields such as `**Priority**: P1 **Status**: new`, by their names in small
  * letters.
  */
 export function promptFacts(text: string): PromptFacts {
-  const lines = text.split(/\r?\n/);
+  const lines = withoutCode(text.split(/\r?\n/));
   const heading = lines.findIndex((line) => /^#\s/.test(line));
   const head = headOf(lines);
   const fields = new Map<string, string>();
@@ -28,35 +30,31 @@ export function promptFacts(text: string): PromptFacts {
 }
 
 const priorityField =
-  /^((?:.{0,200}?\*\*\s*priority\s*:?\s*\*\*\s*:?|[-*+\s]*priority\s*:)\s*)(?:P[0-3]|critical|urgent|high|medium|low)\b/i;
+  /^((?:.{0,200}?\*\*\s*priority\s*(?::\s*\*\*\s*:?|\*\*\s*:)|[-*+\s]*priority\s*:)\s*)(?:P[0-3]|critical|urgent|high|medium|low)\b/i;
 
 /** Replaces the priority in the head of a text, if there is one. */
 export function withPriority(text: string, priority: string): string {
   const lines = text.split('\n');
-  const end = headOf(lines).length;
-  const at = lines.findIndex(
-    (line, index) => index < end && !line.startsWith('#') && priorityField.test(line.slice(0, mostInLine)),
-  );
+  const told = headOf(withoutCode(lines));
+  const at = told.findIndex((line) => !line.startsWith('#') && priorityField.test(line.slice(0, mostInLine)));
   const line = lines[at];
   return line === undefined ? text : lines.with(at, line.replace(priorityField, `$1${priority}`)).join('\n');
 }
 
 const statusField =
-  /^((?:.{0,200}?\*\*\s*status\s*:?\s*\*\*\s*:?|[-*+\s]*status\s*:)\s*)(\w[\w -]{0,40}?)(?=\s*(?:\*\*|[|·,;(]|$))/i;
+  /^((?:.{0,200}?\*\*\s*status\s*(?::\s*\*\*\s*:?|\*\*\s*:)|[-*+\s]*status\s*:)\s*)(\w[\w -]{0,40}?)(?=\s*(?:\*\*|[|·,;(]|$))/i;
 
 /** Returns the status in the head of a text, or null. */
 export function statusIn(text: string): string | null {
-  const told = headOf(text.split(/\r?\n/)).filter((line) => !line.startsWith('#'));
+  const told = headOf(withoutCode(text.split(/\r?\n/))).filter((line) => !line.startsWith('#'));
   return told.flatMap((line) => statusField.exec(line.slice(0, mostInLine))?.[2] ?? [])[0] ?? null;
 }
 
 /** Replaces the status in the head of a text, if there is one. */
 export function withStatus(text: string, status: string): string {
   const lines = text.split('\n');
-  const end = headOf(lines).length;
-  const at = lines.findIndex(
-    (line, index) => index < end && !line.startsWith('#') && statusField.test(line.trimEnd().slice(0, mostInLine)),
-  );
+  const told = headOf(withoutCode(lines));
+  const at = told.findIndex((line) => !line.startsWith('#') && statusField.test(line.trimEnd().slice(0, mostInLine)));
   const line = lines[at];
   return line === undefined ? text : lines.with(at, line.replace(statusField, `$1${status}`)).join('\n');
 }
@@ -73,7 +71,9 @@ function fieldsIn(whole: string): [string, string][] {
   const marks = [...line.matchAll(bold)];
   if (marks.length === 0) {
     const name = plainField.exec(line);
-    return name === null ? [] : [[(name[1] ?? '').toLowerCase(), valueIn(line.slice(name[0].length))]];
+    return name === null
+      ? []
+      : [[(name[1] ?? '').toLowerCase().replaceAll('_', ' '), valueIn(line.slice(name[0].length))]];
   }
   return marks.flatMap((mark, index): [string, string][] => {
     const end = marks[index + 1]?.index ?? line.length;

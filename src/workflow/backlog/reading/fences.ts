@@ -1,0 +1,20 @@
+/** Returns the lines with those of code blocks, and their fences, as empty ones: what they hold says nothing of an item. */
+export function withoutCode(lines: readonly string[]): string[] {
+  let fence: string | null = null;
+  return lines.map((line) => {
+    const isInside = fence !== null;
+    fence = fenceAfter(line, fence);
+    return isInside || fence !== null ? '' : line;
+  });
+}
+
+/** Signs of lists, in whose items a code block may begin. */
+const listSigns = /^(?:\s*(?:[-*+]|\d{1,9}[.)])\s+)+/;
+
+/** Returns the fence of the code block that is open after a line, or null. A block ends at a fence of at least its length. */
+function fenceAfter(line: string, open: string | null): string | null {
+  const own = open === null ? line.replace(listSigns, '') : line;
+  const [, fence = '', rest = ''] = /^\s*(`{3,}(?=[^`]*$)|~{3,})(.*)$/.exec(own) ?? [];
+  if (open === null) return fence === '' ? null : fence;
+  return fence.startsWith(open) && rest.trim() === '' ? null : open;
+}
