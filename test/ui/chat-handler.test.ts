@@ -1,5 +1,5 @@
 import { tool } from 'ai';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import {
   type Agent,
@@ -77,7 +77,8 @@ describe('C-1, S-6: the handler of chats', () => {
     await Promise.all(answers.map((answer) => answer.text()));
     expect(starts()).toHaveLength(2);
     await ask('DELETE', '/c');
-    expect(events.filter((event) => event.startsWith('session.aborted'))).toHaveLength(2);
+    // The answer does not wait for the end of the session.
+    await vi.waitFor(() => expect(events.filter((event) => event.startsWith('session.aborted'))).toHaveLength(2));
   });
 
   it('options that cannot be are refused when the handler is made', () => {
