@@ -5,6 +5,7 @@ import { type BacklogItem, idOf, idPattern } from '../backlog/backlog.ts';
 import { foldersIn, readIfThere, writeAtomically } from '../backlog/files.ts';
 import { layouts, restingFolders } from '../backlog/item-kinds.ts';
 import { whileLocked } from '../backlog/lock.ts';
+import { leftForReview } from '../backlog/reading/item-sources.ts';
 import { checkInside } from '../backlog/reading/item-text.ts';
 import { meaningOf } from '../backlog/reading/statuses.ts';
 import { updateSummary } from '../backlog/summary-file.ts';
@@ -43,8 +44,6 @@ export function archiveItem(backlog: string, folder: string, changed: readonly s
     return commit === null || commit.ok ? { ok: true, created: [] } : commit;
   });
 }
-
-export const leftForReview = 'needs-review';
 
 /** Marks an item that failed in several runs for review by a person (W-1). Runs skip it until its status is changed. */
 export async function leaveForReview(

@@ -26,8 +26,8 @@ export type ItemFacts = {
   report: Record<string, unknown>;
 };
 
-/** What a run writes both to an item and to its row: an item that is open again was changed by a person since. */
-const writtenTogether: ReadonlySet<string> = new Set(['needs-review', 'blocked']);
+/** A run writes it both to an item and to its row: an item that is open was opened again by a person since. */
+export const leftForReview = 'needs-review';
 
 const finality: Record<Meaning, number> = { open: 0, waiting: 1, done: 2 };
 
@@ -52,8 +52,7 @@ export function itemFacts(
     [layout.reportFile, firstText([report.status])],
     [promptFile ?? '', firstText(fieldsOf(prompt, ['status']))],
   ];
-  const isOver =
-    writtenTogether.has(row?.status ?? '') && statuses.some(([, status]) => meaningOf(status ?? '') === 'open');
+  const isOver = row?.status === leftForReview && statuses.some(([, status]) => meaningOf(status ?? '') === 'open');
   if (!isOver) statuses.push([layout.summaryFile, firstText([row?.status])]);
   return {
     ...statusIn(statuses),
