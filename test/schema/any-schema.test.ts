@@ -117,7 +117,7 @@ describe('what is no schema is refused, with the reason', () => {
     ['a list', [], /it is not an object$/],
     ['a text', 'object', /got "object"\. it is not an object$/],
     ['the fields of a zod schema', { a: z.string() }, /wrap its fields in z\.object\(\)$/],
-    ['a JSON Schema that is none', { type: 'thing' }, /^`options\.schema` must be/],
+    ['an invalid JSON Schema', { type: 'thing' }, /^`options\.schema` must be/],
   ])('%s', (_, schema, message) => {
     expect(() => compileSchema(schema as never, 'options.schema')).toThrow(
       expect.objectContaining({

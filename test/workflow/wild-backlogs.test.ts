@@ -88,8 +88,12 @@ describe('W-1: items as found in the wild', () => {
     ],
     [
       'fields in front matter',
-      { 'bugs/BUG-7-x/PROMPT.md': '---\npriority: "P0"\ndepends_on: BUG-8\nblocked_by: BUG-9\n---\n# It breaks\n' },
-      { priority: 'P0' },
+      {
+        'bugs/BUG-7-x/PROMPT.md': '---\npriority: "P0"\ndepends_on: BUG-8\nblocked_by: BUG-9\n---\n# It breaks\n',
+        'bugs/BUG-8-y/PROMPT.md': '# Needed\n',
+        'features/FEAT-9-z/PROMPT.md': '# Other\n',
+      },
+      { priority: 'P0', waitsFor: ['BUG-8'] },
     ],
     [
       'what it is not blocked by',

@@ -23,7 +23,7 @@ export class DeltaSecrets {
     return shown === 0 ? null : { ...delta, delta: withoutSecrets(text.slice(0, shown), this.secrets) };
   }
 
-  /** Releases the text held back of a part that has ended, so that it precedes the next part. Returns null if there is none. */
+  /** Returns what is held back of a part that has ended, so that it precedes the next part; null if nothing is. */
   endOf(part: number): Delta | null {
     const held = this.held.get(part);
     this.held.delete(part);

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { copyFileSync, existsSync, readdirSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, realpathSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { redact } from '../../agent/redact.ts';
@@ -74,11 +74,22 @@ export async function withIndex<T>(
   const gitFolder = await git(folder, ['rev-parse', '--absolute-git-dir']);
   const index = join(gitFolder, `pawl-${randomBytes(6).toString('hex')}.index`);
   try {
-    if (copy && existsSync(join(gitFolder, 'index'))) copyFileSync(join(gitFolder, 'index'), index);
+    if (copy) copyIndex(join(gitFolder, 'index'), index);
     return await work({ GIT_INDEX_FILE: index });
   } finally {
     rmSync(index, { force: true });
   }
+}
+
+/**
+ * Copies an index with its time. Git looks into a file only if it may have changed since its entry was written, and tells
+ * that by the time of the index: with a later one, a change of the same size within the same second is missed.
+ */
+function copyIndex(from: string, to: string): void {
+  const about = statSync(from, { throwIfNoEntry: false });
+  if (about === undefined) return;
+  copyFileSync(from, to);
+  utimesSync(to, about.atime, about.mtime);
 }
 
 /** Removes the temporary indexes of processes that died. */

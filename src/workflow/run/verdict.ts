@@ -97,15 +97,17 @@ function lineVerdict(line: string): Verdict['verdict'] | null {
   return isLabelled ? 'failed' : null;
 }
 
+const isDenied = /^\s*(?:(?:no|none|false)\s*[.!,;]?\s*$|(?:not|partial(?:ly)?|partly|almost|nearly)\b)/i;
+const countsAfter = /\b(?:fail(?:s|ed|ures?)?\s*[:=]?|errors?\s*[:=])\s*[1-9]/i;
+/** `2 of 14 tests fail`, but not `fixed 3 failures`. */
+const countsBefore =
+  /(?<!\b(?:of|fix(?:es|ed)?|resolve[sd]?|all|the)\s+|\d)[1-9]\d*(?:\s+of\s+\d+)?\s+(?:tests?\s+|checks?\s+)?(?:still\s+)?fail(?:s|ed|ures?)?\b(?!\s*[:=]\s*0)/i;
+
 /** Whether what follows a good word says otherwise: `Passed: no`, `Passed: 3, failed: 7`, `Done - 3 of 10`. */
 function isTakenBack(rest: string): boolean {
   const [, done, of] = /^\s*(\d+)\s*(?:\/|of|out of)\s*(\d+)\b/i.exec(rest) ?? [];
-  return (
-    (done !== undefined && Number(done) < Number(of)) ||
-    /^\s*(?:no|not|none|false|partial(?:ly)?|partly|almost|nearly)\b/i.test(rest) ||
-    /\b(?:fail(?:s|ed|ures?)?|errors?)\b\D{0,3}[1-9]/i.test(rest) ||
-    /\b[1-9]\d*\s+(?:tests?\s+|checks?\s+)?(?:still\s+)?(?:fail(?:s|ed|ures?)?|errors?)\b/i.test(rest)
-  );
+  const isShort = done !== undefined && Number(done) < Number(of);
+  return isShort || [isDenied, countsAfter, countsBefore].some((sign) => sign.test(rest));
 }
 
 /** Returns a word in small letters, without signs around it. */

@@ -238,6 +238,19 @@ describe('REST tools', () => {
     expect(callsIn(result)[0]?.slug).toBeNull();
   });
 
+  it('an id that no number holds exactly reaches the model with all its digits', async () => {
+    await using api = await service((_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{"id":9007199254740993,"count":3}');
+    });
+    const tool = restTool({ method: 'GET', url: `${api.url}/users`, input: z.object({}), allowPrivate: true });
+    const { result, requests } = await runOverWire({
+      script: [ask({}), report()],
+      definition: { tools: { user: tool } },
+    });
+    expect(callsIn(result)[0]?.result.value).toEqual({ id: '9007199254740993', count: 3 });
+    expect(JSON.stringify(requests[1]?.body.messages)).toContain('9007199254740993');
+  });
+
   it.each([
     [307, 'POST'],
     [308, 'POST'],
