@@ -66,6 +66,13 @@ describe('bad input gets a sentence for each problem', () => {
     ]);
   });
 
+  it('where it is not known what there is, an unknown option is named alone', () => {
+    const tuple = z.strictObject({ pair: z.tuple([inner]) });
+    expect(() => check(tuple, { pair: [{ maxTurm: 1 }] }, '', 'invalid_options')).toThrow(
+      /^Unknown option `pair\[0\]\.maxTurm`\.$/,
+    );
+  });
+
   it('of several likely ones, the likeliest is named', () => {
     const many = z.strictObject({ maxTurn: z.number().optional(), maxTurns: z.number().optional() });
     expect(() => check(many, { maxTurnss: 1 }, '', 'invalid_options')).toThrow('Did you mean `maxTurns`?');
