@@ -178,7 +178,8 @@ export function retryAfterMs(headers: Record<string, string>, now: number): numb
   // A header sent twice arrives as a list.
   const [, seconds] = /^(\d+(?:\.\d+)?)\s*(?:,|$)/.exec(text) ?? [];
   if (seconds !== undefined) return atMostAYear(Math.ceil(Number(seconds) * 1_000));
-  const date = /[a-z]/i.test(text) ? Date.parse(text) : Number.NaN;
+  // `Date.parse` finds a date in "wait 3" too.
+  const date = /^(?=.*[a-z]).*\d:\d\d/i.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(date) ? null : atMostAYear(date - now);
 }
 
@@ -196,9 +197,9 @@ function describe(error: unknown): string {
   if (typeof error === 'object' && error !== null) {
     const inner = 'error' in error ? error.error : error;
     if (typeof inner === 'object' && inner !== null && 'message' in inner && typeof inner.message === 'string') {
-      const name =
-        'type' in inner && typeof inner.type === 'string' ? inner.type : 'code' in inner ? String(inner.code) : '';
-      return name === '' ? inner.message : `${name}: ${inner.message}`;
+      const { type, code } = inner as { type?: unknown; code?: unknown };
+      const name = [type, code].find((one) => (typeof one === 'string' && one !== '') || typeof one === 'number');
+      return name === undefined ? inner.message : `${name}: ${inner.message}`;
     }
   }
   return messageOf(error);
