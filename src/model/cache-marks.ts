@@ -1,5 +1,5 @@
-import type { LanguageModelV4CallOptions, LanguageModelV4Message } from '@ai-sdk/provider';
-import type { Json, JsonObject, Message } from '../../machines/index.ts';
+import type { LanguageModelV4Message } from '@ai-sdk/provider';
+import type { Json, JsonObject } from '../../machines/index.ts';
 import type { ModelSettings } from '../agent/definition.ts';
 
 /** The option that marks what a provider caches: `{ anthropic: { cacheControl: … } }`. */
@@ -37,38 +37,20 @@ export function withoutCallMark(settings: ModelSettings): { settings: ModelSetti
 type Options = { [provider: string]: { [option: string]: unknown } | undefined };
 type Markable = { providerOptions?: Options | undefined };
 
-export function isMarked(
-  { providerOptions }: Markable,
-  { provider, option }: Pick<CacheMark, 'provider' | 'option'>,
-): boolean {
+export function isMarked({ providerOptions }: Markable, { provider, option }: CacheMark): boolean {
   return providerOptions?.[provider]?.[option] !== undefined;
 }
 
-/** Counts the user's own marks in a message and its parts. */
-export function marksIn(message: Message, mark: CacheMark): number {
-  const parts = message.content.filter((part) => isMarked(part, mark)).length;
-  return parts + (isMarked(message, mark) ? 1 : 0);
+/** Counts the marks of a message as it goes out: its own, those of its parts and of the parts of tool results. */
+export function marksIn(message: LanguageModelV4Message, mark: CacheMark): number {
+  const parts: readonly Part[] = message.role === 'system' ? [] : message.content;
+  const inner = parts.flatMap((part): readonly Markable[] =>
+    part.type === 'tool-result' && part.output.type === 'content' ? part.output.value : [],
+  );
+  return [message, ...parts, ...inner].filter((one) => isMarked(one, mark)).length;
 }
 
-const known: readonly Pick<CacheMark, 'provider' | 'option'>[] = [
-  { provider: 'anthropic', option: 'cacheControl' },
-  { provider: 'bedrock', option: 'cachePoint' },
-];
-
-/** Counts all marks in a message as it goes out, Pawl's and the user's. */
-export function marksInMessage(message: LanguageModelV4Message): number {
-  const parts = message.role === 'system' ? [] : [...message.content];
-  return [message, ...parts].filter(carriesMark).length;
-}
-
-/** Counts the marks of the tools that a request offers. */
-export function marksInTools(tools: readonly NonNullable<LanguageModelV4CallOptions['tools']>[number][]): number {
-  return tools.filter((tool) => tool.type === 'function' && carriesMark(tool)).length;
-}
-
-function carriesMark(one: Markable): boolean {
-  return one.providerOptions !== undefined && known.some((mark) => isMarked(one, mark));
-}
+type Part = Exclude<LanguageModelV4Message, { role: 'system' }>['content'][number];
 
 /** Returns how many marks Pawl may add to those of the user. */
 export function marksLeft(used: number): number {

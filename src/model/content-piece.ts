@@ -7,17 +7,27 @@ import { toBase64 } from '../platform/bytes.ts';
 export type SdkOutput = ToolResultPart['output'];
 export type SdkPiece = Extract<SdkOutput, { type: 'content' }>['value'][number];
 
-/** Converts one piece of a tool result to the conversation's format: text, or a file as data or a URL. */
+/**
+ * Converts one piece of a tool result to the conversation's format: text, or a file as data or a URL. A file keeps its
+ * name, and a piece its options for providers.
+ */
 export function contentPiece(piece: SdkPiece): TextPart | FilePart {
+  const part = plainPiece(piece);
+  const { filename } = piece as { filename?: string };
+  return {
+    ...part,
+    ...(part.type === 'file' && filename !== undefined && { filename }),
+    ...(piece.providerOptions !== undefined && { providerOptions: JSON.parse(JSON.stringify(piece.providerOptions)) }),
+  };
+}
+
+function plainPiece(piece: SdkPiece): TextPart | FilePart {
   switch (piece.type) {
     case 'text':
       return { type: 'text', text: piece.text };
     case 'file-data':
     case 'image-data':
-      return {
-        ...{ type: 'file', mediaType: piece.mediaType, data: { type: 'data', data: piece.data } },
-        ...('filename' in piece && piece.filename !== undefined && { filename: piece.filename }),
-      };
+      return { type: 'file', mediaType: piece.mediaType, data: { type: 'data', data: piece.data } };
     case 'file-url':
       return urlPiece(piece.mediaType ?? '*/*', piece.url);
     case 'image-url':

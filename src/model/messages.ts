@@ -71,9 +71,23 @@ function messageSchema() {
   /** Result pieces other than text and files, from earlier SDK releases and some providers. */
   const otherPiece = z
     .union([
-      z.object({ type: z.enum(['image-data', 'file-data']), data: z.string(), mediaType: z.string() }),
-      z.object({ type: z.enum(['image-url', 'file-url']), url: z.string(), mediaType: z.string().optional() }),
-      z.object({ type: z.enum(['custom', 'file-id', 'image-file-id', 'file-reference', 'image-file-reference']) }),
+      z.object({
+        type: z.enum(['image-data', 'file-data']),
+        data: z.string(),
+        mediaType: z.string(),
+        filename: z.string().optional(),
+        ...options,
+      }),
+      z.object({
+        type: z.enum(['image-url', 'file-url']),
+        url: z.string(),
+        mediaType: z.string().optional(),
+        ...options,
+      }),
+      z.object({
+        type: z.enum(['custom', 'file-id', 'image-file-id', 'file-reference', 'image-file-reference']),
+        ...options,
+      }),
     ])
     .transform((piece) => contentPiece(piece as SdkPiece));
   /** An approval request or response. It is dropped: the call has its result, or is repaired as interrupted. */

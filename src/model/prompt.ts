@@ -20,7 +20,7 @@ import {
 
 import { withoutResults } from '../context/context-guard.ts';
 import { wellFormed } from '../text.ts';
-import { type CacheMark, cacheMark, marked, marksIn, marksInMessage, marksLeft } from './cache-marks.ts';
+import { type CacheMark, cacheMark, marked, marksIn, marksLeft } from './cache-marks.ts';
 
 export type PromptRequest = {
   provider: string;
@@ -35,7 +35,7 @@ export type PromptRequest = {
   markedTools?: (mark: CacheMark) => number;
 };
 
-/** `marks`: how many cache marks it carries, Pawl's and the user's. */
+/** `marks`: how many cache marks it and the tools carry, Pawl's and the user's. */
 export type BuiltPrompt = { prompt: LanguageModelV4Prompt; marks: number };
 
 const goOn = 'Go on.';
@@ -58,8 +58,6 @@ export type PromptSource = {
   /** The instructions of turns that do not set their own. */
   readonly ownInstructions: string | null;
   readonly messages: readonly Message[];
-  /** The number of messages that the session was given. */
-  readonly given: number;
   readonly answerTokens: ReadonlyMap<string, number>;
 };
 
@@ -80,14 +78,14 @@ export class PromptBuilder {
   build({ provider, notice, omit, promptCaching, ownMark = null, markedTools = () => 0 }: PromptRequest): BuiltPrompt {
     const lasting = this.lasting(provider, omit);
     const { instructions } = this.source;
-    const mark = promptCaching === 'auto' ? cacheMark(provider, ownMark) : null;
-    let left = mark === null ? 0 : marksLeft(markedTools(mark) + this.userMarks(mark));
-    let marks = lasting.marks.reduce((sum, count) => sum + count, 0);
+    const mark = cacheMark(provider, ownMark);
+    let marks = lasting.marks.reduce((sum, count) => sum + count, mark === null ? 0 : markedTools(mark));
+    let left = promptCaching === 'auto' ? marksLeft(marks) : 0;
     const withMark = (message: LanguageModelV4Message) => {
       if (mark === null || left === 0) return message;
       left -= 1;
       const carrying = marked(message, mark);
-      marks += marksInMessage(carrying) - marksInMessage(message);
+      marks += marksIn(carrying, mark) - marksIn(message, mark);
       return carrying;
     };
     const prompt: LanguageModelV4Prompt = lasting.prompt.slice();
@@ -126,11 +124,6 @@ export class PromptBuilder {
     }
   }
 
-  /** Counts the user's marks, which only given messages carry: those come first. */
-  private userMarks(mark: CacheMark): number {
-    return this.source.messages.slice(0, this.source.given).reduce((sum, message) => sum + marksIn(message, mark), 0);
-  }
-
   private isOpen(provider: string): boolean {
     const last = this.source.messages.at(-1);
     return last?.role === 'assistant' && last.open === true && last.provider === provider;
@@ -153,12 +146,13 @@ export class PromptBuilder {
           message === undefined ? null : ownedBy(this.formed(message, built.omitted), provider, built.speaker);
         if (own !== null) appendMerged(built.merged, own);
       }
+      const mark = cacheMark(provider, null);
       for (let index = firstNew; index < built.merged.length; index += 1) {
         const message = built.merged[index];
         if (message === undefined) continue;
         const formed = promptMessage(wellFormed(message));
         built.prompt[index] = formed;
-        built.marks[index] = marksInMessage(formed);
+        built.marks[index] = mark === null ? 0 : marksIn(formed, mark);
       }
       return built;
     } catch (error) {

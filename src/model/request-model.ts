@@ -26,7 +26,7 @@ import type { RequestMeter } from '../context/request-meter.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Sighting } from '../observe/events.ts';
 import { withOneRequest } from './bounded-fetch.ts';
-import { type CacheMark, isMarked, marksInTools, withoutCallMark } from './cache-marks.ts';
+import { type CacheMark, isMarked, withoutCallMark } from './cache-marks.ts';
 import { generate, stream } from './exchange.ts';
 import { classifyFault } from './faults.ts';
 import { costOf } from './pricing.ts';
@@ -131,7 +131,7 @@ export async function requestModel(
         const offered = options.catalog.offered(request.offer);
         const { callOptions, marks } = buildCall(options, request, provider, offered, timers.signal);
         if (options.recordRequest !== null) {
-          const sent = { tools: offered, marks: marks + marksInTools(offered) };
+          const sent = { tools: offered, marks };
           await timers.orAborted(options.recordRequest(request, provider, sent));
         }
         // A model may ignore its signal: after an abort, nothing goes out.

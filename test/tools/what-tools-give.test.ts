@@ -92,6 +92,23 @@ describe('T-6: what a tool returns', () => {
     ]);
   });
 
+  it('a piece keeps its options for providers, and a file its name, however it is written', async () => {
+    const providerOptions = { openai: { imageDetail: 'low' } };
+    const value = [
+      { type: 'text', text: 'see:', providerOptions },
+      {
+        type: 'file',
+        mediaType: 'image/png',
+        data: { type: 'data', data: 'AAAA' },
+        filename: 'a.png',
+        providerOptions,
+      },
+    ];
+    const shot = { inputSchema, execute: () => 1, toModelOutput: () => ({ type: 'content', value }) };
+    const { outputs } = await calling({ shot });
+    expect(outputs).toEqual([{ type: 'content', value }]);
+  });
+
   it('a tool gets the context that the session was given, with its methods', async () => {
     class Services {
       greet = () => `hello, ${this.name()}`;
