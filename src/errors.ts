@@ -151,3 +151,8 @@ export function messageOf(error: unknown): string {
     return 'the thrown value cannot be shown';
   }
 }
+
+/** Returns the message of a thrown value without its full stop, for a sentence that ends with it. */
+export function reasonOf(error: unknown): string {
+  return messageOf(error).replace(/\.$/, '');
+}

@@ -1,4 +1,4 @@
-import { expected, messageOf, PawlError } from '../errors.ts';
+import { expected, PawlError, reasonOf } from '../errors.ts';
 import type { CheckAtOnce, Validation } from '../schema/schema.ts';
 import type { Agent } from './definition.ts';
 
@@ -25,7 +25,7 @@ function checked(check: CheckAtOnce, context: unknown, field: string): unknown {
   try {
     validation = check(context);
   } catch (error) {
-    throw new PawlError('invalid_options', `\`${field}\` cannot be checked: ${messageOf(error)}.`, { cause: error });
+    throw new PawlError('invalid_options', `\`${field}\` cannot be checked: ${reasonOf(error)}.`, { cause: error });
   }
   if (validation.valid) return validation.value;
   throw new PawlError('invalid_options', `${expected(field, context, 'what its schema says')} ${validation.reasons}`);

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import type { Agent } from '../agent/definition.ts';
-import { messageOf } from '../errors.ts';
+import { reasonOf } from '../errors.ts';
 import type { Inspector } from '../inspect/inspector.ts';
 import type { Journal } from '../journal/journal.ts';
 import { unknownSession } from '../journal/journal-errors.ts';
@@ -42,6 +42,6 @@ export function writeFile(file: string, text: string): void {
   try {
     writeFileSync(file, text);
   } catch (error) {
-    throw new UsageError(`${file} cannot be written: ${messageOf(error)}.`);
+    throw new UsageError(`${file} cannot be written: ${reasonOf(error)}.`);
   }
 }

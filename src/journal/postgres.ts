@@ -2,7 +2,7 @@ import { Pool, type PoolConfig } from 'pg';
 import { z } from 'zod';
 import { check } from '../agent/check.ts';
 import { milliseconds, nonBlank } from '../agent/shapes.ts';
-import { messageOf, PawlError } from '../errors.ts';
+import { PawlError, reasonOf } from '../errors.ts';
 import {
   type Append,
   type Journal,
@@ -230,7 +230,7 @@ class PostgresJournal implements Journal {
       const { rows } = await this.pool.query(sql.replaceAll('$.', `${this.schema}.`), [...values]);
       return rows;
     } catch (error) {
-      throw new PawlError('journal_failed', `The journal in PostgreSQL cannot be used: ${messageOf(error)}.`, {
+      throw new PawlError('journal_failed', `The journal in PostgreSQL cannot be used: ${reasonOf(error)}.`, {
         cause: error,
       });
     }

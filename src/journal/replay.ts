@@ -1,5 +1,5 @@
 import type { Delivery, Fact } from '../../machines/index.ts';
-import { messageOf, PawlError } from '../errors.ts';
+import { PawlError, reasonOf } from '../errors.ts';
 import type { Sighting } from '../observe/events.ts';
 import type { JournalEntry, SessionHead } from './journal.ts';
 import { notASession } from './journal-errors.ts';
@@ -65,7 +65,7 @@ export class Replay<P extends Player> {
       return this.played(entries, onEntry);
     } catch (error) {
       if (error instanceof PawlError) throw error;
-      const message = `Entry ${this.entry} of the journal cannot be replayed: ${messageOf(error)}.`;
+      const message = `Entry ${this.entry} of the journal cannot be replayed: ${reasonOf(error)}.`;
       throw new PawlError('invalid_journal', message, { cause: error });
     }
   }

@@ -2,7 +2,7 @@ import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { z } from 'zod';
 import { check } from '../agent/check.ts';
 import { milliseconds, nonBlank } from '../agent/shapes.ts';
-import { messageOf, PawlError } from '../errors.ts';
+import { PawlError, reasonOf } from '../errors.ts';
 import { builtin } from '../platform/node.ts';
 import {
   type Append,
@@ -281,7 +281,7 @@ class SqliteJournal implements Journal {
   }
 
   private failed(what: string, error: unknown): PawlError {
-    return new PawlError('journal_failed', `The journal ${this.file} cannot be ${what}: ${messageOf(error)}.`, {
+    return new PawlError('journal_failed', `The journal ${this.file} cannot be ${what}: ${reasonOf(error)}.`, {
       cause: error,
     });
   }

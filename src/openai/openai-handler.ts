@@ -3,7 +3,7 @@ import { check } from '../agent/check.ts';
 import { checkContext } from '../agent/context.ts';
 import { type Agent, isAgent } from '../agent/definition.ts';
 import { aFunction, count } from '../agent/shapes.ts';
-import { expected, messageOf, PawlError, stackOf } from '../errors.ts';
+import { expected, PawlError, reasonOf, stackOf } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
 import type { Metadata } from '../journal/journal.ts';
 import type { SessionEvent } from '../observe/events.ts';
@@ -234,7 +234,7 @@ async function bodyOf(request: Request): Promise<unknown> {
   try {
     return JSON.parse(await new Blob(chunks as Uint8Array<ArrayBuffer>[]).text());
   } catch (error) {
-    throw new BadRequest(`The body is not JSON: ${messageOf(error)}.`, null);
+    throw new BadRequest(`The body is not JSON: ${reasonOf(error)}.`, null);
   }
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { SessionSteer } from '../../machines/index.ts';
 import { check } from '../agent/check.ts';
 import { flag } from '../agent/shapes.ts';
-import { expected, messageOf, PawlError } from '../errors.ts';
+import { expected, PawlError, reasonOf } from '../errors.ts';
 import type { AnswerOptions, ApprovalInput, SuspendOptions } from './session.ts';
 import { type ClientAnswer, type SubSession, waitingIn } from './sub-agents/sub-session.ts';
 
@@ -47,7 +47,7 @@ export function clientAnswer(
   try {
     return { answer: { output: JSON.parse(JSON.stringify(output ?? null)), isError }, sessionId };
   } catch (error) {
-    throw new PawlError('invalid_options', `\`output\` must be JSON: ${messageOf(error)}.`, { cause: error });
+    throw new PawlError('invalid_options', `\`output\` must be JSON: ${reasonOf(error)}.`, { cause: error });
   }
 }
 

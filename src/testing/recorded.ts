@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { check } from '../agent/check.ts';
 import { count, nonBlank } from '../agent/shapes.ts';
-import { messageOf } from '../errors.ts';
+import { messageOf, reasonOf } from '../errors.ts';
 import { Recorded } from '../inspect/recorded/recorded.ts';
 import { Replayer } from '../inspect/recorded/replayer.ts';
 import { firstBreak, type Limits } from '../inspect/study/first-break.ts';
@@ -44,7 +44,7 @@ export function recorded<Args extends unknown[]>(
       if (isSkipped(error)) throw error;
       place ??= join(mkdtempSync(join(tmpdir(), 'pawl-')), 'counterexample.html');
       const kept = await keep(journal, place, limits).catch(
-        (reason) => `Could not save the session: ${messageOf(reason)}.`,
+        (reason) => `Could not save the session: ${reasonOf(reason)}.`,
       );
       const message = `${messageOf(error)}\n${kept}`;
       const isOwn = error instanceof Error && Object.hasOwn(error, 'message');

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { messageOf, PawlError } from '../errors.ts';
+import { PawlError, reasonOf } from '../errors.ts';
 import { readTape } from '../journal/tape.ts';
 import { type ReplayOptions, replayEntries } from '../session/recovery/replay-session.ts';
 import type { ReplayedSession } from '../session/recovery/replayed.ts';
@@ -10,7 +10,7 @@ import type { ReplayedSession } from '../session/recovery/replayed.ts';
  */
 export async function replayFixture(file: string, options: ReplayOptions = {}): Promise<ReplayedSession> {
   const text = await readFile(file, 'utf8').catch((error) => {
-    throw new PawlError('invalid_journal', `The exported session ${file} cannot be read: ${messageOf(error)}.`);
+    throw new PawlError('invalid_journal', `The exported session ${file} cannot be read: ${reasonOf(error)}.`);
   });
   const replayed = replayEntries(readTape(text), options);
   const { difference } = replayed;

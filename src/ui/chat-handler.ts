@@ -3,7 +3,7 @@ import { check } from '../agent/check.ts';
 import { type Agent, isAgent } from '../agent/definition.ts';
 import { secretsOf } from '../agent/secrets.ts';
 import { aFunction } from '../agent/shapes.ts';
-import { expected, messageOf, PawlError } from '../errors.ts';
+import { expected, PawlError, reasonOf } from '../errors.ts';
 import { aJournal } from '../journal/given.ts';
 import type { JournaledSession, Metadata } from '../journal/journal.ts';
 import { commonOptions } from '../session/common-options.ts';
@@ -86,7 +86,7 @@ async function answer(chats: Chats, request: Request): Promise<Response> {
   switch (request.method) {
     case 'POST': {
       const body = await request.json().catch((error) => {
-        throw new PawlError('invalid_messages', `The body is no JSON: ${messageOf(error)}.`);
+        throw new PawlError('invalid_messages', `The body is no JSON: ${reasonOf(error)}.`);
       });
       return chats.post(await readUIRequest(body), await chats.given(request));
     }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ToolOutput } from '../../machines/index.ts';
 import { check } from '../agent/check.ts';
 import { flag, nonBlank, text } from '../agent/shapes.ts';
-import { messageOf, PawlError } from '../errors.ts';
+import { PawlError, reasonOf } from '../errors.ts';
 import type { InputMessage } from '../model/messages.ts';
 import { type CallReference, callOfApproval, callOfPart, isInnerPart } from './call-reference.ts';
 import { outputIn } from './model-output.ts';
@@ -78,7 +78,7 @@ export async function fromUIMessages(messages: readonly UIMessage[]): Promise<In
       .filter((message) => message.role !== 'system' && message.content.length > 0)
       .map((message) => (message.role === 'tool' ? asRead(message, outputs) : message)) as InputMessage[];
   } catch (error) {
-    throw new PawlError('invalid_messages', `The messages of the page cannot be used: ${messageOf(error)}.`, {
+    throw new PawlError('invalid_messages', `The messages of the page cannot be used: ${reasonOf(error)}.`, {
       cause: error,
     });
   }

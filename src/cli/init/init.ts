@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
-import { messageOf } from '../../errors.ts';
+import { reasonOf } from '../../errors.ts';
 import { exitCodes, UsageError } from '../command-line.ts';
 import { templates } from './templates.ts';
 
@@ -17,7 +17,7 @@ export async function initCommand(positionals: readonly string[]): Promise<numbe
     mkdirSync(folder, { recursive: true });
     for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, file), text, { flag: 'wx' });
   } catch (error) {
-    throw new UsageError(`The files could not be written: ${messageOf(error)}.`);
+    throw new UsageError(`The files could not be written: ${reasonOf(error)}.`);
   }
   const enter =
     given === '.' ? '' : `cd ${/^[\w./-]+$/.test(given) ? given : `'${given.replaceAll("'", "'\\''")}'`} && `;

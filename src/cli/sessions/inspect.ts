@@ -1,6 +1,6 @@
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { messageOf } from '../../errors.ts';
+import { messageOf, reasonOf } from '../../errors.ts';
 import { Recorded } from '../../inspect/recorded/recorded.ts';
 import { Replayer } from '../../inspect/recorded/replayer.ts';
 import type { Journal } from '../../journal/journal.ts';
@@ -51,7 +51,7 @@ function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new UsageError(`${file} cannot be read: ${messageOf(error)}.`);
+    throw new UsageError(`${file} cannot be read: ${reasonOf(error)}.`);
   }
 }
 

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { messageOf } from '../../errors.ts';
+import { reasonOf } from '../../errors.ts';
 import { configFile } from '../../workflow/backlog/config.ts';
 import { exitCodes, UsageError } from '../command-line.ts';
 import { packageFile } from '../package-root.ts';
@@ -32,7 +32,7 @@ export function initWork({ backlog, root }: Project): number {
     mkdirSync(join(backlog, 'agents'), { recursive: true });
     for (const [file, text] of files) writeFileSync(join(backlog, file), text, { flag: 'wx' });
   } catch (error) {
-    throw new UsageError(`The files could not be written: ${messageOf(error)}.`);
+    throw new UsageError(`The files could not be written: ${reasonOf(error)}.`);
   }
   const hint = hasConfig
     ? `\nThe commands that agents may run without approval go into ${configFile}: ${JSON.stringify({ allow })}`

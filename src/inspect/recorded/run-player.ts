@@ -5,7 +5,7 @@ import {
   type WorkflowOutput,
   workflowMachine,
 } from '../../../machines/index.ts';
-import { messageOf, PawlError } from '../../errors.ts';
+import { messageOf, PawlError, reasonOf } from '../../errors.ts';
 import { systemClock } from '../../host/clock.ts';
 import { DriverCore } from '../../host/driver-core.ts';
 import { heard } from '../../host/hearing.ts';
@@ -52,7 +52,7 @@ export class RunPlayer {
         onEntry(entry, this.take(entry));
       } catch (error) {
         if (error instanceof PawlError) throw error;
-        const message = `Entry ${this.entry} of the run cannot be replayed: ${messageOf(error)}.`;
+        const message = `Entry ${this.entry} of the run cannot be replayed: ${reasonOf(error)}.`;
         throw new PawlError('invalid_journal', message, { cause: error });
       }
     }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { parse } from 'yaml';
-import { expected, messageOf, PawlError } from '../../errors.ts';
+import { expected, PawlError, reasonOf } from '../../errors.ts';
 import { type LocalTool, localTool } from '../local.ts';
 import type { OpenApiOptions } from './openapi.ts';
 import { deref, type Json, type JsonRecord, list, type Operation, operationTool, record } from './openapi-operation.ts';
@@ -40,7 +40,13 @@ export async function toolsOf(document: string | object, options: OpenApiOptions
         policy: options,
         needsApproval: typeof needsApproval === 'boolean' ? needsApproval : isNamed(needsApproval),
       });
-      if (made === null) continue;
+      if (made === null) {
+        if (include === undefined) continue;
+        throw new PawlError(
+          'invalid_tool',
+          `The operation ${name} cannot be a tool: a parameter in its path has no declaration.`,
+        );
+      }
       // Throws for an invalid tool here, rather than when an agent is defined with it.
       localTool(name, made);
       tools[name] = made;
@@ -60,7 +66,7 @@ function usable(name: string, operation: Operation): LocalTool | null {
     if (error instanceof PawlError) throw error;
     throw new PawlError(
       'invalid_tool',
-      `The operation ${name} cannot be a tool: its input schema is unusable, as ${messageOf(error)}. Leave it out with \`exclude\`.`,
+      `The operation ${name} cannot be a tool: its input schema is unusable, as ${reasonOf(error)}. Leave it out with \`exclude\`.`,
       { cause: error },
     );
   }
@@ -79,7 +85,7 @@ async function readDocument(document: string | object): Promise<JsonRecord> {
     return parsed;
   } catch (error) {
     const where = typeof document === 'string' ? document : 'the given object';
-    throw new PawlError('invalid_tool', `The OpenAPI document cannot be used (${where}): ${messageOf(error)}.`, {
+    throw new PawlError('invalid_tool', `The OpenAPI document cannot be used (${where}): ${reasonOf(error)}.`, {
       cause: error,
     });
   }

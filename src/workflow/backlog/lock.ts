@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { messageOf, PawlError } from '../../errors.ts';
+import { messageOf, PawlError, reasonOf } from '../../errors.ts';
 import { sleep, systemClock } from '../../host/clock.ts';
 import { oneAtATime } from '../../platform/one-at-a-time.ts';
 import { readIfThere } from './files.ts';
@@ -18,7 +18,7 @@ async function tryLock(backlog: string, name: LockName): Promise<Lock | { holder
   try {
     return await exclusiveLock(backlog, name);
   } catch (error) {
-    const message = `Cannot lock the backlog ${backlog}: ${messageOf(error)}.`;
+    const message = `Cannot lock the backlog ${backlog}: ${reasonOf(error)}.`;
     throw new PawlError('backlog_failed', message, { cause: error });
   }
 }

@@ -143,7 +143,7 @@ describe('OpenAPI tools', () => {
     [
       { openapi: '2.0' },
       {},
-      'The OpenAPI document cannot be used (the given object): `openapi` must be version 3.0 or 3.1; got "2.0"..',
+      'The OpenAPI document cannot be used (the given object): `openapi` must be version 3.0 or 3.1; got "2.0".',
     ],
     ['/no/such/file.yaml', {}, 'ENOENT'],
     [
@@ -216,6 +216,25 @@ describe('OpenAPI tools', () => {
       expect([api.received[0]?.headers['content-type'], api.received[0]?.body]).toEqual([sentAs, sent]);
     },
   );
+
+  it('a document that refers to other files is refused', async () => {
+    const operation = { operationId: 'act', responses: { 200: { description: 'ok' } } };
+    const parameters = [{ $ref: 'common.yaml#/components/parameters/id' }];
+    const paths = { '/x': { get: { ...operation, parameters } } };
+    const tools = openApiTools({ openapi: '3.0.0', info: { title: 't', version: '1' }, paths });
+    await expect(tools).rejects.toThrow("Can't resolve common.yaml#/components/parameters/id, only internal refs");
+  });
+
+  it('an operation whose path has an undeclared parameter is left out, or refused if it is wanted', async () => {
+    const paths = { '/{id}': { get: { operationId: 'act', responses: { 200: { description: 'ok' } } } } };
+    const document = { openapi: '3.0.0', info: { title: 't', version: '1' }, paths };
+    const baseUrl = 'http://127.0.0.1';
+    expect(await openApiTools(document, { baseUrl })).toEqual({});
+    await expect(openApiTools(document, { baseUrl, include: ['act'] })).rejects.toMatchObject({
+      code: 'invalid_tool',
+      message: 'The operation act cannot be a tool: a parameter in its path has no declaration.',
+    });
+  });
 
   it('needsApproval accepts an operation id, a tool name, or a method and path', async () => {
     const operation = { operationId: 'pets.delete', responses: { 200: { description: 'ok' } } };

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { CreatedItem, WorkItemDraft } from '../../../../machines/index.ts';
-import { messageOf } from '../../../errors.ts';
+import { reasonOf } from '../../../errors.ts';
 import { type BacklogItem, plainId, readBacklog } from '../../backlog/backlog.ts';
 import { readConfig } from '../../backlog/config.ts';
 import { foldersIn, sweep, writeAtomically } from '../../backlog/files.ts';
@@ -132,5 +132,5 @@ function gitProblem(id: string, commit: Commit | null): string | null {
 
 /** Describes a failed write, with the full text so that nothing is lost (W-3). */
 export function lost(what: string, error: unknown, text: string): string {
-  return `${what} could not be written: ${messageOf(error)}. Its text:\n\n${text}`;
+  return `${what} could not be written: ${reasonOf(error)}. Its text:\n\n${text}`;
 }
