@@ -39,7 +39,6 @@ const optionsSchema = z.strictObject({
 const now = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 
 const tables = (schema: string) => `
-  CREATE SCHEMA IF NOT EXISTS ${schema};
   CREATE TABLE IF NOT EXISTS ${schema}.sessions (
     number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id text NOT NULL UNIQUE, agent text NOT NULL,
     metadata text NOT NULL, ended text, slugs text NOT NULL, waiting text NOT NULL, created bigint NOT NULL, updated bigint NOT NULL,
@@ -239,9 +238,12 @@ class PostgresJournal implements Journal {
   /** Makes the tables, one process at a time, and checks their version. */
   private async prepared(): Promise<void> {
     const lock = `SELECT pg_advisory_xact_lock(hashtext('pawl ${this.schema}'))`;
-    const isMade = `SELECT to_regclass('${this.schema}.version') IS NOT NULL AS made`;
-    const [row] = await this.run<{ made: boolean }>(isMade);
-    if (row?.made !== true) await this.run(`BEGIN; ${lock}; ${tables(this.schema)} COMMIT`);
+    const known = `SELECT to_regnamespace('${this.schema}') AS schema, to_regclass('${this.schema}.version') AS made`;
+    const [row] = await this.run<{ schema: string | null; made: string | null }>(known);
+    // Even IF NOT EXISTS needs the right to create schemas, which a user with a schema of its own may lack.
+    const schema = row?.schema == null ? `CREATE SCHEMA IF NOT EXISTS ${this.schema};` : '';
+    // Statements sent together are one transaction, which ends by itself if one of them fails.
+    if (row?.made == null) await this.run(`${lock}; ${schema} ${tables(this.schema)}`);
     const [found] = await this.run<{ version: number }>('SELECT version FROM $.version');
     if (found?.version === schemaVersion) return;
     const message = `The schema ${this.schema} is a journal of version ${found?.version}; this release of Pawl reads version ${schemaVersion}.`;

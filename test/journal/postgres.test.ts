@@ -1,3 +1,4 @@
+import { Client } from 'pg';
 import { afterAll, describe, expect, it } from 'vitest';
 import { resumeSession, runSession, startSession } from '../../src/index.ts';
 import { postgresJournal } from '../../src/journal/postgres.ts';
@@ -56,6 +57,33 @@ describe.skipIf(postgresFolder === null)('D-3: the journal in PostgreSQL', async
     }
     await journal.close();
   }, 30_000);
+
+  it('a user without the right to create schemas needs only one of its own', async () => {
+    const admin = new Client(url);
+    await admin.connect();
+    await admin.query('CREATE ROLE limited LOGIN; CREATE SCHEMA owned AUTHORIZATION limited');
+    await admin.end();
+    const limited = url.replace('postgres://pawl@', 'postgres://limited@');
+    const [own, foreign] = ['owned', 'not_there'].map((schema) => postgresJournal(limited, { schema }));
+    expect(await own?.list({})).toEqual([]);
+    await expect(foreign?.list({})).rejects.toMatchObject({
+      code: 'journal_failed',
+      message: expect.stringContaining('permission denied'),
+    });
+    await Promise.all([own?.close(), foreign?.close()]);
+  });
+
+  it('tables that could not be made are made once nothing stands in the way', async () => {
+    const admin = new Client(url);
+    await admin.connect();
+    await admin.query('CREATE SCHEMA blocked; CREATE TABLE blocked.sessions (id text)');
+    const journal = postgresJournal(url, { schema: 'blocked', connections: 1 });
+    await expect(journal.list({})).rejects.toMatchObject({ code: 'journal_failed' });
+    await admin.query('DROP TABLE blocked.sessions');
+    await admin.end();
+    expect(await journal.list({})).toEqual([]);
+    await journal.close();
+  });
 
   it('what cannot be used is refused', async () => {
     expect(() => postgresJournal('')).toThrow(expect.objectContaining({ code: 'invalid_options' }));
