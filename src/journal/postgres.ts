@@ -38,6 +38,15 @@ const optionsSchema = z.strictObject({
 /** Epoch ms on the server's clock, which all processes share. */
 const now = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 
+/**
+ * Makes the transaction of its statement durable, whatever the server's default. A setting of the connection would not do:
+ * poolers such as PgBouncer refuse it, or give each transaction another connection.
+ */
+const durable = `durable AS (
+  SELECT set_config('synchronous_commit', CASE WHEN now IN ('off', 'local') THEN 'on' ELSE now END, true)
+  FROM current_setting('synchronous_commit') AS now
+)`;
+
 const tables = (schema: string) => `
   CREATE TABLE IF NOT EXISTS ${schema}.sessions (
     number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id text NOT NULL UNIQUE, agent text NOT NULL,
@@ -72,14 +81,13 @@ type Row = Pick<JournaledSession, 'agent'> & {
 
 /**
  * A journal in PostgreSQL 12 or later, which processes on several machines may share. Every append is durable when it
- * resolves (`synchronous_commit` is on). Connects on first use, and makes its tables. Throws `PawlError`
+ * resolves (`synchronous_commit`), also through a pooler of transactions such as PgBouncer. Connects on first use, and makes its tables. Throws `PawlError`
  * (`invalid_options`); what the server refuses rejects with `journal_failed` or `invalid_journal`.
  */
 export function postgresJournal(connectionString: string, options: PostgresJournalOptions = {}): Journal {
   check(connectionSchema, { connectionString }, '', 'invalid_options');
   const { leaseMs, schema, connections } = check(optionsSchema, options, 'options', 'invalid_options');
-  const config = { connectionString, max: connections, options: '-c synchronous_commit=on' };
-  return new PostgresJournal(config, schema, leaseMs);
+  return new PostgresJournal({ connectionString, max: connections }, schema, leaseMs);
 }
 
 class PostgresJournal implements Journal {
@@ -103,8 +111,8 @@ class PostgresJournal implements Journal {
       `WITH made AS (
          INSERT INTO $.sessions (id, agent, metadata, slugs, waiting, created, updated, entries, owner, leased)
          VALUES ($1, $2, $7, '[]', '[]', ${now}, ${now}, $3, $4, ${now} + $5) ON CONFLICT (id) DO NOTHING RETURNING number
-       ), written AS (${insertion('made', 0, 6)})
-       SELECT number FROM made`,
+       ), written AS (${insertion('made', 0, 6)}), ${durable}
+       SELECT number FROM made, durable`,
       [sessionId, agent, entries.length, owner, this.leaseMs, texts(entries), JSON.stringify(metadata)],
     );
     if (made.length === 0) throw exists(sessionId);
@@ -118,8 +126,9 @@ class PostgresJournal implements Journal {
            ended = coalesce($4, ended), slugs = coalesce($5, slugs), waiting = coalesce($8, waiting)
          WHERE id = $1 AND owner = $2 AND entries = $3::bigint RETURNING number
        ), written AS (${insertion('held', '$3::bigint', 6)}),
-       taken AS (DELETE FROM $.inbox WHERE id = ANY ($9::bigint[]) AND session IN (SELECT number FROM held))
-       SELECT number FROM held`,
+       taken AS (DELETE FROM $.inbox WHERE id = ANY ($9::bigint[]) AND session IN (SELECT number FROM held)),
+       ${durable}
+       SELECT number FROM held, durable`,
       [
         sessionId,
         owner,
@@ -172,7 +181,8 @@ class PostgresJournal implements Journal {
 
   async post(sessionId: string, message: SessionMessage) {
     const posted = await this.query(
-      'INSERT INTO $.inbox (session, message) SELECT number, $2 FROM $.sessions WHERE id = $1 AND ended IS NULL RETURNING id',
+      `WITH ${durable} INSERT INTO $.inbox (session, message)
+       SELECT number, $2 FROM $.sessions, durable WHERE id = $1 AND ended IS NULL RETURNING id`,
       [sessionId, JSON.stringify(message)],
     );
     return posted.length > 0;

@@ -4,6 +4,7 @@ import { resumeSession, runSession, startSession } from '../../src/index.ts';
 import { postgresJournal } from '../../src/journal/postgres.ts';
 import { assertInvariants, journalConformance } from '../../src/testing/index.ts';
 import { holding, until, workingAgent } from '../support/journaled.ts';
+import { pgbouncer, startPgBouncer } from '../support/pgbouncer.ts';
 import { type Postgres, postgresFolder, startPostgres } from '../support/postgres.ts';
 import { keptLog } from '../support/session.ts';
 
@@ -73,6 +74,38 @@ describe.skipIf(postgresFolder === null)('D-3: the journal in PostgreSQL', async
     await Promise.all([own?.close(), foreign?.close()]);
   });
 
+  it('what is written is durable, even if the server or the user would rather be fast', async () => {
+    const admin = new Client(url);
+    await admin.connect();
+    await admin.query('CREATE ROLE hasty LOGIN SUPERUSER; ALTER ROLE hasty SET synchronous_commit = off');
+    const journal = postgresJournal(url.replace('postgres://pawl@', 'postgres://hasty@'), { schema: 'lasting' });
+    expect(await journal.list({})).toEqual([]);
+    await admin.query(`
+      CREATE TABLE lasting.seen (name text, setting text);
+      CREATE FUNCTION lasting.see() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        INSERT INTO lasting.seen VALUES (TG_TABLE_NAME, current_setting('synchronous_commit'));
+        RETURN NULL;
+      END $$;
+      CREATE CONSTRAINT TRIGGER at_commit AFTER INSERT ON lasting.entries DEFERRABLE INITIALLY DEFERRED
+        FOR EACH ROW EXECUTE FUNCTION lasting.see();
+      CREATE CONSTRAINT TRIGGER at_commit AFTER INSERT ON lasting.inbox DEFERRABLE INITIALLY DEFERRED
+        FOR EACH ROW EXECUTE FUNCTION lasting.see();
+    `);
+    const entry = { scope: '', type: 'begun', key: 'a', at: 1 } as const;
+    await journal.create({ sessionId: 's', agent: 'a', metadata: {} }, { owner: 'o', entries: [entry] });
+    await journal.append('s', { owner: 'o', after: 1, entries: [entry] });
+    expect(await journal.post('s', { type: 'session.stop' })).toBe(true);
+    const { rows } = await admin.query('SELECT name, setting FROM lasting.seen');
+    expect(rows).toEqual(['entries', 'entries', 'inbox'].map((name) => ({ name, setting: 'on' })));
+    // A server that waits for its copies goes on doing so.
+    await journal.close();
+    await admin.query('TRUNCATE lasting.seen; ALTER ROLE hasty SET synchronous_commit = remote_apply');
+    const patient = postgresJournal(url.replace('postgres://pawl@', 'postgres://hasty@'), { schema: 'lasting' });
+    await patient.append('s', { owner: 'o', after: 2, entries: [entry] });
+    expect((await admin.query('SELECT setting FROM lasting.seen')).rows).toEqual([{ setting: 'remote_apply' }]);
+    await Promise.all([patient.close(), admin.end()]);
+  });
+
   it('tables that could not be made are made once nothing stands in the way', async () => {
     const admin = new Client(url);
     await admin.connect();
@@ -96,4 +129,16 @@ describe.skipIf(postgresFolder === null)('D-3: the journal in PostgreSQL', async
     expect(result).toMatchObject({ status: 'suspended', slugs: ['journal_failed'], counters: { requests: 0 } });
     await journal.close();
   });
+});
+
+describe.skipIf(postgresFolder === null || pgbouncer === null)('D-3: behind a pooler of transactions', async () => {
+  const server = postgresFolder === null || pgbouncer === null ? null : await startPostgres(postgresFolder);
+  const pooler = server === null || pgbouncer === null ? null : await startPgBouncer(pgbouncer, server.url);
+  afterAll(async () => {
+    await pooler?.stop();
+    await server?.stop();
+  });
+  const url = pooler?.url ?? '';
+
+  for (const { name, check } of journalConformance((options) => postgresJournal(url, options))) it(name, check);
 });
