@@ -1,29 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Message, ToolOutput } from '../../machines/index.ts';
-import { PromptBuilder, type PromptForms, type PromptRequest, type PromptSource } from '../../src/model/prompt.ts';
-
-const forms: PromptForms = {
-  stub: (callId) => `stub of ${callId}`,
-  output: ({ output }) => output,
-  file: (part) => part,
-};
-
-const base: PromptRequest = { provider: 'one', notice: null, omit: [], promptCaching: 'off' };
-
-const user = (text: string): Message => ({ role: 'user', content: [{ type: 'text', text }] });
-const call = (toolCallId: string, more: object = {}) =>
-  ({ type: 'tool-call', toolCallId, toolName: 'look', input: {}, ...more }) as const;
-const result = (toolCallId: string, output: ToolOutput = { type: 'text', value: toolCallId }, more: object = {}) =>
-  ({ type: 'tool-result', toolCallId, toolName: 'look', output, ...more }) as const;
-const assistant = (content: object[], more: object = {}) => ({ role: 'assistant', content, ...more }) as Message;
-const tool = (...content: object[]) => ({ role: 'tool', content }) as Message;
-
-function builder(messages: Message[], more: Partial<PromptSource & PromptForms> = {}) {
-  const source = { instructions: null, ownInstructions: null, messages, answerTokens: new Map(), ...more };
-  return new PromptBuilder(source, { ...forms, ...more });
-}
-const prompt = (messages: Message[], request: Partial<PromptRequest> = {}, more: Partial<PromptSource> = {}) =>
-  builder(messages, more).build({ ...base, ...request }).prompt;
+import type { Message } from '../../machines/index.ts';
+import { assistant, base, builder, call, prompt, result, tool, user } from '../support/prompts.ts';
 
 describe('C-6 N-1: what surrounds the conversation', () => {
   it('instructions stand first and a notice last; neither stays', () => {
@@ -239,83 +216,5 @@ describe('files', () => {
       tool(result('t', { type: 'content', value: [gone, { type: 'text', text: 'c' }] })),
     ]);
     expect(seen).toEqual(['file', 'file', 'reasoning-file', 'file']);
-  });
-});
-
-describe('N-3: cache marks', () => {
-  const plain = { providerOptions: { anthropic: { cacheControl: { type: 'ephemeral' } } } };
-  const auto = { ...base, provider: 'anthropic.messages', promptCaching: 'auto' } as const;
-  const marked = (count: number): Message => ({
-    role: 'user',
-    content: Array.from({ length: count }, () => ({ type: 'text', text: 'x', ...plain })),
-  });
-
-  it('stand on the instructions and on the last message, before the notice', () => {
-    const own = builder([user('One.'), assistant([call('a')]), tool(result('a'))], { instructions: 'Be.' });
-    const { prompt: made, marks } = own.build({ ...auto, notice: 'Answer.' });
-    expect(marks).toBe(2);
-    expect(made).toEqual([
-      { role: 'system', content: 'Be.', ...plain },
-      user('One.'),
-      assistant([call('a')]),
-      { ...tool(result('a')), ...plain },
-      user('Answer.'),
-    ]);
-    // The next prompt has no mark where the last message was.
-    expect(own.build({ ...auto, promptCaching: 'off' })).toMatchObject({ marks: 0 });
-    expect(own.build({ ...auto, promptCaching: 'off' }).prompt).toEqual([
-      { role: 'system', content: 'Be.' },
-      user('One.'),
-      assistant([call('a')]),
-      tool(result('a')),
-    ]);
-  });
-
-  it.each<[string, Partial<PromptRequest>, Message[], number, boolean, boolean]>([
-    ['none for a provider that needs none', { provider: 'openai' }, [marked(1), user('y')], 0, false, false],
-    ["the user's are counted if Pawl adds none", { promptCaching: 'off' }, [marked(2), user('y')], 2, false, false],
-    ['two of the user leave room for two', {}, [marked(2), user('y')], 4, true, true],
-    ['three leave room for one', {}, [marked(3), user('y')], 4, false, true],
-    ['four leave room for none', {}, [marked(4), user('y')], 4, false, false],
-    ['five stay five', {}, [marked(5), user('y')], 5, false, false],
-    ['marks on tools count', { markedTools: () => 3 }, [user('y')], 4, false, true],
-    ['tools and messages count together', { markedTools: () => 2 }, [marked(2), user('y')], 4, false, false],
-    [
-      "marks on a message and in a tool's result count",
-      {},
-      [
-        { ...user('x'), ...plain },
-        assistant([call('a')]),
-        tool(result('a', { type: 'content', value: [{ type: 'text', text: 'x', ...plain }] }, plain)),
-        user('y'),
-      ],
-      4,
-      false,
-      true,
-    ],
-  ])('%s', (_, request, messages, total, onInstructions, onLast) => {
-    const { prompt: made, marks } = builder(messages, { instructions: 'Be.' }).build({ ...auto, ...request });
-    expect(marks).toBe(total);
-    expect([made[0], made.at(-1)].map((message) => message?.providerOptions !== undefined)).toEqual([
-      onInstructions,
-      onLast,
-    ]);
-  });
-
-  it('the mark of the call stands where Pawl marks, and one of the user on the last message stays', () => {
-    const hour = { type: 'ephemeral', ttl: '1h' };
-    const [last] = builder([user('Go.')]).build({ ...auto, ownMark: hour }).prompt;
-    expect(last?.providerOptions).toEqual({ anthropic: { cacheControl: hour } });
-    const own = { ...user('Go.'), providerOptions: { anthropic: { cacheControl: hour }, other: { a: 1 } } };
-    const built = builder([own]).build(auto);
-    expect(built.prompt[0]?.providerOptions).toEqual(own.providerOptions);
-    expect(built.marks).toBe(1);
-  });
-
-  it('for Bedrock, the mark is a cache point', () => {
-    const built = builder([user('Go.'), marked(1)]).build({ ...auto, provider: 'amazon-bedrock' });
-    expect(built.prompt[1]?.providerOptions).toEqual({ bedrock: { cachePoint: { type: 'default' } } });
-    // A mark for another provider is none here.
-    expect(built.marks).toBe(1);
   });
 });
