@@ -28,8 +28,10 @@ export function noticedBySimulation(folder: string): string[] {
 }
 
 function noticedIn(folder: string, mode: Mode): string[] {
-  const options = { cwd: folder, encoding: 'utf8', timeout: 60_000, killSignal: 'SIGKILL' } as const;
-  const ended = spawnSync(process.execPath, ['--no-warnings', program, '1', '1', '0.25', mode], options);
+  const options = { cwd: folder, encoding: 'utf8', timeout: 120_000, killSignal: 'SIGKILL' } as const;
+  // Sessions with processes take long.
+  const minutes = mode === 'processes' ? '1' : '0.25';
+  const ended = spawnSync(process.execPath, ['--no-warnings', program, '1', '1', minutes, mode], options);
   const { error, stdout, stderr } = ended;
   if (error !== undefined && 'code' in error && error.code === 'ETIMEDOUT') return ['the simulation never ends'];
   if (stdout === '') throw new Error(`the simulation broke down: ${stderr}`);

@@ -1,6 +1,14 @@
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Message } from '../../machines/index.ts';
-import { type InputMessage, parseMessages, toModelMessages } from '../../src/model/messages.ts';
+import type { InputMessage } from '../../src/model/messages.ts';
+
+// Each test builds the schemas anew.
+let parseMessages: typeof import('../../src/model/messages.ts').parseMessages;
+let toModelMessages: typeof import('../../src/model/messages.ts').toModelMessages;
+beforeEach(async () => {
+  vi.resetModules();
+  ({ parseMessages, toModelMessages } = await import('../../src/model/messages.ts'));
+});
 
 const url = 'https://a.example/b.png';
 const data = { type: 'data', data: 'AQID' };

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Message } from '../../machines/index.ts';
+import { withoutCallMark } from '../../src/model/cache-marks.ts';
 import type { PromptRequest } from '../../src/model/prompt.ts';
 import { assistant, base, builder, call, result, tool, user } from '../support/prompts.ts';
 
@@ -77,6 +78,35 @@ describe('N-3: cache marks', () => {
     const built = builder([user('Go.'), marked(1)]).build({ ...auto, provider: 'amazon-bedrock' });
     expect(built.prompt[1]?.providerOptions).toEqual({ bedrock: { cachePoint: { type: 'default' } } });
     // A mark for another provider is none here.
+    expect(built.marks).toBe(1);
+  });
+
+  const hour = { type: 'ephemeral', ttl: '1h' };
+  it.each<[string, object, object, object | null]>([
+    ['no settings', {}, {}, null],
+    ['settings of another provider', { openai: { a: 1 } }, { openai: { a: 1 } }, null],
+    ['other settings', { anthropic: { a: 1 } }, { anthropic: { a: 1 } }, null],
+    [
+      'a mark',
+      { anthropic: { a: 1, cacheControl: hour }, openai: { b: 2 } },
+      { anthropic: { a: 1 }, openai: { b: 2 } },
+      hour,
+    ],
+    ['a mark in snake case', { anthropic: { cache_control: hour } }, { anthropic: {} }, hour],
+    ['both', { anthropic: { cacheControl: hour, cache_control: { type: 'ephemeral' } } }, { anthropic: {} }, hour],
+    ['a mark that is no object', { anthropic: { cacheControl: 'yes' } }, { anthropic: {} }, null],
+    ['a mark that is a list', { anthropic: { cacheControl: [hour] } }, { anthropic: {} }, null],
+    ['a mark that is null', { anthropic: { cacheControl: null } }, { anthropic: {} }, null],
+    ['a mark that is undefined', { anthropic: { cacheControl: undefined } }, { anthropic: {} }, null],
+  ])('of the settings of a call, the mark is taken out: %s', (_, providerOptions, left, own) => {
+    const taken = withoutCallMark({ temperature: 1, providerOptions } as never);
+    expect(taken).toEqual({ settings: { temperature: 1, providerOptions: left }, own });
+    expect(withoutCallMark({ temperature: 1 })).toEqual({ settings: { temperature: 1 }, own: null });
+  });
+
+  it('a result that is no list of pieces has no marks inside', () => {
+    const value = Object.assign([{ ...plain }], {}) as never;
+    const built = builder([assistant([call('a')]), tool(result('a', { type: 'json', value })), user('y')]).build(auto);
     expect(built.marks).toBe(1);
   });
 });

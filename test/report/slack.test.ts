@@ -1,5 +1,12 @@
-import { describe, expect, it } from 'vitest';
-import { slackFormat } from '../../src/report/slack.ts';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import type { ReportFormat } from '../../src/report/format.ts';
+
+// Each test builds the schema anew.
+let slackFormat: ReportFormat;
+beforeEach(async () => {
+  vi.resetModules();
+  ({ slackFormat } = await import('../../src/report/slack.ts'));
+});
 
 const yes = (content: unknown) => ({ valid: true, content });
 const unfit = (reasons: string) => ({ valid: false, slug: 'final_report_schema_fail', reasons });

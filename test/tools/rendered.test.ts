@@ -230,9 +230,9 @@ describe('C-1: a text that is too large', () => {
   it('S-5: is not cut inside a secret, at either side', () => {
     for (let before = 425; before <= 431; before += 1) {
       const head = cap(`${'a'.repeat(before)}${key}${'b'.repeat(1_000)}`, limits).text;
-      expect(head).toMatch(/^a+(?:planted-3f9c2b7a41)?b*\n\[…/);
+      expect(head).toMatch(/^a+\n\[…/);
       const tail = cap(`${'b'.repeat(1_000)}${key}${'a'.repeat(before)}`, limits).text;
-      expect(tail).toMatch(/…\]\nb*(?:planted-3f9c2b7a41)?a+$/);
+      expect(tail).toMatch(/…\]\na+$/);
     }
   });
 });
