@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ReportFormat } from '../../src/report/format.ts';
+import { compileForeign } from '../../src/schema/foreign-schema.ts';
 
 // Each test builds the schema anew.
 let slackFormat: ReportFormat;
@@ -109,4 +110,17 @@ describe('F-1: blocks of Slack', () => {
     expect(await reasonsFor({ blocks: Array(51).fill(section) })).toContain('messages.0.blocks: ');
     expect((await reasonsFor({ blocks: Array(30).fill({ type: 'section' }) })).split('; ')).toHaveLength(20);
   });
+});
+
+it('F-1: the model is told the shape of messages', async () => {
+  const schema = compileForeign(await slackFormat.contentSchema);
+  const valid = async (content: unknown) => (await schema.validate(content)).valid;
+  const blocks = [{ type: 'divider' }];
+  expect(await valid({ messages: [{ blocks }, { text: 'a', blocks: Array(50).fill(blocks[0]) }] })).toBe(true);
+  for (const messages of [5, [], [5], [{}], [{ blocks: 5 }], [{ blocks: [] }], [{ blocks: Array(51).fill(blocks[0]) }]])
+    expect(await valid({ messages }), JSON.stringify(messages)).toBe(false);
+  for (const content of [5, {}, { messages: [{ text: 5, blocks }] }, { messages: [{ blocks: [5] }] }])
+    expect(await valid(content), JSON.stringify(content)).toBe(false);
+  for (const block of [{}, { type: 5 }]) expect(await valid(slack(block))).toBe(false);
+  expect([slackFormat.name, slackFormat.description]).toEqual(['slack', expect.stringContaining('Block Kit')]);
 });

@@ -54,7 +54,7 @@ export function statusIn(text: string): string | null {
 export function withStatus(text: string, status: string): string {
   const lines = text.split('\n');
   const told = headOf(withoutCode(lines));
-  const at = told.findIndex((line) => !line.startsWith('#') && statusField.test(line.trimEnd().slice(0, mostInLine)));
+  const at = told.findIndex((line) => !line.startsWith('#') && statusField.test(line.slice(0, mostInLine)));
   const line = lines[at];
   return line === undefined ? text : lines.with(at, line.replace(statusField, `$1${status}`)).join('\n');
 }

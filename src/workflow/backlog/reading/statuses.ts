@@ -30,10 +30,6 @@ export function meaningOf(status: string): Meaning | null {
     .toLowerCase()
     .replaceAll(/['’`*]/g, '')
     .split(/[([:;,.]|\s[–—-]\s/)[0];
-  const [first = '', second = '', third = ''] = (plain ?? '').match(/[\p{L}\p{N}]+/gu) ?? [];
-  for (const word of [`${first}_${second}_${third}`, `${first}_${second}`, first]) {
-    const meaning = meanings.get(word);
-    if (meaning !== undefined) return meaning;
-  }
-  return null;
+  const [first = '', second = ''] = (plain ?? '').match(/[\p{L}\p{N}]+/gu) ?? [];
+  return meanings.get(`${first}_${second}`) ?? meanings.get(first) ?? null;
 }
