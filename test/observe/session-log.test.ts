@@ -192,15 +192,15 @@ describe('other lines', () => {
     [{ type: 'turn.started', turn: 2, isLastTurn: false }, 'turn 2 started'],
     [{ type: 'turn.started', turn: 3, isLastTurn: true }, 'turn 3 started, the last one'],
     [
-      { type: 'session.collapsed', turn: 1, from: 9, to: 3, reason: 'nonRepair' },
-      'collapsed from 9 turns to 3: nonRepair',
+      { type: 'session.collapsed', turn: 1, from: 9, to: 3, reason: 'final_report_rejected' },
+      'collapsed from 9 turns to 3: final_report_rejected',
     ],
     [
       { type: 'wait.started', target: 'one:two', dueAt: 0 } as Fact,
       'waiting for one:two until 1970-01-01T00:00:00.000Z',
     ],
     [
-      { type: 'results.omitted', callIds: ['a', 'b'] } as Fact,
+      { type: 'results.omitted', callIds: ['a', 'b'] } as never,
       'left out 2 results, which do not fit the context window',
     ],
     [

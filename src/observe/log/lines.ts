@@ -169,7 +169,7 @@ export const logLines: readonly LogLine[] = [
     },
   },
   debug('turn.started', 'A turn begins.', 'turn 2 started'),
-  debug('session.collapsed', 'The bound shrank (B-4).', 'collapsed from 10 turns to 3: nonRepair'),
+  debug('session.collapsed', 'The bound shrank (B-4).', 'collapsed from 10 turns to 3: final_report_rejected'),
   debug('wait.started', 'No target is free.', 'waiting for openai:gpt-5 until 2026-11-22T07:00:00.000Z'),
   debug(
     'results.omitted',
