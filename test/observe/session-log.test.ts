@@ -115,7 +115,11 @@ describe('S-2: a failed attempt', () => {
 });
 
 describe('S-3: the end of a session', () => {
-  const failure: Failure = { slugs: ['no_targets'], retryAt: Date.UTC(2026, 0, 1), detail: `no ${key}` };
+  const failure: Failure = {
+    slugs: ['no_targets', 'rate_limited'],
+    retryAt: Date.UTC(2026, 0, 1),
+    detail: `no ${key}`,
+  };
   it.each<[string, Fact['type'] | Sighting['type'], Failure, string]>([
     ['a failure is an ERROR', 'session.failed', failure, 'error'],
     ['an abort is an INFO', 'session.aborted', { ...failure, slugs: ['aborted'] }, 'info'],
@@ -134,7 +138,7 @@ describe('S-3: the end of a session', () => {
           ...{ detail: 'no [redacted]', retryAt: '2026-01-01T00:00:00.000Z' },
           ...{ turns, attempts, requests, toolCalls, tokens, costUsd },
         },
-        `${type.replace('.', ' ')}: ${why.slugs[0]}`,
+        `${type.replace('.', ' ')}: ${why.slugs.length === 2 ? 'no_targets, rate_limited' : why.slugs[0]}`,
       ],
     ]);
   });
@@ -149,11 +153,11 @@ describe('S-3: the end of a session', () => {
   });
 
   it('a success, and all that is no end, has no line here', () => {
-    const { log, lines } = logOf();
+    const { log, lines, failures } = logOf();
     log.fact({ type: 'session.succeeded', turns: 1 });
     log.fact({ type: 'turn.started', turn: 1, isLastTurn: false });
     log.sighting({ type: 'effect.late', key: 'a' } as Sighting);
-    expect(lines).toEqual([]);
+    expect([lines, failures]).toEqual([[], []]);
   });
 });
 
