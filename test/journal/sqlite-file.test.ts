@@ -1,4 +1,4 @@
-import { chmodSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { type Journal, type JournalEntry, sqliteJournal } from '../../src/index.ts';
@@ -29,6 +29,11 @@ describe('D-3: the file of a journal', () => {
     const database = new DatabaseSync(file);
     expect(database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' });
     database.close();
+  });
+
+  it('in memory has no file', async () => {
+    await sqliteJournal(':memory:').close();
+    expect(existsSync(':memory:')).toBe(false);
   });
 
   it.each<[string, string, string]>([
