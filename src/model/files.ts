@@ -102,7 +102,7 @@ export class NamedFiles {
       const mayPass = !InvalidPromptError.isInstance(error) && !known.hasFailed;
       known.hasFailed = true;
       if (isGiven || signal.aborted || mayPass) throw error;
-      known.missing = messageOf(error);
+      known.missing = messageOf(InvalidPromptError.isInstance(error) ? error.cause : error);
     }
   }
 
@@ -124,8 +124,7 @@ export class NamedFiles {
     const request = { method: 'GET', url: new URL(url), headers: {}, body: null, signal };
     // Its query may be a signature (S-5).
     const file = shownUrl(request.url);
-    const refused = (reason: string) =>
-      new InvalidPromptError({ prompt: file, message: `The file ${file} could not be downloaded: ${reason}` });
+    const refused = (reason: string) => unusable(file, `The file ${file} could not be downloaded: ${reason}`);
     const response = await httpRequest(request, { ...this.policy, maxBytes }).catch((error) => {
       // A failing connection is a fault of the network, which may pass.
       const isRefused = error instanceof ToolError && !(error instanceof ConnectionError);
@@ -139,6 +138,11 @@ export class NamedFiles {
     const [type = mediaType] = response.contentType.split(';');
     return { mediaType: type.trim() || mediaType, data: toBase64(response.bytes) };
   }
+}
+
+/** The error of a file that no other attempt would mend. Its cause has the message without the words of the SDK. */
+function unusable(prompt: string, message: string): InvalidPromptError {
+  return new InvalidPromptError({ prompt, message, cause: new Error(message) });
 }
 
 function urlsIn(message: Message): Wanted[] {
@@ -172,8 +176,7 @@ function splitDataUrl(url: string): Downloaded | null {
     const data = isBase64 ? text.replaceAll(/\s/g, '') : toBase64(bytesOf(text));
     return { mediaType: type === '' ? 'text/plain' : type, data };
   } catch (error) {
-    const message = `The data: URL ${url.slice(0, 60)} is malformed: ${messageOf(error)}`;
-    throw new InvalidPromptError({ prompt: url, message });
+    throw unusable(url, `The data: URL ${url.slice(0, 60)} is malformed: ${messageOf(error)}`);
   }
 }
 
