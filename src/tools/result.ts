@@ -145,6 +145,42 @@ export function cap(
   return { text: `${text.slice(0, head)}${note}${text.slice(tail)}`, kept: keptId === null ? null : text };
 }
 
+/** Cuts an output for the model as `cap` cuts a text. Files are kept; if the texts are too long, they become one before them. */
+export function capOutput(output: ToolOutput, limits: ResultLimits): Omit<Rendered, 'result'> {
+  const capped = (type: 'text' | 'error-text', said: string) => {
+    const { text, kept } = cap(said, limits);
+    return { output: { type, value: text || 'The tool returned empty text.' }, kept };
+  };
+  switch (output.type) {
+    case 'text':
+    case 'error-text':
+      return capped(output.type, output.value);
+    case 'json':
+    case 'error-json': {
+      const text = JSON.stringify(output.value);
+      if (byteLength(text) <= limits.resultBytes) return { output, kept: null };
+      return capped(output.type === 'json' ? 'text' : 'error-text', text);
+    }
+    case 'content': {
+      const bytes = output.value.reduce((sum, part) => sum + (part.type === 'text' ? byteLength(part.text) : 0), 0);
+      const value = output.value.filter((part) => part.type !== 'text' || part.text !== '');
+      if (bytes <= limits.resultBytes && value.some((part) => part.type === 'file'))
+        return { output: { type: 'content', value }, kept: null };
+      const texts = output.value.flatMap((part) => (part.type === 'text' && part.text !== '' ? [part.text] : []));
+      const files = output.value.filter((part) => part.type === 'file');
+      // The size limit of one result applies to all texts combined.
+      const all = capped('text', texts.join('\n'));
+      if (files.length === 0) return all;
+      const text = texts.length === 0 ? [] : [{ type: 'text' as const, text: all.output.value }];
+      return { output: { type: 'content', value: [...text, ...files] }, kept: all.kept };
+    }
+    case 'execution-denied':
+      return { output, kept: null };
+    default:
+      return output satisfies never;
+  }
+}
+
 /** Maximum number of values read from a result, so that a huge one cannot block the process. */
 const mostNodes = 100_000;
 

@@ -6,7 +6,6 @@ import {
   type Spent,
   spentTogether,
   type ToolOutcome,
-  type ToolOutput,
 } from '../../machines/index.ts';
 import { estimateOutputTokens } from '../context/tokens.ts';
 import { within } from '../host/deadline.ts';
@@ -14,12 +13,11 @@ import type { EffectContext } from '../host/driver.ts';
 import { eventLoop } from '../host/event-loop.ts';
 import type { Conversation } from '../observe/conversation.ts';
 import type { KeptResults } from '../observe/kept-results.ts';
-import { byteLength } from '../platform/bytes.ts';
 import { readResultName } from './built-in/read-result.ts';
 import type { CatalogTool, ToolRun } from './catalog-tool.ts';
 import { type ClientToolOptions, handOut } from './client-tool.ts';
 import {
-  cap,
+  capOutput,
   isBudgetSpent,
   type Rendered,
   type ResultLimits,
@@ -127,41 +125,6 @@ async function lastOf(values: AsyncIterable<unknown>, run: ToolRun, limits: Resu
 
 function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
-}
-
-function capOutput(output: ToolOutput, limits: ResultLimits): Omit<Rendered, 'result'> {
-  const capped = (type: 'text' | 'error-text', said: string) => {
-    const { text, kept } = cap(said, limits);
-    return { output: { type, value: text || 'The tool returned empty text.' }, kept };
-  };
-  switch (output.type) {
-    case 'text':
-    case 'error-text':
-      return capped(output.type, output.value);
-    case 'json':
-    case 'error-json': {
-      const text = JSON.stringify(output.value);
-      if (byteLength(text) <= limits.resultBytes) return { output, kept: null };
-      return capped(output.type === 'json' ? 'text' : 'error-text', text);
-    }
-    case 'content': {
-      const bytes = output.value.reduce((sum, part) => sum + (part.type === 'text' ? byteLength(part.text) : 0), 0);
-      const value = output.value.filter((part) => part.type !== 'text' || part.text !== '');
-      if (bytes <= limits.resultBytes && value.some((part) => part.type === 'file'))
-        return { output: { type: 'content', value }, kept: null };
-      const texts = output.value.flatMap((part) => (part.type === 'text' && part.text !== '' ? [part.text] : []));
-      const files = output.value.filter((part) => part.type === 'file');
-      // The size limit of one result applies to all texts combined.
-      const all = capped('text', texts.join('\n'));
-      if (files.length === 0) return all;
-      const text = texts.length === 0 ? [] : [{ type: 'text' as const, text: all.output.value }];
-      return { output: { type: 'content', value: [...text, ...files] }, kept: all.kept };
-    }
-    case 'execution-denied':
-      return { output, kept: null };
-    default:
-      return output satisfies never;
-  }
 }
 
 function outcome(rendered: Rendered, slug: ToolOutcome['slug'], spent: Spent): ToolOutcome {

@@ -1,0 +1,312 @@
+import { describe, expect, it } from 'vitest';
+import { nothingSpent, type ToolOutput } from '../../machines/index.ts';
+import { manualClock } from '../../src/testing/index.ts';
+import type { CatalogTool, ToolRun } from '../../src/tools/catalog-tool.ts';
+import { BudgetSpentError, capOutput } from '../../src/tools/result.ts';
+import { runTool } from '../../src/tools/run-tool.ts';
+import { Slots } from '../../src/tools/slots.ts';
+
+const spent = { requests: 2, tokens: 30, costUsd: 0.5 };
+const call = { turn: 1, attempt: 2, index: 3, callId: 'c', name: 'look' };
+const said = (value: string) => ({ type: 'text', value }) as const;
+
+type Execute = (input: unknown, run: ToolRun) => unknown;
+
+/** Runs one tool, and tells what the session heard of it. */
+function running(execute: Execute, tool: Partial<CatalogTool> = {}, options: Record<string, unknown> = {}) {
+  const clock = manualClock();
+  const controller = new AbortController();
+  const sights: object[] = [];
+  const errors: unknown[] = [];
+  const slots = new Slots(1);
+  const own = { name: 'look', timeoutMs: undefined, toModelOutput: null, execute, ...tool };
+  const tools: Record<string, unknown> = { look: own, read_result: {}, ...(options.tools as object) };
+  const catalog = {
+    get: (name: string) => tools[name],
+    checkedInput: async (_tool: unknown, _id: string, sent: () => unknown) => ({ valid: true, value: sent() }),
+    ...(options.catalog as object),
+  };
+  const outcome = runTool(
+    {
+      ...{ catalog, slots, clock, sessionId: 's', context: () => ({ user: 'ada' }), timeoutMs: 50, resultBytes: 400 },
+      ...{ secrets: [], clientToolTimeoutMs: null, sight: (one: object) => void sights.push(one) },
+      onError: (name: string, callId: string, error: unknown) => void errors.push([name, callId, error]),
+      conversation: { messages: ['m'], inputOf: (index: number) => ({ index }) },
+      keptResults: { page: (id: string, page: number) => ({ text: `${id} ${page}`, of: 9 }) },
+    } as never,
+    call,
+    { key: 'k', signal: controller.signal } as never,
+  );
+  return { outcome, clock, controller, sights, errors, slots };
+}
+const isFree = async (slots: Slots) => (await slots.take(AbortSignal.timeout(1_000)))();
+const turn = () => new Promise(setImmediate);
+
+describe('C-1 C-3: one call of one tool', () => {
+  it('gets its input, its context and a signal, and its value is the answer', async () => {
+    let seen: unknown;
+    const { outcome, errors, sights, slots, clock } = running((input, run) => {
+      const { callId, idempotencyKey, context } = run;
+      const told = [run.messages(), run.now(), run.resultPage('r', 2), run.signal.aborted];
+      seen = { input, callId, idempotencyKey, context, told };
+      run.account(spent);
+      run.account(spent);
+      return 'found';
+    });
+    expect(await outcome).toMatchObject({
+      ...{ slug: null, output: said('found'), kept: null, spent: { requests: 4, tokens: 60, costUsd: 1 } },
+      result: { success: true, value: 'found' },
+      tokens: expect.any(Number),
+    });
+    expect(seen).toEqual({
+      ...{ input: { index: 3 }, callId: 'c', idempotencyKey: 's/k', context: { user: 'ada' } },
+      told: [['m'], clock.now(), { text: 'r 2', of: 9 }, false],
+    });
+    expect([errors, sights]).toEqual([[], []]);
+    await isFree(slots);
+  });
+
+  it.each<[string, unknown, string, string]>([
+    ['an error', new Error('full'), 'tool_exec_failed', 'full'],
+    ['a budget that is spent', new BudgetSpentError('no more'), 'budget_exhausted', 'no more'],
+  ])('%s that it throws is the answer, and the session hears of it', async (_, error, slug, message) => {
+    const { outcome, errors, slots } = running((_input, run) => {
+      run.account(spent);
+      throw error;
+    });
+    expect(await outcome).toMatchObject({ slug, result: { success: false, value: null, message }, spent });
+    expect(errors).toEqual([['look', 'c', error]]);
+    await isFree(slots);
+  });
+
+  it('a failure that it returns is one', async () => {
+    expect(await running(() => ({ success: false, message: 'no' })).outcome).toMatchObject({
+      ...{ slug: 'tool_exec_failed', output: { type: 'error-text', value: 'no' } },
+    });
+  });
+
+  it.each<[object, string]>([
+    [{ valid: false, reasons: 'no a' }, 'invalid_tool_input'],
+    [{ valid: false, reasons: 'no a', slug: 'check_failed' }, 'check_failed'],
+  ])('T-2: an input that %j does not run', async (checked, slug) => {
+    let ran = false;
+    const execute = () => {
+      ran = true;
+    };
+    const { outcome, slots } = running(execute, {}, { catalog: { checkedInput: async () => checked } });
+    expect(await outcome).toMatchObject({ slug, result: { success: false, message: 'no a' }, spent: nothingSpent });
+    expect(ran).toBe(false);
+    await isFree(slots);
+  });
+
+  it('a tool that is gone is a failure', async () => {
+    const { outcome, errors } = running(() => 1, {}, { tools: { look: undefined } });
+    expect(await outcome).toMatchObject({
+      ...{ slug: 'tool_exec_failed', result: { success: false, message: 'look is no longer available.' } },
+    });
+    expect(errors).toHaveLength(1);
+  });
+
+  it('C-1: it is cut off at its timeout; what comes late is counted, or told', async () => {
+    for (const [tool, ms] of [
+      [{}, 50],
+      [{ timeoutMs: 70 }, 70],
+    ] as const) {
+      const late: ((value: unknown) => void)[] = [];
+      const fails: ((error: unknown) => void)[] = [];
+      let signal: AbortSignal | null = null;
+      const { outcome, clock, sights, errors, slots } = running((_input, run) => {
+        signal = run.signal;
+        run.progress(said('begun'));
+        return new Promise((resolve, reject) => {
+          late.push((value) => {
+            run.progress(said('not shown'));
+            resolve(value);
+          });
+          fails.push(reject);
+        });
+      }, tool);
+      while (late.length === 0) await turn();
+      clock.advance(ms - 1);
+      await turn();
+      expect((signal as AbortSignal | null)?.aborted).toBe(false);
+      clock.advance(1);
+      const message = `look did not finish within ${ms} ms and was cut off.`;
+      expect(await outcome).toMatchObject({
+        ...{ slug: 'tool_timeout', output: { type: 'error-text', value: message }, kept: null, spent: nothingSpent },
+        result: { success: false, value: null, message },
+      });
+      expect((signal as AbortSignal | null)?.aborted).toBe(true);
+      await isFree(slots);
+      late[0]?.('late');
+      await turn();
+      expect(sights).toEqual([
+        { type: 'tool.progressed', callId: 'c', name: 'look', output: said('begun') },
+        { type: 'effect.late', key: 'tool call c' },
+      ]);
+      expect(errors).toEqual([]);
+    }
+  });
+
+  it('C-3: an error that comes late is told', async () => {
+    let fail: ((error: Error) => void) | null = null;
+    const { outcome, clock, errors } = running(() => new Promise((_resolve, reject) => (fail = reject)));
+    while (fail === null) await turn();
+    clock.advance(50);
+    await outcome;
+    (fail as (error: Error) => void)(new Error('late'));
+    await turn();
+    expect(errors).toEqual([['look', 'c', new Error('late')]]);
+  });
+
+  it('a tool that limits itself takes no slot', async () => {
+    const { outcome, slots, clock } = running(() => 'done', { timeoutMs: null });
+    clock.advance(1_000);
+    await isFree(slots);
+    expect(await outcome).toMatchObject({ slug: null, output: said('done') });
+  });
+
+  it('T-2: others wait for its slot, also one that was aborted', async () => {
+    const { outcome, slots, controller } = running(() => new Promise(() => undefined));
+    await turn();
+    let isTaken = false;
+    const taken = slots.take(new AbortController().signal).then((release) => {
+      isTaken = true;
+      release();
+    });
+    await turn();
+    expect(isTaken).toBe(false);
+    controller.abort(new Error('stopped'));
+    expect(await outcome).toMatchObject({ slug: 'tool_timeout' });
+    await taken;
+  });
+});
+
+describe('T-6: what a tool yields', () => {
+  it('of an async iterable, the last value counts, and all are shown', async () => {
+    async function* values() {
+      yield 1;
+      yield { a: 2 };
+    }
+    const { outcome, sights } = running(() => values());
+    expect(await outcome).toMatchObject({ slug: null, result: { value: { a: 2 } }, output: said('{"a":2}') });
+    expect(sights.map((one) => (one as { output: object }).output)).toEqual([said('1'), said('{"a":2}')]);
+  });
+
+  it('an iterable that never waits ends at its timeout', async () => {
+    let asked = 0;
+    const endless = {
+      [Symbol.asyncIterator]: () => ({
+        next: async () => {
+          asked += 1;
+          return { value: asked, done: false };
+        },
+      }),
+    };
+    const { outcome, clock } = running(() => endless);
+    while (asked === 0) await turn();
+    clock.advance(50);
+    expect(await outcome).toMatchObject({ slug: 'tool_timeout' });
+    await turn();
+    const after = asked;
+    for (let look = 0; look < 5; look += 1) await turn();
+    expect(asked).toBe(after);
+  });
+
+  it('progress is cut, and kept nowhere', async () => {
+    const { outcome, sights } = running((_input, run) => {
+      run.progress(said('a'.repeat(500)));
+      run.progress(said('a'.repeat(500)), 300);
+      return 'done';
+    });
+    await outcome;
+    const [first, second] = sights.map((one) => (one as { output: { value: string } }).output.value);
+    expect(first).toContain('of 500 bytes left out here: the result was too large …]');
+    expect([first?.length, second?.length].map((length) => length !== undefined && length <= 400)).toEqual([
+      true,
+      true,
+    ]);
+    expect(second?.length).toBeLessThan(first?.length ?? 0);
+  });
+
+  it('a large result is kept if the model can read it', async () => {
+    const execute = () => 'a'.repeat(500);
+    const kept = await running(execute).outcome;
+    expect(kept).toMatchObject({ kept: 'a'.repeat(500) });
+    expect((kept.output as { value: string }).value).toContain('read all of it with read_result, id r1_2_3');
+    const lost = await running(execute, {}, { tools: { read_result: undefined } }).outcome;
+    expect(lost).toMatchObject({ kept: null, result: { value: 'a'.repeat(500) } });
+  });
+
+  it("the tool's own output goes to the model, unless the value is a failure", async () => {
+    const asked: unknown[] = [];
+    const toModelOutput = async (...given: unknown[]): Promise<ToolOutput> => {
+      asked.push(given);
+      return { type: 'json', value: 'own' };
+    };
+    expect(await running(() => ({ a: 1 }), { toModelOutput }).outcome).toMatchObject({
+      ...{ slug: null, result: { value: { a: 1 } }, output: { type: 'json', value: 'own' } },
+    });
+    const blob = new Blob(['x']);
+    expect(await running(() => blob, { toModelOutput }).outcome).toMatchObject({ result: { value: '[Blob]' } });
+    expect(asked).toEqual([
+      [{ a: 1 }, { index: 3 }, 'c'],
+      [blob, { index: 3 }, 'c'],
+    ]);
+    expect(await running(() => ({ success: false, message: 'no' }), { toModelOutput }).outcome).toMatchObject({
+      ...{ slug: 'tool_exec_failed', output: { type: 'error-text', value: 'no' } },
+    });
+    expect(asked).toHaveLength(2);
+  });
+});
+
+describe('C-1: an output of limited size', () => {
+  const limits = { resultBytes: 400, secrets: [], keptId: 'r' };
+  const long = 'a'.repeat(401);
+  const file = { type: 'file', mediaType: 'image/png', data: { type: 'data', data: 'A'.repeat(900) } } as const;
+  const text = (value: string) => ({ type: 'text', text: value }) as const;
+  const content = (...value: (typeof file | ReturnType<typeof text>)[]): ToolOutput => ({ type: 'content', value });
+  const cut = expect.stringMatching(/^a+\n\[… .* read_result, id r …\]\na+$/);
+  const json = JSON.stringify({ a: 'b'.repeat(392) });
+  it.each<[string, ToolOutput, ToolOutput, string | null]>([
+    ['a text', said('a'), said('a'), null],
+    ['an empty text', said(''), said('The tool returned empty text.'), null],
+    ['a long text', said(long), said(cut), long],
+    ['a long failure', { type: 'error-text', value: long }, { type: 'error-text', value: cut }, long],
+    [
+      'JSON of just the size',
+      { type: 'json', value: JSON.parse(json) },
+      { type: 'json', value: JSON.parse(json) },
+      null,
+    ],
+    ['long JSON', { type: 'json', value: long }, said(expect.stringMatching(/^"a/)), `"${long}"`],
+    [
+      'a failure with long JSON',
+      { type: 'error-json', value: long },
+      { type: 'error-text', value: expect.stringMatching(/^"a/) },
+      `"${long}"`,
+    ],
+    ['a failure with JSON', { type: 'error-json', value: 1 }, { type: 'error-json', value: 1 }, null],
+    ['a refusal', { type: 'execution-denied', reason: long }, { type: 'execution-denied', reason: long }, null],
+    ['a file alone', content(file), content(file), null],
+    ['a file between texts', content(text('a'), file, text('b')), content(text('a'), file, text('b')), null],
+    ['a file between empty texts', content(text(''), file, text('')), content(file), null],
+    [
+      'a file and texts of just the size',
+      content(text('a'.repeat(400)), file),
+      content(text('a'.repeat(400)), file),
+      null,
+    ],
+    ['a file and a long text', content(file, text(long)), content(text(cut), file), long],
+    [
+      'a file and texts that are too long together',
+      content(text('a'.repeat(300)), file, text(''), text('a'.repeat(101))),
+      content(text(expect.stringContaining('left out here')), file),
+      `${'a'.repeat(300)}\n${'a'.repeat(101)}`,
+    ],
+    ['texts alone', content(text('a'), text(''), text('b')), said('a\nb'), null],
+    ['no piece', content(), said('The tool returned empty text.'), null],
+  ])('%s', (_, output, expected, kept) => expect(capOutput(output, limits)).toEqual({ output: expected, kept }));
+
+  it('what the size says is the size', () => expect(Buffer.byteLength(json)).toBe(400));
+});
