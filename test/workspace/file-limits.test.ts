@@ -142,7 +142,7 @@ describe('fileTools: writing', () => {
 });
 
 describe('fileTools: bad input', () => {
-  const { root, tools } = { root: tmpdir(), tools: fileTools(tmpdir()) };
+  const root = tmpdir();
   it.each<[() => unknown, string]>([
     [() => fileTools(''), '`root` must be the path of a directory; got "".'],
     [() => fileTools(5 as never), '`root` must be the path of a directory; got 5.'],
@@ -156,7 +156,7 @@ describe('fileTools: bad input', () => {
     );
   });
 
-  it.each<[keyof typeof tools, object, boolean]>([
+  it.each<[keyof ReturnType<typeof fileTools>, object, boolean]>([
     ['list_directory', { path: '.' }, true],
     ['list_directory', {}, false],
     ['read_file', { path: 'a' }, true],
@@ -175,7 +175,8 @@ describe('fileTools: bad input', () => {
     ['edit_file', { path: 'a', old_text: '', new_text: '' }, false],
     ['edit_file', { path: 'a', old_text: 'a' }, false],
   ])('%s takes %j: %j', (name, input, valid) => {
-    expect(tools[name].inputSchema.safeParse(input).success).toBe(valid);
-    expect(tools[name].description).toMatch(/^[A-Z].+\.$/);
+    const tool = fileTools(root)[name];
+    expect(tool.inputSchema.safeParse(input).success).toBe(valid);
+    expect(tool.description).toMatch(/^[A-Z].+\.$/);
   });
 });
