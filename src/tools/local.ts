@@ -44,8 +44,26 @@ export type LocalTool = (SdkTool | ClientTool | FunctionTool) & OwnFields;
  * instead of being answered `interrupted` (D-4). Both runs get the same `idempotencyKey` in their context.
  */
 export function idempotent<Tool extends LocalTool>(tool: Tool): Tool & { idempotent: true } {
-  if (typeof tool !== 'function') return { ...tool, idempotent: true };
-  return Object.assign(tool.bind(null), { idempotent: true as const }) as Tool & { idempotent: true };
+  if (typeof tool === 'function') return Object.assign(tool.bind(null) as Tool, tool, { idempotent: true as const });
+  return { ...(allFieldsOf(tool) as Tool), idempotent: true };
+}
+
+const methods = ['execute', 'needsApproval', 'toModelOutput', 'onInputAvailable'];
+
+/**
+ * Returns the fields of a tool, with its methods bound to it: an instance of a class has them in its prototypes, and they
+ * may need its private fields.
+ */
+function allFieldsOf(tool: object): object {
+  const fields = new Map<string, unknown>();
+  for (let at = tool; at !== null && at !== Object.prototype; at = Object.getPrototypeOf(at)) {
+    for (const name of Object.getOwnPropertyNames(at)) {
+      const field: unknown = Reflect.get(tool, name);
+      fields.set(name, methods.includes(name) && typeof field === 'function' ? field.bind(tool) : field);
+    }
+  }
+  fields.delete('constructor');
+  return Object.fromEntries(fields);
 }
 
 /** Adapts a local tool. Throws `invalid_tool` or `invalid_schema`, naming the unusable part. */

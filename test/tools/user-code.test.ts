@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineAgent } from '../../src/index.ts';
+import { defineAgent, idempotent } from '../../src/index.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { callsIn, report, run } from '../support/session.ts';
 
@@ -51,28 +51,43 @@ describe('user code', () => {
     expect(() => define({ inputSchema, timeoutMs: 5 })).toThrow('`tools.tool.timeoutMs` needs `execute`');
   });
 
-  it('a tool may be an instance of a class', async () => {
-    class Counter {
-      inputSchema = z.object({});
-      private count = 0;
-      needsApproval() {
-        return this.count < 0;
+  it('a tool may be an instance of a class, and idempotent', async () => {
+    class Described {
+      get description() {
+        return 'Counts.';
       }
-      onInputAvailable() {
-        this.count += 10;
-      }
-      execute() {
-        this.count += 1;
-        return this.count;
-      }
-      toModelOutput({ output }: { output: unknown }) {
-        return { type: 'text', value: `${output} of ${this.count}` };
+      get inputSchema() {
+        return z.object({});
       }
     }
-    const { result } = await run({
-      agent: rehearsed([call('counter'), report()], { tools: { counter: new Counter() } }),
-    });
-    expect(callsIn(result)[0]).toMatchObject({ slug: null, output: { type: 'text', value: '11 of 11' } });
+    class Counter extends Described {
+      #count = 0;
+      needsApproval() {
+        return this.#count < 0;
+      }
+      onInputAvailable() {
+        this.#count += 10;
+      }
+      execute() {
+        this.#count += 1;
+        return this.#count;
+      }
+      toModelOutput({ output }: { output: unknown }) {
+        return { type: 'text' as const, value: `${output} of ${this.#count}` };
+      }
+    }
+    for (const counter of [new Counter(), idempotent(new Counter() as never)]) {
+      const { result } = await run({ agent: rehearsed([call('counter'), report()], { tools: { counter } }) });
+      expect(callsIn(result)[0]).toMatchObject({ slug: null, output: { type: 'text', value: '11 of 11' } });
+    }
+    expect(idempotent(new Counter() as never)).toMatchObject({ description: 'Counts.', idempotent: true });
+  });
+
+  it('D-4: an idempotent function keeps its timeout', () => {
+    const slow = Object.assign(() => 'done', { timeoutMs: 5 });
+    const made = idempotent(slow);
+    expect([made.timeoutMs, made.idempotent]).toEqual([5, true]);
+    expect(slow).not.toHaveProperty('idempotent');
   });
 
   it('C-1: an iterable that never waits still times out', async () => {
