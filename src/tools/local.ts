@@ -45,7 +45,7 @@ export type LocalTool = (SdkTool | ClientTool | FunctionTool) & OwnFields;
  */
 export function idempotent<Tool extends LocalTool>(tool: Tool): Tool & { idempotent: true } {
   if (typeof tool === 'function') return Object.assign(tool.bind(null) as Tool, tool, { idempotent: true as const });
-  return { ...(allFieldsOf(tool) as Tool), idempotent: true };
+  return { ...tool, ...allFieldsOf(tool), idempotent: true };
 }
 
 const methods = ['execute', 'needsApproval', 'toModelOutput', 'onInputAvailable'];

@@ -145,7 +145,10 @@ export function cap(
   return { text: `${text.slice(0, head)}${note}${text.slice(tail)}`, kept: keptId === null ? null : text };
 }
 
-/** Cuts an output for the model as `cap` cuts a text. Files are kept; if the texts are too long, they become one before them. */
+/**
+ * Limits the size of an output for the model, as `cap` does for a text. Files are kept. Texts that are too long together
+ * become one text before the files, without their options for providers.
+ */
 export function capOutput(output: ToolOutput, limits: ResultLimits): Omit<Rendered, 'result'> {
   const capped = (type: 'text' | 'error-text', said: string) => {
     const { text, kept } = cap(said, limits);
@@ -164,7 +167,10 @@ export function capOutput(output: ToolOutput, limits: ResultLimits): Omit<Render
     case 'content': {
       const bytes = output.value.reduce((sum, part) => sum + (part.type === 'text' ? byteLength(part.text) : 0), 0);
       const value = output.value.filter((part) => part.type !== 'text' || part.text !== '');
-      if (bytes <= limits.resultBytes && value.some((part) => part.type === 'file'))
+      if (
+        bytes <= limits.resultBytes &&
+        value.some((part) => part.type === 'file' || part.providerOptions !== undefined)
+      )
         return { output: { type: 'content', value }, kept: null };
       const texts = output.value.flatMap((part) => (part.type === 'text' && part.text !== '' ? [part.text] : []));
       const files = output.value.filter((part) => part.type === 'file');

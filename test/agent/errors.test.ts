@@ -25,7 +25,7 @@ describe('the message of anything that is thrown', () => {
     expect(stackOf(hostile)).toBe('the thrown value cannot be shown');
   });
 
-  it('is told of a promise that nobody awaits', async () => {
+  it('reports the rejection of a promise that is never awaited', async () => {
     const told: unknown[] = [];
     const tell = (error: unknown) => told.push(error);
     onRejection(Promise.reject('late'), tell);
@@ -56,7 +56,7 @@ describe('the problems of a definition', () => {
     );
   });
 
-  it('another error is none of them', () => {
+  it('any other error is thrown at once', () => {
     const broken = new TypeError('broken');
     expect(() =>
       new Problems().collect(() => {

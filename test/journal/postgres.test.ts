@@ -8,6 +8,7 @@ import { pgbouncer, startPgBouncer } from '../support/pgbouncer.ts';
 import { type Postgres, postgresFolder, startPostgres } from '../support/postgres.ts';
 import { keptLog } from '../support/session.ts';
 
+if (pgbouncer === null) process.stderr.write('No PgBouncer from Debian (apt-get install pgbouncer): skipped.\n');
 if (postgresFolder === null) process.stderr.write('No PostgreSQL from Debian (apt-get install postgresql): skipped.\n');
 
 describe.skipIf(postgresFolder === null)('D-3: the journal in PostgreSQL', async () => {
@@ -97,7 +98,7 @@ describe.skipIf(postgresFolder === null)('D-3: the journal in PostgreSQL', async
     expect(await journal.post('s', { type: 'session.stop' })).toBe(true);
     const { rows } = await admin.query('SELECT name, setting FROM lasting.seen');
     expect(rows).toEqual(['entries', 'entries', 'inbox'].map((name) => ({ name, setting: 'on' })));
-    // A server that waits for its copies goes on doing so.
+    // A stricter setting, which waits for the replicas, is kept.
     await journal.close();
     await admin.query('TRUNCATE lasting.seen; ALTER ROLE hasty SET synchronous_commit = remote_apply');
     const patient = postgresJournal(url.replace('postgres://pawl@', 'postgres://hasty@'), { schema: 'lasting' });

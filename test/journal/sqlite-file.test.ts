@@ -17,7 +17,7 @@ function alter(file: string, sql: string) {
 }
 
 describe('D-3: the file of a journal', () => {
-  it('is for its owner alone; one that is there keeps its rights', async () => {
+  it('is readable by its owner alone; an existing file keeps its permissions', async () => {
     const file = freshFile();
     await sqliteJournal(file).close();
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -54,7 +54,7 @@ describe('D-3: the file of a journal', () => {
     expect(statSync(file).size).toBe(before);
   });
 
-  it('that was closed says so', async () => {
+  it('rejects reads and writes after it is closed', async () => {
     const file = freshFile();
     const journal = sqliteJournal(file);
     await create(journal, 's');
@@ -73,7 +73,7 @@ describe('D-3: the file of a journal', () => {
     expect(() => sqliteJournal(folder)).toThrow(`The journal ${folder} cannot be opened: `);
   });
 
-  it('that lost entries says how many', async () => {
+  it('reports how many entries are missing', async () => {
     const file = freshFile();
     const journal = sqliteJournal(file);
     await create(journal, 's');

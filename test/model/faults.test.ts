@@ -166,7 +166,7 @@ describe('P-1: the kind of a fault', () => {
     expect(kindOf(error)).toBe('server');
   });
 
-  it('a status that is no number is none', () => {
+  it('a status that is not a number is ignored', () => {
     expect(classifyFault(Object.assign(new Error('m'), { status: '401' }), 0).status).toBeNull();
     expect(classifyFault({ statusCode: '401', message: 'm' }, 0).status).toBeNull();
     // A part of a stream is no error of a client.

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Message } from '../../machines/index.ts';
 import type { InputMessage } from '../../src/model/messages.ts';
 
-// Each test builds the schemas anew.
+// Rebuild the schemas for each test.
 let parseMessages: typeof import('../../src/model/messages.ts').parseMessages;
 let toModelMessages: typeof import('../../src/model/messages.ts').toModelMessages;
 beforeEach(async () => {
@@ -18,7 +18,7 @@ const read = (message: object): Message | undefined => parseMessages([message as
 const partsOf = (role: string, part: object) => read({ role, content: [part] })?.content;
 const file = (content: object, more: object = {}) => ({ type: 'file', mediaType: 'image/png', data: content, ...more });
 
-describe('D-4: messages that a session is given', () => {
+describe('C-6: messages that a session is given', () => {
   it.each(['user', 'assistant'])('the text of a %s may stand alone', (role) => {
     expect(read({ role, content: 'Go.', ...options })).toEqual({
       role,

@@ -77,7 +77,7 @@ describe('N-3: cache marks', () => {
   it('for Bedrock, the mark is a cache point', () => {
     const built = builder([user('Go.'), marked(1)]).build({ ...auto, provider: 'amazon-bedrock' });
     expect(built.prompt[1]?.providerOptions).toEqual({ bedrock: { cachePoint: { type: 'default' } } });
-    // A mark for another provider is none here.
+    // A mark for another provider does not count.
     expect(built.marks).toBe(1);
   });
 
@@ -104,7 +104,7 @@ describe('N-3: cache marks', () => {
     expect(withoutCallMark({ temperature: 1 })).toEqual({ settings: { temperature: 1 }, own: null });
   });
 
-  it('a result that is no list of pieces has no marks inside', () => {
+  it('only results that consist of pieces can contain marks', () => {
     const value = Object.assign([{ ...plain }], {}) as never;
     const built = builder([assistant([call('a')]), tool(result('a', { type: 'json', value })), user('y')]).build(auto);
     expect(built.marks).toBe(1);

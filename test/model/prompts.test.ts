@@ -17,7 +17,7 @@ describe('C-6 N-1: what surrounds the conversation', () => {
     expect(prompt([])).toEqual([]);
   });
 
-  it('a model that spoke last is told to go on, unless it goes on by itself or a notice says more', () => {
+  it('a model that spoke last is asked to continue, unless its message is open or there is a notice', () => {
     const spoke = [user('Go.'), assistant([{ type: 'text', text: 'So' }], { provider: 'one' })];
     expect(prompt(spoke).at(-1)).toEqual(user('Go on.'));
     expect(prompt(spoke, { notice: 'Answer.' }).slice(2)).toEqual([user('Answer.')]);
@@ -69,7 +69,7 @@ describe('C-6: a prompt grows with the conversation', () => {
     ]);
   });
 
-  it('a prompt that failed half-way is built anew', () => {
+  it('a prompt that could not be completed is rebuilt', () => {
     let fails = true;
     const messages = [user('Go.'), assistant([call('a')]), tool(result('a'))];
     const own = builder(messages, {
@@ -132,7 +132,7 @@ describe('P-5: what another provider is sent', () => {
     expect(prompt([bare])[0]).toEqual(assistant([call('t', { input: '' })]));
   });
 
-  it('messages of nobody are for all', () => {
+  it('messages without a provider are sent to every provider', () => {
     const given = [user('Go.'), assistant([{ type: 'reasoning', text: 'hm', ...mine }]), user('On.')];
     expect(prompt(given, { provider: 'two' })).toEqual(given);
   });

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ReportFormat } from '../../src/report/format.ts';
 import { compileForeign } from '../../src/schema/foreign-schema.ts';
 
-// Each test builds the schema anew.
+// Rebuild the schema for each test.
 let slackFormat: ReportFormat;
 beforeEach(async () => {
   vi.resetModules();

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from './free-port.ts';
 
-/** PgBouncer from Debian; null where there is none. */
+/** PgBouncer from Debian; null if it is not installed. */
 export const pgbouncer = existsSync('/usr/sbin/pgbouncer') ? '/usr/sbin/pgbouncer' : null;
 
 /** Starts PgBouncer before a server, with one connection to it, which each transaction gets in turn. */

@@ -7,7 +7,7 @@ import { freePort } from './free-port.ts';
 const home = '/usr/lib/postgresql';
 const versions = existsSync(home) ? readdirSync(home).sort() : [];
 
-/** The folder of a PostgreSQL server from Debian; null where there is none. */
+/** The folder of a PostgreSQL server from Debian; null if it is not installed. */
 export const postgresFolder = versions.length === 0 ? null : join(home, versions.at(-1) ?? '', 'bin');
 
 export type Postgres = {

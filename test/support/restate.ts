@@ -15,7 +15,7 @@ const binary = (() => {
   }
 })();
 
-/** The server's binary from its npm package; null where there is none. */
+/** The server's binary from its npm package; null if it is not installed. */
 export const restateBinary: string | null = binary;
 
 export type Restate = {

@@ -10,6 +10,7 @@ describe('C-1: an output of limited size', () => {
   const file = { type: 'file', mediaType: 'image/png', data: { type: 'data', data: 'A'.repeat(900) } } as const;
   const text = (value: string) => ({ type: 'text', text: value }) as const;
   const content = (...value: (typeof file | ReturnType<typeof text>)[]): ToolOutput => ({ type: 'content', value });
+  const marked = { ...text('a'), providerOptions: { anthropic: { cacheControl: { type: 'ephemeral' } } } };
   const cut = expect.stringMatching(/^a+\n\[… .* read_result, id r …\]\na+$/);
   const json = JSON.stringify({ a: 'b'.repeat(392) });
   it.each<[string, ToolOutput, ToolOutput, string | null]>([
@@ -48,6 +49,7 @@ describe('C-1: an output of limited size', () => {
       content(text(expect.stringContaining('left out here')), file),
       `${'a'.repeat(300)}\n${'a'.repeat(101)}`,
     ],
+    ['a text with options for providers', content(marked), content(marked), null],
     ['texts alone', content(text('a'), text(''), text('b')), said('a\nb'), null],
     ['no piece', content(), said('The tool returned empty text.'), null],
   ])('%s', (_, output, expected, kept) => expect(capOutput(output, limits)).toEqual({ output: expected, kept }));
