@@ -21,6 +21,11 @@ export type PostgresJournalOptions = {
   schema?: string;
   /** The most connections that this process opens. Default: 10. */
   connections?: number;
+  /**
+   * How long to wait for a connection, and for the server's answer to a statement, in ms. A session whose journal does not
+   * answer is suspended. Default: 30,000.
+   */
+  timeoutMs?: number;
 };
 
 const schemaVersion = 2;
@@ -33,6 +38,7 @@ const optionsSchema = z.strictObject({
     .regex(/^[a-z_][a-z0-9_]{0,62}$/, { error: 'a name of lower-case letters, digits and _' })
     .default('pawl'),
   connections: z.int({ error: 'an integer of at least 1' }).min(1, { error: 'an integer of at least 1' }).default(10),
+  timeoutMs: milliseconds.default(30_000),
 } satisfies Record<keyof PostgresJournalOptions, z.ZodType>);
 
 /** Epoch ms on the server's clock, which all processes share. */
@@ -81,13 +87,15 @@ type Row = Pick<JournaledSession, 'agent'> & {
 
 /**
  * A journal in PostgreSQL 12 or later, which processes on several machines may share. Every append is durable when it
- * resolves (`synchronous_commit`), also through a pooler of transactions such as PgBouncer. Connects on first use, and makes its tables. Throws `PawlError`
- * (`invalid_options`); what the server refuses rejects with `journal_failed` or `invalid_journal`.
+ * resolves (`synchronous_commit`), also through a pooler of transactions such as PgBouncer. Connects on first use, and
+ * makes its tables. Throws `PawlError` (`invalid_options`); what the server refuses, or does not answer, rejects with
+ * `journal_failed` or `invalid_journal`.
  */
 export function postgresJournal(connectionString: string, options: PostgresJournalOptions = {}): Journal {
   check(connectionSchema, { connectionString }, '', 'invalid_options');
-  const { leaseMs, schema, connections } = check(optionsSchema, options, 'options', 'invalid_options');
-  return new PostgresJournal({ connectionString, max: connections }, schema, leaseMs);
+  const { leaseMs, schema, connections, timeoutMs } = check(optionsSchema, options, 'options', 'invalid_options');
+  const config = { connectionString, max: connections, connectionTimeoutMillis: timeoutMs, query_timeout: timeoutMs };
+  return new PostgresJournal(config, schema, leaseMs);
 }
 
 class PostgresJournal implements Journal {
@@ -271,27 +279,16 @@ function insertion(from: string, after: number | string, parameter: number): str
     SELECT number, ${after} + place, text FROM ${from}, unnest($${parameter}::text[]) WITH ORDINALITY AS new (text, place)`;
 }
 
-function sessionOf({
-  id,
-  agent,
-  metadata,
-  ended,
-  slugs,
-  waiting,
-  created,
-  updated,
-  entries,
-  held,
-}: Row): JournaledSession {
+function sessionOf(row: Row): JournaledSession {
   return {
-    sessionId: id,
-    agent,
-    metadata: JSON.parse(metadata),
-    status: ended ?? (held ? 'running' : 'suspended'),
-    slugs: JSON.parse(slugs),
-    waiting: JSON.parse(waiting),
-    createdAt: Number(created),
-    updatedAt: Number(updated),
-    entries: Number(entries),
+    sessionId: row.id,
+    agent: row.agent,
+    metadata: JSON.parse(row.metadata),
+    status: row.ended ?? (row.held ? 'running' : 'suspended'),
+    slugs: JSON.parse(row.slugs),
+    waiting: JSON.parse(row.waiting),
+    createdAt: Number(row.created),
+    updatedAt: Number(row.updated),
+    entries: Number(row.entries),
   };
 }

@@ -97,6 +97,11 @@ describe('an invalid definition', () => {
       'invalid_server',
       '`mcpServers.a.handlers.sample` must be a function; got "yes".',
     ],
+    ...['npx server', { start: () => {} }].map((transport): [Record<string, unknown>, string, string] => [
+      { mcpServers: { a: { transport } } },
+      'invalid_server',
+      '`mcpServers.a.transport` must be an MCP transport, or a function that makes one; got',
+    ]),
     [{ mcpServers: { a: { command: 'x', cmd: 1 } } }, 'invalid_server', 'Unknown option `mcpServers.a.cmd`.'],
     [{ agents: { a: {} } }, 'invalid_agent', '`agents.a` must be an agent made by defineAgent; got {}.'],
     [

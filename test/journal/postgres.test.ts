@@ -7,6 +7,7 @@ import { holding, until, workingAgent } from '../support/journaled.ts';
 import { pgbouncer, startPgBouncer } from '../support/pgbouncer.ts';
 import { type Postgres, postgresFolder, startPostgres } from '../support/postgres.ts';
 import { keptLog } from '../support/session.ts';
+import { startSilentProxy } from '../support/silent-proxy.ts';
 
 if (pgbouncer === null) process.stderr.write('No PgBouncer from Debian (apt-get install pgbouncer): skipped.\n');
 if (postgresFolder === null) process.stderr.write('No PostgreSQL from Debian (apt-get install postgresql): skipped.\n');
@@ -59,6 +60,32 @@ describe.skipIf(postgresFolder === null)('D-3: the journal in PostgreSQL', async
     }
     await journal.close();
   }, 30_000);
+
+  it('D-5: a server that stops answering, on connections that stay open, suspends the session', async () => {
+    const proxy = await startSilentProxy(Number(new URL(url).port));
+    const through = new URL(url);
+    through.port = String(proxy.port);
+    const journal = postgresJournal(through.href, { leaseMs: 1_000, timeoutMs: 400 });
+    const { held, agent } = holding();
+    const session = startSession(agent, { prompt: 'Go.', journal, sessionId: 'unanswered', logger: false });
+    await until(() => held.runs === 1);
+    proxy.silence();
+    held.finish('done');
+    const suspended = await session.result;
+    expect(suspended).toMatchObject({ status: 'suspended', slugs: ['journal_failed'] });
+    expect(suspended.failure?.detail).toBe('The journal in PostgreSQL cannot be used: Query read timeout.');
+    // New connections are not answered either, nor is one told that it is over.
+    await expect(journal.list({})).rejects.toMatchObject({ code: 'journal_failed' });
+    proxy.restore();
+    const [row] = await journal.list({ sessionId: 'unanswered' });
+    expect(row?.entries).toBeGreaterThan(0);
+    const waiting = journal.read('unanswered');
+    proxy.silence();
+    const closed = journal.close();
+    await expect(waiting).rejects.toMatchObject({ code: 'journal_failed' });
+    await closed;
+    await proxy.stop();
+  });
 
   it('a user without the right to create schemas needs only one of its own', async () => {
     const admin = new Client(url);

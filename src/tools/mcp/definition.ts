@@ -71,8 +71,16 @@ const kinds = {
     url: z.url({ protocol: /^https?$/, error: 'an http or https URL' }),
     headers: strings.optional(),
   }),
-  transport: z.strictObject({ ...common, transport: z.unknown() }),
+  transport: z.strictObject({
+    ...common,
+    transport: z.custom<unknown>(isTransport, { error: 'an MCP transport, or a function that makes one' }),
+  }),
 };
+
+function isTransport(value: unknown): boolean {
+  if (typeof value === 'function') return true;
+  return ['start', 'send', 'close'].every((name) => typeof Object(value)[name] === 'function');
+}
 
 /** Throws `invalid_server` if a server definition is invalid. */
 export function checkServer(name: string, server: unknown): void {
