@@ -1,0 +1,183 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { userMessage } from '../../machines/index.ts';
+import type { CallContext } from '../../src/tools/catalog-tool.ts';
+import { type LocalTool, localTool } from '../../src/tools/local.ts';
+
+const inputSchema = z.object({ at: z.number() });
+const execute = () => 'done';
+const made = (given: unknown) => localTool('look', given as LocalTool);
+const provider = (id: string, more: object = {}) =>
+  made({ type: 'provider', id, args: {}, inputSchema: z.object({}), ...more });
+
+const context = (more: Partial<CallContext> = {}): CallContext => ({
+  callId: 'call-1',
+  signal: new AbortController().signal,
+  messages: () => [],
+  context: undefined,
+  ...more,
+});
+
+describe('B-1: a tool that cannot be used is refused by name', () => {
+  it.each<[string, unknown, string]>([
+    ['a text', 'x', '`tools.look` must be an AI SDK tool or a function; got "x".'],
+    ['null', null, '`tools.look` must be an AI SDK tool or a function; got null.'],
+    [
+      'a listener of a starting input',
+      { inputSchema, execute, onInputStart: () => {} },
+      '`tools.look.onInputStart` is not supported; remove it.',
+    ],
+    [
+      'a listener of an input’s parts',
+      { inputSchema, execute, onInputDelta: () => {} },
+      '`tools.look.onInputDelta` is not supported; remove it.',
+    ],
+    [
+      'a function as its description',
+      { inputSchema, execute, description: () => 'x' },
+      '`tools.look.description` must be a text: a function of it is not supported, since all sessions of an agent share its tools.',
+    ],
+    [
+      'an odd `idempotent`',
+      { inputSchema, execute, idempotent: 'yes' },
+      '`tools.look.idempotent` must be a boolean; got "yes".',
+    ],
+    [
+      'an odd `needsApproval`',
+      { inputSchema, execute, needsApproval: 'always' },
+      '`tools.look.needsApproval` must be a boolean or a function; got "always".',
+    ],
+    [
+      'an odd `execute`',
+      { inputSchema, execute: 'ls' },
+      '`tools.look.execute` must be a function that runs the tool; got "ls".',
+    ],
+    [
+      'a timeout without `execute`',
+      { inputSchema, timeoutMs: 5 },
+      '`tools.look.timeoutMs` needs `execute`; without it, `limits.clientToolTimeoutMs` applies.',
+    ],
+    [
+      '`toModelOutput` without `execute`',
+      { inputSchema, toModelOutput: () => ({ type: 'text', value: '' }) },
+      '`tools.look.toModelOutput` needs `execute`; without it, the call is answered from outside.',
+    ],
+    [
+      'a provider’s tool that nothing runs',
+      { type: 'provider', id: 'openai.local_shell', args: {}, inputSchema },
+      '`tools.look.execute` is required: a function that runs the tool.',
+    ],
+    [
+      'a provider’s tool that no agent can have',
+      { type: 'provider', id: 'openai.computer', args: {}, inputSchema, execute },
+      '`tools.look` (openai.computer) cannot be used: its failures have no form that the API takes.',
+    ],
+    ['a timeout of 0', { inputSchema, execute, timeoutMs: 0 }, '`tools.look.timeoutMs` must be an integer from 1'],
+    [
+      'a function with a timeout of 0',
+      Object.assign(() => 1, { timeoutMs: 0 }),
+      '`tools.look.timeoutMs` must be an integer from 1',
+    ],
+  ])('%s', (_what, given, message) => {
+    expect(() => made(given)).toThrow(expect.objectContaining({ code: 'invalid_tool' }));
+    expect(() => made(given)).toThrow(message);
+  });
+
+  it('a schema that cannot be read is refused by its path', () => {
+    expect(() => made({ inputSchema: 5, execute })).toThrow('`tools.look.inputSchema`');
+    expect(() => made({ inputSchema, execute, contextSchema: 5 })).toThrow('`tools.look.contextSchema`');
+  });
+});
+
+describe('T-1: what a request offers of a local tool', () => {
+  it('what the tool says of itself, and nothing that it does not say', async () => {
+    expect(await made({ inputSchema, execute }).offered).toEqual({
+      type: 'function',
+      name: 'look',
+      inputSchema: expect.objectContaining({ type: 'object', required: ['at'] }),
+    });
+    const said = {
+      description: 'Looks.',
+      strict: false,
+      inputExamples: [{ input: { at: 1 } }],
+      providerOptions: { anthropic: { cacheControl: { type: 'ephemeral' } } },
+    };
+    expect(await made({ inputSchema, execute, ...said }).offered).toEqual({
+      type: 'function',
+      name: 'look',
+      inputSchema: expect.objectContaining({ type: 'object' }),
+      ...said,
+    });
+    expect(await made(() => 1).offered).toEqual({ type: 'function', name: 'look', inputSchema: { type: 'object' } });
+    expect(await provider('openai.custom', { execute, args: { name: 'sql' } }).offered).toEqual({
+      type: 'provider',
+      name: 'look',
+      id: 'openai.custom',
+      args: { name: 'sql' },
+    });
+  });
+
+  it('an input is checked, without the fields that no schema names', async () => {
+    const tool = made({ inputSchema, execute });
+    expect(await tool.validate({ at: 1 })).toEqual({ valid: true, value: { at: 1 } });
+    expect(await tool.validate({ at: 'x' })).toMatchObject({ valid: false });
+    expect(await tool.validate({ at: 1, from: 2 })).toMatchObject({ valid: false });
+    // The fields of a provider's tool are the provider's.
+    expect(await provider('openai.local_shell', { execute }).validate({ more: 1 })).toMatchObject({ valid: true });
+    expect(await made(() => 1).validate({ any: [1] })).toEqual({ valid: true, value: { any: [1] } });
+    const asText = provider('openai.custom', { execute, inputSchema: z.string() });
+    expect(asText.takesText).toBe(true);
+    expect(await asText.validate({ text: 'select 1' })).toEqual({ valid: true, value: 'select 1' });
+    expect(made({ inputSchema, execute }).takesText).toBe(false);
+  });
+});
+
+describe('T-3: whether a call needs approval', () => {
+  // biome-ignore lint/suspicious/noThenProperty: a thenable that is no promise
+  const thenable = { then: (resolve: (value: boolean) => void) => resolve(true) };
+
+  it.each<[string, unknown, boolean]>([
+    ['nothing said', undefined, false],
+    ['false', false, false],
+    ['true', true, true],
+    ['a function that returns nothing', () => undefined, false],
+    ['a function that returns false', () => false, false],
+    ['a function that returns true', () => true, true],
+    ['a function that returns null', () => null, true],
+    ['a function that returns a text', () => 'yes', true],
+    ['a promise of false', async () => false, false],
+    ['a promise of nothing', async () => undefined, false],
+    ['a promise of 0', async () => 0, true],
+    ['a thenable of true', () => thenable, true],
+    ['an object', () => ({}), true],
+  ])('%s', async (_what, needsApproval, needed) => {
+    const tool = made({ inputSchema, execute, needsApproval });
+    expect(await tool.needsApproval({ at: 1 }, context())).toBe(needed);
+    expect(made(execute).needsApproval({}, context())).toBe(false);
+  });
+
+  it('its function is asked as a method, with the input and what the SDK passes', () => {
+    const asked: unknown[] = [];
+    const tool = {
+      inputSchema,
+      execute,
+      least: 3,
+      needsApproval(
+        this: { least: number },
+        input: { at: number },
+        options: { messages: unknown[]; toolCallId: string },
+      ) {
+        asked.push(input, options.toolCallId, options.messages);
+        return input.at > this.least;
+      },
+    };
+    const messages = () => [userMessage('Look.')];
+    expect(made(tool).needsApproval({ at: 4 }, context({ messages }))).toBe(true);
+    expect(made(tool).needsApproval({ at: 2 }, context({ messages }))).toBe(false);
+    expect(asked.slice(0, 3)).toEqual([
+      { at: 4 },
+      'call-1',
+      [{ role: 'user', content: [expect.objectContaining({ type: 'text', text: 'Look.' })] }],
+    ]);
+  });
+});
