@@ -20,7 +20,7 @@ export type TelemetrySession = {
 };
 
 export type SessionTelemetry = {
-  /** Receives the session's own events, live. */
+  /** Receives the session's events, live. Those of its sub-agents, which have a `path`, come to their own too. */
   event(event: SessionEvent): void;
   /** Performs the work of the effect that has this key. */
   around<Result>(key: string, work: () => Promise<Result>): Promise<Result>;

@@ -43,6 +43,34 @@ describe('shellTool', () => {
     expect(await tool.execute({ command: "echo '$HOME ; ls' a" })).toMatchObject({ stdout: '$HOME ; ls a\n' });
   });
 
+  it('a command needs approval unless one of those that are allowed is it', () => {
+    const { needsApproval } = shellTool({ cwd: '.', allow: ['npm test', 'git status', 'ls *'] });
+    const commands = ['npm test', 'git status', 'ls -l', 'npm test now', 'git push', 'ls -l; git push'];
+    expect(commands.map((command) => needsApproval({ command }))).toEqual([false, false, false, true, true, true]);
+    expect(shellTool({ cwd: '.' }).needsApproval({ command: 'ls' })).toBe(true);
+  });
+
+  it('reads nothing, keeps characters whole, and says by which signal a command ended', async () => {
+    const tool = shellTool({ cwd: folder() });
+    expect(await tool.execute({ command: 'cat' })).toMatchObject({ exitCode: 0, stdout: '' });
+    const halves = "printf '\\303'; sleep 0.1; printf '\\244'; printf '\\342\\202\\254' >&2";
+    expect(await tool.execute({ command: halves })).toMatchObject({ stdout: 'ä', stderr: '€' });
+    expect(await tool.execute({ command: 'kill -9 $$' })).toMatchObject({ exitCode: null, signal: 'SIGKILL' });
+  });
+
+  it('an abort after the end changes nothing, and no listener stays on its signal', async () => {
+    const abort = new AbortController();
+    const added = vi.spyOn(abort.signal, 'addEventListener');
+    const removed = vi.spyOn(abort.signal, 'removeEventListener');
+    const tool = shellTool({ cwd: folder() });
+    await tool.execute({ command: 'echo done' }, { abortSignal: abort.signal });
+    await tool.execute({ command: 'no-such-command-here' }, { abortSignal: abort.signal }).catch(() => undefined);
+    const left = new Set(added.mock.calls.map(([, listener]) => listener));
+    for (const [type, listener] of removed.mock.calls) if (type === 'abort') left.delete(listener as never);
+    expect([added.mock.calls.length > 0, left.size]).toEqual([true, 0]);
+    abort.abort();
+  });
+
   it('passes no keys from the environment to a command', async () => {
     vi.stubEnv('SOME_API_KEY', 'secret-value');
     onTestFinished(() => void vi.unstubAllEnvs());
@@ -137,12 +165,28 @@ describe('shellTool', () => {
   });
 
   it.each([
+    [200_000, 0],
+    [200_001, 1],
+    [300_005, 100_005],
+    [450_000, 250_000],
+  ])('of %i characters, %i are left out', async (length, leftOut) => {
+    const tool = shellTool({ cwd: folder() });
+    const { stdout } = (await tool.execute({ command: `yes 12345678 | tr -d '\\n' | head -c ${length}` })) as {
+      stdout: string;
+    };
+    const [head = '', tail] = stdout.split(`\n[${leftOut} characters left out]\n`);
+    const whole = '12345678'.repeat(length / 8 + 1).slice(0, length);
+    expect([head, tail]).toEqual(leftOut === 0 ? [whole, undefined] : [whole.slice(0, 100_000), whole.slice(-100_000)]);
+  });
+
+  it.each([
     [{}, '`options.cwd` is required: the path of a directory'],
     [{ cwd: '.', timeoutMs: 0 }, '`options.timeoutMs` must be ms of at least 1'],
     [{ cwd: '.', allow: 'npm test' }, '`options.allow` must be an array of commands'],
     [{ cwd: '.', shell: true }, 'shell'],
   ])('refuses the options %j', (options, problem) => {
     expect(() => shellTool(options as never)).toThrow(problem);
+    expect(() => shellTool(options as never)).toThrow(expect.objectContaining({ code: 'invalid_options' }));
   });
 
   it.each([
