@@ -15,17 +15,20 @@ export class BadRequest extends Error {
 }
 
 const textPart = z.object({ type: z.literal('text'), text: z.string() });
-const textContent = z.union([z.string(), z.array(textPart)]);
+const textContent = z.union([z.string(), z.array(textPart)], { error: 'a text, or an array of text parts' });
 const userPart = z.discriminatedUnion('type', [
   textPart,
   z.object({ type: z.literal('image_url'), image_url: z.object({ url: z.string() }) }),
   z.object({ type: z.literal('file'), file: z.object({ file_data: z.string(), filename: z.string().optional() }) }),
 ]);
+const userContent = z.union([z.string(), z.array(userPart)], {
+  error: 'a text, or an array of text, image_url and file parts',
+});
 const messageSchema = z.discriminatedUnion(
   'role',
   [
     z.object({ role: z.enum(['system', 'developer']), content: textContent }),
-    z.object({ role: z.literal('user'), content: z.union([z.string(), z.array(userPart)]) }),
+    z.object({ role: z.literal('user'), content: userContent }),
     z.object({ role: z.literal('assistant'), content: textContent.nullish() }),
   ],
   { error: 'a system, developer, user or assistant message: the tools are the agent’s own' },
