@@ -89,7 +89,8 @@ export class Instruments {
   }
 
   ended({ name, startedAt, endedAt, slug }: Operation): void {
-    this.duration.record((endedAt - startedAt) / 1_000, {
+    // A clock that was set back gives no negative time, which a histogram would drop.
+    this.duration.record(Math.max(0, endedAt - startedAt) / 1_000, {
       ...name,
       ...(slug !== null && { [attributes.errorType]: slug }),
     });

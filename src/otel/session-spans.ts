@@ -198,7 +198,7 @@ export class SessionSpans implements SessionTelemetry {
     if (attempt === null) return;
     const { reply, usage, costUsd, at } = event;
     attempt.repliedAt = at;
-    const began = attempt.firstChunkAt === null ? null : attempt.firstChunkAt - attempt.startedAt;
+    const began = attempt.firstChunkAt === null ? null : Math.max(0, attempt.firstChunkAt - attempt.startedAt);
     const finish = reply?.finishReason?.unified;
     attempt.span.setAttributes({
       ...usageAttributes(usage),
