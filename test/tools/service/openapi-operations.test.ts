@@ -1,0 +1,261 @@
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import type { Operation } from '../../../src/tools/service/openapi-operation.ts';
+import { service } from '../../support/service.ts';
+
+let operationTool: typeof import('../../../src/tools/service/openapi-operation.ts').operationTool;
+
+// The kinds of body are listed when the module is loaded.
+beforeAll(async () => {
+  vi.resetModules();
+  ({ operationTool } = await import('../../../src/tools/service/openapi-operation.ts'));
+});
+
+type Made = {
+  description: string;
+  inputSchema: { jsonSchema: unknown };
+  execute(input: object, context: object): unknown;
+};
+
+const made = (operation: object, more: object = {}) =>
+  operationTool({
+    api: {},
+    path: '/x',
+    method: 'POST',
+    operation,
+    shared: [],
+    baseUrl: 'https://a.example',
+    auth: undefined,
+    policy: { allowPrivate: true },
+    needsApproval: false,
+    ...more,
+  } as Operation) as unknown as Made | null;
+
+/** The JSON Schema of a tool's input. */
+const schemaOf = (operation: object, more: object = {}) => made(operation, more)?.inputSchema.jsonSchema;
+const parameter = (name: string, more: object = {}) => ({ name, in: 'query', schema: { type: 'string' }, ...more });
+const bodyOf = (type: string, schema: object, more: object = {}) => ({
+  requestBody: { content: { [type]: { schema } }, ...more },
+});
+
+/** What a service receives when the operation is called with this input. */
+async function received(operation: object, input: object, more: object = {}) {
+  await using server = await service((_, response) => response.end());
+  await made(operation, { baseUrl: server.url, ...more })?.execute(input, {});
+  const [request] = server.received;
+  if (request === undefined) throw new Error('nothing was sent');
+  return request;
+}
+
+describe('T-1: the input of an operation', () => {
+  it('has its parameters and its body, those that it needs as required, and nothing else', () => {
+    const operation = {
+      parameters: [
+        parameter('of', { required: true, description: 'Of what.' }),
+        parameter('at', { required: false, description: 5 }),
+        parameter('id', { in: 'path' }),
+      ],
+      ...bodyOf('application/json', { type: 'number' }, { required: true }),
+    };
+    const properties = {
+      of: { type: 'string', description: 'Of what.' },
+      at: { type: 'string' },
+      id: { type: 'string' },
+    };
+    const expected = { type: 'object', additionalProperties: false };
+    expect(schemaOf(operation, { path: '/x/{id}' })).toEqual({
+      ...expected,
+      properties: { ...properties, body: { type: 'number' } },
+      required: ['of', 'id', 'body'],
+    });
+    expect(schemaOf(bodyOf('application/json', { type: 'number' }))).toEqual({
+      ...expected,
+      properties: { body: { type: 'number' } },
+      required: [],
+    });
+    for (const method of ['GET', 'HEAD'])
+      expect(schemaOf(operation, { path: '/x/{id}', method })).toMatchObject({ properties, required: ['of', 'id'] });
+    expect(schemaOf({})).toEqual({ ...expected, properties: {}, required: [] });
+  });
+
+  it('an operation whose path names what no parameter is, is none', () => {
+    const parameters = [parameter('id')];
+    expect(made({ parameters }, { path: '/x/{id}' })).toBeNull();
+    expect(made({ parameters: [parameter('id', { in: 'path' })] }, { path: '/x/{id}/{other}' })).toBeNull();
+  });
+
+  it('parameters of the same name each have a field, and those of the operation come before the shared ones', () => {
+    const parameters = [parameter('id', { in: 'path' }), parameter('id'), parameter('body'), parameter('at')];
+    const shared = [
+      parameter('at', { schema: { type: 'number' } }),
+      parameter('at', { in: 'header' }),
+      { name: 'no' },
+      { in: 'query' },
+    ];
+    expect(schemaOf({ parameters }, { path: '/{id}', shared })).toMatchObject({
+      properties: {
+        id: { type: 'string' },
+        id_query: { type: 'string' },
+        body_query: { type: 'string' },
+        at: { type: 'string' },
+        at_header: { type: 'string' },
+      },
+      required: ['id'],
+    });
+  });
+
+  it('a caller sets no header that Pawl or the credentials set', () => {
+    const parameters = ['Accept', 'Content-Type', 'AUTHORIZATION', 'X-Trace'].map((name) =>
+      parameter(name, { in: 'header' }),
+    );
+    expect(schemaOf({ parameters: [...parameters, parameter('accept')] })).toMatchObject({
+      properties: { 'X-Trace': {}, accept: {} },
+    });
+    const { properties } = schemaOf({ parameters }) as { properties: object };
+    expect(Object.keys(properties)).toEqual(['X-Trace']);
+  });
+
+  it('a description is its summary and its text, or what it calls', () => {
+    const descriptionOf = (operation: object) => made(operation)?.description;
+    expect(descriptionOf({ summary: 'Adds.', description: 'Adds a pet.' })).toBe('Adds.\nAdds a pet.');
+    expect(descriptionOf({ summary: '', description: 'Adds a pet.' })).toBe('Adds a pet.');
+    expect(descriptionOf({ summary: 5 })).toBe('POST /x');
+  });
+
+  it.each<[string, object, unknown]>([
+    ['nullable', { type: 'string', nullable: true }, { type: ['string', 'null'] }],
+    ['nullable without a type', { allOf: [{}], nullable: true }, { anyOf: [{ allOf: [{}] }, { type: 'null' }] }],
+    ['not nullable', { type: 'string', nullable: false }, { type: 'string' }],
+    [
+      'a nullable choice',
+      { type: 'string', enum: ['a', 'a'], nullable: true },
+      { type: ['string', 'null'], enum: ['a', null] },
+    ],
+    ['a choice of null', { enum: [null, { a: 1 }, { a: 1 }] }, { enum: [null, { a: 1 }] }],
+    ['a limit that is excluded', { minimum: 1, exclusiveMinimum: true }, { exclusiveMinimum: 1 }],
+    ['a limit that is included', { maximum: 1, exclusiveMaximum: false }, { maximum: 1 }],
+    ['limits of 3.1', { minimum: 0, exclusiveMaximum: 9 }, { minimum: 0, exclusiveMaximum: 9 }],
+    ['a flag without a limit', { exclusiveMinimum: true }, {}],
+    ['documentation', { discriminator: {}, xml: {}, example: 1, externalDocs: {}, title: 'A' }, { title: 'A' }],
+    [
+      'properties with such names',
+      { properties: { example: { nullable: true, type: 'number' } }, default: { example: 1 } },
+      { properties: { example: { type: ['number', 'null'] } }, default: { example: 1 } },
+    ],
+    [
+      'read-only properties',
+      { required: ['a', 'b'], properties: { a: { readOnly: true }, b: {} } },
+      { required: ['b'], properties: { a: { readOnly: true }, b: {} } },
+    ],
+    ['lists of schemas', { anyOf: [{ type: 'string', nullable: true }] }, { anyOf: [{ type: ['string', 'null'] }] }],
+  ])('a schema of OpenAPI becomes one of JSON: %s', (_what, schema, expected) => {
+    const { properties } = schemaOf(bodyOf('application/json', schema)) as { properties: { body: unknown } };
+    expect(properties.body).toEqual(expected);
+  });
+
+  it('definitions are copied once, under names of their own, also when they lead to themselves', () => {
+    const node = { type: 'object', properties: { next: { $ref: '#/components/schemas/a~1b' } } };
+    const api = {
+      components: { schemas: { 'a/b': node, Node: { type: 'string' } }, other: { Node: { type: 'number' } } },
+    };
+    const refs = ['schemas/a~1b', 'schemas/a~1b', 'schemas/Node', 'other/Node', 'schemas/gone'];
+    const schema = { prefixItems: refs.map((ref) => ({ $ref: `#/components/${ref}` })) };
+    expect(schemaOf(bodyOf('application/json', schema), { api })).toMatchObject({
+      properties: {
+        body: { prefixItems: ['a_1b', 'a_1b', 'Node', 'Node_2', 'gone'].map((name) => ({ $ref: `#/$defs/${name}` })) },
+      },
+      $defs: {
+        a_1b: { type: 'object', properties: { next: { $ref: '#/$defs/a_1b' } } },
+        Node: { type: 'string' },
+        Node_2: { type: 'number' },
+        gone: {},
+      },
+    });
+  });
+
+  it('parameters and bodies may stand elsewhere in the document', () => {
+    const components = {
+      p: parameter('of'),
+      again: { $ref: '#/p' },
+      b: bodyOf('text/plain', { type: 'string' }).requestBody,
+    };
+    const operation = { parameters: [{ $ref: '#/again' }], requestBody: { $ref: '#/b' } };
+    expect(schemaOf(operation, { api: components })).toMatchObject({
+      properties: { of: { type: 'string' }, body: { type: 'string' } },
+    });
+  });
+});
+
+describe('T-1: the request of an operation', () => {
+  it('values go where their parameters say; those that are missing are left out', async () => {
+    const parameters = [
+      parameter('of'),
+      parameter('none'),
+      parameter('Trace', { in: 'header' }),
+      parameter('sid', { in: 'cookie' }),
+      parameter('lang', { in: 'cookie' }),
+      parameter('where', { content: { 'application/json': { schema: { type: 'object' } } } }),
+      parameter('odd', { in: 'body' }),
+    ];
+    const input = { of: ['a', 'b'], none: null, Trace: 'x\r\n\r\ny', sid: 'a;b', lang: 'de', where: { a: 1 }, odd: 1 };
+    const { url, headers, body } = await received({ parameters }, input);
+    expect(url).toBe('/x?of=a&of=b&where=%7B%22a%22%3A1%7D');
+    expect(headers).toMatchObject({
+      trace: 'x y',
+      cookie: 'sid=a%3Bb; lang=de',
+      accept: 'application/json, */*;q=0.8',
+    });
+    expect(body).toBe('');
+    const bare = await received({ parameters }, {});
+    expect(bare.url).toBe('/x');
+    expect(bare.headers).not.toHaveProperty('cookie');
+  });
+
+  it.each<[string, unknown, string, string | undefined]>([
+    ['application/vnd.a+json', { a: [1] }, '{"a":[1]}', 'application/vnd.a+json'],
+    ['application/json', null, 'null', 'application/json'],
+    [
+      'application/x-www-form-urlencoded',
+      { a: [1, { b: 2 }], c: 'd e' },
+      'a=1&a=%7B%22b%22%3A2%7D&c=d+e',
+      'application/x-www-form-urlencoded',
+    ],
+    ['application/x-www-form-urlencoded', 'text', '', 'application/x-www-form-urlencoded'],
+    ['text/csv', 'a,b', 'a,b', 'text/csv'],
+    ['text/csv', 5, '5', 'text/csv'],
+    ['image/svg+xml', '<svg/>', '<svg/>', 'image/svg+xml'],
+    ['*/*', 'text', 'text', 'text/plain;charset=UTF-8'],
+    ['*/*', [1], '[1]', 'application/json'],
+    ['application/json', undefined, '', undefined],
+  ])('a body of %s: %j', async (type, body, sent, sentAs) => {
+    const request = await received(bodyOf(type, {}), body === undefined ? {} : { body });
+    expect([request.body, request.headers['content-type']]).toEqual([sent, sentAs]);
+  });
+
+  it('a form of parts holds each value', async () => {
+    const request = await received(bodyOf('multipart/form-data', {}), { body: { a: [1, 2], b: { c: 3 } } });
+    expect(request.headers['content-type']).toMatch(/^multipart\/form-data; boundary=/);
+    expect(request.body.match(/name="\w"\r\n\r\n.*/g)).toEqual([
+      'name="a"\r\n\r\n1',
+      'name="a"\r\n\r\n2',
+      'name="b"\r\n\r\n{"c":3}',
+    ]);
+  });
+
+  it.each([
+    [['text/plain', 'application/json'], 'application/json'],
+    [['multipart/form-data', 'application/x-www-form-urlencoded'], 'application/x-www-form-urlencoded'],
+    [['image/png', 'text/plain', 'multipart/form-data'], 'multipart/form-data;'],
+    [['image/png', 'text/plain'], 'text/plain'],
+    [['image/png'], 'image/png'],
+  ])('of %j the kind of body is %s', async (types, expected) => {
+    const content = Object.fromEntries(types.map((type) => [type, { schema: {} }]));
+    const { headers } = await received({ requestBody: { content } }, { body: { a: 1 } });
+    expect(headers['content-type']?.startsWith(expected)).toBe(true);
+  });
+
+  it('an XML body is written by the model as text', () => {
+    expect(schemaOf(bodyOf('application/xml', { type: 'object' }))).toMatchObject({
+      properties: { body: { type: 'string', description: 'The XML document.' } },
+    });
+  });
+});
