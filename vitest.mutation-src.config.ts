@@ -6,20 +6,20 @@ const whole = [
   'test/inspect/{redaction,memory-journal}.test.ts',
 ];
 
-/** Those of them that start other processes, or take long. */
-const withProcesses = [
+/** Those among them that start other processes, or take long. */
+const slow = [
   'test/**/{kill,crash,disk,postgres,browser,types,fresh,processes}.test.ts',
   'test/tools/mcp/**',
   'test/tools/hostile-schemas.test.ts',
 ];
 
-/** Only some of them: enough for mutants that would make whole sessions hang, each until a timeout. */
+/** Only these tests: enough for mutants that would make whole sessions hang, each until a timeout. */
 const named = process.env.PAWL_TESTS?.split(' ');
 
 export default defineConfig({
   test: {
     include: named ?? whole,
-    exclude: named !== undefined ? [] : withProcesses,
+    exclude: named !== undefined ? [] : slow,
     setupFiles: ['test/support/log-lines.setup.ts'],
     testTimeout: named !== undefined ? 5_000 : 25_000,
   },

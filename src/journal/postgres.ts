@@ -22,8 +22,9 @@ export type PostgresJournalOptions = {
   /** The most connections that this process opens. Default: 10. */
   connections?: number;
   /**
-   * How long to wait for a connection, and for the server's answer to a statement, in ms. A session whose journal does not
-   * answer is suspended. Default: 30,000.
+   * How long to wait for a connection, and for the server's answer to a statement, in ms: a statement that takes longer fails,
+   * and whether it was done is unknown. More than half of `leaseMs` lets a lease run out when one renewal is lost. Default:
+   * half of `leaseMs`, but at least 5,000.
    */
   timeoutMs?: number;
 };
@@ -38,7 +39,7 @@ const optionsSchema = z.strictObject({
     .regex(/^[a-z_][a-z0-9_]{0,62}$/, { error: 'a name of lower-case letters, digits and _' })
     .default('pawl'),
   connections: z.int({ error: 'an integer of at least 1' }).min(1, { error: 'an integer of at least 1' }).default(10),
-  timeoutMs: milliseconds.default(30_000),
+  timeoutMs: milliseconds.optional(),
 } satisfies Record<keyof PostgresJournalOptions, z.ZodType>);
 
 /** Epoch ms on the server's clock, which all processes share. */
@@ -93,7 +94,8 @@ type Row = Pick<JournaledSession, 'agent'> & {
  */
 export function postgresJournal(connectionString: string, options: PostgresJournalOptions = {}): Journal {
   check(connectionSchema, { connectionString }, '', 'invalid_options');
-  const { leaseMs, schema, connections, timeoutMs } = check(optionsSchema, options, 'options', 'invalid_options');
+  const checked = check(optionsSchema, options, 'options', 'invalid_options');
+  const { leaseMs, schema, connections, timeoutMs = Math.max(5_000, Math.ceil(leaseMs / 2)) } = checked;
   const config = { connectionString, max: connections, connectionTimeoutMillis: timeoutMs, query_timeout: timeoutMs };
   return new PostgresJournal(config, schema, leaseMs);
 }

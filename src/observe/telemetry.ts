@@ -20,7 +20,10 @@ export type TelemetrySession = {
 };
 
 export type SessionTelemetry = {
-  /** Receives the session's events, live. Those of its sub-agents, which have a `path`, come to their own too. */
+  /**
+   * Receives the events of the session and, with a `path` that is not empty, those of its sub-agents, live. Each sub-agent's
+   * events also reach its own telemetry.
+   */
   event(event: SessionEvent): void;
   /** Performs the work of the effect that has this key. */
   around<Result>(key: string, work: () => Promise<Result>): Promise<Result>;

@@ -15,14 +15,14 @@ export class BadRequest extends Error {
 }
 
 const textPart = z.object({ type: z.literal('text'), text: z.string() });
-const textContent = z.union([z.string(), z.array(textPart)], { error: 'a text, or an array of text parts' });
+const textContent = z.union([z.string(), z.array(textPart)], { error: 'a string, or an array of text parts' });
 const userPart = z.discriminatedUnion('type', [
   textPart,
   z.object({ type: z.literal('image_url'), image_url: z.object({ url: z.string() }) }),
   z.object({ type: z.literal('file'), file: z.object({ file_data: z.string(), filename: z.string().optional() }) }),
 ]);
 const userContent = z.union([z.string(), z.array(userPart)], {
-  error: 'a text, or an array of text, image_url and file parts',
+  error: 'a string, or an array of text, image_url and file parts',
 });
 const messageSchema = z.discriminatedUnion(
   'role',
@@ -61,7 +61,7 @@ export type CompletionRequest = {
 export function completionRequest(body: unknown): CompletionRequest {
   const parsed = requestSchema.safeParse(body);
   if (!parsed.success) {
-    const issue = parsed.error.issues[0];
+    const issue = deepest(parsed.error.issues[0]);
     const param = (issue?.path ?? []).map(String).join('.') || null;
     throw new BadRequest(
       `\`${param ?? 'body'}\` must be ${issue?.message.replace(/^Invalid input(: expected )?/, '') || 'valid'}.`,
@@ -75,6 +75,13 @@ export function completionRequest(body: unknown): CompletionRequest {
     stream: stream === true,
     includeUsage: options?.include_usage === true,
   };
+}
+
+/** The problem inside a part of a known type says more than that of the whole content. */
+function deepest(issue: z.core.$ZodIssue | undefined) {
+  const inner = issue?.code === 'invalid_union' ? issue.errors.at(-1)?.[0] : undefined;
+  if (inner === undefined || inner.code === 'invalid_union' || inner.path.length < 2) return issue;
+  return { path: [...(issue?.path ?? []), ...inner.path], message: inner.message };
 }
 
 /**

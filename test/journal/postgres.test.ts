@@ -65,7 +65,7 @@ describe.skipIf(postgresFolder === null)('D-3: the journal in PostgreSQL', async
     const proxy = await startSilentProxy(Number(new URL(url).port));
     const through = new URL(url);
     through.port = String(proxy.port);
-    const journal = postgresJournal(through.href, { leaseMs: 1_000, timeoutMs: 400 });
+    const journal = postgresJournal(through.href, { timeoutMs: 2_000 });
     const { held, agent } = holding();
     const session = startSession(agent, { prompt: 'Go.', journal, sessionId: 'unanswered', logger: false });
     await until(() => held.runs === 1);
@@ -73,19 +73,20 @@ describe.skipIf(postgresFolder === null)('D-3: the journal in PostgreSQL', async
     held.finish('done');
     const suspended = await session.result;
     expect(suspended).toMatchObject({ status: 'suspended', slugs: ['journal_failed'] });
-    expect(suspended.failure?.detail).toBe('The journal in PostgreSQL cannot be used: Query read timeout.');
-    // New connections are not answered either, nor is one told that it is over.
-    await expect(journal.list({})).rejects.toMatchObject({ code: 'journal_failed' });
+    expect(suspended.failure?.detail).toMatch(/^The journal in PostgreSQL cannot be used: .*timeout/);
+    // New connections are not answered either.
+    const late = { code: 'journal_failed', message: expect.stringContaining('timeout') };
+    await expect(journal.list({})).rejects.toMatchObject(late);
     proxy.restore();
     const [row] = await journal.list({ sessionId: 'unanswered' });
     expect(row?.entries).toBeGreaterThan(0);
-    const waiting = journal.read('unanswered');
     proxy.silence();
-    const closed = journal.close();
-    await expect(waiting).rejects.toMatchObject({ code: 'journal_failed' });
-    await closed;
+    const waiting = expect(journal.read('unanswered')).rejects.toMatchObject(late);
+    await new Promise(setImmediate);
+    await journal.close();
+    await waiting;
     await proxy.stop();
-  });
+  }, 30_000);
 
   it('a user without the right to create schemas needs only one of its own', async () => {
     const admin = new Client(url);

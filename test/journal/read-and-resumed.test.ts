@@ -85,12 +85,12 @@ describe('D-4: a session that is resumed', () => {
     });
     const head = { sessionId: 's' };
     const run = changed(journal, () => [{ scope: '', type: 'run', head } as never]);
-    for (const refused of [resumeSession(workingAgent().agent, quiet(run)), replaySession(run, 's')])
-      await expect(refused).rejects.toThrow('s is a workflow run and not a session.');
+    for (const refused of [() => resumeSession(workingAgent().agent, quiet(run)), () => replaySession(run, 's')])
+      await expect(refused()).rejects.toThrow('s is a workflow run and not a session.');
     await journal.close();
   });
 
-  it('S-6: an approval that is still waited for is asked again, and one that was given is not', async () => {
+  it('D-3: an approval that is still waited for is asked again, and one that was given is not', async () => {
     const journal = sqliteJournal(':memory:');
     const work = { inputSchema: z.object({}), needsApproval: true, execute: () => 'done' };
     const make = () => {
@@ -128,7 +128,7 @@ describe('D-4: a session that is resumed', () => {
 });
 
 describe('D-3: a session that is read', () => {
-  it('what no journal holds, and what no session reaches, is refused by name', async () => {
+  it('a session that no journal holds, and a position that it never reached, are refused by name', async () => {
     const journal = sqliteJournal(':memory:');
     await runSession(workingAgent().agent, { prompt: 'Go.', ...quiet(journal) });
     for (const read of [replaySession, readSession]) {
@@ -176,7 +176,7 @@ describe('D-3: a session that is read', () => {
   });
 });
 
-describe('D-3: a session that leaves another', () => {
+describe('D-3: a fork of a session', () => {
   it('has sub-agents of its own, and the other stays as it was', async () => {
     const journal = sqliteJournal(':memory:');
     await suspendedAbove(journal);
@@ -202,7 +202,7 @@ describe('D-3: a session that leaves another', () => {
     await journal.close();
   });
 
-  it('what cannot be left is refused by name', async () => {
+  it('a fork that is not possible is refused with the reason', async () => {
     const journal = sqliteJournal(':memory:');
     await runSession(workingAgent().agent, { prompt: 'Go.', ...quiet(journal) });
     const code = (error: string) => expect.objectContaining({ code: error });

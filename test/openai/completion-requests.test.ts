@@ -82,17 +82,27 @@ describe('a request for a chat completion', () => {
       '`messages.0.role` must be a system, developer',
       'messages.0.role',
     ],
-    ...[5, [{ type: 'input_audio', input_audio: { data: '', format: 'wav' } }], [{ type: 'image_url' }]].map(
+    ...[5, [{ type: 'input_audio', input_audio: { data: '', format: 'wav' } }]].map(
       (content): [object, string, string] => [
         { messages: [{ role: 'user', content }] },
-        '`messages.0.content` must be a text, or an array of text, image_url and file parts.',
+        '`messages.0.content` must be a string, or an array of text, image_url and file parts.',
         'messages.0.content',
       ],
     ),
     [
+      { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: 'https://a.example/b' }] }] },
+      '`messages.0.content.0.image_url` must be object, received string.',
+      'messages.0.content.0.image_url',
+    ],
+    [
+      { messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'f' } }] }] },
+      '`messages.0.content.0.file.file_data` must be string, received undefined.',
+      'messages.0.content.0.file.file_data',
+    ],
+    [
       { messages: [{ role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }] }] },
-      '`messages.0.content` must be a text, or an array of text parts.',
-      'messages.0.content',
+      '`messages.0.content.0.type` must be "text".',
+      'messages.0.content.0.type',
     ],
     [{ stream: 'yes' }, '`stream` must be a boolean', 'stream'],
     [{ n: 2 }, '`n` must be 1: an agent gives one answer', 'n'],
@@ -141,7 +151,7 @@ describe('the pieces of an answer', () => {
   const contents = (pieces: (object | null)[]) =>
     pieces.map((piece) => (piece as { choices: { delta: { content?: string } }[] } | null)?.choices[0]?.delta.content);
 
-  it('they have one head, and a start that says who speaks', () => {
+  it('all share the same id, model and time, and the first says who speaks', () => {
     const completion = new Completion('s', 'a', 1_999, true);
     const delta = { role: 'assistant', content: '' };
     expect(completion.begin()).toEqual({
@@ -150,7 +160,7 @@ describe('the pieces of an answer', () => {
     });
   });
 
-  it('text of the session itself is sent; a paragraph ends once; a reply that failed is told', () => {
+  it('text of the session itself is sent; a paragraph ends once; the client is told of a failed reply', () => {
     const completion = new Completion('s', 'a', 0, true);
     const pieces = [
       event('attempt.succeeded'),

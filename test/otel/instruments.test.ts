@@ -78,7 +78,7 @@ describe('the metrics of sessions', () => {
     ]);
   });
 
-  it('times are in seconds, and none is negative when a clock is set back', () => {
+  it('times are in seconds, and no duration is negative when a clock is set back', () => {
     const { instruments, given } = metered();
     instruments.ended({ name: agent, startedAt: 1_000, endedAt: 3_500, slug: null });
     instruments.ended({ name: agent, startedAt: 3_000, endedAt: 1_000, slug: 'aborted' });

@@ -67,6 +67,16 @@ describe('pawl/otel: spans of a session’s events', () => {
       ([name]) => !(name in (plain?.attributes ?? {})),
     );
     expect(values.map(([, value]) => value)).toEqual(expect.arrayContaining([0.25, 1, 2, 3]));
+    // If the clock is set back, nothing was there before it began.
+    const early = started();
+    const back = spansOf([
+      ...begin,
+      early,
+      event('model.delta', { at: early.at - 5 }),
+      replied(),
+      event('attempt.finished'),
+    ]);
+    expect(Object.values(back.all[0]?.attributes ?? {})).toContain(0);
     // A reply without a finish reason, and a delta after its attempt, say nothing.
     const odd = { content: [], finishReason: null, responseId: null, modelId: null };
     const cut = spansOf([
@@ -120,7 +130,7 @@ describe('pawl/otel: spans of a session’s events', () => {
     ]);
   });
 
-  it('S-5: inputs, instructions and results are kept only if they are asked for', () => {
+  it('inputs, instructions and results are kept only if they are asked for', () => {
     const events = () => [
       ...begin,
       event('session.prepared', { instructions: 'Be brief.' }),

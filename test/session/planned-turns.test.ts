@@ -86,14 +86,14 @@ describe('T-7: the plan of a turn', () => {
       },
       'prepareTurn() failed before turn 2: no [redacted] thing',
     ],
-    ['hangs', never, 'prepareTurn() failed before turn 2: it did not return within 20 ms'],
+    ['hangs', never, 'prepareTurn() failed before turn 2: it did not return within 200 ms'],
     [
       'names a tool that is not there',
       () => ({ activeTools: ['fly'] }),
       'prepareTurn() failed before turn 2: `activeTools[0]`',
     ],
-  ])('a `prepareTurn` that %s is told', async (_what, prepareTurn, message) => {
-    const { plan } = planning(agentOf({ prepareTurn, limits: { prepareTimeoutMs: 20 } } as never));
+  ])('a `prepareTurn` that %s is reported', async (_what, prepareTurn, message) => {
+    const { plan } = planning(agentOf({ prepareTurn, limits: { prepareTimeoutMs: 200 } } as never));
     expect(await plan(2)).toEqual({
       ok: false,
       slug: 'turn_not_prepared',
@@ -124,7 +124,7 @@ describe('T-7: the plan of a turn', () => {
     expect(asked).toBe(1);
   });
 
-  it('T-8: instructions that fail, and models that the session does not permit, are told', async () => {
+  it('T-8: instructions that fail, and models that the session does not permit, are reported', async () => {
     const failing = agentOf({ name: 'writer', models: [models[0]] as never, instructions: () => 5 as never });
     const { conversation, plan } = planning(agentOf({ handoffs: { writer: failing } }));
     conversation.speaker = 'writer';
@@ -142,7 +142,7 @@ describe('T-7: the plan of a turn', () => {
   });
 });
 
-describe('F-1: what a session is prepared with', () => {
+describe('G-1: what a session is prepared with', () => {
   function preparing(more: Partial<PrepareParts> = {}) {
     const agent = agentOf();
     const parts: PrepareParts = {

@@ -50,7 +50,7 @@ describe('D-1: what a running machine tells its session', () => {
     owner().made.delivering(delivery);
   });
 
-  it('F-5: a listener of deliveries that throws or rejects is reported', async () => {
+  it('S-6: a listener of deliveries that throws or rejects is reported', async () => {
     const throws = owner({
       onDelivery: () => {
         throw new Error('thrown');
@@ -71,7 +71,7 @@ describe('D-1: what a running machine tells its session', () => {
     expect(messages).toEqual([userMessage('Faster.')]);
   });
 
-  it('D-2: a late result is sighted, and a defect is told without secrets', () => {
+  it('D-2: a late result is sighted, and a defect is described without secrets', () => {
     const { made, told } = owner();
     made.late('turn-1/attempt-1/model');
     expect(told).toEqual([['sight', { type: 'effect.late', key: 'turn-1/attempt-1/model' }]]);

@@ -10,7 +10,7 @@ beforeAll(async () => {
   ({ asItem, providerTool } = await import('../../src/tools/provider-tools.ts'));
 });
 
-describe('T-2: tools that a provider defines', () => {
+describe('C-6: tools that a provider defines', () => {
   it('what is known of them', () => {
     expect(providerTool('openai.web_search')).toEqual({});
     expect(providerTool('toString').takesText).toBeUndefined();
@@ -60,7 +60,7 @@ describe('T-2: tools that a provider defines', () => {
   });
 });
 
-describe('C-1: the answer to a call takes that form, whatever became of it', () => {
+describe('C-6: the answer to a call takes that form, whatever became of it', () => {
   const resultItem = (text: string, failed: boolean) => ({ text, failed });
   const file = { type: 'file', mediaType: 'image/png', data: { type: 'data', data: '' } } as const;
 

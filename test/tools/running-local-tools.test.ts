@@ -19,7 +19,7 @@ const running = (more: Partial<CallContext> = {}) =>
     ...more,
   }) as unknown as ToolRun;
 
-describe('T-1: how a local tool runs', () => {
+describe('how a local tool runs', () => {
   it('it gets its input and the SDK’s options, after its listener', async () => {
     const seen: unknown[] = [];
     const tool = made({

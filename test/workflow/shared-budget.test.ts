@@ -22,7 +22,7 @@ const taken = async (spending: Spending): Promise<Grant> => {
   return grant;
 };
 
-describe('B-7: the budget of a run, shared by its sessions', () => {
+describe('W-1: the budget of a run, shared by its sessions', () => {
   it('without one, sessions are granted all that they want, and are counted', async () => {
     const spending = new Spending({}, manualClock());
     const grant = await taken(spending);

@@ -43,14 +43,14 @@ describe('shellTool', () => {
     expect(await tool.execute({ command: "echo '$HOME ; ls' a" })).toMatchObject({ stdout: '$HOME ; ls a\n' });
   });
 
-  it('a command needs approval unless one of those that are allowed is it', () => {
+  it('a command needs approval unless it matches an allowed one', () => {
     const { needsApproval } = shellTool({ cwd: '.', allow: ['npm test', 'git status', 'ls *'] });
     const commands = ['npm test', 'git status', 'ls -l', 'npm test now', 'git push', 'ls -l; git push'];
     expect(commands.map((command) => needsApproval({ command }))).toEqual([false, false, false, true, true, true]);
     expect(shellTool({ cwd: '.' }).needsApproval({ command: 'ls' })).toBe(true);
   });
 
-  it('reads nothing, keeps characters whole, and says by which signal a command ended', async () => {
+  it('gives a command no input, keeps characters whole, and says which signal ended it', async () => {
     const tool = shellTool({ cwd: folder() });
     expect(await tool.execute({ command: 'cat' })).toMatchObject({ exitCode: 0, stdout: '' });
     const halves = "printf '\\303'; sleep 0.1; printf '\\244'; printf '\\342\\202\\254' >&2";

@@ -7,7 +7,7 @@ import type {
 } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import { check } from '../../agent/check.ts';
-import { aFunction, flag, texts } from '../../agent/shapes.ts';
+import { aFunction, flag, hasMethods, texts } from '../../agent/shapes.ts';
 import { expected, PawlError } from '../../errors.ts';
 import type { McpPool } from './pool.ts';
 
@@ -78,8 +78,7 @@ const kinds = {
 };
 
 function isTransport(value: unknown): boolean {
-  if (typeof value === 'function') return true;
-  return ['start', 'send', 'close'].every((name) => typeof Object(value)[name] === 'function');
+  return typeof value === 'function' || hasMethods(value, 'start', 'send', 'close');
 }
 
 /** Throws `invalid_server` if a server definition is invalid. */

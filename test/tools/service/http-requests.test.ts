@@ -101,7 +101,7 @@ describe('REST tools: where a request may go', () => {
     );
   });
 
-  it.each(['ftp://api.test/', 'file:///etc/passwd', 'data:text/plain,x'])('%s is no web address', async (url) => {
+  it.each(['ftp://api.test/', 'file:///etc/passwd', 'data:text/plain,x'])('%s is not an http(s) URL', async (url) => {
     const { protocol } = new URL(url);
     await expect(requested(url)).rejects.toThrow(`The protocol ${protocol} is not allowed; use http or https.`);
   });
@@ -194,7 +194,7 @@ describe('S-5: redirects', () => {
   });
 });
 
-describe('C-1: bodies', () => {
+describe('REST tools: bodies', () => {
   it('a form is sent with its boundary', async () => {
     await using given = await service((_, response) => response.end());
     const body = new FormData();

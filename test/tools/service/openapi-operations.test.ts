@@ -46,7 +46,7 @@ async function received(operation: object, input: object, more: object = {}) {
   return request;
 }
 
-describe('T-1: the input of an operation', () => {
+describe('OpenAPI tools: the input of an operation', () => {
   it('has its parameters and its body, those that it needs as required, and nothing else', () => {
     const operation = {
       parameters: [
@@ -77,7 +77,7 @@ describe('T-1: the input of an operation', () => {
     expect(schemaOf({})).toEqual({ ...expected, properties: {}, required: [] });
   });
 
-  it('an operation whose path names what no parameter is, is none', () => {
+  it('an operation whose path has a placeholder without a parameter is left out', () => {
     const parameters = [parameter('id')];
     expect(made({ parameters }, { path: '/x/{id}' })).toBeNull();
     expect(made({ parameters: [parameter('id', { in: 'path' })] }, { path: '/x/{id}/{other}' })).toBeNull();
@@ -185,7 +185,7 @@ describe('T-1: the input of an operation', () => {
   });
 });
 
-describe('T-1: the request of an operation', () => {
+describe('OpenAPI tools: the request of an operation', () => {
   it('values go where their parameters say; those that are missing are left out', async () => {
     const parameters = [
       parameter('of'),
