@@ -69,7 +69,7 @@ describe('D-4: a session that is resumed', () => {
       interrupted: ['call-1-0/turn-1/attempt-1/tool-0'],
     });
     expect(told).toEqual(events);
-    // The sub-agent goes on from its answer, and asks for what it had asked for no second time.
+    // The sub-agent continues from the answer, without repeating its earlier request.
     expect(model.requests).toHaveLength(1);
     await journal.close();
   });

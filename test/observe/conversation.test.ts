@@ -5,13 +5,13 @@ import {
   callFacts,
   type Fact,
   type Message,
-  type Reply,
   type ReplyPart,
   type ToolOutput,
   userMessage,
 } from '../../machines/index.ts';
 import { estimateOutputTokens } from '../../src/context/tokens.ts';
 import { Conversation, promptIn } from '../../src/observe/conversation.ts';
+import { replySaying } from '../support/replies.ts';
 
 const position = { turn: 1, attempt: 1 };
 const target = 'one';
@@ -31,16 +31,7 @@ const replied = (content: ReplyPart[], calls: CallFacts[], unified = 'stop'): Fa
   type: 'attempt.replied',
   ...position,
   target,
-  reply: {
-    provider: 'test',
-    content,
-    finishReason: { unified, raw: null },
-    openInputs: [],
-    errors: [],
-    warnings: [],
-    responseId: null,
-    modelId: null,
-  } satisfies Reply,
+  reply: { ...replySaying(''), provider: 'test', content, finishReason: { unified, raw: null } },
   fault: null,
   calls,
   usage: { input: 0, output: 0, reasoning: 0, cacheRead: 0, cacheWrite: 0 },
@@ -216,7 +207,7 @@ describe('C-6: the conversation as a fold', () => {
     expect(at(conversation, 4).content).toMatchObject([{ type: 'text' }]);
   });
 
-  it('steering waits for the next request, and is not lost if there is none', () => {
+  it('steering is added before the next request, or at the end of the session if no request follows', () => {
     const steered: Fact = { type: 'session.steered', text: 'Faster.' };
     expect(having(steered).messages).toEqual([task]);
     const started: Fact = { type: 'attempt.started', ...position, target, notice: null };

@@ -1,19 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { type CallName, emptyCounters, type Fact, noUsage, type Reply, type ToolOutput } from '../../machines/index.ts';
+import { type CallName, emptyCounters, type Fact, noUsage, type ToolOutput } from '../../machines/index.ts';
 import { SessionCounters } from '../../src/observe/counters.ts';
 import { Records } from '../../src/observe/records.ts';
+import { replySaying } from '../support/replies.ts';
 
 const target = 'one';
-const reply: Reply = {
-  provider: 'test',
-  content: [],
-  finishReason: null,
-  openInputs: [],
-  errors: [],
-  warnings: [],
-  responseId: null,
-  modelId: null,
-};
+const reply = replySaying('So.');
 const fault = { slug: 'empty_response', detail: 'late' } as never;
 const started = (attempt: number, notice: string | null = null): Fact => ({
   type: 'attempt.started',
@@ -150,7 +142,7 @@ describe('S-4: the records of turns', () => {
       ...{ result: { success: false }, output: { type: 'json', value: { a: 'é' } } },
       ...{ startedAt: 102, durationMs: 18, bytes: 10, costUsd: 0 },
     });
-    // Ids may come again in the next attempt, whose calls begin anew.
+    // The next attempt may use the same ids; its calls are new ones.
     records.fact(started(2), 300);
     records.fact(answered(0, { type: 'text', value: '' }), 301);
     expect(records.attempt()?.calls[0]?.startedAt).toBeNull();

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Message, Reply, ToolOutput } from '../../machines/index.ts';
 import { inputMessages, instructionParts, outputMessages, toolResult } from '../../src/otel/content.ts';
+import { replySaying } from '../support/replies.ts';
 
 const file = { type: 'file', mediaType: 'image/png', data: { type: 'data', data: 'cG5n' } } as const;
 const parsed = (text: string): unknown => JSON.parse(text);
@@ -52,19 +53,13 @@ describe('the content that spans may hold, in the form of the conventions', () =
 
   it('a reply, with why it ended', () => {
     const reply: Reply = {
-      provider: 'test',
+      ...replySaying(''),
       content: [
         { type: 'text', text: 'So.', ended: true },
         { type: 'tool-call', callId: 'c', name: 'look', input: '{"at":1}', providerExecuted: true },
         { type: 'tool-result', callId: 'c', name: 'look', result: [1], isError: false },
         { type: 'source', source: {} },
       ],
-      finishReason: { unified: 'stop', raw: null },
-      openInputs: [],
-      errors: [],
-      warnings: [],
-      responseId: null,
-      modelId: null,
     };
     const parts = [
       { type: 'text', content: 'So.' },

@@ -180,7 +180,7 @@ describe('pawl/otel: spans of a session’s events', () => {
     expect(without.all[0]?.attributes).not.toHaveProperty('gen_ai.system_instructions');
   });
 
-  it('a suspension ends what is open without an error, and a session that goes on says so', () => {
+  it('a suspension ends the open spans without an error, and the span of a resumed session is marked', () => {
     const { all } = spansOf([
       event('session.resumed'),
       event('turn.started', { isLastTurn: false }),
@@ -213,7 +213,7 @@ describe('pawl/otel: spans of a session’s events', () => {
       const [own] = spans().filter(({ name }) => name === 'invoke_agent below');
       const over = spans().find((span) => span.spanContext().spanId === own?.parentSpanContext?.spanId);
       expect(over?.name).toBe(above);
-      // What has ended is nobody's parent.
+      // A span that has ended is not used as a parent.
       const late = telemetry.session({ ...about, sessionId: 's/d' });
       context.with(ROOT_CONTEXT, () => late.event(event('session.started')));
       late.event(event('session.succeeded'));

@@ -117,7 +117,7 @@ describe('T-7: the plan of a turn', () => {
     const own = 'Go. {"of":"writer"}';
     expect(first).toMatchObject({ plan: { speaker: 'writer', targets: [0, 1], once: false, own } });
     expect((first as { plan: { tools: string[] } }).plan.tools).not.toContain('search');
-    // From then on, it goes on with the target that succeeded.
+    // In later turns it keeps the target that succeeded.
     conversation.fact({ type: 'turn.planned', turn: 2, ...(first as { plan: object }).plan } as never);
     expect(await plan(3, 1)).toMatchObject({ plan: { targets: [1, 0], own } });
     expect(await plan(3, 2)).toMatchObject({ plan: { targets: [0, 1], own } });
@@ -220,7 +220,7 @@ describe('G-1: what a session is prepared with', () => {
     expect(await preparing(more)).toEqual({ ok: false, slug, message });
   });
 
-  it('instructions that are none or a text need no making', async () => {
+  it('missing instructions and a text are used as they are', async () => {
     const limits = { clock: systemClock, timeoutMs: 10, signal };
     const input = { prompt: null, context: undefined };
     expect(await madeInstructions(null, input, limits)).toBeNull();

@@ -1,21 +1,13 @@
 import { expect, it } from 'vitest';
-import { systemClock } from '../../src/host/clock.ts';
 import { defineAgent, runSession } from '../../src/index.ts';
 import { MemoryJournal } from '../../src/journal/memory.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
-import { Catalog } from '../../src/tools/catalog.ts';
 import { localTool } from '../../src/tools/local.ts';
+import { emptyCatalog } from '../support/catalog.ts';
 import { counters, report, tokensOf } from '../support/session.ts';
 
 it('if two tool lists are shown at once, the later one is offered, whichever is ready first', async () => {
-  const catalog = new Catalog({
-    clock: systemClock,
-    checkTimeoutMs: 1_000,
-    conversation: { messages: [], plan: null },
-    policies: () => null,
-    checks: { report: async (verdict) => verdict },
-    context: () => undefined,
-  });
+  const catalog = emptyCatalog();
   const older = localTool('older', () => 1);
   const newer = localTool('newer', () => 2);
   const { promise, resolve } = Promise.withResolvers<Awaited<typeof older.offered>>();

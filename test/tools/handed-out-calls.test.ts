@@ -21,7 +21,7 @@ function options(more: Partial<ClientToolOptions> = {}) {
 }
 
 describe('C-1: a call that is answered from outside', () => {
-  it('it is told with its input, and fails when nobody answers in time', async () => {
+  it('it is announced with its input, and fails if no answer comes in time', async () => {
     const clock = manualClock();
     const { made, seen } = options({ clock, clientToolTimeoutMs: 50 });
     const { signal } = new AbortController();

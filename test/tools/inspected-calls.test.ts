@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { callFacts, type Message, type ReplyCall, userMessage } from '../../machines/index.ts';
-import { systemClock } from '../../src/host/clock.ts';
 import { batchTool } from '../../src/tools/built-in/batch.ts';
 import { progressReportTool } from '../../src/tools/built-in/progress.ts';
-import { Catalog, type CatalogOptions } from '../../src/tools/catalog.ts';
+import type { CatalogOptions } from '../../src/tools/catalog.ts';
 import { type CatalogTool, functionTool } from '../../src/tools/catalog-tool.ts';
 import { type LocalTool, localTool } from '../../src/tools/local.ts';
+import { catalogOf, namesOf, type Told } from '../support/catalog.ts';
 
 const { signal } = new AbortController();
 const inputSchema = z.object({ at: z.number().default(5) });
@@ -32,26 +32,9 @@ const callOf = (name: string, input = '{"at":1}', callId = 'c'): ReplyCall => ({
 });
 
 const messages: Message[] = [userMessage('Look.')];
-const conversation: { messages: Message[]; plan: { tools: readonly string[] | null } | null } = {
-  messages,
-  plan: null,
-};
+const conversation: Told = { messages, plan: null };
 
-async function shown(tools: CatalogTool[], more: Partial<CatalogOptions> = {}) {
-  const catalog = new Catalog({
-    clock: systemClock,
-    checkTimeoutMs: 1_000,
-    conversation,
-    policies: () => null,
-    checks: { report: async (verdict) => verdict },
-    context: () => undefined,
-    ...more,
-  });
-  await catalog.show(new Map(tools.map((tool) => [tool.name, tool])));
-  return catalog;
-}
-
-const names = (offered: readonly { name: string }[]) => offered.map(({ name }) => name);
+const shown = (tools: CatalogTool[], more: Partial<CatalogOptions> = {}) => catalogOf(tools, { conversation, ...more });
 
 beforeEach(() => {
   conversation.messages = messages;
@@ -88,7 +71,7 @@ describe('C-5: the facts about a call', () => {
     conversation.plan = { tools: [] };
     expect(await catalog.inspect(callOf('lok'), null, signal)).toEqual({ ...unknown, detail: 'The tools are: none.' });
     expect(catalog.get('look')?.name).toBe('look');
-    expect(names(catalog.all())).toEqual(['look', 'sql']);
+    expect(namesOf(catalog.all())).toEqual(['look', 'sql']);
   });
 
   it('a tool that takes a text has a text as its input', async () => {

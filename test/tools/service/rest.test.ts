@@ -218,26 +218,6 @@ describe('REST tools', () => {
     expect(callsIn(result)[0]?.slug).toBeNull();
   });
 
-  it.each([
-    [301, 'PUT', 'PUT'],
-    [302, 'DELETE', 'DELETE'],
-    [302, 'POST', 'GET'],
-    [303, 'PUT', 'GET'],
-    [307, 'POST', 'POST'],
-  ] as const)('a %i redirect of %s is followed with %s', async (status, method, next) => {
-    await using api = await service((request, response) => {
-      if (request.url === '/users') response.writeHead(status, { location: '/moved' }).end();
-      else json(response, { moved: true });
-    });
-    const tool = restTool({ method, url: `${api.url}/users`, input: z.object({}), allowPrivate: true });
-    const { result } = await runOverWire({ script: [ask({}), report()], definition: { tools: { user: tool } } });
-    expect(api.received.map(({ method: sent, url }) => `${sent} ${url}`)).toEqual([
-      `${method} /users`,
-      `${next} /moved`,
-    ]);
-    expect(callsIn(result)[0]?.slug).toBeNull();
-  });
-
   it('an id that no number holds exactly reaches the model with all its digits', async () => {
     await using api = await service((_, response) => {
       response.writeHead(200, { 'content-type': 'application/json' }).end('{"id":9007199254740993,"count":3}');
