@@ -14,7 +14,7 @@ import { redact } from '../../agent/redact.ts';
 import { secretsOfServer } from '../../agent/secrets.ts';
 import { messageOf } from '../../errors.ts';
 import { type Clock, sleep } from '../../host/clock.ts';
-import { inTime } from '../../host/deadline.ts';
+import { inTime, within } from '../../host/deadline.ts';
 import { wholeWordsOf } from '../../text.ts';
 import type { ToolRun } from '../catalog-tool.ts';
 import { ToolError } from '../result.ts';
@@ -84,8 +84,7 @@ export class McpConnection {
    * other sessions may wait longer for it.
    */
   async open(timeoutMs: number, signal: AbortSignal, shared = false): Promise<void> {
-    const { clock } = this;
-    const limits = { clock, timeoutMs, signal };
+    const limits = { clock: this.clock, timeoutMs, signal };
     try {
       this.connectTimeoutMs = shared ? Math.max(timeoutMs, restartTimeoutMs) : timeoutMs;
       await inTime(limits, `no answer within ${timeoutMs} ms`, () => this.connected(this.connectTimeoutMs));
@@ -264,9 +263,11 @@ export class McpConnection {
   }
 
   /** Runs a task until it takes longer than `timeoutMs`, or the connection is closed. */
-  private inTime<T>(timeoutMs: number, task: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  private async inTime<T>(timeoutMs: number, task: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const limits = { clock: this.clock, timeoutMs, signal: this.giveUp.signal };
-    return inTime(limits, `no answer within ${timeoutMs} ms`, task);
+    const ending = await within(limits, task);
+    if (ending.kind === 'done') return ending.value;
+    throw new Error(ending.kind === 'expired' ? `no answer within ${timeoutMs} ms` : 'closed before it answered');
   }
 
   /** Handles an error outside a call: pings the server, and treats it as lost if it does not answer. */
