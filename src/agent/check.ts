@@ -4,22 +4,36 @@ import { expected, fieldName, PawlError, type PawlErrorCode, shown } from '../er
 /** Without zod's compiled parsers: compiling one takes longer than all that a process parses with it. */
 const uncompiled = { jitless: true } as const;
 
-/** Parses `value` at the API boundary. Throws `PawlError` with a sentence for each invalid field. */
-export function check<T>(schema: z.ZodType<T>, value: unknown, field: string, code: PawlErrorCode): T {
+/**
+ * Parses `value` at the API boundary. Throws `PawlError` with a sentence for each invalid field. If the names of fields
+ * begin with no `field`, `whole` names the value itself.
+ */
+export function check<T>(
+  schema: z.ZodType<T>,
+  value: unknown,
+  field: string,
+  code: PawlErrorCode,
+  whole = field || 'value',
+): T {
   const result = schema.safeParse(value, uncompiled);
   if (result.success) return result.data;
   throw new PawlError(
     code,
-    result.error.issues.flatMap((issue) => sentences(schema, value, field, issue)),
+    result.error.issues.flatMap((issue) => sentences(schema, value, { field, whole }, issue)),
   );
 }
 
-function sentences(schema: z.ZodType, value: unknown, root: string, issue: z.core.$ZodIssue): string[] {
+function sentences(
+  schema: z.ZodType,
+  value: unknown,
+  { field: root, whole }: { field: string; whole: string },
+  issue: z.core.$ZodIssue,
+): string[] {
   if (issue.code === 'unrecognized_keys') {
     const known = knownKeys(schema, issue.path);
     return issue.keys.map((key) => unknownOption(fieldName(root, [...issue.path, key]), key, known));
   }
-  const field = fieldName(root, issue.path) || 'value';
+  const field = fieldName(root, issue.path) || whole;
   return [expected(field, valueAt(value, issue.path), shapeOf(issue))];
 }
 

@@ -1,15 +1,21 @@
 import { expected, PawlError, reasonOf } from '../errors.ts';
 import type { CheckAtOnce, Validation } from '../schema/schema.ts';
 import type { Agent } from './definition.ts';
+import { hasTool } from './handoffs.ts';
 
-/** Checks a session's context for its agent, its tools and all sub-agents. Throws `invalid_options`. */
-export function checkContext(agent: Agent, context: unknown): void {
-  const own = contextOf(agent, context);
-  for (const { checkContext: check, name } of agent.tools.values())
-    if (check !== undefined) checked(check, own, `context (for the tool ${name})`);
-  const { agents, definition } = agent;
-  for (const other of [...Object.values(agents), ...Object.values(definition.handoffs ?? {})])
-    checkContext(other, context);
+/**
+ * Checks a session's context for its agent, those that it may hand over to, their tools and all sub-agents. A tool gets
+ * the context as the schema of the agent that speaks makes it. Throws `invalid_options`.
+ */
+export function checkContext({ voices, tools, agents }: Agent, context: unknown): void {
+  for (const voice of voices) {
+    const { definition, checkContext: check } = voice;
+    const own = contextOf({ name: definition.name, checkContext: check }, context);
+    for (const tool of tools.values())
+      if (tool.checkContext !== undefined && hasTool(voice, tool))
+        checked(tool.checkContext, own, `context (for the tool ${tool.name})`);
+  }
+  for (const agent of Object.values(agents)) checkContext(agent, context);
 }
 
 /** Returns the context as the agent's schema makes it; without a schema, as it is. Throws `invalid_options`. */

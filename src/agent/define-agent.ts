@@ -27,7 +27,7 @@ export function defineAgent<R extends ReportDefinition = { format: 'text' }, Con
   definition: AgentDefinition<R, Context>,
 ): Agent<ReportOf<R>, Context> {
   const problems = new Problems();
-  problems.collect(() => check(definitionSchema, definition, '', 'invalid_agent'));
+  problems.collect(() => check(definitionSchema, definition, '', 'invalid_agent', 'definition'));
   const given = entriesOf(definition);
   const limits = problems.collect(() => check(limitsSchema, definition?.limits ?? {}, 'limits', 'invalid_limit'));
   problems.collect(() => check(downloadsSchema, definition?.downloads ?? {}, 'downloads', 'invalid_agent'));
@@ -69,9 +69,9 @@ function checkSecrets(secrets: unknown): void {
 }
 
 /** Files cannot be a tool's input, so an agent that reports files finishes by a plain reply. */
-function finishOf({ report, finish }: AgentDefinition): AgentDefinition['finish'] {
-  if (report?.format !== 'files') return finish;
-  if (finish !== 'report') return 'text';
+function finishOf(definition: AgentDefinition): AgentDefinition['finish'] {
+  if (definition?.report?.format !== 'files') return definition?.finish;
+  if (definition.finish !== 'report') return 'text';
   throw new PawlError(
     'invalid_agent',
     '`finish` must be text, since a report of files is a plain reply; got "report".',

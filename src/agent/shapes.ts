@@ -12,6 +12,9 @@ const longestMs = 2_147_483_647;
 const duration = `an integer from 1 to ${longestMs} (ms)`;
 export const milliseconds = z.int({ error: duration }).min(1, { error: duration }).max(longestMs, { error: duration });
 
+const aPort = 'an integer from 0 to 65535';
+export const port = z.int({ error: aPort }).min(0, { error: aPort }).max(65_535, { error: aPort });
+
 export const flag = z.boolean({ error: 'a boolean' });
 export const text = z.string({ error: 'a string' });
 

@@ -3,7 +3,7 @@ import { check } from '../agent/check.ts';
 import type { Agent } from '../agent/definition.ts';
 import { isAgent } from '../agent/definition.ts';
 import { configuredSecrets, environmentSecrets } from '../agent/secrets.ts';
-import { texts } from '../agent/shapes.ts';
+import { port as aPort, texts } from '../agent/shapes.ts';
 import { aJournal } from '../journal/given.ts';
 import type { Journal } from '../journal/journal.ts';
 import { unknownSession } from '../journal/journal-errors.ts';
@@ -37,10 +37,9 @@ export type Inspector = {
 
 const keptSessions = 50;
 
-const aPort = 'an integer from 0 to 65535';
 const optionsSchema = z.strictObject({
   journal: aJournal.optional(),
-  port: z.int({ error: aPort }).min(0, { error: aPort }).max(65_535, { error: aPort }).optional(),
+  port: aPort.optional(),
   agents: z.array(z.custom<Agent>(isAgent, { error: 'an agent made by defineAgent' })).optional(),
   secrets: texts.optional(),
 } satisfies Record<keyof InspectorOptions, z.ZodType>);
@@ -50,7 +49,7 @@ const optionsSchema = z.strictObject({
  * a `port` is given. Rejects with `invalid_options` if the port is taken.
  */
 export async function inspector(options: InspectorOptions = {}): Promise<Inspector> {
-  check(optionsSchema, options, '', 'invalid_options');
+  check(optionsSchema, options, '', 'invalid_options', 'options');
   const { port, agents = [], secrets: given = [] } = options;
   const journal = new WatchedJournal(options.journal ?? new MemoryJournal({ keep: keptSessions }));
   const ofEnvironment = environmentSecrets(process.env);

@@ -1,7 +1,10 @@
 import type { StatelyInspectionEvent } from '@statelyai/inspect';
 import type { AnyActorRef, AnyEventObject, InspectionEvent } from 'xstate';
+import { z } from 'zod';
+import { check } from '../agent/check.ts';
 import { redact } from '../agent/redact.ts';
 import { configuredSecrets } from '../agent/secrets.ts';
+import { port as aPort, texts } from '../agent/shapes.ts';
 import { messageOf, PawlError } from '../errors.ts';
 import { startRelay } from './relay.ts';
 
@@ -26,16 +29,23 @@ export type StatelyInspector = {
 
 type Sender = { send(event: StatelyInspectionEvent): void; stop(): void; address: string | null };
 
+const length = 'an integer of at least 0';
+const optionsSchema = z.strictObject({
+  port: aPort.default(8_080),
+  origins: texts.default([]),
+  secrets: texts.default([]),
+  textLength: z.int({ error: length }).min(0, { error: length }).default(200),
+} satisfies Record<keyof StatelyInspectorOptions, z.ZodType>);
+
 const version = '0.7.2';
-const defaultPort = 8_080;
 
 /**
  * Starts the Stately inspector. In a browser it opens a window, by `@statelyai/inspect`; in Node it starts a WebSocket
  * relay on the loopback address, whose page shows the sessions as hierarchies of actors. Nothing is sent before this
- * call. Rejects with `invalid_options` if the port is taken.
+ * call. Rejects with `invalid_options`, also if the port is taken.
  */
 export async function statelyInspector(options: StatelyInspectorOptions = {}): Promise<StatelyInspector> {
-  const { port = defaultPort, origins = [], secrets = [], textLength = 200 } = options;
+  const { port, origins, secrets, textLength } = check(optionsSchema, options, '', 'invalid_options', 'options');
   const isBrowser = 'document' in globalThis;
   const sender = isBrowser ? await browserSender() : await relaySender(port, origins);
   const translator = new Translator((text) => {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { check } from '../agent/check.ts';
-import { milliseconds, texts } from '../agent/shapes.ts';
+import { milliseconds, port, texts } from '../agent/shapes.ts';
 import { PawlError } from '../errors.ts';
 
 /** Where a server listens, and whom it answers. Off the loopback address, `auth`, `hosts` and `origins` are required. */
@@ -24,9 +24,8 @@ export type HttpOptions = CallerOptions & {
 };
 
 const aToken = 'a token of at least 16 characters';
-const aPort = 'an integer from 0 to 65535';
 export const callerSchema = z.strictObject({
-  port: z.int({ error: aPort }).min(0, { error: aPort }).max(65_535, { error: aPort }).optional(),
+  port: port.optional(),
   host: z.string({ error: 'a host name or address' }).optional(),
   auth: z.strictObject({ bearer: z.string({ error: aToken }).min(16, { error: aToken }) }).optional(),
   hosts: texts.optional(),

@@ -76,7 +76,7 @@ export async function serveMcp(agent: Agent, options: ServeMcpOptions): Promise<
       expected('transport', transport, "'stdio', { http: { port, host } } or an MCP transport"),
     );
   }
-  check(optionsSchema, options, '', 'invalid_options');
+  check(optionsSchema, options, '', 'invalid_options', 'options');
   if (transport !== 'stdio' && 'http' in transport) checkHttp(httpSchema, transport.http, 'transport.http');
   const { serve } = await onNode('`serveMcp`', () => import('./mcp.ts'));
   return serve(agent, options);

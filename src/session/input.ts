@@ -61,7 +61,7 @@ export function checkOptions(agent: unknown, options: unknown): void {
   if (typeof options !== 'object' || options === null) {
     throw new PawlError('invalid_options', expected('options', options, 'an object with `prompt` or `messages`'));
   }
-  check(optionsSchema, options, '', 'invalid_options');
+  check(optionsSchema, options, '', 'invalid_options', 'options');
 }
 
 /** Returns the conversation that a session starts with, repaired where needed (C-6). */

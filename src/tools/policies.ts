@@ -1,5 +1,7 @@
 import isDeepEqual from 'fast-deep-equal';
+import { z } from 'zod';
 import type { CallFacts, Slug } from '../../machines/index.ts';
+import { check } from '../agent/check.ts';
 import { expected, messageOf } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import { inTime, type Limits } from '../host/deadline.ts';
@@ -35,8 +37,23 @@ export function deny(reason: string): PolicyVerdict {
   return { allow: false, reason };
 }
 
-/** Returns a policy that allows `tool` only after each tool in `after` has succeeded in the session. */
-export function requires(tool: string, { after }: { after: readonly string[] }): ToolPolicy {
+const toolName = z.string({ error: 'the name of a tool' }).min(1, { error: 'the name of a tool' });
+const requiresSchema = z.strictObject({
+  tool: toolName,
+  after: z.array(toolName, { error: 'an array of tool names' }).min(1, { error: 'at least one tool name' }),
+});
+const readBeforeWriteSchema = z.strictObject({
+  read: toolName.default('read_file'),
+  write: toolName.default('write_file'),
+  field: z.string({ error: 'the name of a field' }).min(1, { error: 'the name of a field' }).default('path'),
+});
+
+/**
+ * Returns a policy that allows `tool` only after each tool in `after` has succeeded in the session. Throws
+ * `invalid_options`.
+ */
+export function requires(tool: string, options: { after: readonly string[] }): ToolPolicy {
+  const { after } = check(requiresSchema, { ...options, tool }, '', 'invalid_options');
   return ({ name }, history) => {
     if (name !== tool) return allow;
     const missing = after.filter((first) => !history.some((past) => past.name === first && past.slug === null));
@@ -46,17 +63,10 @@ export function requires(tool: string, { after }: { after: readonly string[] }):
 
 /**
  * Returns a policy that allows a call to `write` only after a call to `read` with the same input `field` has succeeded.
- * Defaults: `read_file`, `write_file`, `path`.
+ * Defaults: `read_file`, `write_file`, `path`. Throws `invalid_options`.
  */
-export function readBeforeWrite({
-  read = 'read_file',
-  write = 'write_file',
-  field = 'path',
-}: {
-  read?: string;
-  write?: string;
-  field?: string;
-} = {}): ToolPolicy {
+export function readBeforeWrite(options: { read?: string; write?: string; field?: string } = {}): ToolPolicy {
+  const { read, write, field } = check(readBeforeWriteSchema, options, '', 'invalid_options', 'options');
   return ({ name, input }, history) => {
     if (name !== write) return allow;
     const isRead = (past: PastCall) => past.name === read && past.slug === null;

@@ -1,4 +1,4 @@
-import { checkPosition, type Followed, type UIStreamOptions } from './ui-message-stream.ts';
+import { checkFollowed, checkPosition, type Followed, type UIStreamOptions } from './ui-message-stream.ts';
 
 /**
  * Returns a session's events as server-sent events, for pages without the AI SDK. `event` is the event's type, `data` is
@@ -7,8 +7,10 @@ import { checkPosition, type Followed, type UIStreamOptions } from './ui-message
  */
 export function toEventStreamResponse(
   session: Followed,
-  { from = 0, headers, ...init }: Pick<UIStreamOptions, 'from'> & ResponseInit = {},
+  options: Pick<UIStreamOptions, 'from'> & ResponseInit = {},
 ): Response {
+  checkFollowed(session, options);
+  const { from = 0, headers, ...init } = options;
   checkPosition(from);
   const events = session.eventsFrom(from + 1)[Symbol.asyncIterator]();
   const encoder = new TextEncoder();

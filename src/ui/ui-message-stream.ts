@@ -1,4 +1,5 @@
 import { createUIMessageStreamResponse } from 'ai';
+import { hasMethods } from '../agent/shapes.ts';
 import { expected, PawlError } from '../errors.ts';
 import { eventLoopTurn } from '../host/clock.ts';
 import type { SessionEvent } from '../observe/events.ts';
@@ -30,6 +31,7 @@ export function toUIMessageStream<Report>(
   session: Followed<Report>,
   options: UIStreamOptions = {},
 ): ReadableStream<UIChunk<Report>> {
+  checkFollowed(session, options);
   const { from = 0 } = options;
   checkPosition(from);
   const events = session.eventsFrom(1)[Symbol.asyncIterator]();
@@ -45,6 +47,14 @@ export function toUIMessageStream<Report>(
   });
 }
 
+/** Throws `invalid_options` unless `session` can be followed, and the options are some. */
+export function checkFollowed(session: unknown, options: unknown): void {
+  if (typeof options !== 'object' || options === null)
+    throw new PawlError('invalid_options', expected('options', options, 'an object'));
+  if (hasMethods(session, 'eventsFrom')) return;
+  throw new PawlError('invalid_options', expected('session', session, 'a session, or what `followSession` returns'));
+}
+
 /** Throws `invalid_options` unless `from` is a valid position. */
 export function checkPosition(from: unknown): void {
   if (typeof from === 'number' && Number.isInteger(from) && from >= 0) return;
@@ -54,8 +64,10 @@ export function checkPosition(from: unknown): void {
 /** Returns `toUIMessageStream` as a response for `useChat`. `init` is as for `Response`. */
 export function toUIMessageStreamResponse<Report>(
   session: Followed<Report>,
-  { from, decided, ...init }: UIStreamOptions & ResponseInit = {},
+  options: UIStreamOptions & ResponseInit = {},
 ): Response {
+  checkFollowed(session, options);
+  const { from, decided, ...init } = options;
   const position = { ...(from !== undefined && { from }), ...(decided !== undefined && { decided }) };
   return createUIMessageStreamResponse({ ...init, stream: toUIMessageStream(session, position) });
 }

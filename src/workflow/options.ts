@@ -90,7 +90,7 @@ const optionsSchema = z.strictObject({
 
 /** Checks the options of a run, and returns its limits. Throws `invalid_workflow`. */
 export function checkedLimits(options: WorkflowOptions): RunLimits {
-  check(optionsSchema, options, '', 'invalid_workflow');
+  check(optionsSchema, options, '', 'invalid_workflow', 'options');
   const limits = check(limitsSchema, options.limits ?? {}, 'limits', 'invalid_workflow');
   check(budgetSchema, options.budget ?? {}, 'budget', 'invalid_workflow');
   checkAgents(options.agents, limits);

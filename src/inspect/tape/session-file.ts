@@ -25,6 +25,10 @@ const optionsSchema = z.strictObject({
   step: z.int({ error: aStep }).min(0, { error: aStep }).optional(),
 } satisfies Record<keyof SessionFileOptions, z.ZodType>);
 
+const entriesSchema = z.array(z.looseObject({}), {
+  error: 'the entries of a session, as `exportSession` returns them',
+});
+
 /** Unpacks the page's script, which is allowed by its own hash. */
 const start = `(async () => {
   const binary = atob(document.getElementById('packed').textContent);
@@ -45,6 +49,7 @@ const start = `(async () => {
  */
 export function sessionFile(entries: readonly JournalEntry[], options: SessionFileOptions = {}): string {
   const { secrets = [], step } = check(optionsSchema, options, 'options', 'invalid_options');
+  check(entriesSchema, entries, 'entries', 'invalid_options');
   const known = [...secrets, ...configuredSecrets(), ...environmentSecrets(process.env)];
   const redactor = new Redactor(() => known);
   const clean = redactor.take(entries);

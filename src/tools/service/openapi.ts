@@ -39,7 +39,7 @@ export async function openApiTools(
   document: string | object,
   options: OpenApiOptions = {},
 ): Promise<Record<string, LocalTool>> {
-  check(optionsSchema, options, '', 'invalid_tool');
+  check(optionsSchema, options, '', 'invalid_tool', 'options');
   const { toolsOf } = await onNode('`openApiTools`', () => import('./openapi-document.ts'));
   return toolsOf(document, options);
 }

@@ -74,7 +74,7 @@ const optionsSchema = z.strictObject({
  * body. Throws `invalid_tool` for invalid options.
  */
 export function restTool(options: RestToolOptions): LocalTool {
-  check(optionsSchema, options, '', 'invalid_tool');
+  check(optionsSchema, options, '', 'invalid_tool', 'options');
   const { method, url, description = `${method} ${url.split('?')[0]}`, input, auth, needsApproval = false } = options;
   const probe = url.replace(/\{[^{}]*\}/g, 'x');
   if (!URL.canParse(probe) || !/^https?:$/.test(new URL(probe).protocol)) {

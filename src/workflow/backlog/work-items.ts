@@ -41,7 +41,7 @@ export async function createWorkItem(backlog: string, input: WorkItemInput): Pro
 }
 
 export function checkedItem(input: unknown): WorkItem {
-  const item = check(workItemSchema, input, '', 'invalid_work_item');
+  const item = check(workItemSchema, input, '', 'invalid_work_item', 'item');
   if (item.branch_name !== undefined && !item.auto_commit) {
     throw new PawlError(
       'invalid_work_item',
