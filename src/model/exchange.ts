@@ -85,7 +85,8 @@ export async function generate(
     onPart({ type: 'response-metadata', ...metadata, ...(timestamp !== undefined && { timestamp }) });
   }
   for (const part of result.content) {
-    if (part.type === 'text' || part.type === 'reasoning') {
+    // A malformed part must not cost the whole reply (P-4).
+    if (part?.type === 'text' || part?.type === 'reasoning') {
       const id = '0';
       const metadata = part.providerMetadata === undefined ? {} : { providerMetadata: part.providerMetadata };
       onPart({ type: `${part.type}-start`, id, ...metadata });

@@ -146,12 +146,14 @@ export class ReplyReader {
   }
 
   /** Adds a part of a kind shared by streams and full responses. */
-  takeContent(part: LanguageModelV4Content): Delta | null {
+  private takeContent(part: LanguageModelV4Content): Delta | null {
     switch (part.type) {
       case 'text':
-      case 'reasoning':
-        this.content.push({ type: part.type, text: part.text, ended: true, ...providerData(part.providerMetadata) });
-        return this.delta(part.type, this.nextPart(), part.text);
+      case 'reasoning': {
+        const text = textOf(part.text);
+        this.content.push({ type: part.type, text, ended: true, ...providerData(part.providerMetadata) });
+        return this.delta(part.type, this.nextPart(), text);
+      }
       case 'tool-call': {
         const opened = this.closeInput(part.toolCallId);
         // Some providers set it only on the part that starts the input, and some only on the call.
@@ -176,7 +178,7 @@ export class ReplyReader {
       case 'reasoning-file':
         this.content.push({
           type: part.type,
-          mediaType: part.mediaType,
+          mediaType: textOf(part.mediaType),
           data: fileData(part.data),
           ...providerData(part.providerMetadata),
         });
@@ -197,14 +199,14 @@ export class ReplyReader {
     }
   }
 
-  finish(reason: LanguageModelV4FinishReason, usage: LanguageModelV4Usage | undefined): void {
+  private finish(reason: LanguageModelV4FinishReason, usage: LanguageModelV4Usage | undefined): void {
     this.finishReason = { unified: reason.unified, raw: reason.raw ?? null };
     const counted = usageOf(usage);
     // A second finish part without usage must not reset the count (S-4).
     if (counted.input + counted.output > 0) this.usage = counted;
   }
 
-  addWarnings(warnings: readonly SharedV4Warning[] | undefined): void {
+  private addWarnings(warnings: readonly SharedV4Warning[] | undefined): void {
     for (const warning of warnings ?? []) this.warnings.push(shown(warning));
   }
 
@@ -287,7 +289,6 @@ export class ReplyReader {
 }
 
 type OpenText = { id: string; part: number; text: ReplyText };
-
 /** `id` is the provider's; `callId` is unique in the conversation. */
 type OpenInput = {
   id: unknown;
