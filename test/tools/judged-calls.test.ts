@@ -59,6 +59,7 @@ describe('a policy that requires a read before a write', () => {
     expect(await verdictOf(policy, 'write_file', { path: 'b' }, [read])).toBe(denied);
     expect(await verdictOf(policy, 'write_file', {}, [past('read_file')])).toBe(denied);
     expect(await verdictOf(policy, 'write_file', { path: 'a' }, [past('other', { path: 'a' })])).toBe(denied);
+    expect(await verdictOf(policy, 'write_file', { path: 'a' }, [past('read_file', { path: 'b' }), read])).toBe(null);
     const failed = past('read_file', { path: 'a' }, { slug: 'tool_exec_failed' });
     expect(await verdictOf(policy, 'write_file', { path: 'a' }, [failed])).toBe(denied);
     expect(await verdictOf(policy, 'delete_file', { path: 'b' }, [])).toBe(null);
