@@ -71,7 +71,7 @@ describe('the packed package, installed in a separate project', () => {
       encoding: 'utf8',
     });
     expect(stdout).toBe('');
-  });
+  }, 60_000);
 
   it('exports exactly these names', () => {
     const names = (entry: string) =>
