@@ -5,8 +5,8 @@ import { expected, fieldName, PawlError, type PawlErrorCode, shown } from '../er
 const uncompiled = { jitless: true } as const;
 
 /**
- * Parses `value` at the API boundary. Throws `PawlError` with a sentence for each invalid field. If the names of fields
- * begin with no `field`, `whole` names the value itself.
+ * Parses `value` at the API boundary. Throws `PawlError` with a sentence for each invalid field. `whole` names the
+ * value itself in messages, for when `field` is empty.
  */
 export function check<T>(
   schema: z.ZodType<T>,

@@ -5,7 +5,8 @@ import { hasTool } from './handoffs.ts';
 
 /**
  * Checks a session's context for its agent, those that it may hand over to, their tools and all sub-agents. A tool gets
- * the context as the schema of the agent that speaks makes it. Throws `invalid_options`.
+ * the context as the schema of the agent that speaks makes it, so one that several have is checked for each. Throws
+ * `invalid_options`.
  */
 export function checkContext({ voices, tools, agents }: Agent, context: unknown): void {
   for (const voice of voices) {

@@ -29,12 +29,15 @@ export type StatelyInspector = {
 
 type Sender = { send(event: StatelyInspectionEvent): void; stop(): void; address: string | null };
 
-const length = 'an integer of at least 0';
+const defaultPort = 8_080;
 const optionsSchema = z.strictObject({
-  port: aPort.default(8_080),
-  origins: texts.default([]),
-  secrets: texts.default([]),
-  textLength: z.int({ error: length }).min(0, { error: length }).default(200),
+  port: aPort.optional(),
+  origins: texts.optional(),
+  secrets: texts.optional(),
+  // Infinity cuts nothing.
+  textLength: z
+    .custom<number>((value) => typeof value === 'number' && value >= 0, { error: 'a number of at least 0' })
+    .optional(),
 } satisfies Record<keyof StatelyInspectorOptions, z.ZodType>);
 
 const version = '0.7.2';
@@ -42,10 +45,11 @@ const version = '0.7.2';
 /**
  * Starts the Stately inspector. In a browser it opens a window, by `@statelyai/inspect`; in Node it starts a WebSocket
  * relay on the loopback address, whose page shows the sessions as hierarchies of actors. Nothing is sent before this
- * call. Rejects with `invalid_options`, also if the port is taken.
+ * call. Rejects with `invalid_options` if the options are invalid or the port is taken.
  */
 export async function statelyInspector(options: StatelyInspectorOptions = {}): Promise<StatelyInspector> {
-  const { port, origins, secrets, textLength } = check(optionsSchema, options, '', 'invalid_options', 'options');
+  check(optionsSchema, options, '', 'invalid_options', 'options');
+  const { port = defaultPort, origins = [], secrets = [], textLength = 200 } = options;
   const isBrowser = 'document' in globalThis;
   const sender = isBrowser ? await browserSender() : await relaySender(port, origins);
   const translator = new Translator((text) => {

@@ -41,11 +41,12 @@ export type LocalTool = (SdkTool | ClientTool | FunctionTool) & OwnFields;
 
 /**
  * Declares that a tool may run twice with the effect of one run: after a crash, a call that was under way runs again
- * instead of being answered `interrupted` (D-4). Both runs get the same `idempotencyKey` in their context. Throws `invalid_tool`.
+ * instead of being answered `interrupted` (D-4). Both runs get the same `idempotencyKey` in their context. Throws
+ * `invalid_tool`.
  */
 export function idempotent<Tool extends LocalTool>(tool: Tool): Tool & { idempotent: true } {
   const given: unknown = tool;
-  if (typeof given !== 'function' && (typeof given !== 'object' || given === null))
+  if (typeof given !== 'function' && (typeof given !== 'object' || given === null || Array.isArray(given)))
     throw new PawlError('invalid_tool', expected('tool', given, 'an AI SDK tool or a function'));
   if (typeof tool === 'function') return Object.assign(tool.bind(null) as Tool, tool, { idempotent: true as const });
   return { ...tool, ...allFieldsOf(tool), idempotent: true };

@@ -39,7 +39,6 @@ export function deny(reason: string): PolicyVerdict {
 
 const toolName = z.string({ error: 'the name of a tool' }).min(1, { error: 'the name of a tool' });
 const requiresSchema = z.strictObject({
-  tool: toolName,
   after: z.array(toolName, { error: 'an array of tool names' }).min(1, { error: 'at least one tool name' }),
 });
 const readBeforeWriteSchema = z.strictObject({
@@ -53,7 +52,8 @@ const readBeforeWriteSchema = z.strictObject({
  * `invalid_options`.
  */
 export function requires(tool: string, options: { after: readonly string[] }): ToolPolicy {
-  const { after } = check(requiresSchema, { ...options, tool }, '', 'invalid_options');
+  const { after } = check(requiresSchema, options, '', 'invalid_options', 'options');
+  check(toolName, tool, 'tool', 'invalid_options');
   return ({ name }, history) => {
     if (name !== tool) return allow;
     const missing = after.filter((first) => !history.some((past) => past.name === first && past.slug === null));

@@ -47,7 +47,7 @@ export function toUIMessageStream<Report>(
   });
 }
 
-/** Throws `invalid_options` unless `session` can be followed, and the options are some. */
+/** Throws `invalid_options` unless `session` can be followed and `options` is an object. */
 export function checkFollowed(session: unknown, options: unknown): void {
   if (typeof options !== 'object' || options === null)
     throw new PawlError('invalid_options', expected('options', options, 'an object'));

@@ -71,7 +71,7 @@ describe("a session's context", () => {
     expect(refusal(agent, { user: 'ann' })).toEqual(lacks('agent inner', '{"user":"ann"}', 'db'));
   });
 
-  it('a check that throws is told', () => {
+  it('a check that throws is reported', () => {
     const validate = () => {
       throw new Error('out of order');
     };

@@ -31,7 +31,7 @@ describe('B-1: a definition', () => {
     expect(problems[0]).toMatch(/^`definition` (?:must be|is required)/);
   });
 
-  it('has all its problems told at once, under the code of the first', () => {
+  it('has all its problems reported at once, under the code of the first', () => {
     const { code, problems } = refusal({
       name: 'a',
       models: ['nowhere:m'],
@@ -199,7 +199,7 @@ describe('T-8: agents that share a conversation', () => {
     expect([...voice(agent, 'other').targets.values()]).toEqual(names);
   });
 
-  it('those of one that is handed to join as well, once each', () => {
+  it('agents reached through a handoff join too, once each', () => {
     const last = define({ tools: { search } }, 'last');
     const middle = define({ handoffs: { last } }, 'middle');
     const agent = define({ handoffs: { middle, last } });
@@ -251,7 +251,7 @@ describe('T-8: agents that share a conversation', () => {
     );
   });
 
-  it('cannot both be called the same, unless they are the same', () => {
+  it('two different agents cannot share a name', () => {
     const last = define({}, 'last');
     const middle = define({ handoffs: { last } }, 'middle');
     expect(wrong({ handoffs: { last: define({}, 'else'), middle } })).toEqual(

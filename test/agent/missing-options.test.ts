@@ -12,8 +12,8 @@ import * as workflow from '../../src/workflow/index.ts';
 import * as workspace from '../../src/workspace/index.ts';
 
 const rooms = { pawl, inspect, openai, otel, postgres, restate, ui, workflow, workspace };
-/** Errors take any message, and a `Request` is its own check. */
-const lenient = ['PawlError', 'ToolError', 'lastEventId'];
+/** Errors take any message, a `Request` is its own check, and the relay would take its port. */
+const lenient = ['PawlError', 'ToolError', 'lastEventId', 'statelyInspector'];
 const functions = Object.entries(rooms).flatMap(([room, exported]) =>
   Object.entries(exported as Record<string, unknown>)
     .filter(([name, value]) => typeof value === 'function' && !lenient.includes(name))
@@ -45,7 +45,7 @@ async function thrown(call: (...given: unknown[]) => unknown, given: unknown[]):
   }
 }
 
-describe('B-1: a function of the API that is given nothing, or something else', () => {
+describe('a function of the API that is given nothing, or something else', () => {
   it.each(functions)('%s throws nothing but a PawlError', async (_, call) => {
     for (const given of nothing) {
       const error = await thrown(call, given);
@@ -60,18 +60,42 @@ describe('B-1: a function of the API that is given nothing, or something else', 
     expect(() => pawl.startSession(agent, null as never)).toThrow('`options` must be an object with `prompt`');
     expect(() => pawl.restTool(7 as never)).toThrow('`options` must be of type object; got 7.');
     expect(() => pawl.mcpPool([] as never)).toThrow('`mcpServers` must be an object of servers by name; got [].');
+    class Servers {
+      docs = { command: 'x' };
+    }
+    expect(Object.keys(pawl.mcpPool(Object(new Servers())).servers)).toEqual(['docs']);
+    expect(() => pawl.idempotent([] as never)).toThrow('`tool` must be an AI SDK tool or a function; got [].');
     expect(() => pawl.idempotent(null as never)).toThrow('`tool` must be an AI SDK tool or a function; got null.');
+  });
+});
+
+describe('the Stately inspector', () => {
+  it.each([
+    [null, '`options` must be of type object; got null.'],
+    [{ port: 'x' }, '`port` must be an integer from 0 to 65535; got "x".'],
+    [{ origins: 'x' }, '`origins` must be an array of strings; got "x".'],
+    [{ secrets: 'x' }, '`secrets` must be an array of strings'],
+    [{ textLength: -1 }, '`textLength` must be a number of at least 0; got -1.'],
+    [{ length: 1 }, 'Unknown option `length`.'],
+  ])('refuses %j', async (options, message) => {
+    await expect(inspect.statelyInspector(options as never)).rejects.toThrow(message);
+  });
+
+  it('may cut nothing', async () => {
+    const { stop } = await inspect.statelyInspector({ port: 0, textLength: Number.POSITIVE_INFINITY });
+    stop();
   });
 });
 
 describe('the policies that come with Pawl', () => {
   it.each([
-    [() => pawl.requires('a', null as never), '`after` is required: an array of tool names.'],
+    [() => pawl.requires('a', null as never), '`options` must be of type object; got null.'],
     [() => pawl.requires('a', { after: 'b' } as never), '`after` must be an array of tool names; got "b".'],
     [() => pawl.requires('a', { after: [] }), '`after` must be at least one tool name; got [].'],
     [() => pawl.requires('a', { after: [''] }), '`after[0]` must be the name of a tool; got "".'],
     [() => pawl.requires('', { after: ['b'] }), '`tool` must be the name of a tool; got "".'],
     [() => pawl.requires('a', { after: ['b'], before: 'c' } as never), 'Unknown option `before`.'],
+    [() => pawl.requires('a', { after: ['b'], tool: 'c' } as never), 'Unknown option `tool`.'],
     [() => pawl.readBeforeWrite(null as never), '`options` must be of type object; got null.'],
     [() => pawl.readBeforeWrite({ read: '' }), '`read` must be the name of a tool; got "".'],
     [() => pawl.readBeforeWrite({ write: 7 } as never), '`write` must be the name of a tool; got 7.'],

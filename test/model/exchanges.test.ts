@@ -86,7 +86,7 @@ describe('P-4: an exchange with a model', () => {
       'an answer of the server',
       new APICallError({ message: 'stream is not supported', url: 'http://a', requestBodyValues: {} }),
     ],
-  ])('of which %s is thrown fails, without a second request', async (_, error) => {
+  ])('fails without a second request when %s is thrown', async (_, error) => {
     const { asked, ending } = exchange({ doStream: () => Promise.reject(error), doGenerate: async () => whole([]) });
     await expect(ending).rejects.toBe(error);
     expect(asked).toHaveLength(1);
@@ -123,7 +123,7 @@ describe('P-4: an exchange with a model', () => {
     expect(bare.parts[1]).toEqual({ type: 'response-metadata' });
   });
 
-  it('a stream that breaks fails, and its stream is cancelled', async () => {
+  it('a stream that breaks fails the exchange with its error', async () => {
     const broken = new Error('cut');
     const { parts, ending } = exchange({
       doStream: async () => ({
@@ -160,7 +160,7 @@ describe('P-4: an exchange with a model', () => {
     await expect.poll(() => cancelled).toEqual(['open', 'late']);
   });
 
-  it('P-2: a connection that stays open after the finish part is ended a second later', async () => {
+  it('a connection that stays open after the finish part is ended a second later', async () => {
     let isCancelled = false;
     const { clock, parts, ending } = exchange({
       doStream: async () => ({
@@ -181,7 +181,7 @@ describe('P-4: an exchange with a model', () => {
   });
 });
 
-describe('S-4: the cost of a request', () => {
+describe('the cost of a request', () => {
   const usage = { input: 1_000, output: 100, reasoning: 50, cacheRead: 300, cacheWrite: 200 };
 
   it.each([

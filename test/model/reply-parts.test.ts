@@ -44,6 +44,7 @@ describe('P-4: the other parts of a reply', () => {
       { type: 'stream-start' },
       { type: 'hologram' },
       { type: 'file', mediaType: 'image/png' },
+      { type: 'custom', kind: 7 },
       { type: 'tool-approval-request', toolCallId: 'x' },
       { type: 'ping' },
       { type: 'raw', rawValue: 1 },
@@ -53,6 +54,7 @@ describe('P-4: the other parts of a reply', () => {
       '{"type":"other","message":"slow"}',
       'skipped an unknown part: {"type":"hologram"}',
       'skipped a malformed part: {"type":"file","mediaType":"image/png"}',
+      'skipped a malformed part: {"type":"custom","kind":7}',
       'the provider requested approval of call x, which is not supported',
     ]);
   });
@@ -91,6 +93,17 @@ describe('P-4: the other parts of a reply', () => {
     expect(reply.warnings).toEqual(warnings);
   });
 
+  it('a finish reason that is no text counts as none', () => {
+    const { reply } = read({ type: 'finish', finishReason: { unified: 7, raw: { x: 1 } } });
+    expect(reply.finishReason).toEqual({ unified: 'other', raw: null });
+    const its = read({ type: 'finish', finishReason: { raw: 'end_turn' } }).reply;
+    expect(its.finishReason).toEqual({ unified: 'other', raw: 'end_turn' });
+    expect(read({ type: 'response-metadata', id: 7, modelId: {} }).reply).toMatchObject({
+      responseId: null,
+      modelId: null,
+    });
+  });
+
   it('a reply that is cut off says so', () => {
     const { reader } = read(finish('stop'));
     reader.cutOff();
@@ -98,7 +111,7 @@ describe('P-4: the other parts of a reply', () => {
   });
 });
 
-describe('S-4: the tokens of a reply', () => {
+describe('the tokens of a reply', () => {
   const tokens = (input: object | undefined, output: object | undefined) =>
     read(finish('stop', undefined, { inputTokens: input, outputTokens: output })).reader.usage;
   const none = { input: 0, output: 0, reasoning: 0, cacheRead: 0, cacheWrite: 0 };

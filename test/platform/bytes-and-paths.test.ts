@@ -45,7 +45,7 @@ describe('a path', () => {
     ['/a/b', '/a/c', false],
     ['/a', '/', false],
     ['/', '/a', true],
-  ])('S-5: below %j: %j is %j', (folder, path, within) => {
+  ])('below %j: %j is %j', (folder, path, within) => {
     expect(isWithin(folder, path)).toBe(within);
   });
 });

@@ -123,7 +123,7 @@ describe('the policies of an agent', () => {
     expect(refusal).toEqual({ slug, reason: expect.stringContaining(reason) });
   });
 
-  it('S-1: one that throws refuses the call, and so does one that takes more than half of the time', async () => {
+  it('C-5: one that throws refuses the call, and so does one that takes more than half of the time', async () => {
     const broken = policiesOf([() => Promise.reject(new Error('boom'))]);
     expect(await broken.judge.judge(call('send'), asSent, never)).toEqual({
       slug: 'check_failed',

@@ -4,7 +4,6 @@ import type {
   LanguageModelV4StreamPart,
   LanguageModelV4Usage,
   SharedV4ProviderMetadata,
-  SharedV4Warning,
 } from '@ai-sdk/provider';
 import {
   finishSense,
@@ -24,6 +23,7 @@ import {
   addProviderData,
   fileData,
   jsonOf,
+  kindOf,
   providerData,
   resultPart,
   shownInput,
@@ -118,11 +118,11 @@ export class ReplyReader {
       case 'raw':
         return null;
       case 'stream-start':
-        this.addWarnings(part.warnings);
+        for (const warning of part.warnings ?? []) this.warnings.push(shown(warning));
         return null;
       case 'response-metadata':
-        this.responseId = part.id ?? this.responseId;
-        this.modelId = part.modelId ?? this.modelId;
+        this.responseId = textOf(part.id) || this.responseId;
+        this.modelId = textOf(part.modelId) || this.modelId;
         return null;
       case 'finish':
         this.finish(part.finishReason, part.usage);
@@ -187,7 +187,7 @@ export class ReplyReader {
         this.content.push({ type: 'source', source: jsonOf(part) });
         return null;
       case 'custom':
-        this.content.push({ type: 'custom', kind: part.kind, ...providerData(part.providerMetadata) });
+        this.content.push({ type: 'custom', kind: kindOf(part.kind), ...providerData(part.providerMetadata) });
         return null;
       case 'tool-approval-request':
         this.warnings.push(`the provider requested approval of call ${part.toolCallId}, which is not supported`);
@@ -200,14 +200,10 @@ export class ReplyReader {
   }
 
   private finish(reason: LanguageModelV4FinishReason, usage: LanguageModelV4Usage | undefined): void {
-    this.finishReason = { unified: reason.unified, raw: reason.raw ?? null };
+    this.finishReason = { unified: textOf(reason.unified) || 'other', raw: textOf(reason.raw) || null };
     const counted = usageOf(usage);
     // A second finish part without usage must not reset the count (S-4).
     if (counted.input + counted.output > 0) this.usage = counted;
-  }
-
-  private addWarnings(warnings: readonly SharedV4Warning[] | undefined): void {
-    for (const warning of warnings ?? []) this.warnings.push(shown(warning));
   }
 
   /** Returns the reply so far. */
@@ -289,6 +285,7 @@ export class ReplyReader {
 }
 
 type OpenText = { id: string; part: number; text: ReplyText };
+
 /** `id` is the provider's; `callId` is unique in the conversation. */
 type OpenInput = {
   id: unknown;

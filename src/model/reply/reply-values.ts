@@ -29,6 +29,12 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
+/** Returns the kind of a part of the provider's own. Throws if it has none. */
+export function kindOf<Kind extends string>(kind: Kind): Kind {
+  if (typeof kind !== 'string') throw new TypeError('the part has no kind');
+  return kind;
+}
+
 export function shownInput(input: unknown): string {
   return input === undefined ? '' : JSON.stringify(jsonOf(input));
 }

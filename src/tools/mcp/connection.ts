@@ -163,7 +163,7 @@ export class McpConnection {
 
   /** Aborts a connection attempt in progress. */
   private abandon(): void {
-    this.giveUp.abort();
+    this.giveUp.abort(new Error('closed before it answered'));
     this.giveUp = new AbortController();
   }
 
@@ -267,7 +267,7 @@ export class McpConnection {
     const limits = { clock: this.clock, timeoutMs, signal: this.giveUp.signal };
     const ending = await within(limits, task);
     if (ending.kind === 'done') return ending.value;
-    throw new Error(ending.kind === 'expired' ? `no answer within ${timeoutMs} ms` : 'closed before it answered');
+    throw ending.kind === 'expired' ? new Error(`no answer within ${timeoutMs} ms`) : ending.reason;
   }
 
   /** Handles an error outside a call: pings the server, and treats it as lost if it does not answer. */

@@ -6,7 +6,12 @@ import { onNode } from '../../platform/node.ts';
 import type { McpConnection } from './connection.ts';
 import { checkServer, type McpServerConfig, type SharedMcpServer } from './definition.ts';
 
-const serversSchema = z.record(z.string(), z.unknown(), { error: 'an object of servers by name' });
+const serversSchema = z.custom<object>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  {
+    error: 'an object of servers by name',
+  },
+);
 
 /** MCP servers that sessions share. Each connects on first use and stays connected until the pool is closed. */
 export class McpPool {

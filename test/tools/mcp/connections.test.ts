@@ -7,7 +7,7 @@ import { initialized, listed, ScriptedServer, silence } from '../../support/scri
 const open = (connection: McpConnection, signal = never) => connection.open(5_000, signal);
 
 describe('a connection to a server', () => {
-  it('says who it is, lists the tools, and tells its listeners once', async () => {
+  it('identifies itself, lists the tools, and tells its listeners once', async () => {
     const server = new ScriptedServer({ 'tools/list': { tools: [listed('a'), {}] } });
     const { connection, told } = connectionTo([server]);
     await open(connection);
@@ -135,7 +135,17 @@ describe('a connection to a server', () => {
     expect(server.closed).toBe(1);
   });
 
-  it('a closed connection is not opened again, and closing it hears nothing more', async () => {
+  it('if it is closed during the pause after a failed attempt, the session is told so too', async () => {
+    const refusing = new ScriptedServer({ initialize: () => Promise.reject('no') });
+    const { connection } = connectionTo([refusing], { clock: manualClock() });
+    await expect(connection.open(5_000, never, true)).rejects.toThrow('no');
+    const opening = expect(connection.open(5_000, never, true)).rejects.toThrow('closed before it answered');
+    await new Promise(setImmediate);
+    await connection.close();
+    await opening;
+  });
+
+  it('a closed connection is not opened again, and after closing, listeners hear nothing more', async () => {
     const server = new ScriptedServer();
     const { connection, told, stop } = connectionTo([server, new ScriptedServer()]);
     await open(connection);

@@ -9,20 +9,20 @@ const image = (data: string, mimeType = 'image/png') => ({ type: 'image', data, 
 const file = (data: string, mediaType = 'image/png') => ({ type: 'file', mediaType, data: { type: 'data', data } });
 
 describe('what a server returns, as the model and the record get it', () => {
-  it('T-6: texts are joined by lines, and empty ones are left out', () => {
+  it('texts are joined by lines, and empty ones are left out', () => {
     const two = result([text('one'), text(''), text('two')]);
     expect(two.output()).toEqual({ type: 'text', value: 'one\ntwo' });
     expect(two.toJSON()).toBe('one\ntwo');
   });
 
-  it('T-6: an empty result says so to the model, and is empty in the record', () => {
+  it('an empty result says so to the model, and is empty in the record', () => {
     for (const empty of [result([]), result([text('')])]) {
       expect(empty.output()).toEqual({ type: 'text', value: 'The tool returned an empty result.' });
       expect(empty.toJSON()).toBe('');
     }
   });
 
-  it('T-6: files that providers take are passed on, and the record names their type', () => {
+  it('files that providers take are passed on, and the record names their type', () => {
     for (const type of ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'application/pdf']) {
       const one = result([text('see'), image('QUJD', type)]);
       expect(one.output()).toEqual({ type: 'content', value: [text('see'), file('QUJD', type)] });
@@ -51,7 +51,7 @@ describe('what a server returns, as the model and the record get it', () => {
     ],
     [{ type: 'resource_link', uri: 'a:b', name: 'B', description: 'all rows' }, '[resource B: a:b (all rows)]'],
     [{ type: 'video', frames: 2 }, '[content of unknown type: {"type":"video","frames":2}]'],
-  ])('T-6: what is not passed on is named: %j', (block, words) => {
+  ])('what is not passed on is named: %j', (block, words) => {
     const one = result([block]);
     expect(one.output()).toEqual({ type: 'text', value: words });
     expect(one.toJSON()).toBe(words);
@@ -80,7 +80,7 @@ describe('what a server returns, as the model and the record get it', () => {
   });
 });
 
-describe('T-6: structured content is told once', () => {
+describe('structured content is told once', () => {
   const isAdded = (words: string, structured: Record<string, unknown>) => {
     const { text: told } = result(words === '' ? [] : [text(words)], structured);
     expect([words, words === '' ? JSON.stringify(structured) : `${words}\n${JSON.stringify(structured)}`]).toContain(
