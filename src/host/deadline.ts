@@ -92,7 +92,7 @@ export function unlessAborted<T>(
   });
 }
 
-/** `within` for just the value: rejects with `message` at a limit. */
+/** `within` for just the value: rejects with `message` when the time is up, or with the reason of an abort. */
 export async function inTime<T>(
   limits: Limits,
   message: string,
@@ -100,7 +100,7 @@ export async function inTime<T>(
 ): Promise<T> {
   const ending = await within(limits, task);
   if (ending.kind === 'done') return ending.value;
-  throw new Error(message);
+  throw ending.kind === 'aborted' ? ending.reason : new Error(message);
 }
 
 /** Waits until a limit that began at `since` (epoch ms), maybe in another process, is over, or its signal aborts. */

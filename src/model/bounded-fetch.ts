@@ -1,5 +1,5 @@
 import { APICallError } from '@ai-sdk/provider';
-import { PawlError } from '../errors.ts';
+import { expected, PawlError } from '../errors.ts';
 import { builtin } from '../platform/node.ts';
 
 const asyncHooks = builtin('node:async_hooks');
@@ -15,10 +15,11 @@ export function withOneRequest<T>(task: () => Promise<T>): Promise<T> {
 /**
  * Returns a `fetch` for the provider of a model: one attempt of a session sends one HTTP request (B-2). A redirect,
  * which would send the prompt again, and a second request in the same attempt are refused, with an error that names
- * them. Outside a session it only refuses redirects. Throws `unsupported_runtime` where `AsyncLocalStorage` is missing.
+ * them. Outside a session it only refuses redirects. Throws `unsupported_runtime` where `AsyncLocalStorage` is missing, and `invalid_options`.
  */
 export function boundedFetch(send: typeof globalThis.fetch = globalThis.fetch): typeof globalThis.fetch {
   if (attempts === undefined) throw new PawlError('unsupported_runtime', '`boundedFetch` needs AsyncLocalStorage.');
+  if (typeof send !== 'function') throw new PawlError('invalid_options', expected('send', send, 'a fetch function'));
   return async (input, init) => {
     const url = input instanceof Request ? input.url : String(input);
     const attempt = attempts.getStore();

@@ -17,7 +17,8 @@ export type PastCall = PolicyCall & { executed: boolean; slug: Slug | null };
 export type PolicyVerdict = { allow: true } | { allow: false; reason: string };
 
 /**
- * Decides whether a call may be executed, given the call and the answered calls before it, in order. All policies of an
+ * Decides whether a call may be executed, given the call and the answered calls before it, in order and
+ * frozen. All policies of an
  * agent must allow it. A denied call is answered with the reason (`policy_denied`); one whose policy throws, hangs or
  * returns no verdict does not run either (`check_failed`). `session.context` is what the session was given.
  */
@@ -72,7 +73,7 @@ export function readBeforeWrite(options: { read?: string; write?: string; field?
     const isRead = (past: PastCall) => past.name === read && past.slug === null;
     const isSame = (past: PastCall) => isDeepEqual(past.input[field], input[field]);
     const seen = input[field] !== undefined && history.some((past) => isRead(past) && isSame(past));
-    return seen ? allow : deny(`${write} is allowed only after ${read} of the same ${field}: read it first.`);
+    return seen ? allow : deny(`Before ${write}, call ${read} with the same ${field}.`);
   };
 }
 
@@ -111,7 +112,7 @@ export class Policies {
     revalidate: Revalidate,
     signal: AbortSignal,
   ): Promise<CallFacts['refusal']> {
-    const call = { callId, name, input: copyOf(input) };
+    const call = { callId, name, input: frozen(copyOf(input)) };
     this.judged.set(callId, call.input);
     try {
       const late = 'it did not decide in time';
@@ -136,7 +137,7 @@ export class Policies {
   private history(revalidate: Revalidate): Promise<PastCall[]> {
     const seenAs = async (past: AnsweredCall): Promise<PastCall> => {
       const judged = this.judged.get(past.callId);
-      return { ...past, input: judged ?? copyOf(await this.inputOf(past, revalidate)) };
+      return Object.freeze({ ...past, input: judged ?? frozen(copyOf(await this.inputOf(past, revalidate))) });
     };
     this.seen.push(...this.past.all.slice(this.seen.length).map(seenAs));
     return Promise.all(this.seen);
@@ -165,6 +166,14 @@ function copyOf(input: unknown): Record<string, unknown> {
     }
   });
   return Object.fromEntries(fields);
+}
+
+/** Freezes plain objects and lists; anything else in them may be the user's own, which `copyOf` shares. */
+function frozen<T>(value: T): T {
+  const isPlain = Array.isArray(value) || Object.prototype.toString.call(value) === '[object Object]';
+  if (!isPlain || Object.isFrozen(value)) return value;
+  for (const inner of Object.values(value as object)) frozen(inner);
+  return Object.freeze(value);
 }
 
 /** Only an explicit `allow: true` allows the call, and only an explicit `allow: false` is the policy's own denial. */

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ToolOutput } from '../../machines/index.ts';
 import { check } from '../agent/check.ts';
 import { flag, nonBlank, text } from '../agent/shapes.ts';
-import { PawlError, reasonOf } from '../errors.ts';
+import { expected, PawlError, reasonOf } from '../errors.ts';
 import type { InputMessage } from '../model/messages.ts';
 import { type CallReference, callOfApproval, callOfPart, isInnerPart } from './call-reference.ts';
 import { outputIn } from './model-output.ts';
@@ -70,6 +70,9 @@ export async function readUIRequest(body: unknown): Promise<UIRequest> {
  * `invalid_messages`.
  */
 export async function fromUIMessages(messages: readonly UIMessage[]): Promise<InputMessage[]> {
+  const given: unknown = messages;
+  if (!Array.isArray(given))
+    throw new PawlError('invalid_messages', expected('messages', given, 'an array of UI messages'));
   try {
     // A call that has no result is repaired as interrupted (C-6).
     const converted = await convertToModelMessages(messages.flatMap(withSteering));

@@ -64,7 +64,7 @@ describe("a session's context", () => {
     expect(refusal(strict, { user: 'ann', db: 'x' })).toEqual(lacks('tool look', '{"user":"ann"}', 'db'));
   });
 
-  it('is checked for sub-agents, at any depth, as it was given', () => {
+  it('is checked for sub-agents at any depth, unchanged by the agents above', () => {
     const inner = agentOf('inner', { contextSchema: database });
     const agent = agentOf('a', { contextSchema: user, agents: { middle: agentOf('m', { agents: { inner } }) } });
     expect(refusal(agent, { user: 'ann', db: 'x' })).toBe(null);
@@ -85,7 +85,7 @@ describe("a session's context", () => {
 });
 
 describe('T-8: the context of an agent that a conversation is handed over to', () => {
-  it('is checked by its own schema, and so are its sub-agents, and those that it hands over to', () => {
+  it('is checked by its own schema, and by those of its sub-agents and its own handoffs', () => {
     const last = agentOf('last', { agents: { inner: agentOf('inner', { contextSchema: user }) } });
     const next = agentOf('next', { contextSchema: database, handoffs: { last } });
     const agent = agentOf('first', { handoffs: { next } });

@@ -105,7 +105,7 @@ describe('B-1: a definition', () => {
     expect(names).toEqual([first, second, `${first}#2`, `${first}#3`]);
   });
 
-  it('reports by a tool unless it finishes by a text, as a report of files does', () => {
+  it('has a report tool unless it finishes with a text, as with a report of files', () => {
     const names = (over: object) => [...define(over).tools.keys()];
     expect(names({ tools: { search } })).toEqual(['search', 'final_report']);
     expect(names({ finish: 'report' })).toEqual(['final_report']);
@@ -127,7 +127,7 @@ describe('B-1: a definition', () => {
     expect(names({ resultStore: false, builtIns: { currentTime: true } })).toEqual(['current_time']);
   });
 
-  it('is frozen, as its limits are, and an agent is told from anything else', () => {
+  it('is frozen with its limits, and `isAgent` recognizes nothing else', () => {
     const agent = define({ limits: { maxTurns: 3 } });
     expect([agent, agent.definition, agent.limits].every(Object.isFrozen)).toBe(true);
     expect(agent.limits.maxTurns).toBe(3);
@@ -211,7 +211,7 @@ describe('T-8: agents that share a conversation', () => {
     expect([...voice(chain, null).tools]).toEqual(['final_report', 'transfer_to_middle']);
   });
 
-  it('one that reports as the first does needs no tool of its own for it', () => {
+  it('an agent that finishes with a text gets no report tool', () => {
     const texts = define({ finish: 'text' }, 'texts');
     const agent = define({ finish: 'text', handoffs: { texts } });
     expect([...voice(agent, 'texts').tools]).toEqual([]);
@@ -234,7 +234,7 @@ describe('T-8: agents that share a conversation', () => {
     );
   });
 
-  it('may say in other words that they end in the same way', () => {
+  it('an explicit default `finish` counts as the same', () => {
     const report = { format: 'json', schema };
     expect(namesOf(define({ report, handoffs: { other: define({ report, finish: 'report' }) } }))).toHaveLength(2);
   });

@@ -54,6 +54,10 @@ describe('a function of the API that is given nothing, or something else', () =>
     }
   });
 
+  it('names the messages of a page', async () => {
+    await expect(ui.fromUIMessages({} as never)).rejects.toThrow('`messages` must be an array of UI messages; got {}.');
+  });
+
   it('names the options, the definition or the item as a whole', () => {
     expect(() => defineAgent({} as never)).toThrow('`name` is required: 1 to 64 characters');
     expect(() => defineAgent(null as never)).toThrow('`definition` must be of type object; got null.');
@@ -64,6 +68,7 @@ describe('a function of the API that is given nothing, or something else', () =>
       docs = { command: 'x' };
     }
     expect(Object.keys(pawl.mcpPool(Object(new Servers())).servers)).toEqual(['docs']);
+    expect(() => pawl.boundedFetch(7 as never)).toThrow('`send` must be a fetch function; got 7.');
     expect(() => pawl.idempotent([] as never)).toThrow('`tool` must be an AI SDK tool or a function; got [].');
     expect(() => pawl.idempotent(null as never)).toThrow('`tool` must be an AI SDK tool or a function; got null.');
   });

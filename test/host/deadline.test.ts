@@ -102,6 +102,13 @@ describe('D-2: a task within its limits', () => {
     expect([listenersOf(limits.signal), alarms.size]).toEqual([0, 0]);
   });
 
+  it('D-2: rejects with the reason of an abort, which is no timeout', async () => {
+    const { clock } = limited();
+    const reason = new Error('enough');
+    const aborted = inTime({ clock, timeoutMs: 50, signal: AbortSignal.abort(reason) }, 'it took too long', forever);
+    await expect(aborted).rejects.toBe(reason);
+  });
+
   it('is ended without a signal of the caller, too', async () => {
     const { clock } = limited();
     const ending = inTime({ clock, timeoutMs: 50 }, 'it took too long', forever);

@@ -21,7 +21,7 @@ async function inspect(parts: unknown[], inside: Record<string, string[]> = {}) 
 }
 
 describe('C-1: the calls of a reply', () => {
-  it('are inspected in order, and then those inside of them', async () => {
+  it('are inspected in order, then the calls inside their batches', async () => {
     const { asked, facts } = await inspect([call('a'), call('b'), call('c')], { b: ['1', '2'], c: ['3'] });
     expect(asked).toEqual([
       ['a', null, true],
@@ -35,7 +35,7 @@ describe('C-1: the calls of a reply', () => {
     expect(facts.every(({ together, own }) => together === true && own === true)).toBe(true);
   });
 
-  it('of the provider have its results instead', async () => {
+  it('provider-executed calls have their results instead', async () => {
     const executed = { providerExecuted: true };
     const result = (toolCallId: string, isError: boolean) => ({
       type: 'tool-result',
@@ -59,7 +59,7 @@ describe('C-1: the calls of a reply', () => {
     ]);
   });
 
-  it('beyond a thousand are refused unseen, those inside of others too', async () => {
+  it('beyond a thousand are refused uninspected, including those inside batches', async () => {
     const refused = {
       tool: 'real',
       wholeInput: true,

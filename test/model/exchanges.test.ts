@@ -139,7 +139,7 @@ describe('P-4: an exchange with a model', () => {
     expect(parts.length).toBeLessThanOrEqual(1);
   });
 
-  it('D-2: an abort cancels a stream that waits, and one that comes later', async () => {
+  it('D-2: an abort cancels a waiting stream, and one that arrives later', async () => {
     const cancelled: string[] = [];
     const waiting = (name: string) => ({
       stream: new ReadableStream({

@@ -37,7 +37,7 @@ describe('P-4: the texts of a reply', () => {
     });
   });
 
-  it('begin with their first delta if nothing else says so, and one that did not end is open', () => {
+  it('a delta without a start begins its part, and a part without an end stays open', () => {
     const { reply } = read(text('a', 'one'), { type: 'reasoning-delta', id: 'a', delta: 'two' });
     expect(reply.content).toEqual([
       { type: 'text', text: 'one', ended: false },
@@ -45,7 +45,7 @@ describe('P-4: the texts of a reply', () => {
     ]);
   });
 
-  it('an id that is used again is another text, and the end of one that never began is nothing', () => {
+  it('a reused id begins another part, and an end without a start is ignored', () => {
     const { reply, deltas } = read(
       text('0', 'one'),
       { type: 'text-end', id: '0' },
@@ -133,7 +133,7 @@ describe('C-2: the calls of a reply', () => {
     ]);
   });
 
-  it('of the provider keep its id, and one of its parts is enough to say that it is the provider’s', () => {
+  it('provider-executed calls keep their id, and either of their parts may mark them', () => {
     const start = (more: object) => ({ type: 'tool-input-start', id: 'taken', toolName: 'look', ...more });
     const executed = { providerExecuted: true };
     for (const parts of [
@@ -156,7 +156,7 @@ describe('C-2: the calls of a reply', () => {
     expect(read(call('x', input)).reply.content).toMatchObject([{ input: expected }]);
   });
 
-  it('whose input broke off are open; one that is whole is a call that did not finish', () => {
+  it('a call cut off in the middle of its input is open; one with a whole input is unfinished', () => {
     const begun = (id: string, delta: string, more: object = {}) => [
       { type: 'tool-input-start', id, toolName: 'look', ...more },
       { type: 'tool-input-delta', id, delta },

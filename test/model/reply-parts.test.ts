@@ -38,7 +38,7 @@ describe('P-4: the other parts of a reply', () => {
     expect(deltas).toEqual([]);
   });
 
-  it('that are unknown, malformed or of no use are told as warnings', () => {
+  it('unknown, malformed or unusable parts become warnings', () => {
     const { reply } = read(
       { type: 'stream-start', warnings: [{ type: 'other', message: 'slow' }] },
       { type: 'stream-start' },

@@ -51,7 +51,7 @@ describe('a path', () => {
 });
 
 describe('tasks one at a time', () => {
-  it('run in the order of their calls, also after one that failed', async () => {
+  it('run in call order, even after a failure', async () => {
     const run = oneAtATime();
     const ran: string[] = [];
     const first = Promise.withResolvers<void>();

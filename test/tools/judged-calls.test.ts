@@ -50,7 +50,7 @@ describe('a policy that requires other tools first', () => {
 });
 
 describe('a policy that requires a read before a write', () => {
-  const denied = 'write_file is allowed only after read_file of the same path: read it first.';
+  const denied = 'Before write_file, call read_file with the same path.';
 
   it('allows the write of what was read', async () => {
     const policy = readBeforeWrite();
@@ -69,7 +69,7 @@ describe('a policy that requires a read before a write', () => {
     const policy = readBeforeWrite({ read: 'get', write: 'put', field: 'key' });
     expect(await verdictOf(policy, 'put', { key: ['a'] }, [past('get', { key: ['a'] })])).toBe(null);
     expect(await verdictOf(policy, 'put', { key: ['b'] }, [past('get', { key: ['a'] })])).toBe(
-      'put is allowed only after get of the same key: read it first.',
+      'Before put, call get with the same key.',
     );
   });
 });
@@ -89,6 +89,37 @@ describe('the policies of an agent', () => {
     expect(refusal).toEqual({ slug: 'policy_denied', reason: 'no' });
     const given = [{ callId: 'c', name: 'send', input: { to: 'ann' } }, [before], { context: { user: 'ann' } }];
     expect(asked).toEqual([given, given]);
+  });
+
+  it('cannot change a past call: neither its fields nor its input, at any depth', async () => {
+    const changes: ((one: PastCall) => void)[] = [
+      (one) => Object.assign(one, { slug: null }),
+      (one) => Object.assign(one.input, { path: 'b' }),
+      (one) => (one.input.lines as number[]).push(4),
+    ];
+    for (const change of changes) {
+      const seen: unknown[] = [];
+      const careless: ToolPolicy = (_, history) => {
+        seen.push(structuredClone(history[0]?.input));
+        for (const one of history) change(one);
+        return allow;
+      };
+      const { judge } = policiesOf([careless], [past('read', { path: 'a', lines: [3] })]);
+      for (const callId of ['one', 'two'])
+        expect(await judge.judge(call('send', {}, callId), asSent, never)).toMatchObject({ slug: 'check_failed' });
+      expect(seen).toEqual([
+        { path: 'a', lines: [3] },
+        { path: 'a', lines: [3] },
+      ]);
+    }
+  });
+
+  it('may change what the user’s own objects hold, which are shared', async () => {
+    const own = new Map([['a', 1]]);
+    const { judge } = policiesOf([() => allow]);
+    const input = { own, run: () => 1 };
+    expect(await judge.judge(call('send', input), asSent, never)).toBe(null);
+    expect([Object.isFrozen(input), Object.isFrozen(input.run)]).toEqual([false, false]);
   });
 
   it('cannot change the input for others, nor the history', async () => {

@@ -74,7 +74,7 @@ describe('C-5: a policy that requires other calls', () => {
 describe('C-5: a policy of reading before writing', () => {
   const denied = {
     slug: 'policy_denied',
-    reason: 'write_file is allowed only after read_file of the same path: read it first.',
+    reason: 'Before write_file, call read_file with the same path.',
   };
   it.each<[string, AnsweredCall[], unknown]>([
     ['nothing', [], denied],

@@ -32,7 +32,7 @@ describe('policies', () => {
       ['final_report', null, false],
     ]);
     expect(callsIn(result)[0]?.result.message).toContain('needs a successful call to read_file first');
-    expect(callsIn(result)[2]?.result.message).toContain('of the same path');
+    expect(callsIn(result)[2]?.result.message).toContain('with the same path');
     expect(result.counters.toolCalls.rejected).toEqual({ policy_denied: 2 });
   });
 

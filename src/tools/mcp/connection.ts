@@ -14,7 +14,7 @@ import { redact } from '../../agent/redact.ts';
 import { secretsOfServer } from '../../agent/secrets.ts';
 import { messageOf } from '../../errors.ts';
 import { type Clock, sleep } from '../../host/clock.ts';
-import { inTime, within } from '../../host/deadline.ts';
+import { inTime } from '../../host/deadline.ts';
 import { wholeWordsOf } from '../../text.ts';
 import type { ToolRun } from '../catalog-tool.ts';
 import { ToolError } from '../result.ts';
@@ -263,11 +263,9 @@ export class McpConnection {
   }
 
   /** Runs a task until it takes longer than `timeoutMs`, or the connection is closed. */
-  private async inTime<T>(timeoutMs: number, task: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  private inTime<T>(timeoutMs: number, task: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const limits = { clock: this.clock, timeoutMs, signal: this.giveUp.signal };
-    const ending = await within(limits, task);
-    if (ending.kind === 'done') return ending.value;
-    throw ending.kind === 'expired' ? new Error(`no answer within ${timeoutMs} ms`) : ending.reason;
+    return inTime(limits, `no answer within ${timeoutMs} ms`, task);
   }
 
   /** Handles an error outside a call: pings the server, and treats it as lost if it does not answer. */

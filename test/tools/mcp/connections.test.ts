@@ -40,7 +40,7 @@ describe('a connection to a server', () => {
     await connection.close();
   });
 
-  it('a changed list is told; one that is the same is not', async () => {
+  it('a changed list is reported; an unchanged one is not', async () => {
     let tools = [listed('a')];
     let lists = 0;
     const server = new ScriptedServer({
@@ -104,12 +104,12 @@ describe('a connection to a server', () => {
     const opening = open(connection, controller.signal);
     await expect.poll(() => server.methods()).toContain('tools/list');
     controller.abort(new Error('enough'));
-    await expect(opening).rejects.toThrow();
+    await expect(opening).rejects.toThrow('enough');
     await expect.poll(() => server.closed).toBe(1);
     await connection.close();
   });
 
-  it('an attempt for several sessions goes on after one of them gave up', async () => {
+  it('a connection attempt shared by several sessions continues when one of them gives up', async () => {
     const answer = Promise.withResolvers<unknown>();
     const server = new ScriptedServer({ initialize: () => answer.promise });
     const { connection } = connectionTo([server]);
@@ -118,14 +118,14 @@ describe('a connection to a server', () => {
     const other = connection.open(5_000, never, true);
     await expect.poll(() => server.methods()).toEqual(['initialize']);
     controller.abort(new Error('enough'));
-    await expect(one).rejects.toThrow();
+    await expect(one).rejects.toThrow('enough');
     answer.resolve(initialized());
     await other;
     expect(server.closed).toBe(0);
     await connection.close();
   });
 
-  it('if it is closed while a session waits for it, the session is told so', async () => {
+  it('if it is closed while a session waits for it, the error says so', async () => {
     const server = new ScriptedServer({ initialize: undefined });
     const { connection } = connectionTo([server]);
     const opening = expect(connection.open(5_000, never, true)).rejects.toThrow('closed before it answered');
@@ -135,7 +135,7 @@ describe('a connection to a server', () => {
     expect(server.closed).toBe(1);
   });
 
-  it('if it is closed during the pause after a failed attempt, the session is told so too', async () => {
+  it('if it is closed during the backoff after a failed attempt, the error says so too', async () => {
     const refusing = new ScriptedServer({ initialize: () => Promise.reject('no') });
     const { connection } = connectionTo([refusing], { clock: manualClock() });
     await expect(connection.open(5_000, never, true)).rejects.toThrow('no');

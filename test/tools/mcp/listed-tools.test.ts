@@ -95,7 +95,7 @@ describe('the list of tools of a server', () => {
     expect(cursors).toHaveLength(1);
   });
 
-  it('a page that makes the list larger than 4 MiB is skipped, and those after it', async () => {
+  it('once the list exceeds 4 MiB, that page and the following ones are skipped', async () => {
     const page = (bytes: number) => {
       const bare = Buffer.byteLength(JSON.stringify([listed('t', { description: '' })]));
       const description = `é${'x'.repeat(bytes - bare - 2)}`;

@@ -124,7 +124,7 @@ describe('C-1: a call of a server', () => {
     await connection.close();
   });
 
-  it('a server that cannot be started is tried five times, with pauses that double, and told as unavailable', async () => {
+  it('a server that cannot start is tried five times with doubling pauses, then reported as unavailable', async () => {
     const clock = manualClock();
     const { connection } = connectionTo([], { clock });
     const calling = expect(connection.call('a', {}, runOf().run)).rejects.toThrow(

@@ -51,7 +51,7 @@ describe('what a server returns, as the model and the record get it', () => {
     ],
     [{ type: 'resource_link', uri: 'a:b', name: 'B', description: 'all rows' }, '[resource B: a:b (all rows)]'],
     [{ type: 'video', frames: 2 }, '[content of unknown type: {"type":"video","frames":2}]'],
-  ])('what is not passed on is named: %j', (block, words) => {
+  ])('content that is not passed on is named: %j', (block, words) => {
     const one = result([block]);
     expect(one.output()).toEqual({ type: 'text', value: words });
     expect(one.toJSON()).toBe(words);
@@ -80,7 +80,7 @@ describe('what a server returns, as the model and the record get it', () => {
   });
 });
 
-describe('structured content is told once', () => {
+describe('structured content reaches the model once', () => {
   const isAdded = (words: string, structured: Record<string, unknown>) => {
     const { text: told } = result(words === '' ? [] : [text(words)], structured);
     expect([words, words === '' ? JSON.stringify(structured) : `${words}\n${JSON.stringify(structured)}`]).toContain(
@@ -93,7 +93,7 @@ describe('structured content is told once', () => {
     expect(result([text('done'), image('QUJD')], { a: [1, { b: null }] }).toJSON()).toEqual({ a: [1, { b: null }] });
   });
 
-  it('what has no JSON is left out of it, as on the wire', () => {
+  it('values without a JSON form are left out, as on the wire', () => {
     expect(result([], { a: undefined, b: new Date(0) }).toJSON()).toEqual({ b: '1970-01-01T00:00:00.000Z' });
   });
 

@@ -50,7 +50,7 @@ describe('the tools of MCP servers', () => {
     expect(transport.closed).toBe(1);
   });
 
-  it('allow and deny choose them, and names that match no tool are told', async () => {
+  it('allow and deny filter them, and names that match no tool are reported', async () => {
     const tools = [listed('a'), listed('b'), listed('c')];
     const { servers, told, open } = serversOf({
       one: { transport: serverOf(tools), allow: ['a', 'b', 'x'], deny: ['b', 'y'] },
@@ -91,7 +91,7 @@ describe('the tools of MCP servers', () => {
     await servers.close();
   });
 
-  it('C-5: a tool whose schema cannot be used is left out, and told', async () => {
+  it('C-5: a tool with an unusable schema is left out and reported', async () => {
     const odd = { type: 'object', properties: { a: { $ref: '#/$defs/missing' } } };
     const { servers, told, open } = serversOf({
       docs: { transport: serverOf([listed('a'), listed('b', { inputSchema: odd }), listed('c')]) },
@@ -104,7 +104,7 @@ describe('the tools of MCP servers', () => {
     await servers.close();
   });
 
-  it('a changed list is told after opening, and the tools that are offered then are the new ones', async () => {
+  it('a list that changes after opening is reported, and its new tools are offered', async () => {
     const tools = [listed('a')];
     const transport = serverOf(tools);
     const { servers, told, open, changes } = serversOf({ docs: { transport } });
@@ -120,7 +120,7 @@ describe('the tools of MCP servers', () => {
     await servers.close();
   });
 
-  it('a server that is required and missing is the answer, and others are not waited for', async () => {
+  it('a required server that is unavailable is reported at once, without waiting for the others', async () => {
     const hanging = new ScriptedServer({ initialize: undefined });
     const { servers, told, open } = serversOf({
       slow: { transport: hanging },
@@ -132,7 +132,7 @@ describe('the tools of MCP servers', () => {
     expect(hanging.closed).toBe(1);
   });
 
-  it('a server that is optional and missing is told, and the session goes on', async () => {
+  it('an optional server that is unavailable is reported, and the session continues', async () => {
     const { servers, told, open } = serversOf({
       gone: { transport: () => new ScriptedServer({ initialize: () => Promise.reject('no') }), optional: true },
       docs: { transport: serverOf([listed('a')]) },
@@ -151,7 +151,7 @@ describe('the tools of MCP servers', () => {
 });
 
 describe('the name of a tool', () => {
-  it('is that of the server and the tool, if they are allowed and free', () => {
+  it('joins the names of server and tool, if the result is valid and not taken', () => {
     expect(toolName('docs', 'find-all_9', new Set())).toBe('docs__find-all_9');
     expect(toolName('d', 'x'.repeat(61), new Set())).toBe(`d__${'x'.repeat(61)}`);
   });
@@ -159,14 +159,14 @@ describe('the name of a tool', () => {
   it.each([
     ['is not allowed', 'find all', 'docs__find_all_'],
     ['is too long', 'x'.repeat(59), `docs__${'x'.repeat(49)}_`],
-  ])('gets a hash if it %s', (_, tool, start) => {
+  ])('ends in a hash if the joined name %s', (_, tool, start) => {
     const name = toolName('docs', tool, new Set());
     expect(name).toMatch(new RegExp(`^${start}[0-9a-f]{8}$`));
     expect(name.length).toBeLessThanOrEqual(64);
     expect(toolName('docs', tool, new Set())).toBe(name);
   });
 
-  it('gets another one for each copy', () => {
+  it('differs for each tool of the same name', () => {
     const taken = new Set<string>();
     for (let copy = 0; copy < 4; copy += 1) taken.add(toolName('docs', 'find', taken));
     expect(taken.size).toBe(4);
