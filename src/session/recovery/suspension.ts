@@ -38,6 +38,7 @@ async function suspendTree(root: RootSession, tree: TreeLog, over: AbortControll
     return;
   }
   if (tree.isClosed) return;
+  retire(root);
   const release = () => tree.release();
   await letGo(root, 'suspended', { slugs: ['suspended'], retryAt: null, detail: null }, release);
 }
@@ -71,7 +72,6 @@ async function letGo(
   release: () => Promise<void>,
 ): Promise<void> {
   const sessions = root.tree();
-  retire(root);
   await Promise.allSettled(sessions.map(({ wired }) => wired.effects.tools.closeServers()));
   for (const session of sessions) if (session !== root) session.wired.observer.letGo(failure);
   const settled = root.letGo(status, failure, release);

@@ -43,12 +43,13 @@ async function offered(format: ReportFormat) {
 /** The path of the content schema in the tool schema, to which references are rewritten. */
 const place = '#/properties/content';
 
+/** Matches references by a path, except to definitions. Those to anchors need no path. */
+const byPath = /^#(?:$|\/(?!(?:\$defs|definitions)\/))/;
+
 /** Embeds the content's schema in the tool's: moves its definitions to the root and rewrites other references. */
 function hoisted(schema: JSONSchema7): { content: JSONSchema7; definitions: JSONSchema7 } {
   const whole: JSONSchema7 = JSON.parse(JSON.stringify(schema), (key, value) =>
-    key === '$ref' && typeof value === 'string' && value.startsWith('#') && !/^#\/(\$defs|definitions)\//.test(value)
-      ? `${place}${value.slice(1)}`
-      : value,
+    key === '$ref' && typeof value === 'string' && byPath.test(value) ? `${place}${value.slice(1)}` : value,
   );
   const { $defs, definitions, $schema: _, ...content } = whole;
   return {

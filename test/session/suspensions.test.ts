@@ -1,0 +1,168 @@
+import { describe, expect, it } from 'vitest';
+import { PawlError } from '../../src/index.ts';
+import type { TreeLog } from '../../src/journal/tree-log.ts';
+import { giveUp, Suspension } from '../../src/session/recovery/suspension.ts';
+import type { RootSession } from '../../src/session/running-session.ts';
+import { manualClock } from '../../src/testing/index.ts';
+
+/** A tree of a session and its sub-agent that keeps what becomes of it. Both run an effect until `idle` is called. */
+function tree({ hasEnded = false, secrets = [] as string[] } = {}) {
+  const done: string[] = [];
+  const clock = manualClock();
+  const idle = Promise.withResolvers<void>();
+  const busy = { root: 0, child: 0 };
+  const kept = { isClosed: false, isBegun: true, holds: () => Promise.resolve(true) };
+  const note = (what: string) => void done.push(what);
+  const sessionOf = (name: 'root' | 'child') => ({
+    retire: () => note(`${name} retired`),
+    wired: {
+      clock,
+      secrets,
+      machine: { hasEnded },
+      subSessions: name === 'child' ? null : { grants: { suspend: () => note('no more grants') } },
+      journaled: {
+        suspend: () => {
+          note(`${name} suspended`);
+          return idle.promise;
+        },
+        get isBusy() {
+          busy[name] -= 1;
+          return busy[name] >= 0;
+        },
+        settled: async () => note(`${name} settled`),
+      },
+      effects: {
+        tools: {
+          closeServers: () => {
+            note(`${name} closed its servers`);
+            return Promise.reject(new Error('a server hung'));
+          },
+        },
+      },
+      observer: {
+        letGo: ({ slugs }: { slugs: string[] }) => note(`${name} let go: ${slugs}`),
+        silence: () => note(`${name} silenced`),
+      },
+    },
+  });
+  const child = sessionOf('child');
+  const root = {
+    ...sessionOf('root'),
+    tree: () => [root, child],
+    get result() {
+      return Promise.resolve().then(() => note('root ended'));
+    },
+    letGo: async (status: string, { slugs, detail }: { slugs: string[]; detail: string }, release: () => unknown) => {
+      note(`root ${status}: ${slugs} ${detail}`);
+      await release();
+      note('settled');
+    },
+  };
+  const log = {
+    get isClosed() {
+      return kept.isClosed;
+    },
+    get isBegun() {
+      return kept.isBegun;
+    },
+    release: async () => note('lease given back'),
+    leave: async () => note('left'),
+    holdsSession: () => kept.holds(),
+  };
+  return { root: root as unknown as RootSession, log: log as unknown as TreeLog, done, clock, idle, busy, kept };
+}
+
+const retired = ['root retired', 'child retired', 'root closed its servers', 'child closed its servers'];
+
+describe('D-3: a suspension', () => {
+  it('waits for what runs, gives the lease back, and ends every session of the tree', async () => {
+    const { root, log, done, idle } = tree();
+    const over = new Suspension(root, log).within(1_000);
+    expect(done).toEqual(['no more grants', 'root suspended', 'child suspended']);
+    idle.resolve();
+    await over;
+    expect(done.slice(3)).toEqual([
+      ...retired,
+      'child let go: suspended',
+      'root suspended: suspended null',
+      'lease given back',
+      'root silenced',
+      'child silenced',
+      'settled',
+    ]);
+  });
+
+  it('waits no longer than the shortest time that was allowed', async () => {
+    const { root, log, done, clock } = tree();
+    const suspension = new Suspension(root, log);
+    const over = Promise.all([suspension.within(5_000), suspension.within(1_000)]);
+    await clock.advance(999);
+    expect(done).toHaveLength(3);
+    await clock.advance(1);
+    await over;
+    expect(done.at(-1)).toBe('settled');
+  });
+
+  it('has what was accepted so far delivered and written first', async () => {
+    const { root, log, done, idle, busy } = tree();
+    busy.child = 2;
+    idle.resolve();
+    await new Suspension(root, log).within(1_000);
+    const settled = ['root settled', 'child settled'];
+    expect(done.slice(3, 8)).toEqual([...settled, ...settled, 'root retired']);
+  });
+
+  it('does not wait for that when the journal has failed, and leaves the rest to that failure', async () => {
+    const { root, log, done, idle, busy, kept } = tree();
+    busy.root = 1_000_000;
+    idle.resolve();
+    kept.isClosed = true;
+    await new Suspension(root, log).within(1_000);
+    expect(done).toHaveLength(3);
+  });
+
+  it('of a session that ended meanwhile waits for its result, and lets go of nothing', async () => {
+    const { root, log, done, idle } = tree({ hasEnded: true });
+    idle.resolve();
+    await new Suspension(root, log).within(1_000);
+    expect(done.slice(3)).toEqual(['root ended']);
+  });
+});
+
+describe('D-5: a session whose journal fails', () => {
+  const failed = new PawlError('journal_failed', 'hunter2 is no password.');
+
+  it('begins and delivers nothing more, is suspended with the reason, and does not touch the lease', async () => {
+    const { root, log, done } = tree({ secrets: ['hunter2'] });
+    const over = giveUp(root, log, failed);
+    expect(done.slice(0, 2)).toEqual(retired.slice(0, 2));
+    await over;
+    expect(done).toEqual([
+      ...retired,
+      'child let go: journal_failed',
+      'root suspended: journal_failed [redacted] is no password.',
+      'left',
+      'root silenced',
+      'child silenced',
+      'settled',
+    ]);
+  });
+
+  it.each<[string, string, PawlError, () => Promise<boolean>]>([
+    ['failed', 'the journal holds nothing of it', failed, async () => false],
+    ['suspended', 'the journal holds its beginning after all', failed, async () => true],
+    ['suspended', 'the journal cannot say', failed, () => Promise.reject(new Error('gone'))],
+    ['failed', 'another one has its id', new PawlError('session_exists', 'It exists.'), async () => true],
+  ])('before its first write, it is %s if %s', async (status, _, error, holds) => {
+    const { root, log, done, kept } = tree();
+    Object.assign(kept, { isBegun: false, holds });
+    await giveUp(root, log, error);
+    expect(done).toContain(`root ${status}: journal_failed ${error.message}`);
+  });
+
+  it('and that had ended stays ended', async () => {
+    const { root, log, done } = tree({ hasEnded: true });
+    await giveUp(root, log, failed);
+    expect(done).toEqual([]);
+  });
+});
