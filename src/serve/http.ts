@@ -8,33 +8,32 @@ import { messageOf } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
 import { agentServer } from './agent-server.ts';
 import { answersPage, closeHttp, listening, Refusal } from './callers.ts';
+import { type Client, Clients } from './clients.ts';
 import type { HttpOptions } from './http-options.ts';
 import type { ServedAgent } from './serve-mcp.ts';
 import type { Sessions } from './sessions.ts';
 
 const mcpPath = '/mcp';
-const mostClients = 1_000;
 const mostBytes = 4 * 1_024 * 1_024;
 const defaultGraceMs = 5_000;
 
-/** A connected client; `calls` counts its unanswered requests. */
-type Client = { transport: StreamableHTTPServerTransport; address: string; calls: number };
+type ConnectedClient = Client & { transport: StreamableHTTPServerTransport };
 
 /** Serves over streamable HTTP. Each client gets an MCP session with its own id and server. */
 export async function serveHttp(agent: Agent, sessions: Sessions, options: HttpOptions): Promise<ServedAgent> {
   const { disconnectGraceMs = defaultGraceMs } = options;
-  const clients = new Clients();
+  const clients = new Clients<ConnectedClient>();
   /** Cancel the pending aborts for clients that vanished. */
   const alarms = new Set<() => void>();
   /** The signal that the client of the current HTTP request has gone. */
   const requests = new AsyncLocalStorage<AbortSignal>();
-  const open = async (address: string): Promise<Client> => {
+  const open = async (address: string): Promise<ConnectedClient> => {
     const transport = new StreamableHTTPServerTransport({
       sessionIdGenerator: () => randomUUID(),
       onsessioninitialized: (id) => clients.add(id, client),
       onsessionclosed: (id) => clients.remove(id),
     });
-    const client: Client = { transport, address, calls: 0 };
+    const client: ConnectedClient = { transport, address, calls: 0 };
     // The SDK class's types do not allow undefined callbacks.
     await agentServer(agent, sessions, () => requests.getStore() ?? null).server.connect(transport as Transport);
     return client;
@@ -52,8 +51,7 @@ export async function serveHttp(agent: Agent, sessions: Sessions, options: HttpO
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
     refuseWhenClosing();
     if (answersPage(request, response, options, isLoopback)) return;
-    if (new URL(request.url ?? '/', 'http://x').pathname !== mcpPath)
-      throw new Refusal(404, `the server is at ${mcpPath}`);
+    if (pathOf(request) !== mcpPath) throw new Refusal(404, `the server is at ${mcpPath}`);
     const id = request.headers['mcp-session-id'];
     const known = typeof id === 'string' ? clients.use(id) : undefined;
     if (id !== undefined && known === undefined) throw new Refusal(404, 'unknown session');
@@ -83,43 +81,6 @@ export async function serveHttp(agent: Agent, sessions: Sessions, options: HttpO
   return { url: `${place.origin}${mcpPath}`, closed, close, [Symbol.asyncDispose]: close };
 }
 
-/** The clients by session id, the least recently used first. */
-class Clients {
-  private readonly byId = new Map<string, Client>();
-
-  /**
-   * Adds a client. Clients may leave without notice, so beyond the most one is dropped: the oldest idle one of the
-   * address that has the most idle ones, so that no address can push out the clients of another.
-   */
-  add(id: string, client: Client): void {
-    this.byId.set(id, client);
-    if (this.byId.size <= mostClients) return;
-    const idle = [...this.byId].filter(([, one]) => one !== client && one.calls === 0);
-    const counts = new Map<string, number>();
-    for (const [, { address }] of idle) counts.set(address, (counts.get(address) ?? 0) + 1);
-    const [most] = [...counts].sort(([, one], [, other]) => other - one)[0] ?? [];
-    const [dropped, its] = idle.find(([, { address }]) => address === most) ?? [];
-    if (dropped === undefined) return;
-    this.byId.delete(dropped);
-    void its?.transport.close();
-  }
-
-  /** Returns a client, and makes it the most recently used. */
-  use(id: string): Client | undefined {
-    const client = this.byId.get(id);
-    if (client !== undefined && this.byId.delete(id)) this.byId.set(id, client);
-    return client;
-  }
-
-  remove(id: string): void {
-    this.byId.delete(id);
-  }
-
-  async close(): Promise<void> {
-    await Promise.all([...this.byId.values()].map(({ transport }) => transport.close()));
-  }
-}
-
 /**
  * Returns a signal that aborts `graceMs` after the connection of an unfinished response has closed. The transport keeps
  * no events, so the client cannot resume the request.
@@ -135,6 +96,11 @@ function vanishing(response: ServerResponse, graceMs: number, alarms: Set<() => 
     alarms.add(cancel);
   });
   return gone.signal;
+}
+
+/** The path that a request asks for; null if its target is no URL. */
+function pathOf({ url = '/' }: IncomingMessage): string | null {
+  return URL.parse(url, 'http://x')?.pathname ?? null;
 }
 
 function refuse(response: ServerResponse, status: number, message: string): void {
