@@ -9,6 +9,7 @@ import {
   type CallFacts,
   type Fault,
   type FilePart,
+  finishSense,
   isComplete,
   isOversized,
   type ModelOutcome,
@@ -206,6 +207,11 @@ function withheld({ pricing }: ModelEffectOptions, target: Target, { usage }: Re
   return { reply: null, fault, calls: [], textReport: null, usage, costUsd, measured: null };
 }
 
+/** Whether nothing was cut off or filtered out of a reply: no other text is a report, so no other is judged (F-4). */
+function isWhole(reply: Reply | null): boolean {
+  return reply !== null && isComplete(reply) && !['truncated', 'filtered'].includes(finishSense(reply.finishReason));
+}
+
 async function outcomeOf(
   options: ModelEffectOptions,
   request: ModelRequest,
@@ -218,9 +224,8 @@ async function outcomeOf(
   const calls = reply === null ? [] : await inspected(reply, options.catalog, signal);
   const text = reply === null ? '' : replyText(reply);
   const files = reply === null ? [] : replyFiles(reply);
-  const isAnswer = text.trim() !== '' || files.length > 0;
-  const asksText =
-    request.textMayReport && fault === null && isAnswer && calls.every((call) => call.tool === 'provider');
+  const isAnswer = fault === null && isWhole(reply) && (text.trim() !== '' || files.length > 0);
+  const asksText = request.textMayReport && isAnswer && calls.every((call) => call.tool === 'provider');
   const usage = reply === null ? noUsage : reader.usage;
   return {
     reply,

@@ -1,0 +1,105 @@
+import type { ModelRequest } from '../../machines/index.ts';
+import type { Clock } from '../../src/host/clock.ts';
+import { type ModelEffectOptions, requestModel } from '../../src/model/request-model.ts';
+import { manualClock } from '../../src/testing/index.ts';
+
+const usage = { inputTokens: { total: 10 }, outputTokens: { total: 5 } };
+export const finish = (unified = 'stop') => ({ type: 'finish', finishReason: { unified, raw: unified }, usage });
+export const said = (text: string) => [
+  { type: 'text-start', id: '0' },
+  { type: 'text-delta', id: '0', delta: text },
+  { type: 'text-end', id: '0' },
+];
+export const called = (toolName: string, input: string) => ({
+  type: 'tool-call',
+  toolCallId: `c-${toolName}`,
+  toolName,
+  input,
+});
+const request: ModelRequest = {
+  ...{ turn: 2, attempt: 3, target: 0, notice: 'Note.', offer: 'all' as never, textMayReport: true, omit: ['c9'] },
+};
+export const verdict = { ok: true } as never;
+
+/** What is read of the parts that the reply to one request has, and all that the request did. */
+export async function requested(
+  parts: readonly object[] | ((signal: AbortSignal) => ReadableStream),
+  over: Partial<ModelEffectOptions> = {},
+  more: Partial<ModelRequest> = {},
+) {
+  const manual = manualClock();
+  let alarms = 0;
+  const clock: Clock = {
+    ...manual,
+    alarm: (delayMs, ring) => {
+      const cancel = manual.alarm(delayMs, ring);
+      alarms += 1;
+      let isSet = true;
+      return () => {
+        alarms -= isSet ? 1 : 0;
+        isSet = false;
+        cancel();
+      };
+    },
+  };
+  const asked: Record<string, unknown>[] = [];
+  const seen: unknown[] = [];
+  const judged: unknown[] = [];
+  const built: unknown[] = [];
+  const stream = (signal: AbortSignal) =>
+    typeof parts === 'function'
+      ? parts(signal)
+      : new ReadableStream({
+          start(controller) {
+            for (const part of parts) controller.enqueue(part);
+            controller.close();
+          },
+        });
+  const model = {
+    provider: 'p',
+    doStream: async (options: Record<string, unknown>) => {
+      asked.push(options);
+      return { stream: stream(options.abortSignal as AbortSignal) };
+    },
+    doGenerate: async (options: Record<string, unknown>) => {
+      asked.push({ ...options, isWhole: true });
+      return { content: [{ type: 'text', text: 'Whole.' }], ...finish(), warnings: [] };
+    },
+  };
+  const outer = new AbortController();
+  const options: ModelEffectOptions = {
+    targets: [{ name: 'one', model: async () => model } as never],
+    pricing: { one: { input: 1_000_000, output: 2_000_000 } },
+    settings: () => ({}),
+    ...{ timeoutMs: 10_000, idleTimeoutMs: 5_000, replyBytes: 1_000 },
+    prompts: {
+      build: (given: { markedTools(mark: object): number }) => {
+        built.push(given);
+        return { prompt: ['prompt'], marks: 4 };
+      },
+    } as never,
+    prepareFiles: () => null,
+    callIds: new Set(),
+    catalog: {
+      offered: () => [],
+      inspect: async ({ callId, name, input }) => ({ callId, name, tool: 'real', input }) as never,
+      takesText: (name) => name === 'patch',
+      inside: () => [],
+      together: (calls) => calls,
+    },
+    checks: { replies: false, reply: () => Promise.reject(new Error('no checks')) },
+    judgeReply: async (text, files) => {
+      judged.push([text, files.length]);
+      return verdict;
+    },
+    meter: null,
+    recordRequest: null,
+    sight: (sighting) => void seen.push(sighting.type === 'model.delta' ? sighting.delta : sighting),
+    clock,
+    secrets: ['hunter2'],
+    ...over,
+  };
+  const outcome = await requestModel(options, { ...request, ...more }, outer.signal);
+  return { outcome, asked, seen, judged, built, alarms };
+}
+export const network = (message: string) => ({ kind: 'network', message, status: null, retryAfterMs: null });
