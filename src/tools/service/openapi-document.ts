@@ -16,6 +16,8 @@ export async function toolsOf(document: string | object, options: OpenApiOptions
   const auth = authOf(api, options.auth);
   const tools: Record<string, LocalTool> = {};
   const known: string[] = [];
+  /** The names of all operations, so that those of the tools do not depend on which of them are left out. */
+  const taken = new Set<string>();
   for (const [path, entry] of Object.entries(record(api.paths))) {
     const item = deref(api, entry);
     for (const method of methods) {
@@ -23,7 +25,8 @@ export async function toolsOf(document: string | object, options: OpenApiOptions
       if (operation === undefined) continue;
       const own = record(operation);
       const id = typeof own.operationId === 'string' ? own.operationId : '';
-      const name = uniqueName(id || `${method}_${path}`, tools);
+      const name = uniqueName(id || `${method}_${path}`, taken);
+      taken.add(name);
       const names = [...new Set([id, name, `${method.toUpperCase()} ${path}`])].filter((one) => one !== '');
       known.push(...names);
       const isNamed = (list: readonly string[]) => names.some((one) => list.includes(one));
@@ -112,7 +115,8 @@ function baseUrlOf(servers: readonly (Json | undefined)[], given: string | undef
 
 /** Completes a key without a name from the document's first key scheme. */
 function authOf(api: JsonRecord, auth: OpenApiOptions['auth']): RestAuth | undefined {
-  if (auth === undefined || !('key' in auth) || 'name' in auth) return auth;
+  // What is no object is refused with the first tool.
+  if (typeof auth !== 'object' || auth === null || !('key' in auth) || 'name' in auth) return auth;
   const schemes = Object.values(record(record(api.components ?? {}).securitySchemes ?? {})).map(record);
   const scheme = schemes.find(({ type, in: where }) => type === 'apiKey' && where !== 'cookie');
   if (scheme === undefined || typeof scheme.name !== 'string') {
@@ -121,13 +125,13 @@ function authOf(api: JsonRecord, auth: OpenApiOptions['auth']): RestAuth | undef
   return { key: auth.key, name: scheme.name, in: scheme.in === 'query' ? 'query' : 'header' };
 }
 
-function uniqueName(wanted: string, taken: Record<string, unknown>): string {
+function uniqueName(wanted: string, taken: ReadonlySet<string>): string {
   const clean =
     wanted
       .replace(/[^A-Za-z0-9_-]+/g, '_')
       .replace(/^_+|_+$/g, '')
       .slice(0, 60) || 'operation';
   let name = clean;
-  for (let copy = 2; Object.hasOwn(taken, name); copy += 1) name = `${clean}_${copy}`;
+  for (let copy = 2; taken.has(name); copy += 1) name = `${clean}_${copy}`;
   return name;
 }

@@ -1,0 +1,194 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { openApiTools, PawlError } from '../../../src/index.ts';
+import { type Received, service } from '../../support/service.ts';
+
+const answer = { responses: { 200: { description: 'It worked.' } } };
+const document = (paths: object, more: object = {}) => ({
+  openapi: '3.0.3',
+  info: { title: 'An API', version: '1' },
+  servers: [{ url: 'https://api.test/v1' }],
+  paths,
+  ...more,
+});
+const path = (method: string, operation: object = {}, more: object = {}) => ({
+  [method]: { ...answer, ...operation },
+  ...more,
+});
+const refusal = async (given: unknown, options: object = {}) => {
+  const error = await openApiTools(given as object, options).catch((reason) => reason);
+  expect(error).toBeInstanceOf(PawlError);
+  expect(error.code).toBe('invalid_tool');
+  return error as PawlError;
+};
+
+let api: Awaited<ReturnType<typeof service>> | null = null;
+afterEach(() => api?.[Symbol.asyncDispose]());
+
+/** What the service receives when the first tool of a document is called. */
+async function received(given: object, options: object = {}): Promise<Received> {
+  const running = await service((_, response) => response.end('{}'));
+  api = running;
+  const text = JSON.stringify(given).replaceAll('https://api.test', running.url);
+  const [tool] = Object.values(await openApiTools(JSON.parse(text), { allowPrivate: true, ...options }));
+  const context = { toolCallId: 'c', messages: [], abortSignal: AbortSignal.timeout(5_000) };
+  await (Object(tool).execute as (input: object, options: object) => unknown)({}, context);
+  return running.received[0] as Received;
+}
+
+describe('the names of the operations of a document', () => {
+  const paths = {
+    '/': path('get'),
+    '//a/{b}--c/': path('get', {}, { parameters: [{ name: 'b', in: 'path', required: true, schema: {} }] }),
+    '/long': path('get', { operationId: `find${'x'.repeat(80)}` }),
+    '/one': path('get', { operationId: 'find it!' }),
+    '/two': path('post', { operationId: '__find__it__' }),
+    '/three': path('get', { operationId: 'find_it' }),
+    '/four': path('get', { operationId: '!!!' }),
+  };
+
+  it('are their ids or their method and path, without what no provider accepts, each once', async () => {
+    const names = Object.keys(await openApiTools(document(paths)));
+    expect(names).toEqual([
+      'get',
+      'get__a_b_--c',
+      `find${'x'.repeat(56)}`,
+      'find_it',
+      'find__it',
+      'find_it_2',
+      'operation',
+    ]);
+  });
+
+  it('do not depend on which of them are left out', async () => {
+    for (const options of [{ exclude: ['find it!'] }, { include: ['find_it_2'] }, { include: ['GET /three'] }]) {
+      expect(Object.keys(await openApiTools(document(paths), options))).toContain('find_it_2');
+    }
+    expect(Object.keys(await openApiTools(document(paths), { exclude: ['find_it_2'] }))).toContain('find_it');
+  });
+
+  it('are all named to who asks for another', async () => {
+    const known = await refusal(document({ '/a': path('get', { operationId: 'a-b' }), '/b': path('put') }), {
+      exclude: ['fly'],
+    });
+    expect(known.message).toBe('The document has no operation fly; it has a-b, GET /a, put__b, PUT /b.');
+  });
+});
+
+describe('where the tools of a document send their requests', () => {
+  it.each<[string, object, object, string]>([
+    ['the server of the document', {}, {}, '/v1/a'],
+    ['the server of the path', {}, { servers: [{ url: 'https://api.test/of-path//' }] }, '/of-path/a'],
+    [
+      'the server of the operation',
+      { servers: [{ url: 'https://api.test/of-operation' }] },
+      { servers: [{ url: 'https://api.test/of-path' }] },
+      '/of-operation/a',
+    ],
+    [
+      'a server with variables',
+      {
+        servers: [
+          {
+            url: 'https://api.test/{version}/{empty}x',
+            variables: { version: { default: 'v7' }, empty: { default: '' } },
+          },
+        ],
+      },
+      {},
+      '/v7/x/a',
+    ],
+  ])('%s', async (_, operation, item, url) => {
+    expect((await received(document({ '/a': path('get', operation, item) }))).url).toBe(url);
+  });
+
+  it.each<[string, unknown]>([
+    ['/v1', '/v1'],
+    ['ftp://x.test', 'ftp://x.test'],
+    ['nohttp://x.test', 'nohttp://x.test'],
+    ['{scheme}://x.test', '://x.test'],
+  ])('is refused if the document says %s and no base URL is given', async (url, shown) => {
+    const { message } = await refusal(document({ '/a': path('get') }, { servers: [{ url }] }));
+    expect(message).toContain(`\`baseUrl\` must be an http or https URL; got "${shown}".`);
+    const bare = await refusal(document({ '/a': path('get') }, { servers: [] }));
+    expect(bare.message).toContain('`baseUrl` must be an http or https URL; got "". The document names no server.');
+  });
+});
+
+describe('a key that the document says how to send', () => {
+  const of = (...schemes: object[]) =>
+    document({ '/a': path('get') }, { components: { securitySchemes: { ...schemes } } });
+  const inCookie = { type: 'apiKey', name: 'crumb', in: 'cookie' };
+  const inHeader = { type: 'apiKey', name: 'X-Own-Key', in: 'header' };
+  const inQuery = { type: 'apiKey', name: 'own', in: 'query' };
+  const basic = { type: 'http', scheme: 'basic' };
+
+  it('goes into the header or the query that its first key scheme names', async () => {
+    const auth = { key: 'a-secret-key' };
+    const one = await received(of(basic, inCookie, inHeader, inQuery), { auth });
+    expect([one.headers['x-own-key'], one.url]).toEqual(['a-secret-key', '/v1/a']);
+    await api?.[Symbol.asyncDispose]();
+    const other = await received(of(inQuery, inHeader), { auth });
+    expect([other.headers['x-own-key'], other.url]).toEqual([undefined, '/v1/a?own=a-secret-key']);
+    await api?.[Symbol.asyncDispose]();
+    const named = await received(of(inQuery), { auth: { ...auth, name: 'mine', in: 'header' } });
+    expect([named.headers.mine, named.url]).toEqual(['a-secret-key', '/v1/a']);
+  });
+
+  it.each([of(), of(inCookie), of(basic), document({ '/a': path('get') })])(
+    'is refused if there is none',
+    async (given) => {
+      const { message } = await refusal(given, { auth: { key: 'a-secret-key' } });
+      expect(message).toBe('auth.key needs name and in, since the document has no key scheme.');
+    },
+  );
+
+  it.each([null, 'a-secret-key', 7])('is refused if it is no object: %j', async (auth) => {
+    const { message } = await refusal(of(inHeader), { auth });
+    expect(message).toMatch(/^`?auth/);
+    expect(message).not.toContain('a-secret-key');
+  });
+});
+
+describe('a document that cannot be used', () => {
+  it.each<[unknown, string]>([
+    [{ openapi: 3 }, '(the given object): `openapi` must be version 3.0 or 3.1; got 3.'],
+    [{ openapi: '13.0.1' }, '`openapi` must be version 3.0 or 3.1; got "13.0.1".'],
+    [{ openapi: '3.2.0' }, '`openapi` must be version 3.0 or 3.1; got "3.2.0".'],
+    [{}, '`openapi` is required: version 3.0 or 3.1.'],
+    [{ openapi: '3.0.0', info: () => {} }, '(the given object): '],
+    [document({}, { info: { title: 'An API' } }), "(the given object): /info must have required property 'version'."],
+    [{ openapi: '3.0.0' }, '(the given object): the document must have required property'],
+  ])('says why: %j', async (given, message) => {
+    const error = await refusal(given);
+    expect(error.message).toMatch(/^The OpenAPI document cannot be used \(/);
+    expect(error.message).toContain(message);
+    expect(error.cause).toBeDefined();
+  });
+
+  it('names its file, which may be YAML', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'pawl-openapi-'));
+    const file = join(folder, 'api.yaml');
+    writeFileSync(
+      file,
+      `openapi: 3.0.3\ninfo: {title: Ä, version: '1'}\nservers: [{url: 'https://api.test'}]\npaths:\n  /ä:\n    get: {responses: {200: {description: So.}}, operationId: a, summary: Ä.}\n`,
+    );
+    const { a } = await openApiTools(file);
+    expect(Object(a).description).toContain('Ä.');
+    writeFileSync(file, '');
+    expect((await refusal(file)).message).toContain(`(${file}): \`openapi\` is required: version 3.0 or 3.1.`);
+    writeFileSync(file, 'text');
+    expect((await refusal(file)).message).toContain(`(${file}): `);
+  });
+
+  it('names an operation whose input has too large a schema, and says how to leave it out', async () => {
+    const schema = { type: 'object', properties: { a: { type: 'string', description: 'x'.repeat(70_000) } } };
+    const requestBody = { content: { 'application/json': { schema } } };
+    const { message } = await refusal(document({ '/a': path('post', { operationId: 'make', requestBody }) }));
+    expect(message).toMatch(
+      /^The operation make cannot be a tool: its input schema is unusable, as .* Leave it out with `exclude`\.$/,
+    );
+  });
+});
