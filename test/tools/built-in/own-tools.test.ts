@@ -1,11 +1,6 @@
-import { describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import type { ReportFormat } from '../../../src/report/format.ts';
-import { callsInside } from '../../../src/tools/built-in/batch.ts';
-import { finalReportTool } from '../../../src/tools/built-in/final-report.ts';
-import { builtInsOf } from '../../../src/tools/built-in/list.ts';
 import type { CatalogTool, ToolRun } from '../../../src/tools/catalog-tool.ts';
-import { handoffTool } from '../../../src/tools/handoff-tool.ts';
-import { ToolError } from '../../../src/tools/result.ts';
 
 const run: ToolRun = {
   callId: 'c',
@@ -25,12 +20,28 @@ const format = (contentSchema: object): ReportFormat => ({
   validate: () => ({ ok: true }) as never,
   parseText: () => ({ ok: false, reasons: 'no' }),
 });
-const [progress, batch, time, read] = builtInsOf({
-  progressReport: true,
-  batch: true,
-  currentTime: true,
-  readResult: true,
-}) as [CatalogTool, CatalogTool, CatalogTool, CatalogTool];
+// Their schemas are made as the modules load.
+let callsInside: typeof import('../../../src/tools/built-in/batch.ts').callsInside;
+let finalReportTool: typeof import('../../../src/tools/built-in/final-report.ts').finalReportTool;
+let handoffTool: typeof import('../../../src/tools/handoff-tool.ts').handoffTool;
+let list: typeof import('../../../src/tools/built-in/list.ts');
+let progress: CatalogTool;
+let batch: CatalogTool;
+let time: CatalogTool;
+let read: CatalogTool;
+beforeAll(async () => {
+  vi.resetModules();
+  ({ callsInside } = await import('../../../src/tools/built-in/batch.ts'));
+  ({ finalReportTool } = await import('../../../src/tools/built-in/final-report.ts'));
+  ({ handoffTool } = await import('../../../src/tools/handoff-tool.ts'));
+  list = await import('../../../src/tools/built-in/list.ts');
+  [progress, batch, time, read] = list.builtInsOf({
+    progressReport: true,
+    batch: true,
+    currentTime: true,
+    readResult: true,
+  }) as [CatalogTool, CatalogTool, CatalogTool, CatalogTool];
+});
 const offeredBy = async (tool: CatalogTool) => {
   const { name, description, inputSchema } = (await tool.offered) as { [key: string]: unknown };
   return { name, description, inputSchema };
@@ -168,7 +179,7 @@ describe('the other tools of the house', () => {
     expect(read.afterCrash).toBe('repeat');
     expect(read.execute({ id: 'r1' }, run)).toBe('[page 1 of 2 of r1]\npage 1');
     expect(read.execute({ id: 'r1', page: 2 }, run)).toBe('[page 2 of 2 of r1]\npage 2');
-    expect(() => read.execute({ id: 'r1', page: 3 }, run)).toThrow(new ToolError('No page 3 of result r1.'));
+    expect(() => read.execute({ id: 'r1', page: 3 }, run)).toThrow('No page 3 of result r1.');
     expect(await read.validate({ id: 'r1', page: 0 })).toMatchObject({ valid: false });
   });
 
@@ -183,14 +194,12 @@ describe('the other tools of the house', () => {
   });
 
   it('only those that are asked for exist, in the order of their list', async () => {
-    vi.resetModules();
-    const fresh = await import('../../../src/tools/built-in/list.ts');
-    const names = (options: Record<string, boolean>) => fresh.builtInsOf(options).map(({ name }) => name);
+    const names = (options: Record<string, boolean>) => list.builtInsOf(options).map(({ name }) => name);
     expect(names({})).toEqual([]);
     expect(names({ batch: true, progressReport: true, readResult: false })).toEqual(['progress_report', 'batch']);
-    expect(fresh.builtInNames).toEqual(['final_report', 'progress_report', 'batch', 'current_time', 'read_result']);
-    expect(fresh.builtInsSchema.safeParse({ batch: true }).success).toBe(true);
+    expect(list.builtInNames).toEqual(['final_report', 'progress_report', 'batch', 'current_time', 'read_result']);
+    expect(list.builtInsSchema.safeParse({ batch: true }).success).toBe(true);
     for (const options of [{ batch: 'yes' }, { other: true }])
-      expect(fresh.builtInsSchema.safeParse(options).success).toBe(false);
+      expect(list.builtInsSchema.safeParse(options).success).toBe(false);
   });
 });
