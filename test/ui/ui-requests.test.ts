@@ -1,0 +1,181 @@
+import type { UIMessage } from 'ai';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { PawlError } from '../../src/errors.ts';
+
+let request: typeof import('../../src/ui/ui-request.ts');
+beforeAll(async () => {
+  vi.resetModules();
+  request = await import('../../src/ui/ui-request.ts');
+});
+
+const said = (text: string) => ({ id: 'u1', role: 'user', parts: [{ type: 'text', text }] });
+const answered = (...parts: object[]) => ({ id: 's1', role: 'assistant', metadata: { seq: 9 }, parts });
+const part = (state: string, more: object = {}) => ({
+  ...{ type: 'tool-look', toolCallId: 'c1', state, input: {} },
+  ...more,
+});
+const refusal = async (ended: Promise<unknown>) => {
+  const error = await ended.catch((reason) => reason);
+  expect(error).toMatchObject({ name: new PawlError('invalid_messages', '').name, code: 'invalid_messages' });
+  return error as PawlError;
+};
+
+describe('what useChat sends', () => {
+  it('a new message comes with the conversation', async () => {
+    const read = await request.readUIRequest({
+      id: 'chat',
+      messages: [said('Hi.'), answered({ type: 'text', text: 'So.' }), said('And?')],
+    });
+    expect(read).toEqual({
+      chatId: 'chat',
+      decided: null,
+      messages: [
+        { role: 'user', content: [{ type: 'text', text: 'Hi.' }] },
+        { role: 'assistant', content: [expect.objectContaining({ type: 'text', text: 'So.' })] },
+        { role: 'user', content: [{ type: 'text', text: 'And?' }] },
+      ],
+    });
+  });
+
+  it.each<[string, object, object, object]>([
+    [
+      'an approval',
+      part('approval-responded', { approval: { id: 's1/c1', approved: true } }),
+      { sessionId: 's1', callId: 'c1', approved: true },
+      {},
+    ],
+    [
+      'a denial with its reason, for a sub-agent',
+      part('approval-responded', { approval: { id: 's2/c%202', approved: false, reason: 'No.' } }),
+      { sessionId: 's2', callId: 'c 2', approved: false, reason: 'No.' },
+      {},
+    ],
+    [
+      'an output',
+      part('output-available', { output: { a: 1 } }),
+      {},
+      { sessionId: 's1', callId: 'c1', output: { a: 1 }, isError: false },
+    ],
+    [
+      'the output of a call inside of a batch',
+      part('output-available', { toolCallId: 'inner:s2/c3', output: 7 }),
+      {},
+      { sessionId: 's2', callId: 'c3', output: 7, isError: false },
+    ],
+    [
+      'an error',
+      part('output-error', { errorText: 'No page.' }),
+      {},
+      { sessionId: 's1', callId: 'c1', output: 'No page.', isError: true },
+    ],
+  ])('%s comes with the session and the position of the page', async (_, given, decision, answer) => {
+    const { decided } = await request.readUIRequest({ id: 'chat', messages: [said('Hi.'), answered(given)] });
+    expect(decided).toEqual({
+      ...{ sessionId: 's1', from: 9 },
+      decisions: [decision].filter((one) => 'approved' in one),
+      answers: [answer].filter((one) => 'output' in one),
+    });
+  });
+
+  it.each<[string, object]>([
+    ['that waits for its input', part('input-streaming')],
+    ['that waits for its output', part('input-available')],
+    ['that waits for a decision', part('approval-requested', { approval: { id: 's1/c1' } })],
+    ['of another library', part('approval-responded', { approval: { id: 'x', approved: true } })],
+    ['that the provider ran', part('output-available', { providerExecuted: true, output: 1 })],
+    ['that is none', { type: 'text', text: 'So.' }],
+  ])('a call %s decides nothing', async (_, given) => {
+    expect((await request.readUIRequest({ id: 'chat', messages: [answered(given)] })).decided).toBeNull();
+  });
+
+  it('what an earlier message held decides nothing', async () => {
+    const messages = [answered(part('output-available', { output: 1 })), said('And?')];
+    expect((await request.readUIRequest({ id: 'chat', messages })).decided).toBeNull();
+  });
+
+  it.each<[unknown, string]>([
+    [undefined, '`body` is required'],
+    [{ id: ' ', messages: [said('Hi.')] }, '`body.id`'],
+    [{ id: 'chat', messages: [] }, '`body.messages` must be an array with at least one message'],
+    [{ id: 'chat', messages: [{ ...said('x'), role: 'tool' }] }, '`body.messages[0].role`'],
+    [
+      { id: 'chat', messages: [answered({ type: 'tool-look' })] },
+      '`body.messages[0].parts[0]` must be a part with its toolCallId',
+    ],
+    [
+      { id: 'chat', messages: [answered({ type: 'dynamic-tool' })] },
+      '`body.messages[0].parts[0]` must be a part with its toolCallId',
+    ],
+    [
+      { id: 'chat', messages: [{ ...answered(part('output-available', { output: 1 })), metadata: { seq: -1 } }] },
+      '`metadata.seq` must be the metadata that the message came with',
+    ],
+    [
+      { id: 'chat', messages: [{ ...answered(part('output-available', { output: 1 })), metadata: null }] },
+      '`metadata` must be the metadata that the message came with',
+    ],
+    [
+      { id: 'chat', messages: [answered(part('approval-responded', { approval: { id: 's1/c1' } }))] },
+      '`the approval of look.approved`',
+    ],
+  ])('is refused by the name of its field: %j', async (body, message) => {
+    expect((await refusal(request.readUIRequest(body))).message).toContain(message);
+  });
+
+  it('parts of other types need no call', async () => {
+    const parts = [{ type: 'a-tool-of-mine' }, { type: 'dynamic-toolbox' }, { type: 'data-x', data: 1 }];
+    const messages = [{ ...said('Hi.'), parts: [...parts, { type: 'text', text: 'Hi.' }] }];
+    expect((await request.readUIRequest({ id: 'chat', messages })).messages).toMatchObject([{ role: 'user' }]);
+  });
+});
+
+describe('the messages of a page as those of a session', () => {
+  const from = (...messages: object[]) => request.fromUIMessages(messages as UIMessage[]);
+
+  it('have the outputs that the model read, without what is only for the page', async () => {
+    const output = { type: 'text', value: 'It is 1.' };
+    const converted = await from(
+      { id: 'x', role: 'system', parts: [{ type: 'text', text: 'Be kind.' }] },
+      said('Hi.'),
+      answered(
+        { type: 'step-start' },
+        { type: 'data-turn', id: 'turn-1', data: {} },
+        part('output-available', { output: { a: 1 }, resultProviderMetadata: { pawl: { output } } }),
+        part('output-available', { toolCallId: 'c2', output: { b: 1 }, resultProviderMetadata: { p: { item: 'i' } } }),
+        part('output-available', { toolCallId: 'inner:s2/c3', output: 7 }),
+      ),
+    );
+    expect(converted.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']);
+    expect(JSON.stringify(converted)).not.toContain('inner:');
+    const [one, other] = (converted[2]?.content ?? []) as { output: object; providerOptions?: object }[];
+    expect(one?.output).toEqual(output);
+    expect(one).not.toHaveProperty('providerOptions');
+    expect(other).toMatchObject({ output: { type: 'json', value: { b: 1 } } });
+  });
+
+  it('say what was steered where it was', async () => {
+    const steering = (data: unknown) => ({ type: 'data-steering', id: 'x', data });
+    const converted = await from(
+      answered({ type: 'text', text: 'One.' }, steering({ text: 'Hurry.' }), { type: 'text', text: 'Two.' }),
+    );
+    expect(converted).toMatchObject([
+      { role: 'assistant', content: [{ text: 'One.' }] },
+      { role: 'user', content: [{ text: 'Hurry.' }] },
+      { role: 'assistant', content: [{ text: 'Two.' }] },
+    ]);
+    for (const odd of [null, 'text', {}, { text: 7 }]) {
+      expect(await from(answered({ type: 'text', text: 'One.' }, steering(odd)))).toHaveLength(1);
+    }
+    expect(
+      await from(answered({ type: 'text', text: 'One.' }, { type: 'data-other', data: { text: 'x' } })),
+    ).toHaveLength(1);
+  });
+
+  it('are refused if they are none, or cannot be converted', async () => {
+    const none = await refusal(request.fromUIMessages({} as UIMessage[]));
+    expect(none.message).toBe('`messages` must be an array of UI messages; got {}.');
+    const broken = await refusal(from({ id: 'x', role: 'user' }));
+    expect(broken.message).toMatch(/^The messages of the page cannot be used: .+\.$/);
+    expect(broken.cause).toBeInstanceOf(Error);
+  });
+});
