@@ -1,0 +1,212 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type AgentDefinition,
+  defineAgent,
+  PawlError,
+  type SessionEvent,
+  sqliteJournal,
+  startSession,
+} from '../../src/index.ts';
+import { type RehearsalScript, rehearsalModel } from '../../src/testing/index.ts';
+import { type ChatOptions, chatHandler } from '../../src/ui/chat-handler.ts';
+import { journalWith } from '../support/dying-journal.ts';
+import { report } from '../support/session.ts';
+import { guarded } from '../support/tools.ts';
+
+const agentOf = (replies: RehearsalScript, over: Partial<AgentDefinition> = {}) =>
+  defineAgent({ name: 'chatty', models: [rehearsalModel(replies)], ...over });
+const waiting = [{ calls: [{ name: 'guarded', input: { path: 'a' } }] }];
+const handlerOf = (replies: RehearsalScript, options: ChatOptions = {}, over: Partial<AgentDefinition> = {}) =>
+  chatHandler(agentOf(replies, { tools: { guarded }, ...over }), { logger: false, ...options });
+const ask = (path: string, method = 'GET', body?: string) =>
+  new Request(`http://x.test/api/chat${path}`, { method, ...(body !== undefined && { body }) });
+const said = { id: 'u1', role: 'user', parts: [{ type: 'text', text: 'Hi.' }] };
+const post = (id: unknown = 'c1', messages: object[] = [said]) => ask('', 'POST', JSON.stringify({ id, messages }));
+const chunksOf = async (response: Response): Promise<{ type: string; [field: string]: unknown }[]> =>
+  (await response.text())
+    .split('\n')
+    .filter((line) => line.startsWith('data: {'))
+    .map((line) => JSON.parse(line.slice(6)));
+const startOf = (chunks: { type: string; [field: string]: unknown }[]) =>
+  chunks.find(({ type }) => type === 'start') as unknown as { messageId: string; messageMetadata: { seq: number } };
+const endOf = (chunks: { type: string; [field: string]: unknown }[]) =>
+  chunks.at(-1) as unknown as { messageMetadata: { seq: number; status: string } };
+/** The page's message of a session that waits, with a person's decision on its one call. */
+const decision = (id: string, seq: number, approved: boolean, callId: string) => ({
+  ...{ id, role: 'assistant', metadata: { seq } },
+  parts: [
+    {
+      ...{ type: 'tool-guarded', toolCallId: callId, state: 'approval-responded', input: { path: 'a' } },
+      approval: { id: `${encodeURIComponent(id)}/${encodeURIComponent(callId)}`, approved },
+    },
+  ],
+});
+const callIdOf = (chunks: { type: string; [field: string]: unknown }[]) =>
+  String(chunks.find(({ type }) => type === 'tool-approval-request')?.toolCallId);
+
+describe('what chatHandler is given', () => {
+  it.each<[unknown, unknown, string]>([
+    [{}, {}, '`agent` must be an agent made by defineAgent'],
+    [agentOf([]), { retries: 3 }, 'Unknown option `options.retries`'],
+    [agentOf([]), { journal: {} }, '`options.journal`'],
+  ])('is checked: %#', (agent, options, message) => {
+    const refused = () => chatHandler(agent as never, options as never);
+    expect(refused).toThrow(
+      expect.objectContaining({ code: 'invalid_options', message: expect.stringContaining(message) }),
+    );
+  });
+
+  it('may be the agent alone', async () => {
+    const handler = chatHandler(agentOf([]));
+    expect((await handler(ask('/c1/stream'))).status).toBe(204);
+    expect(() => chatHandler(agentOf([]), { budget: { maxUsd: -1 } as never })).toThrow(PawlError);
+  });
+});
+
+describe('a request of a page', () => {
+  it.each<[string, Request, string]>([
+    ['a body that is no JSON', ask('', 'POST', '{'), 'The body is no JSON: '],
+    ['no body', ask('', 'POST'), 'The body is no JSON: '],
+    ['no messages', post('c1', []), '`body.messages`'],
+    ['an odd id', post('c 1'), '`id` must be 1 to 128 letters, digits, _ or -; got "c 1".'],
+    ['a long id', post('c'.repeat(129)), '`id` must be 1 to 128 letters'],
+    ['an odd id in its path', ask('/c%201/stream'), '`id` must be 1 to 128 letters'],
+    ['an odd id to abort', ask('/c%201', 'DELETE'), '`id` must be 1 to 128 letters'],
+  ])('is refused with a sentence: %s', async (_, request, message) => {
+    const response = await handlerOf([])(request);
+    expect(response.status).toBe(400);
+    expect(((await response.json()) as { error: string }).error).toContain(message);
+  });
+
+  it('of another kind is refused by its method, or found nowhere', async () => {
+    const handler = handlerOf([]);
+    const refused = await handler(ask('/c1', 'PUT'));
+    expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, POST, DELETE']);
+    for (const path of ['/c1', '/c1/streams', '/stream/c1']) expect((await handler(ask(path))).status).toBe(404);
+    for (const path of ['/c1/stream', '/c1/stream//']) expect((await handler(ask(path))).status).toBe(204);
+    for (const path of ['/c1', '/c1//']) expect((await handler(ask(path, 'DELETE'))).status).toBe(204);
+  });
+
+  it('to a journal that fails is answered with 503, and a defect is not hidden', async () => {
+    const failing = (error: Error) => journalWith(sqliteJournal(':memory:'), { list: () => Promise.reject(error) });
+    const response = await handlerOf([], { journal: failing(new PawlError('journal_failed', 'No disk.')) })(post());
+    expect([response.status, await response.json()]).toEqual([503, { error: 'No disk.' }]);
+    await expect(handlerOf([], { journal: failing(new Error('A defect.')) })(post())).rejects.toThrow('A defect.');
+  });
+});
+
+describe('the session of a chat', () => {
+  it.each([undefined, sqliteJournal(':memory:')])(
+    'gets a decision, and the page what comes after it',
+    async (journal) => {
+      const handler = handlerOf([...waiting, report()], { ...(journal !== undefined && { journal }) });
+      const asked = await chunksOf(await handler(post()));
+      const { messageId } = startOf(asked);
+      expect(messageId).toMatch(/^c1:/);
+      const { seq, status } = endOf(asked).messageMetadata;
+      expect(status).toBe('waiting');
+      const wrong = await handler(post('c2', [said, decision(messageId, seq, true, callIdOf(asked))]));
+      expect([wrong.status, await wrong.json()]).toEqual([404, { error: `The chat c2 has no session ${messageId}.` }]);
+      const after = await chunksOf(await handler(post('c1', [said, decision(messageId, seq, false, callIdOf(asked))])));
+      expect(after.map(({ type }) => type)).toContain('tool-output-denied');
+      expect(after.map(({ type }) => type)).not.toContain('tool-approval-request');
+      expect(endOf(after).messageMetadata.status).toBe('succeeded');
+      expect((await handler(ask('/c1/stream'))).status).toBe(204);
+      await journal?.close();
+    },
+  );
+
+  it('is joined while it runs, and aborted by the next one or by the page', async () => {
+    const handler = handlerOf(waiting);
+    const asked = await chunksOf(await handler(post()));
+    expect(startOf(await chunksOf(await handler(ask('/c1/stream')))).messageId).toBe(startOf(asked).messageId);
+    const next = await chunksOf(await handler(post()));
+    expect(startOf(next).messageId).not.toBe(startOf(asked).messageId);
+    const late = await handler(post('c1', [said, decision(startOf(asked).messageId, 1, true, callIdOf(asked))]));
+    expect(late.status).toBe(404);
+    expect((await handler(ask('/c1', 'DELETE'))).status).toBe(204);
+    expect((await handler(ask('/c1/stream'))).status).toBe(204);
+  });
+
+  it('has the options of the handler, also after another process has suspended it', async () => {
+    const journal = sqliteJournal(':memory:');
+    const heard: [string, unknown, unknown][] = [];
+    const spans: string[] = [];
+    const options: ChatOptions = {
+      journal,
+      onEvent: (event: SessionEvent, { metadata, context }) => void heard.push([event.type, metadata, context]),
+      telemetry: {
+        session: () => ({ event: ({ type }) => void spans.push(type), around: (_, work) => work() }),
+      },
+      metadata: () => ({ tenant: 't' }),
+      context: async (request) => request.headers.get('x-user'),
+    };
+    const script: RehearsalScript = ({ prompt }) =>
+      prompt.some(({ role }) => role === 'tool') ? report() : (waiting[0] as object);
+    const agent = agentOf(script, { tools: { guarded } });
+    const first = startSession(agent, {
+      prompt: 'Hi.',
+      journal,
+      sessionId: 'c1:1',
+      logger: false,
+      metadata: { tenant: 't' },
+    });
+    for await (const event of first.events) if (event.type === 'tool.approvalRequested') break;
+    await first.suspend();
+    const handler = chatHandler(agent, { logger: false, ...options } as never);
+    const request = ask('/c1/stream');
+    request.headers.set('x-user', 'ada');
+    const asked = await chunksOf(await handler(request));
+    expect(startOf(asked).messageId).toBe('c1:1');
+    expect(
+      heard.every(([, metadata, context]) => context === 'ada' && JSON.stringify(metadata) === '{"tenant":"t"}'),
+    ).toBe(true);
+    expect([heard.map(([type]) => type), spans]).toEqual([
+      expect.arrayContaining(['session.resumed']),
+      expect.arrayContaining(['session.resumed']),
+    ]);
+    const { seq } = endOf(asked).messageMetadata;
+    await chunksOf(await handler(post('c1', [said, decision('c1:1', seq, false, callIdOf(asked))])));
+    expect(heard.at(-1)?.[0]).toBe('session.succeeded');
+    await chunksOf(await handler(post()));
+    expect((await journal.list({ idPrefix: 'c1:' })).map(({ metadata }) => metadata)).toEqual([
+      { tenant: 't' },
+      { tenant: 't' },
+    ]);
+    await journal.close();
+  });
+
+  it('that another process runs is followed, without secrets, and decided through the journal', async () => {
+    const journal = sqliteJournal(':memory:');
+    const secrets = ['a-very-secret-word'];
+    const replies = [{ text: 'a-very-secret-word', ...waiting[0] }, report()];
+    const other = startSession(agentOf(replies, { tools: { guarded } }), {
+      ...{ prompt: 'Hi.', journal, sessionId: 'c1:1', logger: false },
+    });
+    for await (const event of other.events) if (event.type === 'tool.approvalRequested') break;
+    const handler = handlerOf([], { journal }, { secrets });
+    const response = await handler(ask('/c1/stream'));
+    const text = await response.text();
+    expect(text).toContain('[redacted]');
+    expect(text).not.toContain('a-very-secret-word');
+    const parsed = text
+      .split('\n')
+      .filter((line) => line.startsWith('data: {'))
+      .map((line) => JSON.parse(line.slice(6)));
+    const { seq } = endOf(parsed).messageMetadata;
+    const after = await handler(post('c1', [said, decision('c1:1', seq, false, callIdOf(parsed))]));
+    expect(endOf(await chunksOf(after)).messageMetadata.status).toBe('succeeded');
+    expect((await other.result).status).toBe('succeeded');
+    await journal.close();
+  });
+
+  it('is forgotten once a thousand others have ended', async () => {
+    const handler = handlerOf(() => report());
+    const first = startOf(await chunksOf(await handler(post('c0')))).messageId;
+    const late = async () => (await handler(post('c0', [said, decision(first, 1, true, 'x')]))).status;
+    for (let index = 1; index < 1_000; index += 1) await chunksOf(await handler(post(`c${index}`)));
+    expect(await late()).toBe(200);
+    await chunksOf(await handler(post('more')));
+    expect(await late()).toBe(404);
+  }, 60_000);
+});
