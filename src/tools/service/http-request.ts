@@ -1,42 +1,13 @@
-import { lookup as systemLookup } from 'node:dns';
-import { BlockList, isIP, type LookupFunction } from 'node:net';
 import type { Agent } from 'undici';
 import { noTimeouts } from '../../platform/undici-fetch.ts';
 import { ToolError } from '../result.ts';
 import { ConnectionError, type HttpPolicy, type HttpRequest, type HttpResponse, shownUrl } from './http-policy.ts';
+import { isPrivate, privateText, publicLookup } from './public-addresses.ts';
 
 const mostRedirects = 5;
 const defaultMaxBytes = 5 * 1_024 * 1_024;
 /** The only headers sent to another origin; any other header may be a credential. */
 const harmlessHeaders = ['accept', 'accept-language', 'content-type', 'user-agent'];
-
-/** Addresses outside the public internet, which need `allowPrivate`. */
-const notPublic = new BlockList();
-for (const [network, prefix] of [
-  ['0.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.0.0.0', 24],
-  ['192.168.0.0', 16],
-  ['198.18.0.0', 15],
-  ['224.0.0.0', 3],
-] as const) {
-  notPublic.addSubnet(network, prefix, 'ipv4');
-}
-/** In IPv6 only global unicast is public, except the tunnels to IPv4 (Teredo, 6to4) and documentation addresses. */
-const publicV6 = new BlockList();
-publicV6.addSubnet('2000::', 3, 'ipv6');
-const detoursV6 = new BlockList();
-for (const [network, prefix] of [
-  ['2001::', 32],
-  ['2001:db8::', 32],
-  ['2002::', 16],
-] as const) {
-  detoursV6.addSubnet(network, prefix, 'ipv6');
-}
 
 /**
  * Sends a request within a policy. Redirects obey the policy too, and another origin does not get the credentials.
@@ -115,34 +86,6 @@ function hostMatches(url: URL, allowed: string): boolean {
   if (port !== undefined && port !== (url.port || (url.protocol === 'https:' ? '443' : '80'))) return false;
   return name.startsWith('*.') ? url.hostname.endsWith(name.slice(1)) : url.hostname === name;
 }
-
-function isPrivate(address: string): boolean {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address;
-  switch (isIP(mapped)) {
-    case 4:
-      return notPublic.check(mapped, 'ipv4');
-    case 6:
-      return !publicV6.check(mapped, 'ipv6') || detoursV6.check(mapped, 'ipv6');
-    default:
-      return false;
-  }
-}
-
-function privateText(address: string): string {
-  return `The address ${address} is not public; it needs allowPrivate.`;
-}
-
-/** Looks up a host name, and fails if any of its addresses is not public. */
-const publicLookup: LookupFunction = (hostname, options, callback) => {
-  systemLookup(hostname, { ...options, all: true }, (error, addresses) => {
-    const refused = addresses?.find(({ address }) => isPrivate(address));
-    const [first] = addresses ?? [];
-    if (error !== null) callback(error, '', 0);
-    else if (refused !== undefined) callback(new Error(privateText(refused.address)), '', 0);
-    else if (options.all === true) callback(null, addresses);
-    else callback(null, first?.address ?? '', first?.family ?? 0);
-  });
-};
 
 type Agents = { fetch: typeof import('undici').fetch; public: Agent; open: Agent };
 let agents: Promise<Agents> | null = null;
