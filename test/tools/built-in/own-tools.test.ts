@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ReportFormat } from '../../../src/report/format.ts';
 import type { CatalogTool, ToolRun } from '../../../src/tools/catalog-tool.ts';
 
@@ -35,6 +35,8 @@ beforeAll(async () => {
   ({ finalReportTool } = await import('../../../src/tools/built-in/final-report.ts'));
   ({ handoffTool } = await import('../../../src/tools/handoff-tool.ts'));
   list = await import('../../../src/tools/built-in/list.ts');
+});
+beforeEach(() => {
   [progress, batch, time, read] = list.builtInsOf({
     progressReport: true,
     batch: true,
