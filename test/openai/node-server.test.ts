@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { serveHandler } from '../../src/openai/node-server.ts';
+import type { OpenaiHandler } from '../../src/openai/openai-handler.ts';
+import type { CallerOptions } from '../../src/serve/http-options.ts';
+
+const bearer = 'a-token-of-many-characters';
+const served = (answer: (request: Request) => Promise<Response>, options: CallerOptions = {}, ended = async () => {}) =>
+  serveHandler(Object.assign(answer, { ended }) as OpenaiHandler, options);
+
+describe('a handler as a server', () => {
+  it('gets the requests under /v1', async () => {
+    await using server = await served(
+      async (request) => new Response(`${request.method} ${new URL(request.url).pathname}`),
+    );
+    expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1$/);
+    expect(await (await fetch(`${server.url}/models`)).text()).toBe('GET /v1/models');
+  });
+
+  it.each<[string, object, object, number, string]>([
+    ['without the token', { auth: { bearer } }, {}, 401, 'unauthorized'],
+    ['with another', { auth: { bearer } }, { authorization: 'Bearer other' }, 401, 'unauthorized'],
+    ['of another page', {}, { origin: 'https://x.test' }, 403, 'origin not allowed'],
+  ])('refuses a request %s, in the words of the API', async (_, options, headers, status, message) => {
+    await using server = await served(async () => new Response('so'), options);
+    const response = await fetch(`${server.url}/models`, { headers: { ...headers } });
+    expect(response.status).toBe(status);
+    expect(await response.json()).toMatchObject({ error: { message, type: 'invalid_request_error', code: null } });
+    expect(response.headers.get('content-type')).toBe('application/json');
+    expect(response.headers.get('connection')).toBe('close');
+    expect(response.headers.get('www-authenticate')).toBe(status === 401 ? 'Bearer' : null);
+  });
+
+  it('that closes tells its requests, lets its sessions end, and flushes the answers', async () => {
+    const order: string[] = [];
+    const begun = Promise.withResolvers<void>();
+    const server = await served(
+      (request) =>
+        new Promise((resolve) => {
+          request.signal.addEventListener('abort', () => {
+            order.push(`aborted: ${request.signal.reason.message}`);
+            resolve(new Response('The last words.'));
+          });
+          begun.resolve();
+        }),
+      {},
+      async () => void order.push('sessions ended'),
+    );
+    const answer = fetch(`${server.url}/models`).then((response) => response.text());
+    await begun.promise;
+    let isClosed = false;
+    void server.closed.then(() => {
+      isClosed = true;
+    });
+    await new Promise(setImmediate);
+    expect(isClosed).toBe(false);
+    await server.close();
+    await server.closed;
+    expect(await answer).toBe('The last words.');
+    expect(order).toEqual(['aborted: the server closes', 'sessions ended']);
+    await expect(fetch(server.url)).rejects.toThrow();
+  });
+});

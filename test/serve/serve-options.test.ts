@@ -1,0 +1,77 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
+import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import type { defineAgent } from '../../src/index.ts';
+import { rehearsalModel } from '../../src/testing/index.ts';
+
+let pawl: typeof import('../../src/index.ts');
+let agent: ReturnType<typeof defineAgent>;
+beforeAll(async () => {
+  vi.resetModules();
+  pawl = await import('../../src/index.ts');
+  agent = pawl.defineAgent({ name: 'helper', models: [rehearsalModel([])] });
+});
+const serve = (options: unknown, given: unknown = agent) => pawl.serveMcp(given as never, options as never);
+
+describe('what serveMcp is given', () => {
+  const transports = "'stdio', { http: { port, host } } or an MCP transport";
+  it.each<[unknown, string]>([
+    [undefined, `\`transport\` is required: ${transports}.`],
+    [{}, `\`transport\` is required: ${transports}.`],
+    [{ transport: null }, `\`transport\` must be ${transports}; got null.`],
+    [{ transport: 'http' }, `\`transport\` must be ${transports}; got "http".`],
+    [{ transport: {} }, `\`transport\` must be ${transports}; got {}.`],
+    [{ transport: { http: null } }, `\`transport\` must be ${transports}`],
+    [{ transport: { http: 8080 } }, `\`transport\` must be ${transports}`],
+    [{ transport: 'stdio', retries: 3 }, 'Unknown option `retries`. Options: transport, logger, budget'],
+    [{ transport: 'stdio', maxSessions: 0 }, '`maxSessions`'],
+    [{ transport: { http: { prot: 1 } } }, 'Unknown option `transport.http.prot`'],
+  ])('is checked: %j', async (options, message) => {
+    await expect(serve(options)).rejects.toMatchObject({
+      code: 'invalid_options',
+      message: expect.stringContaining(message),
+    });
+  });
+
+  it('needs an agent, and a budget that can be', async () => {
+    await expect(serve({ transport: 'stdio' }, { name: 'x' })).rejects.toMatchObject({ code: 'invalid_options' });
+    await expect(serve({ transport: 'stdio', budget: { maxUsd: -1 } })).rejects.toMatchObject({
+      code: 'invalid_budget',
+    });
+  });
+});
+
+describe('a server of one client', () => {
+  it('has no address, and closes when its client leaves', async () => {
+    const [own, theirs] = InMemoryTransport.createLinkedPair();
+    const client = new Client({ name: 'test', version: '1' });
+    const [served] = await Promise.all([serve({ transport: own, logger: false }), client.connect(theirs)]);
+    expect(served.url).toBeNull();
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['helper']);
+    await client.close();
+    await served.closed;
+  });
+
+  it('can be closed from here too', async () => {
+    const [own, theirs] = InMemoryTransport.createLinkedPair();
+    const client = new Client({ name: 'test', version: '1' });
+    const gone = new Promise<void>((resolve) => {
+      client.onclose = resolve;
+    });
+    const [served] = await Promise.all([serve({ transport: own, logger: false }), client.connect(theirs)]);
+    await served.close();
+    await gone;
+    await served.closed;
+  });
+
+  it('over standard streams closes at the end of its input', async () => {
+    const started = vi.spyOn(StdioServerTransport.prototype, 'start').mockResolvedValue();
+    const served = await serve({ transport: 'stdio', logger: false });
+    expect(started).toHaveBeenCalledOnce();
+    process.stdin.emit('end');
+    await served.closed;
+    expect(served.url).toBeNull();
+    started.mockRestore();
+  });
+});
