@@ -47,7 +47,8 @@ export async function resumeSession<Report, Context>(
     entries = await journal.read(sessionId);
     return await goOn(agent, options, head, entries, owner);
   } catch (error) {
-    await journal.release(sessionId, owner);
+    // A lease that cannot be given back runs out; the error that matters is the first.
+    await journal.release(sessionId, owner).catch(() => undefined);
     throw error;
   }
 }
