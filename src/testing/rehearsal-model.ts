@@ -105,13 +105,17 @@ async function begun(rehearsed: RehearsedReply, signal: AbortSignal | undefined)
 /** Waits for `delayMs`, or forever without it; rejects when `signal` aborts. */
 function pause(delayMs: number | undefined, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
-    const timeout = delayMs === undefined ? undefined : setTimeout(resolve, delayMs);
+    const end = () => {
+      signal?.removeEventListener('abort', abort);
+      resolve();
+    };
+    const timeout = delayMs === undefined ? undefined : setTimeout(end, delayMs);
     const abort = () => {
       clearTimeout(timeout);
       reject(signal?.reason);
     };
     if (signal?.aborted) abort();
-    signal?.addEventListener('abort', abort, { once: true });
+    else signal?.addEventListener('abort', abort, { once: true });
   });
 }
 
