@@ -14,8 +14,9 @@ const longestReasons = 2_000;
 
 /** Joins the reasons why a value is invalid, and cuts them at 2,000 characters. */
 export function reasonsText(reasons: readonly string[]): string {
-  const text = reasons.join('; ');
-  return text.length > longestReasons ? `${text.slice(0, longestReasons)}…` : text;
+  const text = reasons.join('; ').toWellFormed();
+  // A character that the cut would split is left out.
+  return text.length > longestReasons ? `${text.slice(0, longestReasons).replace(/[\ud800-\udbff]$/, '')}…` : text;
 }
 
 /** Whether a value is still to come. The keyword `then` of a JSON Schema is no function. */
