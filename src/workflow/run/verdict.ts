@@ -35,7 +35,10 @@ export function statingVerdict(agent: Agent): Agent {
  */
 export function verdictIn(content: unknown): Verdict {
   const fields = typeof content === 'string' ? lastObject(content) : asObject(content);
-  if (fields !== null) return { verdict: verdictOf(fields), message: messageIn(fields) ?? shown(content) };
+  if (fields !== null) {
+    const whole = typeof content === 'string' ? content.trim() : shown(content);
+    return { verdict: verdictOf(fields), message: messageIn(fields) ?? whole };
+  }
   if (typeof content !== 'string')
     return { verdict: 'failed', message: `The report states no verdict: ${shown(content)}` };
   const text = content.trim();
@@ -58,7 +61,7 @@ const goodWords = new Set([
 /** Any sign of a blockade or a failure outweighs those of success. */
 function verdictOf(fields: Record<string, unknown>): Verdict['verdict'] {
   const said = statusNames.flatMap((name) => (typeof fields[name] === 'string' ? [plain(fields[name])] : []));
-  if (fields.blocked === true || said.some((word) => word.startsWith('block'))) return 'blocked';
+  if (isSome(fields.blocked) || said.some((word) => word.startsWith('block'))) return 'blocked';
   const flags = [...statusNames, ...goodFlags].flatMap((name) => flagIn(fields[name]));
   const isBad =
     said.some((word) => !goodWords.has(word)) || flags.includes(false) || badFlags.some((name) => isSome(fields[name]));
@@ -71,10 +74,11 @@ function flagIn(value: unknown): boolean[] {
   return typeof value === 'string' && /^(?:false|no)$/.test(plain(value)) ? [false] : [];
 }
 
-/** Whether a field that counts or lists failures has any. */
+/** Whether a field that counts, lists or tells failures, or what blocks the work, has any. */
 function isSome(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0;
-  return value !== undefined && value !== null && value !== false && value !== 0 && value !== '';
+  if (typeof value === 'string') return !/^(?:|0|no|none|nothing|false|null|n\/a)$/.test(plain(value));
+  return value !== undefined && value !== null && value !== false && value !== 0;
 }
 
 /** Characters in which a verdict is looked for, in a line or a field. */

@@ -1,0 +1,217 @@
+import { describe, expect, it } from 'vitest';
+import { defineAgent } from '../../src/index.ts';
+import { rehearsalModel } from '../../src/testing/index.ts';
+import { asObject, lastObject, statingVerdict, verdictIn } from '../../src/workflow/run/verdict.ts';
+
+const verdict = (content: unknown) => verdictIn(content).verdict;
+
+describe('W-1: the verdict of a report that is an object', () => {
+  it.each<object>(
+    [
+      ...[
+        'success',
+        'Successful',
+        'SUCCEEDED',
+        'pass',
+        'passed',
+        'passing',
+        'ok',
+        'okay',
+        'done',
+        'complete',
+        'completed',
+      ],
+      ...['fixed', 'resolved', 'implemented', 'verified', 'true', 'yes', ' *Done!* '],
+    ].map((status) => ({ status })),
+  )('is a success: %j', (fields) => expect(verdict(fields)).toBe('succeeded'));
+
+  it.each<object>([
+    ...['status', 'verdict', 'result', 'outcome', 'state'].map((name) => ({ [name]: 'done' })),
+    ...['success', 'succeeded', 'passed', 'ok', 'done', 'completed', 'status'].map((name) => ({ [name]: true })),
+    ...[[], 0, '', null, false, 'no', 'None.', 'nothing', 'n/a', '-', '0'].map((errors) => ({
+      status: 'done',
+      errors,
+      blocked: errors,
+    })),
+    { status: 'done', verdict: 'passed', success: true, failed: 0, failures: [] },
+    { status: 'done', other: 'failed' },
+  ])('is a success too: %j', (fields) => expect(verdict(fields)).toBe('succeeded'));
+
+  it.each<object>([
+    { status: 'failed' },
+    { status: 'unknown' },
+    { status: '' },
+    { note: 'done' },
+    { status: 7 },
+    { success: 'yes' },
+    { status: 'done', verdict: 'failed' },
+    ...['success', 'succeeded', 'passed', 'ok', 'done', 'completed', 'verdict'].map((name) => ({
+      state: 'done',
+      [name]: false,
+    })),
+    ...['No', 'false', '"no"'].map((success) => ({ status: 'done', success })),
+    ...['failed', 'failure', 'failures', 'error', 'errors'].map((name) => ({ status: 'done', [name]: 1 })),
+    ...[true, ['x'], 'a test', { a: 1 }].map((error) => ({ status: 'done', error })),
+  ])('is a failure: %j', (fields) => expect(verdict(fields)).toBe('failed'));
+
+  it.each<object>([
+    { status: 'blocked' },
+    { verdict: 'Blocking', status: 'done' },
+    { blocked: true, status: 'failed' },
+    { status: 'done', blocked: 'A licence is missing.' },
+    { status: 'done', blocked: ['a key'] },
+  ])('is a blockade, which outweighs all else: %j', (fields) => expect(verdict(fields)).toBe('blocked'));
+
+  it('tells the reason, the message or the summary that it has, or else all of it', () => {
+    const message = (fields: object) => verdictIn(fields).message;
+    expect(message({ status: 'failed', reason: 'R', message: 'M', summary: 'S' })).toBe('R');
+    expect(message({ status: 'failed', reason: ' ', message: 'M', summary: 'S' })).toBe('M');
+    expect(message({ status: 'failed', reason: 7, summary: 'S' })).toBe('S');
+    expect(message({ status: 'failed' })).toBe('{"status":"failed"}');
+  });
+
+  it.each([7, null, true, ['done'], undefined])('%j states none', (content) => {
+    expect(verdictIn(content)).toEqual({
+      verdict: 'failed',
+      message: expect.stringMatching(/^The report states no verdict: /),
+    });
+  });
+});
+
+describe('W-1: the verdict of a report that is a text', () => {
+  it.each<[string, string]>([
+    ...[
+      'PASSED',
+      'Done.',
+      '**Done**',
+      '# Fixed',
+      '> ok',
+      '`verified`',
+      'Status: done',
+      'verdict = passed',
+      'Result: **PASSED**',
+      'Outcome: yes',
+    ].map((text) => [text, 'succeeded'] as [string, string]),
+    ...[
+      'PASSED: all of 14 tests',
+      'Passed – 14/14',
+      'Done — fixed 3 failures',
+      'Done - failed: 0',
+      'Done: 2 of 2',
+      'Passed: 3 failures: 0',
+      'Done: the 2 failures are gone',
+      'Passed: all 3 failed: 0',
+    ].map((text) => [text, 'succeeded'] as [string, string]),
+    ...[
+      'FAILED',
+      'Failure: x',
+      'fails',
+      'Failing',
+      'fail',
+      'Error: x',
+      'errors',
+      'Status: unknown',
+      'status: partly',
+      'Result: 3',
+    ].map((text) => [text, 'failed'] as [string, string]),
+    ...[
+      'Passed: no',
+      'Passed: none.',
+      'Done: false!',
+      'Done: not yet',
+      'Done: partially',
+      'Done: partly',
+      'Complete: almost',
+      'Fixed: nearly',
+      'Done - 3 of 10',
+      'Passed: 3/14',
+      'Passed: 3 out of 14',
+    ].map((text) => [text, 'failed'] as [string, string]),
+    ...[
+      'Passed: 3, failed: 7',
+      'Passed: 3, errors = 2',
+      'Done: 2 of 14 tests fail',
+      'Done: 2 checks still failed',
+      'Passed: 12 failures',
+    ].map((text) => [text, 'failed'] as [string, string]),
+    ...['BLOCKED', 'Blocked: a licence', 'block', 'blocking - x'].map((text) => [text, 'blocked'] as [string, string]),
+    ...['I did it.', '', 'The tests passed', 'Everything is done', 'blockade'].map(
+      (text) => [text, 'failed'] as [string, string],
+    ),
+  ])('%j is %s', (text, expected) => expect(verdict(text)).toBe(expected));
+
+  it('is the worse of its first and its last line', () => {
+    expect(verdict('PASSED\n\nMore words.\n')).toBe('succeeded');
+    expect(verdict('More words.\n\nPASSED\n  \n')).toBe('succeeded');
+    expect(verdict('PASSED\nMore.\nFAILED')).toBe('failed');
+    expect(verdict('FAILED\nMore.\nBLOCKED')).toBe('blocked');
+    expect(verdict('PASSED\nFAILED\nDone')).toBe('succeeded');
+    expect(verdict(`${'#'.repeat(200)} PASSED`)).toBe('failed');
+  });
+
+  it('is in its last object, if it has one, and its message is the text', () => {
+    expect(verdict('FAILED? No: {"status":"done"}')).toBe('succeeded');
+    expect(verdictIn(' PASSED: x \n').message).toBe('PASSED: x');
+    expect(verdictIn('Words.')).toEqual({ verdict: 'failed', message: 'The report states no verdict: Words.' });
+    expect(verdictIn('So: {"status":"done"}').message).toBe('So: {"status":"done"}');
+  });
+});
+
+describe('the last object of a text', () => {
+  it.each<[string, unknown]>([
+    ['{"a":1}', { a: 1 }],
+    [' {} ', {}],
+    ['x {} y', null],
+    ['x {"a":1} {} y', { a: 1 }],
+    ['x {"a":1} {"b":{"c":2}} y', { b: { c: 2 } }],
+    ['{ no {"a":1}', { a: 1 }],
+    ['{"a":"}{"} z', { a: '}{' }],
+    ['x {"a":"\\"}"} y', { a: '"}' }],
+    ['x {"a":"cut\n"} {"b":1}', { b: 1 }],
+    ['{"a":"never closed', null],
+    ['[{"a":1}]', { a: 1 }],
+    ['[1]', null],
+    ['7', null],
+    ['', null],
+  ])('%j', (text, object) => expect(lastObject(text)).toEqual(object));
+
+  it('is looked for in the last 16,384 characters', () => {
+    const object = '{"late":1}';
+    expect(lastObject(object.padEnd(16_384, 'x'))).toEqual({ late: 1 });
+    expect(lastObject(object.padEnd(16_385, 'x'))).toBeNull();
+  });
+
+  it.each([null, 'text', 7, [1], undefined])('%j is no object', (value) => expect(asObject(value)).toBeNull());
+});
+
+describe('an agent that works', () => {
+  const models = [rehearsalModel([])];
+
+  it('is asked for a verdict, unless its own report may state one', () => {
+    const agent = defineAgent({ name: 'worker', models });
+    const stating = statingVerdict(agent);
+    expect(stating.definition.report).toEqual({
+      format: 'json',
+      schema: {
+        type: 'object',
+        properties: {
+          status: {
+            enum: ['succeeded', 'failed', 'blocked'],
+            description: 'blocked: a person has to do something first',
+          },
+          message: {
+            type: 'string',
+            minLength: 1,
+            description: 'what was done; or why not, or what a person has to do',
+          },
+        },
+        required: ['status', 'message'],
+      },
+    });
+    expect(statingVerdict(agent)).toBe(stating);
+    for (const own of [{ report: { format: 'text' } }, { finish: 'text' }, { checkReport: () => ({ pass: true }) }]) {
+      const other = defineAgent({ name: 'worker', models, ...own } as never);
+      expect(statingVerdict(other)).toBe(other);
+    }
+  });
+});
