@@ -115,17 +115,19 @@ function firstText(values: readonly unknown[]): string | null {
   return typeof found === 'string' ? found.trim() : null;
 }
 
-const priorityWords: Record<string, Priority> = {
-  ...{ critical: 'P0', urgent: 'P0', highest: 'P0', high: 'P1', medium: 'P2', low: 'P3', lowest: 'P3' },
-  ...{ '0': 'P0', '1': 'P1', '2': 'P2', '3': 'P3' },
-};
+const priorityWords: ReadonlyMap<string, Priority> = new Map([
+  ...(['critical', 'urgent', 'highest', '0'] as const).map((word) => [word, 'P0'] as const),
+  ...(['high', '1'] as const).map((word) => [word, 'P1'] as const),
+  ...(['medium', '2'] as const).map((word) => [word, 'P2'] as const),
+  ...(['low', 'lowest', '3'] as const).map((word) => [word, 'P3'] as const),
+]);
 
 /** Reads the first priority that one knows, whatever signs stand before it; without one, P3. */
 function priorityOf(values: readonly unknown[]): Priority {
   for (const value of values) {
     if (typeof value !== 'string' && typeof value !== 'number') continue;
     const [word = ''] = /[\p{L}\p{N}]+/u.exec(String(value).toLowerCase()) ?? [];
-    const found = priorities.find((priority) => priority.toLowerCase() === word) ?? priorityWords[word];
+    const found = priorities.find((priority) => priority.toLowerCase() === word) ?? priorityWords.get(word);
     if (found !== undefined) return found;
   }
   return 'P3';
