@@ -2,6 +2,7 @@ import { messageOf, PawlError } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
 import type { Append, Journal, JournalEntry, SessionChange, SessionHead, SessionMessage } from './journal.ts';
 import { noLongerOwned } from './journal-errors.ts';
+import { giveBack } from './leases.ts';
 import type { ScopeLog } from './scope-log.ts';
 
 /** How often the inbox is read, in ms. */
@@ -218,7 +219,7 @@ export class TreeLog {
 
   /** Gives the session back, if the journal still takes it; otherwise its lease runs out. */
   async leave(): Promise<void> {
-    await this.journal.release(this.session.sessionId, this.owner).catch(failedAlready);
+    await giveBack(this.journal, this.session.sessionId, this.owner);
   }
 
   private after(task: () => Promise<void>): Promise<void> {

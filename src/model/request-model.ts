@@ -207,9 +207,16 @@ function withheld({ pricing }: ModelEffectOptions, target: Target, { usage }: Re
   return { reply: null, fault, calls: [], textReport: null, usage, costUsd, measured: null };
 }
 
-/** Whether nothing was cut off or filtered out of a reply: no other text is a report, so no other is judged (F-4). */
+/**
+ * Whether a reply came whole: not cut off, filtered or paused. Only the text of such a reply can be the report, so no other
+ * is judged (F-4).
+ */
 function isWhole(reply: Reply | null): boolean {
-  return reply !== null && isComplete(reply) && !['truncated', 'filtered'].includes(finishSense(reply.finishReason));
+  return (
+    reply !== null &&
+    isComplete(reply) &&
+    !['truncated', 'filtered', 'paused'].includes(finishSense(reply.finishReason))
+  );
 }
 
 async function outcomeOf(

@@ -75,8 +75,9 @@ function mayBe(schema: JSONSchema7Definition, kind: 'array' | 'object'): boolean
   return [schema.type].flat().includes(kind);
 }
 
-/** Follows a reference within the schema; one that leads nowhere forbids nothing. */
+/** Follows a path within the schema. One that leads nowhere, or a reference of another kind, forbids nothing. */
 function resolved(ref: string, root: JSONSchema7): JSONSchema7Definition {
+  if (ref !== '#' && !ref.startsWith('#/')) return true;
   const found = ref
     .split('/')
     .slice(1)

@@ -98,7 +98,7 @@ function vanishing(response: ServerResponse, graceMs: number, alarms: Set<() => 
   return gone.signal;
 }
 
-/** The path that a request asks for; null if its target is no URL. */
+/** The path that a request asks for; null if its target is not a valid URL. */
 function pathOf({ url = '/' }: IncomingMessage): string | null {
   return URL.parse(url, 'http://x')?.pathname ?? null;
 }

@@ -31,7 +31,8 @@ describe('the clock of the system', () => {
   });
 
   it('sleeps until a time, or until its signal aborts', async () => {
-    const { signal } = new AbortController();
+    const controller = new AbortController();
+    const { signal } = controller;
     expect(systemClock.now()).toBe(1_000);
     let isAwake = false;
     const slept = systemClock.sleepUntil(1_050, signal).then(() => {
@@ -42,6 +43,10 @@ describe('the clock of the system', () => {
     await vi.advanceTimersByTimeAsync(1);
     await slept;
     expect(systemClock.now()).toBe(1_050);
+    const cut = systemClock.sleepUntil(9_999, signal);
+    controller.abort();
+    await cut;
+    expect([systemClock.now(), vi.getTimerCount()]).toEqual([1_050, 0]);
   });
 
   it('a sleep leaves neither a timer nor a listener', async () => {

@@ -130,7 +130,7 @@ describe('a session as a file', () => {
     ['{"pawl":"session"}\nnull\n', 'Line 2 of the exported session cannot be used: it is not an entry.'],
     ['{"pawl":"session"}\n{}\n', 'Line 2 of the exported session cannot be used: it is not an entry.'],
     ['{"pawl":"session"}\n{"type":\n', 'Line 2 of the exported session cannot be used: '],
-  ])('%j is none', (text, message) => {
+  ])('%j is not an exported session', (text, message) => {
     expect(() => tape.readTape(text)).toThrow(
       expect.objectContaining({ code: 'invalid_journal', message: expect.stringContaining(message) }),
     );

@@ -14,7 +14,7 @@ afterEach(() => {
 const loaded = (reference: string, providers: object = {}) =>
   new targets.Target('name', reference as never, providers as never).model();
 
-describe('P-1: a model of a package', () => {
+describe('P-2: a model of a package', () => {
   it('is made by its provider, which sends one request an attempt', async () => {
     const given: unknown[] = [];
     const languageModel = (id: string) => {
@@ -41,7 +41,7 @@ describe('P-1: a model of a package', () => {
     ['makes a provider of another time', { createGroq: () => ({ chat: () => model }) }],
     ['has another entry', { createGrok: () => ({ languageModel: () => model }), createGroq: undefined }],
     ['has one that is no function', { createGroq: { languageModel: () => model } }],
-  ])('that %s is not to be had', async (_, exported) => {
+  ])('that %s is not available', async (_, exported) => {
     vi.doMock('@ai-sdk/groq', () => exported);
     await expect(loaded('groq:m')).rejects.toMatchObject({
       name: 'AI_NoSuchModelError',
@@ -50,7 +50,7 @@ describe('P-1: a model of a package', () => {
     });
   });
 
-  it('that is not installed is not to be had, and says what to do', async () => {
+  it('that is not installed is not available, and says what to do', async () => {
     vi.doMock('@ai-sdk/groq', () => {
       throw new Error('not here');
     });
@@ -69,7 +69,7 @@ describe('P-1: a model of a package', () => {
   });
 });
 
-describe('P-2: whether two targets are the same', () => {
+describe('T-8: whether two targets are the same', () => {
   const target = (reference: unknown, providers: object = {}) =>
     new targets.Target('name', reference as never, providers as never);
   const [own, other] = [{ languageModel: () => model }, { languageModel: () => model }];

@@ -27,7 +27,7 @@ describe('what happens before a request goes out', () => {
 });
 
 describe('the calls and the text of a reply', () => {
-  it('T-1: a call whose tool takes a text is marked so if its input is one', async () => {
+  it('C-2: a call whose tool takes a text is marked so if its input is one', async () => {
     const { outcome } = await requested([
       called('patch', '"a text"'),
       called('patch', '{"no":1}'),
@@ -59,7 +59,7 @@ describe('the calls and the text of a reply', () => {
     expect(judged).toEqual(expected);
   });
 
-  it.each(['length', 'content-filter', 'error'])(
+  it.each(['length', 'content-filter', 'error', 'pause_turn'])(
     'F-4: a text with the finish reason %s is not judged',
     async (unified) => {
       const { judged, outcome } = await requested([...said('So.'), finish(unified)]);

@@ -100,7 +100,7 @@ describe('D-3: a replay', () => {
   });
 });
 
-describe('S-3: failures of folds and listeners', () => {
+describe('S-6: failures of folds and listeners', () => {
   const broken = () => {
     throw new Error('Broken.');
   };

@@ -62,6 +62,7 @@ describe('C-5: fields that the sent schema forbids are named, not dropped', () =
       { next: { next: { x: 1 }, list: [{ y: 1 }] } },
       ['next.next.x', 'next.list.0.y'],
     ],
+    ['none behind an anchor', closed({ a: { $ref: '#here' } }), { a: { x: 1 } }, []],
     ['none behind a reference to nowhere', { $ref: '#/$defs/none' }, { x: 1 }, []],
     ['none behind a reference through a text', { $ref: '#/title/length', title: 'text' }, { x: 1 }, []],
     ['none behind a reference to a text', { $ref: '#/title', title: 'text' }, { x: 1 }, []],

@@ -63,7 +63,7 @@ describe('the clients of an MCP server over HTTP', () => {
     expect(closed).toEqual(['600']);
   });
 
-  it('nobody goes if all others wait, not even the new one', () => {
+  it('no client is dropped if all the others are waiting', () => {
     const { clients, closed, add } = thousand(
       () => 'one',
       () => 1,

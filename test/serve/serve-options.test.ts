@@ -34,7 +34,7 @@ describe('what serveMcp is given', () => {
     });
   });
 
-  it('needs an agent, and a budget that can be', async () => {
+  it('needs an agent and a valid budget', async () => {
     await expect(serve({ transport: 'stdio' }, { name: 'x' })).rejects.toMatchObject({ code: 'invalid_options' });
     await expect(serve({ transport: 'stdio', budget: { maxUsd: -1 } })).rejects.toMatchObject({
       code: 'invalid_budget',

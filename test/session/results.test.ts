@@ -51,7 +51,7 @@ describe('F-1: the report of a session', () => {
   });
 
   it.each([null, { source: 'synthetic', content: 'So.' }])(
-    'exists if a session succeeds: %j is a defect',
+    'must exist if a session succeeds: %j is a defect',
     (accepted) => {
       expect(() => sessionResult(session(accepted), ended)).toThrow('a session succeeded without a report');
     },

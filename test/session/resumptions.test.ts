@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   defineAgent,
   type Journal,
@@ -35,6 +35,7 @@ const above = defineAgent({
 });
 const journal = sqliteJournal(':memory:');
 let entries: readonly JournalEntry[];
+afterAll(() => journal.close());
 beforeAll(async () => {
   expect((await runSession(above, { prompt: 'Go.', ...quiet(journal) })).status).toBe('succeeded');
   entries = await journal.read('s');
@@ -144,7 +145,7 @@ describe('D-3: a recorded session that is played', () => {
   });
 });
 
-describe('D-4: a session that is resumed', () => {
+describe('D-3: a session that is resumed from its journal', () => {
   it('has not ended while only its sub-agent has', async () => {
     const written: unknown[] = [];
     const kept = holding(upTo(subEnded), {
@@ -190,7 +191,7 @@ describe('D-4: a session that is resumed', () => {
     await expect(refused).rejects.toMatchObject({ code, message: expect.stringContaining(message) });
   });
 
-  it('the error that kept it from that is told, also if its lease cannot be given back', async () => {
+  it('reports why it could not be resumed, even if its lease cannot be released', async () => {
     let reads = 0;
     const kept = holding(entries, {
       read: async () => {
@@ -199,7 +200,9 @@ describe('D-4: a session that is resumed', () => {
         return [...upTo(subEnded)];
       },
       lease: async () => true,
-      release: () => Promise.reject(new Error('no lease to give back')),
+      release: () => {
+        throw new Error('no lease to give back');
+      },
     });
     await expect(resumeSession(above, { journal: kept, sessionId: 's' })).rejects.toThrow('The disk is gone.');
   });
@@ -242,12 +245,12 @@ describe('D-4: a session that is resumed', () => {
 
 it('D-3: a session that is not in the journal, or is a run, is not read', async () => {
   const run = { ...entries[0], type: 'run' } as JournalEntry;
-  for (const held of [[run], []]) {
-    const read = readSession(holding(held), 's').catch(({ code }) => code);
-    expect(['session_unknown', 'invalid_options', 'not_a_session']).toContain(await read);
-  }
-  await expect(readSession(holding(entries, { list: async () => [] }), 's')).rejects.toMatchObject({
+  const unknown = { code: 'session_unknown', message: expect.stringContaining('The journal holds no session s') };
+  await expect(readSession(holding([run]), 's')).rejects.toMatchObject({
     code: 'session_unknown',
+    message: expect.stringContaining('s is a workflow run and not a session.'),
   });
-  await expect(replaySession(holding([]), 's')).rejects.toMatchObject({ code: 'session_unknown' });
+  await expect(readSession(holding([]), 's')).rejects.toMatchObject(unknown);
+  await expect(readSession(holding(entries, { list: async () => [] }), 's')).rejects.toMatchObject(unknown);
+  await expect(replaySession(holding([]), 's')).rejects.toMatchObject(unknown);
 });

@@ -74,7 +74,7 @@ function tree({ hasEnded = false, secrets = [] as string[] } = {}) {
 
 const retired = ['root retired', 'child retired', 'root closed its servers', 'child closed its servers'];
 
-describe('D-3: a suspension', () => {
+describe('D-5: a suspension', () => {
   it('waits for what runs, gives the lease back, and ends every session of the tree', async () => {
     const { root, log, done, idle } = tree();
     const over = new Suspension(root, log).within(1_000);

@@ -21,7 +21,7 @@ const request: ModelRequest = {
 };
 export const verdict = { ok: true } as never;
 
-/** What is read of the parts that the reply to one request has, and all that the request did. */
+/** Sends one request whose reply has these parts, and returns the outcome and all that it did. */
 export async function requested(
   parts: readonly object[] | ((signal: AbortSignal) => ReadableStream),
   over: Partial<ModelEffectOptions> = {},

@@ -69,7 +69,7 @@ describe('the promises that apply to every session', () => {
       ['requests (4) = attempts (3)'],
     ],
     [
-      'more were sent than there may be',
+      'more requests were sent than allowed',
       () => {},
       { limits: { maxTurns: 1, maxRetries: 2 } },
       ['requests (3) <= maxTurns x maxRetries (2)'],
@@ -89,7 +89,7 @@ describe('the promises that apply to every session', () => {
       ['calls requested (5) = calls answered (4)'],
     ],
     [
-      'an answer is of no kind',
+      'an answer has no category',
       counted(({ toolCalls }) => {
         toolCalls.acknowledged = 0;
       }),
@@ -144,7 +144,7 @@ describe('the promises that apply to every session', () => {
       ['the report has content'],
     ],
     [
-      'it succeeded for a reason',
+      'it succeeded but has slugs',
       set({ slugs: ['aborted'] }),
       {},
       ['there are slugs if and only if the session did not succeed'],

@@ -136,16 +136,19 @@ describe('S-6: the calls of a message', () => {
       { type: 'execution-denied', reason: 'No.' } as never,
       [],
     ],
-  ])('T-1: whose answer the model reads otherwise keep what it reads: %s', async (_, result, output, expected) => {
-    const providerMetadata = { pawl: { output } };
-    const reply = replied([call('c0')], [facts('c0')]);
-    const chunks = await chunksSince(
-      ...[reply, requested('look'), answered('look', result, { slug: null }, output), event('attempt.finished', at)],
-    );
-    expect(chunks).toEqual(expected.map((chunk) => ({ ...chunk, toolCallId: 'c0', providerMetadata })));
-    const aborted = await chunksSince(
-      ...[reply, requested('look'), answered('look', result, {}, output), event('attempt.aborted', at)],
-    );
-    expect(aborted).toEqual(chunks);
-  });
+  ])(
+    'S-6: an answer that the model reads differently keeps what the model read: %s',
+    async (_, result, output, expected) => {
+      const providerMetadata = { pawl: { output } };
+      const reply = replied([call('c0')], [facts('c0')]);
+      const chunks = await chunksSince(
+        ...[reply, requested('look'), answered('look', result, { slug: null }, output), event('attempt.finished', at)],
+      );
+      expect(chunks).toEqual(expected.map((chunk) => ({ ...chunk, toolCallId: 'c0', providerMetadata })));
+      const aborted = await chunksSince(
+        ...[reply, requested('look'), answered('look', result, {}, output), event('attempt.aborted', at)],
+      );
+      expect(aborted).toEqual(chunks);
+    },
+  );
 });

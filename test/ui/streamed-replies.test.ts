@@ -167,7 +167,7 @@ describe('S-6: a reply on a page, when it is there', () => {
       [{ type: 'source-document', sourceId: 's', mediaType: '', title: '' }],
     ],
     ['a source of another kind', { type: 'source', source: { sourceType: 'dream' } }, []],
-    ['a source that is none', { type: 'source', source: ['url'] }, []],
+    ['an invalid source', { type: 'source', source: ['url'] }, []],
     ['no source at all', { type: 'source', source: null }, []],
     [
       'a file by its address',

@@ -83,7 +83,7 @@ describe('what useChat sends', () => {
     ['that waits for a decision', part('approval-requested', { approval: { id: 's1/c1' } })],
     ['of another library', part('approval-responded', { approval: { id: 'x', approved: true } })],
     ['that the provider ran', part('output-available', { providerExecuted: true, output: 1 })],
-    ['that is none', { type: 'text', text: 'So.' }],
+    ['that is not a call', { type: 'text', text: 'So.' }],
   ])('a call %s decides nothing', async (_, given) => {
     expect((await request.readUIRequest({ id: 'chat', messages: [answered(given)] })).decided).toBeNull();
   });

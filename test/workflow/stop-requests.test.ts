@@ -73,7 +73,7 @@ describe('W-2: STOP in the comments of an item', () => {
 describe('W-2: how similar two items are', () => {
   const of = (title: string, description = '') => ({ title, description });
 
-  it('is from 0 to 1, by the words of their titles', () => {
+  it('is a number from 0 to 1, based on the words of their titles', () => {
     expect(similarity(of('Cart total'), of('cart, TOTAL!'))).toBe(1);
     expect(similarity(of('abc'), of('xyz'))).toBe(0);
     expect(similarity(of(''), of('?'))).toBe(1);

@@ -5,6 +5,7 @@ import { PawlError } from '../../errors.ts';
 import { checkSession } from '../../journal/given.ts';
 import type { Journal, JournalEntry } from '../../journal/journal.ts';
 import { unknownSession } from '../../journal/journal-errors.ts';
+import { giveBack } from '../../journal/leases.ts';
 import { sessionIdShape } from '../input.ts';
 import { entriesUntil } from './replay-session.ts';
 
@@ -46,7 +47,7 @@ export async function createFork(
   const owner = crypto.randomUUID();
   const { agent, metadata } = first.head;
   await journal.create({ sessionId: forkId, agent, metadata }, { owner, entries: kept });
-  await journal.release(forkId, owner);
+  await giveBack(journal, forkId, owner);
 }
 
 /** Gives an entry's session, and its sub-agents, their new ids. */

@@ -5,6 +5,7 @@ import { redact } from '../../agent/redact.ts';
 import { PawlError } from '../../errors.ts';
 import type { JournalEntry, SessionHead } from '../../journal/journal.ts';
 import { notASession, runsElsewhere, unknownSession } from '../../journal/journal-errors.ts';
+import { giveBack } from '../../journal/leases.ts';
 import { checkAgent, checkMachines } from '../head.ts';
 import { checkResumeOptions } from '../input.ts';
 import type { ResumeOptions, WithContext } from '../options.ts';
@@ -30,7 +31,7 @@ export async function resumeSession<Report, Context>(
   checkResumeOptions(given, options);
   checkContext(given, options.context);
   const { journal, sessionId } = options;
-  let entries = await journal.read(sessionId);
+  const entries = await journal.read(sessionId);
   const head = headOf(entries, sessionId);
   checkMachines(head);
   const agent = narrowed(given, head.overrides);
@@ -44,11 +45,9 @@ export async function resumeSession<Report, Context>(
   if (!(await journal.lease(sessionId, owner))) throw runsElsewhere(sessionId);
   try {
     // Another process may have gone on meanwhile.
-    entries = await journal.read(sessionId);
-    return await goOn(agent, options, head, entries, owner);
+    return await goOn(agent, options, head, await journal.read(sessionId), owner);
   } catch (error) {
-    // A lease that cannot be given back runs out; the error that matters is the first.
-    await journal.release(sessionId, owner).catch(() => undefined);
+    await giveBack(journal, sessionId, owner);
     throw error;
   }
 }

@@ -43,7 +43,7 @@ async function offered(format: ReportFormat) {
 /** The path of the content schema in the tool schema, to which references are rewritten. */
 const place = '#/properties/content';
 
-/** Matches references by a path, except to definitions. Those to anchors need no path. */
+/** Matches references by a path, except into the definitions. An anchor is found wherever the schema stands. */
 const byPath = /^#(?:$|\/(?!(?:\$defs|definitions)\/))/;
 
 /** Embeds the content's schema in the tool's: moves its definitions to the root and rewrites other references. */

@@ -5,7 +5,7 @@ import { expected, PawlError, reasonOf } from '../../errors.ts';
 import { type LocalTool, localTool } from '../local.ts';
 import type { OpenApiOptions } from './openapi.ts';
 import { deref, type Json, type JsonRecord, list, type Operation, operationTool, record } from './openapi-operation.ts';
-import type { RestAuth } from './rest.ts';
+import { checkAuth, type RestAuth } from './rest.ts';
 
 const methods = ['get', 'put', 'post', 'delete', 'patch', 'head'] as const;
 
@@ -16,7 +16,7 @@ export async function toolsOf(document: string | object, options: OpenApiOptions
   const auth = authOf(api, options.auth);
   const tools: Record<string, LocalTool> = {};
   const known: string[] = [];
-  /** The names of all operations, so that those of the tools do not depend on which of them are left out. */
+  /** The names so far, those of operations that are left out included, so that leaving one out renames no other. */
   const taken = new Set<string>();
   for (const [path, entry] of Object.entries(record(api.paths))) {
     const item = deref(api, entry);
@@ -25,7 +25,8 @@ export async function toolsOf(document: string | object, options: OpenApiOptions
       if (operation === undefined) continue;
       const own = record(operation);
       const id = typeof own.operationId === 'string' ? own.operationId : '';
-      const name = uniqueName(id || `${method}_${path}`, taken);
+      const wanted = cleanName(id || `${method}_${path}`);
+      const name = uniqueName(wanted, taken);
       taken.add(name);
       const names = [...new Set([id, name, `${method.toUpperCase()} ${path}`])].filter((one) => one !== '');
       known.push(...names);
@@ -41,9 +42,12 @@ export async function toolsOf(document: string | object, options: OpenApiOptions
         baseUrl: baseUrlOf([own.servers, record(item).servers, api.servers], options.baseUrl),
         auth,
         policy: options,
-        needsApproval: typeof needsApproval === 'boolean' ? needsApproval : isNamed(needsApproval),
+        // Two operations may have had one name: whoever asks for approval by it gets it for both.
+        needsApproval:
+          typeof needsApproval === 'boolean' ? needsApproval : isNamed(needsApproval) || needsApproval.includes(wanted),
       });
       if (made === null) {
+        taken.delete(name);
         if (include === undefined) continue;
         throw new PawlError(
           'invalid_tool',
@@ -113,9 +117,15 @@ function baseUrlOf(servers: readonly (Json | undefined)[], given: string | undef
   );
 }
 
-/** Completes a key without a name from the document's first key scheme. */
+/** Returns the credentials, checked. */
 function authOf(api: JsonRecord, auth: OpenApiOptions['auth']): RestAuth | undefined {
-  // What is no object is refused with the first tool.
+  const whole = withName(api, auth);
+  checkAuth(whole);
+  return whole;
+}
+
+/** Completes a key without a name from the document's first key scheme. */
+function withName(api: JsonRecord, auth: OpenApiOptions['auth']): RestAuth | undefined {
   if (typeof auth !== 'object' || auth === null || !('key' in auth) || 'name' in auth) return auth;
   const schemes = Object.values(record(record(api.components ?? {}).securitySchemes ?? {})).map(record);
   const scheme = schemes.find(({ type, in: where }) => type === 'apiKey' && where !== 'cookie');
@@ -125,13 +135,17 @@ function authOf(api: JsonRecord, auth: OpenApiOptions['auth']): RestAuth | undef
   return { key: auth.key, name: scheme.name, in: scheme.in === 'query' ? 'query' : 'header' };
 }
 
+/** Returns a name in the characters that every provider accepts. */
+function cleanName(wanted: string): string {
+  const clean = wanted
+    .replace(/[^A-Za-z0-9_-]+/g, '_')
+    .replace(/^_+|_+$/g, '')
+    .slice(0, 60);
+  return clean || 'operation';
+}
+
 function uniqueName(wanted: string, taken: ReadonlySet<string>): string {
-  const clean =
-    wanted
-      .replace(/[^A-Za-z0-9_-]+/g, '_')
-      .replace(/^_+|_+$/g, '')
-      .slice(0, 60) || 'operation';
-  let name = clean;
-  for (let copy = 2; taken.has(name); copy += 1) name = `${clean}_${copy}`;
+  let name = wanted;
+  for (let copy = 2; taken.has(name); copy += 1) name = `${wanted}_${copy}`;
   return name;
 }

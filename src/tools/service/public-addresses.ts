@@ -11,8 +11,11 @@ for (const [network, prefix] of [
   ['169.254.0.0', 16],
   ['172.16.0.0', 12],
   ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
   ['192.168.0.0', 16],
   ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
   ['224.0.0.0', 3],
 ] as const) {
   notPublic.addSubnet(network, prefix, 'ipv4');
@@ -29,7 +32,7 @@ for (const [network, prefix] of [
   detoursV6.addSubnet(network, prefix, 'ipv6');
 }
 
-/** Whether an address is outside the public internet; false for what is no address. */
+/** Whether an address is outside the public internet; false for anything that is not an address. */
 export function isPrivate(address: string): boolean {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address;
   switch (isIP(mapped)) {

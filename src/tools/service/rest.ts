@@ -237,7 +237,7 @@ const authSchemas: Record<'bearer' | 'basic' | 'key', z.ZodType> = {
 };
 
 /** Throws `invalid_tool` for invalid credentials, so that they do not fail the first call. */
-function checkAuth(auth: unknown): void {
+export function checkAuth(auth: unknown): void {
   if (auth === undefined) return;
   const given = typeof auth === 'object' && auth !== null ? auth : {};
   const kind = (['bearer', 'basic', 'key'] as const).find((name) => name in given);

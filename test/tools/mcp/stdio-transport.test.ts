@@ -37,7 +37,7 @@ describe('a server process that speaks MCP', () => {
       process.stdout.write(line(3).slice(9, 12));
       await pause();
       process.stderr.write('é one\\ntwo');
-      process.stdout.write(line(3).slice(12) + '\\n{"no":1}\\nnot JSON ' + 'x'.repeat(300) + '\\n' + line(4));
+      process.stdout.write(line(3).slice(12) + '\\n{"no":1}\\nnot JSON ' + 'x'.repeat(300) + '\\n' + line(4) + '\\n');
     `);
     await closed;
     expect(messages).toEqual([message(1), message(2), message(3), message(4)]);
@@ -72,19 +72,21 @@ describe('a server process that speaks MCP', () => {
     await expect(never.send(message(1))).rejects.toThrow('the server process has ended');
   });
 
-  it.each([
-    ['at the end of its input', "process.stdin.on('end', () => process.exit()).resume();"],
-    ['at SIGTERM', "process.on('SIGTERM', () => process.exit()); setInterval(() => {}, 1_000);"],
-    ['at SIGKILL alone', "process.on('SIGTERM', () => {}); setInterval(() => {}, 1_000);"],
-  ])('is closed %s', async (_, script) => {
-    const { transport, messages, closed } = await started(
-      `${script} process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id: process.pid, method: 'ping' }) + '\\n');`,
+  it.each<[string, string, string[]]>([
+    ['at the end of its input', "process.stdin.on('end', () => end('input')).resume();", ['input']],
+    ['at SIGTERM', "process.on('SIGTERM', () => end('SIGTERM')); setInterval(() => {}, 1_000);", ['SIGTERM']],
+    ['at SIGKILL alone', "process.on('SIGTERM', () => {}); setInterval(() => {}, 1_000);", []],
+  ])('is closed %s', async (_, script, lastWords) => {
+    const { transport, messages, stderr, closed } = await started(
+      `const end = (why) => process.stderr.write(why + '\\n', () => process.exit());
+      ${script} process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id: process.pid, method: 'ping' }) + '\\n');`,
     );
     while (messages.length === 0) await new Promise(setImmediate);
     const [{ id: pid }] = messages as [{ id: number }];
     await transport.close();
     await closed;
     expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+    expect(stderr).toEqual(lastWords);
     await transport.close();
   });
 

@@ -69,7 +69,21 @@ describe('the names of the operations of a document', () => {
     expect(Object.keys(await openApiTools(document(paths), { exclude: ['find_it_2'] }))).toContain('find_it');
   });
 
-  it('are all named to who asks for another', async () => {
+  it('that two would share ask for approval of both, whichever has it in the end', async () => {
+    const two = { '/a': path('post', { operationId: 'send!it' }), '/b': path('post', { operationId: 'send it' }) };
+    const asks = async (options: object) =>
+      Object.values(await openApiTools(document(two), options)).map((one) => Object(one).needsApproval);
+    expect(await asks({ needsApproval: ['send_it'] })).toEqual([true, true]);
+    expect(await asks({ exclude: ['send!it'], needsApproval: ['send_it'] })).toEqual([true]);
+    expect(await asks({ needsApproval: ['send_it_2'] })).toEqual([false, true]);
+  });
+
+  it('are not taken by operations that cannot be tools', async () => {
+    const two = { '/x/{id}': path('get', { operationId: 'a b' }), '/y': path('get', { operationId: 'a_b' }) };
+    expect(Object.keys(await openApiTools(document(two)))).toEqual(['a_b']);
+  });
+
+  it('are all listed when an unknown one is asked for', async () => {
     const known = await refusal(document({ '/a': path('get', { operationId: 'a-b' }), '/b': path('put') }), {
       exclude: ['fly'],
     });
@@ -146,6 +160,7 @@ describe('a key that the document says how to send', () => {
   );
 
   it.each([null, 'a-secret-key', 7])('is refused if it is no object: %j', async (auth) => {
+    expect((await refusal(of(inHeader), { auth, include: [] })).message).toContain('auth');
     const { message } = await refusal(of(inHeader), { auth });
     expect(message).toMatch(/^`?auth/);
     expect(message).not.toContain('a-secret-key');
