@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   defineAgent,
+  forkSession,
   type Journal,
   type JournalEntry,
   PawlError,
@@ -253,4 +254,10 @@ it('D-3: a session that is not in the journal, or is a run, is not read', async 
   await expect(readSession(holding([]), 's')).rejects.toMatchObject(unknown);
   await expect(readSession(holding(entries, { list: async () => [] }), 's')).rejects.toMatchObject(unknown);
   await expect(replaySession(holding([]), 's')).rejects.toMatchObject(unknown);
+});
+
+it('D-3: a fork exists even if its lease cannot be released', async () => {
+  const kept = journalWith(journal, { release: () => Promise.reject(new Error('no lease to give back')) });
+  expect(await forkSession(kept, 's', { at: 'turn-2', sessionId: 'fork' })).toBe('fork');
+  expect((await journal.read('fork')).length).toBeGreaterThan(0);
 });
