@@ -69,7 +69,7 @@ describe('B-2: one request, and what comes of it', () => {
     expect((await requested([], { targets: failing })).alarms).toBe(0);
   });
 
-  it('to a target that there is none of is a defect', async () => {
+  it('a request to a target that does not exist is a defect', async () => {
     await expect(requested([], {}, { target: 1 })).rejects.toThrow('no target at index 1');
   });
 });

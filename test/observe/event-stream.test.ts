@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { defineAgent, PawlError, type Session, type SessionEvent, slice, startSession } from '../../src/index.ts';
 import { EventStream } from '../../src/observe/stream/event-stream.ts';
 import { type RehearsalScript, rehearsalModel } from '../../src/testing/index.ts';
+import { delta as deltaOf } from '../support/observer.ts';
 import { counters, report, reportedAtOnce, run, runOverWire } from '../support/session.ts';
 import { speaking } from '../support/speaking.ts';
 import { search, searchCall } from '../support/tools.ts';
@@ -253,17 +254,7 @@ describe('S-6: the event stream', () => {
         const events = pieces.map(({ part, path, delta }): SessionEvent => {
           seq += delta.length;
           const own = { ...envelope, sessionId: path.length === 0 ? 's' : 's/child', path, seq };
-          return {
-            type: 'model.delta',
-            turn: 1,
-            attempt: 1,
-            part,
-            kind: 'text',
-            callId: null,
-            toolName: null,
-            delta,
-            ...own,
-          };
+          return { ...deltaOf(delta, part), ...own };
         });
         for (const event of events) stream.event(event);
         stream.end();

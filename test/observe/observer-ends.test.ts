@@ -26,7 +26,7 @@ describe('S-6: the end of the events', () => {
     expect(observer.isReplaying).toBe(true);
   });
 
-  it('a session that is let go of ends its spans, and says so to nobody else', () => {
+  it('releasing a session ends its spans and notifies no other listener', () => {
     const failure = { slugs: ['suspended' as const], retryAt: null, detail: null };
     const { observer, heard, spanned } = watched();
     observer.sight(late);

@@ -140,7 +140,7 @@ describe('S-5: secrets in events', () => {
     expect(recorded).toEqual([[lost('[redacted] and Bearer [redacted]'), 2_000]]);
   });
 
-  it('a secret that is split over deltas is shown to nobody; what was held back comes before the end of its part', () => {
+  it('a secret split across deltas is never shown, and the text held back is sent before its part ends', () => {
     const { observer, heard, recorded } = watched({ secrets: ['hunter2'] });
     observer.take(started());
     for (const one of [delta('a hun'), delta('ter2 hu'), delta('')]) observer.sight(one);

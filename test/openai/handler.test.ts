@@ -172,7 +172,7 @@ describe('the sessions of a handler', () => {
     await handler.ended();
   });
 
-  it('are answered where nobody can be asked, and no client runs a tool', async () => {
+  it('deny calls that need approval, and reject calls that a client would have to run', async () => {
     const heard: SessionEvent[] = [];
     const page = { description: 'A page.', inputSchema: z.object({}) } as never;
     const calls = [

@@ -48,7 +48,7 @@ describe('C-5: fields that the sent schema forbids are named, not dropped', () =
     ['one in a list', closed({ a: { items: closed({}) } }), { a: [{}, { c: 1 }] }, ['a.1.c']],
     ['one in a list at the top', { items: closed({}) }, [{}, { c: 1 }], ['1.c']],
     ['a name of every object', closed({}), { constructor: 1, toString: 2 }, ['constructor', 'toString']],
-    ['none where additional fields are allowed', { properties: { a: any } }, { b: 1 }, []],
+    ['no field where additional fields are allowed', { properties: { a: any } }, { b: 1 }, []],
     ['one in what others must be', { additionalProperties: closed({}) }, { b: { c: 1 } }, ['b.c']],
     ['none where names have patterns', { ...closed({}), patternProperties: { '^x': any } }, { y: 1 }, []],
     ['none for a tuple', { items: [closed({})] }, [{ c: 1 }], []],

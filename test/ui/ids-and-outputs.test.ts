@@ -58,5 +58,5 @@ describe('what the model read of an answer', () => {
     { pawl: { output: null } },
     { pawl: { output: { value: 'x' } } },
     { pawl: { output: 'text' } },
-  ])('and there is none in %j', (metadata) => expect(outputIn(metadata)).toBeNull());
+  ])('is not found in %j', (metadata) => expect(outputIn(metadata)).toBeNull());
 });

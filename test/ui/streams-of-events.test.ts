@@ -153,7 +153,7 @@ describe('S-6: the stream of a message', () => {
       sessionId: 's',
       eventsFrom: () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) }),
     });
-    await reader.cancel();
+    expect(await reader.cancel()).toBeUndefined();
   });
 
   it('as a response has the fields that are given, and begins where it is told', async () => {
@@ -215,7 +215,7 @@ describe('S-6: the events of a session as server-sent events', () => {
       sessionId: 's',
       eventsFrom: () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) }),
     });
-    await bare.body?.cancel();
+    expect(await bare.body?.cancel()).toBeUndefined();
   });
 
   it.each([
@@ -248,7 +248,7 @@ describe('a report that grows', () => {
     expect(await report.take(input('mnopq"}'))).toBe('abcdefghijklmnopq');
   });
 
-  it('begins again with another part, and is none without content', async () => {
+  it('starts over with another part, and is undefined without content', async () => {
     const report = new GrowingReport();
     await report.take(input('{"content":"a'));
     expect(await report.take(input('{"content":"b', { attempt: 2 }))).toBe('b');

@@ -171,7 +171,7 @@ describe('the messages of a page as those of a session', () => {
     ).toHaveLength(1);
   });
 
-  it('are refused if they are none, or cannot be converted', async () => {
+  it('are refused if they are not a list or cannot be converted', async () => {
     const none = await refusal(request.fromUIMessages({} as UIMessage[]));
     expect(none.message).toBe('`messages` must be an array of UI messages; got {}.');
     const broken = await refusal(from({ id: 'x', role: 'user' }));

@@ -41,7 +41,7 @@ const found = (content: unknown) => {
 const without = (name: string) => Object.fromEntries(Object.entries(own).filter(([field]) => field !== name));
 
 describe('W-4: the state that a run finds', () => {
-  it.each(['completed', 'exitedEarly'])('is none if there is no file, or that of a run that ended: %s', (phase) => {
+  it.each(['completed', 'exitedEarly'])('counts as ended if there is no file or the run has ended: %s', (phase) => {
     expect(states.readState(backlog)).toEqual({ kind: 'ended' });
     expect(found({ ...own, current_phase: phase })).toEqual({ kind: 'ended' });
   });

@@ -173,7 +173,7 @@ describe('the other built-in tools', () => {
     expect(await time.validate({ timeZone: 'Mars/Olympus' })).toMatchObject({ valid: false });
   });
 
-  it('read_result gives a page of a result, or says that there is none', async () => {
+  it('read_result returns a page of a result, or reports that the page does not exist', async () => {
     expect(await offeredBy(read)).toMatchObject({
       name: 'read_result',
       description: 'Reads a page of a result that was too large to show in full.',

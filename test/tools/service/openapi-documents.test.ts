@@ -152,7 +152,7 @@ describe('a key that the document says how to send', () => {
   });
 
   it.each([of(), of(inCookie), of(basic), document({ '/a': path('get') })])(
-    'is refused if there is none',
+    'is refused if the document has no key scheme',
     async (given) => {
       const { message } = await refusal(given, { auth: { key: 'a-secret-key' } });
       expect(message).toBe('auth.key needs name and in, since the document has no key scheme.');

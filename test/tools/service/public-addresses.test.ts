@@ -95,7 +95,7 @@ describe('the addresses that a name leads to', () => {
     }
   });
 
-  it('are none if the name is unknown, or leads nowhere', async () => {
+  it('are an error if the name is unknown or has no address', async () => {
     system.error = new Error('ENOTFOUND');
     expect(await looked({})).toEqual([system.error, '', 0]);
     expect(await looked({ all: true })).toEqual([system.error, '', 0]);
