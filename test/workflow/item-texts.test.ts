@@ -248,7 +248,7 @@ describe('an incident that becomes an item says what was lost (W-2)', () => {
     ['Do not touch it.', 'It asks for:\n\n```\nDo not touch it.\n```\n', '- Do what the STOP asks for'],
     ['', 'It contains no request.\n', '- Find out why the STOP was added.\n'],
   ])('a STOP that says %j', (request, why, next) => {
-    const stop = { file: 'bugs/STOP', item: null, request };
+    const stop = { file: 'bugs/STOP', item: null, component: null, request };
     const page = pageOf({ kind: 'stop', stop });
     expect(page).toContain('There is a STOP in bugs/STOP.\n');
     expect(page).toContain(`## Why it failed\n\n${why}`);

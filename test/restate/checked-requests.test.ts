@@ -1,0 +1,148 @@
+import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { z } from 'zod';
+import type { Agent } from '../../src/agent/definition.ts';
+import { defineAgent } from '../../src/index.ts';
+import type { RestateRequest } from '../../src/restate/request.ts';
+import { rehearsalModel } from '../../src/testing/index.ts';
+import { errorOf } from '../support/temporary.ts';
+
+let room: typeof import('../../src/restate/request.ts');
+beforeAll(async () => {
+  vi.resetModules();
+  room = await import('../../src/restate/request.ts');
+});
+
+const agentNamed = (name: string, over: Partial<Parameters<typeof defineAgent>[0]> = {}) =>
+  defineAgent({ name, models: [rehearsalModel(() => ({ text: 'Done.' }))], ...over });
+
+let agents: Map<string, Agent>;
+beforeEach(() => {
+  const leaf = agentNamed('leaf', { limits: { maxDepth: 7 } });
+  const branch = agentNamed('branch', { agents: { leaf }, limits: { maxDepth: 2 } });
+  const root = agentNamed('root', { agents: { branch }, limits: { maxDepth: 5 } });
+  const picky = agentNamed('picky', { contextSchema: z.object({ tenant: z.string() }) });
+  agents = new Map([root, picky].map((agent) => [agent.name, agent]));
+});
+
+const refusal = (errorCode: number, message: string) => ({
+  name: 'TerminalError',
+  code: errorCode,
+  message: expect.stringContaining(message),
+});
+const requested = (request: object) => room.requestedAgent(agents, request as RestateRequest);
+
+describe('the agent that a request names (D-3)', () => {
+  it('at the root of its tree', () => {
+    const { agent, lineage } = requested({ agent: 'root', prompt: 'Go.' });
+    expect(agent).toBe(agents.get('root'));
+    expect(lineage).toMatchObject({ parentSessionId: null, depth: 1 });
+  });
+
+  it('as a sub-agent: its depth and the least of the limits above it', () => {
+    const path = [{ tool: 'branch', sessionId: 's1' }];
+    const first = requested({ agent: 'root', path });
+    expect(first.agent.name).toBe('branch');
+    expect(first.lineage).toMatchObject({ parentSessionId: 's1', depth: 2, maxDepth: 5 });
+    const second = requested({ agent: 'root', path: [...path, { tool: 'leaf', sessionId: 's2' }] });
+    expect(second.agent.name).toBe('leaf');
+    expect(second.lineage).toMatchObject({ parentSessionId: 's2', depth: 3, maxDepth: 2 });
+  });
+
+  it('with fewer turns than its own', () => {
+    expect(requested({ agent: 'root', limits: { maxTurns: 2 } }).agent.limits.maxTurns).toBe(2);
+  });
+
+  it.each([
+    [{ agent: 'nobody' }, 'There is no agent "nobody". Agents: root, picky.'],
+    [{ agent: 'nobody', path: [{ tool: 'a', sessionId: 's' }] }, 'There is no agent "nobody/a".'],
+    [{ agent: 'root', path: [{ tool: 'a', sessionId: 's' }] }, 'There is no agent "root/a". Agents: root, picky.'],
+  ])('%j is not there: the invocation ends', (request, message) => {
+    expect(errorOf(() => requested(request))).toMatchObject(refusal(404, message));
+  });
+
+  it.each([
+    [{}, '`request.agent` is required'],
+    [{ agent: 1 }, '`request.agent` must be the name of an agent'],
+    [{ agent: 'root', colour: 'red' }, 'colour'],
+    [{ agent: 'root', path: [{ tool: 'branch' }] }, '`request.path[0].sessionId` is required'],
+    [{ agent: 'root', path: [{ tool: 1, sessionId: 's' }] }, '`request.path[0].tool` must be a string'],
+    [{ agent: 'root', path: [{ tool: 'branch', sessionId: 's', more: 1 }] }, 'more'],
+    [{ agent: 'root', limits: { maxTurns: 0 } }, 'maxTurns'],
+    [{ agent: 'root', metadata: 'Ada' }, 'metadata'],
+  ])('%j is refused: the invocation ends', (request, message) => {
+    expect(errorOf(() => requested(request))).toMatchObject(refusal(400, message));
+  });
+});
+
+describe('what a session begins with (D-3)', () => {
+  const begun = (name: string, request: object) =>
+    room.begunWith(agents.get(name) as Agent, 's1', request as RestateRequest);
+
+  it('has what the request gives', () => {
+    const head = begun('root', { prompt: 'Go.', budget: { requests: 3 }, metadata: { user: 'Ada' } });
+    expect(head.head).toMatchObject({
+      agent: 'root',
+      input: { budget: { requests: 3 } },
+      messages: [{ role: 'user', content: [{ type: 'text', text: 'Go.' }] }],
+    });
+  });
+
+  it.each([
+    ['root', {}, 'prompt'],
+    ['root', { prompt: 'Go.', messages: 'none' }, 'messages'],
+    ['root', { prompt: 'Go.', budget: { maxRequests: -1 } }, 'budget'],
+    ['picky', { prompt: 'Go.' }, 'context'],
+    ['picky', { prompt: 'Go.', context: { tenant: 1 } }, 'tenant'],
+  ])('%s with %j is refused: the invocation ends', (name, request, message) => {
+    expect(errorOf(() => begun(name, request))).toMatchObject(refusal(400, message));
+  });
+
+  it('a context that fits its schema is taken', () => {
+    expect(begun('picky', { prompt: 'Go.', context: { tenant: 'a' } }).head.agent).toBe('picky');
+  });
+
+  it('more than Restate stores is refused, since it would be retried forever', () => {
+    const large = 'x'.repeat(30 * 2 ** 20);
+    const given = (content: string) => ({ messages: [{ role: 'user', content }] });
+    expect(errorOf(() => begun('root', given(large)))).toMatchObject(
+      refusal(413, 'The input has 30.0 MiB; Restate stores at most 30 MiB.'),
+    );
+    expect(begun('root', given(large.slice(0, -10_000))).head.agent).toBe('root');
+  });
+});
+
+describe('a message to a session is checked (D-3)', () => {
+  it.each([
+    { type: 'session.steer', text: 'Hurry.' },
+    { type: 'session.stop' },
+    { type: 'session.abort', reason: 'late' },
+    { type: 'approve', callId: 'c1', approved: true, reason: null, sessionId: null },
+    { type: 'approve', callId: 'c1', approved: false, reason: 'no', sessionId: 's2' },
+    { type: 'answer', callId: 'c1', output: { a: [1, null] }, isError: false, sessionId: null },
+  ])('%j', (message) => {
+    expect(room.checkMessage(message)).toEqual(message);
+  });
+
+  it.each([
+    ['stop', 'message'],
+    [{ type: 'session.end' }, 'type'],
+    [{ type: 'session.steer', text: ' ' }, '`message.text` must be a string that is not blank'],
+    [{ type: 'session.stop', now: true }, 'now'],
+    [{ type: 'session.abort', reason: 1 }, '`message.reason` must be a string'],
+    [
+      { type: 'approve', callId: 'c1', approved: 'yes', reason: null, sessionId: null },
+      '`message.approved` must be true or false',
+    ],
+    [
+      { type: 'approve', callId: 1, approved: true, reason: null, sessionId: null },
+      '`message.callId` must be a string',
+    ],
+    [
+      { type: 'answer', callId: 'c1', output: 1, isError: 0, sessionId: null },
+      '`message.isError` must be true or false',
+    ],
+    [{ type: 'answer', callId: 'c1', isError: false, sessionId: null }, 'output'],
+  ])('%j is refused: the invocation ends', (message, reason) => {
+    expect(errorOf(() => room.checkMessage(message))).toMatchObject(refusal(400, reason));
+  });
+});
