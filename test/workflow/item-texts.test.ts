@@ -43,7 +43,7 @@ const reportOf = (...args: Parameters<typeof filesOf>) => {
   return JSON.parse(filesOf(...args).get(layout.reportFile) ?? '');
 };
 
-describe('the files of a new item (W-2)', () => {
+describe('the files of a new item', () => {
   it('a bug without anything special', () => {
     expect(Object.fromEntries(filesOf())).toEqual({
       'bug_report.json': `${JSON.stringify(
@@ -123,7 +123,7 @@ describe('the files of a new item (W-2)', () => {
   });
 });
 
-describe('the files of an action for a person (W-2)', () => {
+describe('the files of an action for a person', () => {
   const action = (over: object = {}) => checkedItem({ ...bug(), item_type: 'human_action', metadata: {}, ...over });
 
   it.each([
@@ -131,14 +131,14 @@ describe('the files of an action for a person (W-2)', () => {
     ['P1', 'high'],
     ['P2', 'medium'],
     ['P3', 'low'],
-  ])('one of %s is %s, and says what to do', (priority, urgency) => {
+  ])('its urgency follows from its priority: %s is %s', (priority, urgency) => {
     const report = reportOf(action({ priority }), {}, actions);
     expect(report).toMatchObject({ status: 'pending', urgency, blocking_items: [] });
     expect(report).toMatchObject({ reason: 'When it starts.', required_action: 'When it starts.' });
     expect(report).not.toHaveProperty('reported_date');
   });
 
-  it('what its creator says comes first', () => {
+  it('the metadata of its creator overrides the defaults', () => {
     const said = { urgency: 'low', reason: 'No key', required_action: 'Buy one', blocking_items: ['BUG-001'] };
     expect(reportOf(action({ metadata: { ...said, blocks: ['BUG-002'] } }), {}, actions)).toMatchObject(said);
     expect(reportOf(action({ metadata: { blocks: ['BUG-002'] } }), {}, actions).blocking_items).toEqual(['BUG-002']);
@@ -178,15 +178,15 @@ describe('the texts of an item', () => {
     expect(listed([])).toBe('');
   });
 
-  it('empty sections are left out, but not the title', () => {
+  it('empty sections are left out, but not the title, and indentation stays', () => {
     expect(
       sections([
         ['# One', ''],
         ['## Two', ' \n'],
         ['', 'lost'],
-        ['## Three', ' a\n'],
+        ['## Three', '\n \n    a\n'],
       ]),
-    ).toBe('# One\n\n## Three\n\na\n');
+    ).toBe('# One\n\n## Three\n\n    a\n');
   });
 });
 

@@ -24,7 +24,7 @@ async function backlogOf(...titles: string[]): Promise<string> {
   return backlog;
 }
 
-describe('a new item has the next id (W-2)', () => {
+describe('a new item has the next id', () => {
   it.each([
     [[], 'BUG-001'],
     [['bugs/BUG-009-x'], 'BUG-010'],
@@ -46,7 +46,7 @@ describe('a new item has the next id (W-2)', () => {
   });
 });
 
-describe('the folder of a new item is named after its title (W-2)', () => {
+describe('the folder of a new item is named after its title', () => {
   const names: [title: string, name: string][] = [
     ['It breaks', 'BUG-001-it-breaks'],
     ['Größe: «ÀB» 2', 'BUG-001-gro-e-ab-2'],
@@ -69,8 +69,8 @@ describe('the folder of a new item is named after its title (W-2)', () => {
   });
 });
 
-describe('similar items are found before a new one is written (W-2)', () => {
-  it('the most similar first, and a new one is written all the same', async () => {
+describe('similar items are found before a new one is written', () => {
+  it('lists the most similar first and still creates the item', async () => {
     const backlog = await backlogOf('The page does not open', 'The page does not open now');
     const { created, duplicates } = await createWorkItem(backlog, item('The page does not open now'));
     expect(created).toBe(true);
@@ -96,7 +96,7 @@ describe('similar items are found before a new one is written (W-2)', () => {
     expect(duplicates.map(({ id }) => id)).toEqual(['BUG-001']);
   });
 
-  it('an item of another kind is none', async () => {
+  it('ignores similar items of another kind', async () => {
     const backlog = await backlogOf('The page does not open');
     const feature = { item_type: 'feature', on_duplicate: 'refuse' } as Partial<WorkItemInput>;
     const { created, duplicates } = await createWorkItem(backlog, item('The page does not open', feature));
@@ -107,7 +107,7 @@ describe('similar items are found before a new one is written (W-2)', () => {
     ['deprecated/BUG-004-it-breaks-at-noon', false],
     ['completed/BUG-004-it-breaks-at-noon', false],
     ['bugs/BUG-004-it-breaks-at-noon', true],
-  ])('by its folder alone: %s', async (folder, isOpen) => {
+  ])('an item without a readable report is compared by the name of its folder: %s', async (folder, isOpen) => {
     const backlog = backlogWith(folder, 'completed/BUG-005', 'completed/FEAT-006-it-breaks-at-noon', 'completed/notes');
     if (isOpen) writeFileSync(join(backlog, folder, 'bug_report.json'), '{');
     const { duplicates } = await createWorkItem(backlog, item('It breaks at noon'));
@@ -116,7 +116,7 @@ describe('similar items are found before a new one is written (W-2)', () => {
 });
 
 describe('an item that cannot be written', () => {
-  it('is an error that names it and the reason, and nothing is left (W-2)', async () => {
+  it('is an error that names the item and the reason, and nothing is left behind', async () => {
     const backlog = backlogWith('bugs/bugs.md');
     await expect(createWorkItem(backlog, item('It breaks'))).rejects.toMatchObject({
       code: 'backlog_failed',
@@ -138,13 +138,13 @@ describe('an item that cannot be written', () => {
     expect(readdirSync(backlog)).toEqual([]);
   });
 
-  it('what is no item at all is named', async () => {
+  it('rejects input that is not an object', async () => {
     const none = createWorkItem(temporaryFolder(), 'bug' as unknown as WorkItemInput);
     await expect(none).rejects.toThrow('`item` must be');
   });
 });
 
-describe('a copy of a backlog in the work tree of a run (W-2)', () => {
+describe('a copy of a backlog in the work tree of a run', () => {
   it.each([
     ['agent_runs/worktrees/BUG-001/inner', true],
     ['agent_runs/worktrees/BUG-001', true],
@@ -158,8 +158,8 @@ describe('a copy of a backlog in the work tree of a run (W-2)', () => {
   });
 });
 
-describe('an item changes (W-2)', () => {
-  it('its report keeps its other fields, and says when', async () => {
+describe('changing an item', () => {
+  it('its report keeps the other fields, and its date is updated', async () => {
     const backlog = await backlogOf('It breaks');
     const [open] = readBacklog(backlog).items;
     if (open === undefined) throw new Error('no item');
@@ -180,8 +180,8 @@ describe('an item changes (W-2)', () => {
   });
 });
 
-describe('a backlog is locked (W-2)', () => {
-  it('for a run: a second one is told who has it, until the first gives it back', async () => {
+describe('a backlog is locked', () => {
+  it('a second run is rejected with the name of the holder until the first releases the lock', async () => {
     const backlog = temporaryFolder();
     const lock = await lockRun(backlog);
     await expect(lockRun(backlog)).rejects.toMatchObject({

@@ -15,7 +15,7 @@ describe('what a retrospective found (W-3)', () => {
     [{ retrospective: 'd' }, 'd'],
     [{ words: 'e' }, 'e'],
     [{ other: 'f' }, '```json\n{\n  "other": "f"\n}\n```'],
-  ])('%j in words', (said, words) => {
+  ])('takes its words from %j', (said, words) => {
     expect(findingsIn(said)).toEqual({ words, priorities: [] });
   });
 
@@ -36,7 +36,7 @@ describe('what a retrospective found (W-3)', () => {
     expect(findingsIn(said)).toEqual({ words: said, priorities: ['no JSON object at the end'] });
   });
 
-  it('a text that only speaks of priorities lost none', () => {
+  it('a mere mention of priorities is not a truncated list', () => {
     expect(findingsIn('The "priorities" are right.').priorities).toEqual([]);
   });
 });
@@ -48,7 +48,7 @@ describe('the priorities of a retrospective are set (W-3)', () => {
     return { backlog, folder, ...(await prioritize(backlog.folder, wanted, 'run-1')) };
   };
 
-  it('in the report, the summary and a comment', async () => {
+  it('in the report and a comment', async () => {
     const wanted = [{ id: 'BUG-001', priority: 'p0', reason: 'It blocks\nall.' }];
     const { backlog, folder, priorities, problems } = await setIn(wanted);
     expect(priorities).toEqual([{ id: 'BUG-001', from: 'P2', to: 'P0', reason: 'It blocks\nall.' }]);
@@ -129,7 +129,7 @@ describe('the priorities of a retrospective are set (W-3)', () => {
   });
 });
 
-describe('the prompts of a run (W-1)', () => {
+describe('the prompts of a run', () => {
   const backlogOfOne = () => {
     const backlog = new TestBacklog();
     const folder = backlog.bug(1, { title: 'It breaks' });
@@ -182,8 +182,8 @@ describe('the prompts of a run (W-1)', () => {
     const state = { run: 'run-1', iteration_count: 1 } as typeof backlog.state;
     const many = (count: number) => endingPrompt('summary', state, '', Array<typeof item>(count).fill(item));
     expect(many(200)).not.toContain('more');
-    expect(many(202)).toContain('- BUG-001 (P2): It breaks\n- and 2 more\n\n');
-    expect(many(202).match(/^- BUG/gm)?.length).toBe(200);
+    expect(many(201)).toContain('- BUG-001 (P2): It breaks\n- and 1 more\n\n');
+    expect(many(201).match(/^- BUG/gm)?.length).toBe(200);
   });
 
   it('items that failed in an earlier run come last, each group in its order', () => {

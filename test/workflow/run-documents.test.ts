@@ -62,7 +62,7 @@ function partsOf(text: string): Record<string, string> {
 }
 
 describe('the retrospective of a run (W-3)', () => {
-  it('of a run in which all went well', () => {
+  it('of a successful run', () => {
     expect(retrospectiveText(facts())).toBe(
       '# Retrospective of run run-1\n\nThe run finished after 1 item.\n\n## In numbers\n\n- 1 item processed: 1 succeeded, 0 failed, 0 set aside\n- 1 session, 2 LLM requests, 30 tokens in, 4 out\n',
     );
@@ -111,7 +111,7 @@ describe('the report of a run (W-3)', () => {
   const reportOf = (over: Partial<RunFacts> = {}, more: Partial<Parameters<typeof sessionReportText>[1]> = {}) =>
     partsOf(sessionReportText(facts(over), { backlog: nothing, warnings: new Set(), findings: null, ...more }));
 
-  it('of a run in which all went well', () => {
+  it('of a successful run', () => {
     expect(reportOf()).toEqual({
       'Session report: run-1': 'The run finished after 1 item.\n\n',
       Items: '| Item | Outcome | Why |\n| --- | --- | --- |\n| BUG-001 | succeeded | |\n\n',
@@ -154,7 +154,7 @@ describe('the report of a run (W-3)', () => {
     expect(Items?.split('\n')[2]).toBe(`| BUG-002 | failed in processing | ${why} |`);
   });
 
-  it('has all that its parts tell', () => {
+  it('includes every section that has content', () => {
     const spending = { sessions: 2, requests: 1, inputTokens: 3, outputTokens: 4, costUsd: 0.123456 };
     const backlog = { open: 1, blocked: 1, unreadable: [{ folder: 'bugs/x', problem: 'no JSON' }], notes: ['a note'] };
     const parts = reportOf(
@@ -173,7 +173,7 @@ describe('the report of a run (W-3)', () => {
     });
   });
 
-  it('no cost is told where none is known', () => {
+  it('omits a cost of zero', () => {
     const spending = { sessions: 1, requests: 1, inputTokens: 1, outputTokens: 1, costUsd: 0 };
     expect(reportOf({ spending }).Spent).not.toContain('$');
   });
@@ -184,11 +184,12 @@ describe('the report of a run (W-3)', () => {
     ['```\ncode\n````', '```\ncode\n````'],
     ['```\ncode\n``` not its end', '```\ncode\n``` not its end\n```'],
     ['```\n~~~\n```', '```\n~~~\n```'],
-    ['    ```\nno fence', '```\nno fence'],
+    ['\n    ```\nno fence', '    ```\nno fence'],
+    ['```npm test``` passes.\n```\na\n```', '```npm test``` passes.\n```\na\n```'],
     ['text ``` text', 'text ``` text'],
     ['```\na\n```\n~~~\nb', '```\na\n```\n~~~\nb\n~~~'],
   ];
-  it.each(fences)('a block of code that %j leaves open is closed', (words, closed) => {
+  it.each(fences)('closes a code block only if it is open: %j', (words, closed) => {
     expect(reportOf({ words }).Summary).toBe(`${closed}\n\n`);
   });
 });

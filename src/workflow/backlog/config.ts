@@ -77,8 +77,13 @@ export function readConfig(backlog: string): BacklogConfig {
 }
 
 function fileIn(backlog: string, problems: string[]): Record<string, unknown> {
+  let text: string | null = null;
   try {
-    const text = readIfThere(join(backlog, configFile));
+    text = readIfThere(join(backlog, configFile));
+  } catch (error) {
+    problems.push(`${configFile} cannot be read: ${messageOf(error)}. The defaults hold.`);
+  }
+  try {
     const value: unknown = text === null ? {} : JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
     problems.push(`${configFile}: ${expected('the file', value, 'a JSON object')} The defaults hold.`);

@@ -88,12 +88,15 @@ export function foldersIn(path: string): string[] {
     .toSorted();
 }
 
+/** The errors of a link that cannot lead anywhere. */
+const deadLinks: readonly unknown[] = ['ELOOP', 'ENAMETOOLONG'];
+
 /** Whether a path leads to a folder. A link that leads nowhere, or to itself, does not. */
 function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory();
   } catch (error) {
-    if (isMissing(error) || (error instanceof Error && 'code' in error && error.code === 'ELOOP')) return false;
+    if (isMissing(error) || (error instanceof Error && 'code' in error && deadLinks.includes(error.code))) return false;
     throw named(error, path, path);
   }
 }

@@ -122,7 +122,8 @@ function createdList(created: readonly CreatedItem[]): string {
 function closed(words: string | null): string {
   let fence: string | null = null;
   for (const line of (words ?? '').split('\n')) {
-    const [, mark = null] = /^ {0,3}(`{3,}|~{3,})/.exec(line) ?? [];
+    // A line with more backticks after the first is a span of code.
+    const [, mark = null] = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})/.exec(line) ?? [];
     if (fence === null) fence = mark;
     else if (mark?.startsWith(fence) && line.trim() === mark) fence = null;
   }
