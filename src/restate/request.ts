@@ -83,7 +83,7 @@ export function requestedAgent(
   }
   if (agent !== undefined) return { agent, lineage };
   const wanted = [name, ...path.map(({ tool }) => tool)].join('/');
-  throw new TerminalError(`There is no agent "${wanted}". Agents: ${[...agents.keys()].join(', ')}.`, {
+  throw new TerminalError(`Unknown agent "${wanted}". Agents: ${[...agents.keys()].join(', ')}.`, {
     errorCode: 404,
   });
 }

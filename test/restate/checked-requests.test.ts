@@ -53,9 +53,9 @@ describe('the agent that a request names (D-3)', () => {
   });
 
   it.each([
-    [{ agent: 'nobody' }, 'There is no agent "nobody". Agents: root, picky.'],
-    [{ agent: 'nobody', path: [{ tool: 'a', sessionId: 's' }] }, 'There is no agent "nobody/a".'],
-    [{ agent: 'root', path: [{ tool: 'a', sessionId: 's' }] }, 'There is no agent "root/a". Agents: root, picky.'],
+    [{ agent: 'nobody' }, 'Unknown agent "nobody". Agents: root, picky.'],
+    [{ agent: 'nobody', path: [{ tool: 'a', sessionId: 's' }] }, 'Unknown agent "nobody/a".'],
+    [{ agent: 'root', path: [{ tool: 'a', sessionId: 's' }] }, 'Unknown agent "root/a". Agents: root, picky.'],
   ])('%j is not there: the invocation ends', (request, message) => {
     expect(errorOf(() => requested(request))).toMatchObject(refusal(404, message));
   });

@@ -56,12 +56,7 @@ describe.skipIf(restateBinary === null)('D-1, D-3, D-4: sessions on Restate', ()
   });
 
   it.each([
-    [
-      'bad-1/run',
-      { agent: 'unknown', prompt: 'Go.' },
-      404,
-      'There is no agent \\"unknown\\". Agents: lent, impatient.',
-    ],
+    ['bad-1/run', { agent: 'unknown', prompt: 'Go.' }, 404, 'Unknown agent \\"unknown\\". Agents: lent, impatient.'],
     ['bad-2/run', { agent: 'lent', prompt: '  ' }, 400, '`prompt` must be a string that is not blank'],
     ['bad-3/run', { agent: 'lent', prompt: 'Go.', promt: 1 }, 400, 'promt'],
     ['bad-4/run', { agent: 'lent', prompt: 'Go.', budget: { requests: 0 } }, 400, 'budget.requests'],

@@ -11,6 +11,7 @@ import { layouts } from '../../src/workflow/backlog/item-kinds.ts';
 import type { WorkItem } from '../../src/workflow/backlog/work-item-input.ts';
 import { checkedItem } from '../../src/workflow/backlog/work-items.ts';
 import { debuggingContext } from '../../src/workflow/run/documents/debugging-context.ts';
+import { diedIn } from '../graph/levels/workflow.ts';
 
 const layoutOf = (prefix: string) => {
   const layout = layouts.find((one) => one.prefix === prefix);
@@ -191,25 +192,7 @@ describe('the texts of an item', () => {
 });
 
 describe('an incident that becomes an item says what was lost (W-2)', () => {
-  const state = {
-    run: 'run-1',
-    current_phase: 'processing' as const,
-    current_item: 'BUG-001',
-    iteration_count: 2,
-    failure_count: 1,
-    last_failures: [],
-    early_exit_triggered: false,
-    early_exit_reason: null,
-    in_progress: [],
-    concurrency: 1,
-    succeeded: ['BUG-002'],
-    set_aside: [],
-    tried: [],
-    failures: [],
-    incidents: [],
-    created: [],
-    changed: [],
-  };
+  const state = diedIn('processing', { run: 'run-1', iteration_count: 2, succeeded: ['BUG-002'] });
   const draft = { ...bug(), item_type: 'bug' as const, metadata: {} };
   const pageOf = (incident: Parameters<typeof debuggingContext>[1]) =>
     debuggingContext('BUG-007', incident, draft, { state, gitStatus: 'clean' });

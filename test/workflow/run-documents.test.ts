@@ -1,27 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { CreatedItem, ItemFailure, RunState } from '../../machines/index.ts';
 import { type RunFacts, retrospectiveText, sessionReportText } from '../../src/workflow/run/documents/report.ts';
+import { diedIn } from '../graph/levels/workflow.ts';
 
-const state = (over: Partial<RunState> = {}): RunState => ({
-  run: 'run-1',
-  current_phase: 'completed',
-  current_item: null,
-  iteration_count: 1,
-  failure_count: 0,
-  last_failures: [],
-  early_exit_triggered: false,
-  early_exit_reason: null,
-  in_progress: [],
-  concurrency: 1,
-  succeeded: ['BUG-001'],
-  set_aside: [],
-  tried: ['BUG-001'],
-  failures: [],
-  incidents: [],
-  created: [],
-  changed: [],
-  ...over,
-});
+/** The state of a run that worked on one item and succeeded. */
+const state = (over: Partial<RunState> = {}): RunState =>
+  diedIn('completed', { run: 'run-1', current_item: null, succeeded: ['BUG-001'], ...over });
 const failure = (id: string, over: Partial<ItemFailure> = {}): ItemFailure => ({
   id,
   folder: `bugs/${id}`,

@@ -77,11 +77,12 @@ export function readConfig(backlog: string): BacklogConfig {
 }
 
 function fileIn(backlog: string, problems: string[]): Record<string, unknown> {
-  let text: string | null = null;
+  let text: string | null;
   try {
     text = readIfThere(join(backlog, configFile));
   } catch (error) {
     problems.push(`${configFile} cannot be read: ${messageOf(error)}. The defaults hold.`);
+    return {};
   }
   try {
     const value: unknown = text === null ? {} : JSON.parse(text);

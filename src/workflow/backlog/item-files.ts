@@ -135,10 +135,17 @@ export function listed(lines: readonly string[]): string {
   return lines.map((one) => `- ${one.replace(/\s+/g, ' ').trim()}`).join('\n');
 }
 
-/** Joins parts under their headings and leaves out empty ones. The indentation of a part's first line is part of its meaning. */
+/**
+ * Joins parts under their headings and leaves out empty ones. A part keeps the indentation of its first line, which may be
+ * code.
+ */
 export function sections(parts: readonly (readonly [heading: string, body: string])[]): string {
   const told = parts.filter(([heading, body]) => heading.startsWith('# ') || (heading !== '' && body.trim() !== ''));
-  return `${told.map(([heading, body]) => [heading, body.replace(/^\s*\n/, '').trimEnd()].filter((part) => part !== '').join('\n\n')).join('\n\n')}\n`;
+  const written = told.map(([heading, body]) => {
+    const text = body.replace(/^\s*\n/, '').trimEnd();
+    return text === '' ? heading : `${heading}\n\n${text}`;
+  });
+  return `${written.join('\n\n')}\n`;
 }
 
 function sentence(name: string): string {
