@@ -60,13 +60,9 @@ export class Rows extends RowList {
         open.session.children.push(open.turn);
         return;
       default:
-        if (open.turn !== null)
-          closeRow(
-            open.turn,
-            place,
-            fact.type === 'turn.exhausted' ? 'failed' : fact.type === 'turn.aborted' ? 'failed' : 'done',
-          );
-        if (fact.type === 'turn.exhausted' && open.turn !== null) open.turn.slugs = fact.slugs;
+        if (open.turn === null) return;
+        closeRow(open.turn, place, fact.type === 'turn.exhausted' || fact.type === 'turn.aborted' ? 'failed' : 'done');
+        if (fact.type === 'turn.exhausted') open.turn.slugs = fact.slugs;
     }
   }
 

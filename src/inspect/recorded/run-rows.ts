@@ -34,7 +34,7 @@ export class RunRows extends RowList {
         this.root = this.row('run', place, { title: 'run', detail: fact.run });
         return;
       case 'workflow.continued':
-        this.note(place, 'continues a run that died', `${fact.run}, in ${fact.phase} ${fact.item ?? ''}`);
+        this.note(place, 'continues a run that died', `${fact.run}, ${whereText(fact)}`);
         return;
       case 'phase.started':
         this.begin(fact.phase, fact.item, place);
@@ -176,8 +176,12 @@ function incidentText(incident: Incident): string {
     case 'agent_unavailable':
       return `${incident.agent}, for ${incident.item ?? 'the order'}: ${incident.errors.at(-1) ?? ''}`;
     case 'crash':
-      return `in ${incident.phase} ${incident.item ?? ''}`;
+      return whereText(incident);
     default:
       return `in ${incident.phase}: ${incident.message}`;
   }
+}
+
+function whereText({ phase, item }: { phase: string; item: string | null }): string {
+  return item === null ? `in ${phase}` : `in ${phase} ${item}`;
 }
