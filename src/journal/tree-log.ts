@@ -1,5 +1,6 @@
 import { messageOf, PawlError } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
+import { randomId } from '../platform/random-id.ts';
 import type { Append, Journal, JournalEntry, SessionChange, SessionHead, SessionMessage } from './journal.ts';
 import { noLongerOwned } from './journal-errors.ts';
 import { giveBack } from './leases.ts';
@@ -60,7 +61,7 @@ export class TreeLog {
   constructor(
     journal: Journal,
     session: Pick<SessionHead, 'sessionId' | 'agent' | 'metadata'>,
-    owner: string = crypto.randomUUID(),
+    owner: string = randomId(),
     recorded: readonly JournalEntry[] = [],
   ) {
     this.journal = journal;

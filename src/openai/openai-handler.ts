@@ -8,6 +8,7 @@ import { systemClock } from '../host/clock.ts';
 import type { Metadata } from '../journal/journal.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import { loggerOf } from '../observe/log/logger.ts';
+import { randomId } from '../platform/random-id.ts';
 import { type ServedSessions, Sessions, TooManySessions } from '../serve/sessions.ts';
 import { commonOptions } from '../session/common-options.ts';
 import { sessionInput } from '../session/input.ts';
@@ -143,7 +144,7 @@ class CompletionServer {
     const signal = AbortSignal.any([request.signal, gone.signal]);
     // Only then is the text of a reply the report.
     const streams = agent.definition.finish === 'text' && ['text', 'markdown'].includes(agent.format.name);
-    const completion = new Completion(crypto.randomUUID(), model, Date.now(), streams);
+    const completion = new Completion(randomId(), model, Date.now(), streams);
     const heard: ((event: SessionEvent) => void)[] = [];
     const result = this.sessions.start(
       agent,

@@ -4,6 +4,7 @@ import { narrowed, overridesIn } from '../agent/narrow.ts';
 import { systemClock } from '../host/clock.ts';
 import { ScopeLog } from '../journal/scope-log.ts';
 import { TreeLog } from '../journal/tree-log.ts';
+import { randomId } from '../platform/random-id.ts';
 import { newHead } from './head.ts';
 import { checkOptions } from './input.ts';
 import type { SessionOptions, WithContext } from './options.ts';
@@ -25,7 +26,7 @@ export function startSession<Report, Context>(
   checkOptions(given, options);
   const agent = narrowed(given, overridesIn(options));
   checkContext(agent, options.context);
-  const { journal, sessionId = crypto.randomUUID(), clock = systemClock } = options;
+  const { journal, sessionId = randomId(), clock = systemClock } = options;
   const { head, repairs } = newHead(agent, sessionId, { ...options, clock });
   const tree = journal === undefined ? null : new TreeLog(journal, head);
   const session = new RunningSession({ agent, options, head, log: tree === null ? null : ScopeLog.of(tree, head) });

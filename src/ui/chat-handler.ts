@@ -6,6 +6,7 @@ import { aFunction } from '../agent/shapes.ts';
 import { expected, PawlError, reasonOf } from '../errors.ts';
 import { aJournal } from '../journal/given.ts';
 import type { JournaledSession, Metadata } from '../journal/journal.ts';
+import { randomId } from '../platform/random-id.ts';
 import { commonOptions } from '../session/common-options.ts';
 import { sessionInput } from '../session/input.ts';
 import type { SessionOptions } from '../session/options.ts';
@@ -160,7 +161,7 @@ class Chats {
   private async begin({ chatId, messages }: UIRequest, { context, metadata }: Given): Promise<Response> {
     const { context: _, metadata: __, ...options } = this.options;
     const [known, earlier] = [this.sessions.get(chatId), await this.unended(chatId)];
-    const sessionId = `${chatId}:${crypto.randomUUID()}`;
+    const sessionId = `${chatId}:${randomId()}`;
     const session = startSession(this.agent, {
       ...options,
       context,

@@ -4,6 +4,7 @@ import type { Agent } from '../../agent/definition.ts';
 import { expected, PawlError } from '../../errors.ts';
 import type { Journal, JournalEntry } from '../../journal/journal.ts';
 import { unknownSession } from '../../journal/journal-errors.ts';
+import { randomId } from '../../platform/random-id.ts';
 import { createFork } from '../../session/recovery/fork-session.ts';
 import { resumeSession } from '../../session/recovery/resume-session.ts';
 import { type Change, whatIf } from '../study/what-if.ts';
@@ -29,7 +30,7 @@ export async function forkAt(
   const [begun, ...rest] = kept;
   if (begun?.type !== 'started') throw unknownSession(sessionId);
   const metadata = { ...begun.head.metadata, forkedFrom: sessionId };
-  const forkId = crypto.randomUUID();
+  const forkId = randomId();
   await createFork(journal, sessionId, forkId, [{ ...begun, head: { ...begun.head, metadata } }, ...rest]);
   const agent = agents.find(({ name }) => name === first.head.agent);
   if (agent !== undefined) {

@@ -6,6 +6,7 @@ import { checkSession } from '../../journal/given.ts';
 import type { Journal, JournalEntry } from '../../journal/journal.ts';
 import { unknownSession } from '../../journal/journal-errors.ts';
 import { giveBack } from '../../journal/leases.ts';
+import { randomId } from '../../platform/random-id.ts';
 import { sessionIdShape } from '../input.ts';
 import { entriesUntil } from './replay-session.ts';
 
@@ -27,7 +28,7 @@ const optionsSchema = z.strictObject({
  */
 export async function forkSession(journal: Journal, sessionId: string, options: ForkOptions): Promise<string> {
   checkSession(journal, sessionId);
-  const { at, sessionId: forkId = crypto.randomUUID() } = check(optionsSchema, options, 'options', 'invalid_options');
+  const { at, sessionId: forkId = randomId() } = check(optionsSchema, options, 'options', 'invalid_options');
   const entries = await journal.read(sessionId);
   if (entries.length === 0) throw unknownSession(sessionId);
   await createFork(journal, sessionId, forkId, entries.slice(0, entriesUntil(entries, at)));
@@ -44,7 +45,7 @@ export async function createFork(
   const kept = entries.map((entry) => renamed(entry, sessionId, forkId));
   const [first] = kept;
   if (first?.type !== 'started') throw new PawlError('invalid_journal', `The session ${sessionId} does not begin.`);
-  const owner = crypto.randomUUID();
+  const owner = randomId();
   const { agent, metadata } = first.head;
   await journal.create({ sessionId: forkId, agent, metadata }, { owner, entries: kept });
   await giveBack(journal, forkId, owner);

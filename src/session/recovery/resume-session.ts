@@ -6,6 +6,7 @@ import { PawlError } from '../../errors.ts';
 import type { JournalEntry, SessionHead } from '../../journal/journal.ts';
 import { notASession, runsElsewhere, unknownSession } from '../../journal/journal-errors.ts';
 import { giveBack } from '../../journal/leases.ts';
+import { randomId } from '../../platform/random-id.ts';
 import { checkAgent, checkMachines } from '../head.ts';
 import { checkResumeOptions } from '../input.ts';
 import type { ResumeOptions, WithContext } from '../options.ts';
@@ -36,7 +37,7 @@ export async function resumeSession<Report, Context>(
   checkMachines(head);
   const agent = narrowed(given, head.overrides);
   checkAgent(agent, head);
-  const owner = crypto.randomUUID();
+  const owner = randomId();
   if (hasEnded(entries)) {
     const { session, tree } = replayed(agent, options, head, entries, owner);
     tree.close();
@@ -137,10 +138,8 @@ function headOf([first]: readonly JournalEntry[], sessionId: string): SessionHea
 
 /** Whether the end was recorded. If it was only delivered, the resumed session reports it. */
 function hasEnded(entries: readonly JournalEntry[]): boolean {
-  return entries.some(
-    (entry) =>
-      entry.type === 'stepped' && entry.scope === '' && /\bsession\.(succeeded|failed|aborted)\b/.test(entry.facts),
-  );
+  const end = /\bsession\.(succeeded|failed|aborted)\b/;
+  return entries.some((entry) => entry.type === 'stepped' && entry.scope === '' && end.test(entry.facts));
 }
 
 /** Whether nothing came after the session was suspended, so that nothing of it was lost. */

@@ -8,6 +8,7 @@ import {
 import { type Journal, journalFormat, type SessionChange, type SessionMessage } from '../../journal/journal.ts';
 import { steppedEntry } from '../../journal/scope-log.ts';
 import { TreeLog } from '../../journal/tree-log.ts';
+import { randomId } from '../../platform/random-id.ts';
 
 export type RunJournalOwner = {
   abort(reason: string): void;
@@ -25,7 +26,7 @@ export class RunJournal {
   private position = 0;
 
   constructor(journal: Journal, input: WorkflowInput, at: number, owner: RunJournalOwner) {
-    const sessionId = `run-${input.run}-${crypto.randomUUID().slice(0, 8)}`;
+    const sessionId = `run-${input.run}-${randomId().slice(0, 8)}`;
     const head = { format: journalFormat, machines: machinesVersion, sessionId, input, at };
     this.tree = new TreeLog(journal, { sessionId, agent: 'workflow', metadata: { run: input.run, role: 'run' } });
     this.tree.connect({
