@@ -30,13 +30,18 @@ export function openaiStream(response: ScriptedResponse, model: string, index: n
 
 /** Returns a chat completion for a request without streaming. */
 export function openaiBody(response: ScriptedResponse, model: string, index: number): object {
-  const { text = null, calls = [] } = response;
+  const { text = null, reasoning, calls = [] } = response;
   const toolCalls = calls.map(({ name, input, id }, position) => ({
     id: id ?? `call_${index}_${position}`,
     type: 'function',
     function: { name, arguments: inputText(input) },
   }));
-  const message = { role: 'assistant', content: text, ...(toolCalls.length > 0 && { tool_calls: toolCalls }) };
+  const message = {
+    role: 'assistant',
+    content: text,
+    ...(reasoning !== undefined && { reasoning_content: reasoning }),
+    ...(toolCalls.length > 0 && { tool_calls: toolCalls }),
+  };
   return {
     id: `chatcmpl-${index}`,
     object: 'chat.completion',
