@@ -144,6 +144,22 @@ describe('S-8: a number over the steps', () => {
       [2, 10],
       [3, 12],
     ]);
+    const later = {
+      'turn.attempt': [[3, 5]] as [number, number][],
+      'session.a': [
+        [1, 1],
+        [2, 7],
+      ] as [number, number][],
+    };
+    expect(seriesOf(recorded, readWatch('session.a + 0 * turn.attempt'), later)).toEqual([
+      [0, null],
+      [3, 7],
+    ]);
+    expect(seriesOf(recorded, readWatch('session.a - session.a / session.a'), later)).toEqual([
+      [0, null],
+      [1, 0],
+      [2, 6],
+    ]);
   });
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Fact, Message } from '../../machines/index.ts';
+import type { Recorded } from '../../src/inspect/recorded/recorded.ts';
 import type { Part, ShownRequest } from '../../src/inspect/recorded/replayer.ts';
 import type { Row } from '../../src/inspect/recorded/row-list.ts';
 import { compare } from '../../src/inspect/study/compare.ts';
@@ -206,6 +207,41 @@ describe('S-8: two recordings side by side', () => {
       },
     ]);
     expect(compare(other, one).first?.key).toBe('the sub-agent c1');
+  });
+
+  it('an attempt is the same if its own facts are, until its end', () => {
+    const progress = (message: string): Fact => ({
+      type: 'progress.reported',
+      turn: 1,
+      attempt: 1,
+      callId: 'c',
+      message,
+    });
+    const attempt = (message: string, after: Fact, others = 0) =>
+      handMade(
+        [],
+        [
+          begun,
+          ...Array.from({ length: others }, () => ({ scope: 'c1', fact: progress('of a sub-agent') })),
+          started(1),
+          { scope: 'c1', fact: progress(message) },
+          progress(message === 'x' ? 'x' : 'half'),
+          failed(1),
+          after,
+        ],
+      );
+    const isSame = (one: Recorded, other: Recorded) => compare(one, other).attempts[0]?.isSame;
+    expect(isSame(attempt('a', begun), attempt('b', { type: 'session.stopping' }, 2))).toBe(true);
+    expect(isSame(attempt('a', begun), attempt('x', begun))).toBe(false);
+  });
+
+  it('of the later attempts of a turn, the first is the least', () => {
+    const facts = [begun, ...[3, 1, 2].flatMap((number) => [started(1, number), failed(1)])];
+    expect(compare(handMade([], facts), handMade([], [])).attempts.map(({ key }) => key)).toEqual([
+      'turn-1/attempt-1',
+      'turn-1/attempt-2',
+      'turn-1/attempt-3',
+    ]);
   });
 
   it('attempts stand in their order: those of the session first, then those of each sub-agent', () => {
