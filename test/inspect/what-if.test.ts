@@ -7,7 +7,7 @@ import { Recorded } from '../../src/inspect/recorded/recorded.ts';
 import { Replayer } from '../../src/inspect/recorded/replayer.ts';
 import { compare } from '../../src/inspect/study/compare.ts';
 import { presetsFor } from '../../src/inspect/study/presets.ts';
-import { type Change, whatIf } from '../../src/inspect/study/what-if.ts';
+import { type Change, ledTo, whatIf } from '../../src/inspect/study/what-if.ts';
 import type { JournalEntry } from '../../src/journal/journal.ts';
 import { MemoryJournal } from '../../src/journal/memory.ts';
 import { type RehearsedReply, rehearsalModel } from '../../src/testing/index.ts';
@@ -156,5 +156,55 @@ describe('S-8 D-3: what the machines would have decided', () => {
     const delivery = { at: 1, event: { type: 'session.stop' as const } };
     expect(() => whatIf(entries, { entry: 1, delivery })).toThrow(PawlError);
     expect(() => whatIf(entries, { entry: 99_999, delivery })).toThrow('the number of a delivery to the session');
+  });
+
+  it('a step is led to by the delivery before it, and the start by none', () => {
+    const steps = entries.flatMap(({ type }, index) => (type === 'stepped' ? [index + 1] : []));
+    const led = steps.map((step) => ledTo(entries, step));
+    expect(led[0]).toBeNull();
+    expect(led.slice(1).map((change) => change?.entry)).toEqual(deliveriesIn(entries, /./));
+    for (const change of led.slice(1))
+      expect(entries[(change?.entry ?? 0) - 1]).toMatchObject({ type: 'delivered', delivery: change?.delivery });
+    const ofSubAgent = entries.map((entry) => ({ ...entry, scope: 'c1' }));
+    expect([ledTo(ofSubAgent, steps[2] ?? 0), ledTo(entries, 99_999)]).toEqual([null, null]);
+    // Sub-agents' deliveries lie between those of the session.
+    const mixed = entries.flatMap((entry, index) => [entry, ofSubAgent[index] ?? entry]);
+    expect(ledTo(mixed, (steps[3] ?? 0) * 2 - 1)?.delivery).toEqual(led[3]?.delivery);
+  });
+
+  it('with `stops`, nothing follows the change but its step', () => {
+    const [, second = 0] = deliveriesIn(entries, /\/model$/);
+    const { entries: other, pending } = whatIf(entries, changedTo(entries, second, auth), { stops: true });
+    expect(other.slice(0, second - 1)).toEqual(entries.slice(0, second - 1));
+    expect(other.slice(second - 1).map(({ type }) => type)).toEqual(['delivered', 'stepped']);
+    expect(pending).toEqual(['close']);
+  });
+
+  it('a request that would have gone out offers the tools of the one that did', () => {
+    const tools = deliveriesIn(entries, /tool-0$/);
+    const failed = {
+      slug: 'tool_exec_failed',
+      result: { success: false, value: null, message: 'no' },
+      output: { type: 'error-text', value: 'no' },
+      kept: null,
+      tokens: 1,
+      spent: { requests: 0, tokens: 0, costUsd: 0 },
+    };
+    const { entries: other } = whatIf(entries, changedTo(entries, tools[0] ?? 0, failed));
+    const sent = (of: readonly JournalEntry[]) => of.filter((entry) => entry.type === 'sent');
+    const known = (of: readonly JournalEntry[]) => of.filter((entry) => entry.type === 'offered');
+    expect(sent(other).map(({ turn, attempt, tools: list, messages }) => [turn, attempt, list, messages])).toEqual(
+      sent(entries).map(({ turn, attempt, tools: list, messages }) => [turn, attempt, list, messages]),
+    );
+    expect(sent(other).map(({ provider }) => provider === 'what if')).toEqual([false, false, true, true, true]);
+    expect(known(other)).toEqual(known(entries));
+  });
+
+  it('a call is answered by the recorded result only if it has the same name', () => {
+    const [, second = 0] = deliveriesIn(entries, /\/model$/);
+    const recorded = entries[second - 1];
+    if (recorded?.type !== 'delivered' || !('outcome' in recorded.delivery)) throw new Error('no delivery');
+    const renamed = JSON.parse(JSON.stringify(recorded.delivery.outcome).replaceAll('"work"', '"other"'));
+    expect(whatIf(entries, changedTo(entries, second, renamed)).pending).toEqual(['turn-1/attempt-2/tool-0']);
   });
 });
