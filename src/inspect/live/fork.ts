@@ -44,11 +44,13 @@ export async function forkAt(
 
 const at = z.number({ error: 'a time in epoch ms' });
 const text = z.string({ error: 'a text' });
+const aChance = { error: 'a number from 0 to less than 1' };
+const chance = z.number(aChance).min(0, aChance).lt(1, aChance);
 const changeSchema = z.strictObject({
   entry: z.int({ error: 'the number of a delivery' }),
   delivery: z.union(
     [
-      z.strictObject({ key: text, at, chance: z.number().min(0).lt(1), outcome: z.record(z.string(), z.json()) }),
+      z.strictObject({ key: text, at, chance, outcome: z.record(z.string(), z.json()) }),
       z.strictObject({ at, event: z.strictObject({ type: z.literal('session.stop') }) }),
       z.strictObject({ at, event: z.strictObject({ type: z.literal('session.abort'), reason: text }) }),
       z.strictObject({ at, event: z.strictObject({ type: z.literal('session.steer'), text }) }),
