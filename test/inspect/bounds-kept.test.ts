@@ -144,6 +144,23 @@ describe('S-8: a number over the steps', () => {
       [2, 10],
       [3, 12],
     ]);
+    const both = {
+      'turn.attempt': [
+        [0, 0],
+        [3, 5],
+      ] as [number, number][],
+      'session.a': [
+        [0, 0],
+        [1, 1],
+        [2, 7],
+      ] as [number, number][],
+    };
+    expect(seriesOf(recorded, readWatch('turn.attempt + session.a'), both)).toEqual([
+      [0, 0],
+      [1, 1],
+      [2, 7],
+      [3, 12],
+    ]);
     const later = {
       'turn.attempt': [[3, 5]] as [number, number][],
       'session.a': [
