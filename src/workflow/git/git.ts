@@ -59,10 +59,19 @@ export async function git(
   }
 }
 
-/** No editor, no prompts, untranslated messages, and not the repository of a hook that started this process. */
+/** Where a hook that started this process has its repository, and how its user has pathspecs read. Neither is for us. */
+const foreign = new Set(
+  [
+    ...['DIR', 'WORK_TREE', 'IMPLICIT_WORK_TREE', 'COMMON_DIR', 'INDEX_FILE', 'PREFIX', 'NAMESPACE', 'SHALLOW_FILE'],
+    ...['OBJECT_DIRECTORY', 'ALTERNATE_OBJECT_DIRECTORIES', 'QUARANTINE_PATH', 'GRAFT_FILE'],
+    ...['LITERAL_PATHSPECS', 'GLOB_PATHSPECS', 'NOGLOB_PATHSPECS', 'ICASE_PATHSPECS'],
+  ].map((name) => `GIT_${name}`),
+);
+
+/** No prompts, untranslated messages, and nothing that is foreign. */
 function environment(): NodeJS.ProcessEnv {
-  const { GIT_DIR, GIT_INDEX_FILE, GIT_PREFIX, GIT_WORK_TREE, ...env } = process.env;
-  return { ...env, GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' };
+  const own = Object.entries(process.env).filter(([name]) => !foreign.has(name));
+  return { ...Object.fromEntries(own), GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' };
 }
 
 /** Calls `work` with the environment for a temporary index. Starting from a `copy` of the real index is faster. */
