@@ -25,9 +25,8 @@ export async function commitPaths(
 ): Promise<Commit> {
   try {
     const current = await git(folder, ['symbolic-ref', '--short', '--quiet', 'HEAD']).catch(() => null);
-    const known = await knownPaths(folder, paths);
-    if (branch !== null && branch !== current) return await commitOnto(folder, known, message, branch);
-    if (known.length > 0) await git(folder, ['add', '--all', '--', ...known], literal);
+    if (branch !== null && branch !== current) return await commitOnto(folder, paths, message, branch);
+    await addPaths(folder, paths);
     // A path that was moved away may exist only in the last commit.
     const changed = await filtered(paths, async (path) => (await statusOf(folder, path)) !== '');
     // An interrupted call may already have committed; then nothing is left to do.
@@ -45,14 +44,17 @@ export function notIgnored(folder: string, paths: readonly string[]): Promise<st
   return filtered(paths, async (path) => (await git(folder, ['check-ignore', '--', `./${path}`], {}, [1])) === '');
 }
 
-/** Returns the paths that exist or are in the index. */
-function knownPaths(folder: string, paths: readonly string[]): Promise<string[]> {
-  return filtered(
+/** Adds paths to an index, as far as they exist or it has them. */
+async function addPaths(folder: string, paths: readonly string[], index: { GIT_INDEX_FILE?: string } = {}) {
+  const env = { ...index, ...literal };
+  const known = await filtered(
     paths,
     async (path) =>
       lstatSync(join(folder, path), { throwIfNoEntry: false }) !== undefined ||
-      (await git(folder, ['ls-files', '--', path], literal)) !== '',
+      (await git(folder, ['ls-files', '--', path], env)) !== '',
   );
+  // Without a path, git would add everything.
+  if (known.length > 0) await git(folder, ['add', '--all', '--', ...known], env);
 }
 
 function statusOf(folder: string, path: string): Promise<string> {
@@ -77,8 +79,11 @@ async function commitOnto(folder: string, paths: readonly string[], message: str
     const before = await git(folder, ['rev-parse', '--verify', '--quiet', ref]).catch(() => null);
     const parent = before ?? (await git(folder, ['rev-parse', '--verify', 'HEAD']));
     await git(folder, ['read-tree', parent], own);
-    await git(folder, ['add', '--all', '--', ...paths], { ...own, ...literal });
+    await addPaths(folder, paths, own);
     const tree = await git(folder, ['write-tree'], own);
+    // As in a work tree: an interrupted call may already have committed.
+    if (before !== null && tree === (await git(folder, ['rev-parse', `${before}^{tree}`])))
+      return { ok: true, sha: before, branch };
     const sha = await git(folder, ['commit-tree', tree, '-p', parent, '-m', message], own);
     // Updates the branch only if it has not moved in the meantime.
     await git(folder, ['update-ref', ref, sha, before ?? '0'.repeat(sha.length)]);

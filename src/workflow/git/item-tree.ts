@@ -108,7 +108,9 @@ export async function workIn(itemTree: ItemTree, without: readonly string[], tit
   await checkTree(itemTree);
   const tree = await withIndex(root, { copy: true }, async (env) => {
     await treeOf(existsSync(backlog) ? backlog : root, env);
-    await git(root, ['reset', '--quiet', base, '--', ...without], { ...env, GIT_LITERAL_PATHSPECS: '1' });
+    const unchanged = ['reset', '--quiet', base, '--', ...without];
+    // Without a path, git would reset everything.
+    if (without.length > 0) await git(root, unchanged, { ...env, GIT_LITERAL_PATHSPECS: '1' });
     return git(root, ['write-tree'], env);
   });
   const nested = await nestedIn(project, base, tree);

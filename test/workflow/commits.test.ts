@@ -1,0 +1,132 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { commitPaths } from '../../src/workflow/git/commits.ts';
+import { TestBacklog } from '../support/backlog.ts';
+
+describe('W-2: a commit of some paths', () => {
+  let project: TestBacklog;
+  beforeEach(() => {
+    project = new TestBacklog();
+    project.write('a.txt', '1');
+    project.write('old/b.txt', '1');
+    project.git('add', '--all');
+    project.git('commit', '--quiet', '--message=As found');
+  });
+  const log = (ref: string) => project.git('log', '--format=%s', ref).split('\n');
+  const files = (ref: string) => project.git('ls-tree', '-r', '--name-only', ref).split('\n');
+
+  it('holds them and nothing else, whatever is staged', async () => {
+    for (const name of ['a.txt', 'other.txt', 'staged.txt']) project.write(name, '2');
+    project.git('add', 'staged.txt');
+    const commit = await commitPaths(project.folder, ['a.txt'], 'Only a');
+    expect(commit).toEqual({ ok: true, sha: project.git('rev-parse', 'HEAD'), branch: 'main' });
+    expect(project.git('show', '--name-only', '--format=%s', 'HEAD').split('\n')).toEqual(['Only a', '', 'a.txt']);
+    expect(project.git('status', '--short').split('\n')).toEqual(['A  staged.txt', '?? other.txt']);
+  });
+
+  it('holds what was moved away, whether that is staged or not', async () => {
+    rmSync(join(project.folder, 'old'), { recursive: true });
+    project.write('new/b.txt', '1');
+    expect(await commitPaths(project.folder, ['old', 'new', 'never'], 'Moved')).toMatchObject({ ok: true });
+    expect(files('HEAD')).toEqual(['a.txt', 'new/b.txt']);
+    project.git('rm', '--quiet', 'a.txt');
+    expect(await commitPaths(project.folder, ['a.txt'], 'Gone')).toMatchObject({ ok: true });
+    expect(files('HEAD')).toEqual(['new/b.txt']);
+  });
+
+  it('is not made again if nothing changed, nor for no paths', async () => {
+    project.write('other.txt', '1');
+    for (const paths of [['a.txt'], []])
+      expect(await commitPaths(project.folder, paths, 'Again')).toEqual({
+        ok: true,
+        sha: project.git('rev-parse', 'HEAD'),
+        branch: 'main',
+      });
+    expect(log('HEAD')).toEqual(['As found', 'Begin']);
+    expect(project.git('status', '--short')).toBe('?? other.txt');
+  });
+
+  it('is told on a detached head, and the error of git if there is one', async () => {
+    project.git('checkout', '--quiet', '--detach');
+    project.write('a.txt', '2');
+    expect(await commitPaths(project.folder, ['a.txt'], 'Detached')).toMatchObject({ ok: true, branch: 'HEAD' });
+    project.write('.git/index.lock', '');
+    project.write('a.txt', '3');
+    expect(await commitPaths(project.folder, ['a.txt'], 'Locked')).toEqual({
+      ok: false,
+      message: expect.stringContaining('index.lock'),
+    });
+  });
+
+  describe('on a branch', () => {
+    const onto = (branch: string, paths = ['a.txt'], message = 'On it') =>
+      commitPaths(project.folder, paths, message, branch);
+
+    it('makes it from the last commit, and leaves the work tree and its branch as they are', async () => {
+      project.write('a.txt', '2');
+      project.write('other.txt', '2');
+      const commit = await onto('found');
+      expect(commit).toEqual({ ok: true, sha: project.git('rev-parse', 'found'), branch: 'found' });
+      expect([log('found'), log('main')]).toEqual([
+        ['On it', 'As found', 'Begin'],
+        ['As found', 'Begin'],
+      ]);
+      expect(project.git('show', 'found:a.txt')).toBe('2');
+      expect(files('found')).toEqual(['a.txt', 'old/b.txt']);
+      expect(project.git('status', '--short').split('\n')).toEqual(['M a.txt', '?? other.txt']);
+    });
+
+    it('goes on top of what is there', async () => {
+      project.write('new.txt', '1');
+      await onto('found', ['new.txt'], 'First');
+      project.write('more.txt', '1');
+      await onto('found', ['more.txt'], 'Second');
+      expect(log('found')).toEqual(['Second', 'First', 'As found', 'Begin']);
+      expect(files('found')).toEqual(['a.txt', 'more.txt', 'new.txt', 'old/b.txt']);
+    });
+
+    it('takes away what only the branch had, once it is gone, and adds nothing that was not named', async () => {
+      project.write('new.txt', '1');
+      await onto('found', ['new.txt'], 'First');
+      rmSync(join(project.folder, 'new.txt'));
+      project.write('other.txt', '1');
+      await onto('found', ['new.txt'], 'Gone');
+      expect(files('found')).toEqual(['a.txt', 'old/b.txt']);
+      for (const paths of [['never'], []])
+        expect(await onto('found', paths, 'Nothing')).toMatchObject({
+          ok: true,
+          sha: project.git('rev-parse', 'found'),
+        });
+      expect(log('found')).toEqual(['Gone', 'First', 'As found', 'Begin']);
+    });
+
+    it('that is the present one is a commit as any other', async () => {
+      project.write('a.txt', '2');
+      expect(await onto('main')).toMatchObject({ ok: true, branch: 'main' });
+      expect(project.git('status', '--short')).toBe('');
+    });
+
+    it('is refused if it is checked out elsewhere, or has no name that git allows', async () => {
+      project.git('worktree', 'add', '--quiet', '-b', 'elsewhere', join(project.folder, '.git/elsewhere'));
+      expect(await onto('elsewhere')).toEqual({
+        ok: false,
+        message: 'the branch elsewhere is checked out in another worktree',
+      });
+      expect(await onto('no..name')).toEqual({
+        ok: false,
+        message: expect.stringContaining("'no..name' is not a valid branch name"),
+      });
+      expect(log('elsewhere')).toEqual(['As found', 'Begin']);
+      expect(await onto('else')).toMatchObject({ ok: true });
+    });
+
+    it('is refused without a commit to begin from', async () => {
+      project.git('update-ref', '-d', 'HEAD');
+      expect(await onto('found')).toMatchObject({
+        ok: false,
+        message: expect.stringContaining('git rev-parse failed'),
+      });
+    });
+  });
+});

@@ -1,0 +1,257 @@
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { commitPaths } from '../../src/workflow/git/commits.ts';
+import { git } from '../../src/workflow/git/git.ts';
+import {
+  addTree,
+  hasTree,
+  type ItemTree,
+  keepOnBranch,
+  mergeWork,
+  moveTree,
+  neededToMerge,
+  presentState,
+  removeTree,
+  treesIn,
+  workIn,
+} from '../../src/workflow/git/item-tree.ts';
+import { TestBacklog } from '../support/backlog.ts';
+
+const failure = (work: Promise<unknown>) =>
+  work.then(
+    () => null,
+    (error: Error) => error.message,
+  );
+
+describe('W-1: the work tree of an item', () => {
+  let project: TestBacklog;
+  let tree: ItemTree;
+  beforeEach(() => {
+    project = new TestBacklog();
+    project.write('lines.txt', 'one\ntwo\nthree\nfour\nfive\n');
+    project.write('backlog/bugs/BUG-001-x/comments.md', 'First.\n');
+    project.git('add', '--all');
+    project.git('commit', '--quiet', '--message=As found');
+    tree = {
+      project: project.folder,
+      root: join(project.folder, 'backlog/agent_runs/run/BUG-001'),
+      backlog: 'backlog',
+    };
+  });
+  const own = (path: string, text: string) => {
+    mkdirSync(join(tree.root, path, '..'), { recursive: true });
+    writeFileSync(join(tree.root, path), text);
+  };
+  const checkedOut = async () => addTree(tree, await presentState(project.folder));
+  const work = () => workIn(tree, [], 'Work on BUG-001');
+  const merged = async () => mergeWork(project.folder, await work(), tree.backlog);
+
+  it('is a checkout of the last commit, or of what is not committed on top of it', async () => {
+    expect(await presentState(project.folder)).toBe(project.git('rev-parse', 'HEAD'));
+    project.write('draft.txt', 'draft');
+    const present = await presentState(project.folder);
+    expect(project.git('log', '--format=%s|%an|%ae', present).split('\n')).toEqual([
+      'The work tree as it was|Pawl|pawl@localhost',
+      'As found|Somebody|somebody@example.com',
+      'Begin|Somebody|somebody@example.com',
+    ]);
+    await addTree(tree, present);
+    expect(readFileSync(join(tree.root, 'draft.txt'), 'utf8')).toBe('draft');
+    expect(project.git('status', '--short')).toBe('?? draft.txt');
+  });
+
+  it('can be had in a repository without a commit', async () => {
+    project.git('update-ref', '-d', 'HEAD');
+    expect(project.git('log', '--format=%s', await presentState(project.folder))).toBe('The work tree as it was');
+  });
+
+  it('counts as complete from its end on, until it is removed', async () => {
+    expect([hasTree(tree), treesIn(join(tree.root, '..'))]).toEqual([false, []]);
+    await checkedOut();
+    expect([hasTree(tree), treesIn(join(tree.root, '..'))]).toEqual([true, ['BUG-001']]);
+    rmSync(`${tree.root}.base`);
+    expect(hasTree(tree)).toBe(false);
+    writeFileSync(`${tree.root}.base`, 'x');
+    await removeTree(tree);
+    expect([hasTree(tree), existsSync(tree.root), treesIn(join(tree.root, '..'))]).toEqual([false, false, []]);
+    expect(project.git('worktree', 'list').split('\n')).toHaveLength(1);
+    await removeTree(tree);
+  });
+
+  it('is removed even if it is incomplete, or gone', async () => {
+    await checkedOut();
+    rmSync(join(tree.root, '.git'));
+    await removeTree(tree);
+    expect(existsSync(tree.root)).toBe(false);
+    await checkedOut();
+    rmSync(tree.root, { recursive: true });
+    await removeTree(tree);
+    expect(project.git('worktree', 'list').split('\n')).toHaveLength(1);
+    await checkedOut();
+    expect(hasTree(tree)).toBe(true);
+  });
+
+  it('can be moved out of the way, with what is in it', async () => {
+    await checkedOut();
+    own('found.txt', 'kept');
+    const place = join(project.folder, 'backlog/agent_runs/run/kept/BUG-001');
+    await moveTree(tree, place);
+    expect([hasTree(tree), readFileSync(join(place, 'found.txt'), 'utf8')]).toEqual([false, 'kept']);
+    expect(project.git('worktree', 'list').split('\n')).toHaveLength(1);
+    expect(project.git('status', '--short')).toBe('');
+  });
+
+  it('holds the work on an item: what changed, as a commit on top of its base', async () => {
+    await checkedOut();
+    own('lines.txt', 'one\n');
+    own('new/ä.txt', 'new');
+    own('backlog/state.json', '{}');
+    rmSync(join(tree.root, 'backlog/bugs'), { recursive: true });
+    const { base, commit, changed } = await workIn(tree, ['backlog/state.json'], 'Work on BUG-001');
+    expect(base).toBe(project.git('rev-parse', 'HEAD'));
+    expect(project.git('log', '-1', '--format=%s|%an|%P', commit)).toBe(`Work on BUG-001|Pawl|${base}`);
+    expect(changed).toEqual(['backlog/bugs/BUG-001-x/comments.md', 'lines.txt', 'new/ä.txt']);
+  });
+
+  it('without its backlog, it still holds the work', async () => {
+    await checkedOut();
+    rmSync(join(tree.root, 'backlog'), { recursive: true });
+    own('new.txt', 'new');
+    expect((await work()).changed).toEqual(['backlog/bugs/BUG-001-x/comments.md', 'new.txt']);
+  });
+
+  it('with a repository in it, it is refused, which names it', async () => {
+    await checkedOut();
+    await git(tree.root, ['init', '--quiet', 'app']);
+    own('app/a.txt', 'a');
+    await git(join(tree.root, 'app'), ['add', '--all']);
+    await git(join(tree.root, 'app'), [
+      '-c',
+      'user.name=n',
+      '-c',
+      'user.email=n@n',
+      'commit',
+      '--quiet',
+      '--message=A',
+    ]);
+    expect(await failure(work())).toBe('git cannot merge the nested repositories app');
+  });
+
+  it('is repaired if its .git file is gone, or the project was moved; otherwise it is no work tree', async () => {
+    await checkedOut();
+    own('new.txt', 'new');
+    rmSync(join(tree.root, '.git'));
+    expect((await work()).changed).toEqual(['new.txt']);
+    const moved = `${project.folder}-moved`;
+    renameSync(project.folder, moved);
+    const there = { ...tree, project: moved, root: tree.root.replace(project.folder, moved) };
+    expect((await workIn(there, [], 'x')).changed).toEqual(['new.txt']);
+    renameSync(moved, project.folder);
+    rmSync(join(tree.root, '.git'));
+    rmSync(join(project.folder, '.git/worktrees'), { recursive: true });
+    expect(await failure(work())).toBe(`${tree.root} is no longer a git work tree`);
+  });
+
+  it('its work is kept on a branch, once, and beside the work of another', async () => {
+    await checkedOut();
+    own('new.txt', '1');
+    const keep = async () => keepOnBranch(project.folder, await work(), 'pawl/run/BUG-001');
+    expect(await keep()).toEqual({ branch: 'pawl/run/BUG-001', isNew: true });
+    expect(await keep()).toEqual({ branch: 'pawl/run/BUG-001', isNew: false });
+    own('new.txt', '2');
+    expect(await keep()).toEqual({ branch: 'pawl/run/BUG-001-2', isNew: true });
+    own('new.txt', '3');
+    expect(await keep()).toEqual({ branch: 'pawl/run/BUG-001-3', isNew: true });
+    own('new.txt', '2');
+    expect(await keep()).toEqual({ branch: 'pawl/run/BUG-001-2', isNew: false });
+    expect(project.git('show', 'pawl/run/BUG-001-2:new.txt')).toBe('2');
+  });
+
+  it('its work is merged with what changed meanwhile, and stays uncommitted', async () => {
+    await checkedOut();
+    own('lines.txt', 'ONE\ntwo\nthree\nfour\nfive\n');
+    own('new.txt', 'new');
+    project.write('lines.txt', 'one\ntwo\nthree\nfour\nFIVE\n');
+    expect(await merged()).toEqual([]);
+    expect([project.read('lines.txt'), project.read('new.txt')]).toEqual(['ONE\ntwo\nthree\nfour\nFIVE\n', 'new']);
+    expect(project.git('log', '--format=%s').split('\n')).toEqual(['As found', 'Begin']);
+    expect(project.git('status', '--short').split('\n')).toEqual(['M lines.txt', '?? new.txt']);
+  });
+
+  it('files in conflict are named, and nothing is written', async () => {
+    await checkedOut();
+    own('lines.txt', 'ONE\n');
+    own('new.txt', 'of an agent');
+    own('other.txt', 'new');
+    project.write('lines.txt', 'mine\n');
+    project.write('new.txt', 'of a person');
+    expect(await merged()).toEqual(['lines.txt', 'new.txt']);
+    expect([project.read('lines.txt'), project.read('new.txt'), project.has('other.txt')]).toEqual([
+      'mine\n',
+      'of a person',
+      false,
+    ]);
+  });
+
+  it('a file that git ignores is not replaced', async () => {
+    await checkedOut();
+    own('secret.env', 'of an agent');
+    own('other.txt', 'new');
+    project.write('.git/info/exclude', '*.env\n');
+    const done = await (async () => {
+      project.write('.git/info/exclude', '');
+      const found = await work();
+      project.write('.git/info/exclude', '*.env\n');
+      return found;
+    })();
+    project.write('secret.env', 'of a person');
+    expect(await mergeWork(project.folder, done, tree.backlog)).toEqual(['secret.env']);
+    expect([project.read('secret.env'), project.has('other.txt')]).toEqual(['of a person', false]);
+    rmSync(join(project.folder, 'secret.env'));
+    symlinkSync('/nowhere', join(project.folder, 'secret.env'));
+    expect(await mergeWork(project.folder, done, tree.backlog)).toEqual(['secret.env']);
+  });
+
+  it.each(['backlog', 'back[l]og', ''])('comments of items are joined, below the backlog %j alone', async (backlog) => {
+    project.write(`${backlog}/deep/comments.md`, 'Begin.\n');
+    project.write('outside/comments.md', 'Begin.\n');
+    project.git('add', '--all');
+    project.git('commit', '--quiet', '--message=Comments');
+    tree = { ...tree, backlog };
+    await checkedOut();
+    for (const place of [`${backlog}/deep`, ...(backlog === '' ? ['outside'] : [])]) {
+      own(`${place}/comments.md`, 'Begin.\nOf an agent.\n');
+      project.write(`${place}/comments.md`, 'Begin.\nOf a person.\n');
+    }
+    expect(await merged()).toEqual([]);
+    expect(project.read(`${backlog}/deep/comments.md`)).toBe('Begin.\nOf a person.\nOf an agent.\n');
+    if (backlog === '') return;
+    own('outside/comments.md', 'Begin.\nOf an agent.\n');
+    project.write('outside/comments.md', 'Begin.\nOf a person.\n');
+    expect(await merged()).toContain('outside/comments.md');
+  });
+
+  it("the user's own attributes hold for a merge", async () => {
+    project.write('own-attributes', '*.list merge=union\n');
+    project.write('names.list', 'a\n');
+    project.git('config', 'core.attributesFile', join(project.folder, 'own-attributes'));
+    await commitPaths(project.folder, ['names.list', 'own-attributes'], 'List');
+    await checkedOut();
+    own('names.list', 'a\nagent\n');
+    project.write('names.list', 'a\nperson\n');
+    expect(await merged()).toEqual([]);
+    expect(project.read('names.list')).toBe('a\nperson\nagent\n');
+  });
+
+  it('nothing of a merge is left in the repository', async () => {
+    await checkedOut();
+    own('new.txt', 'new');
+    await merged();
+    expect(project.list('.git').filter((name) => name.startsWith('pawl-'))).toEqual([]);
+  });
+
+  it('a git that can merge is enough', async () => {
+    expect(await neededToMerge(project.folder)).toBeNull();
+  });
+});
