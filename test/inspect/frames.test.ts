@@ -1,5 +1,5 @@
 import { tool } from 'ai';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineAgent, runSession } from '../../src/index.ts';
 import { arrowName, guardName, guardText } from '../../src/inspect/recorded/arrow-names.ts';
@@ -22,7 +22,7 @@ async function entriesOf(replies: RehearsedReply[], tools = {}): Promise<Journal
 describe('S-8: the steps of a recorded session', () => {
   let replayer: Replayer;
   let part: Part;
-  beforeAll(async () => {
+  beforeEach(async () => {
     replayer = new Replayer();
     part = replayer.play(await entriesOf([report()]));
   });
@@ -87,7 +87,7 @@ describe('S-8: what a page is told of a recorded session', () => {
   ];
   let entries: JournalEntry[];
   let part: Part;
-  beforeAll(async () => {
+  beforeEach(async () => {
     entries = await entriesOf(replies, { read });
     part = new Replayer().play(entries);
   });
