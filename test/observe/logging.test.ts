@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { phases } from '../../machines/contract/work.ts';
+import { slugs } from '../../machines/index.ts';
 import { logLines } from '../../src/observe/log/lines.ts';
 import { loggingDocument } from '../graph/logging-document.ts';
 
@@ -23,6 +25,14 @@ describe('S-2 S-3: the table of all log lines', () => {
           .filter((name) => name !== 'event')
           .toSorted(),
       ]).toEqual([event, required.toSorted()]);
+    }
+  });
+
+  it('names phases and slugs in its examples as they are', () => {
+    for (const { event, example } of logLines) {
+      if ('phase' in example) expect([event, phases]).toEqual([event, expect.arrayContaining([example.phase])]);
+      if ('slugs' in example)
+        expect([event, slugs]).toEqual([event, expect.arrayContaining(example.slugs as string[])]);
     }
   });
 

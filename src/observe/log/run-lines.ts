@@ -12,11 +12,11 @@ export const runLines: readonly LogLine[] = [
       event: 'item.failed',
       run: '2026-11-22-070000',
       item: 'BUG-001',
-      phase: 'process',
+      phase: 'processing',
       slugs: ['retries_exhausted'],
       message: 'the agent failed',
       failureCount: 1,
-      msg: 'BUG-001 failed in process: retries_exhausted',
+      msg: 'BUG-001 failed in processing: retries_exhausted',
     },
   },
   {
@@ -44,7 +44,7 @@ export const runLines: readonly LogLine[] = [
     example: {
       event: 'problem.noted',
       run: '2026-11-22-070000',
-      phase: 'scan',
+      phase: 'scanning',
       message: 'BUG-002 has no title',
       msg: 'BUG-002 has no title',
     },
@@ -59,11 +59,11 @@ export const runLines: readonly LogLine[] = [
       event: 'workItem.created',
       run: '2026-11-22-070000',
       id: 'BUG-007',
-      title: 'Session failure',
+      title: 'Session failure: 3 consecutive item processing failures',
       folder: 'bugs/BUG-007-session-failure',
       isNew: true,
-      why: 'an agent failed three times in a row',
-      msg: 'BUG-007: Session failure',
+      why: '3 consecutive item processing failures',
+      msg: 'BUG-007: Session failure: 3 consecutive item processing failures',
     },
   },
   {
@@ -117,8 +117,8 @@ export const runLines: readonly LogLine[] = [
     example: {
       event: 'workflow.exitedEarly',
       run: '2026-11-22-070000',
-      reason: 'consecutiveFailures',
-      msg: 'the run exited early: consecutiveFailures',
+      reason: '3 consecutive item processing failures',
+      msg: 'the run exited early: 3 consecutive item processing failures',
     },
   },
   {
