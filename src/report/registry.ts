@@ -30,7 +30,7 @@ export function reportFormat(definition: ReportDefinition): ReportFormat {
   if (schema !== undefined && format !== 'json') {
     throw new PawlError(
       'invalid_format',
-      `\`report.schema\` needs the format "json"; got ${shown(typeof format === 'string' ? format : format.name)}.`,
+      `\`report.schema\` needs the format "json"; got ${shown(isFormat(format) ? format.name : format)}.`,
     );
   }
   switch (format) {

@@ -204,6 +204,10 @@ describe('F-1: an invalid definition', () => {
     expect(() => of(own as never, z.string())).toThrow(
       error('invalid_format', '`report.schema` needs the format "json"; got "own".'),
     );
+    for (const missing of [undefined, null, 7])
+      expect(() => of(missing as never, z.string())).toThrow(
+        error('invalid_format', `\`report.schema\` needs the format "json"; got ${missing}.`),
+      );
     expect(() => of('json', 5 as never)).toThrow(error('invalid_schema', '`report.schema`'));
   });
 

@@ -135,7 +135,9 @@ describe('W-4: the files that a run writes about itself', () => {
     expect(outcome.problems).toEqual([]);
     mkdirSync(join(backlog.folder, 'agent_runs/r1/BUG-003-x.jsonl'));
     folder.evidence(state(), ['BUG-003'], outcome);
-    expect(outcome.problems).toEqual([expect.stringMatching(/^The session logs of BUG-003 could not be read: .*EISDIR/)]);
+    expect(outcome.problems).toEqual([
+      expect.stringMatching(/^The session logs of BUG-003 could not be read: .*EISDIR/),
+    ]);
   });
 
   it('a document that cannot be written is a problem that holds its text', () => {
