@@ -15,9 +15,9 @@ const pollMs = 250;
 export async function followSession(
   journal: Journal,
   sessionId: string,
-  { secrets = [] }: { secrets?: readonly string[] } = {},
+  options: { secrets?: readonly string[] } = {},
 ): Promise<Followed> {
-  await readSession(journal, sessionId, { secrets });
+  await readSession(journal, sessionId, options);
   async function* read(seq: number, signal: AbortSignal): AsyncGenerator<SessionEvent, void> {
     let next = seq;
     for (let known = -1; ; ) {
@@ -25,7 +25,7 @@ export async function followSession(
       const isOver = row === undefined || ['succeeded', 'failed', 'aborted', 'suspended'].includes(row.status);
       if (row !== undefined && row.entries !== known) {
         known = row.entries;
-        const { events } = await readSession(journal, sessionId, { secrets });
+        const { events } = await readSession(journal, sessionId, options);
         for (const [index, event] of events.entries()) {
           if (event.seq < next) continue;
           // A text may have grown since the journal was last read.

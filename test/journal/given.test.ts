@@ -20,6 +20,7 @@ import {
   stopSession,
 } from '../../src/index.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
+import { followSession } from '../../src/ui/index.ts';
 
 const agent = defineAgent({ name: 'clerk', models: [rehearsalModel([])] });
 const logger = false as const;
@@ -89,5 +90,21 @@ describe('a journal and a session that a caller gives', () => {
     expect(await problem([agent, { ...agent }])).toBe('`agents` must have different names; two are named clerk.');
     expect(await resumeAll([agent, agent], { journal, logger })).toEqual({ sessions: [], refused: [] });
     await journal.close();
+  });
+
+  it.each<[string, (options: never) => Promise<unknown>]>([
+    ['replaySession', (options) => replaySession(sqliteJournal(':memory:'), 's', options)],
+    ['readSession', (options) => readSession(sqliteJournal(':memory:'), 's', options)],
+    ['followSession', (options) => followSession(sqliteJournal(':memory:'), 's', options)],
+  ])('%s takes only the options that there are, before it reads', async (_, act) => {
+    const refused = (options: unknown) => problemOf(() => act(options as never));
+    expect(await refused(null)).toBe('`options` must be of type object; got null.');
+    expect(await refused({ secrets: 'sesame' })).toBe('`options.secrets` must be an array of strings; got a string.');
+    expect(await refused({ secret: [] })).toContain('Unknown option `options.secret`. Did you mean `secrets`?');
+  });
+
+  it('the place at which a replay ends is a text', async () => {
+    const replay = () => replaySession(sqliteJournal(':memory:'), 's', { until: 2 as never });
+    expect(await problemOf(replay)).toBe('`options.until` must be turn-N or turn-N/attempt-M; got 2.');
   });
 });

@@ -1,4 +1,7 @@
+import { z } from 'zod';
+import { check } from '../../agent/check.ts';
 import { writtenSecrets } from '../../agent/secrets.ts';
+import { texts } from '../../agent/shapes.ts';
 import { expected, PawlError } from '../../errors.ts';
 import { checkSession } from '../../journal/given.ts';
 import type { Journal, JournalEntry, JournaledSession } from '../../journal/journal.ts';
@@ -17,6 +20,13 @@ export type ReplayOptions = {
   secrets?: readonly string[];
 };
 
+const aPlace = 'turn-N or turn-N/attempt-M';
+const optionsSchema = z.strictObject({
+  until: z.string({ error: aPlace }).optional(),
+  secrets: texts.optional(),
+} satisfies Record<keyof ReplayOptions, z.ZodType>);
+const readOptionsSchema = optionsSchema.omit({ until: true });
+
 /**
  * Runs a recorded session again, offline: the machines and the folds alone, without its agent, any model or tool. Throws
  * `PawlError`: `session_unknown`; `invalid_options` for an `until` that the session does not reach.
@@ -27,6 +37,7 @@ export async function replaySession(
   options: ReplayOptions = {},
 ): Promise<ReplayedSession> {
   checkSession(journal, sessionId);
+  check(optionsSchema, options, 'options', 'invalid_options');
   const entries = await journal.read(sessionId);
   if (entries.length === 0) throw unknownSession(sessionId);
   return replayEntries(entries, options);
@@ -40,9 +51,10 @@ export type RecordedSession = JournaledSession &
 export async function readSession(
   journal: Journal,
   sessionId: string,
-  { secrets = [] }: Pick<ReplayOptions, 'secrets'> = {},
+  options: Pick<ReplayOptions, 'secrets'> = {},
 ): Promise<RecordedSession> {
   checkSession(journal, sessionId);
+  const { secrets = [] } = check(readOptionsSchema, options, 'options', 'invalid_options');
   const entries = await journal.read(sessionId);
   const [row] = await journal.list({ sessionId });
   const [first] = entries;
@@ -68,7 +80,7 @@ export function replayEntries(
 export function entriesUntil(entries: readonly JournalEntry[], until: string): number {
   const [, turn, attempt = '1'] = /^turn-(\d+)(?:\/attempt-(\d+))?$/.exec(until) ?? [];
   if (turn === undefined) {
-    throw new PawlError('invalid_options', expected('until', until, 'turn-N or turn-N/attempt-M'));
+    throw new PawlError('invalid_options', expected('until', until, aPlace));
   }
   const key = `turn-${turn}/attempt-${attempt}/model`;
   const begun = entries.findIndex((entry) => entry.type === 'begun' && entry.scope === '' && entry.key === key);
