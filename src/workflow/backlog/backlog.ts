@@ -161,7 +161,7 @@ function wait(open: readonly Found[], finished: ReadonlySet<string>): string[] {
       .flatMap(namesIn)
       .map((name) => name.trim())
       .filter((name) => name !== '');
-    const blockers = named.filter((name) => !finished.has(plainId(name)));
+    const blockers = named.filter((name) => !finished.has(plainId(name))).map((name) => ids.get(plainId(name)) ?? name);
     const own = plainId(item.id);
     const needed = [...new Set(facts.dependsOn.map(plainId))].filter((id) => id !== own && !finished.has(id));
     const missing = needed.filter((id) => !ids.has(id) && !named.some((name) => plainId(name) === id));
