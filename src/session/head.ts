@@ -1,4 +1,6 @@
+import { z } from 'zod';
 import { machinesVersion, type Repairs, type SessionInput } from '../../machines/index.ts';
+import { check } from '../agent/check.ts';
 import type { Agent } from '../agent/definition.ts';
 import { overridesIn } from '../agent/narrow.ts';
 import { resultBytesIn } from '../context/context-guard.ts';
@@ -49,6 +51,31 @@ export function checkMachines({
     'machines_changed',
     `The session ${sessionId} was recorded by another version of Pawl (${recorded}; this one has format ${journalFormat}, machines ${machinesVersion}). Finish it with that version.`,
   );
+}
+
+/** What goes on with a session reads of its head, besides the machines. Made when a session is resumed. */
+function headSchema() {
+  const any = z.looseObject({});
+  const bound = z.looseObject({ maxTurns: z.number(), maxRetries: z.number() });
+  return z.looseObject({
+    agent: z.string(),
+    call: any.nullable(),
+    input: z.looseObject({ at: z.number(), bound, budget: any, targets: z.array(z.string()) }),
+    prompt: z.string().nullable(),
+    messages: z.array(any),
+    overrides: any.nullable(),
+    metadata: any,
+    report: z.string(),
+    tools: z.array(z.string()),
+    servers: z.array(z.string()),
+    resultBytes: z.number(),
+  });
+}
+
+/** Throws `machines_changed` (D-6), or `invalid_journal` for a head that is not whole. */
+export function checkHead(head: SessionHead): void {
+  checkMachines(head);
+  check(headSchema(), head, 'head', 'invalid_journal');
 }
 
 /** Throws `agent_changed`, and names every difference, unless the agent can go on with a recorded session. */

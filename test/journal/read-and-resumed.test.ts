@@ -214,7 +214,7 @@ describe('D-3: a fork of a session', () => {
     const noStart = changed(journal, (entries) => entries.slice(1));
     await expect(forkSession(noStart, 's', { at: 'turn-2', sessionId: 'n' })).rejects.toMatchObject({
       code: 'invalid_journal',
-      message: 'The session s does not begin.',
+      message: 'The journal of the session s does not begin with its start.',
     });
     await journal.close();
   });

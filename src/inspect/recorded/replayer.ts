@@ -1,4 +1,5 @@
 import type { Message } from '../../../machines/index.ts';
+import { checkEntries } from '../../journal/entries.ts';
 import type { JournalEntry, RunHead, SessionHead } from '../../journal/journal.ts';
 import type { Difference } from '../../journal/replay.ts';
 import type { OfferedTool } from '../../model/request-model.ts';
@@ -72,6 +73,7 @@ export class Replayer {
 
   /** Plays the entries that follow. Throws `invalid_journal` if they cannot be played. */
   play(entries: readonly JournalEntry[]): Part {
+    checkEntries(entries);
     this.part = emptyPart();
     const { log, recording, part } = this;
     const first = log.frames.length;

@@ -2,6 +2,7 @@ import { faultKinds, itemKinds, type Json, phases, priorities, slugs } from '../
 import { type Ours, redactJson } from '../../agent/redact.ts';
 import { writtenSecrets } from '../../agent/secrets.ts';
 import { PawlError } from '../../errors.ts';
+import { checkEntries } from '../../journal/entries.ts';
 import type { JournalEntry } from '../../journal/journal.ts';
 import { type MakePlayer, Replay } from '../../journal/replay.ts';
 import { summaryOf } from '../../journal/scope-log.ts';
@@ -68,9 +69,10 @@ export class Redactor {
 
   /**
    * Returns the entries that follow, without secrets. Throws `machines_changed` for those of other machines (D-6), and
-   * `invalid_journal` if the machines would decide otherwise without them.
+   * `invalid_journal` for what are no entries, or if the machines would decide otherwise without them.
    */
   take(entries: readonly JournalEntry[]): JournalEntry[] {
+    checkEntries(entries);
     this.secrets = writtenSecrets(this.given());
     if (entries[0]?.type === 'run') this.replay = new RunPlayer(null, { compares: false });
     const clean = entries.map((entry) => this.clean(entry));

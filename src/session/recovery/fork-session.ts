@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import { check } from '../../agent/check.ts';
 import { nonBlank } from '../../agent/shapes.ts';
-import { PawlError } from '../../errors.ts';
 import { checkSession } from '../../journal/given.ts';
 import type { Journal, JournalEntry } from '../../journal/journal.ts';
-import { unknownSession } from '../../journal/journal-errors.ts';
 import { giveBack } from '../../journal/leases.ts';
 import { randomId } from '../../platform/random-id.ts';
 import { sessionIdShape } from '../input.ts';
+import { headOf } from './recorded-entries.ts';
 import { entriesUntil } from './replay-session.ts';
 
 export type ForkOptions = {
@@ -30,7 +29,7 @@ export async function forkSession(journal: Journal, sessionId: string, options: 
   checkSession(journal, sessionId);
   const { at, sessionId: forkId = randomId() } = check(optionsSchema, options, 'options', 'invalid_options');
   const entries = await journal.read(sessionId);
-  if (entries.length === 0) throw unknownSession(sessionId);
+  headOf(entries, sessionId);
   await createFork(journal, sessionId, forkId, entries.slice(0, entriesUntil(entries, at)));
   return forkId;
 }
@@ -42,11 +41,9 @@ export async function createFork(
   forkId: string,
   entries: readonly JournalEntry[],
 ): Promise<void> {
+  const { agent, metadata } = headOf(entries, sessionId);
   const kept = entries.map((entry) => renamed(entry, sessionId, forkId));
-  const [first] = kept;
-  if (first?.type !== 'started') throw new PawlError('invalid_journal', `The session ${sessionId} does not begin.`);
   const owner = randomId();
-  const { agent, metadata } = first.head;
   await journal.create({ sessionId: forkId, agent, metadata }, { owner, entries: kept });
   await giveBack(journal, forkId, owner);
 }

@@ -3,6 +3,7 @@ import { check } from '../../agent/check.ts';
 import { writtenSecrets } from '../../agent/secrets.ts';
 import { texts } from '../../agent/shapes.ts';
 import { expected, PawlError } from '../../errors.ts';
+import { checkEntries } from '../../journal/entries.ts';
 import { checkSession } from '../../journal/given.ts';
 import type { Journal, JournalEntry, JournaledSession } from '../../journal/journal.ts';
 import { notASession, unknownSession } from '../../journal/journal-errors.ts';
@@ -57,6 +58,7 @@ export async function readSession(
   const { secrets = [] } = check(readOptionsSchema, options, 'options', 'invalid_options');
   const entries = await journal.read(sessionId);
   const [row] = await journal.list({ sessionId });
+  checkEntries(entries);
   const [first] = entries;
   if (first?.type === 'run') throw notASession(sessionId);
   if (row === undefined || first?.type !== 'started') throw unknownSession(sessionId);

@@ -4,16 +4,17 @@ import { narrowed } from '../../agent/narrow.ts';
 import { redact } from '../../agent/redact.ts';
 import { PawlError } from '../../errors.ts';
 import type { JournalEntry, SessionHead } from '../../journal/journal.ts';
-import { notASession, runsElsewhere, unknownSession } from '../../journal/journal-errors.ts';
+import { runsElsewhere } from '../../journal/journal-errors.ts';
 import { giveBack } from '../../journal/leases.ts';
 import { randomId } from '../../platform/random-id.ts';
-import { checkAgent, checkMachines } from '../head.ts';
+import { checkAgent } from '../head.ts';
 import { checkResumeOptions } from '../input.ts';
 import type { ResumeOptions, WithContext } from '../options.ts';
 import type { RootSession } from '../running-session.ts';
 import type { Session } from '../session.ts';
 import { type SubSession, waitingIn } from '../sub-agents/sub-session.ts';
 import { connect } from './messages.ts';
+import { hasEnded, headOf, wasSuspended } from './recorded-entries.ts';
 import { replayed } from './replayed-session.ts';
 
 /** Far more positions than there are in what a crash can lose of a session's events: each character has one. */
@@ -34,7 +35,6 @@ export async function resumeSession<Report, Context>(
   const { journal, sessionId } = options;
   const entries = await journal.read(sessionId);
   const head = headOf(entries, sessionId);
-  checkMachines(head);
   const agent = narrowed(given, head.overrides);
   checkAgent(agent, head);
   const owner = randomId();
@@ -127,23 +127,4 @@ export function tellWhatWaits(session: RootSession, began: number): void {
     if (event.seq > began || event.type !== 'tool.approvalRequested') continue;
     if (waiting.includes(`${event.sessionId} ${event.callId}`)) listener.event(event);
   }
-}
-
-function headOf([first]: readonly JournalEntry[], sessionId: string): SessionHead {
-  if (first === undefined) throw unknownSession(sessionId);
-  if (first.type === 'started' && first.scope === '') return first.head;
-  if (first.type === 'run') throw notASession(sessionId);
-  throw new PawlError('invalid_journal', `The journal of the session ${sessionId} does not begin with its start.`);
-}
-
-/** Whether the end was recorded. If it was only delivered, the resumed session reports it. */
-function hasEnded(entries: readonly JournalEntry[]): boolean {
-  const end = /\bsession\.(succeeded|failed|aborted)\b/;
-  return entries.some((entry) => entry.type === 'stepped' && entry.scope === '' && end.test(entry.facts));
-}
-
-/** Whether nothing came after the session was suspended, so that nothing of it was lost. */
-function wasSuspended(entries: readonly JournalEntry[]): boolean {
-  const last = entries.at(-1);
-  return last?.type === 'sighted' && last.sighting.type === 'session.suspended';
 }
