@@ -23,7 +23,8 @@ const optionsSchema = z.strictObject({
 
 /**
  * Starts a new session from a turn or attempt of a recorded one, which stays as it is. Returns the new session's id; it
- * is suspended, and `resumeSession` resumes it.
+ * is suspended, and `resumeSession` resumes it. Throws `session_unknown`, `session_exists`, `machines_changed` (D-6),
+ * `invalid_journal` or `invalid_options`.
  */
 export async function forkSession(journal: Journal, sessionId: string, options: ForkOptions): Promise<string> {
   checkSession(journal, sessionId);
