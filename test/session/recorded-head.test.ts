@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type AgentDefinition, defineAgent, PawlError } from '../../src/index.ts';
 import type { SessionHead } from '../../src/journal/journal.ts';
-import { checkAgent, checkMachines, newHead } from '../../src/session/head.ts';
+import { checkAgent, checkHead, checkMachines, newHead } from '../../src/session/head.ts';
 import { manualClock, rehearsalModel } from '../../src/testing/index.ts';
 import { search } from '../support/tools.ts';
 
@@ -102,5 +102,38 @@ describe('D-4: an agent resumes only sessions that fit it', () => {
       );
       expect(message).toContain('The session s was recorded by another version of Pawl');
     }
+  });
+
+  it.each([
+    ...['agent', 'call', 'input', 'prompt', 'messages', 'overrides', 'metadata', 'report', 'tools', 'servers'],
+    'resultBytes',
+  ] as const)('a head without its %s, or with a symbol in its place, is refused by name', (field) => {
+    expect(problemOf(() => checkHead(head))).toBeNull();
+    const { [field]: _, ...rest } = head;
+    for (const broken of [rest, { ...head, [field]: Symbol('x') }])
+      expect(problemOf(() => checkHead(broken as never))).toEqual([
+        'invalid_journal',
+        expect.stringContaining(`\`head.${field}\``),
+      ]);
+  });
+
+  it.each(['at', 'bound', 'budget', 'targets'])('nor may the machines lack their %s', (field) => {
+    const broken = { ...head, input: { ...head.input, [field]: 'x' } };
+    expect(problemOf(() => checkHead(broken as never))?.[1]).toContain(`\`head.input.${field}\` must be of type`);
+  });
+
+  it.each([
+    ['messages', [7], 'head.messages[0]'],
+    ['tools', [7], 'head.tools[0]'],
+    ['servers', [null], 'head.servers[0]'],
+    ['input', { ...head.input, targets: [7] }, 'head.input.targets[0]'],
+    ['input', { ...head.input, bound: { maxTurns: 1 } }, 'head.input.bound.maxRetries'],
+    ['input', { ...head.input, bound: { maxRetries: 1 } }, 'head.input.bound.maxTurns'],
+  ])('what is in its %s is named: %j', (field, value, name) => {
+    expect(problemOf(() => checkHead({ ...head, [field]: value } as never))?.[1]).toContain(`\`${name}\``);
+  });
+
+  it('D-6: what other machines recorded is refused as theirs', () => {
+    expect(problemOf(() => checkHead({ ...head, machines: '0', tools: 7 } as never))?.[0]).toBe('machines_changed');
   });
 });
