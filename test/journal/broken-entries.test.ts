@@ -104,10 +104,10 @@ describe('D-3: whatever stands in a journal', () => {
     ],
     ['no start', [0], missing, 'The journal of the session s does not begin with its start.'],
   ])('%s is named', async (_, place, value, message) => {
-    await expect(resumed(withAt(entries, place, value))).rejects.toMatchObject({
-      code: 'invalid_journal',
-      message: expect.stringContaining(message),
-    });
+    const refused = { code: 'invalid_journal', message: expect.stringContaining(message) };
+    await expect(resumed(withAt(entries, place, value))).rejects.toMatchObject(refused);
+    if (message.startsWith('Entry'))
+      await expect(acts.replayed?.(withAt(entries, place, value))).rejects.toMatchObject(refused);
   });
 
   it('the version of the machines is told before what another version would have', async () => {

@@ -72,6 +72,7 @@ export function replayEntries(
   entries: readonly JournalEntry[],
   { until, secrets = [] }: ReplayOptions = {},
 ): ReplayedSession {
+  checkEntries(entries);
   const upTo = until === undefined ? entries.length : entriesUntil(entries, until);
   const recording = new Recording(writtenSecrets(secrets));
   recording.play(entries.slice(0, upTo));
