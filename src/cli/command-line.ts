@@ -186,7 +186,8 @@ function switchFlag(name: string, help: string, takers: readonly Command[]): Fla
 function wholeNumber(text: string | boolean | undefined, name: string): number | undefined {
   if (typeof text !== 'string') return undefined;
   if (/^\d+$/.test(text) && Number(text) >= 1 && Number.isSafeInteger(Number(text))) return Number(text);
-  throw new UsageError(expected(name, text, 'an integer of at least 1'));
+  const most = Number.MAX_SAFE_INTEGER;
+  throw new UsageError(expected(name, text, Number(text) > most ? `at most ${most}` : 'an integer of at least 1'));
 }
 
 function port(text: string | boolean | undefined, name: string): number | undefined {

@@ -1,30 +1,32 @@
 import { PawlError } from '../errors.ts';
 import type { JournalEntry } from './journal.ts';
 
-/** The field of an entry that holds an object, by the type of the entry. */
-const objects = new Map<string, string>([
-  ['started', 'head'],
-  ['run', 'head'],
-  ['delivered', 'delivery'],
-  ['run.delivered', 'delivery'],
-  ['sighted', 'sighting'],
-]);
-
 /**
- * Checks what is read of entries before the machines play them; what they hold is checked by playing them. Throws
- * `invalid_journal`, with the number of the first that is none.
+ * Checks what is read of entries before the machines play them; playing checks the rest. `before`: how many entries came
+ * earlier. Throws `invalid_journal`, with the number of the first entry that is malformed.
  */
-export function checkEntries(entries: readonly JournalEntry[]): void {
+export function checkEntries(entries: readonly JournalEntry[], before = 0): void {
   for (const [index, entry] of entries.entries()) {
-    if (isEntry(entry)) continue;
-    throw new PawlError('invalid_journal', `Entry ${index + 1} of the journal is not an entry, or not a whole one.`);
+    if (isWhole(entry)) continue;
+    throw new PawlError('invalid_journal', `Entry ${before + index + 1} of the journal is malformed.`);
   }
 }
 
-function isEntry(entry: unknown): boolean {
-  if (!isObject(entry) || typeof entry.type !== 'string' || typeof entry.scope !== 'string') return false;
-  const field = objects.get(entry.type);
-  return field === undefined || isObject(entry[field]);
+function isWhole(entry: unknown): boolean {
+  if (!isObject(entry) || typeof entry.scope !== 'string') return false;
+  const { type, head, delivery, sighting } = entry;
+  switch (type) {
+    case 'started':
+    case 'run':
+      return isObject(head) && typeof head.sessionId === 'string';
+    case 'delivered':
+    case 'run.delivered':
+      return isObject(delivery);
+    case 'sighted':
+      return isObject(sighting) && ['string', 'undefined'].includes(typeof sighting.childSessionId);
+    default:
+      return typeof type === 'string';
+  }
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

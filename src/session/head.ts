@@ -4,7 +4,7 @@ import { check } from '../agent/check.ts';
 import type { Agent } from '../agent/definition.ts';
 import { overridesIn } from '../agent/narrow.ts';
 import { resultBytesIn } from '../context/context-guard.ts';
-import { PawlError } from '../errors.ts';
+import { messageOf, PawlError } from '../errors.ts';
 import { journalFormat, type SessionHead } from '../journal/journal.ts';
 import { inputMessages, sessionInput } from './input.ts';
 import type { SessionOptions } from './options.ts';
@@ -53,11 +53,12 @@ export function checkMachines({
   );
 }
 
-/** What goes on with a session reads of its head, besides the machines. Made when a session is resumed. */
+/** The fields of a head that a resume or a fork reads. Built when needed, so that a start does not pay for it. */
 function headSchema() {
   const any = z.looseObject({});
   const bound = z.looseObject({ maxTurns: z.number(), maxRetries: z.number() });
   return z.looseObject({
+    sessionId: z.string(),
     agent: z.string(),
     call: any.nullable(),
     input: z.looseObject({ at: z.number(), bound, budget: any, targets: z.array(z.string()) }),
@@ -72,10 +73,15 @@ function headSchema() {
   });
 }
 
-/** Throws `machines_changed` (D-6), or `invalid_journal` for a head that is not whole. */
+/** Throws `machines_changed` (D-6), or `invalid_journal` with the fields that are missing or malformed. */
 export function checkHead(head: SessionHead): void {
   checkMachines(head);
-  check(headSchema(), head, 'head', 'invalid_journal');
+  try {
+    check(headSchema(), head, 'head', 'invalid_journal');
+  } catch (error) {
+    const message = `The journal of the session ${head.sessionId} cannot be used: ${messageOf(error)}`;
+    throw new PawlError('invalid_journal', message, { cause: error });
+  }
 }
 
 /** Throws `agent_changed`, and names every difference, unless the agent can go on with a recorded session. */

@@ -49,7 +49,7 @@ describe('the command line', () => {
     [['inspect', '--port', '0'], { port: 0 }],
     [['run', '--inspect', '--port', '65535'], { inspect: true, port: 65_535 }],
     [['work', '--once', '--dry-run', '--concurrency', '12'], { once: true, dryRun: true, concurrency: 12 }],
-  ])('%j', (argv, flags) => {
+  ])('reads the flags of %j', (argv, flags) => {
     expect(readFlags(argv).flags).toMatchObject(flags);
   });
 
@@ -57,7 +57,7 @@ describe('the command line', () => {
     [['run', '--max-turns', '0'], '`--max-turns` must be an integer of at least 1; got "0".'],
     [['run', '--max-turns', '1.5'], '`--max-turns` must be an integer of at least 1; got "1.5".'],
     [['run', '--max-turns', 'x1'], '`--max-turns` must be an integer of at least 1; got "x1".'],
-    [['work', '--max-tokens', '99999999999999999999'], '`--max-tokens` must be an integer of at least 1'],
+    [['work', '--max-tokens', '99999999999999999999'], '`--max-tokens` must be at most 9007199254740991'],
     [['inspect', '--port', '65536'], '`--port` must be a port from 0 to 65535; got "65536".'],
     [['inspect', '--port', '80a'], '`--port` must be a port from 0 to 65535; got "80a".'],
     [['run', '--log', 'xml'], '`--log` must be human or json; got "xml".'],
@@ -78,7 +78,7 @@ describe('the command line', () => {
     expect(error).toMatchObject({ name: 'UsageError', message: expect.stringContaining(message) });
   });
 
-  it('a flag that nobody knows is refused', () => {
+  it('an unknown flag is refused', () => {
     expect(errorOf(() => readFlags(['run', '--modell', 'x']))).toMatchObject({
       message: expect.stringContaining("Unknown option '--modell'"),
     });

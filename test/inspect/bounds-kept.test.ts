@@ -34,7 +34,7 @@ describe('B-2: the gauge of a session', () => {
     [[started, { type: 'attempt.aborted', ...of }, started], 2, 'failed running free free'],
     [[started, collapsed], 1, 'running free taken taken'],
     [[started, started, started, collapsed], 3, 'running running running taken'],
-  ])('%j', (facts, requests, boxes) => {
+  ])('after %j', (facts, requests, boxes) => {
     expect(gauge(facts)).toEqual([requests, 4, boxes]);
   });
 
@@ -76,7 +76,7 @@ describe('the first step after which a promise is broken', () => {
     [{ turns: 3 }, 'turns (3) <= maxTurns (2)'],
     [{ 'toolCalls.answered': 4 }, 'calls answered (4) <= calls requested (3)'],
     [{ 'toolCalls.succeeded': 3 }, 'calls succeeded + calls failed <= calls executed'],
-  ])('%j', (values, promise) => {
+  ])('with %j', (values, promise) => {
     expect(breakOf(values)).toEqual({ step: 1, promise });
   });
 
@@ -128,7 +128,7 @@ describe('S-8: a number over the steps', () => {
     ],
     ['counters.nothing', [[0, null]]],
     ['7', [[0, 7]]],
-  ])('%s', (text, series) => {
+  ])('the values of %s', (text, series) => {
     expect(seriesOf(recorded, readWatch(text), {})).toEqual(series);
   });
 

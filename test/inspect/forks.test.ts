@@ -63,7 +63,7 @@ describe('S-8: a session is forked at a changed delivery', () => {
     expect(await journal.list({ sessionId })).toMatchObject([{ status: 'suspended', metadata: { forkedFrom: 's' } }]);
   });
 
-  it('with its agent among those that are there, it is resumed and goes on', async () => {
+  it('with its agent given, it is resumed and goes on', async () => {
     const { sessionId, resumed } = await fork({ entry: place, delivery: stop() }, [agentOf('other'), agentOf()]);
     expect(resumed).toBe(true);
     const last = async () => (await journal.list({ sessionId }))[0]?.status;
@@ -139,7 +139,7 @@ describe('S-8: a session is forked at a changed delivery', () => {
       { sessionId: 'run', agent: 'workflow', metadata: {} },
       {
         owner: 'o',
-        entries: [{ scope: '', type: 'run', head: {} as never }],
+        entries: [{ scope: '', type: 'run', head: { sessionId: 'run' } as never }],
       },
     );
     await expect(forkAt(journal, [], 'run', { entry: 1 })).rejects.toMatchObject({ code: 'session_unknown' });

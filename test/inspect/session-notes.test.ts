@@ -51,7 +51,7 @@ describe('S-8: the notes in the list of what happened in a session', () => {
     [{ type: 'observer.failed', observer: 'onEvent', message: 'bad' }, 'onEvent failed (bad)'],
     [{ type: 'effect.late', key: 'k' }, 'late result dropped (k)'],
     [{ type: 'tool.progressed', callId: 'c', name: 'read', output: { type: 'text', value: '' } }, null],
-  ])('%j', (sighting, line) => {
+  ])('the line of %j', (sighting, line) => {
     expect(noteOf(seen(sighting))).toBe(line === null ? undefined : `  note ${line} 2-2 done`);
   });
 

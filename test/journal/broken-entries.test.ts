@@ -4,7 +4,6 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
   defineAgent,
-  exportSession,
   forkSession,
   PawlError,
   readSession,
@@ -21,7 +20,12 @@ import { report } from '../support/session.ts';
 
 const echo = tool({ inputSchema: z.object({ q: z.string() }), execute: ({ q }) => q });
 const call = { text: 'Hm.', calls: [{ name: 'echo', input: { q: 'x' } }] };
-const agentOf = () => defineAgent({ name: 'a', models: [rehearsalModel([call, {}, report()])], tools: { echo } });
+const asked = { calls: [{ name: 'helper', input: { prompt: 'Help.', reason: 'Two see more.' } }] };
+const agentOf = () => {
+  const helper = defineAgent({ name: 'helper', models: [rehearsalModel([report()])] });
+  const models = [rehearsalModel([call, {}, asked, report()])];
+  return defineAgent({ name: 'a', models, tools: { echo }, agents: { helper } });
+};
 
 type Place = readonly (string | number)[];
 
@@ -70,10 +74,9 @@ describe('D-3: whatever stands in a journal', () => {
     resumed,
     replayed: async (broken) => replaySession(await kept(broken), 's'),
     read: async (broken) => readSession(await kept(broken), 's'),
-    exported: async (broken) => exportSession(await kept(broken), 's'),
     forked: async (broken) => forkSession(await kept(broken), 's', { at: 'turn-2' }),
-    shown: async (broken) => new Replayer().play(broken),
-    filed: async (broken) => sessionFile(broken),
+    'played for the inspector': async (broken) => new Replayer().play(broken),
+    'shown in a file': async (broken) => sessionFile(broken),
   };
 
   it.each(Object.keys(acts))('a session is %s, or refused with a PawlError', async (name) => {
@@ -86,16 +89,21 @@ describe('D-3: whatever stands in a journal', () => {
         const broken = withAt(entries, at, value).slice(0, most);
         await acts[name]?.(broken).catch((error) => expect(error).toBeInstanceOf(PawlError));
       }),
-      { numRuns: name === 'filed' ? 60 : 300 },
+      { numRuns: name === 'shown in a file' ? 60 : 300 },
     );
   });
 
   it.each<[string, Place, unknown, string]>([
-    ['an entry that is none', [2], null, 'Entry 3 of the journal is not an entry, or not a whole one.'],
-    ['an entry without its scope', [1, 'scope'], missing, 'Entry 2 of the journal is not an entry'],
-    ['an entry without what it holds', [3, 'delivery'], [], 'Entry 4 of the journal is not an entry'],
-    ['a head that is none', [0, 'head'], 'x', 'Entry 1 of the journal is not an entry'],
-    ['a head without its tools', [0, 'head', 'tools'], missing, '`head.tools` is required'],
+    ['a null entry', [2], null, 'Entry 3 of the journal is malformed.'],
+    ['an entry without its scope', [1, 'scope'], missing, 'Entry 2 of the journal is malformed.'],
+    ['an entry without what it holds', [3, 'delivery'], [], 'Entry 4 of the journal is malformed.'],
+    ['a head that is not an object', [0, 'head'], 'x', 'Entry 1 of the journal is malformed.'],
+    [
+      'a head without its tools',
+      [0, 'head', 'tools'],
+      missing,
+      'The journal of the session s cannot be used: `head.tools` is required',
+    ],
     [
       'a head whose bound is broken',
       [0, 'head', 'input', 'bound', 'maxTurns'],
@@ -110,7 +118,17 @@ describe('D-3: whatever stands in a journal', () => {
       await expect(acts.replayed?.(withAt(entries, place, value))).rejects.toMatchObject(refused);
   });
 
-  it('the version of the machines is told before what another version would have', async () => {
+  it('an end without what led to it is refused', async () => {
+    const close = entries.findLastIndex(
+      (one) => one.type === 'delivered' && 'key' in one.delivery && one.delivery.key === 'close',
+    );
+    await expect(resumed(withAt(entries, [close], missing))).rejects.toMatchObject({
+      code: 'invalid_journal',
+      message: 'The journal of the session s lacks what led to its end.',
+    });
+  });
+
+  it('another version of the machines is reported before malformed fields', async () => {
     const other = withAt(withAt(entries, [0, 'head', 'machines'], '0'), [0, 'head', 'tools'], missing);
     await expect(resumed(other)).rejects.toMatchObject({ code: 'machines_changed' });
   });

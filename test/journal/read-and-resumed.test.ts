@@ -145,7 +145,7 @@ describe('D-3: a session that is read', () => {
       'The session has no turn-9/attempt-12.',
     );
     const noStart = changed(journal, (entries) => entries.slice(1));
-    await expect(readSession(noStart, 's')).rejects.toMatchObject({ code: 'session_unknown' });
+    await expect(readSession(noStart, 's')).rejects.toMatchObject({ code: 'invalid_journal' });
     const [first] = await journal.read('s');
     const older = { ...first, head: { ...(first as { head: object }).head, machines: 'older' } } as JournalEntry;
     const other = changed(journal, (entries) => [older, ...entries.slice(1)]);

@@ -135,8 +135,8 @@ describe('D-3: replay', async () => {
     writeFileSync(wrong, text.split('\n').slice(1).join('\n'));
     await expect(replayFixture(wrong)).rejects.toThrow('Line 1 of the exported session cannot be used');
     writeFileSync(wrong, `${text.split('\n').slice(0, 3).join('\n')}\n{"type":"delivered","scope":""}\n`);
-    await expect(replayFixture(wrong)).rejects.toThrow('Entry 3 of the journal is not an entry, or not a whole one.');
-    const again = '{"type":"started","scope":"","head":{}}';
+    await expect(replayFixture(wrong)).rejects.toThrow('Entry 3 of the journal is malformed.');
+    const again = '{"type":"started","scope":"","head":{"sessionId":"s"}}';
     writeFileSync(wrong, `${text.split('\n').slice(0, 3).join('\n')}\n${again}\n`);
     await expect(replayFixture(wrong)).rejects.toThrow(/^Entry \d+ of the journal cannot be replayed: /);
     await expect(replayFixture(join(folder, 'none'))).rejects.toMatchObject({ code: 'invalid_journal' });

@@ -3,11 +3,12 @@ import { checkEntries } from '../../src/journal/entries.ts';
 import { errorOf } from '../support/temporary.ts';
 
 const whole = [
-  { scope: '', type: 'started', head: {} },
-  { scope: '', type: 'run', head: {} },
+  { scope: '', type: 'started', head: { sessionId: 's' } },
+  { scope: '', type: 'run', head: { sessionId: 's' } },
   { scope: 'c1', type: 'delivered', delivery: {} },
   { scope: '', type: 'run.delivered', delivery: {} },
   { scope: '', type: 'sighted', sighting: {} },
+  { scope: '', type: 'sighted', sighting: { childSessionId: 's/c1' } },
   { scope: '', type: 'begun', key: 'prepare' },
   { scope: '', type: 'of a later release' },
 ];
@@ -24,6 +25,9 @@ it.each<[string, unknown]>([
   ['with a type that is no text', { scope: '', type: 7 }],
   ['without a scope', { type: 'begun' }],
   ['with a scope that is no text', { type: 'begun', scope: null }],
+  ['started without the id of its session', { scope: '', type: 'started', head: {} }],
+  ['run with an id that is no text', { scope: '', type: 'run', head: { sessionId: 7 } }],
+  ['sighted with a child that is no text', { scope: '', type: 'sighted', sighting: { childSessionId: null } }],
   ...['started', 'run', 'delivered', 'run.delivered', 'sighted'].flatMap((type): [string, unknown][] => [
     [`${type} without what it holds`, { scope: '', type }],
     [`${type} with null in it`, { scope: '', type, head: null, delivery: null, sighting: null }],
@@ -33,6 +37,6 @@ it.each<[string, unknown]>([
 ])('D-3: an entry is refused by its number: %s', (_, entry) => {
   expect(errorOf(() => checkEntries([...whole, entry] as never))).toMatchObject({
     code: 'invalid_journal',
-    message: 'Entry 8 of the journal is not an entry, or not a whole one.',
+    message: 'Entry 9 of the journal is malformed.',
   });
 });

@@ -100,7 +100,7 @@ describe('W-1: a function that works on an item', () => {
       },
     ],
     ['returns another status', () => ({ status: 'done' }) as never, { verdict: 'failed', slugs: ['internal_error'] }],
-  ])('%s', async (_, run, expected) => {
+  ])('it %s', async (_, run, expected) => {
     const named = Object.defineProperty(run, 'name', { value: 'worker' });
     const { outcome, outcomes } = await worked(named);
     expect(outcome).toEqual({ ...nothing, requests: 0, verdict: 'failed', message: expect.any(String), ...expected });
@@ -243,7 +243,7 @@ describe('W-1: an agent that works on an item', () => {
     expect(decided).toEqual([[isApproved ? 'tool.approved' : 'tool.denied', reason]]);
   });
 
-  it('one that speaks gives its report, or how it was lost', async () => {
+  it('an agent that only reports returns its report, or why there is none', async () => {
     const speak = (agent: Parameters<typeof spoken>[0]) => spoken(agent, 'summary', 'Say it.', sessions);
     const json = { format: 'json' as const, schema: z.object({ a: z.number() }) };
     expect(await speak(agentOf([report({ a: 1 })], { report: json }))).toEqual({ said: { a: 1 } });

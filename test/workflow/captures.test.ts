@@ -68,7 +68,7 @@ describe('W-2: an incident becomes a work item', () => {
     ]);
   });
 
-  it('is repeated in its run without a trace, and brought to its end if that was interrupted', async () => {
+  it('capturing it twice in one run changes nothing, and finishes what was interrupted', async () => {
     autoCommit();
     await captured();
     const before = [report(), log()];
@@ -105,7 +105,7 @@ describe('W-2: an incident becomes a work item', () => {
     expect((await captured()).item).toMatchObject({ id: 'BUG-003', isNew: true });
   });
 
-  it('what cannot be committed is written, and that is told', async () => {
+  it('what cannot be committed is written, and the problem is reported', async () => {
     autoCommit();
     backlog.write('.git/index.lock', '');
     const { item, problem } = await captured();

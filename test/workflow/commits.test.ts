@@ -47,7 +47,7 @@ describe('W-2: a commit of some paths', () => {
     expect(project.git('status', '--short')).toBe('?? other.txt');
   });
 
-  it('is told on a detached head, and the error of git if there is one', async () => {
+  it('reports a detached head, and the error of git', async () => {
     project.git('checkout', '--quiet', '--detach');
     project.write('a.txt', '2');
     expect(await commitPaths(project.folder, ['a.txt'], 'Detached')).toMatchObject({ ok: true, branch: 'HEAD' });
@@ -75,6 +75,16 @@ describe('W-2: a commit of some paths', () => {
       expect(project.git('show', 'found:a.txt')).toBe('2');
       expect(files('found')).toEqual(['a.txt', 'old/b.txt']);
       expect(project.git('status', '--short').split('\n')).toEqual(['M a.txt', '?? other.txt']);
+    });
+
+    it('is only made, if nothing is to be committed', async () => {
+      for (const paths of [['never'], []])
+        expect(await onto('fresh', paths)).toEqual({
+          ok: true,
+          sha: project.git('rev-parse', 'main'),
+          branch: 'fresh',
+        });
+      expect(log('fresh')).toEqual(['As found', 'Begin']);
     });
 
     it('goes on top of what is there', async () => {

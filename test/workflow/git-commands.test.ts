@@ -48,7 +48,7 @@ describe('a command of git', () => {
     expect(await failure(git(project.folder, ['check-ignore', 'b'], {}, [2]))).toContain('git check-ignore failed: ');
   });
 
-  it('S-5: what a hook prints is told without credentials, and not all of it', async () => {
+  it('S-5: what a hook prints is reported without credentials, and cut', async () => {
     const hook = join(project.folder, '.git/hooks/pre-commit');
     mkdirSync(join(hook, '..'), { recursive: true });
     writeFileSync(hook, `#!/bin/sh\necho "access token: correct-horse"\nprintf '%05000d' 1\nexit 1\n`);
@@ -65,14 +65,24 @@ describe('a command of git', () => {
     ['GIT_COMMON_DIR', '/nowhere'],
     ['GIT_INDEX_FILE', '/nowhere/index'],
     ['GIT_OBJECT_DIRECTORY', '/nowhere'],
-    ['GIT_PREFIX', 'nowhere/'],
     ['GIT_LITERAL_PATHSPECS', '1'],
     ['GIT_ICASE_PATHSPECS', '1'],
-  ])('what a hook or a user has set for git is not for it: %s', async (name, value) => {
+  ])('ignores %s from a hook or a user', async (name, value) => {
     project.write('a.txt', 'a');
     vi.stubEnv(name, value);
     expect(await commitPaths(project.folder, ['a.txt'], 'A')).toMatchObject({ ok: true, branch: 'main' });
     expect(await snapshot(project.folder)).toMatchObject({ root: project.folder });
+  });
+
+  it('ignores all that would point it elsewhere', async () => {
+    const names = [
+      ...['DIR', 'WORK_TREE', 'IMPLICIT_WORK_TREE', 'COMMON_DIR', 'INDEX_FILE', 'NAMESPACE', 'SHALLOW_FILE', 'CONFIG'],
+      ...['OBJECT_DIRECTORY', 'ALTERNATE_OBJECT_DIRECTORIES', 'QUARANTINE_PATH', 'GRAFT_FILE', 'CONFIG_PARAMETERS'],
+      ...['NO_REPLACE_OBJECTS', 'REPLACE_REF_BASE', 'AUTHOR_DATE', 'COMMITTER_DATE', 'LITERAL_PATHSPECS'],
+      ...['GLOB_PATHSPECS', 'NOGLOB_PATHSPECS', 'ICASE_PATHSPECS'],
+    ];
+    for (const name of names) vi.stubEnv(`GIT_${name}`, 'foreign');
+    expect(await git(project.folder, ['-c', 'alias.env=!env', 'env'])).not.toContain('foreign');
   });
 
   it('other variables reach it, and its messages are not translated', async () => {

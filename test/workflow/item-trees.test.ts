@@ -10,7 +10,7 @@ import {
   keepOnBranch,
   mergeWork,
   moveTree,
-  neededToMerge,
+  neededFor,
   presentState,
   removeTree,
   treesIn,
@@ -66,7 +66,7 @@ describe('W-1: the work tree of an item', () => {
     expect(project.git('log', '--format=%s', await presentState(project.folder))).toBe('The work tree as it was');
   });
 
-  it('counts as complete from its end on, until it is removed', async () => {
+  it('counts as complete once the checkout is done, until it is removed', async () => {
     expect([hasTree(tree), treesIn(join(tree.root, '..'))]).toEqual([false, []]);
     await checkedOut();
     expect([hasTree(tree), treesIn(join(tree.root, '..'))]).toEqual([true, ['BUG-001']]);
@@ -121,7 +121,7 @@ describe('W-1: the work tree of an item', () => {
     expect((await work()).changed).toEqual(['backlog/bugs/BUG-001-x/comments.md', 'new.txt']);
   });
 
-  it('with a repository in it, it is refused, which names it', async () => {
+  it('is refused if it contains a nested repository, and the error names it', async () => {
     await checkedOut();
     await git(tree.root, ['init', '--quiet', 'app']);
     own('app/a.txt', 'a');
@@ -198,13 +198,8 @@ describe('W-1: the work tree of an item', () => {
     await checkedOut();
     own('secret.env', 'of an agent');
     own('other.txt', 'new');
+    const done = await work();
     project.write('.git/info/exclude', '*.env\n');
-    const done = await (async () => {
-      project.write('.git/info/exclude', '');
-      const found = await work();
-      project.write('.git/info/exclude', '*.env\n');
-      return found;
-    })();
     project.write('secret.env', 'of a person');
     expect(await mergeWork(project.folder, done, tree.backlog)).toEqual(['secret.env']);
     expect([project.read('secret.env'), project.has('other.txt')]).toEqual(['of a person', false]);
@@ -251,7 +246,14 @@ describe('W-1: the work tree of an item', () => {
     expect(project.list('.git').filter((name) => name.startsWith('pawl-'))).toEqual([]);
   });
 
-  it('a git that can merge is enough', async () => {
-    expect(await neededToMerge(project.folder)).toBeNull();
+  it.each([
+    ['git version 2.38.0', null],
+    ['git version 2.47.3 (Apple Git-1)', null],
+    ['git version 3.0.1', null],
+    ['git version 2.37.9', 'git 2.38 or newer; found git version 2.37.9'],
+    ['git version 1.99', 'git 2.38 or newer; found git version 1.99'],
+    ['nonsense', 'git 2.38 or newer; found nonsense'],
+  ])('merging needs git 2.38: %s', (version, needed) => {
+    expect(neededFor(version)).toBe(needed);
   });
 });

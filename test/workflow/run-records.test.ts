@@ -76,7 +76,6 @@ describe('W-4: the files that a run writes about itself', () => {
 
   it('in the ending, a state that cannot be written is a problem', () => {
     expect(folder.beginEnding(state({ current_phase: 'reviewing' }))).toEqual([]);
-    mkdirSync(join(backlog.folder, 'broken'));
     const broken = new RunFolder(join(backlog.folder, 'agent_runs/r1/before.json'));
     expect(broken.beginEnding(state({ current_phase: 'reviewing' }))).toEqual([
       expect.stringMatching(/^The state file could not be written in reviewing: ENOTDIR/),
@@ -183,7 +182,7 @@ describe('S-7: the log of a session of a run', () => {
     expect(readFileSync(join(folder, 'scan.jsonl'), 'utf8')).toBe('kept');
   });
 
-  it('a line that cannot be written is told once, and ends the log', () => {
+  it('a line that cannot be written is reported once, and ends the log', () => {
     const folder = temporaryFolder();
     const log = new SessionLog(folder, 'scan', null);
     const ring: Record<string, unknown> = { type: 'turn.started' };
@@ -244,13 +243,13 @@ describe('S-7: what an operator reads of a run', () => {
       'the run exited early: two failures',
       { reason: 'two failures' },
     ],
-  ])('%j', (fact, level, msg, fields) => {
+  ])('logs %j', (fact, level, msg, fields) => {
     const { lines, logger } = keptLog();
     logFact(logger, 'r1', fact);
     expect(lines).toEqual([expect.objectContaining({ level, msg, event: fact.type, run: 'r1', ...fields })]);
   });
 
-  it('nothing of what goes as it should', () => {
+  it('logs nothing for items and runs that succeed', () => {
     const { lines, logger } = keptLog();
     logFact(logger, 'r1', { type: 'item.succeeded', id: 'BUG-001' });
     logFact(logger, 'r1', { type: 'workflow.completed', iterations: 1 });

@@ -52,7 +52,6 @@ describe('W-1: what a backlog holds', () => {
       blocked: false,
       folder,
     });
-    expect(item).not.toHaveProperty('blocked', true);
   });
 
   it('finished items are not open, and folders that are no items are left alone', () => {
@@ -64,7 +63,7 @@ describe('W-1: what a backlog holds', () => {
     expect([items.map(({ id }) => id), done.map(({ id }) => id), unreadable]).toEqual([['BUG-002'], ['BUG-001'], []]);
   });
 
-  it('an id that two folders share, or a broken report, is told', () => {
+  it('an id that two folders share, and a link out of the backlog, are reported', () => {
     backlog.bug(1);
     backlog.write('bugs/BUG-001-again/bug_report.json', '{}');
     backlog.write('completed/BUG-003-old/bug_report.json', '{}');
@@ -107,6 +106,8 @@ describe('W-1: what a backlog holds', () => {
       ['BUG-002', 'x'],
     ],
     [7, ['7']],
+    ['BUG-2 waits for legal', ['BUG-2 waits for legal']],
+    ['BUG-001: the vendor must confirm', ['BUG-001: the vendor must confirm']],
   ])('`blocked_by` may be %j', (blockedBy, waitsFor) => {
     backlog.bug(1, { blocked_by: blockedBy });
     backlog.bug(2);
@@ -174,7 +175,7 @@ describe('W-1: what a backlog holds', () => {
     ]);
   });
 
-  it('ids have one form', () => {
+  it('normalizes ids', () => {
     expect([idOf('bug-007-short'), idOf('notes'), plainId('bug-007'), plainId('BUG-7x'), plainId('x')]).toEqual([
       ...['BUG-007', 'NOTES', 'BUG-7', 'BUG-7', 'X'],
     ]);
@@ -188,7 +189,7 @@ describe('W-1: what a backlog holds', () => {
     expect(errorOf(() => layoutOf('epic' as never))).toMatchObject({ message: 'unknown kind epic' });
   });
 
-  it('a folder is needed', () => {
+  it('a backlog must be an existing folder', () => {
     expect(backlogFolder(`${backlog.folder}/`)).toBe(backlog.folder);
     backlog.write('file', '');
     const refused = (given: unknown) => (errorOf(() => backlogFolder(given)) as Error).message;

@@ -3,9 +3,9 @@ import { check } from '../../agent/check.ts';
 import type { Agent } from '../../agent/definition.ts';
 import { expected, PawlError } from '../../errors.ts';
 import type { Journal, JournalEntry } from '../../journal/journal.ts';
-import { unknownSession } from '../../journal/journal-errors.ts';
 import { randomId } from '../../platform/random-id.ts';
 import { createFork } from '../../session/recovery/fork-session.ts';
+import { headOf } from '../../session/recovery/recorded-entries.ts';
 import { resumeSession } from '../../session/recovery/resume-session.ts';
 import { type Change, whatIf } from '../study/what-if.ts';
 
@@ -23,16 +23,14 @@ export async function forkAt(
   given: unknown,
 ): Promise<Forked> {
   const entries = await journal.read(sessionId);
-  const [first] = entries;
-  if (first?.type !== 'started') throw unknownSession(sessionId);
+  const head = headOf(entries, sessionId);
   const change = checked(given, entries);
   const { entries: kept } = whatIf(entries, change, { stops: true });
-  const [begun, ...rest] = kept;
-  if (begun?.type !== 'started') throw unknownSession(sessionId);
-  const metadata = { ...begun.head.metadata, forkedFrom: sessionId };
+  const metadata = { ...head.metadata, forkedFrom: sessionId };
+  const begun: JournalEntry = { scope: '', type: 'started', head: { ...head, metadata } };
   const forkId = randomId();
-  await createFork(journal, sessionId, forkId, [{ ...begun, head: { ...begun.head, metadata } }, ...rest]);
-  const agent = agents.find(({ name }) => name === first.head.agent);
+  await createFork(journal, sessionId, forkId, [begun, ...kept.slice(1)]);
+  const agent = agents.find(({ name }) => name === head.agent);
   if (agent !== undefined) {
     await resumeSession(agent, { journal, sessionId: forkId }).catch(async (error) => {
       await journal.delete(forkId);

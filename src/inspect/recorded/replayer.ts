@@ -73,7 +73,7 @@ export class Replayer {
 
   /** Plays the entries that follow. Throws `invalid_journal` if they cannot be played. */
   play(entries: readonly JournalEntry[]): Part {
-    checkEntries(entries);
+    checkEntries(entries, this.recording.entry);
     this.part = emptyPart();
     const { log, recording, part } = this;
     const first = log.frames.length;

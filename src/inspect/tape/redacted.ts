@@ -69,10 +69,10 @@ export class Redactor {
 
   /**
    * Returns the entries that follow, without secrets. Throws `machines_changed` for those of other machines (D-6), and
-   * `invalid_journal` for what are no entries, or if the machines would decide otherwise without them.
+   * `invalid_journal` for malformed entries, or if the machines would decide otherwise without their secrets.
    */
   take(entries: readonly JournalEntry[]): JournalEntry[] {
-    checkEntries(entries);
+    checkEntries(entries, this.replay.entry);
     this.secrets = writtenSecrets(this.given());
     if (entries[0]?.type === 'run') this.replay = new RunPlayer(null, { compares: false });
     const clean = entries.map((entry) => this.clean(entry));

@@ -6,7 +6,7 @@ import { checkHead } from '../head.ts';
 
 /**
  * Returns what a recorded session began with. Throws `session_unknown`; `machines_changed` (D-6); `invalid_journal` for
- * entries that are none, or a head that is not whole.
+ * malformed entries.
  */
 export function headOf(entries: readonly JournalEntry[], sessionId: string): SessionHead {
   const [first] = entries;

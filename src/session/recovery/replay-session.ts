@@ -6,8 +6,8 @@ import { expected, PawlError } from '../../errors.ts';
 import { checkEntries } from '../../journal/entries.ts';
 import { checkSession } from '../../journal/given.ts';
 import type { Journal, JournalEntry, JournaledSession } from '../../journal/journal.ts';
-import { notASession, unknownSession } from '../../journal/journal-errors.ts';
-import { checkMachines } from '../head.ts';
+import { unknownSession } from '../../journal/journal-errors.ts';
+import { headOf } from './recorded-entries.ts';
 import { Recording } from './recording.ts';
 import type { ReplayedSession } from './replayed.ts';
 
@@ -30,7 +30,8 @@ const readOptionsSchema = optionsSchema.omit({ until: true });
 
 /**
  * Runs a recorded session again, offline: the machines and the folds alone, without its agent, any model or tool. Throws
- * `PawlError`: `session_unknown`; `invalid_options` for an `until` that the session does not reach.
+ * `PawlError`: `session_unknown`; `invalid_journal`; `invalid_options`, also for an `until` that the session does not
+ * reach.
  */
 export async function replaySession(
   journal: Journal,
@@ -48,7 +49,7 @@ export async function replaySession(
 export type RecordedSession = JournaledSession &
   Pick<ReplayedSession, 'events' | 'requests' | 'counters' | 'conversation' | 'turns'>;
 
-/** Reads a session, whether it runs, is suspended or has ended. Throws `session_unknown`; `machines_changed` (D-6). */
+/** Reads a session, whether it runs, is suspended or has ended. Throws `PawlError` as `forkSession` does. */
 export async function readSession(
   journal: Journal,
   sessionId: string,
@@ -58,11 +59,8 @@ export async function readSession(
   const { secrets = [] } = check(readOptionsSchema, options, 'options', 'invalid_options');
   const entries = await journal.read(sessionId);
   const [row] = await journal.list({ sessionId });
-  checkEntries(entries);
-  const [first] = entries;
-  if (first?.type === 'run') throw notASession(sessionId);
-  if (row === undefined || first?.type !== 'started') throw unknownSession(sessionId);
-  checkMachines(first.head);
+  if (row === undefined) throw unknownSession(sessionId);
+  headOf(entries, sessionId);
   const { events, requests, counters, conversation, turns } = replayEntries(entries, { secrets });
   return { ...row, events, requests, counters, conversation, turns };
 }

@@ -51,6 +51,9 @@ export function backlogFolder(backlog: unknown): string {
 /** Matches the name of an item's folder. */
 export const idPattern = /^([A-Z]+)-(\d+)/i;
 
+/** Matches a name that is an id and nothing else: a note may begin with one. */
+const wholeId = /^[A-Z]+-\d+$/i;
+
 /** The contents of one item folder. */
 export type ReadItem = { facts: ItemFacts; comments: string };
 
@@ -161,7 +164,9 @@ function wait(open: readonly Found[], finished: ReadonlySet<string>): string[] {
       .flatMap(namesIn)
       .map((name) => name.trim())
       .filter((name) => name !== '');
-    const blockers = named.filter((name) => !finished.has(plainId(name))).map((name) => ids.get(plainId(name)) ?? name);
+    const blockers = named
+      .filter((name) => !finished.has(plainId(name)))
+      .map((name) => (wholeId.test(name) ? ids.get(plainId(name)) : undefined) ?? name);
     const own = plainId(item.id);
     const needed = [...new Set(facts.dependsOn.map(plainId))].filter((id) => id !== own && !finished.has(id));
     const missing = needed.filter((id) => !ids.has(id) && !named.some((name) => plainId(name) === id));

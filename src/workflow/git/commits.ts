@@ -82,9 +82,8 @@ async function commitOnto(folder: string, paths: readonly string[], message: str
     await addPaths(folder, paths, own);
     const tree = await git(folder, ['write-tree'], own);
     // As in a work tree: an interrupted call may already have committed.
-    if (before !== null && tree === (await git(folder, ['rev-parse', `${before}^{tree}`])))
-      return { ok: true, sha: before, branch };
-    const sha = await git(folder, ['commit-tree', tree, '-p', parent, '-m', message], own);
+    const isKept = tree === (await git(folder, ['rev-parse', `${parent}^{tree}`]));
+    const sha = isKept ? parent : await git(folder, ['commit-tree', tree, '-p', parent, '-m', message], own);
     // Updates the branch only if it has not moved in the meantime.
     await git(folder, ['update-ref', ref, sha, before ?? '0'.repeat(sha.length)]);
     return { ok: true, sha, branch };

@@ -59,18 +59,19 @@ export async function git(
   }
 }
 
-/** Where a hook that started this process has its repository, and how its user has pathspecs read. Neither is for us. */
-const foreign = new Set(
+/** What points git at another repository, or changes how it works, such as a hook's. A run's commands do not see it. */
+const ignored = new Set(
   [
     ...['DIR', 'WORK_TREE', 'IMPLICIT_WORK_TREE', 'COMMON_DIR', 'INDEX_FILE', 'PREFIX', 'NAMESPACE', 'SHALLOW_FILE'],
+    ...['CONFIG', 'CONFIG_PARAMETERS', 'NO_REPLACE_OBJECTS', 'REPLACE_REF_BASE', 'AUTHOR_DATE', 'COMMITTER_DATE'],
     ...['OBJECT_DIRECTORY', 'ALTERNATE_OBJECT_DIRECTORIES', 'QUARANTINE_PATH', 'GRAFT_FILE'],
     ...['LITERAL_PATHSPECS', 'GLOB_PATHSPECS', 'NOGLOB_PATHSPECS', 'ICASE_PATHSPECS'],
   ].map((name) => `GIT_${name}`),
 );
 
-/** No prompts, untranslated messages, and nothing that is foreign. */
+/** No prompts, and untranslated messages. */
 function environment(): NodeJS.ProcessEnv {
-  const own = Object.entries(process.env).filter(([name]) => !foreign.has(name));
+  const own = Object.entries(process.env).filter(([name]) => !ignored.has(name));
   return { ...Object.fromEntries(own), GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' };
 }
 

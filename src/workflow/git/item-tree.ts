@@ -35,9 +35,12 @@ const author = {
   GIT_COMMITTER_EMAIL: 'pawl@localhost',
 };
 
-/** Returns what is needed to merge without a checkout; null if git can do it. */
+/** Returns what is needed to merge without a checkout; null if the installed git can do it. */
 export async function neededToMerge(folder: string): Promise<string | null> {
-  const version = await git(folder, ['version']);
+  return neededFor(await git(folder, ['version']));
+}
+
+export function neededFor(version: string): string | null {
   const [, major = '0', minor = '0'] = /(\d+)\.(\d+)/.exec(version) ?? [];
   const isOld = Number(major) < 2 || (Number(major) === 2 && Number(minor) < 38);
   return isOld ? `git 2.38 or newer; found ${version}` : null;
