@@ -242,7 +242,7 @@ describe('the command', () => {
     [['run', '--base-url', 'nowhere', 'Hi.'], '`--base-url` must be a URL such as'],
     [['run', '--agent', 'absent.md', '--model', 'openai:x', 'Hi.'], 'The agent file'],
     [['demo', '/no/such/folder'], '/no/such/folder is not a directory'],
-    [['demo', '--max-retries', '0'], '`limits.maxRetries` must be an integer of at least 1; got 0.'],
+    [['demo', '--max-retries', '0'], '`--max-retries` must be an integer of at least 1; got "0".'],
     [['run', '--fast', 'Hi.'], '--fast'],
     [['run', '--log', 'xml', 'Hi.'], '`--log` must be human or json; got "xml".'],
     [['run', '--model', 'openai:gpt-5', 'Hi.'], 'openai:gpt-5 needs a key: set OPENAI_API_KEY.'],
