@@ -49,7 +49,10 @@ export async function replaySession(
 export type RecordedSession = JournaledSession &
   Pick<ReplayedSession, 'events' | 'requests' | 'counters' | 'conversation' | 'turns'>;
 
-/** Reads a session, whether it runs, is suspended or has ended. Throws `PawlError` as `forkSession` does. */
+/**
+ * Reads a session, whether it runs, is suspended or has ended. Throws `PawlError`: `session_unknown`; `machines_changed`
+ * (D-6); `invalid_journal`; `invalid_options`.
+ */
 export async function readSession(
   journal: Journal,
   sessionId: string,
