@@ -5,7 +5,7 @@ import { messageOf, PawlError } from '../../errors.ts';
 import { type Commit, commitPaths } from '../git/commits.ts';
 import { type BacklogItem, backlogFolder, idOf, numberOf, readBacklog } from './backlog.ts';
 import { readConfig } from './config.ts';
-import { foldersIn, writeAtomically, writeFolder } from './files.ts';
+import { foldersIn, readIfThere, writeAtomically, writeFolder } from './files.ts';
 import { type Duplicate, type ItemFacts, itemFiles } from './item-files.ts';
 import { type KindLayout, layoutOf, restingFolders } from './item-kinds.ts';
 import { whileLocked } from './lock.ts';
@@ -160,9 +160,12 @@ export function changeReport(backlog: string, item: BacklogItem, change: Record<
   writeAtomically(join(backlog, item.folder, item.layout.reportFile), `${JSON.stringify(report, null, 2)}\n`);
 }
 
-/** Appends text to the comments of an item. */
+/** Appends text to the comments of an item, after a blank line. */
 export function addComment(backlog: string, folder: string, text: string): void {
-  appendFileSync(join(backlog, folder, 'comments.md'), `\n${text.trim()}\n`);
+  const path = join(backlog, folder, 'comments.md');
+  const before = readIfThere(path) ?? '';
+  const gap = before === '' ? '' : before.endsWith('\n') ? '\n' : '\n\n';
+  appendFileSync(path, `${gap}${text.trim()}\n`);
 }
 
 /** Returns the backlog of a run for a copy in the work tree of an item, where another item would get the same number. */

@@ -1,0 +1,171 @@
+import { chmodSync, mkdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { type BacklogItem, readBacklog } from '../../src/workflow/backlog/backlog.ts';
+import { archiveItem, leaveForReview } from '../../src/workflow/run/filing.ts';
+import { TestBacklog } from '../support/backlog.ts';
+
+let backlog: TestBacklog;
+beforeEach(() => {
+  backlog = new TestBacklog();
+});
+
+const autoCommit = () => backlog.write('.agent-config.json', JSON.stringify({ auto_commit: true }));
+const lastCommit = () => backlog.git('log', '-1', '--format=%s');
+const committed = () => backlog.git('show', '--name-only', '--no-renames', '--format=', 'HEAD').split('\n').toSorted();
+const recent = expect.stringMatching(/^20\d\d-.*Z$/);
+
+function found(id: string): BacklogItem {
+  const item = readBacklog(backlog.folder).items.find((one) => one.id === id);
+  if (item === undefined) throw new Error(`${id} is not in the backlog`);
+  return item;
+}
+
+/** A summary that lists the only bug. */
+function listed(): void {
+  backlog.write(
+    'bugs/bugs.md',
+    '# Bugs\n\n| ID | Title | Status |\n| --- | --- | --- |\n| [BUG-001](BUG-001-bug-1/) | One | new |\n',
+  );
+}
+
+describe('W-1: an item that succeeded is archived', () => {
+  const archived = (folder: string, changed: readonly string[] = []) => archiveItem(backlog.folder, folder, changed);
+
+  it('with its report, its row and one commit of all that, and of what the work changed', async () => {
+    autoCommit();
+    const folder = backlog.bug(1, { severity: 'high' });
+    listed();
+    backlog.git('add', '--all');
+    backlog.git('commit', '--quiet', '--message=As found');
+    backlog.write('src/code.ts', 'fixed\n');
+    backlog.write('unrelated.txt', 'mine\n');
+    expect(await archived(folder, ['src/code.ts'])).toEqual({ ok: true, created: [] });
+    expect([backlog.list('bugs'), backlog.list('completed')]).toEqual([['bugs.md'], ['BUG-001-bug-1']]);
+    expect(backlog.json('completed/BUG-001-bug-1/bug_report.json')).toMatchObject({
+      severity: 'high',
+      status: 'completed',
+      completed_date: recent,
+      updated_date: recent,
+    });
+    expect(backlog.read('bugs/bugs.md')).toContain('| completed |');
+    expect(lastCommit()).toBe('Complete BUG-001');
+    expect(committed()).toEqual([
+      'bugs/BUG-001-bug-1/PROMPT.md',
+      'bugs/BUG-001-bug-1/bug_report.json',
+      'bugs/bugs.md',
+      'completed/BUG-001-bug-1/PROMPT.md',
+      'completed/BUG-001-bug-1/bug_report.json',
+      'src/code.ts',
+    ]);
+    expect(backlog.git('status', '--porcelain')).toBe('?? unrelated.txt');
+  });
+
+  it('once more, after a crash between the move and the commit', async () => {
+    autoCommit();
+    const folder = backlog.bug(1);
+    backlog.git('add', '--all');
+    backlog.git('commit', '--quiet', '--message=As found');
+    mkdirSync(join(backlog.folder, 'completed'));
+    backlog.git('mv', folder, 'completed/BUG-001-bug-1');
+    expect(await archived(folder)).toEqual({ ok: true, created: [] });
+    expect(backlog.json('completed/BUG-001-bug-1/bug_report.json').status).toBe('completed');
+    expect(backlog.git('status', '--porcelain')).toBe('');
+    const before = backlog.git('rev-parse', 'HEAD');
+    expect(await archived('completed/BUG-001-bug-1')).toEqual({ ok: true, created: [] });
+    expect(backlog.git('rev-parse', 'HEAD')).toBe(before);
+  });
+
+  it('a date of completion, and a status that means it, are kept', async () => {
+    const folder = backlog.feature(1, { status: 'Done', completed_date: '2026-01-05' });
+    const before = backlog.read(`${folder}/feature_request.json`);
+    await archived(folder);
+    expect(backlog.read('completed/FEAT-001-feature-1/feature_request.json')).toBe(before);
+  });
+
+  it.each([
+    ['another status', { status: 'new', completed_date: '2026-01-05' }],
+    ['no date', { status: 'done' }],
+    ['an empty date', { status: 'done', completed_date: '' }],
+    ['a date that is null', { status: 'done', completed_date: null }],
+    ['a status that is no text', { status: 7, completed_date: '2026-01-05' }],
+  ])('%s is no mark of completion', async (_, report) => {
+    await archived(backlog.bug(1, report));
+    expect(backlog.json('completed/BUG-001-bug-1/bug_report.json')).toMatchObject({
+      status: 'completed',
+      completed_date: recent,
+    });
+  });
+
+  it.each(['{ "title": ', '["a list"]', 'null', '"text"'])('a report file with %s is left as it is', async (text) => {
+    const folder = backlog.bug(1);
+    backlog.write(`${folder}/bug_report.json`, text);
+    expect(await archived(folder)).toEqual({ ok: true, created: [] });
+    expect(backlog.read('completed/BUG-001-bug-1/bug_report.json')).toBe(text);
+  });
+
+  it('an item without a report file is listed where its folder was', async () => {
+    listed();
+    backlog.write('bugs/BUG-001-bug-1/PROMPT.md', '# One\n');
+    await archived('bugs/BUG-001-bug-1');
+    expect(backlog.list('completed/BUG-001-bug-1')).toEqual(['PROMPT.md']);
+    expect(backlog.read('bugs/bugs.md')).toContain('| completed |');
+  });
+
+  it('a folder that is gone, or in both places, stays as it is and is named', async () => {
+    expect(await archived('bugs/BUG-001-bug-1')).toEqual({ ok: false, message: 'bugs/BUG-001-bug-1 is gone' });
+    const folder = backlog.bug(1);
+    backlog.write('completed/BUG-001-bug-1/PROMPT.md', 'Older.\n');
+    expect(await archived(folder)).toEqual({
+      ok: false,
+      message: 'completed/BUG-001-bug-1 and bugs/BUG-001-bug-1 both exist',
+    });
+    expect([backlog.has(folder), backlog.read('completed/BUG-001-bug-1/PROMPT.md')]).toEqual([true, 'Older.\n']);
+  });
+
+  it('a folder `completed` that leads out of the backlog is refused', async () => {
+    const other = new TestBacklog();
+    symlinkSync(other.folder, join(backlog.folder, 'completed'));
+    const folder = backlog.bug(1);
+    await expect(archived(folder)).rejects.toThrow('completed');
+    expect([backlog.has(folder), other.list('.')]).toEqual([true, ['.git']]);
+  });
+
+  it('a commit that fails is told', async () => {
+    autoCommit();
+    const folder = backlog.bug(1);
+    backlog.write('.git/hooks/pre-commit', '#!/bin/sh\necho not now >&2\nexit 1\n');
+    chmodSync(join(backlog.folder, '.git/hooks/pre-commit'), 0o755);
+    expect(await archived(folder)).toEqual({ ok: false, message: expect.stringContaining('not now') });
+    expect(backlog.list('completed')).toEqual(['BUG-001-bug-1']);
+  });
+});
+
+describe('W-1: an item that failed in several runs is left for review', () => {
+  const left = (id: string) => leaveForReview(backlog.folder, found(id), ['r1', 'r2']);
+
+  it('in its report, its row, its comments and a commit', async () => {
+    autoCommit();
+    const folder = backlog.bug(1, {}, 'Mine.');
+    listed();
+    expect(await left('BUG-001')).toMatchObject({ ok: true });
+    expect(backlog.json(`${folder}/bug_report.json`).status).toBe('needs-review');
+    expect(backlog.read('bugs/bugs.md')).toContain('| needs-review |');
+    expect(backlog.read(`${folder}/comments.md`)).toBe(
+      'Mine.\n\n## Left for review\n\nIt failed in 2 runs: r1, r2. Set another status to have it tried again.\n',
+    );
+    expect([lastCommit(), committed()]).toEqual([
+      'Leave BUG-001 for review',
+      ['PROMPT.md', 'bug_report.json', 'comments.md']
+        .map((name) => `${folder}/${name}`)
+        .concat('bugs/bugs.md')
+        .toSorted(),
+    ]);
+  });
+
+  it('without `auto_commit`, nothing is committed', async () => {
+    backlog.bug(1);
+    expect(await left('BUG-001')).toBeNull();
+    expect(lastCommit()).toBe('Begin');
+  });
+});
