@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { LiveTape, type TapePiece } from '../../src/inspect/live/live-tape.ts';
-import { type Heard, WatchedJournal } from '../../src/inspect/live/watched-journal.ts';
+import { WatchedJournal } from '../../src/inspect/live/watched-journal.ts';
 import type { JournalEntry } from '../../src/journal/journal.ts';
 import { MemoryJournal } from '../../src/journal/memory.ts';
 import { startSession } from '../../src/session/start-session.ts';
@@ -229,75 +229,5 @@ describe('S-8: a tape that cannot be read', () => {
     await write(journal, 3, 5);
     await vi.advanceTimersByTimeAsync(300);
     expect([tape.isOver, pieces.length, vi.getTimerCount()]).toEqual([true, 2, 0]);
-  });
-});
-
-describe('a journal that is watched', () => {
-  it('tells what was written, after it was written', async () => {
-    const heard: Heard[] = [];
-    const stop = journal.listen((one) => heard.push(one));
-    await journal.create({ ...session, sessionId: 't' }, { owner: 'me', entries: whole.slice(0, 2) });
-    await journal.append('t', { owner: 'me', after: 2, entries: whole.slice(2, 3) });
-    journal.noted('t', delta('a'));
-    await expect(journal.append('t', { owner: 'other', after: 3, entries: [] })).rejects.toThrow();
-    await expect(journal.create({ ...session, sessionId: 't' }, { owner: 'me', entries: [] })).rejects.toThrow();
-    const all = [
-      { sessionId: 't', after: 0, entries: whole.slice(0, 2) },
-      { sessionId: 't', after: 2, entries: whole.slice(2, 3) },
-      { sessionId: 't', noted: delta('a') },
-    ];
-    expect(heard).toEqual(all);
-    stop();
-    await journal.append('t', { owner: 'me', after: 3, entries: whole.slice(3, 4) });
-    expect(heard).toEqual(all);
-  });
-
-  it('is the journal within for all else', async () => {
-    const asked: unknown[] = [];
-    const inner = new Proxy(store, {
-      get: (_, name) =>
-        name === 'leaseMs'
-          ? 7
-          : (...given: unknown[]) => asked.push([name, ...given]) && Promise.resolve(`${String(name)}!`),
-    });
-    const watched = new WatchedJournal(inner);
-    const post = { type: 'session.stop' } as const;
-    watched.noted('s', delta('a'));
-    const answers = [
-      watched.read('s', 4),
-      watched.lease('s', 'me'),
-      watched.renew('s', 'me'),
-      watched.release('s', 'me'),
-      watched.post('s', post),
-      watched.inbox('s'),
-      watched.list({ agent: 'a' }),
-      watched.delete('s'),
-      watched.close(),
-    ];
-    expect(watched.leaseMs).toBe(7);
-    expect(watched.inner).toBe(inner);
-    expect(asked).toEqual([
-      ['noted', 's', delta('a')],
-      ['read', 's', 4],
-      ['lease', 's', 'me'],
-      ['renew', 's', 'me'],
-      ['release', 's', 'me'],
-      ['post', 's', post],
-      ['inbox', 's'],
-      ['list', { agent: 'a' }],
-      ['delete', 's'],
-      ['close'],
-    ]);
-    expect(await Promise.all(answers)).toEqual([
-      'read!',
-      'lease!',
-      'renew!',
-      'release!',
-      'post!',
-      'inbox!',
-      'list!',
-      'delete!',
-      'close!',
-    ]);
   });
 });
