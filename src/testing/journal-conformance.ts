@@ -126,7 +126,10 @@ const checks: Record<string, Check> = {
     const [row] = await other.list({ sessionId: `${id}-2` });
     ok(row !== undefined && row.createdAt >= before && row.updatedAt >= row.createdAt);
     deepStrictEqual(row.metadata, metadata);
-    deepStrictEqual([row.slugs, row.waiting, row.entries], [['budget_exhausted'], ['call-1'], 1]);
+    deepStrictEqual([row.agent, row.status, row.entries], ['second', 'failed', 1]);
+    deepStrictEqual([row.slugs, row.waiting], [['budget_exhausted'], ['call-1']]);
+    const statuses = (await other.list({ idPrefix: id })).map(({ status }) => status);
+    deepStrictEqual(statuses, ['failed', 'suspended']);
     strictEqual(await other.post(`${id}-2`, { type: 'session.stop' }), false);
   },
   'a session is deleted with all it had, but not while a process runs it': async (one, other, id) => {
