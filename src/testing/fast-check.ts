@@ -1,12 +1,18 @@
 import fc from 'fast-check';
+import { z } from 'zod';
+import { check } from '../agent/check.ts';
 import type { RehearsedReply } from './rehearsal-model.ts';
+
+const inputs = z.array(z.unknown(), { error: 'an array of inputs' });
+const toolsSchema = z.record(z.string(), inputs, { error: 'an object of arrays of inputs' });
 
 /**
  * Generates replies that a model may send, including malformed ones, for `fc.assert` over your agent. `tools` maps the
- * names of its tools to inputs to try.
+ * names of its tools to inputs to try. Throws `invalid_options`.
  */
 export function arbitraryReply(tools: Record<string, readonly unknown[]> = {}): fc.Arbitrary<RehearsedReply> {
-  const known = Object.entries(tools).flatMap(([name, inputs]) => inputs.map((input) => ({ name, input })));
+  check<unknown>(toolsSchema, tools, 'tools', 'invalid_options');
+  const known = Object.entries(tools).flatMap(([name, given]) => given.map((input) => ({ name, input })));
   const call = fc.oneof(...(known.length === 0 ? [] : [{ weight: 3, arbitrary: fc.constantFrom(...known) }]), {
     weight: 1,
     arbitrary: fc.record({

@@ -1,5 +1,8 @@
+import { z } from 'zod';
 import { emptyCounters, type Message } from '../../machines/index.ts';
+import { check } from '../agent/check.ts';
 import type { SessionResult } from '../session/session.ts';
+import { boundSchema } from './session-paths.ts';
 
 /** Facts about a session that are not in its result. */
 export type Witness = {
@@ -9,8 +12,25 @@ export type Witness = {
   limits?: { maxTurns: number; maxRetries: number };
 };
 
+const resultSchema = z.custom<SessionResult>(
+  (value) => typeof value === 'object' && value !== null && 'counters' in value && 'turns' in value,
+  { error: 'the result of a session' },
+);
+const witnessSchema = z.strictObject({
+  requests: z.number({ error: 'a number of requests' }).optional(),
+  limits: boundSchema.optional(),
+} satisfies Record<keyof Witness, z.ZodType>);
+
+/** Throws `invalid_options` for anything but the result of a session. */
+export function checkResult(result: unknown): void {
+  check(resultSchema, result, 'result', 'invalid_options');
+}
+
 /** Returns the promises that `result` breaks, as sentences; empty if it keeps all. They apply to every session. */
-export function brokenPromises(result: SessionResult, { requests, limits }: Witness = {}): string[] {
+export function brokenPromises(result: SessionResult, witness: Witness = {}): string[] {
+  checkResult(result);
+  check<unknown>(witnessSchema, witness, 'witness', 'invalid_options');
+  const { requests, limits } = witness;
   const { counters, status, success, report, slugs, conversation, turns } = result;
   const { toolCalls } = counters;
   const refused = Object.values(toolCalls.rejected).reduce((sum, count) => sum + count, 0);

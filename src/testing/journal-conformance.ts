@@ -1,5 +1,7 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { check } from '../agent/check.ts';
+import { aFunction } from '../agent/shapes.ts';
 import type { Journal, JournalEntry, SessionChange } from '../journal/journal.ts';
 
 /** Returns a journal of 1 second's lease, over the same store each time. It is closed after each check. */
@@ -146,9 +148,10 @@ const checks: Record<string, Check> = {
 
 /**
  * The checks that a store of one's own must pass to be a `Journal`. Each resolves, or rejects with what is wrong. Run
- * them with any test runner: `for (const { name, check } of journalConformance(factory)) it(name, check)`.
+ * them with any test runner: `for (const { name, check } of journalConformance(factory)) it(name, check)`. Throws `invalid_options`.
  */
 export function journalConformance(factory: JournalFactory): { name: string; check: () => Promise<void> }[] {
+  check(aFunction, factory, 'factory', 'invalid_options');
   return Object.entries(checks).map(([name, act]) => ({
     name,
     check: async () => {

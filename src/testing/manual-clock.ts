@@ -1,3 +1,6 @@
+import { z } from 'zod';
+import { check } from '../agent/check.ts';
+import { flag } from '../agent/shapes.ts';
 import type { Clock } from '../host/clock.ts';
 
 /**
@@ -13,8 +16,17 @@ export type ManualClock = Clock & {
 
 type Alarm = { dueAt: number; ring: () => void };
 
-/** `start` is epoch ms. With `hold`, waits last until the test ends them, so it can stop or abort a waiting session. */
-export function manualClock({ start = 1_700_000_000_000, hold = false } = {}): ManualClock {
+const optionsSchema = z.strictObject({
+  start: z.number({ error: 'a time in epoch ms' }).default(1_700_000_000_000),
+  hold: flag.default(false),
+});
+
+/**
+ * `start` is epoch ms. With `hold`, waits last until the test ends them, so it can stop or abort a waiting session. Throws
+ * `invalid_options`.
+ */
+export function manualClock(options: { start?: number; hold?: boolean } = {}): ManualClock {
+  const { start, hold } = check(optionsSchema, options, 'options', 'invalid_options');
   let now = start;
   let alarms: Alarm[] = [];
   const waits: number[] = [];

@@ -1,6 +1,6 @@
 import type { Slug } from '../../machines/index.ts';
 import type { SessionResult } from '../session/session.ts';
-import { brokenPromises, type Witness } from './invariants.ts';
+import { brokenPromises, checkResult, type Witness } from './invariants.ts';
 
 type Verdict = { pass: boolean; message: () => string };
 
@@ -19,6 +19,7 @@ export const pawlMatchers = {
   },
   /** Passes if the failed attempts have the expected slugs, in order. */
   toHaveFailedFor(result: SessionResult, expected: readonly (readonly Slug[])[]): Verdict {
+    checkResult(result);
     const found = result.turns.flatMap((turn) =>
       turn.attempts.flatMap(({ status, slugs }) => (status === 'failed' ? [slugs] : [])),
     );

@@ -1,6 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { RehearsedReply } from './rehearsal-model.ts';
+import { z } from 'zod';
+import { check } from '../agent/check.ts';
+import { flag, oneOf, text } from '../agent/shapes.ts';
+import { messageOf } from '../errors.ts';
+import { type RehearsedReply, replySchema } from './rehearsal-model.ts';
 import { anthropicBody, anthropicStream } from './wire-anthropic.ts';
 import { openaiBody, openaiStream } from './wire-openai.ts';
 
@@ -61,12 +65,44 @@ export type ModelServer = {
   [Symbol.asyncDispose](): Promise<void>;
 };
 
+const number = z.int({ error: 'an integer of at least 0' }).min(0, { error: 'an integer of at least 0' });
+const responseSchema = z.strictObject(
+  {
+    ...replySchema.omit({ throws: true, breaks: true, cut: true, hangs: true }).shape,
+    status: z.int({ error: 'an HTTP status' }).optional(),
+    headers: z.record(z.string(), text, { error: 'an object of strings' }).optional(),
+    error: z.strictObject({ type: text.optional(), code: text.optional(), message: text.optional() }).optional(),
+    body: text.optional(),
+    errorEvent: z.strictObject({ afterEvents: number, type: text, message: text }).optional(),
+    garbage: z.strictObject({ afterEvents: number, text }).optional(),
+    cut: z.strictObject({ afterBytes: number, how: oneOf('end', 'reset') }).optional(),
+    pieceLength: number.optional(),
+    reset: flag.optional(),
+    hang: z.union([flag, z.strictObject({ afterBytes: number })], { error: 'a boolean or { afterBytes }' }).optional(),
+  } satisfies Record<keyof ScriptedResponse, z.ZodType>,
+  { error: 'a response, such as { text } or { status }' },
+);
+const scriptSchema = z.array(responseSchema, { error: 'an array of responses, or a function that returns one' });
+
+/** Returns what the script says. What it throws is a response, too: a status of 500 with its message. */
+function responseOf(script: ServerScript, request: RecordedRequest, index: number): ScriptedResponse {
+  if (typeof script !== 'function') return script[Math.min(index, script.length - 1)] ?? {};
+  try {
+    const made = script(request, index);
+    check<unknown>(responseSchema, made, 'the response', 'invalid_options');
+    return made;
+  } catch (error) {
+    return { status: 500, error: { message: messageOf(error) } };
+  }
+}
+
 /**
  * Starts a model server on the loopback address for OpenAI chat completions (`/chat/completions`) and Anthropic
  * messages (`/messages`), streaming or not. It responds from a script, whose last response repeats, or from a function.
- * It misbehaves on command and records every request.
+ * It misbehaves on command and records every request. Rejects with `invalid_options`.
  */
 export async function startModelServer(script: ServerScript): Promise<ModelServer> {
+  if (typeof script !== 'function') check<unknown>(scriptSchema, script, 'script', 'invalid_options');
   // Loading it takes longer than the rest of `pawl/testing`.
   const { createServer } = await import('node:http');
   const requests: RecordedRequest[] = [];
@@ -74,9 +110,7 @@ export async function startModelServer(script: ServerScript): Promise<ModelServe
     receive(incoming)
       .then((request) => {
         const index = requests.push(request) - 1;
-        const response =
-          typeof script === 'function' ? script(request, index) : (script[Math.min(index, script.length - 1)] ?? {});
-        return respond(request, response, outgoing, index);
+        return respond(request, responseOf(script, request, index), outgoing, index);
       })
       .catch((error) => outgoing.destroy(error instanceof Error ? error : undefined));
   });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { check } from '../agent/check.ts';
-import { count, nonBlank } from '../agent/shapes.ts';
+import { aFunction, count, nonBlank } from '../agent/shapes.ts';
 import { messageOf, reasonOf } from '../errors.ts';
 import { Recorded } from '../inspect/recorded/recorded.ts';
 import { Replayer } from '../inspect/recorded/replayer.ts';
@@ -33,6 +33,7 @@ export function recorded<Args extends unknown[]>(
   test: (journal: Journal, ...args: Args) => unknown,
   options: RecordedOptions = {},
 ): (...args: Args) => Promise<void> {
+  check(aFunction, test, 'test', 'invalid_options');
   const { file, limits } = check(optionsSchema, options, 'options', 'invalid_options');
   let place = file === undefined ? null : resolve(file);
   return async (...args) => {

@@ -7,6 +7,9 @@ import type {
   LanguageModelV4StreamPart,
   LanguageModelV4Usage,
 } from '@ai-sdk/provider';
+import { z } from 'zod';
+import { check } from '../agent/check.ts';
+import { flag, oneOf, text } from '../agent/shapes.ts';
 
 /** A scripted reply. Every field is optional; `{}` is an empty reply. */
 export type RehearsedReply = {
@@ -48,14 +51,40 @@ export type RehearsalModel = LanguageModelV4 & {
   readonly requests: RehearsalRequest[];
 };
 
+/** The shape of a tool call in a reply. */
+export const callSchema = z.strictObject({ name: text, input: z.unknown().optional(), id: text.optional() });
+
+const tokens = z.number({ error: 'a number of tokens' }).optional();
+export const replySchema = z.strictObject(
+  {
+    text: text.optional(),
+    reasoning: text.optional(),
+    calls: z.array(callSchema, { error: 'an array of calls' }).optional(),
+    finishReason: oneOf('stop', 'length', 'content-filter', 'tool-calls', 'error', 'other').optional(),
+    usage: z
+      .strictObject({ input: tokens, output: tokens, reasoning: tokens, cacheRead: tokens, cacheWrite: tokens })
+      .optional(),
+    throws: z.unknown().optional(),
+    breaks: z.unknown().optional(),
+    cut: flag.optional(),
+    delayMs: z.number({ error: 'a number of ms' }).optional(),
+    hangs: flag.optional(),
+  } satisfies Record<keyof RehearsedReply, z.ZodType>,
+  { error: 'a reply, such as { text } or { calls }' },
+);
+const repliesSchema = z.array(replySchema, { error: 'an array of replies, or a function that returns one' });
+const optionsSchema = z.strictObject({ provider: text.default('rehearsal'), modelId: text.default('script') });
+
 /**
  * Creates a language model that replies from a script, whose last reply repeats, or from a function of the request. It
- * records its requests and misbehaves on command.
+ * records its requests and misbehaves on command. Throws `invalid_options`.
  */
 export function rehearsalModel(
   script: RehearsalScript,
-  { provider = 'rehearsal', modelId = 'script' }: { provider?: string; modelId?: string } = {},
+  options: { provider?: string; modelId?: string } = {},
 ): RehearsalModel {
+  const { provider, modelId } = check(optionsSchema, options, 'options', 'invalid_options');
+  if (typeof script !== 'function') check<unknown>(repliesSchema, script, 'script', 'invalid_options');
   const requests: RehearsalRequest[] = [];
   const reply = (options: LanguageModelV4CallOptions): RehearsedReply => {
     const request = {
@@ -66,7 +95,11 @@ export function rehearsalModel(
       options,
     };
     requests.push(request);
-    if (typeof script === 'function') return script(request);
+    if (typeof script === 'function') {
+      const made = script(request);
+      check<unknown>(replySchema, made, 'the reply', 'invalid_options');
+      return made;
+    }
     return script[Math.min(request.index, script.length - 1)] ?? {};
   };
   return {

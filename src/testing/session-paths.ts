@@ -1,7 +1,12 @@
-import type { RehearsedReply } from './rehearsal-model.ts';
+import { z } from 'zod';
+import { check } from '../agent/check.ts';
+import { count, oneOf } from '../agent/shapes.ts';
+import { callSchema, type RehearsedReply } from './rehearsal-model.ts';
+
+const allSteps = ['tool', 'empty', 'report', 'bad report', 'tool and bad report'] as const;
 
 /** The kinds of attempt that affect the bound. */
-export type Step = 'tool' | 'empty' | 'report' | 'bad report' | 'tool and bad report';
+export type Step = (typeof allSteps)[number];
 
 export type SessionPath = {
   /** The model's steps, one per attempt. */
@@ -21,19 +26,27 @@ export type SessionPathsOptions = {
   steps?: readonly Step[];
 };
 
+/** The limits of an agent hold others, too. */
+export const boundSchema = z.object({ maxTurns: count, maxRetries: count }, { error: '{ maxTurns, maxRetries }' });
+const optionsSchema = z.strictObject({
+  call: callSchema.optional(),
+  report: z.unknown().optional(),
+  steps: z.array(oneOf(...allSteps), { error: 'an array of steps' }).optional(),
+} satisfies Record<keyof SessionPathsOptions, z.ZodType>);
+
 /**
  * Returns every path that a session can take within its limits, as the model's step in each attempt and the required
  * outcome. Outcomes are derived from the specification alone, without the machines' rules. The number of paths grows
- * exponentially with the bound: about 600 for 2 x 2, 15,000 for 3 x 2.
+ * exponentially with the bound: about 600 for 2 x 2, 15,000 for 3 x 2. Throws `invalid_options`.
  */
 export function sessionPaths(
   limits: { maxTurns: number; maxRetries: number },
   options: SessionPathsOptions = {},
 ): SessionPath[] {
-  const { call, report = 'All done.' } = options;
-  const possible = (options.steps ?? ['tool', 'empty', 'report', 'bad report', 'tool and bad report']).filter(
-    (step) => call !== undefined || !step.startsWith('tool'),
-  );
+  check<unknown>(boundSchema, limits, 'limits', 'invalid_options');
+  check<unknown>(optionsSchema, options, 'options', 'invalid_options');
+  const { call, report = 'All done.', steps = allSteps } = options;
+  const possible = steps.filter((step) => call !== undefined || !step.startsWith('tool'));
   const good = { name: 'final_report', input: { content: report } };
   const bad = { name: 'final_report', input: {} };
   const replyTo: Record<Step, Pick<RehearsedReply, 'calls'>> = {

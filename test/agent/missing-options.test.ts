@@ -6,12 +6,12 @@ import * as postgres from '../../src/journal/postgres.ts';
 import * as openai from '../../src/openai/index.ts';
 import * as otel from '../../src/otel/open-telemetry.ts';
 import * as restate from '../../src/restate/restate-agents.ts';
-import { rehearsalModel } from '../../src/testing/index.ts';
+import * as testing from '../../src/testing/index.ts';
 import * as ui from '../../src/ui/index.ts';
 import * as workflow from '../../src/workflow/index.ts';
 import * as workspace from '../../src/workspace/index.ts';
 
-const rooms = { pawl, inspect, openai, otel, postgres, restate, ui, workflow, workspace };
+const rooms = { pawl, inspect, openai, otel, postgres, restate, testing, ui, workflow, workspace };
 /** Errors take any message, a `Request` is its own check, and the relay would take its port. */
 const lenient = ['PawlError', 'ToolError', 'lastEventId', 'statelyInspector'];
 const functions = Object.entries(rooms).flatMap(([room, exported]) =>
@@ -19,7 +19,7 @@ const functions = Object.entries(rooms).flatMap(([room, exported]) =>
     .filter(([name, value]) => typeof value === 'function' && !lenient.includes(name))
     .map(([name, value]) => [`${room}: ${name}`, value as (...given: unknown[]) => unknown] as const),
 );
-const agent = defineAgent({ name: 'a', models: [rehearsalModel([])] });
+const agent = defineAgent({ name: 'a', models: [testing.rehearsalModel([])] });
 const nothing = [
   [],
   [undefined],

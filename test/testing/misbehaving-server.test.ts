@@ -59,11 +59,7 @@ describe('a scripted server', () => {
     });
   });
 
-  it('a script that throws, and a body that is no JSON, break the connection', async () => {
-    const server = await serve(() => {
-      throw new Error('bad script');
-    });
-    await expect(post(server)).rejects.toThrow('fetch failed');
+  it('a body that is no JSON breaks the connection', async () => {
     await expect(post(await serve([{}]), 'messages', {}, { body: '{' })).rejects.toThrow('fetch failed');
   });
 

@@ -88,7 +88,7 @@ describe('what agents do is kept', () => {
     const { result } = await runOver(backlog, { process: agent, test: succeeds });
     expect(result).toMatchObject({ status: 'completed', succeeded: ['BUG-001'] });
     expect(backlog.read('completed/BUG-001-bug-1/comments.md')).toBe(
-      `\n## processing by worker: succeeded (run ${result.run})\n\n> I did it.\n> STOP: now\n\n## testing by succeeds: succeeded (run ${result.run})\n\n>\n`,
+      `## processing by worker: succeeded (run ${result.run})\n\n> I did it.\n> STOP: now\n\n## testing by succeeds: succeeded (run ${result.run})\n\n>\n`,
     );
   });
 

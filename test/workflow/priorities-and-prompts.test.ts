@@ -55,14 +55,14 @@ describe('the priorities of a retrospective are set (W-3)', () => {
     expect(problems).toEqual([]);
     expect(backlog.json(`${folder}/bug_report.json`)).toMatchObject({ priority: 'P0', component: 'core' });
     expect(backlog.read(`${folder}/comments.md`)).toBe(
-      '\n## P0 instead of P2\n\nBy the retrospective of run run-1.\n\n> It blocks\n> all.\n',
+      '## P0 instead of P2\n\nBy the retrospective of run run-1.\n\n> It blocks\n> all.\n',
     );
   });
 
   it('without a reason', async () => {
     const { backlog, folder, priorities } = await setIn([{ id: 'BUG-1', priority: 'P1', reason: 3 }]);
     expect(priorities).toEqual([{ id: 'BUG-001', from: 'P2', to: 'P1', reason: '' }]);
-    expect(backlog.read(`${folder}/comments.md`)).toBe('\n## P1 instead of P2\n\nBy the retrospective of run run-1.\n');
+    expect(backlog.read(`${folder}/comments.md`)).toBe('## P1 instead of P2\n\nBy the retrospective of run run-1.\n');
   });
 
   it('the same priority changes nothing', async () => {
