@@ -13,7 +13,8 @@ export type Witness = {
 };
 
 const resultSchema = z.custom<SessionResult>(
-  (value) => typeof value === 'object' && value !== null && 'counters' in value && 'turns' in value,
+  (value) =>
+    typeof value === 'object' && value !== null && 'counters' in value && Array.isArray(Reflect.get(value, 'turns')),
   { error: 'the result of a session' },
 );
 const witnessSchema = z.strictObject({
@@ -26,7 +27,10 @@ export function checkResult(result: unknown): void {
   check(resultSchema, result, 'result', 'invalid_options');
 }
 
-/** Returns the promises that `result` breaks, as sentences; empty if it keeps all. They apply to every session. */
+/**
+ * Returns the promises that `result` breaks, as sentences; empty if it keeps all. They apply to every session. Throws
+ * `invalid_options`.
+ */
 export function brokenPromises(result: SessionResult, witness: Witness = {}): string[] {
   checkResult(result);
   check<unknown>(witnessSchema, witness, 'witness', 'invalid_options');
@@ -69,7 +73,7 @@ export function brokenPromises(result: SessionResult, witness: Witness = {}): st
   return [...promises.flatMap(([holds, sentence]) => (holds ? [] : [sentence])), ...malformed(conversation)];
 }
 
-/** Throws an error that lists all promises that `result` breaks, if any. */
+/** Throws an error that lists all promises that `result` breaks, if any; `invalid_options` for bad input. */
 export function assertInvariants(result: SessionResult, witness: Witness | number = {}): void {
   const broken = brokenPromises(result, typeof witness === 'number' ? { requests: witness } : witness);
   if (broken.length > 0) throw new Error(`The session ${result.sessionId} broke its promises: ${broken.join('; ')}.`);

@@ -10,7 +10,7 @@ import type { Clock } from '../host/clock.ts';
 export type ManualClock = Clock & {
   /** Ms of each wait so far, in order. */
   readonly waits: number[];
-  /** Advances the clock: due alarms fire in order, and due held waits end. */
+  /** Advances the clock: due alarms fire in order, and due held waits end. Throws `invalid_options`. */
   advance(ms: number): void;
 };
 
@@ -21,9 +21,12 @@ const optionsSchema = z.strictObject({
   hold: flag.default(false),
 });
 
+const forward = 'a number of ms of at least 0';
+const forwardSchema = z.number({ error: forward }).min(0, { error: forward });
+
 /**
- * `start` is epoch ms. With `hold`, waits last until the test ends them, so it can stop or abort a waiting session. Throws
- * `invalid_options`.
+ * `start` is epoch ms. With `hold`, waits last until the test ends them, so it can stop or abort a waiting session.
+ * Throws `invalid_options`.
  */
 export function manualClock(options: { start?: number; hold?: boolean } = {}): ManualClock {
   const { start, hold } = check(optionsSchema, options, 'options', 'invalid_options');
@@ -49,7 +52,7 @@ export function manualClock(options: { start?: number; hold?: boolean } = {}): M
   return {
     waits,
     now: () => now,
-    advance: (ms) => passUntil(now + ms),
+    advance: (ms) => passUntil(now + check(forwardSchema, ms, 'ms', 'invalid_options')),
     alarm: (delayMs, ring) => set({ dueAt: now + delayMs, ring }),
     async sleepUntil(dueAt, signal) {
       waits.push(dueAt - now);

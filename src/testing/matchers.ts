@@ -1,8 +1,13 @@
+import { z } from 'zod';
 import type { Slug } from '../../machines/index.ts';
+import { check } from '../agent/check.ts';
+import { text } from '../agent/shapes.ts';
 import type { SessionResult } from '../session/session.ts';
 import { brokenPromises, checkResult, type Witness } from './invariants.ts';
 
 type Verdict = { pass: boolean; message: () => string };
+
+const slugsSchema = z.array(z.array(text, { error: 'an array of slugs' }), { error: 'an array of arrays of slugs' });
 
 /** The types of the matchers. Declare them as in the guide: `interface Matchers extends PawlMatchers {}`. */
 export interface PawlMatchers {
@@ -20,6 +25,7 @@ export const pawlMatchers = {
   /** Passes if the failed attempts have the expected slugs, in order. */
   toHaveFailedFor(result: SessionResult, expected: readonly (readonly Slug[])[]): Verdict {
     checkResult(result);
+    check(slugsSchema, expected, 'expected', 'invalid_options');
     const found = result.turns.flatMap((turn) =>
       turn.attempts.flatMap(({ status, slugs }) => (status === 'failed' ? [slugs] : [])),
     );

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
 import { check } from '../agent/check.ts';
-import { flag, oneOf, text } from '../agent/shapes.ts';
+import { count, flag, oneOf, text } from '../agent/shapes.ts';
 import { messageOf } from '../errors.ts';
 import { type RehearsedReply, replySchema } from './rehearsal-model.ts';
 import { anthropicBody, anthropicStream } from './wire-anthropic.ts';
@@ -54,7 +54,7 @@ export type RequestBody = {
 
 export type ServerScript =
   | readonly ScriptedResponse[]
-  | ((request: RecordedRequest, index: number) => ScriptedResponse);
+  | ((request: RecordedRequest, index: number) => ScriptedResponse | PromiseLike<ScriptedResponse>);
 
 export type ModelServer = {
   /** `http://127.0.0.1:port/v1`, the base URL for a provider. */
@@ -65,41 +65,39 @@ export type ModelServer = {
   [Symbol.asyncDispose](): Promise<void>;
 };
 
-const number = z.int({ error: 'an integer of at least 0' }).min(0, { error: 'an integer of at least 0' });
+const atLeastZero = 'an integer of at least 0';
+const amount = z.int({ error: atLeastZero }).min(0, { error: atLeastZero });
+const aStatus = 'an HTTP status from 200 to 599';
 const responseSchema = z.strictObject(
   {
     ...replySchema.omit({ throws: true, breaks: true, cut: true, hangs: true }).shape,
-    status: z.int({ error: 'an HTTP status' }).optional(),
+    status: z.int({ error: aStatus }).min(200, { error: aStatus }).max(599, { error: aStatus }).optional(),
     headers: z.record(z.string(), text, { error: 'an object of strings' }).optional(),
     error: z.strictObject({ type: text.optional(), code: text.optional(), message: text.optional() }).optional(),
     body: text.optional(),
-    errorEvent: z.strictObject({ afterEvents: number, type: text, message: text }).optional(),
-    garbage: z.strictObject({ afterEvents: number, text }).optional(),
-    cut: z.strictObject({ afterBytes: number, how: oneOf('end', 'reset') }).optional(),
-    pieceLength: number.optional(),
+    errorEvent: z.strictObject({ afterEvents: amount, type: text, message: text }).optional(),
+    garbage: z.strictObject({ afterEvents: amount, text }).optional(),
+    cut: z.strictObject({ afterBytes: amount, how: oneOf('end', 'reset') }).optional(),
+    pieceLength: count.optional(),
     reset: flag.optional(),
-    hang: z.union([flag, z.strictObject({ afterBytes: number })], { error: 'a boolean or { afterBytes }' }).optional(),
+    hang: z.union([flag, z.strictObject({ afterBytes: amount })], { error: 'a boolean or { afterBytes }' }).optional(),
   } satisfies Record<keyof ScriptedResponse, z.ZodType>,
   { error: 'a response, such as { text } or { status }' },
 );
 const scriptSchema = z.array(responseSchema, { error: 'an array of responses, or a function that returns one' });
 
-/** Returns what the script says. What it throws is a response, too: a status of 500 with its message. */
-function responseOf(script: ServerScript, request: RecordedRequest, index: number): ScriptedResponse {
+async function responseOf(script: ServerScript, request: RecordedRequest, index: number): Promise<ScriptedResponse> {
   if (typeof script !== 'function') return script[Math.min(index, script.length - 1)] ?? {};
-  try {
-    const made = script(request, index);
-    check<unknown>(responseSchema, made, 'the response', 'invalid_options');
-    return made;
-  } catch (error) {
-    return { status: 500, error: { message: messageOf(error) } };
-  }
+  const response = await script(request, index);
+  check<unknown>(responseSchema, response, 'response', 'invalid_options');
+  return response;
 }
 
 /**
  * Starts a model server on the loopback address for OpenAI chat completions (`/chat/completions`) and Anthropic
  * messages (`/messages`), streaming or not. It responds from a script, whose last response repeats, or from a function.
- * It misbehaves on command and records every request. Rejects with `invalid_options`.
+ * It misbehaves on command and records every request. If the function throws or returns no response, the server
+ * responds with 500 and the message. Rejects with `invalid_options`.
  */
 export async function startModelServer(script: ServerScript): Promise<ModelServer> {
   if (typeof script !== 'function') check<unknown>(scriptSchema, script, 'script', 'invalid_options');
@@ -108,11 +106,14 @@ export async function startModelServer(script: ServerScript): Promise<ModelServe
   const requests: RecordedRequest[] = [];
   const server = createServer((incoming, outgoing) => {
     receive(incoming)
-      .then((request) => {
+      .then(async (request) => {
         const index = requests.push(request) - 1;
-        return respond(request, responseOf(script, request, index), outgoing, index);
+        await respond(request, await responseOf(script, request, index), outgoing, index);
       })
-      .catch((error) => outgoing.destroy(error instanceof Error ? error : undefined));
+      .catch((error) => {
+        if (outgoing.headersSent) outgoing.destroy();
+        else outgoing.writeHead(500, json).end(errorBody(wireOf(incoming), { error: { message: messageOf(error) } }));
+      });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -124,10 +125,13 @@ export async function startModelServer(script: ServerScript): Promise<ModelServe
   return { url: `http://127.0.0.1:${port}/v1`, requests, close, [Symbol.asyncDispose]: close };
 }
 
+const json = { 'content-type': 'application/json' };
+
+const wireOf = ({ url = '' }: IncomingMessage): Wire => (url.endsWith('/messages') ? 'anthropic' : 'openai');
+
 async function receive(incoming: IncomingMessage): Promise<RecordedRequest> {
   const chunks: Buffer[] = [];
   for await (const chunk of incoming) chunks.push(chunk);
-  const path = incoming.url ?? '';
   const headers = Object.fromEntries(
     Object.entries(incoming.headers).map(([name, value]) => [
       name,
@@ -135,9 +139,9 @@ async function receive(incoming: IncomingMessage): Promise<RecordedRequest> {
     ]),
   );
   return {
-    wire: path.endsWith('/messages') ? 'anthropic' : 'openai',
+    wire: wireOf(incoming),
     method: incoming.method ?? '',
-    path,
+    path: incoming.url ?? '',
     headers,
     body: chunks.length === 0 ? { messages: [] } : JSON.parse(Buffer.concat(chunks).toString('utf8')),
   };
@@ -157,8 +161,7 @@ async function respond(
   if (response.hang === true) return;
   const { status = 200, headers = {} } = response;
   const streams = request.body.stream === true && status < 400 && response.body === undefined;
-  const type = streams ? 'text/event-stream' : 'application/json';
-  outgoing.writeHead(status, { 'content-type': type, ...headers });
+  outgoing.writeHead(status, { ...(streams ? { 'content-type': 'text/event-stream' } : json), ...headers });
   const body = Buffer.from(
     response.body ?? (status >= 400 ? errorBody(request.wire, response) : replyBody(request, response, index)),
   );

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { check } from '../agent/check.ts';
-import { aFunction, count, nonBlank } from '../agent/shapes.ts';
+import { aFunction, nonBlank } from '../agent/shapes.ts';
 import { messageOf, reasonOf } from '../errors.ts';
 import { Recorded } from '../inspect/recorded/recorded.ts';
 import { Replayer } from '../inspect/recorded/replayer.ts';
@@ -11,6 +11,7 @@ import { firstBreak, type Limits } from '../inspect/study/first-break.ts';
 import { sessionFile } from '../inspect/tape/session-file.ts';
 import type { Journal } from '../journal/journal.ts';
 import { MemoryJournal } from '../journal/memory.ts';
+import { boundSchema } from './session-paths.ts';
 
 export type RecordedOptions = {
   /** Where a failure is written. Default: `counterexample.html` in a new folder for temporary files. */
@@ -21,13 +22,14 @@ export type RecordedOptions = {
 
 const optionsSchema = z.strictObject({
   file: nonBlank.optional(),
-  limits: z.strictObject({ maxTurns: count, maxRetries: count }).optional(),
+  limits: boundSchema.optional(),
 } satisfies Record<keyof RecordedOptions, z.ZodType>);
 
 /**
  * Makes a test that keeps its session if it fails: as a page in one file, opened at the step where a promise is first
- * broken, or at the end. The error names the file. A test fails if it throws or returns false. `test` gets a journal to pass to the session. As a predicate of
- * fast-check, its last failure is the shrunk one, and that is what the file holds in the end.
+ * broken, or at the end. The error names the file. A test fails if it throws or returns false. `test` gets a journal
+ * to pass to the session. As a predicate of fast-check, its last failure is the shrunk one, and that is what the file
+ * holds in the end. Throws `invalid_options`.
  */
 export function recorded<Args extends unknown[]>(
   test: (journal: Journal, ...args: Args) => unknown,

@@ -44,7 +44,9 @@ export type RehearsalRequest = {
   options: LanguageModelV4CallOptions;
 };
 
-export type RehearsalScript = readonly RehearsedReply[] | ((request: RehearsalRequest) => RehearsedReply);
+export type RehearsalScript =
+  | readonly RehearsedReply[]
+  | ((request: RehearsalRequest) => RehearsedReply | PromiseLike<RehearsedReply>);
 
 export type RehearsalModel = LanguageModelV4 & {
   /** The requests so far, in order. */
@@ -54,7 +56,8 @@ export type RehearsalModel = LanguageModelV4 & {
 /** The shape of a tool call in a reply. */
 export const callSchema = z.strictObject({ name: text, input: z.unknown().optional(), id: text.optional() });
 
-const tokens = z.number({ error: 'a number of tokens' }).optional();
+/** NaN and Infinity, too: a provider may report them. */
+const tokens = z.custom<number>((value) => typeof value === 'number', { error: 'a number of tokens' }).optional();
 export const replySchema = z.strictObject(
   {
     text: text.optional(),
@@ -86,7 +89,7 @@ export function rehearsalModel(
   const { provider, modelId } = check(optionsSchema, options, 'options', 'invalid_options');
   if (typeof script !== 'function') check<unknown>(repliesSchema, script, 'script', 'invalid_options');
   const requests: RehearsalRequest[] = [];
-  const reply = (options: LanguageModelV4CallOptions): RehearsedReply => {
+  const reply = async (options: LanguageModelV4CallOptions): Promise<[RehearsedReply, LanguageModelV4Content[]]> => {
     const request = {
       index: requests.length,
       prompt: options.prompt,
@@ -95,12 +98,15 @@ export function rehearsalModel(
       options,
     };
     requests.push(request);
+    let scripted: RehearsedReply;
     if (typeof script === 'function') {
-      const made = script(request);
-      check<unknown>(replySchema, made, 'the reply', 'invalid_options');
-      return made;
+      scripted = await script(request);
+      check<unknown>(replySchema, scripted, 'reply', 'invalid_options');
+    } else {
+      scripted = script[Math.min(request.index, script.length - 1)] ?? {};
     }
-    return script[Math.min(request.index, script.length - 1)] ?? {};
+    await begun(scripted, options.abortSignal);
+    return [scripted, contentOf(scripted, request.index + 1)];
   };
   return {
     specificationVersion: 'v4',
@@ -109,13 +115,12 @@ export function rehearsalModel(
     supportedUrls: {},
     requests,
     async doGenerate(options) {
-      const rehearsed = await begun(reply(options), options.abortSignal);
-      const content = contentOf(rehearsed, requests.length);
+      const [rehearsed, content] = await reply(options);
       return { content, finishReason: finishReasonOf(rehearsed), usage: usageOf(rehearsed), warnings: [] };
     },
     async doStream(options) {
-      const rehearsed = await begun(reply(options), options.abortSignal);
-      const parts = partsOf(rehearsed, contentOf(rehearsed, requests.length));
+      const [rehearsed, content] = await reply(options);
+      const parts = partsOf(rehearsed, content);
       return {
         stream: new ReadableStream<LanguageModelV4StreamPart>({
           start(controller) {
@@ -128,11 +133,10 @@ export function rehearsalModel(
   };
 }
 
-async function begun(rehearsed: RehearsedReply, signal: AbortSignal | undefined): Promise<RehearsedReply> {
+async function begun(rehearsed: RehearsedReply, signal: AbortSignal | undefined): Promise<void> {
   if (rehearsed.hangs === true || rehearsed.delayMs !== undefined)
     await pause(rehearsed.hangs === true ? undefined : rehearsed.delayMs, signal);
   if (rehearsed.throws !== undefined) throw rehearsed.throws;
-  return rehearsed;
 }
 
 /** Waits for `delayMs`, or forever without it; rejects when `signal` aborts. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { check } from '../agent/check.ts';
 import { count, oneOf } from '../agent/shapes.ts';
+import { expected, PawlError } from '../errors.ts';
 import { callSchema, type RehearsedReply } from './rehearsal-model.ts';
 
 const allSteps = ['tool', 'empty', 'report', 'bad report', 'tool and bad report'] as const;
@@ -26,7 +27,7 @@ export type SessionPathsOptions = {
   steps?: readonly Step[];
 };
 
-/** The limits of an agent hold others, too. */
+/** Not strict: an agent's limits have more fields. */
 export const boundSchema = z.object({ maxTurns: count, maxRetries: count }, { error: '{ maxTurns, maxRetries }' });
 const optionsSchema = z.strictObject({
   call: callSchema.optional(),
@@ -37,7 +38,8 @@ const optionsSchema = z.strictObject({
 /**
  * Returns every path that a session can take within its limits, as the model's step in each attempt and the required
  * outcome. Outcomes are derived from the specification alone, without the machines' rules. The number of paths grows
- * exponentially with the bound: about 600 for 2 x 2, 15,000 for 3 x 2. Throws `invalid_options`.
+ * exponentially with the bound: about 600 for 2 x 2, 15,000 for 3 x 2. Throws `invalid_options`, also if no step is
+ * possible.
  */
 export function sessionPaths(
   limits: { maxTurns: number; maxRetries: number },
@@ -47,6 +49,12 @@ export function sessionPaths(
   check<unknown>(optionsSchema, options, 'options', 'invalid_options');
   const { call, report = 'All done.', steps = allSteps } = options;
   const possible = steps.filter((step) => call !== undefined || !step.startsWith('tool'));
+  if (possible.length === 0) {
+    throw new PawlError(
+      'invalid_options',
+      expected('options.steps', steps, 'steps, one of them possible without `call`'),
+    );
+  }
   const good = { name: 'final_report', input: { content: report } };
   const bad = { name: 'final_report', input: {} };
   const replyTo: Record<Step, Pick<RehearsedReply, 'calls'>> = {

@@ -79,8 +79,8 @@ export function inputText(input: unknown): string {
 /** Splits a text into pieces, so that it really streams. */
 export function pieces(text: string | undefined, length = Math.ceil((text?.length ?? 0) / 2)): string[] {
   const found: string[] = [];
-  for (let start = 0; start < (text?.length ?? 0); start += Math.max(1, length)) {
-    found.push(text?.slice(start, start + Math.max(1, length)) ?? '');
+  for (let start = 0; start < (text?.length ?? 0); start += length) {
+    found.push(text?.slice(start, start + length) ?? '');
   }
   return found;
 }

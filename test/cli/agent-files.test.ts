@@ -1,45 +1,16 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type AgentSurroundings, readAgentFile } from '../../src/cli/agent-file.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { readAgentFile } from '../../src/cli/agent-file.ts';
+import { AgentProject, claude, namesOf } from '../support/agent-project.ts';
 
-let project: string;
-let notes: string[];
+let project: AgentProject;
 beforeEach(() => {
-  project = temporaryFolder();
-  notes = [];
+  project = new AgentProject();
 });
-
-const surroundings = (own: Partial<AgentSurroundings> = {}): AgentSurroundings => ({
-  root: project,
-  project,
-  commands: [],
-  except: [],
-  models: {},
-  note: (text) => void notes.push(text),
-  ...own,
-});
-
-function written(name: string, text: string): string {
-  const path = join(project, name);
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, text);
-  return path;
-}
-
-/** The definition in an agent file with this front matter. */
-const read = (
-  matter: string,
-  { name = 'agents/one.md', body = '', ...own }: Partial<AgentSurroundings> & { name?: string; body?: string } = {},
-) => readAgentFile(written(name, `---\n${matter}\n---\n${body}`), surroundings(own));
-
-const claude = { name: '.claude/agents/one.md' };
-const namesOf = ({ tools = {} }: { tools?: object | undefined }) => Object.keys(tools);
 
 describe('an agent file in Markdown', () => {
   it('is a definition in front matter, with the instructions below it', async () => {
-    const definition = await read('name: one\nlimits: { maxTurns: 3 }\nmodels: [openai:gpt-5]', {
+    const definition = await project.read('name: one\nlimits: { maxTurns: 3 }\nmodels: [openai:gpt-5]', {
       body: '\n Be quick.\n\n',
     });
     expect(definition).toEqual({
@@ -52,11 +23,11 @@ describe('an agent file in Markdown', () => {
   });
 
   it('may have its instructions in the front matter, but not in both places', async () => {
-    expect(await read('name: one\ninstructions: Be slow.', { body: '\n \n' })).toMatchObject({
+    expect(await project.read('name: one\ninstructions: Be slow.', { body: '\n \n' })).toMatchObject({
       instructions: 'Be slow.',
     });
-    await expect(read('name: one\ninstructions: Be slow.', { body: 'Be quick.' })).rejects.toThrow(
-      `The agent file ${join(project, 'agents/one.md')} must have its instructions in the front matter or in the body, not in both.`,
+    await expect(project.read('name: one\ninstructions: Be slow.', { body: 'Be quick.' })).rejects.toThrow(
+      `The agent file ${join(project.folder, 'agents/one.md')} must have its instructions in the front matter or in the body, not in both.`,
     );
   });
 
@@ -64,12 +35,12 @@ describe('an agent file in Markdown', () => {
     ['a byte order mark and CRLF', '\uFEFF---\r\nname: one\r\n---\r\nBe quick.\r\n'],
     ['blanks after the closing line', '---\nname: one\n--- \t\nBe quick.\n'],
   ])('may have %s', async (_, text) => {
-    const definition = await readAgentFile(written('one.md', text), surroundings());
+    const definition = await readAgentFile(project.write('one.md', text), project.surroundings());
     expect(definition).toEqual({ name: 'one', instructions: 'Be quick.', tools: {} });
   });
 
   it('may end with its front matter', async () => {
-    expect(await readAgentFile(written('one.md', '---\nname: one\n---'), surroundings())).toEqual({
+    expect(await readAgentFile(project.write('one.md', '---\nname: one\n---'), project.surroundings())).toEqual({
       name: 'one',
       tools: {},
     });
@@ -85,15 +56,15 @@ describe('an agent file in Markdown', () => {
     ['---\none\n---\n', 'must have a YAML mapping as its front matter'],
     ['---\nname: [\n---\n', 'has invalid YAML in its front matter: '],
   ])('%j is refused', async (text, problem) => {
-    const path = written('agents/one.md', text);
-    await expect(readAgentFile(path, surroundings())).rejects.toMatchObject({
+    const path = project.write('agents/one.md', text);
+    await expect(readAgentFile(path, project.surroundings())).rejects.toMatchObject({
       code: 'invalid_agent_file',
       message: expect.stringContaining(`The agent file ${path} ${problem}`),
     });
   });
 
   it('says of broken YAML only where it broke', async () => {
-    await expect(read('name: [')).rejects.toThrow(/front matter: [^\n]+\.$/);
+    await expect(project.read('name: [')).rejects.toThrow(/front matter: [^\n]+\.$/);
   });
 
   it.each([
@@ -101,19 +72,19 @@ describe('an agent file in Markdown', () => {
     ['nosuch.md', 'could not be read: ENOENT'],
     ['nosuch.mjs', 'could not be loaded: '],
   ])('%s is refused', async (name, problem) => {
-    await expect(readAgentFile(join(project, name), surroundings())).rejects.toThrow(problem);
+    await expect(readAgentFile(join(project.folder, name), project.surroundings())).rejects.toThrow(problem);
   });
 });
 
 describe('what an agent file of Claude Code says', () => {
   it('about its model, its turns and its colour is understood', async () => {
-    const definition = await read('name: one\nmodel: sonnet\nmaxTurns: 4\ncolor: red', claude);
+    const definition = await project.read('name: one\nmodel: sonnet\nmaxTurns: 4\ncolor: red', claude);
     expect(definition).toMatchObject({ models: ['anthropic:claude-sonnet-4-5'], limits: { maxTurns: 4 } });
-    expect([definition, notes]).toEqual([expect.not.objectContaining({ color: 'red', model: 'sonnet' }), []]);
+    expect([definition, project.notes]).toEqual([expect.not.objectContaining({ color: 'red', model: 'sonnet' }), []]);
   });
 
   it('maxTurns stands beside other limits', async () => {
-    const { limits } = await read('name: one\nmaxTurns: 4\nlimits: { maxRetries: 2, maxTurns: 9 }');
+    const { limits } = await project.read('name: one\nmaxTurns: 4\nlimits: { maxRetries: 2, maxTurns: 9 }');
     expect(limits).toEqual({ maxRetries: 2, maxTurns: 4 });
   });
 
@@ -123,8 +94,10 @@ describe('what an agent file of Claude Code says', () => {
     ['model: inherit', []],
     ['model: " sonnet "', ['anthropic:claude-sonnet-4-5']],
     ['model:', []],
-  ])('%s', async (matter, models) => {
-    expect((await read(`name: one\n${matter}`, { models: { mine: 'openai:gpt-5-mini' } })).models).toEqual(models);
+  ])('%s sets the models to %j', async (matter, models) => {
+    expect((await project.read(`name: one\n${matter}`, { models: { mine: 'openai:gpt-5-mini' } })).models).toEqual(
+      models,
+    );
   });
 
   it.each([
@@ -132,7 +105,7 @@ describe('what an agent file of Claude Code says', () => {
     ['model: 5', 'must name its model as provider:id, or sonnet, opus, haiku; got 5'],
     ['model: sonnet\nmodels: [openai:gpt-5]', 'must have `model` or `models`, not both'],
   ])('%s is refused', async (matter, problem) => {
-    await expect(read(`name: one\n${matter}`)).rejects.toThrow(problem);
+    await expect(project.read(`name: one\n${matter}`)).rejects.toThrow(problem);
   });
 
   it.each([
@@ -141,34 +114,36 @@ describe('what an agent file of Claude Code says', () => {
     ['a file with a colour', 'name: one\ncolor: red', {}],
     ['a file with a permission mode', 'name: one\npermissionMode: default', {}],
   ])('other fields of %s are noted and ignored', async (_, matter, place) => {
-    const definition = await read(`${matter}\nhooks: {}\nskills: [a]\nmcpServers: [github]`, place);
-    const path = join(project, 'name' in place ? claude.name : 'agents/one.md');
-    expect(notes).toEqual([`${path} has hooks, skills, mcpServers, which Pawl does not support; ignored.`]);
+    const definition = await project.read(`${matter}\nhooks: {}\nskills: [a]\nmcpServers: [github]`, place);
+    const path = join(project.folder, 'name' in place ? claude.name : 'agents/one.md');
+    expect(project.notes).toEqual([`${path} has hooks, skills, mcpServers, which Pawl does not support; ignored.`]);
     expect(definition).not.toHaveProperty('hooks');
     expect(definition).not.toHaveProperty('mcpServers');
   });
 
   it('servers as Pawl defines them are kept', async () => {
-    const { mcpServers } = await read('name: one\nmcpServers: { docs: { url: "http://127.0.0.1:1" } }', claude);
-    expect([mcpServers, notes]).toEqual([{ docs: { url: 'http://127.0.0.1:1' } }, []]);
+    const { mcpServers } = await project.read('name: one\nmcpServers: { docs: { url: "http://127.0.0.1:1" } }', claude);
+    expect([mcpServers, project.notes]).toEqual([{ docs: { url: 'http://127.0.0.1:1' } }, []]);
   });
 
   it('fields of any other agent file go to the definition, which refuses those that it does not know', async () => {
-    expect(await read('name: one\nhooks: {}')).toMatchObject({ hooks: {} });
-    expect(notes).toEqual([]);
+    expect(await project.read('name: one\nhooks: {}')).toMatchObject({ hooks: {} });
+    expect(project.notes).toEqual([]);
   });
 
   it('without a list of tools it has all of them; any other agent has none', async () => {
-    expect(namesOf(await read('name: one', claude))).toContain('run_command');
-    expect(namesOf(await read('name: one\ntools:', claude))).toContain('run_command');
-    expect(namesOf(await read('name: one\ntools: []', claude))).toEqual([]);
-    expect(namesOf(await read('name: one\nmodel: sonnet'))).toEqual([]);
+    expect(namesOf(await project.read('name: one', claude))).toContain('run_command');
+    expect(namesOf(await project.read('name: one\ntools:', claude))).toContain('run_command');
+    expect(namesOf(await project.read('name: one\ntools: []', claude))).toEqual([]);
+    expect(namesOf(await project.read('name: one\nmodel: sonnet'))).toEqual([]);
   });
 
   it('plan mode takes away what acts; other modes do not', async () => {
-    const names = namesOf(await read('name: one\ntools: Read, Write, Edit, Bash\npermissionMode: plan', claude));
+    const names = namesOf(
+      await project.read('name: one\ntools: Read, Write, Edit, Bash\npermissionMode: plan', claude),
+    );
     expect(names).toEqual(['read_file']);
-    expect(namesOf(await read('name: one\ntools: Read, Bash\npermissionMode: default', claude))).toEqual([
+    expect(namesOf(await project.read('name: one\ntools: Read, Bash\npermissionMode: default', claude))).toEqual([
       'read_file',
       'run_command',
     ]);
@@ -176,23 +151,26 @@ describe('what an agent file of Claude Code says', () => {
 
   it('what it disallows is left out, whole', async () => {
     const names = namesOf(
-      await read('name: one\ntools: Read, Edit, Bash\ndisallowedTools: Edit(src/**), Bash(*), WebFetch', claude),
+      await project.read(
+        'name: one\ntools: Read, Edit, Bash\ndisallowedTools: Edit(src/**), Bash(*), WebFetch',
+        claude,
+      ),
     );
     expect(names).toEqual(['read_file']);
-    expect(notes).toEqual([
-      `${join(project, claude.name)} disallows Edit(src/**). Parts of a tool cannot be disallowed: edit_file is left out.`,
+    expect(project.notes).toEqual([
+      `${join(project.folder, claude.name)} disallows Edit(src/**). Parts of a tool cannot be disallowed: edit_file is left out.`,
     ]);
   });
 
   it('a tool without a counterpart is noted', async () => {
-    expect(namesOf(await read('name: one\ntools: Read, WebFetch', claude))).toEqual(['read_file']);
-    expect(notes).toEqual([
-      `${join(project, claude.name)} names the tool "WebFetch", which has no counterpart; ignored.`,
+    expect(namesOf(await project.read('name: one\ntools: Read, WebFetch', claude))).toEqual(['read_file']);
+    expect(project.notes).toEqual([
+      `${join(project.folder, claude.name)} names the tool "WebFetch", which has no counterpart; ignored.`,
     ]);
   });
 
   describe('in front matter that is no YAML', () => {
-    const loose = (lines: string[]) => read(lines.join('\n'), claude);
+    const loose = (lines: string[]) => project.read(lines.join('\n'), claude);
     it('continues a value on the lines below it, and lists entries', async () => {
       const definition = await loose([
         'description: Use it: always',
@@ -229,7 +207,7 @@ describe('what an agent file of Claude Code says', () => {
     });
 
     it('is refused outside .claude/agents', async () => {
-      await expect(read('name: one\ndescription: Use it: always')).rejects.toThrow('has invalid YAML');
+      await expect(project.read('name: one\ndescription: Use it: always')).rejects.toThrow('has invalid YAML');
     });
   });
 });

@@ -107,7 +107,7 @@ const config :Workerd.Config = (
     child.kill();
     await ended;
   }
-}, 60_000);
+});
 
 /** Asks until the server listens. */
 async function untilServed(url: string, isAlive: () => boolean): Promise<Response> {

@@ -34,7 +34,7 @@ describe('the packed package, installed in a separate project', () => {
     mkdirSync(join(modules, sdkScope));
     symlinkSync(resolve('node_modules', sdkScope, 'sdk'), join(modules, sdkScope, 'sdk'));
     writeFileSync(join(project, 'package.json'), '{ "type": "module" }');
-  }, 60_000);
+  });
   afterAll(() => rmSync(project, { recursive: true }));
 
   it("the README's example runs and prints the output that the README shows", () => {
@@ -71,7 +71,7 @@ describe('the packed package, installed in a separate project', () => {
       encoding: 'utf8',
     });
     expect([stdout, status]).toEqual(['', 0]);
-  }, 60_000);
+  });
 
   it('exports exactly these names', () => {
     const names = (entry: string) =>

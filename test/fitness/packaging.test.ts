@@ -91,7 +91,7 @@ describe('the package', () => {
     const env = { ...process.env, npm_config_ignore_scripts: 'true' };
     const attw = spawnSync('node_modules/.bin/attw', args, { encoding: 'utf8', env });
     expect([attw.status, attw.stdout]).toEqual([0, expect.stringContaining('pawl/machines')]);
-  }, 60_000);
+  });
 });
 
 function deadLinks(path: string, paths: readonly string[]): string[] {

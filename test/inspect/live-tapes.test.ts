@@ -29,8 +29,9 @@ beforeEach(async () => {
 });
 afterEach(() => {
   tape.close();
-  expect(vi.getTimerCount()).toBe(0);
+  const left = vi.getTimerCount();
   vi.useRealTimers();
+  expect(left).toBe(0);
 });
 
 async function read(from = 0): Promise<{ pieces: TapePiece[]; leave: () => void }> {
@@ -142,7 +143,7 @@ describe('S-8: a tape of a session that runs', () => {
     expect(inShort(pieces)).toEqual(['running', '0+3', '3+1', 'running call-1', '4+1', `5+${rest}`, 'succeeded']);
   });
 
-  it('is idle while nobody reads it or is about to', async () => {
+  it('is idle while no one reads it or is about to', async () => {
     expect(tape.isIdle).toBe(true);
     const joining = read();
     expect(tape.isIdle).toBe(false);

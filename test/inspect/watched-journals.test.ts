@@ -28,7 +28,7 @@ describe('a journal that is watched', () => {
     expect(heard).toEqual(all);
   });
 
-  it('is the journal within for all else', async () => {
+  it('forwards every other method', async () => {
     const asked: unknown[] = [];
     const inner = new Proxy(new MemoryJournal(), {
       get: (_, name) =>

@@ -54,13 +54,13 @@ function courseOf(entries: readonly JournalEntry[]) {
   };
 }
 
-describe('S-8 D-3: a session in which something was as it was', () => {
+describe('S-8 D-3: replaying a session with one delivery unchanged', () => {
   let entries: JournalEntry[];
   beforeAll(async () => {
     entries = await eventful();
   });
 
-  it('is the same session, wherever it is asked, apart from what its sub-agents did', () => {
+  it('gives the same session, whichever delivery it is, apart from what its sub-agents did', () => {
     const happened = courseOf(entries);
     const kinds = happened.delivered.map((delivery) => ('event' in delivery ? delivery.event.type : delivery.key));
     for (const kind of ['session.steer', /wait/, /tool-1$/, /approval-0$/, /close/])

@@ -213,5 +213,5 @@ describe.runIf(hasBrowser)('S-8: the page of a run', () => {
       await other.page.getByText('4 items: ').waitFor();
       expect(await complaints(other.page)).toEqual([]);
     }
-  }, 60_000);
+  });
 });

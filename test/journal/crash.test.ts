@@ -82,5 +82,5 @@ describe('D-3, D-4, B-6: a session whose process dies at a write is resumed', as
       });
       check(await livesOf(deaths));
     }
-  }, 60_000);
+  });
 });

@@ -130,5 +130,5 @@ describe('D-3: nothing that was acknowledged is lost', () => {
       await journal.close();
     }
     expect([...seen]).toEqual(expect.arrayContaining(['refused', 'suspended', 'succeeded']));
-  }, 60_000);
+  });
 });

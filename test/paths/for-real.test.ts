@@ -64,7 +64,7 @@ describe('B-2 B-3 B-4 F-2: real sessions follow every path of the specification'
       expect([path.steps, states]).toEqual([path.steps, statesExpected(path)]);
       assertInvariants(result, { requests: real.requests, limits });
     }
-  }, 60_000);
+  });
 
   it('in process, with 3 turns of 2 attempts and no mixed replies', async () => {
     const limits = { maxTurns: 3, maxRetries: 2 };
@@ -78,7 +78,7 @@ describe('B-2 B-3 B-4 F-2: real sessions follow every path of the specification'
       const real = { status, turns: counters.turns, requests: counters.requests, collapses: counters.collapses };
       expect([steps, real]).toEqual([steps, expected]);
     }
-  }, 60_000);
+  });
 });
 
 describe('races', () => {
@@ -125,7 +125,7 @@ describe('races', () => {
       ),
       { numRuns: 60 },
     );
-  }, 60_000);
+  });
 });
 
 describe('the test tools for users', () => {

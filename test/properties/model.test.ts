@@ -93,4 +93,4 @@ it('B-1 B-2 B-3 B-4 D-2 F-4 T-2: every session ends as a model of the specificat
         )}\n// Acts at the start of each attempt: ${steps.map(({ act }) => act).join(', ')}`,
     },
   );
-}, 60_000);
+});

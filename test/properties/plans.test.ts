@@ -67,4 +67,4 @@ it('B-1 B-2 B-3 B-4 B-5 T-7 T-8: no plan and no handoff breaks the bound', async
     }),
     { numRuns: 150 },
   );
-}, 60_000);
+});

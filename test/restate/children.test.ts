@@ -65,7 +65,7 @@ describe.skipIf(restateBinary === null)('B-7: sub-agents on Restate are invocati
 
   beforeAll(async () => {
     service = await onRestate([root]);
-  }, 60_000);
+  });
   afterAll(() => service?.stop());
 
   const childOf = async (id: string, type: 'tool.started' | 'tool.approvalRequested') => {

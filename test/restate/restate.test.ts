@@ -45,7 +45,7 @@ describe.skipIf(restateBinary === null)('D-1, D-3, D-4: sessions on Restate', ()
 
   beforeAll(async () => {
     service = await onRestate([agent, impatient]);
-  }, 60_000);
+  });
   afterAll(() => service?.stop());
 
   it('a session runs, and its result equals that in memory', async () => {
@@ -156,5 +156,5 @@ describe.skipIf(restateBinary === null)('D-1, D-3, D-4: sessions on Restate', ()
     });
     expect(broken).toEqual([]);
     expect(result.counters.tree.sessions).toBe(2);
-  }, 60_000);
+  });
 });

@@ -106,15 +106,11 @@ describe('D-3: a session is resumed with the tools that it had', () => {
 it('D-4: what was interrupted is named under the call of its sub-agent', async () => {
   const journal = await suspended({}, true);
   const session = await resumeSession(agentWith({}, true).agent, { journal, sessionId: 's', logger: false });
-  const events = session.events[Symbol.asyncIterator]();
-  const resumed = async () => {
-    for (;;) {
-      const { value } = await events.next();
-      if (value?.type === 'session.resumed') return value.interrupted;
-    }
-  };
-  const interrupted = await resumed();
+  const interrupted: (readonly string[])[] = [];
+  for await (const event of session.events) {
+    if (event.type === 'session.resumed') interrupted.push(event.interrupted);
+  }
   assertInvariants(await session.result);
   const [call] = (await session.result).turns[0]?.attempts[0]?.calls ?? [];
-  expect(interrupted).toEqual([`${call?.callId}/turn-1/attempt-1/tool-0`]);
+  expect(interrupted).toEqual([[`${call?.callId}/turn-1/attempt-1/tool-0`]]);
 });

@@ -10,6 +10,7 @@ import { Redactor } from '../../src/inspect/tape/redacted.ts';
 import type { JournalEntry } from '../../src/journal/journal.ts';
 import { MemoryJournal } from '../../src/journal/memory.ts';
 import { manualClock } from '../../src/testing/index.ts';
+import { type BacklogItem, readBacklog } from '../../src/workflow/backlog/backlog.ts';
 import {
   runWorkflow,
   type WorkflowEvent,
@@ -82,6 +83,30 @@ export class TestBacklog {
     this.write(`${folder}/PROMPT.md`, `# ${name}\n\nDo what the title says.\n`);
     if (comments !== '') this.write(`${folder}/comments.md`, comments);
     return folder;
+  }
+
+  /** Has everything committed that a run writes. */
+  autoCommit(): void {
+    this.write('.agent-config.json', JSON.stringify({ auto_commit: true }));
+  }
+
+  /** The last commit's message, and the files that it changed. */
+  get lastCommit(): { message: string; files: string[] } {
+    const files = this.git('show', '--name-only', '--no-renames', '--format=', 'HEAD').split('\n').toSorted();
+    return { message: this.git('log', '-1', '--format=%s'), files };
+  }
+
+  /** Writes a summary that lists BUG-001. */
+  listBug(): void {
+    const head = '# Bugs\n\n| ID | Title | Status |\n| --- | --- | --- |\n';
+    this.write('bugs/bugs.md', `${head}| [BUG-001](BUG-001-bug-1/) | One | new |\n`);
+  }
+
+  /** The item as it is read. */
+  found(id: string): BacklogItem {
+    const item = readBacklog(this.folder).items.find((one) => one.id === id);
+    if (item === undefined) throw new Error(`${id} is not in the backlog`);
+    return item;
   }
 
   get state(): RunState {

@@ -40,7 +40,7 @@ export const brokenJournals: Record<string, Record<string, Broken>> = {
       create: (session, append) =>
         sound.create(session, append).catch(() => Promise.reject(new Error('duplicate key'))),
     }),
-    'adds the entries all the same': (sound) => ({
+    'adds the entries anyway': (sound) => ({
       create: (session, append) =>
         sound.create(session, append).catch(async (error) => {
           await sound.append(session.sessionId, { owner: 'one', after: 1, entries: append.entries });

@@ -1,4 +1,5 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
+import type { Journal } from '../../src/journal/journal.ts';
 import { MemoryJournal } from '../../src/journal/memory.ts';
 import { journalConformance } from '../../src/testing/index.ts';
 import { brokenJournals } from '../support/broken-journals.ts';
@@ -20,6 +21,16 @@ function checked(name: string, journal: MemoryJournal): Promise<void> {
   return one.check();
 }
 
+/** The store with other methods. Its own methods call one another as before. */
+function otherwise(store: MemoryJournal, own: Partial<Journal>): MemoryJournal {
+  return new Proxy(store, {
+    get(_, name) {
+      const method = Reflect.get(own, name) ?? Reflect.get(store, name);
+      return typeof method === 'function' ? method.bind(store) : method;
+    },
+  });
+}
+
 const faults = Object.entries(brokenJournals).flatMap(([name, stores]) =>
   Object.entries(stores).map(([fault, broken]) => [name, fault, broken] as const),
 );
@@ -29,7 +40,7 @@ it.each(faults)('D-3: "%s" fails for a store that %s', async (name, _, broken) =
   const sound = () => new MemoryJournal({ leaseMs: 1_000 });
   await checked(name, sound());
   const made = sound();
-  await expect(checked(name, Object.assign(Object.create(made), broken(made)))).rejects.toThrow();
+  await expect(checked(name, otherwise(made, broken(made)))).rejects.toThrow();
 });
 
 it('D-3: each check is between two processes with leases of 1 s, and closes both, whatever comes of it', async () => {

@@ -208,5 +208,5 @@ describe('the session of a chat', () => {
     expect(await late()).toBe(200);
     await chunksOf(await handler(post('more')));
     expect(await late()).toBe(404);
-  }, 60_000);
+  });
 });

@@ -209,7 +209,7 @@ describe.skipIf(!existsSync(browserPath))('S-6: a page with useChat in a browser
         '--disable-sync',
       ],
     });
-  }, 60_000);
+  });
   afterAll(() => browser?.close());
 
   it('chats, approves, denies, reloads in the middle and aborts', async () => {
@@ -274,5 +274,5 @@ describe.skipIf(!existsSync(browserPath))('S-6: a page with useChat in a browser
       ['succeeded', []],
       ['aborted', ['aborted']],
     ]);
-  }, 60_000);
+  });
 });

@@ -1,7 +1,6 @@
 import { chmodSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type BacklogItem, readBacklog } from '../../src/workflow/backlog/backlog.ts';
 import { archiveItem, leaveForReview } from '../../src/workflow/run/filing.ts';
 import { TestBacklog } from '../support/backlog.ts';
 
@@ -10,32 +9,15 @@ beforeEach(() => {
   backlog = new TestBacklog();
 });
 
-const autoCommit = () => backlog.write('.agent-config.json', JSON.stringify({ auto_commit: true }));
-const lastCommit = () => backlog.git('log', '-1', '--format=%s');
-const committed = () => backlog.git('show', '--name-only', '--no-renames', '--format=', 'HEAD').split('\n').toSorted();
 const recent = expect.stringMatching(/^20\d\d-.*Z$/);
-
-function found(id: string): BacklogItem {
-  const item = readBacklog(backlog.folder).items.find((one) => one.id === id);
-  if (item === undefined) throw new Error(`${id} is not in the backlog`);
-  return item;
-}
-
-/** A summary that lists the only bug. */
-function listed(): void {
-  backlog.write(
-    'bugs/bugs.md',
-    '# Bugs\n\n| ID | Title | Status |\n| --- | --- | --- |\n| [BUG-001](BUG-001-bug-1/) | One | new |\n',
-  );
-}
 
 describe('W-1: an item that succeeded is archived', () => {
   const archived = (folder: string, changed: readonly string[] = []) => archiveItem(backlog.folder, folder, changed);
 
   it('with its report, its row and one commit of all that, and of what the work changed', async () => {
-    autoCommit();
+    backlog.autoCommit();
     const folder = backlog.bug(1, { severity: 'high' });
-    listed();
+    backlog.listBug();
     backlog.git('add', '--all');
     backlog.git('commit', '--quiet', '--message=As found');
     backlog.write('src/code.ts', 'fixed\n');
@@ -49,8 +31,8 @@ describe('W-1: an item that succeeded is archived', () => {
       updated_date: recent,
     });
     expect(backlog.read('bugs/bugs.md')).toContain('| completed |');
-    expect(lastCommit()).toBe('Complete BUG-001');
-    expect(committed()).toEqual([
+    expect(backlog.lastCommit.message).toBe('Complete BUG-001');
+    expect(backlog.lastCommit.files).toEqual([
       'bugs/BUG-001-bug-1/PROMPT.md',
       'bugs/BUG-001-bug-1/bug_report.json',
       'bugs/bugs.md',
@@ -62,7 +44,7 @@ describe('W-1: an item that succeeded is archived', () => {
   });
 
   it('once more, after a crash between the move and the commit', async () => {
-    autoCommit();
+    backlog.autoCommit();
     const folder = backlog.bug(1);
     backlog.git('add', '--all');
     backlog.git('commit', '--quiet', '--message=As found');
@@ -89,7 +71,7 @@ describe('W-1: an item that succeeded is archived', () => {
     ['an empty date', { status: 'done', completed_date: '' }],
     ['a date that is null', { status: 'done', completed_date: null }],
     ['a status that is no text', { status: 7, completed_date: '2026-01-05' }],
-  ])('%s is no mark of completion', async (_, report) => {
+  ])('%s does not mark completion', async (_, report) => {
     await archived(backlog.bug(1, report));
     expect(backlog.json('completed/BUG-001-bug-1/bug_report.json')).toMatchObject({
       status: 'completed',
@@ -105,7 +87,7 @@ describe('W-1: an item that succeeded is archived', () => {
   });
 
   it('an item without a report file is listed where its folder was', async () => {
-    listed();
+    backlog.listBug();
     backlog.write('bugs/BUG-001-bug-1/PROMPT.md', '# One\n');
     await archived('bugs/BUG-001-bug-1');
     expect(backlog.list('completed/BUG-001-bug-1')).toEqual(['PROMPT.md']);
@@ -131,8 +113,8 @@ describe('W-1: an item that succeeded is archived', () => {
     expect([backlog.has(folder), other.list('.')]).toEqual([true, ['.git']]);
   });
 
-  it('a commit that fails is told', async () => {
-    autoCommit();
+  it('a commit that fails is reported', async () => {
+    backlog.autoCommit();
     const folder = backlog.bug(1);
     backlog.write('.git/hooks/pre-commit', '#!/bin/sh\necho not now >&2\nexit 1\n');
     chmodSync(join(backlog.folder, '.git/hooks/pre-commit'), 0o755);
@@ -142,30 +124,30 @@ describe('W-1: an item that succeeded is archived', () => {
 });
 
 describe('W-1: an item that failed in several runs is left for review', () => {
-  const left = (id: string) => leaveForReview(backlog.folder, found(id), ['r1', 'r2']);
+  const left = (id: string) => leaveForReview(backlog.folder, backlog.found(id), ['r1', 'r2']);
 
   it('in its report, its row, its comments and a commit', async () => {
-    autoCommit();
+    backlog.autoCommit();
     const folder = backlog.bug(1, {}, 'Mine.');
-    listed();
+    backlog.listBug();
     expect(await left('BUG-001')).toMatchObject({ ok: true });
     expect(backlog.json(`${folder}/bug_report.json`).status).toBe('needs-review');
     expect(backlog.read('bugs/bugs.md')).toContain('| needs-review |');
     expect(backlog.read(`${folder}/comments.md`)).toBe(
       'Mine.\n\n## Left for review\n\nIt failed in 2 runs: r1, r2. Set another status to have it tried again.\n',
     );
-    expect([lastCommit(), committed()]).toEqual([
-      'Leave BUG-001 for review',
-      ['PROMPT.md', 'bug_report.json', 'comments.md']
+    expect(backlog.lastCommit).toEqual({
+      message: 'Leave BUG-001 for review',
+      files: ['PROMPT.md', 'bug_report.json', 'comments.md']
         .map((name) => `${folder}/${name}`)
         .concat('bugs/bugs.md')
         .toSorted(),
-    ]);
+    });
   });
 
   it('without `auto_commit`, nothing is committed', async () => {
     backlog.bug(1);
     expect(await left('BUG-001')).toBeNull();
-    expect(lastCommit()).toBe('Begin');
+    expect(backlog.lastCommit.message).toBe('Begin');
   });
 });

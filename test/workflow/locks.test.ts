@@ -27,7 +27,7 @@ function fakeTimers(): void {
   onTestFinished(() => void vi.useRealTimers());
 }
 
-describe('W-1: one run uses a backlog at a time', () => {
+describe('one run uses a backlog at a time', () => {
   it('another is refused, and told of the first, until that ends', async () => {
     const first = await lockRun(backlog);
     await expect(lockRun(backlog)).rejects.toMatchObject({
@@ -61,14 +61,14 @@ describe('W-1: one run uses a backlog at a time', () => {
     await expect(whileLocked(backlog, async () => 1)).rejects.toMatchObject(failed);
   });
 
-  it('so is a file that is no lock', async () => {
+  it('so is a file that is not a lock', async () => {
     mkdirSync(place('.'), { recursive: true });
     writeFileSync(place('run'), 'not a database, but a text that is long enough to look like one'.repeat(20));
     await expect(lockRun(backlog)).rejects.toMatchObject({ code: 'backlog_failed' });
   });
 });
 
-describe('W-2: items are written one at a time', () => {
+describe('items are written one at a time', () => {
   it('in this process, in the order asked for, whether or not one fails', async () => {
     const done: string[] = [];
     const step = (name: string, fails = false) =>

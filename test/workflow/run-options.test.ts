@@ -76,7 +76,7 @@ describe('the agents of a run', () => {
 });
 
 describe('the other options of a run', () => {
-  it('are taken as they are meant', () => {
+  it('are accepted', () => {
     const others = {
       budget: { tokens: 1_000 },
       onSessionEvent: () => undefined,

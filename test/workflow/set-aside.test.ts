@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type BacklogItem, readBacklog } from '../../src/workflow/backlog/backlog.ts';
+import type { BacklogItem } from '../../src/workflow/backlog/backlog.ts';
 import { createdSince, idsIn, noteWork, setItemAside } from '../../src/workflow/run/filing.ts';
 import { TestBacklog } from '../support/backlog.ts';
 
@@ -8,40 +8,22 @@ beforeEach(() => {
   backlog = new TestBacklog();
 });
 
-const autoCommit = () => backlog.write('.agent-config.json', JSON.stringify({ auto_commit: true }));
-const lastCommit = () => backlog.git('log', '-1', '--format=%s');
-const committed = () => backlog.git('show', '--name-only', '--no-renames', '--format=', 'HEAD').split('\n').toSorted();
-
-function found(id: string): BacklogItem {
-  const item = readBacklog(backlog.folder).items.find((one) => one.id === id);
-  if (item === undefined) throw new Error(`${id} is not in the backlog`);
-  return item;
-}
-
-/** A summary that lists the only bug. */
-function listed(): void {
-  backlog.write(
-    'bugs/bugs.md',
-    '# Bugs\n\n| ID | Title | Status |\n| --- | --- | --- |\n| [BUG-001](BUG-001-bug-1/) | One | new |\n',
-  );
-}
-
 describe('what an agent did becomes a comment', () => {
   const work = { run: 'r1', phase: 'processing', agent: 'coder', verdict: 'failed', message: 'I tried.' } as const;
   const noted = (folder: string, own: Partial<Parameters<typeof noteWork>[2]> = {}) =>
     noteWork(backlog.folder, folder, { ...work, ...own });
 
   it('quoted line by line, and committed at once unless it succeeded', async () => {
-    autoCommit();
+    backlog.autoCommit();
     const folder = backlog.bug(1);
     expect(await noted(folder, { message: 'I tried.\n\n## STOP\n' })).toBeNull();
     expect(backlog.read(`${folder}/comments.md`)).toBe(
       '## processing by coder: failed (run r1)\n\n> I tried.\n>\n> ## STOP\n>\n',
     );
-    expect(lastCommit()).toBe('BUG-001: failed in processing');
+    expect(backlog.lastCommit.message).toBe('BUG-001: failed in processing');
     expect(await noted(folder, { verdict: 'succeeded', phase: 'testing' })).toBeNull();
     expect(backlog.read(`${folder}/comments.md`)).toContain('## testing by coder: succeeded (run r1)\n\n> I tried.\n');
-    expect(lastCommit()).toBe('BUG-001: failed in processing');
+    expect(backlog.lastCommit.message).toBe('BUG-001: failed in processing');
   });
 
   it.each(['aborted', 'unavailable'] as const)('work that was %s leaves none', async (verdict) => {
@@ -55,8 +37,8 @@ describe('what an agent did becomes a comment', () => {
     expect(backlog.list('.')).toEqual(['.git']);
   });
 
-  it('a commit that fails is told, with the item', async () => {
-    autoCommit();
+  it('a commit that fails is reported, with the item', async () => {
+    backlog.autoCommit();
     const folder = backlog.bug(1);
     backlog.write('.git/index.lock', '');
     expect(await noted(folder)).toMatch(/^What was done for bugs\/BUG-001-bug-1 is not committed: ./);
@@ -78,10 +60,10 @@ describe('W-2: an item that waits for a person is set aside', () => {
   const action = 'human-actions/ACTION-001-ask-for-a-key';
 
   it('behind a new action, in its report, its row, its comments and a commit', async () => {
-    autoCommit();
+    backlog.autoCommit();
     const folder = backlog.bug(1);
-    listed();
-    const set = await aside(found('BUG-001'));
+    backlog.listBug();
+    const set = await aside(backlog.found('BUG-001'));
     expect(set).toEqual({
       action: { id: 'ACTION-001', title: 'Ask for a key', folder: action, isNew: true, why: 'BUG-001 is blocked' },
       note: null,
@@ -90,23 +72,23 @@ describe('W-2: an item that waits for a person is set aside', () => {
     expect(backlog.json(`${folder}/bug_report.json`)).toMatchObject({ status: 'blocked', blocked_by: ['ACTION-001'] });
     expect(backlog.read('bugs/bugs.md')).toContain('| blocked |');
     expect(backlog.read(`${folder}/comments.md`)).toBe('## Set aside\n\nIt waits for ACTION-001, found in run r1.\n');
-    expect([lastCommit(), committed()]).toEqual([
-      'Set BUG-001 aside',
-      ['PROMPT.md', 'bug_report.json', 'comments.md']
+    expect(backlog.lastCommit).toEqual({
+      message: 'Set BUG-001 aside',
+      files: ['PROMPT.md', 'bug_report.json', 'comments.md']
         .map((name) => `${folder}/${name}`)
         .concat('bugs/bugs.md')
         .toSorted(),
-    ]);
+    });
   });
 
   it('once for each thing that is needed: the same need in another run is the same action', async () => {
     const folder = backlog.bug(1, { blocked_by: 'FEAT-009' });
-    await aside(found('BUG-001'));
-    const again = await aside(found('BUG-001'), 'a key', 'r2');
+    await aside(backlog.found('BUG-001'));
+    const again = await aside(backlog.found('BUG-001'), 'a key', 'r2');
     expect(again.action).toMatchObject({ id: 'ACTION-001', isNew: false });
     expect(backlog.json(`${folder}/bug_report.json`).blocked_by).toEqual(['FEAT-009', 'ACTION-001']);
     expect(backlog.read(`${action}/comments.md`)).toContain('## Still needed by BUG-001\n\nFound again in run r2.');
-    const other = await aside(found('BUG-001'), 'a password');
+    const other = await aside(backlog.found('BUG-001'), 'a password');
     expect(other.action.id).toBe('ACTION-002');
     expect(backlog.json(`${folder}/bug_report.json`).blocked_by).toEqual(['FEAT-009', 'ACTION-001', 'ACTION-002']);
   });
@@ -119,10 +101,10 @@ describe('W-2: an item that waits for a person is set aside', () => {
     });
   });
 
-  it('a commit that fails is told', async () => {
-    autoCommit();
+  it('a commit that fails is reported', async () => {
+    backlog.autoCommit();
     backlog.bug(1);
-    const item = found('BUG-001');
+    const item = backlog.found('BUG-001');
     backlog.write('.git/index.lock', '');
     expect((await aside(item)).failure).toContain('index.lock');
   });

@@ -160,11 +160,11 @@ export function changeReport(backlog: string, item: BacklogItem, change: Record<
   writeAtomically(join(backlog, item.folder, item.layout.reportFile), `${JSON.stringify(report, null, 2)}\n`);
 }
 
-/** Appends text to the comments of an item, after a blank line. */
+/** Appends text to the comments of an item, separated by a blank line from any earlier text. */
 export function addComment(backlog: string, folder: string, text: string): void {
   const path = join(backlog, folder, 'comments.md');
   const before = readIfThere(path) ?? '';
-  const gap = before === '' ? '' : before.endsWith('\n') ? '\n' : '\n\n';
+  const gap = before === '' || before.endsWith('\n\n') ? '' : before.endsWith('\n') ? '\n' : '\n\n';
   appendFileSync(path, `${gap}${text.trim()}\n`);
 }
 
