@@ -17,12 +17,13 @@ import { RunningSession } from '../session/running-session.ts';
 import type { SessionResult } from '../session/session.ts';
 import { waitingIn } from '../session/sub-agents/sub-session.ts';
 import { unanswered } from '../tools/client-tool.ts';
+import { AwaitedSteps } from './awaited-steps.ts';
 import { LineBuffer } from './line-buffer.ts';
 import { mebibytesOf, mostMebibytes } from './payload.ts';
 import { begunWith, checkMessage, type RestateRequest, requestedAgent } from './request.ts';
 import { childrenOf } from './restate-children.ts';
 import { isProcessing, messageName, RestateDriver } from './restate-driver.ts';
-import type { RestateOwner, TimedMessage } from './restate-owner.ts';
+import { cancellation, type RestateOwner, type TimedMessage } from './restate-owner.ts';
 
 export type { RestateRequest } from './request.ts';
 
@@ -60,7 +61,9 @@ export function restateAgents(options: RestateAgentsOptions) {
   }
   const run = async (context: WorkflowContext, request: RestateRequest): Promise<SessionResult> => {
     const { agent, lineage } = requestedAgent(named, request);
-    const { head, repairs } = await context.run('begin', () => begunWith(agent, context.key, request));
+    const early: TimedMessage[] = [];
+    const steps = new AwaitedSteps(context, (at, reason) => early.push(cancellation(at, reason)));
+    const { head, repairs } = await steps.completed(context.run('begin', () => begunWith(agent, context.key, request)));
     const lines = new LineBuffer(loggerOf(logger), (error) => session.wired.observer.userCodeFailed('logger', error));
     const { attemptCompletedSignal } = context.request();
     const owner: RestateOwner = {
@@ -69,8 +72,8 @@ export function restateAgents(options: RestateAgentsOptions) {
       },
       approvalTimeoutMs: agent.limits.approvalTimeoutMs,
       handOut: (effect) => {
-        const { catalog } = session.wired.effects;
-        if (effect.kind !== 'tool' || !catalog.get(effect.request.name)?.isClientSide) return null;
+        // The catalog would not do: an effect fills it, and a replay performs none.
+        if (effect.kind !== 'tool' || !agent.tools.get(effect.request.name)?.isClientSide) return null;
         const { callId, name, index } = effect.request;
         const { folds } = session.wired.observer;
         session.wired.observer.sight({
@@ -116,8 +119,11 @@ export function restateAgents(options: RestateAgentsOptions) {
     const children = childrenOf(context, name, request, agent, session);
     attemptCompletedSignal.addEventListener('abort', () => driver.release(), { once: true });
     session.start(repairs === null ? [] : [{ type: 'conversation.repaired', repairs }]);
-    await driver.drive();
-    return limited(await session.result);
+    await driver.drive(early);
+    const result = await session.result;
+    // A defect is logged after the last delivery.
+    await driver.writeLines();
+    return limited(result);
   };
   const message = async (context: WorkflowSharedContext, given: SessionMessage): Promise<void> => {
     const checked = checkMessage(given);

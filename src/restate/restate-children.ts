@@ -24,15 +24,23 @@ export function childrenOf(
   session: RootSession,
 ): RestateChildren {
   const { observer, subSessions } = session.wired;
+  const asking = new Map<string, () => void>();
   const running = new Map<string, { grant: Allowance; sessionId: string }>();
+  let isStopping = false;
   const callOf = (effect: Effect) => {
     if (effect.kind !== 'tool') throw new Error(`${effect.key} is not a tool call`);
     return effect.request;
+  };
+  const sendTo = (key: string, message: SessionMessage) =>
+    context.genericSend<SessionMessage>({ service, method: 'message', key, parameter: message, inputSerde: json });
+  const sendToAll = (message: SessionMessage) => {
+    for (const { sessionId } of running.values()) sendTo(sessionId, message);
   };
   const begin = (effect: Effect, grant: Allowance, budget: SessionBudget) => {
     const { callId, name, index } = callOf(effect);
     const sessionId = `${session.sessionId}/${callId}`;
     running.set(effect.key, { grant, sessionId });
+    subSessions?.subAgents.away.begin(callId);
     observer.sight({ type: 'subAgent.started', callId, name, childSessionId: sessionId });
     const parameter: RestateRequest = {
       agent: request.agent,
@@ -43,7 +51,7 @@ export function childrenOf(
       ...(request.context !== undefined && { context: request.context }),
       ...(request.metadata !== undefined && { metadata: request.metadata }),
     };
-    return context.genericCall<RestateRequest, SessionResult>({
+    const result = context.genericCall<RestateRequest, SessionResult>({
       service,
       method: 'run',
       key: sessionId,
@@ -51,6 +59,8 @@ export function childrenOf(
       inputSerde: json,
       outputSerde: json,
     });
+    if (isStopping) sendTo(sessionId, { type: 'session.stop' });
+    return result;
   };
   return {
     isOne: (effect) => {
@@ -59,15 +69,18 @@ export function childrenOf(
       return !agent.tools.has(name) && agent.agents[name] !== undefined;
     },
     ask: (effect, settle) => {
+      const { key } = effect;
       const child = agent.agents[callOf(effect).name];
       if (child === undefined || subSessions === null) {
         settle(null);
         return;
       }
       const bound = child.limits.maxTreeRequests ?? requestBound(child.limits);
-      subSessions.grants.ask(bound, (grant) =>
-        settle(grant === null ? null : begin(effect, grant, subSessions.budgetOf(child, grant))),
-      );
+      const withdraw = subSessions.grants.ask(bound, (grant) => {
+        if (!asking.delete(key)) return;
+        settle(grant === null ? null : (at) => begin(effect, grant, subSessions.budgetOf(child, grant, at)));
+      });
+      asking.set(key, withdraw);
     },
     share: () => subSessions?.grants.share(),
     ended: (effect, result) => {
@@ -75,19 +88,27 @@ export function childrenOf(
       if (result !== null) {
         const { sessionId: childSessionId, status, counters } = result;
         observer.sight({ type: 'subAgent.ended', callId, name, childSessionId, status, counters });
-        subSessions?.subAgents.adopt(callId, result);
       }
+      subSessions?.subAgents.away.end(callId, result);
       const began = running.get(effect.key);
       running.delete(effect.key);
       if (began !== undefined) subSessions?.grants.giveBack(began.grant);
     },
-    send: (message, effect) => {
-      const meant = effect === undefined ? [...running.values()] : [running.get(effect.key)];
-      for (const one of meant) {
-        if (one === undefined) continue;
-        const key = one.sessionId;
-        context.genericSend<SessionMessage>({ service, method: 'message', key, parameter: message, inputSerde: json });
-      }
+    areRunning: () => running.size > 0,
+    send: sendToAll,
+    stop: () => {
+      isStopping = true;
+      sendToAll({ type: 'session.stop' });
     },
+    cancel: ({ key }) => {
+      const withdraw = asking.get(key);
+      asking.delete(key);
+      withdraw?.();
+      const began = running.get(key);
+      if (began !== undefined) sendTo(began.sessionId, aborted);
+    },
+    abort: () => sendToAll(aborted),
   };
 }
+
+const aborted: SessionMessage = { type: 'session.abort', reason: 'its call was aborted' };

@@ -1,20 +1,19 @@
-import { RestatePromise, type TerminalError, type WorkflowContext } from '@restatedev/restate-sdk';
+import type { RestatePromise, WorkflowContext } from '@restatedev/restate-sdk';
 import type { Delivery, Effect, Json, SessionCommand } from '../../machines/index.ts';
-import { messageOf } from '../errors.ts';
 import type { Driver, DriverOwner, Perform } from '../host/driver.ts';
 import { DriverCore, type Outcome } from '../host/driver-core.ts';
 import { RunningEffect } from '../host/effect-context.ts';
 import type { Host, KeyedDelivery } from '../host/host.ts';
-import type { SessionMessage } from '../journal/journal.ts';
 import type { SessionResult } from '../session/session.ts';
+import { AwaitedSteps } from './awaited-steps.ts';
 import { mebibytesOf, mostMebibytes } from './payload.ts';
-import type { RestateOwner, TimedMessage } from './restate-owner.ts';
+import { cancellation, type RestateOwner, type TimedMessage } from './restate-owner.ts';
 
 /** A completed step of the engine. */
 type Arrival =
   | { kind: 'ended'; delivery: KeyedDelivery }
-  | { kind: 'message'; at: number; message: SessionMessage }
-  | { kind: 'child'; key: string; result: SessionResult | null; why: string };
+  | { kind: 'message'; given: TimedMessage }
+  | { kind: 'child'; effect: Effect; result: SessionResult | null; why: string };
 
 /**
  * The driver on Restate: effects are durable steps, waits are durable sleeps, and messages are durable promises. The
@@ -30,7 +29,7 @@ export class RestateDriver implements Driver {
   /** Calls to sub-agents that are now performed like any other effect. */
   private granted: Effect[] = [];
   private readonly queue: Delivery[] = [];
-  private readonly arriving = new Map<string, RestatePromise<Arrival>>();
+  private readonly steps: AwaitedSteps<Arrival>;
   private messages = 0;
   /** The time of the last delivery, in epoch ms: a replay must not read the clock. */
   private at: number;
@@ -44,6 +43,7 @@ export class RestateDriver implements Driver {
     this.nonce = nonce;
     this.at = at;
     this.owner = owner;
+    this.steps = new AwaitedSteps(context, (...when) => this.receive(cancellation(...when)));
   }
 
   attach(host: Host, perform: Perform, owner: DriverOwner): this {
@@ -64,24 +64,27 @@ export class RestateDriver implements Driver {
     this.queue.push({ key, at: this.at, chance: noChance, outcome: outcome as Json });
   }
 
-  /** Drives the session to its end. */
-  async drive(): Promise<void> {
+  /** Drives the session to its end. `early` are messages that came before it began. */
+  async drive(early: readonly TimedMessage[]): Promise<void> {
     const { owner } = this;
+    for (const message of early) this.receive(message);
     this.awaitMessage();
     for (;;) {
       for (let next = this.queue.shift(); next !== undefined; next = this.queue.shift()) {
         this.deliver(next);
         await this.writeLines();
       }
-      if (owner.hasEnded()) return;
+      if (owner.hasEnded()) break;
       await this.beginAll();
       if (this.queue.length > 0 || this.granted.length > 0) continue;
       if (!this.hasCaughtUp && isProcessing(this.context)) {
         this.hasCaughtUp = true;
         owner.caughtUp();
       }
-      this.take(await this.next());
+      await this.takeNext();
     }
+    owner.children.abort();
+    while (owner.children.areRunning()) await this.takeNext();
   }
 
   /** Aborts running effects: this attempt of the engine is over. */
@@ -97,7 +100,7 @@ export class RestateDriver implements Driver {
   private deliver(delivery: Delivery): void {
     this.at = Math.max(this.at, delivery.at);
     const isStop = 'event' in delivery && delivery.event.type === 'session.stop';
-    if (isStop) this.owner.children.send(delivery.event);
+    if (isStop) this.owner.children.stop();
     this.core.deliver(delivery);
   }
 
@@ -122,7 +125,7 @@ export class RestateDriver implements Driver {
   private async performAll(effects: readonly Effect[]): Promise<void> {
     if (effects.length === 0) return;
     const keys = effects.map(({ key }) => key).join(' ');
-    const mark = await this.context.run(`mark ${keys}`, () => this.nonce);
+    const mark = await this.steps.completed(this.context.run(`mark ${keys}`, () => this.nonce));
     for (const effect of effects) this.perform(effect, mark === this.nonce);
   }
 
@@ -141,7 +144,7 @@ export class RestateDriver implements Driver {
         return core.defectOf(key, error);
       }
     };
-    this.await(this.context.run(key, act), key, (delivery) => ({ kind: 'ended', delivery }));
+    this.await(key, this.context.run(key, act), (delivery) => ({ kind: 'ended', delivery }));
   }
 
   /** Opens the tools if another process had opened them. A failure belongs to the engine, which retries (D-5). */
@@ -157,10 +160,7 @@ export class RestateDriver implements Driver {
   private sleepUntil(key: string, dueAt: number, outcome: Json = {}): void {
     const delivery: KeyedDelivery = { key, at: Math.max(this.at, dueAt), chance: noChance, outcome };
     const slept = this.context.sleep(Math.max(0, dueAt - this.at), key);
-    this.arriving.set(
-      key,
-      slept.map((): Arrival => ({ kind: 'ended', delivery })),
-    );
+    this.await(key, slept, () => ({ kind: 'ended', delivery }));
   }
 
   /** The decision arrives as a message; here the approval only times out. */
@@ -182,86 +182,85 @@ export class RestateDriver implements Driver {
   private askForChild(effect: Effect): void {
     const { key } = effect;
     this.core.running.set(key, new RunningEffect(effect, this.at));
-    this.owner.children.ask(effect, (result) => {
-      if (!this.core.running.has(key)) return;
-      if (result === null) {
-        // Performing the call answers that the budget is spent.
-        this.granted.push(effect);
-        return;
-      }
-      const arrival = result.map(
-        (given, failure): Arrival => ({ kind: 'child', key, result: given ?? null, why: whyOf(failure) }),
-      );
-      this.arriving.set(key, arrival);
+    this.owner.children.ask(effect, (begin) => {
+      // Performing the call answers that the budget is spent.
+      if (begin === null) this.granted.push(effect);
+      else this.awaitChild(effect, begin(this.at));
     });
+  }
+
+  /** A sub-agent whose call was aborted is awaited too, under a key of its own. */
+  private awaitChild(effect: Effect, result: RestatePromise<SessionResult>): void {
+    this.steps.add(
+      childKey(effect),
+      result,
+      (given): Arrival => ({ kind: 'child', effect, result: given, why: '' }),
+      (why) => ({ kind: 'child', effect, result: null, why }),
+    );
   }
 
   private awaitMessage(): void {
     this.messages += 1;
     const next = this.context.promise<TimedMessage>(messageName(this.messages)).get();
-    this.await(next, messageKey, (given) => ({ kind: 'message', ...given }));
+    this.await(messageKey, next, (given) => ({ kind: 'message', given }));
   }
 
-  /** Waits for a step among the others. A step that the engine itself failed is a defect of its effect. */
-  private await<T>(step: RestatePromise<T>, key: string, arrived: (value: T) => Arrival): void {
-    const arrival = step.map((value, failure): Arrival => {
-      if (value !== undefined) return arrived(value);
-      return { kind: 'ended', delivery: { key, at: this.at, defect: whyOf(failure) } };
-    });
-    this.arriving.set(key, arrival);
+  /** Awaits a step among the others. A step that the engine itself failed is a defect of its effect. */
+  private await<T>(key: string, step: RestatePromise<T>, arrived: (value: T) => Arrival): void {
+    this.steps.add(key, step, arrived, (defect) => ({ kind: 'ended', delivery: { key, at: this.at, defect } }));
   }
 
-  private async next(): Promise<Arrival> {
-    try {
-      return await RestatePromise.race([...this.arriving.values()]);
-    } catch (error) {
-      // Every step's failure is mapped to a value, so this is the cancellation of the invocation.
-      const at = await this.context.date.now();
-      return { kind: 'message', at, message: { type: 'session.abort', reason: messageOf(error) } };
-    }
+  private async takeNext(): Promise<void> {
+    const arrival = await this.steps.next();
+    if (arrival !== null) this.take(arrival);
   }
 
   private take(arrival: Arrival): void {
     switch (arrival.kind) {
       case 'ended':
-        this.arriving.delete(arrival.delivery.key);
+        this.steps.drop(arrival.delivery.key);
         this.queue.push(arrival.delivery);
         return;
       case 'child':
         this.takeChild(arrival);
         return;
       case 'message':
-        this.at = Math.max(this.at, arrival.at);
         this.awaitMessage();
-        this.owner.receive(arrival.message);
+        this.receive(arrival.given);
         return;
       default:
         arrival satisfies never;
     }
   }
 
-  private takeChild({ key, result, why }: Extract<Arrival, { kind: 'child' }>): void {
-    this.arriving.delete(key);
-    const effect = this.core.running.get(key)?.effect;
-    if (effect === undefined) return;
+  private receive({ at, message }: TimedMessage): void {
+    this.at = Math.max(this.at, at);
+    this.owner.receive(message);
+  }
+
+  private takeChild({ effect, result, why }: Extract<Arrival, { kind: 'child' }>): void {
+    const { key } = effect;
+    this.steps.drop(childKey(effect));
     this.owner.children.ended(effect, result);
+    if (!this.core.running.has(key)) return;
     if (result === null) this.queue.push({ key, at: this.at, defect: why });
     else this.granted.push(effect);
   }
 
   /** An effect has ended or was cancelled. A sub-agent that still runs is aborted. */
   private settled(key: string): void {
-    this.arriving.delete(key);
+    this.steps.drop(key);
     const effect = this.core.running.get(key)?.effect;
-    if (effect !== undefined && this.owner.children.isOne(effect)) this.owner.children.send(aborted, effect);
+    if (effect !== undefined) this.owner.children.cancel(effect);
   }
 
-  private async writeLines(): Promise<void> {
+  async writeLines(): Promise<void> {
     const write = this.owner.takeLines();
     if (write === null) return;
     // Like an effect, a line is written at most once.
-    const mark = await this.context.run('mark lines', () => this.nonce);
-    await this.context.run('lines', () => (mark === this.nonce ? write() : undefined), { maxRetryAttempts: 1 });
+    const mark = await this.steps.completed(this.context.run('mark lines', () => this.nonce));
+    const written = () => (mark === this.nonce ? write() : undefined);
+    await this.steps.completed(this.context.run('lines', written, { maxRetryAttempts: 1 }));
   }
 }
 
@@ -276,16 +275,14 @@ function limited(delivery: KeyedDelivery): KeyedDelivery {
 /** Only the backoff after a model request uses the chance. */
 const noChance = 0.5;
 
-const aborted: SessionMessage = { type: 'session.abort', reason: 'its call was aborted' };
-
 const messageKey = 'message';
+
+function childKey({ key }: Effect): string {
+  return `child ${key}`;
+}
 
 export function messageName(number: number): string {
   return `message-${number}`;
-}
-
-function whyOf(failure: TerminalError | undefined): string {
-  return failure === undefined ? 'Restate returned no result' : messageOf(failure);
 }
 
 /** Whether the engine has replayed its journal. Every context has this method, but its type does not declare it. */

@@ -8,6 +8,11 @@ import type { SessionResult } from '../session/session.ts';
 /** A message from another process, with its time (epoch ms). */
 export type TimedMessage = { at: number; message: SessionMessage };
 
+/** A cancelled invocation aborts its session. */
+export function cancellation(at: number, reason: string): TimedMessage {
+  return { at, message: { type: 'session.abort', reason } };
+}
+
 /** What the driver needs from its session. */
 export type RestateOwner = {
   policy: EffectPolicy;
@@ -27,16 +32,26 @@ export type RestateOwner = {
   children: RestateChildren;
 };
 
+/** Begins the invocation of a sub-agent at this time (epoch ms). */
+export type BeginChild = (at: number) => RestatePromise<SessionResult>;
+
 /** The sub-agents of a session. Each runs as its own invocation. */
 export type RestateChildren = {
   /** Whether an effect is a call to a sub-agent. */
   isOne(effect: Effect): boolean;
-  /** Requests a grant; `settle` receives the invocation, or null if the budget is spent. */
-  ask(effect: Effect, settle: (result: RestatePromise<SessionResult> | null) => void): void;
+  /** Requests a grant for a call; `settle` receives what begins the invocation, or null if the budget is spent. */
+  ask(effect: Effect, settle: (begin: BeginChild | null) => void): void;
   /** Settles the requested grants. */
   share(): void;
   /** Takes an invocation's result, or null if it failed. Its grant becomes available to the others. */
   ended(effect: Effect, result: SessionResult | null): void;
-  /** Sends a message to one sub-agent, or to all. */
-  send(message: SessionMessage, effect?: Effect): void;
+  areRunning(): boolean;
+  /** Passes on a message for a call of a sub-agent's session. */
+  send(message: SessionMessage): void;
+  /** Stops the sub-agents that run, and those that begin later. */
+  stop(): void;
+  /** Withdraws the request of a call, or aborts its sub-agent; other effects are left alone. */
+  cancel(effect: Effect): void;
+  /** Aborts all that run. */
+  abort(): void;
 };

@@ -224,13 +224,30 @@ describe('D-4: sub-agents after a crash', () => {
     expect([asked, ended]).toEqual([[], []]);
   });
 
-  it('that ran elsewhere give the result that is adopted', async () => {
+  it('that ran elsewhere give the result with which they ended', async () => {
     const { all, started, call, child } = subAgents();
     const { ends, stub } = child('c1');
     ends({ success: false, slugs: ['aborted'] });
-    all.adopt('c1', await stub.result);
+    all.away.end('c1', await stub.result);
     await expect(call('c1')).rejects.toThrow('The agent sums failed: aborted.');
     expect(started).toEqual([]);
+  });
+
+  it('that run elsewhere are waited for at the end, even if they have no result', async () => {
+    const { all, child } = subAgents();
+    const { ends, stub } = child('c1');
+    ends();
+    const order: string[] = [];
+    for (const callId of ['c1', 'c2', 'c3']) all.away.begin(callId);
+    const closed = all.close().then(() => order.push('closed'));
+    all.away.end('c1', await stub.result);
+    all.away.end('c3', null);
+    await new Promise(setImmediate);
+    order.push('the last ends');
+    all.away.end('c2', null);
+    await closed;
+    await all.close();
+    expect(order).toEqual(['the last ends', 'closed']);
   });
 
   it('end if their call was answered, and wait for it if it is open', async () => {

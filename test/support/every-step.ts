@@ -89,3 +89,15 @@ export function everyStep(mcpTool: string | null = null): (request: RecordedRequ
     return { text: 'All done.', calls: [{ name: 'final_report', input: { content: 'Everything is done.' } }] };
   };
 }
+
+/** A tool without `execute`, for which someone outside answers. */
+export const clientTool = 'locate';
+
+/** Has the client-side tool called too, once the sub-agent has ended. */
+export function withClientTool(script: ReturnType<typeof everyStep>): ReturnType<typeof everyStep> {
+  return (request) => {
+    const calls = JSON.stringify(request.body.messages.flatMap((message) => message.tool_calls ?? []));
+    const isNext = calls.includes('"delegate"') && !calls.includes(`"${clientTool}"`);
+    return isNext ? { calls: [{ name: clientTool, input: {} }] } : script(request);
+  };
+}

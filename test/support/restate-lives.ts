@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { SessionResult } from '../../src/index.ts';
 import { brokenPromises, startModelServer } from '../../src/testing/index.ts';
-import { everyStep } from './every-step.ts';
+import { everyStep, withClientTool } from './every-step.ts';
 import { freePort } from './free-port.ts';
 import type { Restate } from './restate.ts';
 
@@ -24,7 +24,7 @@ let made = 0;
 export async function restateLives({ server, kills }: Killing) {
   const folder = mkdtempSync(join(tmpdir(), 'pawl-restate-lives-'));
   for (const file of ['effects', 'asked', 'log']) writeFileSync(join(folder, file), '');
-  await using model = await startModelServer(everyStep());
+  await using model = await startModelServer(withClientTool(everyStep()));
   made += 1;
   const id = `session-${process.pid}-${made}`;
   const port = await freePort();
@@ -45,12 +45,16 @@ export async function restateLives({ server, kills }: Killing) {
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
   const ended = { is: false };
-  /** An approver outside: it says yes again and again, since its answers may be lost on the way. */
-  const approving = (async () => {
+  /** Someone outside approves and answers again and again, since what they say may be lost on the way. */
+  const answering = (async () => {
     while (!ended.is) {
       for (const line of linesOf(join(folder, 'asked'))) {
-        const { sessionId, callId } = JSON.parse(line);
-        const message = { type: 'approve', callId, approved: true, reason: null, sessionId: null };
+        const { type, sessionId, callId } = JSON.parse(line);
+        const of = { callId, sessionId: null };
+        const message =
+          type === 'tool.handedOut'
+            ? { type: 'answer', ...of, output: 'Bonn', isError: false }
+            : { type: 'approve', ...of, approved: true, reason: null };
         await ask(`/pawl/${encodeURIComponent(sessionId)}/message`, message).catch(() => null);
       }
       await setTimeout(100);
@@ -77,7 +81,7 @@ export async function restateLives({ server, kills }: Killing) {
     else await setTimeout(100);
   }
   ended.is = true;
-  await approving;
+  await answering;
   service.kill('SIGKILL');
   const once = linesOf(join(folder, 'effects')).filter((effect) => !effect.startsWith('read'));
   const lines = linesOf(join(folder, 'log')).map((line) => JSON.parse(line));

@@ -4,6 +4,7 @@ import type { CatalogTool, ToolRun } from '../../tools/catalog-tool.ts';
 import { BudgetSpentError, success, ToolError } from '../../tools/result.ts';
 import { schemaTool } from '../../tools/schema-tool.ts';
 import type { SessionResult } from '../session.ts';
+import { Away } from './away.ts';
 import type { Grants } from './grants.ts';
 import { budgetSpent, callIsOver, subAgentInput, tooDeep } from './sub-agent-call.ts';
 import type { Child, SubSession } from './sub-session.ts';
@@ -22,8 +23,9 @@ export class SubAgents {
   private readonly running = new Map<string, Child>();
   /** Those that ran before a crash, until their calls are performed again. */
   private readonly restored = new Map<string, Child>();
-  /** Those that ended before a crash, whose calls were not answered. */
+  /** Those that ended before a crash or elsewhere, whose calls were not answered. */
   private readonly ended = new Map<string, Promise<SessionResult>>();
+  readonly away = new Away(this.ended);
   private stopping = false;
 
   constructor(options: SubAgentsOptions) {
@@ -58,6 +60,7 @@ export class SubAgents {
   async close(): Promise<void> {
     await undefined;
     await Promise.all([...this.restored.values(), ...this.running.values()].map((child) => this.abandoned(child)));
+    await this.away.close();
   }
 
   /** Replay: a sub-agent that had started. */
@@ -72,11 +75,6 @@ export class SubAgents {
     if (child === undefined || !this.restored.delete(callId)) return;
     this.ended.set(callId, child.session.result);
     this.options.grants.giveBack(child.grant);
-  }
-
-  /** A sub-agent that ran elsewhere has ended: its call gives this result. */
-  adopt(callId: string, result: SessionResult): void {
-    this.ended.set(callId, Promise.resolve(result));
   }
 
   /** Continues after a replay: sub-agents whose calls are open run on; the others end. */

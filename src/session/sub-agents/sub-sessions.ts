@@ -24,8 +24,8 @@ export type SubSessions = {
   grants: Grants;
   /** Whether the agent has a sub-agent of this name. */
   has(name: string): boolean;
-  /** The budget of a sub-agent, of its grant and of the time that is left. */
-  budgetOf(agent: Agent, grant: Allowance): SessionBudget;
+  /** The budget of a sub-agent that begins at `at` (epoch ms), of its grant and of the time that is left. */
+  budgetOf(agent: Agent, grant: Allowance, at: number): SessionBudget;
   /** Replay: makes the sub-agent that has this log. Returns its session. */
   restore<Made extends SubSession>(log: ScopeLog, make: (parts: SessionParts<unknown>) => Made): Made;
 };
@@ -58,8 +58,8 @@ export function subSessionsOf(
       moveTo: (position) => observer.moveTo(position),
     },
   });
-  const budgetFor = (child: Agent, grant: Allowance) =>
-    budgetOf(child, grant, budget.deadlineAt === null ? undefined : Math.max(1, budget.deadlineAt - clock.now()));
+  const budgetFor = (child: Agent, grant: Allowance, at: number) =>
+    budgetOf(child, grant, budget.deadlineAt === null ? undefined : Math.max(1, budget.deadlineAt - at));
   const grants = new Grants(budget, () => spentIn(observer.counters.tree));
   const subAgents = new SubAgents({
     depth: lineage.depth,
@@ -69,7 +69,7 @@ export function subSessionsOf(
       const childSessionId = `${head.sessionId}/${callId}`;
       observer.sight({ type: 'subAgent.started', callId, name, childSessionId });
       const call = { parent: log?.scope ?? '', callId, name, granted: grant };
-      const granted = budgetFor(child, grant);
+      const granted = budgetFor(child, grant, clock.now());
       const own = newHead(
         child,
         childSessionId,

@@ -1,0 +1,82 @@
+import { describe, expect, it, vi } from 'vitest';
+import { everyStep, family } from '../support/engine-agents.ts';
+import { brokenIn, done, type Life, lived, type Rehearsed, stepsAfterBegin, stepsOf } from '../support/engine-lives.ts';
+
+vi.mock('@restatedev/restate-sdk', async (original) => {
+  const { EnginePromise } = await import('../support/restate-attempt.ts');
+  return { ...(await original<object>()), RestatePromise: EnginePromise, workflow: (definition: object) => definition };
+});
+
+/** Lives one session after the other. Returns how they ended, and what they broke. */
+async function livesOf(make: () => Rehearsed, lives: readonly (Life & { what: string })[]) {
+  const ends = new Set<string>();
+  const broken: string[] = [];
+  for (const { what, ...life } of lives) {
+    const one = await lived(make(), { ...life });
+    ends.add(one.result.status);
+    broken.push(...brokenIn(one).map((sentence) => `${what}: ${sentence}`));
+  }
+  return { ends: [...ends].sort(), broken };
+}
+
+describe('D-1, D-3, D-4, B-7: on Restate, whatever happens after whichever step', () => {
+  it.each([
+    ['every kind of step', everyStep, 1],
+    ['sub-agents that share a budget', family, 3],
+  ] as const)('a session with %s succeeds while its process dies, once or twice', async (_, make, stride) => {
+    const steps = await stepsOf(make);
+    const once = stepsAfterBegin(steps, stride).map((at) => ({ what: `died after ${at}`, deaths: [at] }));
+    const twice = stepsAfterBegin(steps, 7 * stride).flatMap((at) =>
+      [1, 6, 17].map((gap) => ({ what: `died after ${at} and ${at + gap}`, deaths: [at, at + gap] })),
+    );
+    expect(await livesOf(make, [{ what: 'died before it began', deaths: [1, 2] }, ...once, ...twice])).toEqual({
+      ends: ['succeeded'],
+      broken: [],
+    });
+  });
+
+  it.each([
+    ['cancelled', ['aborted', 'succeeded']],
+    ['session.abort', ['aborted', 'succeeded']],
+    ['session.stop', ['succeeded']],
+    ['session.steer', ['succeeded']],
+  ] as const)('%s: the session ends with its result, and no sub-agent outlives it', async (how, ends) => {
+    for (const [make, stride] of [
+      [everyStep, 3],
+      [family, 11],
+    ] as const) {
+      const steps = await stepsOf(make);
+      const lives = stepsAfterBegin(steps, stride).flatMap((at) => [
+        { what: `${how} after ${at}`, ...done(how, at) },
+        { what: `${how} after ${at}, died after ${at + 5}`, deaths: [at + 5], ...done(how, at) },
+      ]);
+      expect(await livesOf(make, lives)).toEqual({ ends, broken: [] });
+    }
+  });
+
+  it('a sub-agent that begins after a stop is stopped too', async () => {
+    const orders = new Set<string>();
+    for (const at of stepsAfterBegin(await stepsOf(everyStep), 3)) {
+      const { told } = await lived(everyStep(), done('session.stop', at));
+      const types = ['session.stopping', 'subAgent.started'];
+      const order = told
+        .filter(({ type }) => types.includes(type))
+        .map(({ type, sessionId }) => `${type} ${sessionId}`);
+      if (order.includes('subAgent.started s')) orders.add(order.join(', '));
+    }
+    expect([...orders].sort()).toEqual([
+      'session.stopping s, subAgent.started s, session.stopping s/call-5-0',
+      'subAgent.started s',
+      'subAgent.started s, session.stopping s',
+      'subAgent.started s, session.stopping s, session.stopping s/call-5-0',
+    ]);
+  });
+
+  it('an abort leaves no sub-agent to begin with what another gives back', async () => {
+    const narrow = () => family(3);
+    for (const at of stepsAfterBegin(await stepsOf(narrow), 1)) {
+      const one = await lived(narrow(), done('session.abort', at));
+      expect([brokenIn(one), one.result.counters.tree.sessions <= 2]).toEqual([[], true]);
+    }
+  });
+});

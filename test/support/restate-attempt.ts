@@ -1,0 +1,193 @@
+import { TerminalError } from '@restatedev/restate-sdk';
+import type { Invocation } from './restate-engine.ts';
+
+/** What a command has come to. */
+export type Completion = { value?: unknown; failure?: TerminalError };
+
+/** Begins a command that has no completion yet. */
+type Begin = (complete: (completion: Completion) => void) => void;
+
+const never = new Promise<never>(() => {});
+
+/** A value as Restate keeps it. */
+export const stored = (value: unknown) => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));
+
+/** A promise of one command in one attempt. As in Restate, commands are completed only while something is awaited. */
+export class EnginePromise<T> {
+  readonly attempt: Attempt;
+  readonly command: number;
+  readonly outcome: (completion: Completion) => T;
+
+  constructor(attempt: Attempt, command: number, outcome: (completion: Completion) => T) {
+    this.attempt = attempt;
+    this.command = command;
+    this.outcome = outcome;
+  }
+
+  map<U>(mapper: (value?: T, failure?: TerminalError) => U): EnginePromise<U> {
+    return new EnginePromise(this.attempt, this.command, (completion) => {
+      let value: T;
+      try {
+        value = this.outcome(completion);
+      } catch (error) {
+        if (error instanceof TerminalError) return mapper(undefined, error);
+        throw error;
+      }
+      return mapper(value);
+    });
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: Restate's promises are thenable.
+  then<U, V>(resolved?: ((value: T) => U) | null, rejected?: ((error: unknown) => V) | null): Promise<U | V | T> {
+    return EnginePromise.race([this]).then(resolved, rejected) as Promise<U | V | T>;
+  }
+
+  static async race<T>(promises: readonly EnginePromise<T>[]): Promise<T> {
+    const [first] = promises;
+    if (first === undefined) throw new Error('nothing is awaited');
+    const { command, completion } = await first.attempt.firstOf(promises.map((one) => one.command));
+    const found = promises.find((one) => one.command === command);
+    if (found === undefined) throw new Error(`command ${command} is not awaited`);
+    return found.outcome(completion);
+  }
+}
+
+/** Stands for a command in the notification of a cancellation. */
+export const cancellation = -1;
+
+/** One try at an invocation: it replays what the journal holds, and goes on from there. Its handler has it as context. */
+export class Attempt {
+  readonly key: string;
+  private readonly invocation: Invocation;
+  private readonly ending = new AbortController();
+  /** The next command's number. */
+  private position = 0;
+  /** How many notifications of the journal this attempt has read. */
+  private read = 0;
+  private readonly completed = new Map<number, Completion>();
+  private readonly waiting = new Map<number, Begin>();
+  private wake: () => void = () => {};
+
+  constructor(invocation: Invocation) {
+    this.invocation = invocation;
+    this.key = invocation.key;
+  }
+
+  get isOver(): boolean {
+    return this.ending.signal.aborted;
+  }
+
+  end(): void {
+    this.ending.abort();
+  }
+
+  notified(): void {
+    this.wake();
+  }
+
+  /** Awaits the first of these commands, in the order of the journal. Rejects if the invocation was cancelled before. */
+  async firstOf(commands: readonly number[]): Promise<{ command: number; completion: Completion }> {
+    const { notifications } = this.invocation;
+    for (;;) {
+      await new Promise(setImmediate);
+      if (this.isOver) return never;
+      const ready = commands.find((command) => this.completed.has(command));
+      if (ready !== undefined) return { command: ready, completion: this.completed.get(ready) ?? {} };
+      const next = notifications[this.read];
+      if (next !== undefined) {
+        this.read += 1;
+        if (next.command === cancellation) throw new TerminalError('Cancelled', { errorCode: 409 });
+        this.completed.set(next.command, next.completion);
+        continue;
+      }
+      const begun = commands.find((command) => this.waiting.has(command));
+      if (begun === undefined) {
+        await new Promise<void>((resolve) => {
+          this.wake = resolve;
+        });
+      } else this.begin(begun);
+    }
+  }
+
+  isProcessing(): boolean {
+    return this.position >= this.invocation.commands.length;
+  }
+
+  request() {
+    return { attemptCompletedSignal: this.ending.signal };
+  }
+
+  readonly date = { now: () => this.run('now', () => this.invocation.engine.now()) };
+
+  run(name: string, action: () => unknown, { maxRetryAttempts }: { maxRetryAttempts?: number } = {}) {
+    return this.command(`run ${name}`, (complete) => {
+      (async () => action())().then(
+        (value) => complete({ value: stored(value) }),
+        (error) => {
+          if (error instanceof TerminalError) complete({ failure: error });
+          else if (maxRetryAttempts === 1) complete({ failure: new TerminalError(String(error)) });
+          else if (!this.isOver) this.invocation.again(error);
+        },
+      );
+    });
+  }
+
+  sleep(ms: number, name: string) {
+    return this.command(`sleep ${name} ${ms}`, (complete) => this.invocation.engine.alarm(ms, () => complete({})));
+  }
+
+  promise(name: string) {
+    const { engine, key } = this.invocation;
+    const promises = engine.promisesOf(key);
+    return {
+      get: () => this.command(`get ${name}`, (complete) => promises.whenResolved(name, (value) => complete({ value }))),
+      peek: () => this.command(`peek ${name}`, (complete) => complete({ value: promises.valueOf(name) })),
+      resolve: (value: unknown) =>
+        this.command(`resolve ${name} ${JSON.stringify(value)}`, (complete) =>
+          complete(
+            promises.resolve(name, stored(value), this.invocation)
+              ? {}
+              : { failure: new TerminalError('Promise was already resolved', { errorCode: 409 }) },
+          ),
+        ),
+    };
+  }
+
+  genericCall({ method, key, parameter }: { method: string; key: string; parameter: unknown }) {
+    return this.command(`call ${method} ${key} ${JSON.stringify(parameter)}`, (complete) => {
+      const called = this.invocation.engine.call(method, key, parameter);
+      this.invocation.called.push(called);
+      called.whenEnded(complete);
+    });
+  }
+
+  genericSend({ method, key, parameter }: { method: string; key: string; parameter: unknown }): void {
+    const what = `send ${method} ${key} ${JSON.stringify(parameter)}`;
+    // It is begun at once: nothing is awaited.
+    const { command } = this.command(what, (complete) => {
+      this.invocation.engine.call(method, key, parameter);
+      complete({});
+    });
+    if (this.waiting.has(command)) this.begin(command);
+  }
+
+  private begin(command: number): void {
+    const begin = this.waiting.get(command);
+    this.waiting.delete(command);
+    begin?.((completion) => {
+      if (!this.isOver) this.invocation.complete(command, completion);
+    });
+  }
+
+  private command(what: string, begin: Begin): EnginePromise<unknown> {
+    const number = this.position;
+    const promise = new EnginePromise(this, number, ({ value, failure }) => {
+      if (failure !== undefined) throw failure;
+      return value;
+    });
+    if (this.isOver) return promise;
+    this.position += 1;
+    if (this.invocation.commanded(number, what) && !this.invocation.isComplete(number)) this.waiting.set(number, begin);
+    return promise;
+  }
+}
