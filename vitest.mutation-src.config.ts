@@ -21,6 +21,6 @@ export default defineConfig({
     include: named ?? whole,
     exclude: named !== undefined ? [] : slow,
     setupFiles: ['test/support/log-lines.setup.ts'],
-    testTimeout: named !== undefined ? 5_000 : 25_000,
+    testTimeout: named !== undefined ? 15_000 : 25_000,
   },
 });

@@ -117,7 +117,14 @@ export function restateAgents(options: RestateAgentsOptions) {
       driver: (...attached) => driver.attach(...attached),
     });
     const children = childrenOf(context, name, request, agent, session);
-    attemptCompletedSignal.addEventListener('abort', () => driver.release(), { once: true });
+    const release = () => {
+      driver.release();
+      // The process lives on after a suspension, but its part of the session does not.
+      session.wired.effects.tools
+        .closeServers()
+        .catch((error) => session.wired.observer.userCodeFailed('close', error));
+    };
+    attemptCompletedSignal.addEventListener('abort', release, { once: true });
     session.start(repairs === null ? [] : [{ type: 'conversation.repaired', repairs }]);
     await driver.drive(early);
     const result = await session.result;

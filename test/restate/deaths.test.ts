@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { everyStep, family } from '../support/engine-agents.ts';
+import { everyStep, family, noting } from '../support/engine-agents.ts';
 import { brokenIn, done, type Life, lived, type Rehearsed, stepsAfterBegin, stepsOf } from '../support/engine-lives.ts';
 
 vi.mock('@restatedev/restate-sdk', async (original) => {
@@ -23,16 +23,23 @@ describe('D-1, D-3, D-4, B-7: on Restate, whatever happens after whichever step'
   it.each([
     ['every kind of step', everyStep, 1],
     ['sub-agents that share a budget', family, 3],
-  ] as const)('a session with %s succeeds while its process dies, once or twice', async (_, make, stride) => {
-    const steps = await stepsOf(make);
-    const once = stepsAfterBegin(steps, stride).map((at) => ({ what: `died after ${at}`, deaths: [at] }));
-    const twice = stepsAfterBegin(steps, 7 * stride).flatMap((at) =>
+  ] as const)('a session with %s succeeds though its process dies', async (_, make, stride) => {
+    const lives = stepsAfterBegin(await stepsOf(make), stride).map((at) => ({
+      what: `died after ${at}`,
+      deaths: [at],
+    }));
+    const early = { what: 'died before it began', deaths: [1, 2] };
+    expect(await livesOf(make, [early, ...lives])).toEqual({ ends: ['succeeded'], broken: [] });
+  });
+
+  it.each([
+    ['every kind of step', everyStep, 7],
+    ['sub-agents that share a budget', family, 21],
+  ] as const)('a session with %s succeeds though its process dies twice', async (_, make, stride) => {
+    const lives = stepsAfterBegin(await stepsOf(make), stride).flatMap((at) =>
       [1, 6, 17].map((gap) => ({ what: `died after ${at} and ${at + gap}`, deaths: [at, at + gap] })),
     );
-    expect(await livesOf(make, [{ what: 'died before it began', deaths: [1, 2] }, ...once, ...twice])).toEqual({
-      ends: ['succeeded'],
-      broken: [],
-    });
+    expect(await livesOf(make, lives)).toEqual({ ends: ['succeeded'], broken: [] });
   });
 
   it.each([
@@ -79,4 +86,16 @@ describe('D-1, D-3, D-4, B-7: on Restate, whatever happens after whichever step'
       expect([brokenIn(one), one.result.counters.tree.sessions <= 2]).toEqual([[], true]);
     }
   });
+});
+
+it('T-6: an attempt that is over leaves no MCP server running', async () => {
+  const processes = () => process.getActiveResourcesInfo().filter((kind) => kind === 'ProcessWrap').length;
+  const before = processes();
+  const steps = await stepsOf(noting);
+  const { ends, broken } = await livesOf(
+    noting,
+    stepsAfterBegin(steps, 8).map((at) => ({ what: `died after ${at}`, deaths: [at] })),
+  );
+  expect({ ends, broken }).toEqual({ ends: ['succeeded'], broken: [] });
+  while (processes() > before) await new Promise(setImmediate);
 });

@@ -1,3 +1,6 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { tool } from 'ai';
 import { defineAgent, idempotent } from '../../src/index.ts';
 import { type RehearsalRequest, type RehearsedReply, rehearsalModel } from '../../src/testing/index.ts';
@@ -96,4 +99,23 @@ export function family(maxTreeRequests = 24): Rehearsed {
     limits: { maxTreeRequests },
   });
   return { agent, effects, models: [charging, giving, sharing] };
+}
+
+/** A session with a tool of an MCP server, which is a process of its own, and a call that waits outside. */
+export function noting(): Rehearsed {
+  const model = scripted(({ prompt }) => {
+    const called = JSON.stringify(prompt.filter(({ role }) => role === 'assistant'));
+    const next = ['locate', 'note'].find((name) => !called.includes(`"toolName":"${name}"`));
+    return next === undefined ? report('Noted.') : { calls: [{ name: next }] };
+  });
+  const file = join(mkdtempSync(join(tmpdir(), 'pawl-noting-')), 'notes');
+  const args = ['--no-warnings', join(import.meta.dirname, 'note-mcp.ts'), file];
+  const agent = defineAgent({
+    name: 'noting',
+    models: [model],
+    tools: { locate: tool({ inputSchema }) },
+    mcpServers: { notes: { command: process.execPath, args } },
+    limits: { maxRetries: 12 },
+  });
+  return { agent, effects: [], models: [model] };
 }

@@ -5,7 +5,7 @@ import type { Invocation } from './restate-engine.ts';
 export type Completion = { value?: unknown; failure?: TerminalError };
 
 /** Begins a command that has no completion yet. */
-type Begin = (complete: (completion: Completion) => void) => void;
+type Begin = (complete: (completion: Completion) => void) => unknown;
 
 const never = new Promise<never>(() => {});
 
@@ -120,15 +120,21 @@ export class Attempt {
   readonly date = { now: () => this.run('now', () => this.invocation.engine.now()) };
 
   run(name: string, action: () => unknown, { maxRetryAttempts }: { maxRetryAttempts?: number } = {}) {
-    return this.command(`run ${name}`, (complete) => {
-      (async () => action())().then(
-        (value) => complete({ value: stored(value) }),
-        (error) => {
-          if (error instanceof TerminalError) complete({ failure: error });
-          else if (maxRetryAttempts === 1) complete({ failure: new TerminalError(String(error)) });
-          else if (!this.isOver) this.invocation.again(error);
-        },
-      );
+    const { engine } = this.invocation;
+    const failed = (error: unknown) => {
+      if (error instanceof TerminalError) return { failure: error };
+      return maxRetryAttempts === 1 ? { failure: new TerminalError(String(error)) } : null;
+    };
+    return this.command(`run ${name}`, async (complete) => {
+      engine.acting += 1;
+      try {
+        complete({ value: stored(await action()) });
+      } catch (error) {
+        const failure = failed(error);
+        if (failure !== null) complete(failure);
+        else if (!this.isOver) this.invocation.again(error);
+      }
+      engine.acting -= 1;
     });
   }
 

@@ -137,6 +137,8 @@ export class RestateEngine {
   /** What the engine refuses: commands that differ in a replay, and attempts that fail again and again. */
   readonly problems: string[] = [];
   steps = 0;
+  /** How many actions of steps are under way. */
+  acting = 0;
   private readonly handlers: Record<string, Handler>;
   private readonly atStep: (step: number) => boolean;
   private readonly invocations: Invocation[] = [];
@@ -166,7 +168,7 @@ export class RestateEngine {
     });
     let idle = 0;
     for (let { steps } = this; end === null && this.problems.length === 0; idle += 1) {
-      if (this.steps !== steps) idle = 0;
+      if (this.steps !== steps || this.acting > 0) idle = 0;
       steps = this.steps;
       if (idle > mostIdle) this.problems.push(`${method} ${key} waits for nothing`);
       await new Promise(setImmediate);
