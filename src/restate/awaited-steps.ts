@@ -2,7 +2,7 @@ import { RestatePromise, type TerminalError, type WorkflowContext } from '@resta
 import { messageOf } from '../errors.ts';
 
 /**
- * The steps of the engine that a session awaits, as what each brings when it completes. The engine reports that the
+ * The engine's steps that a session awaits, each mapped to what it brings on completion. The engine reports that the
  * invocation was cancelled to whoever awaits a step at that moment. The steps themselves go on.
  */
 export class AwaitedSteps<Arrival> {
@@ -16,7 +16,7 @@ export class AwaitedSteps<Arrival> {
     this.cancelled = cancelled;
   }
 
-  /** Adds a step. `arrived` maps its value, `failed` the reason why the engine itself failed it; neither may throw. */
+  /** Adds a step. `arrived` maps its value, `failed` maps the engine's reason for failing it; neither may throw. */
   add<T>(key: string, step: RestatePromise<T>, arrived: (value: T) => Arrival, failed: (why: string) => Arrival): void {
     this.steps.set(
       key,
@@ -28,12 +28,22 @@ export class AwaitedSteps<Arrival> {
     this.steps.delete(key);
   }
 
+  /** Keeps only these steps. */
+  retain(isKept: (key: string) => boolean): void {
+    for (const key of this.steps.keys()) if (!isKept(key)) this.steps.delete(key);
+  }
+
+  /** The time in epoch ms, the same in every replay. */
+  now(): Promise<number> {
+    return this.completed(this.context.run('now', () => Date.now()));
+  }
+
   /** Awaits the first of the steps. Returns null if the invocation was cancelled before. */
   next(): Promise<Arrival | null> {
     return this.first([...this.steps.values()]);
   }
 
-  /** Awaits one step that is not among the others. Throws what the engine failed it with. */
+  /** Awaits one step that is not among the others. Throws the step's failure. */
   async completed<T>(step: RestatePromise<T>): Promise<T> {
     const settled = step.map((value, failure): Settled<T> => ({ value, failure }));
     for (;;) {
@@ -49,8 +59,7 @@ export class AwaitedSteps<Arrival> {
       return await RestatePromise.race(steps);
     } catch (error) {
       // Every step's failure is mapped to a value, so this is the cancellation.
-      const at = await this.completed(this.context.run('now', () => Date.now()));
-      this.cancelled(at, messageOf(error));
+      this.cancelled(await this.now(), messageOf(error));
       return null;
     }
   }

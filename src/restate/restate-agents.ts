@@ -63,7 +63,9 @@ export function restateAgents(options: RestateAgentsOptions) {
     const { agent, lineage } = requestedAgent(named, request);
     const early: TimedMessage[] = [];
     const steps = new AwaitedSteps(context, (at, reason) => early.push(cancellation(at, reason)));
-    const { head, repairs } = await steps.completed(context.run('begin', () => begunWith(agent, context.key, request)));
+    const { head, repairs } = await steps.completed(
+      context.run('begin', () => begunWith(agent, context.key, structuredClone(request))),
+    );
     const lines = new LineBuffer(loggerOf(logger), (error) => session.wired.observer.userCodeFailed('logger', error));
     const { attemptCompletedSignal } = context.request();
     const owner: RestateOwner = {
@@ -109,7 +111,8 @@ export function restateAgents(options: RestateAgentsOptions) {
       lineage,
       options: {
         logger: lines,
-        context: request.context,
+        // A tool may change it. Sub-agents and replays begin with what came.
+        context: structuredClone(request.context),
         ...(onEvent !== undefined && {
           onEvent: (event, own) => (isProcessing(context) ? onEvent(event, own) : undefined),
         }),

@@ -26,7 +26,7 @@ export function childrenOf(
   const { observer, subSessions } = session.wired;
   const asking = new Map<string, () => void>();
   const running = new Map<string, { grant: Allowance; sessionId: string }>();
-  let isStopping = false;
+  let stopRequested = false;
   const callOf = (effect: Effect) => {
     if (effect.kind !== 'tool') throw new Error(`${effect.key} is not a tool call`);
     return effect.request;
@@ -59,7 +59,7 @@ export function childrenOf(
       inputSerde: json,
       outputSerde: json,
     });
-    if (isStopping) sendTo(sessionId, { type: 'session.stop' });
+    if (stopRequested) sendTo(sessionId, { type: 'session.stop' });
     return result;
   };
   return {
@@ -97,7 +97,7 @@ export function childrenOf(
     areRunning: () => running.size > 0,
     send: sendToAll,
     stop: () => {
-      isStopping = true;
+      stopRequested = true;
       sendToAll({ type: 'session.stop' });
     },
     cancel: ({ key }) => {
@@ -107,7 +107,13 @@ export function childrenOf(
       const began = running.get(key);
       if (began !== undefined) sendTo(began.sessionId, aborted);
     },
-    abort: () => sendToAll(aborted),
+    abort: () => {
+      for (const [key, withdraw] of asking) {
+        asking.delete(key);
+        withdraw();
+      }
+      sendToAll(aborted);
+    },
   };
 }
 

@@ -6,7 +6,7 @@ import { RunningEffect } from '../host/effect-context.ts';
 import type { Host, KeyedDelivery } from '../host/host.ts';
 import type { SessionResult } from '../session/session.ts';
 import { AwaitedSteps } from './awaited-steps.ts';
-import { mebibytesOf, mostMebibytes } from './payload.ts';
+import { storable } from './payload.ts';
 import { cancellation, type RestateOwner, type TimedMessage } from './restate-owner.ts';
 
 /** A completed step of the engine. */
@@ -83,8 +83,16 @@ export class RestateDriver implements Driver {
       }
       await this.takeNext();
     }
-    owner.children.abort();
-    while (owner.children.areRunning()) await this.takeNext();
+    await this.leave();
+  }
+
+  /** Machines that break leave effects behind. */
+  private async leave(): Promise<void> {
+    const { children } = this.owner;
+    this.core.cancelAll();
+    children.abort();
+    this.steps.retain(isOfChild);
+    while (children.areRunning()) await this.takeNext();
   }
 
   /** Aborts running effects: this attempt of the engine is over. */
@@ -113,6 +121,8 @@ export class RestateDriver implements Driver {
       if (effect.kind === 'wait') this.sleepUntil(effect.key, effect.request.dueAt);
       else if (effect.kind === 'approval') this.limitApproval(effect);
       else if (owner.children.isOne(effect)) this.askForChild(effect);
+      // The engine could not suspend a step that waits for another one.
+      else if (effect.kind === 'close' && owner.children.areRunning()) core.pending.push(effect);
       else if (!this.handOut(effect)) performed.push(effect);
     }
     owner.children.share();
@@ -139,7 +149,7 @@ export class RestateDriver implements Driver {
       const interrupted = isOurs ? null : this.owner.policy.interrupted(effect);
       if (interrupted !== null) return core.outcomeOf(key, interrupted);
       try {
-        return limited(core.outcomeOf(key, await core.perform(effect, running)));
+        return storable(core.outcomeOf(key, await core.perform(effect, running)));
       } catch (error) {
         return core.defectOf(key, error);
       }
@@ -212,17 +222,17 @@ export class RestateDriver implements Driver {
 
   private async takeNext(): Promise<void> {
     const arrival = await this.steps.next();
-    if (arrival !== null) this.take(arrival);
+    if (arrival !== null) await this.take(arrival);
   }
 
-  private take(arrival: Arrival): void {
+  private async take(arrival: Arrival): Promise<void> {
     switch (arrival.kind) {
       case 'ended':
         this.steps.drop(arrival.delivery.key);
         this.queue.push(arrival.delivery);
         return;
       case 'child':
-        this.takeChild(arrival);
+        await this.takeChild(arrival);
         return;
       case 'message':
         this.awaitMessage();
@@ -238,8 +248,10 @@ export class RestateDriver implements Driver {
     this.owner.receive(message);
   }
 
-  private takeChild({ effect, result, why }: Extract<Arrival, { kind: 'child' }>): void {
+  private async takeChild({ effect, result, why }: Extract<Arrival, { kind: 'child' }>): Promise<void> {
     const { key } = effect;
+    // Another sub-agent may begin now.
+    this.at = Math.max(this.at, await this.steps.now());
     this.steps.drop(childKey(effect));
     this.owner.children.ended(effect, result);
     if (!this.core.running.has(key)) return;
@@ -264,14 +276,6 @@ export class RestateDriver implements Driver {
   }
 }
 
-/** Replaces an outcome that the engine cannot store, and would retry forever. */
-function limited(delivery: KeyedDelivery): KeyedDelivery {
-  const size = mebibytesOf(delivery);
-  if (size <= mostMebibytes) return delivery;
-  const { key, at } = delivery;
-  return { key, at, defect: `the result has ${size.toFixed(1)} MiB; Restate stores at most ${mostMebibytes} MiB` };
-}
-
 /** Only the backoff after a model request uses the chance. */
 const noChance = 0.5;
 
@@ -279,6 +283,10 @@ const messageKey = 'message';
 
 function childKey({ key }: Effect): string {
   return `child ${key}`;
+}
+
+function isOfChild(key: string): boolean {
+  return key.startsWith('child ');
 }
 
 export function messageName(number: number): string {

@@ -52,6 +52,6 @@ export type RestateChildren = {
   stop(): void;
   /** Withdraws the request of a call, or aborts its sub-agent; other effects are left alone. */
   cancel(effect: Effect): void;
-  /** Aborts all that run. */
+  /** Withdraws all requests, and aborts all that run. */
   abort(): void;
 };

@@ -6,11 +6,11 @@ import type { EffectContext } from '../host/driver.ts';
 import type { Conversation } from '../observe/conversation.ts';
 import type { Sighting } from '../observe/events.ts';
 import { readResultName } from './built-in/read-result.ts';
-import type { Catalog } from './catalog.ts';
 import { type ResultLimits, renderError, renderValue } from './result.ts';
 
 export type ClientToolOptions = Omit<ResultLimits, 'keptId'> & {
-  catalog: Catalog;
+  /** The agent's own tools. The catalog would not do: an effect fills it, and a replay performs none. */
+  tools: { has(name: string): boolean };
   clock: Clock;
   /** How long an answer may take, in ms; null for no limit. */
   clientToolTimeoutMs: number | null;
@@ -42,7 +42,7 @@ export function clientAnswer(
   call: CallName,
   { output, isError }: { output: unknown; isError: boolean },
 ): ToolOutcome {
-  const keptId = options.catalog.get(readResultName) === undefined ? null : keptResultId(call);
+  const keptId = options.tools.has(readResultName) ? keptResultId(call) : null;
   const limits = { ...options, keptId };
   const rendered = isError ? renderError(new Error(textOf(output)), limits) : renderValue(output, limits);
   const slug = rendered.result.success ? null : 'tool_exec_failed';

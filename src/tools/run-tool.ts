@@ -14,6 +14,7 @@ import { eventLoop } from '../host/event-loop.ts';
 import type { Conversation } from '../observe/conversation.ts';
 import type { KeptResults } from '../observe/kept-results.ts';
 import { readResultName } from './built-in/read-result.ts';
+import type { Catalog } from './catalog.ts';
 import type { CatalogTool, ToolRun } from './catalog-tool.ts';
 import { type ClientToolOptions, handOut } from './client-tool.ts';
 import {
@@ -29,6 +30,7 @@ import {
 import type { Slots } from './slots.ts';
 
 export type ToolEffectOptions = ClientToolOptions & {
+  catalog: Catalog;
   sessionId: string;
   context: () => unknown;
   timeoutMs: number;

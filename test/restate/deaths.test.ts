@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { everyStep, family, noting } from '../support/engine-agents.ts';
-import { brokenIn, done, type Life, lived, type Rehearsed, stepsAfterBegin, stepsOf } from '../support/engine-lives.ts';
+import { brokenIn, done, each, type Life, lived, type Rehearsed, stepsOf } from '../support/engine-lives.ts';
 
 vi.mock('@restatedev/restate-sdk', async (original) => {
   const { EnginePromise } = await import('../support/restate-attempt.ts');
@@ -24,19 +24,18 @@ describe('D-1, D-3, D-4, B-7: on Restate, whatever happens after whichever step'
     ['every kind of step', everyStep, 1],
     ['sub-agents that share a budget', family, 3],
   ] as const)('a session with %s succeeds though its process dies', async (_, make, stride) => {
-    const lives = stepsAfterBegin(await stepsOf(make), stride).map((at) => ({
+    const lives = each(stride, await stepsOf(make)).map((at) => ({
       what: `died after ${at}`,
       deaths: [at],
     }));
-    const early = { what: 'died before it began', deaths: [1, 2] };
-    expect(await livesOf(make, [early, ...lives])).toEqual({ ends: ['succeeded'], broken: [] });
+    expect(await livesOf(make, lives)).toEqual({ ends: ['succeeded'], broken: [] });
   });
 
   it.each([
     ['every kind of step', everyStep, 7],
     ['sub-agents that share a budget', family, 21],
   ] as const)('a session with %s succeeds though its process dies twice', async (_, make, stride) => {
-    const lives = stepsAfterBegin(await stepsOf(make), stride).flatMap((at) =>
+    const lives = each(stride, await stepsOf(make)).flatMap((at) =>
       [1, 6, 17].map((gap) => ({ what: `died after ${at} and ${at + gap}`, deaths: [at, at + gap] })),
     );
     expect(await livesOf(make, lives)).toEqual({ ends: ['succeeded'], broken: [] });
@@ -47,13 +46,14 @@ describe('D-1, D-3, D-4, B-7: on Restate, whatever happens after whichever step'
     ['session.abort', ['aborted', 'succeeded']],
     ['session.stop', ['succeeded']],
     ['session.steer', ['succeeded']],
+    ['late', ['succeeded']],
   ] as const)('%s: the session ends with its result, and no sub-agent outlives it', async (how, ends) => {
     for (const [make, stride] of [
       [everyStep, 3],
       [family, 11],
     ] as const) {
       const steps = await stepsOf(make);
-      const lives = stepsAfterBegin(steps, stride).flatMap((at) => [
+      const lives = each(stride, steps).flatMap((at) => [
         { what: `${how} after ${at}`, ...done(how, at) },
         { what: `${how} after ${at}, died after ${at + 5}`, deaths: [at + 5], ...done(how, at) },
       ]);
@@ -63,7 +63,7 @@ describe('D-1, D-3, D-4, B-7: on Restate, whatever happens after whichever step'
 
   it('a sub-agent that begins after a stop is stopped too', async () => {
     const orders = new Set<string>();
-    for (const at of stepsAfterBegin(await stepsOf(everyStep), 3)) {
+    for (const at of each(3, await stepsOf(everyStep))) {
       const { told } = await lived(everyStep(), done('session.stop', at));
       const types = ['session.stopping', 'subAgent.started'];
       const order = told
@@ -72,16 +72,16 @@ describe('D-1, D-3, D-4, B-7: on Restate, whatever happens after whichever step'
       if (order.includes('subAgent.started s')) orders.add(order.join(', '));
     }
     expect([...orders].sort()).toEqual([
-      'session.stopping s, subAgent.started s, session.stopping s/call-5-0',
+      'session.stopping s, subAgent.started s, session.stopping s/call-6-0',
       'subAgent.started s',
       'subAgent.started s, session.stopping s',
-      'subAgent.started s, session.stopping s, session.stopping s/call-5-0',
+      'subAgent.started s, session.stopping s, session.stopping s/call-6-0',
     ]);
   });
 
-  it('an abort leaves no sub-agent to begin with what another gives back', async () => {
+  it('after an abort, no sub-agent begins on a grant that another gave back', async () => {
     const narrow = () => family(3);
-    for (const at of stepsAfterBegin(await stepsOf(narrow), 1)) {
+    for (const at of each(1, await stepsOf(narrow))) {
       const one = await lived(narrow(), done('session.abort', at));
       expect([brokenIn(one), one.result.counters.tree.sessions <= 2]).toEqual([[], true]);
     }
@@ -94,7 +94,7 @@ it('T-6: an attempt that is over leaves no MCP server running', async () => {
   const steps = await stepsOf(noting);
   const { ends, broken } = await livesOf(
     noting,
-    stepsAfterBegin(steps, 8).map((at) => ({ what: `died after ${at}`, deaths: [at] })),
+    each(8, steps).map((at) => ({ what: `died after ${at}`, deaths: [at] })),
   );
   expect({ ends, broken }).toEqual({ ends: ['succeeded'], broken: [] });
   while (processes() > before) await new Promise(setImmediate);

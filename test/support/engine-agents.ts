@@ -14,7 +14,10 @@ const scripted = (script: (request: RehearsalRequest) => RehearsedReply) =>
   rehearsalModel((request) => (request.tools?.length === 1 ? report('Stopped.') : script(request)));
 const task = { prompt: 'Help.', reason: 'It is long.' };
 
-/** Every kind of step: tools side by side, a backoff, an approval, a client-side tool, a sub-agent, a handoff. */
+/**
+ * Every kind of step: tools side by side, one of which changes its context, a backoff, an approval, a client-side tool
+ * with a large answer that is read in pages, a sub-agent, a handoff.
+ */
 export function everyStep(): Rehearsed {
   const effects: string[] = [];
   const work = (name: string) => tool({ inputSchema, execute: () => void effects.push(name) });
@@ -39,11 +42,17 @@ export function everyStep(): Rehearsed {
   let limited = 0;
   const model = scripted(({ prompt }) => {
     const called = JSON.stringify(prompt.filter(({ role }) => role === 'assistant'));
-    const next = ['read', 'charge', 'locate', 'helper'].find((name) => !called.includes(`"toolName":"${name}"`));
+    const next = ['read', 'charge', 'locate', 'read_result', 'helper'].find(
+      (name) => !called.includes(`"toolName":"${name}"`),
+    );
     if (next === undefined)
       return { calls: [{ name: 'transfer_to_closer', input: { reason: 'It is signed there.' } }] };
     if (next === 'read') return { calls: [{ name: 'read' }, { name: 'write' }] };
     if (next === 'helper') return { calls: [{ name: 'helper', input: task }] };
+    if (next === 'read_result') {
+      const [, id] = /id (r[\d_]+)/.exec(JSON.stringify(prompt)) ?? [];
+      return { calls: [{ name: 'read_result', input: { id, page: 2 } }] };
+    }
     limited += 1;
     if (limited === 1) return { throws: Object.assign(new Error('slow down'), { statusCode: 429 }) };
     return { calls: [{ name: next }] };
@@ -51,8 +60,17 @@ export function everyStep(): Rehearsed {
   const agent = defineAgent({
     name: 'stepping',
     models: [model],
+    builtIns: { readResult: true },
     tools: {
-      read: idempotent(work('read')),
+      read: idempotent(
+        tool({
+          inputSchema,
+          execute: (_, { context }) => {
+            Object.assign(context as object, { isChanged: true });
+            effects.push('read');
+          },
+        }),
+      ),
       write: work('written'),
       charge: tool({ inputSchema, needsApproval: true, execute: () => void effects.push('charged') }),
       locate: tool({ inputSchema }),
@@ -60,7 +78,7 @@ export function everyStep(): Rehearsed {
     agents: { helper },
     handoffs: { closer },
     // Every death may cost an attempt.
-    limits: { maxRetries: 12, maxTreeRequests: 200 },
+    limits: { maxRetries: 12, maxTreeRequests: 200, toolResultBytes: 2_000 },
   });
   return { agent, effects, models: [model, helping, closing] };
 }

@@ -29,7 +29,7 @@ export async function lived({ agent, effects, models }: Rehearsed, { deaths = []
     told.push(event);
     const of = 'callId' in event ? { callId: event.callId, sessionId: null } : {};
     if (event.type === 'tool.approvalRequested') ask({ type: 'approve', ...of, approved: true, reason: null });
-    if (event.type === 'tool.handedOut') ask({ type: 'answer', ...of, output: 'Bonn', isError: false });
+    if (event.type === 'tool.handedOut') ask({ type: 'answer', ...of, output: 'Bonn '.repeat(1_000), isError: false });
   };
   const { handlers } = restateAgents({ agents: [agent], logger, onEvent }) as never as { handlers: never };
   const engine: RestateEngine = new RestateEngine(handlers, (step) => {
@@ -37,7 +37,7 @@ export async function lived({ agent, effects, models }: Rehearsed, { deaths = []
     return deaths.includes(step);
   });
   const ask = (message: object) => void engine.call('message', 's', message);
-  const parameter = { agent: agent.name, prompt: 'Go.', budget };
+  const parameter = { agent: agent.name, prompt: 'Go.', budget, context: { user: 'Ada' } };
   const result = (await engine.returned('run', 's', parameter)) as SessionResult;
   const requests = models.reduce((sum, model) => sum + model.requests.length, 0);
   return { result, effects, lines, told, engine, requests };
@@ -46,9 +46,9 @@ export async function lived({ agent, effects, models }: Rehearsed, { deaths = []
 /** How many steps an undisturbed session takes. */
 export const stepsOf = async (make: () => Rehearsed) => (await lived(make())).engine.steps;
 
-/** The steps from the third on, when the session has begun, each `stride` steps. */
-export const stepsAfterBegin = (steps: number, stride: number) =>
-  Array.from({ length: Math.ceil((steps - 2) / stride) }, (_, index) => 3 + index * stride);
+/** Every `stride`th of the steps. */
+export const each = (stride: number, steps: number) =>
+  Array.from({ length: Math.ceil(steps / stride) }, (_, index) => 1 + index * stride);
 
 const messages = {
   'session.abort': { type: 'session.abort', reason: 'enough' },
@@ -56,27 +56,32 @@ const messages = {
   'session.steer': { type: 'session.steer', text: 'Be quick.' },
 };
 
-/** What is done to the session after a step: its invocation is cancelled, or a message comes. */
-export const done = (how: 'cancelled' | keyof typeof messages, at: number): Life => ({
+/** What is done to the session after a step: its invocation is cancelled, its deadline comes, or a message does. */
+export const done = (how: 'cancelled' | 'late' | keyof typeof messages, at: number): Life => ({
   atStep: (step, { engine, ask }) => {
     if (step !== at) return;
-    if (how === 'cancelled') engine.call('run', 's', {}).cancel();
+    if (how === 'cancelled') engine.cancel('s');
+    else if (how === 'late') engine.timePasses();
     else ask(messages[how]);
   },
 });
 
-/** What a life broke, as sentences. Effects whose name begins with `read` may come again. */
+const callsOf = ({ turns }: SessionResult) => turns.flatMap(({ attempts }) => attempts.flatMap(({ calls }) => calls));
+
+/** The promises that a life broke, as sentences. Effects whose name begins with `read` may come again. */
 export function brokenIn({ result, effects, lines, engine, requests }: Lived): string[] {
   const { tree } = result.counters;
   const once = effects.filter((effect) => !effect.startsWith('read'));
   const warned = lines
     .filter(({ level }) => level >= 40)
     .map(({ level, sessionId, turn, attempt, event }) => [level, sessionId, turn, attempt, event].join(' '));
+  const unread = callsOf(result).flatMap(({ name, slug }) => (name === 'read_result' ? [slug] : []));
   const promises: [boolean, string][] = [
     // An abort or a death may come before the request that was counted is sent.
     [requests <= tree.requests, `${requests} requests, ${tree.requests} counted`],
     [new Set(once).size === once.length, `an effect came twice: ${once.join(', ')}`],
     [new Set(warned).size === warned.length, `a line came twice: ${warned.join(', ')}`],
+    [!unread.includes('tool_exec_failed'), 'a kept result could not be read'],
     [engine.open('run').length === 0, `these outlive the session: ${engine.open('run').join(', ')}`],
     [tree.sessions === engine.calls('run'), `${engine.calls('run')} sessions, ${tree.sessions} counted`],
   ];

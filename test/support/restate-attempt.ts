@@ -1,11 +1,11 @@
 import { TerminalError } from '@restatedev/restate-sdk';
 import type { Invocation } from './restate-engine.ts';
 
-/** What a command has come to. */
+/** A command's outcome. */
 export type Completion = { value?: unknown; failure?: TerminalError };
 
 /** Begins a command that has no completion yet. */
-type Begin = (complete: (completion: Completion) => void) => unknown;
+type Begin = (complete: (completion: Completion) => void, command: number) => unknown;
 
 const never = new Promise<never>(() => {});
 
@@ -160,18 +160,16 @@ export class Attempt {
   }
 
   genericCall({ method, key, parameter }: { method: string; key: string; parameter: unknown }) {
-    return this.command(`call ${method} ${key} ${JSON.stringify(parameter)}`, (complete) => {
-      const called = this.invocation.engine.call(method, key, parameter);
-      this.invocation.called.push(called);
-      called.whenEnded(complete);
-    });
+    return this.command(`call ${method} ${key} ${JSON.stringify(parameter)}`, (complete, command) =>
+      this.invocation.calledBy(command, method, key, parameter).whenEnded(complete),
+    );
   }
 
   genericSend({ method, key, parameter }: { method: string; key: string; parameter: unknown }): void {
     const what = `send ${method} ${key} ${JSON.stringify(parameter)}`;
     // It is begun at once: nothing is awaited.
-    const { command } = this.command(what, (complete) => {
-      this.invocation.engine.call(method, key, parameter);
+    const { command } = this.command(what, (complete, own) => {
+      this.invocation.calledBy(own, method, key, parameter);
       complete({});
     });
     if (this.waiting.has(command)) this.begin(command);
@@ -182,7 +180,7 @@ export class Attempt {
     this.waiting.delete(command);
     begin?.((completion) => {
       if (!this.isOver) this.invocation.complete(command, completion);
-    });
+    }, command);
   }
 
   private command(what: string, begin: Begin): EnginePromise<unknown> {

@@ -18,7 +18,8 @@ export class Invocation {
   private attempt: Attempt | null = null;
   private end: Completion | null = null;
   private readonly listeners: ((end: Completion) => void)[] = [];
-  readonly called: Invocation[] = [];
+  /** The invocations that its commands have called. */
+  private readonly called = new Map<number, Invocation>();
   private failures = 0;
 
   constructor(engine: RestateEngine, method: string, key: string, parameter: unknown) {
@@ -70,7 +71,14 @@ export class Invocation {
   cancel(): void {
     if (this.end !== null) return;
     this.notify(cancellation, {});
-    for (const called of this.called) called.cancel();
+    for (const called of this.called.values()) if (called.method === 'run') called.cancel();
+  }
+
+  /** Returns the invocation that a command calls, once for all attempts. */
+  calledBy(command: number, method: string, key: string, parameter: unknown): Invocation {
+    const called = this.called.get(command) ?? this.engine.call(method, key, parameter);
+    this.called.set(command, called);
+    return called;
   }
 
   whenEnded(listener: (end: Completion) => void): void {
@@ -142,6 +150,7 @@ export class RestateEngine {
   private readonly handlers: Record<string, Handler>;
   private readonly atStep: (step: number) => boolean;
   private readonly invocations: Invocation[] = [];
+  private readonly alarms: (() => void)[] = [];
   private readonly promises = new Map<string, Promises>();
 
   /** `atStep` returns whether the process dies after this step. */
@@ -150,10 +159,9 @@ export class RestateEngine {
     this.atStep = atStep;
   }
 
-  /** Starts an invocation. A workflow runs once; who calls it again gets the same. */
+  /** Starts an invocation. A workflow runs once. */
   call(method: string, key: string, parameter: unknown): Invocation {
-    const known = this.invocations.find((one) => method === 'run' && one.method === method && one.key === key);
-    if (known !== undefined) return known;
+    if (method === 'run' && this.runOf(key) !== undefined) this.problems.push(`${key} is run twice`);
     const invocation = new Invocation(this, method, key, parameter);
     this.invocations.push(invocation);
     setImmediate(() => invocation.start());
@@ -192,9 +200,23 @@ export class RestateEngine {
     return Date.now();
   }
 
-  /** A short sleep, such as a backoff, ends at once; a limit of minutes is never reached. */
+  /** A short sleep, such as a backoff, ends at once; a longer one with `timePasses`. */
   alarm(ms: number, ring: () => void): void {
     if (ms < 60_000) setImmediate(ring);
+    else this.alarms.push(ring);
+  }
+
+  /** All limits of minutes and hours are reached. */
+  timePasses(): void {
+    for (const ring of this.alarms.splice(0)) setImmediate(ring);
+  }
+
+  cancel(key: string): void {
+    this.runOf(key)?.cancel();
+  }
+
+  private runOf(key: string): Invocation | undefined {
+    return this.invocations.find((one) => one.method === 'run' && one.key === key);
   }
 
   handlerOf(method: string): Handler {

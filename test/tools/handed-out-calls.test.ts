@@ -8,13 +8,13 @@ const call = { turn: 1, attempt: 2, index: 3, callId: 'c', name: 'ask' };
 function options(more: Partial<ClientToolOptions> = {}) {
   const seen: unknown[] = [];
   const made: ClientToolOptions = {
-    catalog: { get: () => undefined } as never,
     clock: manualClock(),
     clientToolTimeoutMs: null,
     sight: (sighting) => void seen.push(sighting),
     conversation: { inputOf: (index) => ({ index }) },
     resultBytes: 1_000,
     secrets: [],
+    tools: new Map(),
     ...more,
   } as ClientToolOptions;
   return { made, seen };
@@ -61,7 +61,7 @@ describe('C-1: a call that is answered from outside', () => {
 
   it('T-6: a large answer is kept for `read_result`, if the agent has that tool', () => {
     const long = 'word '.repeat(1_000);
-    const kept = options({ catalog: { get: (name: string) => (name === 'read_result' ? {} : undefined) } as never });
+    const kept = options({ tools: { has: (name: string) => name === 'read_result' } });
     const { output, kept: whole, tokens } = clientAnswer(kept.made, call, { output: long, isError: false });
     expect(whole).toBe(long);
     expect(JSON.stringify(output)).toContain('r1_2_3');

@@ -85,6 +85,7 @@ export class SessionEffects {
       sessionId: head.sessionId,
       context,
       catalog,
+      tools: agent.tools,
       resultBytes: resultBytesIn(head.input.window, limits),
       clientToolTimeoutMs: limits.clientToolTimeoutMs,
       slots: new Slots(limits.maxConcurrentTools),

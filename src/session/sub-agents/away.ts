@@ -1,6 +1,6 @@
 import type { SessionResult } from '../session.ts';
 
-/** The sub-agents of a session that run elsewhere, by the ids of their calls. Who begins one also ends it. */
+/** The sub-agents of a session that run elsewhere, by the ids of their calls. Whoever begins one must also end it. */
 export class Away {
   private readonly ended: Map<string, Promise<SessionResult>>;
   private readonly running = new Map<string, PromiseWithResolvers<void>>();
