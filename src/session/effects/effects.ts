@@ -137,8 +137,7 @@ export class SessionEffects {
 
   private async wait({ dueAt, kind }: EffectKinds['wait']['request'], signal: AbortSignal) {
     const { clock } = this.parts;
-    if (kind === 'deadline') await sleep(clock, dueAt - clock.now(), signal);
-    else await clock.sleepUntil(dueAt, signal);
+    await (kind === 'deadline' ? sleep(clock, dueAt - clock.now(), signal) : clock.sleepUntil(dueAt, signal));
     return {};
   }
 
