@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startModelServer } from '../../src/testing/index.ts';
-import { pawl, pawlOnTerminal } from '../support/pawl.ts';
+import { atPrompts, pawl, pawlOnTerminal } from '../support/pawl.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'pawl-chat-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -39,11 +39,10 @@ describe('pawl chat', () => {
 
   it('C-1: asks for approval, and only yes runs the call', async () => {
     await using server = await startModelServer([call('wipe'), { text: 'Wiped.' }, call('wipe'), { text: 'Kept.' }]);
-    const { code, screen } = await pawlOnTerminal(chat(server.url), (type, written) => {
-      const [prompts, questions] = ['you> ', '[y/N] '].map((mark) => written.split(mark).length - 1);
-      if (written.endsWith('you> \u001b[6G')) type(prompts === 3 ? '/exit\r' : 'Wipe it.\r');
-      if (/\[y\/N\] [^a-z]*$/.test(written)) type(questions === 1 ? 'y\r' : '\r');
-    });
+    const { code, screen } = await pawlOnTerminal(chat(server.url), [
+      atPrompts('you> ', 'Wipe it.\r', 'Wipe it.\r', '/exit\r'),
+      atPrompts('[y/N] ', 'y\r', '\r'),
+    ]);
     expect(code).toBe(0);
     expect(screen).toContain('· wipe: ok');
     expect(screen).toMatch(/Wiped\.[\s\S]*· wipe: tool_denied[\s\S]*Kept\./);
@@ -51,10 +50,10 @@ describe('pawl chat', () => {
 
   it('C-1: Ctrl-D at the question denies the call, and the chat ends after the answer', async () => {
     await using server = await startModelServer([call('wipe'), { text: 'Kept.' }]);
-    const { code, screen } = await pawlOnTerminal(chat(server.url), (type, written) => {
-      if (written.endsWith('you> \u001b[6G')) type('Wipe it.\r');
-      if (/\[y\/N\] [^a-z]*$/.test(written)) type('\u0004');
-    });
+    const { code, screen } = await pawlOnTerminal(chat(server.url), [
+      atPrompts('you> ', 'Wipe it.\r'),
+      atPrompts('[y/N] ', '\u0004'),
+    ]);
     expect(code).toBe(0);
     expect(screen).toMatch(/wipe: tool_denied.*no terminal is available[\s\S]*Kept\./);
   });
@@ -75,11 +74,10 @@ describe('pawl chat', () => {
     );
     await using server = await startModelServer([call('wipe'), { text: 'Late.' }, call('wipe'), { text: 'Wiped.' }]);
     const args = chat(server.url).map((arg) => (arg === agent ? hasty : arg));
-    const { screen } = await pawlOnTerminal(args, (type, written) => {
-      const prompts = written.split('you> ').length - 1;
-      if (written.endsWith('you> \u001b[6G')) type(prompts === 3 ? '/exit\r' : 'Wipe it.\r');
-      if (prompts === 2 && /\[y\/N\] [^a-z]*$/.test(written)) type('y\r');
-    });
+    const { screen } = await pawlOnTerminal(args, [
+      atPrompts('you> ', 'Wipe it.\r', 'Wipe it.\r', '/exit\r'),
+      atPrompts('[y/N] ', null, 'y\r'),
+    ]);
     expect(screen).toMatch(/approval_timeout[\s\S]*Late\.[\s\S]*wipe: ok[\s\S]*Wiped\./);
   });
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type ModelServer, startModelServer } from '../../src/testing/index.ts';
-import { pawl, pawlOnTerminal } from '../support/pawl.ts';
+import { atPrompts, pawl, pawlOnTerminal } from '../support/pawl.ts';
 import { report } from '../support/session.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'pawl-cli-'));
@@ -158,42 +158,29 @@ describe('the command', () => {
 
     it('C-1: a call that needs approval prompts the user, and runs only on yes', async () => {
       await using server = await startModelServer([removal('a'), removal('b'), report()]);
-      let [asked, typed] = [0, ''];
-      const { code, screen } = await pawlOnTerminal(run(server, careful(null)), (type, written) => {
-        const questions = written.split('[y/N]').length - 1;
-        if (questions <= asked) return;
-        asked = questions;
-        typed = asked === 1 ? 'y\r' : '\r';
-        type(typed);
-      });
-      expect([code, asked]).toEqual([0, 2]);
+      const { code, screen } = await pawlOnTerminal(run(server, careful(null)), atPrompts('[y/N] ', 'y\r', '\r'));
+      expect(code).toBe(0);
       expect(screen).toContain('1 tool call run, 1 refused (tool_denied)');
       expect(results(server)).toEqual(['a is gone', expect.stringContaining('decided at the keyboard')]);
     });
 
     it('C-1: the prompt for a timed-out call is withdrawn, so the next answer applies to the next call', async () => {
       await using server = await startModelServer([removal('a'), removal('b'), report()]);
-      const { code } = await pawlOnTerminal(run(server, careful(1_500)), (type, written) => {
-        if (/b"\}\? \[y\/N\] [^a-z]*$/.test(written)) type('y\r');
-      });
+      const { code } = await pawlOnTerminal(run(server, careful(1_500)), atPrompts('[y/N] ', null, 'y\r'));
       expect(code).toBe(0);
       expect(results(server)).toEqual([expect.stringContaining('The call was not approved in time'), 'b is gone']);
     });
 
     it('C-1: Ctrl-D at a prompt denies its call, and the next call is asked about', async () => {
       await using server = await startModelServer([removal('a'), removal('b'), report()]);
-      const { code } = await pawlOnTerminal(run(server, careful(null)), (type, written) => {
-        if (/[ab]"\}\? \[y\/N\] [^a-z]*$/.test(written)) type(written.includes('b"}?') ? 'y\r' : '\u0004');
-      });
+      const { code } = await pawlOnTerminal(run(server, careful(null)), atPrompts('[y/N] ', '\u0004', 'y\r'));
       expect(code).toBe(0);
       expect(results(server)).toEqual([expect.stringContaining('decided at the keyboard'), 'b is gone']);
     });
 
     it('exit code 130: Ctrl-C at the approval prompt aborts the session and says so', async () => {
       await using server = await startModelServer([removal('a')]);
-      const { code, screen } = await pawlOnTerminal(run(server, careful(null)), (type, written) => {
-        if (/\[y\/N\] [^a-z]*$/.test(written)) type('\u0003');
-      });
+      const { code, screen } = await pawlOnTerminal(run(server, careful(null)), atPrompts('[y/N] ', '\u0003'));
       expect(code).toBe(130);
       expect(screen).toContain('interrupted at the keyboard');
     });

@@ -42,13 +42,27 @@ export function pawl(
   return new Promise((resolve) => child.on('close', (code) => resolve({ ...finished, code })));
 }
 
+type During = (type: (keys: string) => void, written: string) => void;
+
+/** Types `keys[n]` at the `n`th prompt that is `text`, once; null types nothing there. */
+export function atPrompts(text: string, ...keys: readonly (string | null)[]): During {
+  let seen = 0;
+  return (type, written) => {
+    const prompts = written.split(text).length - 1;
+    for (; seen < prompts; seen += 1) {
+      const typed = keys[seen] ?? null;
+      if (typed !== null) type(typed);
+    }
+  };
+}
+
 /**
  * Runs the command on a terminal with `columns` columns. Returns all output and the final screen. `during` gets the
  * output so far and may type keys.
  */
 export async function pawlOnTerminal(
   args: readonly string[],
-  during?: (type: (keys: string) => void, written: string) => void,
+  during: During | readonly During[] = [],
   columns = 100,
   env?: Record<string, string>,
 ): Promise<{ code: number | null; written: string; screen: string }> {
@@ -60,7 +74,7 @@ export async function pawlOnTerminal(
   let written = '';
   child.stdout.setEncoding('utf8').on('data', (data) => {
     written += data;
-    during?.((keys) => child.stdin.write(keys), written);
+    for (const each of [during].flat()) each((keys) => child.stdin.write(keys), written);
   });
   const code: number | null = await new Promise((resolve) => child.on('close', resolve));
   const lines = written.split(/\r*\n/);
