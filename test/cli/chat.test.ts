@@ -70,7 +70,7 @@ describe('pawl chat', () => {
     const hasty = join(folder, 'hasty.mjs');
     writeFileSync(
       hasty,
-      `${readFileSync(agent, 'utf8').replace("name: 'chatty'", "name: 'hasty', limits: { approvalTimeoutMs: 700 }")}`,
+      `${readFileSync(agent, 'utf8').replace("name: 'chatty'", "name: 'hasty', limits: { approvalTimeoutMs: 1500 }")}`,
     );
     await using server = await startModelServer([call('wipe'), { text: 'Late.' }, call('wipe'), { text: 'Wiped.' }]);
     const args = chat(server.url).map((arg) => (arg === agent ? hasty : arg));

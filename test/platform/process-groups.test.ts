@@ -22,7 +22,7 @@ describe('process groups', () => {
     expect(ended.signal).toBe(signal);
     const pid = Number(ended.stdout);
     expect(pid).toBeGreaterThan(0);
-    await vi.waitFor(() => expect(isRunning(pid)).toBe(false));
+    await expect.poll(() => isRunning(pid)).toBe(false);
   });
 
   it('leaves no listener on the process for a group that did not start', () => {

@@ -25,7 +25,7 @@ export async function watchedPage(
 ): Promise<{ page: Page; misdeeds: Misdeeds }> {
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, ...options });
   // Shorter than a test's, so that a failure names the step.
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(30_000);
   const misdeeds: Misdeeds = [];
   page.on('request', (request) => {
     if (!request.url().startsWith(own) && !request.url().startsWith('blob:')) misdeeds.push(`asked ${request.url()}`);

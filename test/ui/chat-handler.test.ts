@@ -1,5 +1,5 @@
 import { tool } from 'ai';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
   type Agent,
@@ -78,7 +78,7 @@ describe('C-1, S-6: the handler of chats', () => {
     expect(starts()).toHaveLength(2);
     await ask('DELETE', '/c');
     // The answer does not wait for the end of the session.
-    await vi.waitFor(() => expect(events.filter((event) => event.startsWith('session.aborted'))).toHaveLength(2));
+    await expect.poll(() => events.filter((event) => event.startsWith('session.aborted'))).toHaveLength(2);
   });
 
   it('options that cannot be are refused when the handler is made', () => {

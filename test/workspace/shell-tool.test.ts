@@ -96,15 +96,15 @@ describe('shellTool', () => {
       message: 'The command was killed after 1500 ms.',
       value: { stdout: 'begun\n' },
     });
-    await vi.waitFor(() => expect(isRunning(late.child)).toBe(false));
+    await expect.poll(() => isRunning(late.child)).toBe(false);
     const abort = new AbortController();
     rmSync(join(cwd, 'child'));
     const running = started(shellTool({ cwd }), abort.signal);
-    await vi.waitFor(() => expect(readFileSync(join(cwd, 'child'), 'utf8')).toMatch(/\d\n/));
+    await expect.poll(() => readFileSync(join(cwd, 'child'), 'utf8')).toMatch(/\d\n/);
     abort.abort();
     const aborted = await running;
     expect(aborted.error).toMatchObject({ message: 'The command was aborted.' });
-    await vi.waitFor(() => expect(isRunning(aborted.child)).toBe(false));
+    await expect.poll(() => isRunning(aborted.child)).toBe(false);
     const before = shellTool({ cwd }).execute({ command: 'touch too-late; sleep 1' }, { abortSignal: abort.signal });
     await expect(before).rejects.toThrow('aborted');
   });
@@ -133,7 +133,7 @@ describe('shellTool', () => {
     const cwd = folder();
     const ran = await shellTool({ cwd }).execute({ command: 'sleep 60 & echo $! > child; echo built' });
     expect(ran).toEqual({ exitCode: 0, signal: null, stdout: 'built\n', stderr: '' });
-    await vi.waitFor(() => expect(isRunning(Number(readFileSync(join(cwd, 'child'), 'utf8')))).toBe(false));
+    await expect.poll(() => isRunning(Number(readFileSync(join(cwd, 'child'), 'utf8')))).toBe(false);
   });
 
   it('kills running commands when the process exits', async () => {
@@ -146,7 +146,7 @@ describe('shellTool', () => {
       const look = () => (existsSync('child') ? process.exit(0) : setImmediate(look));
       look();`;
     execFileSync(process.execPath, ['--no-warnings', '--input-type=module', '--eval', script], { cwd });
-    await vi.waitFor(() => expect(isRunning(Number(readFileSync(join(cwd, 'child'), 'utf8')))).toBe(false));
+    await expect.poll(() => isRunning(Number(readFileSync(join(cwd, 'child'), 'utf8')))).toBe(false);
   });
 
   it('names a missing directory in the error', async () => {
@@ -201,10 +201,10 @@ describe('shellTool', () => {
       shellTool({ cwd: ${JSON.stringify(cwd)} }).execute({ command: 'echo $$ > pid; exec sleep 60' });`;
     const child = spawn(process.execPath, ['--input-type=module', '--eval', tool], { stdio: 'ignore' });
     const ended = new Promise((resolve) => child.once('exit', (code, by) => resolve(code ?? by)));
-    const pid = await vi.waitFor(() => pidIn(join(cwd, 'pid')), 10_000);
+    const pid = await vi.waitFor(() => pidIn(join(cwd, 'pid')), 30_000);
     expect(isRunning(pid)).toBe(true);
     child.kill(signal);
     expect(await ended).toBe(listens ? 7 : signal);
-    await vi.waitFor(() => expect(isRunning(pid)).toBe(false));
+    await expect.poll(() => isRunning(pid)).toBe(false);
   });
 });
