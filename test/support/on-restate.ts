@@ -7,11 +7,11 @@ import { freePort } from './free-port.ts';
 import { type Restate, restateBinary, startRestate } from './restate.ts';
 import { keptLog } from './session.ts';
 
-/** Serves agents to a Restate server of its own, in this process. */
-export async function onRestate(agents: readonly Agent[]) {
+/** Serves agents to a Restate server of its own, in this process. `env` holds more settings of the server. */
+export async function onRestate(agents: readonly Agent[], env: Record<string, string> = {}) {
   const events: SessionEvent[] = [];
   const { lines, logger } = keptLog();
-  const server: Restate = await startRestate(restateBinary ?? '');
+  const server: Restate = await startRestate(restateBinary ?? '', env);
   const port = await freePort();
   const onEvent = (event: SessionEvent) => void events.push(event);
   const service = createServer(createEndpointHandler({ services: [restateAgents({ agents, logger, onEvent })] }));

@@ -30,7 +30,7 @@ export type Restate = {
 };
 
 /** Starts a Restate server of one's own, on loopback, with telemetry off. */
-export async function startRestate(file: string): Promise<Restate> {
+export async function startRestate(file: string, more: Record<string, string> = {}): Promise<Restate> {
   const folder = mkdtempSync(join(tmpdir(), 'pawl-restate-'));
   const [ingressPort, adminPort, nodePort] = await Promise.all([freePort(), freePort(), freePort()]);
   const address = (port: number | undefined) => `127.0.0.1:${port}`;
@@ -45,6 +45,7 @@ export async function startRestate(file: string): Promise<Restate> {
     RESTATE_ADMIN__BIND_ADDRESS: address(adminPort),
     RESTATE_DEFAULT_NUM_PARTITIONS: '1',
     RESTATE_ROCKSDB_TOTAL_MEMORY_SIZE: '128MB',
+    ...more,
   };
   const settings = ['--base-dir', folder, '--node-name', 'n1', '--cluster-name', 'test', '--no-logo'];
   let server: ReturnType<typeof spawn> | null = null;
