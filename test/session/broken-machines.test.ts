@@ -1,0 +1,39 @@
+import { afterEach, expect, it } from 'vitest';
+import { sessionMachine } from '../../machines/index.ts';
+import { defineAgent, startSession } from '../../src/index.ts';
+import { rehearsalModel } from '../../src/testing/index.ts';
+import { listed, ScriptedServer } from '../support/scripted-server.ts';
+import { counters, keptLog, report, reportedAtOnce, tokensOf } from '../support/session.ts';
+
+const { actions } = sessionMachine.implementations as unknown as { actions: Record<string, unknown> };
+const { takeTurn } = actions;
+afterEach(() => {
+  actions.takeTurn = takeTurn;
+});
+
+it('D-2 S-3: when its machines break, a session closes its servers, and takes no command', async () => {
+  expect(typeof takeTurn).toBe('function');
+  actions.takeTurn = () => {
+    throw new Error('a defect');
+  };
+  const transport = new ScriptedServer({ 'tools/list': () => ({ tools: [listed('find')] }) });
+  const agent = defineAgent({
+    name: 'broken',
+    models: [rehearsalModel([report()])],
+    mcpServers: { docs: { transport } },
+  });
+  const { lines, logger } = keptLog();
+  const session = startSession(agent, { prompt: 'Go.', logger });
+  const types: string[] = [];
+  for await (const { type } of session.events) types.push(type);
+  const result = await session.result;
+  expect(result).toMatchObject({ status: 'failed', slugs: ['internal_error'], failure: { detail: 'a defect' } });
+  expect(transport.closed).toBe(1);
+  expect(types.slice(-2)).toEqual(['turn.finished', 'session.failed']);
+  expect(lines.filter(({ level }) => level === 50)).toMatchObject([{ event: 'session.failed' }]);
+  expect(session.steer('Go on.')).toBe(false);
+  session.stop();
+  session.abort();
+  expect(await session.result).toBe(result);
+  expect(result.counters).toEqual(counters({ ...reportedAtOnce, tokens: tokensOf(1), slugs: { internal_error: 1 } }));
+});
