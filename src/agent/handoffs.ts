@@ -24,6 +24,11 @@ export function hasTool({ tools, definition }: Voice, { name, server }: Pick<Cat
   return server === undefined ? tools.has(name) : definition.mcpServers?.[server] !== undefined;
 }
 
+/** Whether each agent that may get the conversation has the tool, so that what one is told holds for the next. */
+export function allHave({ voices }: Pick<Agent, 'voices'>, name: string): boolean {
+  return voices.every(({ tools }) => tools.has(name));
+}
+
 /** Returns the voice of this name; null names the agent that the session began with. */
 export function voiceOf({ voices }: Pick<Agent, 'voices'>, name: string | null): Voice {
   const voice = voices.find((one) => one.name === name);

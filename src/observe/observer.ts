@@ -1,6 +1,7 @@
 import type { Counters, Fact, Failure, Slug } from '../../machines/index.ts';
 import { eventWithoutSecrets, redact, withoutSecrets } from '../agent/redact.ts';
 import { messageOf } from '../errors.ts';
+import { ownCopy } from '../platform/own-copy.ts';
 import type { Envelope, Fold, SessionEvent, Sighting } from './events.ts';
 import { type FoldOptions, type Folds, makeFolds } from './folds.ts';
 import { linesWritten } from './log/logger.ts';
@@ -149,7 +150,7 @@ export class Observer {
     if (this.deltaSecrets !== null && repliesEnd.test(fact.type))
       for (const delta of this.deltaSecrets.rest()) this.passDelta(delta);
     this.beforeFact?.();
-    this.publish({ ...this.eventOf(fact), ...this.envelope(deliveredAt), seq: this.next(1) });
+    this.publish({ ...ownCopy(this.eventOf(fact)), ...this.envelope(deliveredAt), seq: this.next(1) });
     if (fact.type === 'attempt.started') this.parts = 0;
     this.hasEnded ||= sessionEnds.has(fact.type);
   }
@@ -169,7 +170,7 @@ export class Observer {
       'message' in sighting ? { ...sighting, message: redact(sighting.message, this.options.secrets) } : sighting;
     const at = this.options.times.now();
     this.options.recorder?.sighted(clean, at);
-    this.publish({ ...clean, ...this.envelope(at), seq: this.next(1) });
+    this.publish({ ...ownCopy(clean), ...this.envelope(at), seq: this.next(1) });
   }
 
   /** Forwards an event from a sub-agent's session, under its path. No fold here counts it. */

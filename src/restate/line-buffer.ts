@@ -1,3 +1,4 @@
+import { onRejection } from '../errors.ts';
 import type { Logger } from '../observe/log/logger.ts';
 
 type Line = { level: keyof Logger; fields: object; message: string | undefined };
@@ -16,27 +17,26 @@ export class LineBuffer implements Logger {
     this.onFailure = onFailure;
   }
 
-  debug(fields: object, message?: string): void {
-    this.logger.debug(fields, message);
+  debug(fields: object, message?: string): unknown {
+    return this.logger.debug(fields, message);
   }
 
-  info(fields: object, message?: string): void {
-    this.keep({ level: 'info', fields, message });
+  info(fields: object, message?: string): unknown {
+    return this.keep({ level: 'info', fields, message });
   }
 
-  warn(fields: object, message?: string): void {
-    this.keep({ level: 'warn', fields, message });
+  warn(fields: object, message?: string): unknown {
+    return this.keep({ level: 'warn', fields, message });
   }
 
-  error(fields: object, message?: string): void {
-    this.keep({ level: 'error', fields, message });
+  error(fields: object, message?: string): unknown {
+    return this.keep({ level: 'error', fields, message });
   }
 
   /** Lines that follow from facts come again in a replay, and in the same order; others are of an effect. */
-  private keep(line: Line): void {
+  private keep(line: Line): unknown {
     const isOfFact = 'event' in line.fields && ofFacts.includes(String(line.fields.event));
-    if (isOfFact) this.kept.push(line);
-    else this.logger[line.level](line.fields, line.message);
+    return isOfFact ? void this.kept.push(line) : this.logger[line.level](line.fields, line.message);
   }
 
   /** Takes the buffered lines and returns a function that writes them; null if the buffer is empty. */
@@ -47,7 +47,7 @@ export class LineBuffer implements Logger {
     return () => {
       for (const { level, fields, message } of kept) {
         try {
-          this.logger[level](fields, message);
+          onRejection(this.logger[level](fields, message), this.onFailure);
         } catch (error) {
           this.onFailure(error);
         }

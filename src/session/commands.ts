@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { SessionSteer } from '../../machines/index.ts';
 import { check } from '../agent/check.ts';
-import { flag } from '../agent/shapes.ts';
+import { flag, text } from '../agent/shapes.ts';
 import { expected, PawlError, reasonOf } from '../errors.ts';
 import type { AnswerOptions, ApprovalInput, SuspendOptions } from './session.ts';
 import { type ClientAnswer, type SubSession, waitingIn } from './sub-agents/sub-session.ts';
@@ -20,22 +20,22 @@ export function position(seq: unknown): number {
 
 const defaultGraceMs = 10_000;
 
+const graceError = { error: 'a number of at least 0' };
+const suspendSchema = z.strictObject({
+  // `Infinity` waits until all has ended.
+  graceMs: z.custom<number>((ms) => typeof ms === 'number' && ms >= 0, graceError).default(defaultGraceMs),
+} satisfies Record<keyof SuspendOptions, z.ZodType>);
+
 /** Checks the options of `suspend`. Returns how long it waits, in ms. */
-export function graceOf({ graceMs = defaultGraceMs }: SuspendOptions): number {
-  if (typeof graceMs === 'number' && graceMs >= 0) return graceMs;
-  throw new PawlError('invalid_options', expected('graceMs', graceMs, 'a number of at least 0'));
+export function graceOf(options: SuspendOptions): number {
+  return check(suspendSchema, options, 'options', 'invalid_options').graceMs;
 }
 
 type Decision = { approved: boolean; reason: string | null; sessionId: string | null };
 
 /** Checks the `approve` decision. */
 export function approvalDecision(decision: ApprovalInput): Decision {
-  const { approved, reason = null, sessionId = null } = decision ?? {};
-  if (typeof approved === 'boolean' && (reason === null || typeof reason === 'string')) {
-    return { approved, reason, sessionId };
-  }
-  const shape = '{ approved: boolean, reason?: string, sessionId?: string }';
-  throw new PawlError('invalid_options', expected('decision', decision, shape));
+  return check(decisionSchema, decision, 'decision', 'invalid_options');
 }
 
 /** Checks the answer to a call of a client-side tool. */
@@ -51,10 +51,12 @@ export function clientAnswer(
   }
 }
 
-const answerSchema = z.strictObject({
-  isError: flag.default(false),
-  sessionId: z.string({ error: 'a session id' }).nullable().default(null),
-});
+const sessionIdSchema = z.string({ error: 'a session id' }).nullable().default(null);
+const answerSchema = z.strictObject({ isError: flag.default(false), sessionId: sessionIdSchema });
+const decisionSchema = z.strictObject(
+  { approved: flag, reason: text.nullable().default(null), sessionId: sessionIdSchema },
+  { error: '{ approved: boolean, reason?: string, sessionId?: string }' },
+);
 
 /** Decides a call of a session or its sub-agents. Returns false if none waits for it, or several do and none is named. */
 export function approveOne(root: SubSession, callId: string, { approved, reason, sessionId }: Decision): boolean {

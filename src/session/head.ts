@@ -108,6 +108,7 @@ export function checkAgent(agent: Agent, head: SessionHead): void {
       JSON.stringify(is) === JSON.stringify(before.get(field)) ? [] : [differs(field, is, before.get(field))],
     ),
     ...missing('tool', head.tools, tools),
+    ...unbudgeted(agent, now.budget),
     ...unpriced(agent, now.budget),
     ...missing('MCP server', head.servers, servers),
   ];
@@ -118,6 +119,12 @@ export function checkAgent(agent: Agent, head: SessionHead): void {
 
 function differs(field: string | undefined, is: unknown, was: unknown): string {
   return `${field}: was ${JSON.stringify(was)}, is ${JSON.stringify(is)}`;
+}
+
+/** The request budget of a tree is part of what a session began with: without one, sub-agents would be unbounded (B-7). */
+function unbudgeted({ agents }: Agent, { requests }: SessionInput['budget']): string[] {
+  if (requests !== null || Object.keys(agents).length === 0) return [];
+  return [`the sub-agents: was none, is ${JSON.stringify(Object.keys(agents))}`];
 }
 
 /** Without a price, nothing would be spent of a budget in US dollars (B-6). */

@@ -78,6 +78,8 @@ export function inputMessages({ prompt, messages = [] }: SessionOptions) {
   const repaired = repairConversation(parseMessages(messages));
   const changed = Object.values(repaired.repairs).some((count) => count > 0);
   if (prompt !== undefined) repaired.messages.push(userMessage(prompt));
+  if (repaired.messages.length === 0)
+    throw new PawlError('invalid_messages', '`messages` must hold at least one message with content; got none.');
   return { messages: repaired.messages, repairs: changed ? repaired.repairs : null };
 }
 

@@ -1,4 +1,4 @@
-import { type Counters, type Failure, type SessionOutput, toolKey } from '../../machines/index.ts';
+import { type Counters, type SessionOutput, toolKey } from '../../machines/index.ts';
 import { PawlError } from '../errors.ts';
 import type { MachineEnd } from '../host/run-machine.ts';
 import type { ScopeLog } from '../journal/scope-log.ts';
@@ -56,8 +56,9 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
 
   steer(text: string): boolean {
     const command = steering(text);
-    const isRead = !this.ended && this.wired.observer.folds.records.accepted === null;
-    if (isRead) this.wired.machine.command(command);
+    const { machine, observer } = this.wired;
+    const isRead = !this.ended && !machine.hasEnded && observer.folds.records.accepted === null;
+    if (isRead) machine.command(command);
     return isRead;
   }
 
@@ -118,13 +119,9 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
   }
 
   /** Ends here, without the machines: the session continues from its journal later, or never began (`failed`). */
-  async letGo(status: 'failed' | 'suspended', failure: Failure, release: () => Promise<void>): Promise<void> {
-    const { observer } = this.wired;
-    if (status === 'failed') observer.take({ type: 'session.failed', turns: 0, failure });
-    else observer.sight({ type: 'session.suspended', failure });
-    await release().catch((error) => observer.userCodeFailed('journal', error));
-    await observer.close();
-    this.suspended.resolve({ status, failure });
+  async letGo(ending: Ending): Promise<void> {
+    await this.wired.observer.close();
+    this.suspended.resolve(ending);
   }
 
   private async conclude(end: MachineEnd<SessionOutput>): Promise<SessionResult<Report>> {

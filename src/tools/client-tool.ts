@@ -5,12 +5,11 @@ import { waitOut } from '../host/deadline.ts';
 import type { EffectContext } from '../host/driver.ts';
 import type { Conversation } from '../observe/conversation.ts';
 import type { Sighting } from '../observe/events.ts';
-import { readResultName } from './built-in/read-result.ts';
 import { type ResultLimits, renderError, renderValue } from './result.ts';
 
 export type ClientToolOptions = Omit<ResultLimits, 'keptId'> & {
-  /** The agent's own tools. The catalog would not do: an effect fills it, and a replay performs none. */
-  tools: { has(name: string): boolean };
+  /** Whether the model can read a large result in full, whichever agent has the conversation then. */
+  isReadable: boolean;
   clock: Clock;
   /** How long an answer may take, in ms; null for no limit. */
   clientToolTimeoutMs: number | null;
@@ -42,7 +41,7 @@ export function clientAnswer(
   call: CallName,
   { output, isError }: { output: unknown; isError: boolean },
 ): ToolOutcome {
-  const keptId = options.tools.has(readResultName) ? keptResultId(call) : null;
+  const keptId = options.isReadable ? keptResultId(call) : null;
   const limits = { ...options, keptId };
   const rendered = isError ? renderError(new Error(textOf(output)), limits) : renderValue(output, limits);
   const slug = rendered.result.success ? null : 'tool_exec_failed';

@@ -6,6 +6,7 @@ import {
   type Spent,
   spentTogether,
   type ToolOutcome,
+  type ToolOutput,
 } from '../../machines/index.ts';
 import { estimateOutputTokens } from '../context/tokens.ts';
 import { within } from '../host/deadline.ts';
@@ -13,7 +14,6 @@ import type { EffectContext } from '../host/driver.ts';
 import { eventLoop } from '../host/event-loop.ts';
 import type { Conversation } from '../observe/conversation.ts';
 import type { KeptResults } from '../observe/kept-results.ts';
-import { readResultName } from './built-in/read-result.ts';
 import type { Catalog } from './catalog.ts';
 import type { CatalogTool, ToolRun } from './catalog-tool.ts';
 import { type ClientToolOptions, handOut } from './client-tool.ts';
@@ -57,7 +57,7 @@ export async function runTool(options: ToolEffectOptions, call: CallName, effect
   const release = timeoutMs === null ? () => undefined : await slots.take(signal);
   const limits: ResultLimits = {
     ...options,
-    keptId: catalog.get(readResultName) === undefined ? null : keptResultId(call),
+    keptId: options.isReadable ? keptResultId(call) : null,
   };
   let spent = nothingSpent;
   const run = (ownSignal: AbortSignal): ToolRun => ({
@@ -112,13 +112,18 @@ async function invoked(tool: CatalogTool, input: unknown, run: ToolRun, limits: 
   return { result: rendered.result, ...capOutput(await tool.toModelOutput(value, input, run.callId), limits) };
 }
 
+/** A preliminary value is for people: one with a structure keeps it, as the last value does. */
+function asShown({ result: { success, value }, output }: Rendered): ToolOutput {
+  return success && value !== null && typeof value !== 'string' ? { type: 'json', value } : output;
+}
+
 /** Returns the last value. Yields to the timers regularly, so that an iterable that never waits still times out. */
 async function lastOf(values: AsyncIterable<unknown>, run: ToolRun, limits: ResultLimits): Promise<unknown> {
   let last: unknown;
   for await (const value of values) {
     last = value;
     // Preliminary values are shown but not stored.
-    run.progress(renderValue(value, { ...limits, keptId: null }).output);
+    run.progress(asShown(renderValue(value, { ...limits, keptId: null })));
     if (eventLoop.isDue) await eventLoop.turn();
     if (run.signal.aborted) break;
   }

@@ -33,3 +33,6 @@ export function callOfPart(toolCallId: string, sessionId: string): CallReference
 export function isInnerPart(toolCallId: string): boolean {
   return toolCallId.startsWith(innerPrefix);
 }
+
+/** What a page shows as the result of a sub-agent's call while the sub-agent waits for a decision. */
+export const waitingOutput = 'The sub-agent waits for a decision.';

@@ -15,7 +15,7 @@ export class UIChunks {
   private readonly records = new Records();
   private readonly report = new GrowingReport();
   private readonly servers = new Set<string>();
-  private readonly reply = new StreamedReply((tool) => this.servers.has(tool.split('__')[0] ?? ''));
+  private readonly reply = new StreamedReply((tool) => this.isOfServer(tool));
   /** The ids of the parts for calls, by approval id. Those of a batch or a sub-agent have a part once they need one. */
   private readonly parts = new Map<string, string>();
   private inner = new Set<number>();
@@ -25,6 +25,8 @@ export class UIChunks {
   private readonly answers = new Map<string, { isError: boolean; shown: unknown }>();
   /** What `session.steer` added to this turn: it outlives the attempt that is taken back. */
   private steering: UIChunk[] = [];
+  /** How much of it the current request has. */
+  private read = 0;
   private readonly totals: Pick<UIMetadata, 'requests' | 'usage' | 'costUsd'> = {
     requests: 0,
     usage: { ...noUsage },
@@ -45,8 +47,7 @@ export class UIChunks {
 
   /** What a page needs that left in the middle of a reply. */
   again(): UIChunk[] {
-    const again = this.reply.again();
-    return again.length === 0 ? [] : [...again, ...this.steering];
+    return this.withSteering(this.reply.again());
   }
 
   metadata({ sessionId, agent, seq }: SessionEvent, isPaused = false): UIMetadata {
@@ -61,6 +62,7 @@ export class UIChunks {
         return [this.turn(), { type: 'start-step' }];
       case 'attempt.started':
         this.totals.requests += 1;
+        this.read = this.steering.length;
         this.reply.begin();
         return [this.turn()];
       case 'model.delta':
@@ -110,9 +112,10 @@ export class UIChunks {
     }
   }
 
-  /** What was steered outlives a step that is sent again. */
-  private withSteering(chunks: UIChunk[]): UIChunk[] {
-    return chunks[0]?.type === 'reset-step' ? [...chunks, ...this.steering] : chunks;
+  /** What was steered outlives a step that is sent again: the request has what came before it. */
+  private withSteering([first, ...rest]: UIChunk[]): UIChunk[] {
+    if (first?.type !== 'reset-step') return first === undefined ? [] : [first, ...rest];
+    return [first, ...this.steering.slice(0, this.read), ...rest, ...this.steering.slice(this.read)];
   }
 
   private ended(event: Of<'session.failed' | 'session.aborted' | 'session.suspended'>): UIChunk[] {
@@ -137,8 +140,13 @@ export class UIChunks {
     const { callId, name, input } = event;
     this.parts.set(approvalIdOf(event), callId);
     const toolName = historyName(name);
-    const isDynamic = this.servers.has(toolName.split('__')[0] ?? '');
+    const isDynamic = this.isOfServer(toolName);
     return [{ type: 'tool-input-available', toolCallId: callId, toolName, input, ...(isDynamic && { dynamic: true }) }];
+  }
+
+  /** Whether a tool is one of an MCP server, whose name may hold the separator too. */
+  private isOfServer(tool: string): boolean {
+    return [...this.servers].some((server) => tool.startsWith(`${server}__`));
   }
 
   private ofSubAgent(event: SessionEvent): UIChunk[] {

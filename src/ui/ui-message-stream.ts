@@ -4,7 +4,7 @@ import { expected, PawlError } from '../errors.ts';
 import { eventLoopTurn } from '../host/clock.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import type { Session } from '../session/session.ts';
-import type { CallReference } from './call-reference.ts';
+import { type CallReference, waitingOutput } from './call-reference.ts';
 import { Pause } from './pause.ts';
 import { UIChunks } from './ui-chunks.ts';
 import type { UIChunk } from './ui-message.ts';
@@ -105,10 +105,11 @@ async function* chunksOf(
     if (event.seq > from) yield* begin(event);
     const chunks = await ui.take(event);
     if (event.seq <= from) continue;
+    // What a page that leaves now has to the end. The SDK's client reads nothing after an error.
+    const metadata: UIChunk = { type: 'message-metadata', messageMetadata: ui.metadata(event) };
+    if (event.type === 'session.failed') yield metadata;
     yield* chunks;
-    // What a page that leaves now has to the end.
-    if (chunks.length > 0 && event.type !== 'model.delta')
-      yield { type: 'message-metadata', messageMetadata: ui.metadata(event) };
+    if (chunks.length > 0 && event.type !== 'model.delta' && event.type !== 'session.failed') yield metadata;
   }
   if (last === null) return;
   const metadata = ui.metadata(last);
@@ -119,7 +120,7 @@ async function* chunksOf(
 
 /** The SDK sends decisions once all calls of the step have an answer, and a sub-agent's call waits for the decision. */
 function waitingForDecision(toolCallId: string): UIChunk {
-  return { type: 'tool-output-available', toolCallId, output: 'The sub-agent waits for a decision.' };
+  return { type: 'tool-output-available', toolCallId, output: waitingOutput };
 }
 
 /** Whether an event that has happened comes next. */

@@ -5,7 +5,7 @@ import { check } from '../agent/check.ts';
 import { flag, nonBlank, text } from '../agent/shapes.ts';
 import { expected, PawlError, reasonOf } from '../errors.ts';
 import type { InputMessage } from '../model/messages.ts';
-import { type CallReference, callOfApproval, callOfPart, isInnerPart } from './call-reference.ts';
+import { type CallReference, callOfApproval, callOfPart, isInnerPart, waitingOutput } from './call-reference.ts';
 import { outputIn } from './model-output.ts';
 
 /** What a person decided on a page. */
@@ -89,18 +89,49 @@ export async function fromUIMessages(messages: readonly UIMessage[]): Promise<In
 
 type Part = UIMessage['parts'][number];
 
-/** Splits a message where the user steered, and leaves out the parts of calls that are not in the conversation. */
+/**
+ * Splits a message into its steps, and where the user steered: what was steered during a reply comes after its results,
+ * as the next request had it. Leaves out the parts of calls that are not in the conversation.
+ */
 function withSteering(message: UIMessage): UIMessage[] {
-  const split: UIMessage[] = [{ ...message, parts: [] }];
-  for (const part of message.parts) {
-    const text = part.type === 'data-steering' && isSteering(part.data) ? part.data.text : null;
-    if (text !== null) {
-      split.push({ ...message, role: 'user', parts: [{ type: 'text', text }] }, { ...message, parts: [] });
-    } else if (!isToolUIPart(part) || !isInnerPart(part.toolCallId)) {
-      split.at(-1)?.parts.push(part);
-    }
+  return stepsOf(message).flatMap((step) => {
+    const steered = (parts: readonly Part[]) =>
+      parts.flatMap((part): UIMessage[] => {
+        const text = steeringIn(part);
+        return text === null ? [] : [{ ...message, role: 'user', parts: [{ type: 'text', text }] }];
+      });
+    const isOfReply = (part: Part) => part.type !== 'step-start' && !part.type.startsWith('data-');
+    const begun = step.findIndex(isOfReply);
+    const reply = step.filter(
+      (part) => steeringIn(part) === null && !(isToolUIPart(part) && isInnerPart(part.toolCallId)),
+    );
+    const at = begun === -1 ? step.length : begun;
+    return [...steered(step.slice(0, at)), { ...message, parts: reply.map(asRecorded) }, ...steered(step.slice(at))];
+  });
+}
+
+function stepsOf({ parts }: UIMessage): Part[][] {
+  const steps: Part[][] = [[]];
+  for (const part of parts) {
+    if (part.type === 'step-start') steps.push([]);
+    steps.at(-1)?.push(part);
   }
-  return split;
+  return steps;
+}
+
+/** The call of a sub-agent that was left while it waited for a decision has no result. */
+function asRecorded(part: Part): Part {
+  if (!isToolUIPart(part) || part.state !== 'output-available' || part.output !== waitingOutput) return part;
+  const { type, toolCallId, input } = part;
+  const open = { toolCallId, input, state: 'input-available' as const };
+  return part.type === 'dynamic-tool'
+    ? { ...open, type: part.type, toolName: part.toolName }
+    : ({ ...open, type } as Part);
+}
+
+/** Returns what the user steered; null for any other part. */
+function steeringIn(part: Part): string | null {
+  return part.type === 'data-steering' && isSteering(part.data) ? part.data.text : null;
 }
 
 function isSteering(data: unknown): data is { text: string } {

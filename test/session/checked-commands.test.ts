@@ -43,8 +43,13 @@ describe('the commands of a session, checked', () => {
 
   it('a suspension waits 10 s, or as long as it is told', () => {
     expect([graceOf({}), graceOf({ graceMs: 0 }), graceOf({ graceMs: 7.5 })]).toEqual([10_000, 0, 7.5]);
+    expect(graceOf({ graceMs: Number.POSITIVE_INFINITY })).toBe(Number.POSITIVE_INFINITY);
     for (const bad of [-1, Number.NaN, '5', null])
-      expect(problemOf(() => graceOf({ graceMs: untyped(bad) }))).toContain('`graceMs` must be a number of at least 0');
+      expect(problemOf(() => graceOf({ graceMs: untyped(bad) }))).toContain(
+        '`options.graceMs` must be a number of at least 0',
+      );
+    expect(problemOf(() => graceOf(untyped(null)))).toContain('`options` must be');
+    expect(problemOf(() => graceOf(untyped({ gracems: 1 })))).toContain('Unknown option `options.gracems`');
   });
 
   it('a decision says whether it approves; truthy is not enough', () => {
@@ -56,10 +61,13 @@ describe('the commands of a session, checked', () => {
       sessionId: 's',
     });
     for (const bad of [undefined, null, {}, { approved: 'yes' }, { approved: 1 }, { approved: true, reason: 7 }])
-      expect(problemOf(() => approvalDecision(untyped(bad)))).toContain(
-        '{ approved: boolean, reason?: string, sessionId?: string }',
+      expect(problemOf(() => approvalDecision(untyped(bad)))).toMatch(
+        /^`decision(\.approved|\.reason)?` (must be|is required)/,
       );
-    expect(problemOf(() => approvalDecision(untyped({ approved: 1 })))).toContain('`decision` must be');
+    expect(problemOf(() => approvalDecision(untyped({ approved: true, sessionId: 4 })))).toContain('a session id');
+    expect(problemOf(() => approvalDecision(untyped({ approved: false, resaon: 'x' })))).toContain(
+      'Unknown option `decision.resaon`. Options: approved',
+    );
   });
 
   it("the answer to a client-side tool's call is JSON", () => {

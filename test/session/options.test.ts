@@ -48,7 +48,7 @@ describe('invalid options', () => {
   it('an invalid approval decision is refused', async () => {
     const session = startSession(agent, { prompt: 'x', clock: manualClock() });
     expect(() => session.approve('a', { approved: 'false' as never })).toThrow(
-      '`decision` must be { approved: boolean, reason?: string, sessionId?: string }; got {"approved":"false"}.',
+      '`decision.approved` must be a boolean; got "false".',
     );
     await session.result;
   });

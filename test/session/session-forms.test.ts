@@ -10,7 +10,8 @@ const part = (toolName: string) => ({
 const formsOf = (tools: Record<string, object>) => {
   const files = { resolved: (given: object) => ({ ...given, isResolved: true }) };
   const conversation = { answerTokens: new Map([['c', 7_000]]) } as unknown as Conversation;
-  return new SessionForms(conversation, { get: (name: string) => tools[name] } as unknown as Catalog, files as never);
+  const catalog = { get: (name: string) => tools[name] } as unknown as Catalog;
+  return new SessionForms(conversation, catalog, files as never, tools.read_result !== undefined);
 };
 
 it('T-6: a result that is left out says how long it was, and how to read it if the model can', () => {

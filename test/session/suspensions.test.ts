@@ -1,9 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import type { Failure } from '../../machines/index.ts';
 import { PawlError } from '../../src/index.ts';
 import type { TreeLog } from '../../src/journal/tree-log.ts';
 import { giveUp, Suspension } from '../../src/session/recovery/suspension.ts';
 import type { RootSession } from '../../src/session/running-session.ts';
 import { manualClock } from '../../src/testing/index.ts';
+
+type Told = { failure: Failure };
+type Ending = Told & { status: string };
 
 /** A tree of a session and its sub-agent that keeps what becomes of it. Both run an effect until `idle` is called. */
 function tree({ hasEnded = false, secrets = [] as string[] } = {}) {
@@ -11,7 +15,7 @@ function tree({ hasEnded = false, secrets = [] as string[] } = {}) {
   const clock = manualClock();
   const idle = Promise.withResolvers<void>();
   const busy = { root: 0, child: 0 };
-  const kept = { isClosed: false, isBegun: true, holds: () => Promise.resolve(true) };
+  const kept = { isClosed: false, isBegun: true, holds: () => Promise.resolve(true), release: async () => {} };
   const note = (what: string) => void done.push(what);
   const sessionOf = (name: 'root' | 'child') => ({
     retire: () => note(`${name} retired`),
@@ -42,6 +46,9 @@ function tree({ hasEnded = false, secrets = [] as string[] } = {}) {
       observer: {
         letGo: ({ slugs }: { slugs: string[] }) => note(`${name} let go: ${slugs}`),
         silence: () => note(`${name} silenced`),
+        take: ({ failure }: Told) => note(`${name} failed: ${failure.slugs} ${failure.detail}`),
+        sight: ({ failure }: Told) => note(`${name} suspended: ${failure.slugs} ${failure.detail}`),
+        folds: { log: { sighting: ({ failure }: Told) => note(`logged ${failure.slugs}: ${failure.detail}`) } },
       },
     },
   });
@@ -52,11 +59,7 @@ function tree({ hasEnded = false, secrets = [] as string[] } = {}) {
     get result() {
       return Promise.resolve().then(() => note('root ended'));
     },
-    letGo: async (status: string, { slugs, detail }: { slugs: string[]; detail: string }, release: () => unknown) => {
-      note(`root ${status}: ${slugs} ${detail}`);
-      await release();
-      note('settled');
-    },
+    letGo: async ({ status, failure }: Ending) => note(`settled ${status}: ${failure.slugs}`),
   };
   const log = {
     get isClosed() {
@@ -65,7 +68,10 @@ function tree({ hasEnded = false, secrets = [] as string[] } = {}) {
     get isBegun() {
       return kept.isBegun;
     },
-    release: async () => note('lease given back'),
+    release: async () => {
+      await kept.release();
+      note('lease given back');
+    },
     leave: async () => note('left'),
     holdsSession: () => kept.holds(),
   };
@@ -85,10 +91,21 @@ describe('D-5: a suspension', () => {
       ...retired,
       'child let go: suspended',
       'root suspended: suspended null',
-      'lease given back',
       'root silenced',
       'child silenced',
-      'settled',
+      'lease given back',
+      'settled suspended: suspended',
+    ]);
+  });
+
+  it('whose last write fails says so, in the log and in its result', async () => {
+    const { root, log, done, idle, kept } = tree({ secrets: ['hunter2'] });
+    kept.release = () => Promise.reject(new Error('hunter2: the disk is full'));
+    idle.resolve();
+    await new Suspension(root, log).within(1_000);
+    expect(done.slice(-2)).toEqual([
+      'logged journal_failed: [redacted]: the disk is full',
+      'settled suspended: journal_failed',
     ]);
   });
 
@@ -100,7 +117,7 @@ describe('D-5: a suspension', () => {
     expect(done).toHaveLength(3);
     await clock.advance(1);
     await over;
-    expect(done.at(-1)).toBe('settled');
+    expect(done.at(-1)).toBe('settled suspended: suspended');
   });
 
   it('has what was accepted so far delivered and written first', async () => {
@@ -144,7 +161,7 @@ describe('D-5: a session whose journal fails', () => {
       'left',
       'root silenced',
       'child silenced',
-      'settled',
+      'settled suspended: journal_failed',
     ]);
   });
 

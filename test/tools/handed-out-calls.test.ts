@@ -14,7 +14,7 @@ function options(more: Partial<ClientToolOptions> = {}) {
     conversation: { inputOf: (index) => ({ index }) },
     resultBytes: 1_000,
     secrets: [],
-    tools: new Map(),
+    isReadable: false,
     ...more,
   } as ClientToolOptions;
   return { made, seen };
@@ -61,7 +61,7 @@ describe('C-1: a call that is answered from outside', () => {
 
   it('T-6: a large answer is kept for `read_result`, if the agent has that tool', () => {
     const long = 'word '.repeat(1_000);
-    const kept = options({ tools: { has: (name: string) => name === 'read_result' } });
+    const kept = options({ isReadable: true });
     const { output, kept: whole, tokens } = clientAnswer(kept.made, call, { output: long, isError: false });
     expect(whole).toBe(long);
     expect(JSON.stringify(output)).toContain('r1_2_3');

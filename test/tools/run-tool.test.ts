@@ -20,7 +20,7 @@ function running(execute: Execute, tool: Partial<CatalogTool> = {}, options: Rec
   const errors: unknown[] = [];
   const slots = new Slots(1);
   const own = { name: 'look', timeoutMs: undefined, toModelOutput: null, execute, ...tool };
-  const tools: Record<string, unknown> = { look: own, read_result: {}, ...(options.tools as object) };
+  const tools: Record<string, unknown> = { look: own, ...(options.tools as object) };
   const catalog = {
     get: (name: string) => tools[name],
     checkedInput: async (_tool: unknown, _id: string, sent: () => unknown) => ({ valid: true, value: sent() }),
@@ -29,7 +29,7 @@ function running(execute: Execute, tool: Partial<CatalogTool> = {}, options: Rec
   const outcome = runTool(
     {
       ...{ catalog, slots, clock, sessionId: 's', context: () => ({ user: 'ada' }), timeoutMs: 50, resultBytes: 400 },
-      ...{ secrets: [], clientToolTimeoutMs: null, sight: (one: object) => void sights.push(one) },
+      ...{ isReadable: options.isReadable ?? true, secrets: [], clientToolTimeoutMs: null, sight: (one: object) => void sights.push(one) },
       onError: (name: string, callId: string, error: unknown) => void errors.push([name, callId, error]),
       conversation: { messages: ['m'], inputOf: (index: number) => ({ index }) },
       keptResults: { page: (id: string, page: number) => ({ text: `${id} ${page}`, of: 9 }) },
@@ -190,7 +190,11 @@ describe('T-6: what a tool yields', () => {
     }
     const { outcome, sights } = running(() => values());
     expect(await outcome).toMatchObject({ slug: null, result: { value: { a: 2 } }, output: said('{"a":2}') });
-    expect(sights.map((one) => (one as { output: object }).output)).toEqual([said('1'), said('{"a":2}')]);
+    // Who watches sees a value with a structure as the last one, which a page gets as it is.
+    expect(sights.map((one) => (one as { output: object }).output)).toEqual([
+      { type: 'json', value: 1 },
+      { type: 'json', value: { a: 2 } },
+    ]);
   });
 
   it('an iterable that never waits ends at its timeout', async () => {
@@ -234,7 +238,7 @@ describe('T-6: what a tool yields', () => {
     const kept = await running(execute).outcome;
     expect(kept).toMatchObject({ kept: 'a'.repeat(500) });
     expect((kept.output as { value: string }).value).toContain('read all of it with read_result, id r1_2_3');
-    const lost = await running(execute, {}, { tools: { read_result: undefined } }).outcome;
+    const lost = await running(execute, {}, { isReadable: false }).outcome;
     expect(lost).toMatchObject({ kept: null, result: { value: 'a'.repeat(500) } });
   });
 

@@ -155,14 +155,20 @@ describe('the messages of a page as those of a session', () => {
 
   it('say what was steered where it was', async () => {
     const steering = (data: unknown) => ({ type: 'data-steering', id: 'x', data });
-    const converted = await from(
-      answered({ type: 'text', text: 'One.' }, steering({ text: 'Hurry.' }), { type: 'text', text: 'Two.' }),
-    );
-    expect(converted).toMatchObject([
-      { role: 'assistant', content: [{ text: 'One.' }] },
-      { role: 'user', content: [{ text: 'Hurry.' }] },
-      { role: 'assistant', content: [{ text: 'Two.' }] },
+    const text = (said: string) => ({ type: 'text', text: said });
+    const [one, two, three] = [text('One.'), text('Two.'), text('Three.')];
+    const step = { type: 'step-start' };
+    const hurry = steering({ text: 'Hurry.' });
+    const said = (role: string, ...texts: string[]) => ({ role, content: texts.map((text) => ({ text })) });
+    // Before a step's reply, and during one: the next request is the first that has it.
+    expect(await from(answered(step, one, step, hurry, two, hurry, three, step, one))).toMatchObject([
+      said('assistant', 'One.'),
+      said('user', 'Hurry.'),
+      said('assistant', 'Two.', 'Three.'),
+      said('user', 'Hurry.'),
+      said('assistant', 'One.'),
     ]);
+    expect(await from(answered(one, hurry))).toMatchObject([said('assistant', 'One.'), said('user', 'Hurry.')]);
     for (const odd of [null, 'text', {}, { text: 7 }]) {
       expect(await from(answered({ type: 'text', text: 'One.' }, steering(odd)))).toHaveLength(1);
     }

@@ -1,4 +1,5 @@
 import type { Fact } from '../../../machines/index.ts';
+import { onRejection } from '../../errors.ts';
 import type { Fold } from '../events.ts';
 import type { Logger } from './logger.ts';
 import type { LogContext } from './session-log.ts';
@@ -15,7 +16,8 @@ export class DebugLog implements Fold {
     const { logger, sessionId, agent, onFailure } = this.options;
     try {
       const line = lineOf(fact);
-      if (line !== null) logger.debug({ event: fact.type, sessionId, agent }, line);
+      if (line === null) return;
+      onRejection(logger.debug({ event: fact.type, sessionId, agent }, line), (error) => onFailure('logger', error));
     } catch (error) {
       onFailure('logger', error);
     }

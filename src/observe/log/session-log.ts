@@ -7,7 +7,7 @@ import {
   replyText,
 } from '../../../machines/index.ts';
 import { redact, withoutSecrets } from '../../agent/redact.ts';
-import { stackOf } from '../../errors.ts';
+import { onRejection, stackOf } from '../../errors.ts';
 import type { Metadata } from '../../journal/journal.ts';
 import { byteLength } from '../../platform/bytes.ts';
 import { headOf } from '../../text.ts';
@@ -73,11 +73,12 @@ export class SessionLog implements Fold {
   }
 
   /** A logger that throws is harmless: an event reports it. */
-  private guarded(write: (logger: Logger) => void): void {
+  private guarded(write: (logger: Logger) => unknown): void {
+    const { logger, onFailure } = this.options;
     try {
-      write(this.options.logger);
+      onRejection(write(logger), (error) => onFailure('logger', error));
     } catch (error) {
-      this.options.onFailure('logger', error);
+      onFailure('logger', error);
     }
   }
 }
@@ -88,7 +89,7 @@ function logFailedAttempt(
   { sessionId, agent, parentSessionId, metadata, secrets }: LogContext,
   { turn, attempt, target, slugs, detail }: Extract<Fact, { type: 'attempt.failed' }>,
   reply: Reply | null,
-): void {
+): unknown {
   const line = {
     event: 'attempt.failed',
     sessionId,
@@ -102,7 +103,7 @@ function logFailedAttempt(
   };
   const clean = (text: string) => redact(text, secrets);
   const body = reply === null ? { reply: null } : loggedReply(reply, clean);
-  logger.warn(
+  return logger.warn(
     { ...line, detail: detail === null ? null : clean(detail), ...body },
     `turn ${turn}, attempt ${attempt} failed: ${slugs.join(', ')}`,
   );
@@ -122,11 +123,11 @@ function logUnsuccessfulEnd(
   { sessionId, agent, parentSessionId, metadata, secrets }: LogContext,
   fact: Extract<Fact | Sighting, { type: 'session.failed' | 'session.aborted' | 'session.suspended' }>,
   counters: Counters,
-): void {
+): unknown {
   const { slugs, retryAt, detail } = fact.failure;
   const { turns, attempts, requests, toolCalls, tokens, costUsd } = counters;
   const isAskedFor = slugs[0] === 'aborted' || slugs[0] === 'suspended';
-  logger[isAskedFor ? 'info' : 'error'](
+  return logger[isAskedFor ? 'info' : 'error'](
     {
       event: fact.type,
       sessionId,

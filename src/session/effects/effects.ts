@@ -48,11 +48,11 @@ export class SessionEffects {
 
   constructor(parts: SessionEffectsParts) {
     this.parts = parts;
-    const { agent, head, log: written, observer, subAgents, clock, secrets, contextFor } = parts;
+    const { agent, head, log: written, observer, subAgents, clock, secrets } = parts;
     const { limits, format, definition } = agent;
     const { conversation, keptResults, log } = observer.folds;
     const userCode = { clock, timeoutMs: limits.toolTimeoutMs, onError: log.toolError.bind(log) };
-    const { catalog, settings, checks, context } = turnTools({ agent, observer, userCode, contextFor, secrets });
+    const { catalog, settings, checks, context, isReadable } = turnTools({ ...parts, userCode });
     const sight = observer.sight.bind(observer);
     const files = new NamedFiles(definition.downloads ?? {});
     this.catalog = catalog;
@@ -67,7 +67,7 @@ export class SessionEffects {
       timeoutMs: limits.modelTimeoutMs,
       idleTimeoutMs: limits.modelIdleTimeoutMs,
       replyBytes: limits.replyBytes,
-      prompts: new PromptBuilder(conversation, new SessionForms(conversation, catalog, files)),
+      prompts: new PromptBuilder(conversation, new SessionForms(conversation, catalog, files, isReadable)),
       prepareFiles: (model, signal) => files.prepare(model, conversation.messages, signal),
       catalog,
       callIds: conversation.callIds,
@@ -85,7 +85,7 @@ export class SessionEffects {
       sessionId: head.sessionId,
       context,
       catalog,
-      tools: agent.tools,
+      isReadable,
       resultBytes: resultBytesIn(head.input.window, limits),
       clientToolTimeoutMs: limits.clientToolTimeoutMs,
       slots: new Slots(limits.maxConcurrentTools),

@@ -37,7 +37,7 @@ export async function planTurn(
   const { prepareTurn } = voice.definition;
   const limits = { clock, timeoutMs: agent.limits.prepareTimeoutMs, signal };
   const late = `it did not return within ${limits.timeoutMs} ms`;
-  let doing = 'prepareTurn()';
+  let doing = 'The choice of a model';
   try {
     const available = catalog.all().flatMap((tool) => (hasTool(voice, tool) ? [tool.name] : []));
     const targets = new Map(
@@ -46,7 +46,8 @@ export async function planTurn(
         return index === -1 ? [] : [[own, index]];
       }),
     );
-    if (targets.size === 0) throw new Error(`this session permits none of the models of ${voice.name}`);
+    if (targets.size === 0) throw new Error(`this session permits none of the models of ${voice.name ?? agent.name}`);
+    doing = 'prepareTurn()';
     const returned =
       prepareTurn &&
       (await inTime(limits, late, (own) => {

@@ -3,7 +3,6 @@ import { resultStub } from '../../context/context-guard.ts';
 import type { NamedFiles } from '../../model/files.ts';
 import type { PromptForms } from '../../model/prompt.ts';
 import type { Conversation } from '../../observe/conversation.ts';
-import { readResultName } from '../../tools/built-in/read-result.ts';
 import type { Catalog } from '../../tools/catalog.ts';
 import { asItem } from '../../tools/provider-tools.ts';
 
@@ -12,16 +11,18 @@ export class SessionForms implements PromptForms {
   private readonly conversation: Conversation;
   private readonly catalog: Catalog;
   private readonly files: NamedFiles;
+  private readonly isReadable: boolean;
 
-  constructor(conversation: Conversation, catalog: Catalog, files: NamedFiles) {
+  /** `isReadable`: the model can read a result that was left out. */
+  constructor(conversation: Conversation, catalog: Catalog, files: NamedFiles, isReadable: boolean) {
     this.conversation = conversation;
     this.catalog = catalog;
     this.files = files;
+    this.isReadable = isReadable;
   }
 
   stub(callId: string): string {
-    const isReadable = this.catalog.get(readResultName) !== undefined;
-    return resultStub(callId, this.conversation.answerTokens.get(callId) ?? 0, isReadable);
+    return resultStub(callId, this.conversation.answerTokens.get(callId) ?? 0, this.isReadable);
   }
 
   output({ toolName, output }: ToolResultPart): ToolOutput {

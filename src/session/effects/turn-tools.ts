@@ -1,7 +1,8 @@
 import type { Agent, ModelSettings } from '../../agent/definition.ts';
-import { voiceOf } from '../../agent/handoffs.ts';
+import { allHave, voiceOf } from '../../agent/handoffs.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Observer } from '../../observe/observer.ts';
+import { readResultName } from '../../tools/built-in/read-result.ts';
 import { Catalog } from '../../tools/catalog.ts';
 import { Policies } from '../../tools/policies.ts';
 import { Checks } from './checks.ts';
@@ -21,6 +22,8 @@ export function turnTools({ agent, observer, userCode, contextFor, secrets }: Tu
   checks: Checks;
   /** The context for the agent that has the conversation. */
   context: () => unknown;
+  /** Whether the model can read a large result in full, whichever agent has the conversation then. */
+  isReadable: boolean;
 } {
   const { conversation, pastCalls } = observer.folds;
   const policies = agent.voices.flatMap(({ name, definition: { toolPolicies = [] } }) =>
@@ -41,5 +44,6 @@ export function turnTools({ agent, observer, userCode, contextFor, secrets }: Tu
     context,
   });
   const settings = () => ({ ...voiceOf(agent, speaker()).definition.settings, ...conversation.plan?.settings });
-  return { catalog, settings, checks, context };
+  const isReadable = allHave(agent, readResultName);
+  return { catalog, settings, checks, context, isReadable };
 }

@@ -72,7 +72,12 @@ async function goOn<Report>(
     wired.observer.endReplay();
     wired.journaled?.catchUp();
   }
-  if (machine.hasEnded) return session;
+  if (machine.hasEnded) {
+    // Its last step was delivered, but not taken: who listens has not heard of it.
+    for (const { wired } of sessions) wired.observer.goLive();
+    tellWhatWaits(session, began);
+    return session;
+  }
   try {
     await openTools(session, options);
     const messages = await tree.messages();

@@ -1,6 +1,6 @@
 import type { Failure } from '../../../machines/index.ts';
 import { redact } from '../../agent/redact.ts';
-import type { PawlError } from '../../errors.ts';
+import { messageOf, type PawlError } from '../../errors.ts';
 import { sleep } from '../../host/clock.ts';
 import type { TreeLog } from '../../journal/tree-log.ts';
 import type { RootSession } from '../running-session.ts';
@@ -74,8 +74,22 @@ async function letGo(
   const sessions = root.tree();
   await Promise.allSettled(sessions.map(({ wired }) => wired.effects.tools.closeServers()));
   for (const session of sessions) if (session !== root) session.wired.observer.letGo(failure);
-  const settled = root.letGo(status, failure, release);
+  const { observer } = root.wired;
+  if (status === 'failed') observer.take({ type: 'session.failed', turns: 0, failure });
+  else observer.sight({ type: 'session.suspended', failure });
+  const released = release().then(
+    () => failure,
+    (error) => unwritten(root, error),
+  );
   // Whatever comes late gets no position: the next process continues from these.
   for (const { wired } of sessions) wired.observer.silence();
-  await settled;
+  await root.letGo({ status, failure: await released });
+}
+
+/** The last write failed, or the lease was not given back. No event can say so any more; the log and the result do. */
+function unwritten({ wired }: RootSession, error: unknown): Failure {
+  const detail = redact(messageOf(error), wired.secrets);
+  const failure: Failure = { slugs: ['journal_failed'], retryAt: null, detail };
+  wired.observer.folds.log.sighting({ type: 'session.suspended', failure });
+  return failure;
 }
