@@ -12,9 +12,14 @@ import type { ServedOpenai } from './serve-openai.ts';
 export async function serveHandler(handler: OpenaiHandler, options: CallerOptions): Promise<ServedOpenai> {
   let isLoopback = true;
   const closing = new AbortController();
-  const listener = getRequestListener((request) =>
-    handler(new Request(request, { signal: AbortSignal.any([request.signal, closing.signal]) })),
-  );
+  const listener = getRequestListener(async (given) => {
+    const request = new Request(given, { signal: AbortSignal.any([given.signal, closing.signal]) });
+    const response = await handler(request);
+    // The next request on the connection would come behind a body that is not read.
+    const isUnread = (request.body !== null && !request.bodyUsed) || response.status === 413;
+    if (isUnread) response.headers.set('connection', 'close');
+    return response;
+  });
   const open = new Set<ServerResponse>();
   const http = createServer((request, response) => {
     try {

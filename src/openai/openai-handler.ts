@@ -142,8 +142,9 @@ class CompletionServer {
     checkContext(agent, context);
     const gone = new AbortController();
     const signal = AbortSignal.any([request.signal, gone.signal]);
-    // Only then is the text of a reply the report.
-    const streams = agent.definition.finish === 'text' && ['text', 'markdown'].includes(agent.format.name);
+    // Only then is the text of a reply the report, as it is.
+    const isReport = agent.definition.finish === 'text' && ['text', 'markdown'].includes(agent.format.name);
+    const streams = isReport && agent.voices.every(({ definition }) => definition.checkReport === undefined);
     const completion = new Completion(randomId(), model, Date.now(), streams);
     const heard: ((event: SessionEvent) => void)[] = [];
     const result = this.sessions.start(

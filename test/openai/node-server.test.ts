@@ -30,6 +30,30 @@ describe('a handler as a server', () => {
     expect(response.headers.get('www-authenticate')).toBe(status === 401 ? 'Bearer' : null);
   });
 
+  it.each([
+    [404, async () => new Response('nothing here', { status: 404 })],
+    [
+      413,
+      async (request: Request) => {
+        for await (const _ of request.body ?? []) break;
+        return new Response('too large', { status: 413 });
+      },
+    ],
+  ])(
+    'ends the connection after a %i, since a body that is not read stands before the next request',
+    async (_, answer) => {
+      await using server = await served(answer);
+      const response = await fetch(`${server.url}/embeddings`, { method: 'POST', body: 'x'.repeat(300_000) });
+      expect(response.headers.get('connection')).toBe('close');
+    },
+  );
+
+  it('keeps the connection when the body was read, or there is none', async () => {
+    await using server = await served(async (request) => new Response(await request.text()));
+    for (const init of [{}, { method: 'POST', body: 'So.' }])
+      expect((await fetch(`${server.url}/models`, init)).headers.get('connection')).toBe('keep-alive');
+  });
+
   it('that closes tells its requests, lets its sessions end, and flushes the answers', async () => {
     const order: string[] = [];
     const begun = Promise.withResolvers<void>();

@@ -4,7 +4,7 @@ import { generateText, streamText, tool } from 'ai';
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineAgent } from '../../src/index.ts';
+import { defineAgent, replace } from '../../src/index.ts';
 import { openaiHandler } from '../../src/openai/index.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { ask, served, texter } from '../support/openai.ts';
@@ -80,6 +80,13 @@ describe('agents as the models of an API like OpenAI’s', () => {
     const whole = await again.client.chat.completions.create({ model: 'texter', ...ask });
     expect(whole.choices[0]?.message.content).toBe('The whole.');
     await again.close();
+  });
+
+  it('text that `checkReport` may replace comes whole at the end', async () => {
+    const checkReport = ({ content }: { content: unknown }) => replace(String(content).replace(/\d+/, '[hidden]'));
+    const guarded = defineAgent({ ...texter([{ text: 'card 4111' }]).definition, checkReport });
+    await using server = await served([guarded]);
+    expect(await streamedText(server.client, 'texter')).toBe('card [hidden]');
   });
 
   it('an attempt that failed without a word leaves what was said before it', async () => {
