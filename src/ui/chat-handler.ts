@@ -208,7 +208,7 @@ class Chats {
   }
 
   /** Returns a session of the chat: from this process, from the journal, or as another process runs it. */
-  private async session(chatId: string, sessionId: string, { context }: Given): Promise<Session | Followed> {
+  private async session(chatId: string, sessionId: string, given: Given): Promise<Session | Followed> {
     const known = this.sessions.get(chatId);
     if (known?.sessionId === sessionId) return known;
     const { journal, logger, onEvent, telemetry } = this.options;
@@ -220,12 +220,16 @@ class Chats {
         ...(onEvent !== undefined && { onEvent }),
         ...(telemetry !== undefined && { telemetry }),
       };
-      const session = await resumeSession(this.agent, { journal, sessionId, context, ...observed });
+      const session = await resumeSession(this.agent, { journal, sessionId, context: given.context, ...observed });
       this.keep(chatId, session);
       return session;
     } catch (error) {
       if (!(error instanceof PawlError) || error.code !== 'session_taken') throw error;
-      return followSession(journal, sessionId, { secrets: secretsOf(this.agent.definition) });
+      return followSession(journal, sessionId, {
+        secrets: secretsOf(this.agent.definition),
+        // The session goes on here: a page must not wait for somebody to load it again.
+        suspended: () => this.inTurn(chatId, () => this.session(chatId, sessionId, given)),
+      });
     }
   }
 

@@ -5,17 +5,20 @@ import { restOf } from '../observe/stream/event-stream.ts';
 import { readSession } from '../session/recovery/replay-session.ts';
 import type { Followed } from './ui-message-stream.ts';
 
+export type FollowOptions = { secrets?: readonly string[]; suspended?: (() => Promise<Followed>) | null };
+
 /** How often the journal is read, in ms. */
 const pollMs = 250;
 
 /**
  * Follows a session that another process runs, through its journal, which it reads four times a second; `secrets` are
- * texts that no event may show (S-5). Rejects with `session_unknown`, or if the journal cannot be read.
+ * texts that no event may show (S-5). When that process has let go of the session or died, the events go on as those of
+ * what `suspended` returns, or end. Rejects with `session_unknown`, or if the journal cannot be read.
  */
 export async function followSession(
   journal: Journal,
   sessionId: string,
-  options: { secrets?: readonly string[] } = {},
+  { suspended = null, ...options }: FollowOptions = {},
 ): Promise<Followed> {
   await readSession(journal, sessionId, options);
   async function* read(seq: number, signal: AbortSignal): AsyncGenerator<SessionEvent, void> {
@@ -33,7 +36,12 @@ export async function followSession(
           next = event.seq + 1;
         }
       }
-      if (signal.aborted || isOver) return;
+      if (signal.aborted) return;
+      if (row?.status === 'suspended' && suspended !== null) {
+        yield* untilAborted((await suspended()).eventsFrom(next), signal);
+        return;
+      }
+      if (isOver) return;
       await sleep(systemClock, pollMs, signal);
       if (signal.aborted) return;
     }
@@ -54,4 +62,20 @@ export async function followSession(
       },
     }),
   };
+}
+
+/** Leaves the events, also one that is awaited, when the reader does. */
+async function* untilAborted(
+  events: AsyncIterable<SessionEvent>,
+  signal: AbortSignal,
+): AsyncGenerator<SessionEvent, void> {
+  const iterator = events[Symbol.asyncIterator]();
+  const leave = () => void iterator.return?.();
+  signal.addEventListener('abort', leave, { once: true });
+  try {
+    for (let one = await iterator.next(); one.done !== true; one = await iterator.next()) yield one.value;
+  } finally {
+    signal.removeEventListener('abort', leave);
+    leave();
+  }
 }

@@ -203,6 +203,22 @@ describe('C-1, S-6: the handler of chats', () => {
     await Promise.all([one.close(), other.close()]);
   });
 
+  it('D-3: a page goes on with a session that the process which ran it has left', async () => {
+    const file = freshFile();
+    const [one, other] = [sqliteJournal(file), sqliteJournal(file)];
+    const { agent } = sending();
+    const hanging = defineAgent({ ...agent.definition, models: [rehearsalModel([{ hangs: true }])] });
+    const left = startSession(hanging, { prompt: 'Send.', journal: one, sessionId: 'c:left', logger });
+    for await (const { type } of left.events) if (type === 'attempt.started') break;
+    const second = chatOf(agent, other);
+    const pages = await Promise.all([second.ask('GET', '/c/stream'), second.ask('GET', '/c/stream')]);
+    await left.suspend({ graceMs: 0 });
+    for (const page of pages) expect((await read(page)).metadata?.status).toBe('waiting');
+    expect(second.events.filter((event) => event.startsWith('session.resumed'))).toHaveLength(1);
+    await second.ask('DELETE', '/c');
+    await Promise.all([one.close(), other.close()]);
+  });
+
   it('D-3: does not bring back a session that another has followed', async () => {
     const journal = sqliteJournal(freshFile());
     const { agent } = sending();

@@ -23,6 +23,9 @@ describe('S-6: the calls of a message', () => {
       { ...shown, toolName: 'files__read', dynamic: true },
     ]);
     expect(await chunksSince(connected, requested('file'))).toEqual([{ ...shown, toolName: 'file' }]);
+    // The name of a server may hold the separator.
+    const mine = event('server.connected', { server: 'my__files', tools: ['read'] });
+    expect(await chunksSince(mine, requested('my__files__read'))).toMatchObject([{ dynamic: true }]);
     const input = { kind: 'tool-input', callId: 'c0', toolName: 'files__read' };
     expect((await chunksSince(connected, delta('{', input)))[0]).toMatchObject({ dynamic: true });
     expect(await chunksSince(requested('web', 0, 'provider'))).toEqual([]);

@@ -125,6 +125,16 @@ describe('S-6: the message of a session', () => {
       { type: 'text-delta', id: '1.1.0', delta: 'a' },
       shown(7),
     ]);
+    // The second request has what was steered during the first, but not what comes during its own reply.
+    const second = { ...at, attempt: 2 };
+    const late = await since(steered(7), failed, event('attempt.started', second), delta('b', second), steered(8));
+    expect(late.ui.again()).toEqual([
+      { type: 'reset-step' },
+      shown(7),
+      { type: 'text-start', id: '1.2.0' },
+      { type: 'text-delta', id: '1.2.0', delta: 'b' },
+      shown(8),
+    ]);
     const between = await since(steered(7), replied([]), event('attempt.finished', at));
     expect(between.ui.again()).toEqual([]);
     const next = await since(

@@ -85,6 +85,13 @@ describe('S-6: the stream of a message', () => {
     expect(asked).toEqual([1]);
     expect(chunks[0]).toMatchObject({ type: 'start', messageId: 's', messageMetadata: { seq: 1, status: 'running' } });
     expect(chunks.at(-1)).toMatchObject({ type: 'finish', finishReason, messageMetadata: { seq: 9, status } });
+    // The client stops at an error, so the metadata that says how the session failed stands before it.
+    const error = chunks.findIndex(({ type }) => type === 'error');
+    expect(chunks[error - 1]).toEqual(
+      status === 'failed'
+        ? { type: 'message-metadata', messageMetadata: expect.objectContaining({ status }) }
+        : undefined,
+    );
     // Metadata comes after each event that shows something, but not after each piece of a text.
     const text = chunks.findIndex(({ type }) => type === 'text-delta');
     expect(chunks.slice(1, 5).map(({ type }) => type)).toEqual([

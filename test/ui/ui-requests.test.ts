@@ -153,6 +153,15 @@ describe('the messages of a page as those of a session', () => {
     expect(other).toMatchObject({ output: { type: 'json', value: { b: 1 } } });
   });
 
+  it('a sub-agent that was left while it waited for a decision has no result, whatever the page shows', async () => {
+    const part = (output: string) => ({
+      ...{ type: 'tool-helper', toolCallId: 'c', state: 'output-available', input: { q: 1 }, output },
+    });
+    const waiting = await from(answered(part('The sub-agent waits for a decision.')));
+    expect(waiting).toMatchObject([{ role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'c' }] }]);
+    expect(await from(answered(part('Done.')))).toMatchObject([{ role: 'assistant' }, { role: 'tool' }]);
+  });
+
   it('say what was steered where it was', async () => {
     const steering = (data: unknown) => ({ type: 'data-steering', id: 'x', data });
     const text = (said: string) => ({ type: 'text', text: said });
