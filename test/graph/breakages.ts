@@ -29,8 +29,8 @@ export const breakages: Breakage[] = [
   {
     name: 'S-2: a log line is repeated',
     file: 'src/observe/log/session-log.ts',
-    from: '  logger.warn(\n',
-    to: "  logger.warn('again');\n  logger.warn(\n",
+    from: '  return logger.warn(\n',
+    to: "  logger.warn('again');\n  return logger.warn(\n",
   },
   {
     name: 'T-3: the failure of one attempt leaks into the next',
