@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { defineAgent } from '../../src/index.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
-import { asObject, lastObject, statingVerdict, verdictIn } from '../../src/workflow/run/verdict.ts';
+import { lastObject } from '../../src/workflow/run/last-object.ts';
+import { asObject, statingVerdict, verdictIn } from '../../src/workflow/run/verdict.ts';
 
 const verdict = (content: unknown) => verdictIn(content).verdict;
 
@@ -149,11 +150,25 @@ describe('W-1: the verdict of a report that is a text', () => {
     expect(verdict(`${'#'.repeat(200)} PASSED`)).toBe('failed');
   });
 
+  it.each([
+    ['Tests failed: 3 of 10\n\nPASSED', 'failed'],
+    ['PASSED\n\nMore.\n\n2 tests failed', 'failed'],
+    ['Done: 12 tests, 1 error', 'failed'],
+    ['Done: 12 tests, 0 errors', 'succeeded'],
+    ['{"status":"success","tests":{"passed":10,"failed":2}}', 'failed'],
+    ['{"status":"success","tests":{"passed":10,"failed":0},"errors":{}}', 'succeeded'],
+    ['[{"status":"failed"},{"status":"passed"}]', 'failed'],
+  ])('counts what failed: %j is %s', (text, is) => expect(verdict(text)).toBe(is));
+
   it('is in its last object, if it has one, and its message is the text', () => {
     expect(verdict('FAILED? No: {"status":"done"}')).toBe('succeeded');
     expect(verdictIn(' PASSED: x \n').message).toBe('PASSED: x');
     expect(verdictIn('Words.')).toEqual({ verdict: 'failed', message: 'The report states no verdict: Words.' });
     expect(verdictIn('So: {"status":"done"}').message).toBe('So: {"status":"done"}');
+    expect(verdictIn('{"status":"failed","tests":[{"status":"passed"}],}')).toMatchObject({
+      verdict: 'failed',
+      message: expect.stringContaining('The JSON of the report cannot be read'),
+    });
   });
 });
 
@@ -170,15 +185,22 @@ describe('the last object of a text', () => {
     ['x {"a":"cut\n"} {"b":1}', { b: 1 }],
     ['{"a":"never closed', null],
     ['[{"a":1}]', { a: 1 }],
+    ['[{"a":1},{"a":2}]', null],
+    ['Not {"a":1}, but {"a":2}', { a: 2 }],
+    ['{"a":1,} {"b":2}', { b: 2 }],
+    ['{"a":[{"b":1}],}', null],
+    ['{"a":{"b":1}, // so\n"c":2}', null],
+    ['{"a":1,"b":[{"c":2}', null],
+    ['{"a":"one\ntwo","b":{"c":2}}', null],
+    ['The log: {"a":"cut\n{"b":1}', { b: 1 }],
+    ['if (x) { say("{"); }\n{"b":1}', { b: 1 }],
     ['[1]', null],
     ['7', null],
     ['', null],
   ])('%j', (text, object) => expect(lastObject(text)).toEqual(object));
 
-  it('is looked for in the last 16,384 characters', () => {
-    const object = '{"late":1}';
-    expect(lastObject(object.padEnd(16_384, 'x'))).toEqual({ late: 1 });
-    expect(lastObject(object.padEnd(16_385, 'x'))).toBeNull();
+  it('is found wherever it stands', () => {
+    expect(lastObject('{"late":1}'.padEnd(100_000, 'x'))).toEqual({ late: 1 });
   });
 
   it.each([null, 'text', 7, [1], undefined])('%j is no object', (value) => expect(asObject(value)).toBeNull());

@@ -155,7 +155,9 @@ describe('W-1: the verdict in a report', () => {
       `${'.'.repeat(500_000)}a`,
     ]) {
       expect(verdictIn(text).verdict).toBe('failed');
-      expect(verdictIn(`${text}\n{"status":"succeeded"}`).verdict).toBe('succeeded');
+      // Behind a key without a value it may be that value.
+      const isValue = text.endsWith(':');
+      expect(verdictIn(`${text}\n{"status":"succeeded"}`).verdict).toBe(isValue ? 'failed' : 'succeeded');
     }
   });
 });

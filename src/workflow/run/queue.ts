@@ -3,9 +3,10 @@ import { messageOf, shown } from '../../errors.ts';
 import type { BacklogItem } from '../backlog/backlog.ts';
 import { type Done, spoken, unlessAborted, wasAborted } from './agents.ts';
 import type { WorkflowAgents, WorkflowParts } from './effects.ts';
+import { lastObject } from './last-object.ts';
 import { scanPrompt } from './prompts.ts';
 import type { RunFolder } from './run-folder.ts';
-import { asObject, lastObject } from './verdict.ts';
+import { asObject } from './verdict.ts';
 
 /** The order in which a run works on its items. */
 export class Queue {

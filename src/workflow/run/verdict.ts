@@ -3,6 +3,7 @@ import { defineAgent } from '../../agent/define-agent.ts';
 import type { Agent } from '../../agent/definition.ts';
 import { shown } from '../../errors.ts';
 import type { ReportDefinition } from '../../report/registry.ts';
+import { lastStated, unreadable } from './last-object.ts';
 
 /** What an agent's report says of its work. */
 export type Verdict = Pick<WorkOutcome, 'message'> & { verdict: 'succeeded' | 'failed' | 'blocked' };
@@ -34,7 +35,8 @@ export function statingVerdict(agent: Agent): Agent {
  * and last line. What is not clearly a success is a failure.
  */
 export function verdictIn(content: unknown): Verdict {
-  const fields = typeof content === 'string' ? lastObject(content) : asObject(content);
+  const fields = typeof content === 'string' ? lastStated(content) : asObject(content);
+  if (fields === unreadable) return { verdict: 'failed', message: `The JSON of the report cannot be read: ${content}` };
   if (fields !== null) {
     const whole = typeof content === 'string' ? content.trim() : shown(content);
     return { verdict: verdictOf(fields), message: messageIn(fields) ?? whole };
@@ -63,8 +65,10 @@ function verdictOf(fields: Record<string, unknown>): Verdict['verdict'] {
   const said = statusNames.flatMap((name) => (typeof fields[name] === 'string' ? [plain(fields[name])] : []));
   if (isSome(fields.blocked) || said.some((word) => word.startsWith('block'))) return 'blocked';
   const flags = [...statusNames, ...goodFlags].flatMap((name) => flagIn(fields[name]));
-  const isBad =
-    said.some((word) => !goodWords.has(word)) || flags.includes(false) || badFlags.some((name) => isSome(fields[name]));
+  // Counts may stand a level below: `"tests": { "passed": 12, "failed": 2 }`.
+  const counted = [fields, ...Object.values(fields).map(asObject)].filter((one) => one !== null);
+  const isCounted = counted.some((one) => badFlags.some((name) => isSome(one[name])));
+  const isBad = said.some((word) => !goodWords.has(word)) || flags.includes(false) || isCounted;
   return !isBad && (said.length > 0 || flags.includes(true)) ? 'succeeded' : 'failed';
 }
 
@@ -77,6 +81,7 @@ function flagIn(value: unknown): boolean[] {
 /** Whether a field that counts, lists or tells failures, or what blocks the work, has any. */
 function isSome(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0;
+  if (typeof value === 'object' && value !== null) return Object.values(value).some(isSome);
   if (typeof value === 'string') return !/^(?:|0|no|none|nothing|false|null|n\/a)$/.test(plain(value));
   return value !== undefined && value !== null && value !== false && value !== 0;
 }
@@ -96,7 +101,7 @@ function lineVerdict(line: string): Verdict['verdict'] | null {
   const [head = '', ...rest] = bare.replace(label, '').split(/[:–—]|\s-\s/);
   const word = plain(head);
   if (/^block(?:ed|ing)?$/.test(word)) return 'blocked';
-  if (/^(?:fail(?:ed|ure|s|ing)?|errors?)$/.test(word)) return 'failed';
+  if (/^(?:fail(?:ed|ure|s|ing)?|errors?)$/.test(word) || countOfFailures.test(bare)) return 'failed';
   if (goodWords.has(word)) return isTakenBack(rest.join(':')) ? 'failed' : 'succeeded';
   return isLabelled ? 'failed' : null;
 }
@@ -105,7 +110,11 @@ const isDenied = /^\s*(?:(?:no|none|false)\s*[.!,;]?\s*$|(?:not|partial(?:ly)?|p
 const countsAfter = /\b(?:fail(?:s|ed|ures?)?\s*[:=]?|errors?\s*[:=])\s*[1-9]/i;
 /** `2 of 14 tests fail`, but not `fixed 3 failures`. */
 const countsBefore =
-  /(?<!\b(?:of|fix(?:es|ed)?|resolve[sd]?|all|the)\s+|\d)[1-9]\d*(?:\s+of\s+\d+)?\s+(?:tests?\s+|checks?\s+)?(?:still\s+)?fail(?:s|ed|ures?)?\b(?!\s*[:=]\s*0)/i;
+  /(?<!\b(?:of|fix(?:es|ed)?|resolve[sd]?|all|the)\s+|\d)[1-9]\d*(?:\s+of\s+\d+)?\s+(?:tests?\s+|checks?\s+)?(?:still\s+)?(?:fail(?:s|ed|ures?)?|errors?)\b(?!\s*[:=]\s*0)/i;
+
+/** A line that begins with what failed: `Tests failed: 3 of 10`, `2 tests failed`. */
+const countOfFailures =
+  /^(?:(?:some\s+)?(?:tests?|checks?)|[1-9]\d*(?:\s+(?:of|out of)\s+\d+)?(?:\s+(?:tests?|checks?))?)\s+(?:still\s+)?fail/i;
 
 /** Whether what follows a good word says otherwise: `Passed: no`, `Passed: 3, failed: 7`, `Done - 3 of 10`. */
 function isTakenBack(rest: string): boolean {
@@ -125,49 +134,6 @@ function plain(value: unknown): string {
 function messageIn({ reason, message, summary }: Record<string, unknown>): string | null {
   const text = [reason, message, summary].find((one) => typeof one === 'string' && one.trim() !== '');
   return typeof text === 'string' ? text : null;
-}
-
-/** Characters at the end of a text in which an object is looked for. */
-const mostSearched = 16_384;
-
-/** Returns the last top-level JSON object in a text that has fields, or null. An empty `{}` may be part of code. */
-export function lastObject(text: string): Record<string, unknown> | null {
-  const whole = parsed(text.trim());
-  if (whole !== null) return whole;
-  const end = text.slice(-mostSearched);
-  let found: Record<string, unknown> | null = null;
-  for (let at = end.indexOf('{'); at !== -1; at = end.indexOf('{', at)) {
-    const close = closeOf(end, at);
-    const object = close === null ? null : parsed(end.slice(at, close));
-    if (object !== null && Object.keys(object).length > 0) found = object;
-    at = object === null || close === null ? at + 1 : close;
-  }
-  return found;
-}
-
-/** Returns the position after the brace that closes the one at `open`; null if none does. */
-function closeOf(text: string, open: number): number | null {
-  let depth = 0;
-  for (let at = open; at < text.length; at += 1) {
-    const char = text[at];
-    if (char === '"') {
-      for (at += 1; text[at] !== '"'; at += text[at] === '\\' ? 2 : 1)
-        if (at >= text.length || text[at] === '\n') return null;
-    } else if (char === '{') depth += 1;
-    else if (char === '}') {
-      depth -= 1;
-      if (depth === 0) return at + 1;
-    }
-  }
-  return null;
-}
-
-function parsed(text: string): Record<string, unknown> | null {
-  try {
-    return asObject(JSON.parse(text));
-  } catch {
-    return null;
-  }
 }
 
 export function asObject(value: unknown): Record<string, unknown> | null {

@@ -8,7 +8,8 @@ import { withPriority } from '../../backlog/reading/prompt-file.ts';
 import { updateSummary } from '../../backlog/summary-file.ts';
 import { addComment, changeReport } from '../../backlog/work-items.ts';
 import { autoCommit } from '../auto-commit.ts';
-import { asObject, lastObject } from '../verdict.ts';
+import { lastObject } from '../last-object.ts';
+import { asObject } from '../verdict.ts';
 
 /** The findings of a retrospective in words, and its unchecked priorities. */
 export type Findings = { words: string; priorities: readonly unknown[] };
