@@ -1,7 +1,7 @@
-import { rmSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, it } from 'vitest';
-import { commitPaths } from '../../src/workflow/git/commits.ts';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { commitPaths, notIgnored } from '../../src/workflow/git/commits.ts';
 import { TestBacklog } from '../support/backlog.ts';
 
 describe('W-2: a commit of some paths', () => {
@@ -33,6 +33,64 @@ describe('W-2: a commit of some paths', () => {
     project.git('rm', '--quiet', 'a.txt');
     expect(await commitPaths(project.folder, ['a.txt'], 'Gone')).toMatchObject({ ok: true });
     expect(files('HEAD')).toEqual(['new/b.txt']);
+    rmSync(join(project.folder, 'new/b.txt'));
+    project.write('new/c.txt', '1');
+    expect(await commitPaths(project.folder, ['new'], 'Renamed')).toMatchObject({ ok: true });
+    expect(files('HEAD')).toEqual(['new/c.txt']);
+  });
+
+  it.each<[string, (at: (path: string) => string) => void, string[], string[]]>([
+    [
+      'a folder by a file',
+      (at) => {
+        rmSync(at('old'), { recursive: true });
+        writeFileSync(at('old'), '2');
+      },
+      ['old', 'old/b.txt'],
+      ['a.txt', 'old', 'other/b.txt'],
+    ],
+    [
+      'a folder by a link to one with the same file',
+      (at) => {
+        rmSync(at('old'), { recursive: true });
+        symlinkSync('other', at('old'));
+      },
+      ['old', 'old/b.txt'],
+      ['a.txt', 'old', 'other/b.txt'],
+    ],
+    [
+      'a file by a folder',
+      (at) => {
+        rmSync(at('a.txt'));
+        mkdirSync(at('a.txt'));
+        writeFileSync(at('a.txt/new'), '2');
+      },
+      ['a.txt', 'a.txt/new'],
+      ['a.txt/new', 'old/b.txt', 'other/b.txt'],
+    ],
+  ])('holds that %s was replaced', async (_, replace, paths, after) => {
+    project.write('other/b.txt', '1');
+    project.git('add', '--all');
+    project.git('commit', '--quiet', '--message=One more');
+    replace((path) => join(project.folder, path));
+    expect(await commitPaths(project.folder, paths, 'Replaced')).toMatchObject({ ok: true });
+    expect(files('HEAD')).toEqual(after);
+    expect(project.git('status', '--short')).toBe('');
+    expect(await commitPaths(project.folder, paths, 'Elsewhere', 'found')).toMatchObject({ ok: true });
+    expect(files('found')).toEqual(after);
+  });
+
+  it('of many paths takes few calls of git', async () => {
+    const many = Array.from({ length: 300 }, (_, index) => `many/${index}.txt`);
+    for (const name of many) project.write(name, name);
+    const calls = join(project.folder, '.git/calls');
+    process.env.GIT_TRACE = calls;
+    onTestFinished(() => void delete process.env.GIT_TRACE);
+    expect(await notIgnored(project.folder, many)).toEqual(many);
+    expect(await commitPaths(project.folder, many, 'Many')).toMatchObject({ ok: true });
+    delete process.env.GIT_TRACE;
+    expect(readFileSync(calls, 'utf8').match(/trace: built-in: git/g)?.length).toBeLessThan(30);
+    expect(files('HEAD')).toHaveLength(302);
   });
 
   it('is not made again if nothing changed, nor for no paths', async () => {

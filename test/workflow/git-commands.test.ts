@@ -42,10 +42,12 @@ describe('a command of git', () => {
 
   it('an exit code that is fine is no failure', async () => {
     project.write('.gitignore', 'a\n');
-    expect(await git(project.folder, ['check-ignore', 'b'], {}, [1])).toBe('');
-    expect(await git(project.folder, ['check-ignore', 'a'], {}, [1])).toBe('a');
+    expect(await git(project.folder, ['check-ignore', 'b'], {}, { fine: [1] })).toBe('');
+    expect(await git(project.folder, ['check-ignore', 'a'], {}, { fine: [1] })).toBe('a');
     expect(await failure(git(project.folder, ['check-ignore', 'b']))).toContain('git check-ignore failed: ');
-    expect(await failure(git(project.folder, ['check-ignore', 'b'], {}, [2]))).toContain('git check-ignore failed: ');
+    expect(await failure(git(project.folder, ['check-ignore', 'b'], {}, { fine: [2] }))).toContain(
+      'git check-ignore failed: ',
+    );
   });
 
   it('S-5: what a hook prints is reported without credentials, and cut', async () => {

@@ -1,10 +1,7 @@
 import { lstatSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 import { messageOf } from '../../errors.ts';
-import { git, withIndex } from './git.ts';
-
-/** Paths are names of files, not patterns. */
-const literal = { GIT_LITERAL_PATHSPECS: '1' };
+import { git, literal, withIndex } from './git.ts';
 
 /** Whether the last commit has a path. */
 export async function isCommitted(folder: string, path: string): Promise<boolean> {
@@ -27,10 +24,11 @@ export async function commitPaths(
     const current = await git(folder, ['symbolic-ref', '--short', '--quiet', 'HEAD']).catch(() => null);
     if (branch !== null && branch !== current) return await commitOnto(folder, paths, message, branch);
     await addPaths(folder, paths);
-    // A path that was moved away may exist only in the last commit.
-    const changed = await filtered(paths, async (path) => (await statusOf(folder, path)) !== '');
+    const names = await namesToCommit(folder, paths);
+    const input = namesOf(names);
     // An interrupted call may already have committed; then nothing is left to do.
-    if (changed.length > 0) await git(folder, ['commit', '--quiet', `--message=${message}`, '--', ...changed], literal);
+    if (names.length > 0)
+      await git(await rootOf(folder), ['commit', '--quiet', `--message=${message}`, ...fromInput], literal, { input });
     const sha = await git(folder, ['rev-parse', 'HEAD']);
     return { ok: true, sha, branch: await git(folder, ['rev-parse', '--abbrev-ref', 'HEAD']) };
   } catch (error) {
@@ -39,32 +37,90 @@ export async function commitPaths(
 }
 
 /** Returns the paths that git does not ignore. */
-export function notIgnored(folder: string, paths: readonly string[]): Promise<string[]> {
+export async function notIgnored(folder: string, paths: readonly string[]): Promise<string[]> {
   // This command takes no literal pathspecs. A path that begins with a dot is never a pattern.
-  return filtered(paths, async (path) => (await git(folder, ['check-ignore', '--', `./${path}`], {}, [1])) === '');
+  const asked = paths.map((path) => `./${path}`);
+  const told = await git(folder, ['check-ignore', '-z', '--stdin'], {}, { fine: [1], input: namesOf(asked) });
+  const ignored = new Set(told.split('\0'));
+  return paths.filter((_, index) => !ignored.has(asked[index] ?? ''));
 }
 
-/** Adds paths to an index, as far as they exist or it has them. */
+const fromInput = ['--pathspec-from-file=-', '--pathspec-file-nul'];
+
+function namesOf(paths: readonly string[]): string {
+  return paths.join('\0');
+}
+
+function rootOf(folder: string): Promise<string> {
+  return git(folder, ['rev-parse', '--show-toplevel']);
+}
+
+/** Adds paths to an index, as they are now: what is gone is taken out. */
 async function addPaths(folder: string, paths: readonly string[], index: { GIT_INDEX_FILE?: string } = {}) {
   const env = { ...index, ...literal };
-  const known = await filtered(
-    paths,
-    async (path) =>
-      lstatSync(join(folder, path), { throwIfNoEntry: false }) !== undefined ||
-      (await git(folder, ['ls-files', '--', path], env)) !== '',
-  );
+  const places = paths.map((path) => ({ path, end: endOf(folder, path) }));
+  const gone = places.filter(({ path, end }) => end !== path);
+  const known =
+    gone.length === 0 ? '' : await git(folder, ['ls-files', '-z', '--', ...gone.map(({ path }) => path)], env);
+  if (known !== '') await git(folder, ['update-index', '--force-remove', '-z', '--stdin'], env, { input: known });
+  // Git says what is wrong with a path behind a link that it does not know.
+  const links = [...new Set(gone.flatMap(({ end }) => (end === null || paths.includes(end) ? [] : [end])))];
+  const knownLinks = links.length === 0 ? '' : `\0${await git(folder, ['ls-files', '-z', '--', ...links], env)}`;
+  const isWrong = (end: string | null) => end !== null && links.includes(end) && !knownLinks.includes(`\0${end}\0`);
+  const there = places.flatMap(({ path, end }) => (end === path || isWrong(end) ? [path] : []));
   // Without a path, git would add everything.
-  if (known.length > 0) await git(folder, ['add', '--all', '--', ...known], env);
+  if (there.length > 0) await git(folder, ['add', '--all', ...fromInput], env, { input: namesOf(there) });
 }
 
-function statusOf(folder: string, path: string): Promise<string> {
-  return git(folder, ['status', '--porcelain', '--', path], literal);
+/** Returns the path, or the link that stands in its way. Null if it is gone. */
+function endOf(folder: string, path: string): string | null {
+  const names = path.split('/');
+  for (const index of names.keys()) {
+    const at = names.slice(0, index + 1).join('/');
+    const kind = kindOf(join(folder, at));
+    if (kind === null) return null;
+    if (kind === 'link' || index === names.length - 1) return at;
+    if (kind === 'other') return null;
+  }
+  return path;
 }
 
-async function filtered(paths: readonly string[], isWanted: (path: string) => Promise<boolean>): Promise<string[]> {
-  const wanted: string[] = [];
-  for (const path of paths) if (await isWanted(path)) wanted.push(path);
-  return wanted;
+/** What a path is; null if it is not there. */
+function kindOf(path: string): 'folder' | 'link' | 'other' | null {
+  try {
+    const about = lstatSync(path);
+    return about.isDirectory() ? 'folder' : about.isSymbolicLink() ? 'link' : 'other';
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return null;
+    throw error;
+  }
+}
+
+/**
+ * Returns the names, from the root of the work tree, of what `paths` hold that the last commit has not. A name that a folder
+ * took, or one below what is no folder now, goes by itself.
+ */
+async function namesToCommit(folder: string, paths: readonly string[]): Promise<string[]> {
+  const last = await git(folder, ['rev-parse', '--verify', '--quiet', 'HEAD']).catch(() => null);
+  const before = last ?? (await git(folder, ['hash-object', '-t', 'tree', '/dev/null']));
+  const options = ['--name-status', '--no-renames', '--no-ext-diff', '--ignore-submodules=dirty', '-z'];
+  const told = await git(folder, ['diff', ...options, before, '--']);
+  const prefix = await git(folder, ['rev-parse', '--show-prefix']);
+  const wanted = new Set(paths.map((path) => posix.normalize(prefix + path).replace(/\/$/, '')));
+  const isWanted = (name: string) => wanted.has('.') || aboveOf(name).some((one) => wanted.has(one));
+  const changed = [...told.matchAll(/([A-Z])\0([^\0]*)\0/g)].flatMap(([, status = '', name = '']) =>
+    isWanted(name) ? [{ name, isGone: status === 'D' }] : [],
+  );
+  const kept = changed.flatMap(({ name, isGone }) => (isGone ? [] : [name]));
+  const [files, folders] = [new Set(kept), new Set(kept.flatMap((name) => aboveOf(name).slice(1)))];
+  const goesByItself = (name: string) => folders.has(name) || aboveOf(name).some((one) => files.has(one));
+  return changed.flatMap(({ name, isGone }) => (isGone && goesByItself(name) ? [] : [name]));
+}
+
+/** Returns a name and those of the folders above it. */
+function aboveOf(name: string): string[] {
+  const parts = name.split('/');
+  return parts.map((_, index) => parts.slice(0, parts.length - index).join('/'));
 }
 
 /** Commits to another branch through a separate index, so that nothing is checked out. */

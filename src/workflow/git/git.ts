@@ -17,7 +17,7 @@ const messageBytes = 4_000;
 /** The commands for which the hooks of the user run. */
 const withHooks = new Set(['commit', 'update-ref']);
 /** Other commands that could run hooks, on what belongs to a run. */
-const withoutHooks = new Set(['add', 'read-tree', 'reset', 'status', 'worktree', 'write-tree']);
+const withoutHooks = new Set(['add', 'read-tree', 'reset', 'status', 'update-index', 'worktree', 'write-tree']);
 const noHooks = ['-c', 'core.hooksPath=/dev/null'];
 
 async function hookOptions(folder: string, command: string): Promise<string[]> {
@@ -27,22 +27,25 @@ async function hookOptions(folder: string, command: string): Promise<string[]> {
 
 /**
  * Runs git without a shell and returns its output. If git fails, the error contains its message. Exit codes in `fine`
- * count as success.
+ * count as success. `input` is what it reads.
  */
 export async function git(
   folder: string,
   args: readonly string[],
   env: Record<string, string> = {},
-  fine: readonly number[] = [],
+  { fine = [], input = '' }: { fine?: readonly number[]; input?: string } = {},
 ): Promise<string> {
   const hooks = await hookOptions(folder, args[0] ?? '');
   try {
-    const { stdout } = await run('git', [...hooks, ...args], {
+    const running = run('git', [...hooks, ...args], {
       cwd: folder,
       timeout: timeoutMs,
-      maxBuffer: 16 * 1024 * 1024,
+      maxBuffer: 64 * 1024 * 1024,
       env: { ...environment(), ...env },
     });
+    // A command that fails, or needs no input, may not read it.
+    running.child.stdin?.on('error', () => undefined).end(input);
+    const { stdout } = await running;
     return stdout.replace(/\n+$/, '');
   } catch (error) {
     if (error instanceof Error && 'code' in error && fine.some((code) => code === error.code))
@@ -58,6 +61,9 @@ export async function git(
     throw new Error(headOf(redact(`git ${command} failed: ${said === '' ? messageOf(error) : said}`), messageBytes));
   }
 }
+
+/** The environment in which paths are names of files, not patterns. */
+export const literal = { GIT_LITERAL_PATHSPECS: '1' };
 
 /** What points git at another repository, or changes how it works, such as a hook's. A run's commands do not see it. */
 const ignored = new Set(

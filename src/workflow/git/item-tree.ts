@@ -11,7 +11,7 @@ import {
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { readIfThere, writeAtomically } from '../backlog/files.ts';
-import { git, repositoryOf, withIndex } from './git.ts';
+import { git, literal, repositoryOf, withIndex } from './git.ts';
 import { changedNames, treeOf } from './snapshot.ts';
 
 /** A work tree for one item: a checkout of the project as it was, uncommitted changes included. */
@@ -113,7 +113,7 @@ export async function workIn(itemTree: ItemTree, without: readonly string[], tit
     await treeOf(existsSync(backlog) ? backlog : root, env);
     const unchanged = ['reset', '--quiet', base, '--', ...without];
     // Without a path, git would reset everything.
-    if (without.length > 0) await git(root, unchanged, { ...env, GIT_LITERAL_PATHSPECS: '1' });
+    if (without.length > 0) await git(root, unchanged, { ...env, ...literal });
     return git(root, ['write-tree'], env);
   });
   const nested = await nestedIn(project, base, tree);
@@ -172,10 +172,10 @@ export async function mergeWork(project: string, { base, commit }: Work, backlog
       const settings = [`core.attributesFile=${attributes}`, 'merge.directoryRenames=false', 'merge.renames=true'];
       const options = settings.flatMap((setting) => ['-c', setting]);
       const command = ['merge-tree', '--write-tree', '--name-only', '-z', own, commit];
-      const merged = await git(root, [...options, ...command], {}, [1]);
+      const merged = await git(root, [...options, ...command], {}, { fine: [1] });
       const [tree = '', ...rest] = merged.split('\0');
       const conflicts = rest.slice(0, Math.max(0, rest.indexOf('')));
-      const covered = await coveredFiles(root, ours, tree);
+      const covered = await coveredFiles(root, { ours, merged: tree }, env);
       if (conflicts.length > 0 || covered.length > 0) return [...conflicts, ...covered];
       // Refuses to write a file that changed since the snapshot.
       await git(root, ['read-tree', '-m', '-u', ours, tree], env);
@@ -187,10 +187,35 @@ export async function mergeWork(project: string, { base, commit }: Work, backlog
 }
 
 /** Returns the new files that would replace others, which git ignores. */
-async function coveredFiles(root: string, ours: string, merged: string): Promise<string[]> {
+async function coveredFiles(
+  root: string,
+  { ours, merged }: { ours: string; merged: string },
+  env: { GIT_INDEX_FILE: string },
+): Promise<string[]> {
   const added = await git(root, ['diff-tree', '-r', '-z', '--name-only', '--diff-filter=A', ours, merged]);
-  const names = added.split('\0').filter((name) => name !== '');
-  return names.filter((name) => lstatSync(join(root, name), { throwIfNoEntry: false }) !== undefined);
+  const covered: string[] = [];
+  for (const name of added.split('\0').filter((one) => one !== '')) {
+    const there = placeOf(root, name);
+    if (there === null) continue;
+    // A folder that the new file replaces may hold files of its own; a file may stand where its folder belongs.
+    const isCovered = there.isFolder
+      ? (await git(root, ['ls-files', '--others', '-z', '--', name], { ...env, ...literal })) !== ''
+      : (await git(root, ['ls-tree', '--name-only', ours, '--', there.path], literal)) === '';
+    if (isCovered) covered.push(name);
+  }
+  return covered;
+}
+
+/** Returns what is where a file will be, or where one of its folders will be; null if nothing is. */
+function placeOf(root: string, name: string): { path: string; isFolder: boolean } | null {
+  const names = name.split('/');
+  for (const index of names.keys()) {
+    const path = names.slice(0, index + 1).join('/');
+    const about = lstatSync(join(root, path), { throwIfNoEntry: false });
+    if (about === undefined) return null;
+    if (!about.isDirectory()) return { path, isFolder: false };
+  }
+  return { path: name, isFolder: true };
 }
 
 /** Returns the user's own attributes, which a file given to git would hide. */

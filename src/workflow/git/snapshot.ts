@@ -18,7 +18,7 @@ const temporary = ':(top,exclude,glob)**/.????????????.tmp';
 /** Returns the tree of the work tree around a folder, without the logs of runs below it. The index then matches it. */
 export async function treeOf(folder: string, env: { GIT_INDEX_FILE: string }): Promise<string> {
   // Git fails if a pathspec names an ignored path, even to exclude it.
-  const isIgnored = (await git(folder, ['check-ignore', 'agent_runs'], {}, [1])) !== '';
+  const isIgnored = (await git(folder, ['check-ignore', 'agent_runs'], {}, { fine: [1] })) !== '';
   const excluded = [temporary, ...(isIgnored ? [] : [':(exclude)agent_runs'])];
   const add = () => git(folder, ['add', '--all', '--', ':/', ...excluded], env);
   // A file may vanish between its discovery and its reading.
