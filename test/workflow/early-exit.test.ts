@@ -209,7 +209,10 @@ describe('test case 3: a critical error (W-1, W-2, W-4)', () => {
     chmodSync(`${backlog.folder}/.git/hooks/pre-commit`, 0o755);
     const run = await runOver(backlog, { process: () => ({ status: 'succeeded' }) });
     expect(run.result.incidents).toMatchObject([
-      { kind: 'critical_error', phase: 'archiving', item: 'BUG-001', message: 'git commit failed: the hook says no' },
+      {
+        ...{ kind: 'critical_error', phase: 'archiving', item: 'BUG-001' },
+        message: 'BUG-001 is done, but could not be committed: git commit failed: the hook says no.',
+      },
     ]);
     expect(run.result.created).toMatchObject([{ title: 'Session failure: Critical error in archiving' }]);
     // The item is written, and the failed commit is reported too.

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, symlinkSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { archiveItem, leaveForReview } from '../../src/workflow/run/filing.ts';
@@ -113,13 +113,46 @@ describe('W-1: an item that succeeded is archived', () => {
     expect([backlog.has(folder), other.list('.')]).toEqual([true, ['.git']]);
   });
 
-  it('a commit that fails is reported', async () => {
+  it('a commit that fails is reported, and leaves the item open, as it was', async () => {
     backlog.autoCommit();
     const folder = backlog.bug(1);
+    backlog.listBug();
+    backlog.git('add', '--all');
+    backlog.git('commit', '--quiet', '--message=As found');
+    backlog.write('code.ts', 'fixed');
     backlog.write('.git/hooks/pre-commit', '#!/bin/sh\necho not now >&2\nexit 1\n');
     chmodSync(join(backlog.folder, '.git/hooks/pre-commit'), 0o755);
-    expect(await archived(folder)).toEqual({ ok: false, message: expect.stringContaining('not now') });
-    expect(backlog.list('completed')).toEqual(['BUG-001-bug-1']);
+    expect(await archived(folder, ['code.ts'])).toEqual({
+      ok: false,
+      message:
+        'BUG-001 is done, but could not be committed: git commit failed: not now. What was changed is left as it is: code.ts.',
+    });
+    expect(backlog.list('completed')).toEqual([]);
+    expect(backlog.git('status', '--short')).toBe('?? code.ts');
+    backlog.write('.git/hooks/pre-commit', '#!/bin/sh\n');
+    expect(await archived(folder, ['code.ts'])).toEqual({ ok: true, created: [] });
+    expect(backlog.git('status', '--short')).toBe('');
+  });
+
+  it('its report keeps every number as it was written; one that is not UTF-8 stays as it is', async () => {
+    const folder = backlog.bug(1);
+    const text = '{"title":"A","status":"new","tracker_id":9223372036854775807,"version":1.0,"count":1e3}';
+    backlog.write(`${folder}/bug_report.json`, text);
+    expect(await archived(folder)).toEqual({ ok: true, created: [] });
+    const kept = backlog.read('completed/BUG-001-bug-1/bug_report.json');
+    for (const part of ['"tracker_id": 9223372036854775807', '"version": 1.0', '"count": 1e3', '"completed"'])
+      expect(kept).toContain(part);
+    const other = backlog.bug(2);
+    const latin = Buffer.from('{"title":"Gr\u00f6\u00dfe","status":"new"}', 'latin1');
+    writeFileSync(join(backlog.folder, other, 'bug_report.json'), latin);
+    const rows = Buffer.from(
+      '| ID | Title | Status |\n| --- | --- | --- |\n| BUG-002 | Gr\u00f6\u00dfe | new |\n',
+      'latin1',
+    );
+    writeFileSync(join(backlog.folder, 'bugs/bugs.md'), rows);
+    expect(await archived(other)).toEqual({ ok: true, created: [] });
+    expect(readFileSync(join(backlog.folder, 'completed/BUG-002-bug-2/bug_report.json')).equals(latin)).toBe(true);
+    expect(readFileSync(join(backlog.folder, 'bugs/bugs.md')).equals(rows)).toBe(true);
   });
 });
 

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
@@ -17,7 +18,7 @@ import { dirname, join } from 'node:path';
 import { messageOf } from '../../errors.ts';
 
 /** Writes a file completely or not at all: writes a temporary file, then renames it (W-4). */
-export function writeAtomically(path: string, text: string): void {
+export function writeAtomically(path: string, text: string | Uint8Array): void {
   const beside = join(dirname(path), `.${randomBytes(6).toString('hex')}.tmp`);
   try {
     writeDurably(beside, text);
@@ -44,7 +45,7 @@ export function writeFolder(path: string, files: ReadonlyMap<string, string>): v
 }
 
 /** Writes a file and flushes it to disk; otherwise the rename could take effect before the content is written. */
-function writeDurably(path: string, text: string): void {
+function writeDurably(path: string, text: string | Uint8Array): void {
   writeFileSync(path, text);
   const file = openSync(path, 'r');
   try {
@@ -78,6 +79,20 @@ export function readIfThere(path: string): string | null {
     if (isMissing(error)) return null;
     throw named(error, path, path);
   }
+}
+
+/** Returns the text of a file that is going to be changed; null if there is none, or if it is not UTF-8, which stays as it is. */
+export function textToChange(path: string): string | null {
+  const text = readIfThere(path);
+  return text === null || !isUtf8(readFileSync(path)) ? null : text;
+}
+
+/** Remembers files as they are. The returned function writes them back. */
+export function remember(paths: readonly string[]): () => void {
+  const before = paths.flatMap((path) => (existsSync(path) ? [{ path, bytes: readFileSync(path) }] : []));
+  return () => {
+    for (const { path, bytes } of before) if (!readFileSync(path).equals(bytes)) writeAtomically(path, bytes);
+  };
 }
 
 /** Returns the sorted names of the folders in `path`; an empty list if `path` does not exist. */

@@ -1,6 +1,7 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { priorities } from '../../../machines/index.ts';
-import { readIfThere, writeAtomically } from './files.ts';
+import { readIfThere, textToChange, writeAtomically } from './files.ts';
 import type { KindLayout } from './item-kinds.ts';
 import { meaningOf } from './reading/statuses.ts';
 import { keptUp, recounted, sectionOf } from './summary-upkeep.ts';
@@ -18,11 +19,15 @@ const columns = ['ID', 'Title', 'Priority', 'Status', 'Component', 'Folder'];
 
 /**
  * Adds an item to the summary of its kind: as the last row of the table in its priority's section, or of the first table of
- * items, or in a new table at the end. Counts, dates and the list of recent activity are kept up.
+ * items, or in a new table at the end. Counts, dates and the list of recent activity are kept up. A summary that is not
+ * UTF-8 stays as it is.
  */
 export function addToSummary(backlog: string, layout: KindLayout, row: SummaryRow): void {
   const path = join(backlog, layout.summaryFile);
-  const lines = (readIfThere(path) ?? `# ${layout.summaryTitle}\n`).split('\n');
+  const before = textToChange(path);
+  // The item's folder tells of it too.
+  if (before === null && existsSync(path)) return;
+  const lines = (before ?? `# ${layout.summaryTitle}\n`).split('\n');
   const { heading, inSection, table } = placeFor(lines, row.priority);
   if (table === undefined) {
     while (lines.at(-1) === '') lines.pop();
@@ -91,7 +96,7 @@ export function summaryRows(backlog: string, layout: KindLayout): Map<string, Pa
 /** Updates an item's rows in the summary, and what counts them. Returns false and writes nothing if there is no row. */
 export function updateSummary(backlog: string, layout: KindLayout, id: string, change: Partial<SummaryRow>): boolean {
   const path = join(backlog, layout.summaryFile);
-  const lines = (readIfThere(path) ?? '').split('\n');
+  const lines = (textToChange(path) ?? '').split('\n');
   const own = idIn(id);
   let title = '';
   let wasOpen = false;

@@ -5,12 +5,14 @@ import { messageOf, PawlError } from '../../errors.ts';
 import { type Commit, commitPaths } from '../git/commits.ts';
 import { type BacklogItem, backlogFolder, idOf, numberOf, readBacklog } from './backlog.ts';
 import { readConfig } from './config.ts';
-import { foldersIn, readIfThere, writeAtomically, writeFolder } from './files.ts';
+import { exactObject } from './exact-json.ts';
+import { foldersIn, readIfThere, textToChange, writeAtomically, writeFolder } from './files.ts';
 import { type Duplicate, type ItemFacts, itemFiles } from './item-files.ts';
 import { type KindLayout, layoutOf, restingFolders } from './item-kinds.ts';
 import { whileLocked } from './lock.ts';
+import { checkInside } from './reading/item-text.ts';
 import { similarity } from './similarity.ts';
-import { addToSummary } from './summary-file.ts';
+import { addToSummary, summaryRows } from './summary-file.ts';
 import { type WorkItem, type WorkItemInput, workItemSchema } from './work-item-input.ts';
 
 export type WorkItemResult = {
@@ -125,9 +127,15 @@ function similarItems(backlog: string, item: WorkItem, threshold: number): Dupli
     .toSorted((one, other) => other.similarity - one.similarity);
 }
 
-/** Returns the next id: one above the highest ever used, wherever that item is now. */
-function nextId(backlog: string, { folder, prefix }: KindLayout): string {
-  return `${prefix}-${String(highestNumber(backlog, folder, prefix) + 1).padStart(3, '0')}`;
+/** Returns the next id: one above the highest ever used, wherever that item is now, also if only the summary knows it. */
+function nextId(backlog: string, layout: KindLayout): string {
+  const { folder, prefix } = layout;
+  const listed = [...summaryRows(backlog, layout).keys()].filter((id) => id.startsWith(`${prefix}-`));
+  const highest = Math.max(
+    highestNumber(backlog, folder, prefix),
+    ...listed.map(numberOf).filter(Number.isSafeInteger),
+  );
+  return `${prefix}-${String(highest + 1).padStart(3, '0')}`;
 }
 
 export function highestNumber(backlog: string, folder: string, prefix: string): number {
@@ -156,12 +164,16 @@ function slugOf(title: string): string {
 
 /** Changes fields of an item's report file and keeps the others. */
 export function changeReport(backlog: string, item: BacklogItem, change: Record<string, unknown>): void {
-  const report = { ...item.report, ...change, updated_date: new Date().toISOString() };
-  writeAtomically(join(backlog, item.folder, item.layout.reportFile), `${JSON.stringify(report, null, 2)}\n`);
+  const path = join(backlog, item.folder, item.layout.reportFile);
+  const text = readIfThere(path);
+  if (text !== null && textToChange(path) === null) throw new Error(`${path} is not UTF-8, so it is not changed`);
+  const report = { ...(exactObject(text) ?? item.report), ...change, updated_date: new Date().toISOString() };
+  writeAtomically(path, `${JSON.stringify(report, null, 2)}\n`);
 }
 
 /** Appends text to the comments of an item, separated by a blank line from any earlier text. */
 export function addComment(backlog: string, folder: string, text: string): void {
+  checkInside(backlog, `${folder}/comments.md`);
   const path = join(backlog, folder, 'comments.md');
   const before = readIfThere(path) ?? '';
   const gap = before === '' || before.endsWith('\n\n') ? '' : before.endsWith('\n') ? '\n' : '\n\n';

@@ -36,6 +36,11 @@ export async function commitPaths(
   }
 }
 
+/** Takes paths out of the index again, after a commit that failed: they are there as the last commit has them. */
+export async function unstage(folder: string, paths: readonly string[]): Promise<void> {
+  await git(folder, ['reset', '--quiet', ...fromInput], literal, { input: namesOf(paths) });
+}
+
 /** Returns the paths that git does not ignore. */
 export async function notIgnored(folder: string, paths: readonly string[]): Promise<string[]> {
   // This command takes no literal pathspecs. A path that begins with a dot is never a pattern.

@@ -2,7 +2,8 @@ import { existsSync, mkdirSync, renameSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { CreatedItem, FilingOutcome, WorkItemDraft, WorkOutcome, WorkPhase } from '../../../machines/index.ts';
 import { type BacklogItem, idOf, idPattern } from '../backlog/backlog.ts';
-import { foldersIn, readIfThere, writeAtomically } from '../backlog/files.ts';
+import { exactObject } from '../backlog/exact-json.ts';
+import { foldersIn, remember, textToChange, writeAtomically } from '../backlog/files.ts';
 import { layouts, restingFolders } from '../backlog/item-kinds.ts';
 import { whileLocked } from '../backlog/lock.ts';
 import { leftForReview } from '../backlog/reading/item-sources.ts';
@@ -10,13 +11,14 @@ import { checkInside } from '../backlog/reading/item-text.ts';
 import { meaningOf } from '../backlog/reading/statuses.ts';
 import { updateSummary } from '../backlog/summary-file.ts';
 import { addComment, changeReport } from '../backlog/work-items.ts';
-import type { Commit } from '../git/commits.ts';
+import { type Commit, unstage } from '../git/commits.ts';
 import { autoCommit } from './auto-commit.ts';
 import { capture } from './ending/capture.ts';
 
 /**
  * Completes the item in `folder`: moves it to `completed/`, marks it, updates the summary and commits all that with the
- * files that the work changed. Repeating an interrupted call finishes it, even if the item is already in `completed/`.
+ * files that the work changed. Repeating an interrupted call finishes it, even if the item is already in `completed/`. If the
+ * commit fails, the item is where and as it was.
  */
 export function archiveItem(backlog: string, folder: string, changed: readonly string[]): Promise<FilingOutcome> {
   return whileLocked(backlog, async () => {
@@ -28,10 +30,13 @@ export function archiveItem(backlog: string, folder: string, changed: readonly s
       const message = isThere ? `${target} and ${folder} both exist` : `${folder} is gone`;
       return { ok: false, message };
     }
+    const reports = layouts.map(({ reportFile }) => `${target}/${reportFile}`);
     if (isThere) {
       mkdirSync(join(backlog, 'completed'), { recursive: true });
       renameSync(join(backlog, folder), join(backlog, target));
     }
+    const changes = [...reports, ...layouts.map(({ summaryFile }) => summaryFile)];
+    const undo = remember(changes.map((name) => join(backlog, name)));
     const id = idOf(basename(folder));
     markCompleted(backlog, target);
     const layout =
@@ -41,7 +46,14 @@ export function archiveItem(backlog: string, folder: string, changed: readonly s
     const before = layout === undefined ? folder : `${layout.folder}/${basename(folder)}`;
     const paths = [...new Set([before, target, ...(listed ? [layout.summaryFile] : []), ...changed])];
     const commit = await autoCommit(backlog, paths, `Complete ${id}`);
-    return commit === null || commit.ok ? { ok: true, created: [] } : commit;
+    if (commit === null || commit.ok) return { ok: true, created: [] };
+    // The item stays open, as the run says of it.
+    undo();
+    if (isThere) renameSync(join(backlog, target), join(backlog, folder));
+    // Why the commit failed, such as a lock of git, may hold for this too.
+    await unstage(backlog, paths).catch(() => undefined);
+    const left = changed.length === 0 ? '' : ` What was changed is left as it is: ${changed.join(', ')}.`;
+    return { ok: false, message: `${id} is done, but could not be committed: ${commit.message}.${left}` };
   });
 }
 
@@ -96,7 +108,7 @@ export async function noteWork(
 function markCompleted(backlog: string, folder: string): void {
   for (const { reportFile } of layouts) {
     const path = join(backlog, folder, reportFile);
-    const report = parsed(readIfThere(path));
+    const report = exactObject(textToChange(path));
     if (report === null || isMarked(report)) continue;
     const now = new Date().toISOString();
     const marked = { ...report, status: 'completed', completed_date: now, updated_date: now };
@@ -108,15 +120,6 @@ function isMarked({ status, completed_date: date }: { status?: unknown; complete
   return (
     typeof status === 'string' && meaningOf(status) === 'done' && date !== undefined && date !== null && date !== ''
   );
-}
-
-function parsed(text: string | null): object | null {
-  try {
-    const value: unknown = JSON.parse(text ?? 'null');
-    return typeof value === 'object' && !Array.isArray(value) ? value : null;
-  } catch {
-    return null;
-  }
 }
 
 export type Blocked = { draft: WorkItemDraft; needs: string; run: string; id: string };

@@ -178,7 +178,8 @@ export class ItemEffects {
     if (merge === null && concurrency > 1 && !folder.startsWith('completed/'))
       return { ok: false, message: `the work tree of ${id} is gone` };
     const outcome = await archiveItem(this.parts.backlog, folder, merge?.changed ?? changed);
-    if (outcome.ok) await this.endPlace(id);
+    // What was merged is in the work tree of the project, also if it could not be committed.
+    if (outcome.ok || merge !== null) await this.endPlace(id);
     return outcome;
   }
 

@@ -10,9 +10,13 @@ export const mostOfText = 1_000_000;
 /** Throws if a path of the backlog is a link that leads out of it. The folders above it must have been checked. */
 export function checkInside(backlog: string, path: string): void {
   const whole = join(backlog, path);
-  if (lstatSync(whole, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return;
+  if (!isLink(whole)) return;
   if (isWithin(realpathSync(backlog), realpathSync(whole))) return;
   throw new Error(`${path} is a link that leads outside the backlog`);
+}
+
+function isLink(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
 }
 
 /** Returns the text of a file of an item, without the middle of a long text; null if there is no such file. */
@@ -20,7 +24,11 @@ export function itemText(backlog: string, path: string, most = mostOfText): stri
   const whole = join(backlog, path);
   try {
     const about = statSync(whole, { throwIfNoEntry: false });
-    if (about === undefined) return null;
+    if (about === undefined) {
+      // Whoever writes through a link that leads nowhere makes the file there.
+      if (isLink(whole)) throw new Error(`${path} is a link that leads nowhere`);
+      return null;
+    }
     // Opening a named pipe blocks until another process writes to it.
     if (!about.isFile()) throw new Error(`${path} is not a file`);
     checkInside(backlog, path);
