@@ -69,11 +69,11 @@ function explain(error: unknown): number {
 
 /** Runs a command, and ends the process with its exit code. */
 export async function command(argv: readonly string[]): Promise<void> {
-  // When a reader closes the pipe (`pawl demo | head`), exit without a stack trace.
+  // When a reader closes the pipe (`pawl work | head`), what runs goes on: half of it would be neither done nor told.
   for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', (error: NodeJS.ErrnoException) =>
-      process.exit(error.code === 'EPIPE' ? exitCodes.succeeded : exitCodes.failed),
-    );
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') process.exit(exitCodes.failed);
+    });
   }
   const exitCode = await main(argv).catch(explain);
   // A tool that is still running, such as one that ignores its abort, must not keep the command alive.

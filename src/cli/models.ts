@@ -23,8 +23,11 @@ export async function chosenModel({ model, baseUrl }: Flags): Promise<ModelRefer
 
 /** Returns a model on an OpenAI-compatible server: the named one, or else the first one listed. */
 async function compatibleModel(baseUrl: string, model: string | undefined): Promise<LanguageModelV4> {
-  if (!URL.canParse(baseUrl))
+  const { protocol = '', username = '', password = '' } = URL.canParse(baseUrl) ? new URL(baseUrl) : {};
+  if (!/^https?:$/.test(protocol))
     throw new UsageError(expected('--base-url', baseUrl, 'a URL such as http://127.0.0.1:11434/v1'));
+  if (username + password !== '')
+    throw new UsageError('`--base-url` must hold no user and no password. A key goes into OPENAI_API_KEY.');
   const id = model ?? (await firstModel(baseUrl));
   return openaiCompatible(baseUrl, id, process.env.OPENAI_API_KEY);
 }

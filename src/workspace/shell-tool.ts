@@ -51,7 +51,9 @@ export function shellTool(options: ShellToolOptions) {
     inputSchema: z.object({ command: z.string().min(1).max(10_000) }),
     needsApproval: ({ command }: { command: string }) => !allow.some((pattern) => allows(pattern, command)),
     execute: ({ command }: { command: string }, { abortSignal }: { abortSignal?: AbortSignal } = {}) => {
-      const [file = '', ...args] = wordsOf(command) ?? [shell, shellFlag, command];
+      const words = wordsOf(command);
+      const isProgram = words !== null && !builtIns.has(words[0] ?? '');
+      const [file = '', ...args] = isProgram ? words : [shell, shellFlag, command];
       return run(file, args, { cwd, env: { ...harmless(), ...env }, timeoutMs, signal: abortSignal });
     },
   };
@@ -59,6 +61,13 @@ export function shellTool(options: ShellToolOptions) {
 
 const isWindows = process.platform === 'win32';
 const [shell, shellFlag] = isWindows ? ['cmd.exe', '/c'] : ['/bin/sh', '-c'];
+
+/** Commands that only a shell has. */
+const builtIns = new Set(
+  isWindows
+    ? ['cd', 'copy', 'del', 'dir', 'echo', 'exit', 'md', 'mkdir', 'move', 'rd', 'ren', 'rmdir', 'set', 'type', 'ver']
+    : ['.', 'alias', 'cd', 'command', 'eval', 'exit', 'export', 'set', 'source', 'type', 'ulimit', 'umask', 'unset'],
+);
 
 const harmlessNames = [
   ...['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'LC_ALL', 'LC_CTYPE', 'TERM', 'TMPDIR', 'TZ'],

@@ -227,6 +227,8 @@ describe('the command', () => {
     [['run', '--model', 'gpt', 'Hi.'], '`models[0]` must be `provider:model`'],
     [['run', '--max-turns', 'many', 'Hi.'], '`--max-turns` must be an integer of at least 1; got "many".'],
     [['run', '--base-url', 'nowhere', 'Hi.'], '`--base-url` must be a URL such as'],
+    [['run', '--base-url', 'ftp://x', '--model', 'm', 'Hi.'], '`--base-url` must be a URL such as'],
+    [['run', '--base-url', 'http://u:p@x', '--model', 'm', 'Hi.'], '`--base-url` must hold no user and no password'],
     [['run', '--agent', 'absent.md', '--model', 'openai:x', 'Hi.'], 'The agent file'],
     [['demo', '/no/such/folder'], '/no/such/folder is not a directory'],
     [['demo', '--max-retries', '0'], '`--max-retries` must be an integer of at least 1; got "0".'],

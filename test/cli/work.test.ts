@@ -38,6 +38,21 @@ describe('pawl work', () => {
     expect(backlog.list('completed')).toHaveLength(2);
   });
 
+  it('goes on to its end, with its exit code, when the reader of its output has gone', async () => {
+    let isDone = true;
+    await using server = await startModelServer(() => (isDone ? done() : { text: '' }));
+    const backlog = new TestBacklog();
+    for (const number of [1, 2]) backlog.bug(number);
+    backlog.write('agents/process.md', agent('worker'));
+    const args = ['work', backlog.folder, ...quietly(server)];
+    const { code } = await pawl(args, undefined, { leavesAtOnce: true });
+    expect(code).toBe(0);
+    expect(backlog.list('completed')).toHaveLength(2);
+    isDone = false;
+    backlog.bug(3);
+    expect((await pawl(args, undefined, { leavesAtOnce: true })).code).toBe(1);
+  });
+
   it('shows its status on one line at the bottom of a terminal, and clears the line at the end', async () => {
     await using server = await startModelServer(({ body }) =>
       JSON.stringify(body).includes('BUG-001') ? { text: '' } : done(),

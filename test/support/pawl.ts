@@ -19,11 +19,11 @@ function environment(more: Record<string, string> = {}): NodeJS.ProcessEnv {
 
 type Finished = { code: number | null; stdout: string; stderr: string };
 
-/** Runs the command in a separate process; `during` may send it a signal. */
+/** Runs the command in a separate process; `during` may send it a signal. `leavesAtOnce` closes the pipe of its output. */
 export function pawl(
   args: readonly string[],
   during?: (kill: (signal: NodeJS.Signals) => void, stdout: string) => void,
-  { input, env }: { input?: string; env?: Record<string, string> } = {},
+  { input, env, leavesAtOnce = false }: { input?: string; env?: Record<string, string>; leavesAtOnce?: boolean } = {},
 ): Promise<Finished> {
   const child = spawn(process.execPath, [command, ...args], { env: environment(env) });
   child.stdin.end(input);
@@ -35,6 +35,7 @@ export function pawl(
   child.stdout.on('data', (data) => {
     finished.stdout += data;
     during?.(kill, finished.stdout);
+    if (leavesAtOnce) child.stdout.destroy();
   });
   child.stderr.on('data', (data) => {
     finished.stderr += data;

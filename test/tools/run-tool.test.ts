@@ -29,7 +29,12 @@ function running(execute: Execute, tool: Partial<CatalogTool> = {}, options: Rec
   const outcome = runTool(
     {
       ...{ catalog, slots, clock, sessionId: 's', context: () => ({ user: 'ada' }), timeoutMs: 50, resultBytes: 400 },
-      ...{ isReadable: options.isReadable ?? true, secrets: [], clientToolTimeoutMs: null, sight: (one: object) => void sights.push(one) },
+      ...{
+        isReadable: options.isReadable ?? true,
+        secrets: [],
+        clientToolTimeoutMs: null,
+        sight: (one: object) => void sights.push(one),
+      },
       onError: (name: string, callId: string, error: unknown) => void errors.push([name, callId, error]),
       conversation: { messages: ['m'], inputOf: (index: number) => ({ index }) },
       keptResults: { page: (id: string, page: number) => ({ text: `${id} ${page}`, of: 9 }) },

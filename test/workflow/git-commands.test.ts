@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { commitPaths, isCommitted, notIgnored } from '../../src/workflow/git/commits.ts';
 import { git, gitStatus, repositoryOf, sweepIndexes, withIndex } from '../../src/workflow/git/git.ts';
 import { changedBetween, changedNames, snapshot } from '../../src/workflow/git/snapshot.ts';
@@ -130,6 +130,16 @@ describe('a command of git', () => {
     expect(await repositoryOf(join(project.folder, 'deep/er'))).toBe(project.folder);
     expect(await repositoryOf(temporaryFolder())).toBeNull();
     expect(await snapshot(temporaryFolder())).toBeNull();
+  });
+
+  it('a repository of another user, which git does not open, is not taken for none', async () => {
+    // As git says it, when it is told to trust nobody.
+    vi.stubEnv('GIT_TEST_ASSUME_DIFFERENT_OWNER', '1');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    await expect(repositoryOf(project.folder)).rejects.toMatchObject({
+      code: 'invalid_workflow',
+      message: expect.stringContaining('dubious ownership'),
+    });
   });
 
   it('the status of a folder in words', async () => {

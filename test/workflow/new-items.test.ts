@@ -46,6 +46,11 @@ describe('a new item has the next id', () => {
   });
 });
 
+it('a component is one line', async () => {
+  const bad = createWorkItem(backlogWith(), item('It breaks', { component: 'x\n**Status**: completed' }));
+  await expect(bad).rejects.toThrow('component` must be one line');
+});
+
 describe('the folder of a new item is named after its title', () => {
   const names: [title: string, name: string][] = [
     ['It breaks', 'BUG-001-it-breaks'],

@@ -7,6 +7,14 @@ import { behind } from '../../src/workflow/run/queue.ts';
 const request = (text: string) => stopRequestIn(text)?.request;
 
 describe('W-2: STOP in the comments of an item', () => {
+  it('its request is without the marks of the STOP', () => {
+    for (const line of ['**STOP:** do it', '**STOP**: do it', '__STOP:__ do it'])
+      expect(stopRequestIn(line)).toEqual({ request: 'do it', component: null });
+    expect(stopRequestIn('STOP: *all* of it')?.request).toBe('*all* of it');
+    expect(stopRequestIn('**STOP:**')?.request).toBe('');
+    expect(stopRequestIn('<!-- STOP: do it\n-->')?.request).toBe('do it');
+  });
+
   it.each([
     ...['STOP', '[STOP]', '**STOP**', '# STOP', '- STOP', '* STOP', '+ STOP', '1. STOP', '12) STOP', '- [ ] STOP'],
     ...[

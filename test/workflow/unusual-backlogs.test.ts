@@ -1,4 +1,4 @@
-import { mkdirSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, symlinkSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { createWorkItem, runWorkflow, type WorkFunction, type WorkItemInput } from '../../src/workflow/index.ts';
 import { runOver, TestBacklog } from '../support/backlog.ts';
@@ -74,6 +74,21 @@ describe('W-1: reading unusual items', () => {
     expect(result).toMatchObject({ status: 'completed', succeeded: ['BUG-003', 'BUG-004'] });
     expect(report).toContain('bugs/BUG-004-twin: completed/BUG-004-marked shares the id BUG-004');
     expect(report).toContain('bugs/BUG-005-bug-5: bugs/BUG-005-bug-5/comments.md is not a file');
+  });
+
+  it('an item with a file that cannot be read is left alone, and the others are worked on', async () => {
+    const backlog = new TestBacklog();
+    for (const number of [1, 2, 3, 4]) backlog.bug(number);
+    const outside = `${backlog.folder}-outside.md`;
+    symlinkSync('/etc/hostname', `${backlog.folder}/bugs/BUG-001-bug-1/PLAN.md`);
+    mkdirSync(`${backlog.folder}/bugs/BUG-002-bug-2/TASKS.md`);
+    symlinkSync(outside, `${backlog.folder}/bugs/BUG-003-bug-3/comments.md`);
+    const { result, report } = await runOver(backlog, { process: succeeds });
+    expect(result).toMatchObject({ status: 'completed', succeeded: ['BUG-004'], failures: [] });
+    expect(report).toContain('bugs/BUG-001-bug-1/PLAN.md is a link that leads outside the backlog');
+    expect(report).toContain('bugs/BUG-002-bug-2/TASKS.md is not a file');
+    expect(report).toContain('bugs/BUG-003-bug-3/comments.md is a link that leads nowhere');
+    expect(existsSync(outside)).toBe(false);
   });
 
   it('links that lead nowhere or to themselves are no items', async () => {

@@ -43,6 +43,12 @@ describe('shellTool', () => {
     expect(await tool.execute({ command: "echo '$HOME ; ls' a" })).toMatchObject({ stdout: '$HOME ; ls a\n' });
   });
 
+  it.skipIf(process.platform === 'win32')('runs what only a shell has in one', async () => {
+    const { execute } = shellTool({ cwd: folder(), allow: ['*'] });
+    expect(await execute({ command: 'cd .' })).toMatchObject({ exitCode: 0 });
+    expect(await execute({ command: 'exit 3' })).toMatchObject({ exitCode: 3 });
+  });
+
   it('a command needs approval unless it matches an allowed one', () => {
     const { needsApproval } = shellTool({ cwd: '.', allow: ['npm test', 'git status', 'ls *'] });
     const commands = ['npm test', 'git status', 'ls -l', 'npm test now', 'git push', 'ls -l; git push'];

@@ -31,7 +31,7 @@ export async function forkSession(journal: Journal, sessionId: string, options: 
   const { at, sessionId: forkId = randomId() } = check(optionsSchema, options, 'options', 'invalid_options');
   const entries = await journal.read(sessionId);
   headOf(entries, sessionId);
-  await createFork(journal, sessionId, forkId, entries.slice(0, entriesUntil(entries, at)));
+  await createFork(journal, sessionId, forkId, entries.slice(0, entriesUntil(entries, at, 'at')));
   return forkId;
 }
 

@@ -81,10 +81,10 @@ export function replayEntries(
 }
 
 /** Returns the number of entries up to the step that starts a turn or attempt of the session itself, with that step. */
-export function entriesUntil(entries: readonly JournalEntry[], until: string): number {
+export function entriesUntil(entries: readonly JournalEntry[], until: string, name = 'until'): number {
   const [, turn, attempt = '1'] = /^turn-(\d+)(?:\/attempt-(\d+))?$/.exec(until) ?? [];
   if (turn === undefined) {
-    throw new PawlError('invalid_options', expected('until', until, aPlace));
+    throw new PawlError('invalid_options', expected(name, until, aPlace));
   }
   const key = `turn-${turn}/attempt-${attempt}/model`;
   const begun = entries.findIndex((entry) => entry.type === 'begun' && entry.scope === '' && entry.key === key);

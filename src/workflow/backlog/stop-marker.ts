@@ -26,7 +26,9 @@ export function stopRequestIn(text: string): StopRequest | null {
   const lines = text.split(/\r?\n/);
   for (const [index, line] of withoutCode(lines).entries()) {
     const found = marker.exec(bare(line));
-    if (found !== null) return requestFrom((found[1] ?? '').replace(/\s*-->.*$/, ''), lines.slice(index + 1));
+    // The marks of a bold STOP may end behind its colon, and a comment on a later line.
+    const rest = (found?.[1] ?? '').replace(/^[*_]+(?=\s|$)/, '').replace(/\s*-->.*$/, '');
+    if (found !== null) return requestFrom(rest, lines.slice(index + 1));
   }
   return null;
 }
@@ -45,7 +47,7 @@ function requestFrom(sameLine: string, after: readonly string[]): StopRequest {
   const end = after.findIndex((line) => heading.test(line));
   const below = end === -1 ? after : after.slice(0, end);
   const named = below.flatMap((line) => component.exec(line)?.[1] ?? []);
-  const words = below.filter((line) => !component.test(line));
+  const words = below.filter((line) => !component.test(line) && line.trim() !== '-->');
   const request = [sameLine.trim(), ...words].join('\n').trim();
   return { request, component: named.map(withoutMarks).find((name) => name !== '') ?? null };
 }

@@ -7,6 +7,7 @@ const titleRule = 'one line of 1 to 200 characters';
 const title = words.refine((value) => value.trim() !== '' && value.length <= 200 && !/\p{Cc}/u.test(value), {
   error: titleRule,
 });
+const component = text.refine((value) => !/\p{Cc}/u.test(value), { error: 'one line' });
 const listOfTexts = z.array(text, { error: 'an array of strings' });
 
 const evidence = z.strictObject({
@@ -17,7 +18,7 @@ const evidence = z.strictObject({
 
 const shared = {
   title,
-  component: text,
+  component,
   priority: oneOf(...priorities).default('P2'),
   evidence: z.array(evidence, { error: 'an array of { type, location, description }' }).default([]),
   description: text,

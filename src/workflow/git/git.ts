@@ -4,7 +4,7 @@ import { copyFileSync, existsSync, readdirSync, realpathSync, rmSync, statSync, 
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { redact } from '../../agent/redact.ts';
-import { messageOf } from '../../errors.ts';
+import { messageOf, PawlError } from '../../errors.ts';
 import { isWithin } from '../../platform/paths.ts';
 import { headOf } from '../../text.ts';
 
@@ -130,9 +130,16 @@ export async function gitStatus(folder: string): Promise<string> {
   }
 }
 
-/** Returns the root of the repository that contains a folder, or null if the folder is in no repository. */
+/**
+ * Returns the root of the repository that contains a folder; null if the folder is in no repository. Throws if it is in one
+ * that git does not open, since it belongs to another user.
+ */
 export function repositoryOf(folder: string): Promise<string | null> {
-  return git(folder, ['rev-parse', '--show-toplevel']).catch(() => null);
+  return git(folder, ['rev-parse', '--show-toplevel']).catch((error) => {
+    const message = messageOf(error);
+    if (/dubious ownership/.test(message)) throw new PawlError('invalid_workflow', message, { cause: error });
+    return null;
+  });
 }
 
 /** Returns the option that disables all hooks if some are in the work tree, where an agent may have written them. */

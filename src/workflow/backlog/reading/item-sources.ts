@@ -43,6 +43,8 @@ export function itemFacts(
     name,
     text: itemText(backlog, `${folder}/${name}`),
   }));
+  // The prompt of an agent holds these too, so that an item of which one cannot be read is not taken.
+  for (const name of ['PLAN.md', 'TASKS.md']) itemText(backlog, `${folder}/${name}`, 1);
   const { name: promptFile, text: promptText } = prompts.find((one) => one.text !== null) ?? {};
   if (text === null && promptFile === undefined) throw new Error(`${layout.reportFile} and PROMPT.md are missing`);
   const report = text === null ? {} : reportIn(text, layout.reportFile);
