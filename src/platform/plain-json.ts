@@ -86,9 +86,20 @@ function binary(view: ArrayBufferView): string {
  * does not pass on the source of a value (Node before 21) rounds it.
  */
 export function exactJson(text: string): unknown {
-  return JSON.parse(text, (_, value: unknown, ...more: [{ source?: string }?]) => {
-    const source = more[0]?.source;
-    const isRounded = typeof value === 'number' && source !== undefined && /^-?\d+$/.test(source);
-    return isRounded && !Number.isSafeInteger(value) ? source : value;
+  return JSON.parse(text, (_, value: unknown, ...more: [{ source?: string }?]) => inexact(value, more[0]) ?? value);
+}
+
+/** Returns the first integer in a JSON text that no number holds exactly; null if there is none. */
+export function inexactInteger(text: string): string | null {
+  if (!/\d{16}/.test(text)) return null;
+  let found: string | null = null;
+  JSON.parse(text, (_, value: unknown, ...more: [{ source?: string }?]) => {
+    found ??= inexact(value, more[0]);
+    return value;
   });
+  return found;
+}
+
+function inexact(value: unknown, { source = '' }: { source?: string } = {}): string | null {
+  return typeof value === 'number' && /^-?\d+$/.test(source) && !Number.isSafeInteger(value) ? source : null;
 }

@@ -15,6 +15,7 @@ import type { Clock } from '../host/clock.ts';
 import { inTime, type Limits } from '../host/deadline.ts';
 import type { OfferedTool } from '../model/request-model.ts';
 import type { AnsweredCall } from '../observe/past-calls.ts';
+import { inexactInteger } from '../platform/plain-json.ts';
 import type { Validation } from '../schema/schema.ts';
 import { callsInside } from './built-in/batch.ts';
 import type { CallContext, CatalogTool } from './catalog-tool.ts';
@@ -189,6 +190,9 @@ export class Catalog {
     if (tool === undefined) return { ...facts, detail: `The tools are: ${[...tools.keys()].join(', ') || 'none'}.` };
     if (within !== null && tool.kind !== 'real') return { ...facts, tool: 'real', refusal: notInside(name) };
     if (parsed.state === 'malformed') return { ...facts, input: 'malformed', detail: parsed.reason };
+    const inexact = tool.takesText === true ? null : inexactInteger(call.input || '{}');
+    if (inexact !== null)
+      return { ...facts, input: 'invalid', detail: `${inexact} is more than a number holds exactly` };
     const { clock, checkTimeoutMs: timeoutMs } = this.options;
     if (tool.judgeReport !== null) {
       const verdict = await tool.judgeReport(parsed.value, { clock, timeoutMs, signal });

@@ -53,6 +53,16 @@ describe('C-5: the facts about a call', () => {
       input: 'invalid',
       detail: expect.stringContaining('at'),
     });
+    // Another number would be another resource.
+    for (const digits of ['9007199254740993', '-12345678901234567890'])
+      expect(await catalog.inspect(callOf('look', `{"at":5,"id":${digits}}`), null, signal)).toMatchObject({
+        input: 'invalid',
+        detail: `${digits} is more than a number holds exactly`,
+      });
+    for (const exact of ['9007199254740991', '"9007199254740993"', '0.12345678901234567890', '1e300'])
+      expect(await catalog.inspect(callOf('look', `{"at":5,"id":${exact}}`), null, signal)).not.toMatchObject({
+        detail: expect.stringContaining('holds exactly'),
+      });
     expect(await catalog.inspect(callOf('look', '[1]'), null, signal)).toEqual({
       ...whole,
       wholeInput: false,

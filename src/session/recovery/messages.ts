@@ -47,7 +47,8 @@ export function receive(root: RootSession, message: SessionMessage): ScopeLog | 
 
 /**
  * Decides a call that awaits approval, from any process: whoever runs the session, now or later, takes the decision in.
- * Returns false if the journal holds no such session, or no such call of it waits.
+ * Returns false if the journal holds no such session, or no call of this id waits in it. A decision for which none waits
+ * by then, or several and none is named, is dropped.
  */
 export async function approveSession(
   journal: Journal,
@@ -60,7 +61,7 @@ export async function approveSession(
 
 /**
  * Answers a call of a client-side tool from any process (see `Session.answer`). Returns false if the journal holds no
- * such session, or no such call of it waits.
+ * such session, or no call of this id waits in it; see `approveSession`.
  */
 export async function answerSession(
   journal: Journal,

@@ -16,6 +16,10 @@ const mostCompared = 100;
 export class McpResult {
   private readonly parts: (TextPart | FilePart)[];
   private readonly structured: JsonObject | null;
+  /** The server's own text. */
+  private readonly said: string;
+  /** Whether that lacks the structured content. */
+  private readonly isUnsaid: boolean;
 
   constructor({ content, structuredContent }: CallToolResult) {
     let room = mostFileBytes;
@@ -30,9 +34,9 @@ export class McpResult {
       structuredContent === undefined ? null : JSON.parse(JSON.stringify(structuredContent));
     this.structured = given;
     // Servers should repeat structured content as text, but not all do. The model must get it exactly once (T-6).
-    if (given !== null && !this.says(given)) {
-      this.parts.push({ type: 'text', text: JSON.stringify(given) });
-    }
+    this.said = this.text;
+    this.isUnsaid = given !== null && !this.says(given);
+    if (this.isUnsaid) this.parts.push({ type: 'text', text: JSON.stringify(given) });
   }
 
   get text(): string {
@@ -70,7 +74,11 @@ export class McpResult {
 
   /** Returns the error for an `isError` result, with the result's text as its message (C-3). */
   asError(): ToolError {
-    return new ToolError(this.text || 'The tool failed without an error message.', this.structured);
+    // What an error carries is told after its message.
+    return new ToolError(
+      this.said || 'The tool failed without an error message.',
+      this.isUnsaid ? this.structured : null,
+    );
   }
 }
 

@@ -43,13 +43,15 @@ export function operationTool(given: Operation): LocalTool | null {
 
   const properties: JsonRecord = {};
   for (const { field, schema, description } of parameters) {
-    properties[field] = { ...record(jsonSchemaOf(schema)), ...(description !== '' && { description }) };
+    properties[field] = { ...orDigits(record(jsonSchemaOf(api, schema))), ...(description !== '' && { description }) };
   }
-  if (bodySchema !== null) properties.body = /xml/.test(bodyType ?? '') ? xmlBody : jsonSchemaOf(bodySchema);
+  if (bodySchema !== null) properties.body = /xml/.test(bodyType ?? '') ? xmlBody : jsonSchemaOf(api, bodySchema);
   const required = [
     ...parameters.filter((one) => one.required).map((one) => one.field),
     ...(bodySchema !== null && bodyRequired ? ['body'] : []),
   ];
+  const encoding = record(record(content[bodyType ?? '']).encoding ?? {});
+  const files = filesIn(api, bodySchema ?? {}, encoding);
   const input = withDefinitions({ type: 'object', properties, required, additionalProperties: false }, api);
   const about = [operation.summary, operation.description].filter((text) => typeof text === 'string' && text !== '');
   return restLike({
@@ -59,7 +61,7 @@ export function operationTool(given: Operation): LocalTool | null {
     auth,
     policy,
     needsApproval,
-    call: (values) => callOf(`${baseUrl}${path}`, parameters, bodyType ?? null, values),
+    call: (values) => callOf(`${baseUrl}${path}`, parameters, { type: bodyType ?? null, files }, values),
   });
 }
 
@@ -93,7 +95,7 @@ function parametersOf(declared: readonly JsonRecord[]): Parameter[] {
 function callOf(
   template: string,
   parameters: readonly Parameter[],
-  bodyType: string | null,
+  body: BodyKind,
   values: Record<string, unknown>,
 ): RestCall {
   const present = parameters.filter(({ field }) => values[field] !== undefined && values[field] !== null);
@@ -112,16 +114,35 @@ function callOf(
     }
   }
   if (cookies.length > 0) headers.cookie = cookies.join('; ');
-  return { url, ...bodyOf(bodyType, values.body, headers) };
+  return { url, ...bodyOf(body, values.body, headers) };
+}
+
+/** The media type of a body; `files` are the media types of the fields of a form that are files. */
+type BodyKind = { type: string | null; files: ReadonlyMap<string, string> };
+
+/** Returns the media types of the fields that hold files, as OpenAPI 3.0 or 3.1 says so. */
+function filesIn(api: JsonRecord, body: JsonRecord, encoding: JsonRecord): Map<string, string> {
+  const files = new Map<string, string>();
+  for (const [name, schema] of Object.entries(record(deref(api, body).properties))) {
+    const field = deref(api, schema);
+    const one = field.type === 'array' ? deref(api, field.items) : field;
+    const isFile = one.format === 'binary' || (one.contentMediaType !== undefined && one.contentEncoding === undefined);
+    const said = record(encoding[name]).contentType ?? one.contentMediaType;
+    const type = typeof said === 'string' && !/[*,]/.test(said) ? said : 'application/octet-stream';
+    if (isFile) files.set(name, type);
+  }
+  return files;
 }
 
 function bodyOf(
-  type: string | null,
+  { type, files }: BodyKind,
   body: unknown,
   headers: Record<string, string>,
 ): Pick<RestCall, 'headers' | 'body'> {
   if (type === null || body === undefined) return { headers, body: null };
-  const fields = typeof body === 'object' && body !== null ? Object.entries(body) : [];
+  const given = typeof body === 'object' && body !== null ? Object.entries(body) : [];
+  // A form has no null.
+  const fields = given.filter(([, value]) => value !== null);
   if (/json/.test(type)) return { headers: { ...headers, 'content-type': type }, body: JSON.stringify(body) };
   if (/^application\/x-www-form-urlencoded/.test(type)) {
     const form = new URLSearchParams();
@@ -130,34 +151,51 @@ function bodyOf(
   }
   if (/^multipart\/form-data/.test(type)) {
     const form = new FormData();
-    for (const [name, value] of fields) for (const one of [value].flat()) form.append(name, textOf(one));
+    for (const [name, value] of fields) {
+      const mediaType = files.get(name);
+      for (const one of [value].flat()) {
+        // Only the bytes of a file stay as they are.
+        if (mediaType === undefined) form.append(name, textOf(one));
+        else form.append(name, new Blob([textOf(one)], { type: mediaType }), name);
+      }
+    }
     return { headers, body: form };
   }
   if (type.includes('*')) return encoded(body, headers);
   return encoded(typeof body === 'string' ? body : textOf(body), { ...headers, 'content-type': type });
 }
 
+/** A parameter is written as text, so that an integer of more digits than a number holds can be given as one. */
+function orDigits(schema: JsonRecord): JsonRecord {
+  if (schema.type !== 'integer' || schema.format !== 'int64') return schema;
+  return { ...schema, type: ['integer', 'string'], pattern: '^-?[0-9]+$' };
+}
+
 /** Keywords that hold schemas under user-defined names, and keywords that hold no schema. */
 const byName = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'];
 const asItIs = ['enum', 'const', 'default', 'examples', 'required'];
 
-function eachSchema(schemas: Json): Json {
-  return Object.fromEntries(Object.entries(record(schemas)).map(([name, schema]) => [name, jsonSchemaOf(schema)]));
+function eachSchema(api: JsonRecord, schemas: Json): Json {
+  return Object.fromEntries(Object.entries(record(schemas)).map(([name, schema]) => [name, jsonSchemaOf(api, schema)]));
 }
 
 /** Converts an OpenAPI 3.0 schema to JSON Schema (3.1 schemas already are). Drops documentation-only keywords. */
-function jsonSchemaOf(schema: Json): Json {
-  if (Array.isArray(schema)) return schema.map(jsonSchemaOf);
+function jsonSchemaOf(api: JsonRecord, schema: Json): Json {
+  if (Array.isArray(schema)) return schema.map((one) => jsonSchemaOf(api, one));
   if (typeof schema !== 'object' || schema === null) return schema;
   const { nullable, exclusiveMinimum, exclusiveMaximum, minimum, maximum, ...rest } = schema;
   const { discriminator: _, xml: __, example: ___, externalDocs: ____, ...kept } = rest;
   const converted: JsonRecord = {};
   for (const [key, value] of Object.entries(kept)) {
-    converted[key] = byName.includes(key) ? eachSchema(value) : asItIs.includes(key) ? value : jsonSchemaOf(value);
+    converted[key] = byName.includes(key)
+      ? eachSchema(api, value)
+      : asItIs.includes(key)
+        ? value
+        : jsonSchemaOf(api, value);
   }
   if (Array.isArray(converted.required)) {
     // The service sets read-only fields; requests omit them.
-    const isReadOnly = (name: unknown) => record(record(kept.properties)[String(name)]).readOnly === true;
+    const isReadOnly = (name: unknown) => deref(api, record(kept.properties)[String(name)]).readOnly === true;
     converted.required = converted.required.filter((name) => !isReadOnly(name));
   }
   Object.assign(converted, limitOf('exclusiveMinimum', 'minimum', exclusiveMinimum, minimum));
@@ -203,7 +241,7 @@ function withDefinitions(input: JsonRecord, api: JsonRecord): JSONSchema7 {
     const name = Object.hasOwn($defs, last) ? `${last}_${names.size}` : last;
     names.set(pointer, name);
     $defs[name] = {};
-    $defs[name] = lead(jsonSchemaOf(resolved(api, pointer)));
+    $defs[name] = lead(jsonSchemaOf(api, resolved(api, pointer)));
     return name;
   };
   const lead = (value: Json): Json => {

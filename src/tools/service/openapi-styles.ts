@@ -34,15 +34,28 @@ export function filledPath(
 
 /** Returns the values that a path parameter puts into a path in its OpenAPI style, each with the sign before it. */
 function pathPieces({ name, style, explode }: Parameter, value: unknown): [sign: string, value: unknown][] {
-  if (style !== 'label' && style !== 'matrix') return [['', simple(value, explode)]];
+  if (style !== 'label' && style !== 'matrix') return simplePieces('', value, explode);
   const sign = (key: string) => `${style === 'label' ? '.' : ';'}${encodeURIComponent(key)}=`;
   const own = style === 'label' ? '.' : sign(name);
-  if (!explode || typeof value !== 'object' || value === null) return [[own, simple(value, false)]];
+  if (!explode || typeof value !== 'object' || value === null) return simplePieces(own, value, false);
   const pieces = Array.isArray(value)
     ? value.map((one): [string, unknown] => [own, one])
     : Object.entries(value).map(([key, one]): [string, unknown] => [sign(key), one]);
   // An empty part is refused, because it would address another resource.
   return pieces.length === 0 ? [[own, '']] : pieces;
+}
+
+/** The pieces of a value in the `simple` style: its commas are signs, and those within its parts are not. */
+function simplePieces(first: string, value: unknown, explode: boolean): [sign: string, value: unknown][] {
+  if (typeof value !== 'object' || value === null) return [[first, value]];
+  const pieces = Array.isArray(value)
+    ? value.map((one): [string, unknown] => ['', one])
+    : Object.entries(value).map(([key, one]): [string, unknown] => [
+        encodeURIComponent(key) + (explode ? '=' : ','),
+        one,
+      ]);
+  if (pieces.length === 0) return [[first, '']];
+  return pieces.map(([sign, one], index) => [`${index === 0 ? first : ','}${sign}`, one]);
 }
 
 /** Serializes a query value in its OpenAPI style. */

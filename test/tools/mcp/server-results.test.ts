@@ -74,8 +74,10 @@ describe('what a server returns, as the model and the record get it', () => {
   it('C-3: an error has the text of the result and its structured content, or says that there is no message', () => {
     const error = result([text('no such file')], { code: 7 }).asError();
     expect(error).toBeInstanceOf(ToolError);
-    expect(error.message).toBe('no such file\n{"code":7}');
+    // The model reads the message and then the value: each once.
+    expect(error.message).toBe('no such file');
     expect(error).toMatchObject({ value: { code: 7 } });
+    expect(result([text('{"code":7}')], { code: 7 }).asError()).toMatchObject({ message: '{"code":7}', value: null });
     expect(result([]).asError().message).toBe('The tool failed without an error message.');
   });
 });

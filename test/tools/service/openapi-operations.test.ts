@@ -231,6 +231,51 @@ describe('OpenAPI tools: the request of an operation', () => {
     expect([request.body, request.headers['content-type']]).toEqual([sent, sentAs]);
   });
 
+  it('a form of parts holds its files as files, byte for byte, and no null', async () => {
+    const file = { type: 'string', format: 'binary' };
+    const schema = { properties: { table: file, pages: { type: 'array', items: file }, note: { type: 'string' } } };
+    const operation = {
+      requestBody: {
+        content: { 'multipart/form-data': { schema, encoding: { table: { contentType: 'text/csv' } } } },
+      },
+    };
+    const body = { table: 'a,b\n1,2', pages: ['x'], note: 'So.', other: null };
+    const request = await received(operation, { body });
+    expect(request.body).toContain('name="table"; filename="table"\r\nContent-Type: text/csv\r\n\r\na,b\n1,2\r\n');
+    expect(request.body).toContain('name="pages"; filename="pages"\r\nContent-Type: application/octet-stream\r\n\r\nx');
+    expect(request.body).toContain('name="note"\r\n\r\nSo.');
+    expect(request.body).not.toContain('other');
+  });
+
+  it.each([
+    [{}, ['a,b', 'c'], '/x/a%2Cb,c'],
+    [{}, { k: 'a/b', l: 'c' }, '/x/k,a%2Fb,l,c'],
+    [{ explode: true }, { k: 'a=b' }, '/x/k=a%3Db'],
+    [{ style: 'label' }, ['a', 'b,c'], '/x/.a,b%2Cc'],
+    [{ style: 'matrix' }, ['a', 'b'], '/x/;id=a,b'],
+  ])('a path parameter %j: the commas of a list %j are not those of its items', async (style, id, url) => {
+    const operation = { parameters: [parameter('id', { in: 'path', schema: {}, ...style })] };
+    expect((await received(operation, { id }, { path: '/x/{id}' })).url).toBe(url);
+  });
+
+  it('an integer of 64 bits may be given as its digits where it is written as text', async () => {
+    const schema = { type: 'integer', format: 'int64' };
+    const operation = { parameters: [parameter('id', { in: 'path', schema })], ...bodyOf('application/json', schema) };
+    expect(schemaOf(operation, { path: '/x/{id}' })).toMatchObject({
+      properties: { id: { type: ['integer', 'string'], pattern: '^-?[0-9]+$' }, body: { type: 'integer' } },
+    });
+    const request = await received(operation, { id: '9007199254740993' }, { path: '/x/{id}' });
+    expect(request.url).toBe('/x/9007199254740993');
+  });
+
+  it('a field that the service sets is not demanded, also where its schema stands elsewhere', () => {
+    const api = { components: { schemas: { Id: { type: 'string', readOnly: true } } } };
+    const schema = { required: ['id', 'b'], properties: { id: { $ref: '#/components/schemas/Id' }, b: {} } };
+    expect(schemaOf(bodyOf('application/json', schema), { api })).toMatchObject({
+      properties: { body: { required: ['b'] } },
+    });
+  });
+
   it('a form of parts holds each value', async () => {
     const request = await received(bodyOf('multipart/form-data', {}), { body: { a: [1, 2], b: { c: 3 } } });
     expect(request.headers['content-type']).toMatch(/^multipart\/form-data; boundary=/);
