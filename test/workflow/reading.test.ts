@@ -164,6 +164,7 @@ describe('W-1: changes in the head of a PROMPT.md', () => {
     ['```\nstatus: new\n```', null, '```\nstatus: new\n```'],
     ['# A\n## B\nstatus: new', null, '# A\n## B\nstatus: new'],
     ['The status: new', null, 'The status: new'],
+    ['```\r\nstatus: new\r\n```\r\nstatus: open\r\n', 'open', '```\r\nstatus: new\r\n```\r\nstatus: done\r\n'],
     ['status:', null, 'status:'],
     ['status: new/old', null, 'status: new/old'],
   ])('status of %j', (text, status, changed) => {
@@ -184,6 +185,7 @@ describe('W-1: changes in the head of a PROMPT.md', () => {
     ['priority: P1 #', 'priority: P0 #'],
     ['```\npriority: P1\n```', '```\npriority: P1\n```'],
     ['The priority: P1', 'The priority: P1'],
+    ['```\r\npriority: P1\r\n```\r\npriority: P2\r\n', '```\r\npriority: P1\r\n```\r\npriority: P0\r\n'],
     ['# A\n## B\npriority: P1', '# A\n## B\npriority: P1'],
   ])('priority of %j', (text, changed) => expect(withPriority(text, 'P0')).toBe(changed));
 });

@@ -68,10 +68,12 @@ describe('W-1: reading unusual items', () => {
     backlog.write('completed/BUG-008-done/bug_report.json', '{}');
     backlog.write('bugs/BUG-004-marked/bug_report.json', '\uFEFF{"title": "Marked"}');
     backlog.write('bugs/BUG-004-twin/bug_report.json', '{"title": "Twin"}');
+    backlog.write('bugs/BUG-8-again/bug_report.json', '{"title": "Again"}');
     backlog.bug(5);
     mkdirSync(`${backlog.folder}/bugs/BUG-005-bug-5/comments.md`);
     const { result, report } = await runOver(backlog, { process: succeeds });
     expect(result).toMatchObject({ status: 'completed', succeeded: ['BUG-003', 'BUG-004'] });
+    expect(report).toContain('bugs/BUG-8-again: completed/BUG-008-done shares the id BUG-8');
     expect(report).toContain('bugs/BUG-004-twin: completed/BUG-004-marked shares the id BUG-004');
     expect(report).toContain('bugs/BUG-005-bug-5: bugs/BUG-005-bug-5/comments.md is not a file');
   });

@@ -45,7 +45,7 @@ export async function httpRequest(request: HttpRequest, policy: HttpPolicy): Pro
     const next = new URL(location, url);
     const isElsewhere = next.origin !== url.origin;
     if (isElsewhere) headers = harmless(headers);
-    if (response.status === 303 || (response.status < 303 && method === 'POST')) {
+    if ((response.status === 303 && method !== 'HEAD') || (response.status < 303 && method === 'POST')) {
       method = 'GET';
       body = null;
       headers = without(headers, ['content-type', 'content-length']);

@@ -66,7 +66,7 @@ export function readBacklog(backlog: string, known = new KnownItems<ReadItem>())
   const unreadable: Backlog['unreadable'] = [];
   const resting = new Map(
     restingFolders.flatMap((place) =>
-      foldersIn(join(backlog, place)).map((name) => [idOf(name), `${place}/${name}`] as const),
+      foldersIn(join(backlog, place)).map((name) => [plainId(idOf(name)), `${place}/${name}`] as const),
     ),
   );
   const places = new Map<string, string>(resting);
@@ -84,8 +84,9 @@ export function readBacklog(backlog: string, known = new KnownItems<ReadItem>())
           comments: itemText(backlog, `${folder}/${commentsFile}`) ?? '',
         }));
         const item = itemOf(layout, name, facts, comments);
-        const twin = places.get(item.id);
-        places.set(item.id, twin ?? folder);
+        const own = plainId(item.id);
+        const twin = places.get(own);
+        places.set(own, twin ?? folder);
         if (twin === undefined) found.push({ item, facts });
         else unreadable.push({ folder, problem: `${twin} shares the id ${item.id}` });
       } catch (error) {
@@ -95,7 +96,7 @@ export function readBacklog(backlog: string, known = new KnownItems<ReadItem>())
   }
   const done = found.filter(({ facts }) => facts.meaning === 'done').map(({ item }) => item);
   const open = found.filter(({ facts }) => facts.meaning !== 'done');
-  const finished = new Set([...resting.keys(), ...done.map(({ id }) => id)].map(plainId));
+  const finished = new Set([...resting.keys(), ...done.map(({ id }) => plainId(id))]);
   const notes = found.flatMap(({ item, facts }) =>
     facts.disagreement === null ? [] : [`${item.id}: ${facts.disagreement}`],
   );

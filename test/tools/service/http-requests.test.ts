@@ -136,6 +136,7 @@ describe('S-5: redirects', () => {
     [302, 'POST', 'GET'],
     [303, 'POST', 'GET'],
     [303, 'PUT', 'GET'],
+    [303, 'HEAD', 'HEAD'],
     [301, 'PUT', 'PUT'],
     [302, 'DELETE', 'DELETE'],
     [307, 'POST', 'POST'],

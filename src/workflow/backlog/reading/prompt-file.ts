@@ -35,7 +35,7 @@ const priorityField =
 /** Replaces the priority in the head of a text, if there is one. */
 export function withPriority(text: string, priority: string): string {
   const lines = text.split('\n');
-  const told = headOf(withoutCode(lines));
+  const told = headOf(withoutCode(text.split(/\r?\n/)));
   const at = told.findIndex((line) => !line.startsWith('#') && priorityField.test(line.slice(0, mostInLine)));
   const line = lines[at];
   return line === undefined ? text : lines.with(at, line.replace(priorityField, `$1${priority}`)).join('\n');
@@ -53,7 +53,7 @@ export function statusIn(text: string): string | null {
 /** Replaces the status in the head of a text, if there is one. */
 export function withStatus(text: string, status: string): string {
   const lines = text.split('\n');
-  const told = headOf(withoutCode(lines));
+  const told = headOf(withoutCode(text.split(/\r?\n/)));
   const at = told.findIndex((line) => !line.startsWith('#') && statusField.test(line.slice(0, mostInLine)));
   const line = lines[at];
   return line === undefined ? text : lines.with(at, line.replace(statusField, `$1${status}`)).join('\n');
