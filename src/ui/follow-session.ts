@@ -15,12 +15,9 @@ const pollMs = 250;
  * texts that no event may show (S-5). When that process has let go of the session or died, the events go on as those of
  * what `suspended` returns, or end. Rejects with `session_unknown`, or if the journal cannot be read.
  */
-export async function followSession(
-  journal: Journal,
-  sessionId: string,
-  { suspended = null, ...options }: FollowOptions = {},
-): Promise<Followed> {
-  await readSession(journal, sessionId, options);
+export async function followSession(journal: Journal, sessionId: string, given: FollowOptions = {}): Promise<Followed> {
+  const { suspended = null, ...options } = given ?? {};
+  await readSession(journal, sessionId, given && options);
   async function* read(seq: number, signal: AbortSignal): AsyncGenerator<SessionEvent, void> {
     let next = seq;
     for (let known = -1; ; ) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { defineAgent } from '../../src/index.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
-import { lastObject } from '../../src/workflow/run/last-object.ts';
+import { lastObject } from '../../src/workflow/backlog/reading/last-object.ts';
 import { asObject, statingVerdict, verdictIn } from '../../src/workflow/run/verdict.ts';
 
 const verdict = (content: unknown) => verdictIn(content).verdict;

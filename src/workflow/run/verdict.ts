@@ -3,7 +3,7 @@ import { defineAgent } from '../../agent/define-agent.ts';
 import type { Agent } from '../../agent/definition.ts';
 import { shown } from '../../errors.ts';
 import type { ReportDefinition } from '../../report/registry.ts';
-import { lastStated, unreadable } from './last-object.ts';
+import { lastStated, unreadable } from '../backlog/reading/last-object.ts';
 
 /** What an agent's report says of its work. */
 export type Verdict = Pick<WorkOutcome, 'message'> & { verdict: 'succeeded' | 'failed' | 'blocked' };

@@ -136,7 +136,6 @@ describe('S-5: redirects', () => {
     [302, 'POST', 'GET'],
     [303, 'POST', 'GET'],
     [303, 'PUT', 'GET'],
-    [303, 'HEAD', 'HEAD'],
     [301, 'PUT', 'PUT'],
     [302, 'DELETE', 'DELETE'],
     [307, 'POST', 'POST'],
@@ -151,6 +150,12 @@ describe('S-5: redirects', () => {
     expect(second?.headers['content-type']).toBe(next === 'GET' ? undefined : 'text/x');
     expect(second?.headers['content-length']).toBe(next === 'GET' ? undefined : '1');
     expect(second?.headers['x-key']).toBe('k');
+  });
+
+  it('303 of HEAD goes on as HEAD', async () => {
+    await using near = await redirecting(303, '/there');
+    expect(await requested(`${near.url}/start`, { method: 'HEAD' })).toMatchObject({ status: 200 });
+    expect(near.received.map(({ method }) => method)).toEqual(['HEAD', 'HEAD']);
   });
 
   it('a body does not go to another origin', async () => {

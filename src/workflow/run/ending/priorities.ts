@@ -4,11 +4,11 @@ import { expected, messageOf } from '../../../errors.ts';
 import { plainId, readBacklog } from '../../backlog/backlog.ts';
 import { readIfThere, writeAtomically } from '../../backlog/files.ts';
 import { whileLocked } from '../../backlog/lock.ts';
+import { lastObject } from '../../backlog/reading/last-object.ts';
 import { withPriority } from '../../backlog/reading/prompt-file.ts';
 import { updateSummary } from '../../backlog/summary-file.ts';
 import { addComment, changeReport } from '../../backlog/work-items.ts';
 import { autoCommit } from '../auto-commit.ts';
-import { lastObject } from '../last-object.ts';
 import { asObject } from '../verdict.ts';
 
 /** The findings of a retrospective in words, and its unchecked priorities. */
