@@ -21,7 +21,7 @@ function isWhole(entry: unknown): boolean {
       return isObject(head) && typeof head.sessionId === 'string';
     case 'delivered':
     case 'run.delivered':
-      return isObject(delivery);
+      return isObject(delivery) && (!('outcome' in delivery) || isObject(delivery.outcome));
     case 'sighted':
       return isObject(sighting) && ['string', 'undefined'].includes(typeof sighting.childSessionId);
     default:

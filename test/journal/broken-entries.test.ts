@@ -89,7 +89,8 @@ describe('D-3: whatever stands in a journal', () => {
         const broken = withAt(entries, at, value).slice(0, most);
         await acts[name]?.(broken).catch((error) => expect(error).toBeInstanceOf(PawlError));
       }),
-      { numRuns: name === 'shown in a file' ? 60 : 300 },
+      // One that never ends is told with its entry.
+      { numRuns: name === 'shown in a file' ? 60 : 300, timeout: 20_000, endOnFailure: true },
     );
   });
 
@@ -97,6 +98,7 @@ describe('D-3: whatever stands in a journal', () => {
     ['a null entry', [2], null, 'Entry 3 of the journal is malformed.'],
     ['an entry without its scope', [1, 'scope'], missing, 'Entry 2 of the journal is malformed.'],
     ['an entry without what it holds', [3, 'delivery'], [], 'Entry 4 of the journal is malformed.'],
+    ['a delivery without an outcome', [3, 'delivery', 'outcome'], 'x', 'Entry 4 of the journal is malformed.'],
     ['a head that is not an object', [0, 'head'], 'x', 'Entry 1 of the journal is malformed.'],
     [
       'a head without its tools',

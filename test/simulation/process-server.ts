@@ -52,7 +52,7 @@ export class ProcessServer {
     if (endsByItself) {
       life.task('the process of the server ends', () => {
         this.trouble('ends by itself');
-        void session.close();
+        void session.die();
       });
     }
     const { early } = this;

@@ -105,7 +105,8 @@ export class SimulatedTransport implements Transport {
     this.reply(request, { result: { content: [{ type: 'text', text: 'noted' }], isError: choices.chance(10) } });
   }
 
-  private die(): Promise<void> {
+  /** Its process ends, and with it every call that it had begun. */
+  die(): Promise<void> {
     for (const { begun } of this.calls.values()) begun.hasEnded = true;
     return this.close();
   }

@@ -59,7 +59,9 @@ export class Checks {
     const take = (value: unknown) => {
       if (!Array.isArray(value) || value.length === 0)
         throw new Error(expected('value', value, 'an array of messages'));
-      return repairConversation(parseMessages(value as InputMessage[])).messages;
+      const { messages } = repairConversation(parseMessages(value as InputMessage[]));
+      if (messages.length === 0) throw new Error(expected('value', value, 'an array of messages with content'));
+      return messages;
     };
     const checked = await this.checked<readonly Message[]>('checkInput', given, wrap, take, signal);
     if (checked.kind !== 'passed') return checked;
