@@ -16,9 +16,12 @@ export class BadRequest extends Error {
 
 const textPart = z.object({ type: z.literal('text'), text: z.string() });
 const textContent = z.union([z.string(), z.array(textPart)], { error: 'a string, or an array of text parts' });
+const imageUrl = z
+  .string()
+  .refine((url) => /^(?:data:|https?:\/\/)/i.test(url), { error: 'a data, http or https URL' });
 const userPart = z.discriminatedUnion('type', [
   textPart,
-  z.object({ type: z.literal('image_url'), image_url: z.object({ url: z.string() }) }),
+  z.object({ type: z.literal('image_url'), image_url: z.object({ url: imageUrl }) }),
   z.object({ type: z.literal('file'), file: z.object({ file_data: z.string(), filename: z.string().optional() }) }),
 ]);
 const userContent = z.union([z.string(), z.array(userPart)], {

@@ -91,7 +91,7 @@ export function exactJson(text: string): unknown {
 
 /** Returns the first integer in a JSON text that no number holds exactly; null if there is none. */
 export function inexactInteger(text: string): string | null {
-  if (!/\d{16}/.test(text)) return null;
+  if (!/\d{16}|e\+?\d{3}/i.test(text)) return null;
   let found: string | null = null;
   JSON.parse(text, (_, value: unknown, ...more: [{ source?: string }?]) => {
     found ??= inexact(value, more[0]);
@@ -101,5 +101,8 @@ export function inexactInteger(text: string): string | null {
 }
 
 function inexact(value: unknown, { source = '' }: { source?: string } = {}): string | null {
-  return typeof value === 'number' && /^-?\d+$/.test(source) && !Number.isSafeInteger(value) ? source : null;
+  if (typeof value !== 'number' || source === '') return null;
+  // Also `1e400`, which is more than any number.
+  const isInexact = /^-?\d+$/.test(source) ? !Number.isSafeInteger(value) : !Number.isFinite(value);
+  return isInexact ? source : null;
 }

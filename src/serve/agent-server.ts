@@ -17,7 +17,7 @@ import { type Sessions, TooManySessions } from './sessions.ts';
 const input = z.strictObject({ prompt: z.string().min(1) });
 const inputSchema = {
   type: 'object' as const,
-  properties: { prompt: { type: 'string', description: 'The task, with everything needed to do it.' } },
+  properties: { prompt: { type: 'string', minLength: 1, description: 'The task, with everything needed to do it.' } },
   required: ['prompt'],
   additionalProperties: false,
 };

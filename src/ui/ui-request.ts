@@ -30,6 +30,9 @@ const partSchema = z
   .looseObject({ type: text, toolCallId: text.optional() })
   .refine(({ type, toolCallId }) => !/^(tool-|dynamic-tool$)/.test(type) || toolCallId !== undefined, {
     error: 'a part with its toolCallId',
+  })
+  .refine(({ type, url, mediaType }) => type !== 'file' || (typeof url === 'string' && typeof mediaType === 'string'), {
+    error: 'a file with its url and its mediaType',
   });
 const bodySchema = z.looseObject({
   id: nonBlank,

@@ -89,6 +89,11 @@ describe('a request for a chat completion', () => {
         'messages.0.content',
       ],
     ),
+    ...['nonsense', 'file:///etc/passwd'].map((url): [object, string, string] => [
+      { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }] },
+      '`messages.0.content.0.image_url.url` must be a data, http or https URL.',
+      'messages.0.content.0.image_url.url',
+    ]),
     [
       { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: 'https://a.example/b' }] }] },
       '`messages.0.content.0.image_url` must be object, received string.',

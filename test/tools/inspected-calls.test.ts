@@ -54,7 +54,7 @@ describe('C-5: the facts about a call', () => {
       detail: expect.stringContaining('at'),
     });
     // Another number would be another resource.
-    for (const digits of ['9007199254740993', '-12345678901234567890'])
+    for (const digits of ['9007199254740993', '-12345678901234567890', '1e400'])
       expect(await catalog.inspect(callOf('look', `{"at":5,"id":${digits}}`), null, signal)).toMatchObject({
         input: 'invalid',
         detail: `${digits} is more than a number holds exactly`,

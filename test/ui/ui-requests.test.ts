@@ -103,6 +103,10 @@ describe('what useChat sends', () => {
       '`body.messages[0].parts[0]` must be a part with its toolCallId',
     ],
     [
+      { id: 'chat', messages: [answered({ type: 'file' })] },
+      '`body.messages[0].parts[0]` must be a file with its url and its mediaType',
+    ],
+    [
       { id: 'chat', messages: [answered({ type: 'dynamic-tool' })] },
       '`body.messages[0].parts[0]` must be a part with its toolCallId',
     ],

@@ -132,7 +132,8 @@ function partOf(block: CallToolResult['content'][number]): TextPart | FilePart {
     case 'resource': {
       const { resource } = block;
       if ('text' in resource) return { type: 'text', text: `[resource ${resource.uri}]\n${resource.text}` };
-      return filePart(resource.blob, resource.mimeType ?? 'application/octet-stream');
+      const file = filePart(resource.blob, resource.mimeType ?? 'application/octet-stream');
+      return file.type === 'text' ? { ...file, text: `[resource ${resource.uri}] ${file.text}` } : file;
     }
     default:
       return { type: 'text', text: `[content of unknown type: ${JSON.stringify(block satisfies never)}]` };

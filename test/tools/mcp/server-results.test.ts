@@ -41,7 +41,7 @@ describe('what a server returns, as the model and the record get it', () => {
     [image('QUJD', ''), '[file of unknown type, 4 bytes of base64: not passed on]'],
     [
       { type: 'resource', resource: { uri: 'a:b', blob: 'QUJD' } },
-      '[application/octet-stream, 4 bytes of base64: not passed on]',
+      '[resource a:b] [application/octet-stream, 4 bytes of base64: not passed on]',
     ],
     [{ type: 'resource', resource: { uri: 'a:b', text: 'words' } }, '[resource a:b]\nwords'],
     [{ type: 'resource_link', uri: 'a:b', name: 'B' }, '[resource B: a:b]'],
