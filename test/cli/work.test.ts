@@ -1,7 +1,8 @@
+import { chmodSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { startModelServer } from '../../src/testing/index.ts';
 import { done, TestBacklog } from '../support/backlog.ts';
-import { pawl, pawlOnTerminal } from '../support/pawl.ts';
+import { pawl, pawlInGroup, pawlOnTerminal } from '../support/pawl.ts';
 
 const agent = (name: string) => `---\nname: ${name}\nlimits:\n  maxTurns: 1\n  maxRetries: 2\n---\nYou work.\n`;
 /** Returns the flags for a silent run against `server`. */
@@ -52,6 +53,30 @@ describe('pawl work', () => {
     backlog.bug(3);
     expect((await pawl(args, undefined, { leavesAtOnce: true })).code).toBe(1);
   });
+
+  it.skipIf(process.platform === 'win32')(
+    'Ctrl-C during a commit lets it end, as everything that has begun',
+    async () => {
+      await using server = await startModelServer(() => done());
+      const backlog = new TestBacklog();
+      for (const number of [1, 2]) backlog.bug(number);
+      backlog.write('agents/process.md', agent('worker'));
+      backlog.autoCommit();
+      backlog.write(
+        '.git/hooks/pre-commit',
+        '#!/bin/sh\ntouch .git/begun\nwhile [ ! -e .git/go ]; do sleep 0.05; done\n',
+      );
+      chmodSync(`${backlog.folder}/.git/hooks/pre-commit`, 0o755);
+      const run = pawlInGroup(['work', backlog.folder, ...quietly(server)]);
+      await expect.poll(() => backlog.has('.git/begun')).toBe(true);
+      run.interrupt();
+      backlog.write('.git/go', '');
+      expect(await run.code).toBe(130);
+      expect(backlog.list('completed')).toEqual(['BUG-001-bug-1']);
+      expect(backlog.lastCommit.message).toBe('Complete BUG-001');
+      expect(backlog.list('bugs').filter((name) => name.startsWith('BUG'))).toEqual(['BUG-002-bug-2']);
+    },
+  );
 
   it('shows its status on one line at the bottom of a terminal, and clears the line at the end', async () => {
     await using server = await startModelServer(({ body }) =>

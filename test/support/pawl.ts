@@ -82,6 +82,13 @@ export async function pawlOnTerminal(
   return { code, written, screen: lines.map((line) => line.slice(line.lastIndexOf('\r') + 1)).join('\n') };
 }
 
+/** Starts the command in a process group of its own, as a terminal does; `interrupt` signals all of the group. */
+export function pawlInGroup(args: readonly string[]) {
+  const child = spawn(process.execPath, [command, ...args], { env: environment(), detached: true, stdio: 'ignore' });
+  const code = new Promise<number | null>((resolve) => child.on('close', resolve));
+  return { code, interrupt: () => process.kill(-(child.pid ?? 0), 'SIGINT') };
+}
+
 /** Starts a command that runs until it is interrupted. `said` resolves with the first match in its stderr. */
 export function startPawl(args: readonly string[]) {
   const child = spawn(process.execPath, [command, ...args], {

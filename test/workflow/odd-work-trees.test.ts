@@ -36,6 +36,20 @@ describe('W-1: whatever an agent does in its work tree, no work is lost', () => 
     expect(project.git('show', 'HEAD:BUG-001.txt')).toBe('BUG-001');
   });
 
+  it.each([
+    ['deletes', (folder: string) => rmSync(folder, { recursive: true })],
+    ['renames', (folder: string) => renameSync(folder, `${folder}-renamed`)],
+  ])('it %s the folder of its item: the item fails, and its work is kept', async (_, change) => {
+    const project = projectWith(2);
+    const result = await runWith(project, (_root, folder) => change(folder));
+    expect(result).toMatchObject({
+      ...{ succeeded: ['BUG-002'], status: 'completed' },
+      failures: [{ id: 'BUG-001', message: expect.stringMatching(/^Not merged: bugs\/BUG-001\S* is gone from its/) }],
+    });
+    expect(project.list('completed')).toEqual([expect.stringContaining('BUG-002')]);
+    expect(project.git('show', `pawl/${result.run}/BUG-001:BUG-001.txt`)).toBe('BUG-001');
+  });
+
   it('it commits, on a branch of its own', async () => {
     const project = projectWith(2);
     const result = await runWith(project, (root) => {

@@ -1,14 +1,15 @@
-import { execFile } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { copyFileSync, existsSync, readdirSync, realpathSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
+import { text } from 'node:stream/consumers';
 import { redact } from '../../agent/redact.ts';
 import { messageOf, PawlError } from '../../errors.ts';
+import { systemClock } from '../../host/clock.ts';
 import { isWithin } from '../../platform/paths.ts';
+import { signalGroup } from '../../platform/process-groups.ts';
 import { headOf } from '../../text.ts';
 
-const run = promisify(execFile);
 /** A hook may run tests, and a checkout may be large. */
 const timeoutMs = 300_000;
 /** The most of git's message that is told, in bytes. */
@@ -36,29 +37,47 @@ export async function git(
   { fine = [], input = '' }: { fine?: readonly number[]; input?: string } = {},
 ): Promise<string> {
   const hooks = await hookOptions(folder, args[0] ?? '');
+  const { code, stdout, stderr, why } = await ended([...hooks, ...args], {
+    cwd: folder,
+    env: { ...environment(), ...env },
+    input,
+  });
+  if (code === 0 || fine.some((one) => one === code)) return stdout.replace(/\n+$/, '');
+  const said = [stderr.trim(), stdout.trim(), why].find((text) => text !== '') ?? `it ended with ${code}`;
+  const command = args.find((one) => /^[a-z]/.test(one) && !one.includes('=')) ?? '';
+  // It goes into reports and work items, and a hook may print anything (S-5).
+  throw new Error(headOf(redact(`git ${command} failed: ${said}`), messageBytes));
+}
+
+type Ended = { code: number | null; stdout: string; stderr: string; why: string };
+
+/**
+ * Runs git to its end, in a process group of its own: an interruption at the keyboard is for the run, which ends when what it
+ * has begun is done.
+ */
+async function ended(
+  args: readonly string[],
+  { input, ...options }: { cwd: string; env: NodeJS.ProcessEnv; input: string },
+): Promise<Ended> {
+  const child = spawn('git', args, { ...options, detached: process.platform !== 'win32' });
+  // A command that fails, or needs no input, may not read it.
+  child.stdin.on('error', () => undefined).end(input);
+  let why = '';
+  const stop = systemClock.alarm(timeoutMs, () => {
+    why = `it took more than ${timeoutMs / 1_000} s`;
+    if (child.pid !== undefined) signalGroup(child.pid, 'SIGKILL');
+  });
+  const end = new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
   try {
-    const running = run('git', [...hooks, ...args], {
-      cwd: folder,
-      timeout: timeoutMs,
-      maxBuffer: 64 * 1024 * 1024,
-      env: { ...environment(), ...env },
-    });
-    // A command that fails, or needs no input, may not read it.
-    running.child.stdin?.on('error', () => undefined).end(input);
-    const { stdout } = await running;
-    return stdout.replace(/\n+$/, '');
+    const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), end]);
+    return { code, stdout, stderr, why };
   } catch (error) {
-    if (error instanceof Error && 'code' in error && fine.some((code) => code === error.code))
-      return String(Reflect.get(error, 'stdout') ?? '').replace(/\n+$/, '');
-    const said =
-      error instanceof Error
-        ? (['stderr', 'stdout']
-            .map((stream) => String(Reflect.get(error, stream) ?? '').trim())
-            .find((text) => text !== '') ?? '')
-        : '';
-    const command = args.find((one) => /^[a-z]/.test(one) && !one.includes('=')) ?? '';
-    // It goes into reports and work items, and a hook may print anything (S-5).
-    throw new Error(headOf(redact(`git ${command} failed: ${said === '' ? messageOf(error) : said}`), messageBytes));
+    return { code: null, stdout: '', stderr: '', why: messageOf(error) };
+  } finally {
+    stop();
   }
 }
 

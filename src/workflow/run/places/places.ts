@@ -69,6 +69,9 @@ export class Places {
     if (!hasTree(tree)) return null;
     putBack(join(tree.root, tree.backlog), itemFolder);
     const work = await this.workIn(tree, id);
+    const own = join(tree.backlog, itemFolder).split(sep).join('/');
+    const isGone = !existsSync(join(tree.root, own)) && work.changed.some((name) => name.startsWith(`${own}/`));
+    if (isGone) throw new Error(`${itemFolder} is gone from its work tree`);
     const conflicts = await whileLocked(this.backlog, () => mergeWork(this.backlog, work, tree.backlog));
     return conflicts.length > 0 ? { conflicts } : { changed: work.changed.map((name) => relative(tree.backlog, name)) };
   }
