@@ -80,7 +80,7 @@ describe('G-1 G-2 G-3: a check decides by a verdict alone', () => {
     for (const bad of ['Other.', []])
       expect(await input(bad)).toMatchObject({
         kind: 'unchecked',
-        reason: expect.stringContaining('checkInput() failed: `value` must be an array of messages; got'),
+        reason: expect.stringContaining('checkInput() failed: `value` must be an array of messages with content; got'),
       });
     const text = (value: unknown) => checksOf(untyped(replace(value))).checks.reply(reply, at, never);
     expect(await text('Other.')).toMatchObject({ kind: 'passed', value: { content: [{ text: 'Other.' }] } });

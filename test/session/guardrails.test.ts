@@ -66,7 +66,7 @@ describe('G-1: the input is checked', () => {
       'replaced by nothing',
       () => replace([]),
       'check_failed',
-      'checkInput() failed: `value` must be an array of messages; got [].',
+      'checkInput() failed: `value` must be an array of messages with content; got [].',
     ],
   ])('%s, it ends the session before any request', async (_how, checkInput, slug, detail) => {
     const { result, requests } = await checked(checkInput);

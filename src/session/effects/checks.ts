@@ -57,9 +57,7 @@ export class Checks {
   async input(given: readonly Message[], signal: AbortSignal): Promise<Checked<Message[] | null>> {
     const wrap = (messages: readonly Message[]) => ({ messages: structuredClone(messages) });
     const take = (value: unknown) => {
-      if (!Array.isArray(value) || value.length === 0)
-        throw new Error(expected('value', value, 'an array of messages'));
-      const { messages } = repairConversation(parseMessages(value as InputMessage[]));
+      const messages = Array.isArray(value) ? repairConversation(parseMessages(value as InputMessage[])).messages : [];
       if (messages.length === 0) throw new Error(expected('value', value, 'an array of messages with content'));
       return messages;
     };
