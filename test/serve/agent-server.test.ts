@@ -68,7 +68,9 @@ describe('what an MCP client sees of an agent', () => {
         description: 'Gives a task to the agent helper and returns its report.',
         inputSchema: {
           type: 'object',
-          properties: { prompt: { type: 'string', description: 'The task, with everything needed to do it.' } },
+          properties: {
+            prompt: { type: 'string', minLength: 1, description: 'The task, with everything needed to do it.' },
+          },
           required: ['prompt'],
           additionalProperties: false,
         },
