@@ -82,7 +82,7 @@ describe('W-1: reading unusual items', () => {
     const backlog = new TestBacklog();
     for (const number of [1, 2, 3, 4]) backlog.bug(number);
     const outside = `${backlog.folder}-outside.md`;
-    symlinkSync('/etc/hostname', `${backlog.folder}/bugs/BUG-001-bug-1/PLAN.md`);
+    symlinkSync(process.execPath, `${backlog.folder}/bugs/BUG-001-bug-1/PLAN.md`);
     mkdirSync(`${backlog.folder}/bugs/BUG-002-bug-2/TASKS.md`);
     symlinkSync(outside, `${backlog.folder}/bugs/BUG-003-bug-3/comments.md`);
     const { result, report } = await runOver(backlog, { process: succeeds });
