@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest';
+import { ownCopy } from '../../src/platform/own-copy.ts';
+
+describe('a copy for somebody who may change it', () => {
+  it('equals the value and shares no list and no plain object with it', () => {
+    const value = { list: [{ a: 1 }], none: null, text: 'x', bare: Object.assign(Object.create(null), { b: 2 }) };
+    const copy = ownCopy(value);
+    expect(copy).toEqual(value);
+    expect([copy.list === value.list, copy.list[0] === value.list[0], copy.bare === value.bare]).toEqual([
+      ...[false, false, false],
+    ]);
+    expect(Object.keys(ownCopy(JSON.parse('{"__proto__":{"c":3}}')))).toEqual(['__proto__']);
+  });
+
+  it('shares bytes, addresses and functions', () => {
+    const value = { bytes: new Uint8Array(2), url: new URL('https://a.test'), call: () => 1 };
+    const copy = ownCopy(value);
+    expect([copy.bytes === value.bytes, copy.url === value.url, copy.call === value.call]).toEqual([true, true, true]);
+  });
+
+  it('of a value that is too deep for the stack ends', () => {
+    const deep = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`);
+    let [one, other] = [deep, ownCopy(deep)];
+    let copied = 0;
+    for (; one !== other; copied += 1) [one, other] = [one[0], other[0]];
+    expect(copied).toBe(501);
+  });
+});
