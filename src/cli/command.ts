@@ -69,7 +69,7 @@ function explain(error: unknown): number {
 
 /** Runs a command, and ends the process with its exit code. */
 export async function command(argv: readonly string[]): Promise<void> {
-  // When a reader closes the pipe (`pawl work | head`), what runs goes on: half of it would be neither done nor told.
+  // If the reader closes the pipe (`pawl work | head`), the command still finishes its work and reports its exit code.
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE') process.exit(exitCodes.failed);

@@ -1,7 +1,7 @@
-/** Deeper values are shared, so that one that is made to be deep cannot use up the stack. */
+/** Values nested more deeply are shared, so that hostile nesting cannot overflow the stack. */
 const deepest = 500;
 
-/** Copies lists and plain objects for somebody who may change them; other objects, such as bytes, are shared. */
+/** Returns a deep copy of arrays and plain objects that the receiver may modify. Other objects, such as bytes, are shared. */
 export function ownCopy<Value>(value: Value): Value {
   return copy(value, 0) as Value;
 }

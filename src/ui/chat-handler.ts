@@ -227,7 +227,7 @@ class Chats {
       if (!(error instanceof PawlError) || error.code !== 'session_taken') throw error;
       return followSession(journal, sessionId, {
         secrets: secretsOf(this.agent.definition),
-        // The session goes on here: a page must not wait for somebody to load it again.
+        // Resumes the session here, so that nobody has to reload the page.
         suspended: () => this.inTurn(chatId, () => this.session(chatId, sessionId, given)),
       });
     }

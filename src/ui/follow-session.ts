@@ -1,3 +1,4 @@
+import { expected, PawlError } from '../errors.ts';
 import { sleep, systemClock } from '../host/clock.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { SessionEvent } from '../observe/events.ts';
@@ -17,6 +18,8 @@ const pollMs = 250;
  */
 export async function followSession(journal: Journal, sessionId: string, given: FollowOptions = {}): Promise<Followed> {
   const { suspended = null, ...options } = given ?? {};
+  if (suspended !== null && typeof suspended !== 'function')
+    throw new PawlError('invalid_options', expected('options.suspended', suspended, 'a function'));
   await readSession(journal, sessionId, given && options);
   async function* read(seq: number, signal: AbortSignal): AsyncGenerator<SessionEvent, void> {
     let next = seq;

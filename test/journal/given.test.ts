@@ -92,6 +92,11 @@ describe('a journal and a session that a caller gives', () => {
     await journal.close();
   });
 
+  it('followSession takes a function for what comes after a suspension', async () => {
+    const follow = () => followSession(sqliteJournal(':memory:'), 's', { suspended: 5 as never });
+    expect(await problemOf(follow)).toBe('`options.suspended` must be a function; got 5.');
+  });
+
   it.each<[string, (options: never) => Promise<unknown>]>([
     ['replaySession', (options) => replaySession(sqliteJournal(':memory:'), 's', options)],
     ['readSession', (options) => readSession(sqliteJournal(':memory:'), 's', options)],

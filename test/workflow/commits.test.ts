@@ -1,8 +1,9 @@
-import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { commitPaths, notIgnored } from '../../src/workflow/git/commits.ts';
 import { TestBacklog } from '../support/backlog.ts';
+import { replaceable, replacements } from '../support/replaced.ts';
 
 describe('W-2: a commit of some paths', () => {
   let project: TestBacklog;
@@ -39,45 +40,17 @@ describe('W-2: a commit of some paths', () => {
     expect(files('HEAD')).toEqual(['new/c.txt']);
   });
 
-  it.each<[string, (at: (path: string) => string) => void, string[], string[]]>([
-    [
-      'a folder by a file',
-      (at) => {
-        rmSync(at('old'), { recursive: true });
-        writeFileSync(at('old'), '2');
-      },
-      ['old', 'old/b.txt'],
-      ['a.txt', 'old', 'other/b.txt'],
-    ],
-    [
-      'a folder by a link to one with the same file',
-      (at) => {
-        rmSync(at('old'), { recursive: true });
-        symlinkSync('other', at('old'));
-      },
-      ['old', 'old/b.txt'],
-      ['a.txt', 'old', 'other/b.txt'],
-    ],
-    [
-      'a file by a folder',
-      (at) => {
-        rmSync(at('a.txt'));
-        mkdirSync(at('a.txt'));
-        writeFileSync(at('a.txt/new'), '2');
-      },
-      ['a.txt', 'a.txt/new'],
-      ['a.txt/new', 'old/b.txt', 'other/b.txt'],
-    ],
-  ])('holds that %s was replaced', async (_, replace, paths, after) => {
-    project.write('other/b.txt', '1');
+  it.each(replacements)('holds that $what was replaced', async ({ replace, after }) => {
+    for (const name of replaceable) project.write(name, name);
     project.git('add', '--all');
-    project.git('commit', '--quiet', '--message=One more');
+    project.git('commit', '--quiet', '--message=More files');
     replace((path) => join(project.folder, path));
-    expect(await commitPaths(project.folder, paths, 'Replaced')).toMatchObject({ ok: true });
-    expect(files('HEAD')).toEqual(after);
+    const paths = [...replaceable, 'lib', 'f.txt/x'];
+    for (const branch of [null, 'found']) {
+      expect(await commitPaths(project.folder, paths, 'Replaced', branch)).toMatchObject({ ok: true });
+      expect(files(branch ?? 'HEAD')).toEqual(['a.txt', ...after, 'old/b.txt'].toSorted());
+    }
     expect(project.git('status', '--short')).toBe('');
-    expect(await commitPaths(project.folder, paths, 'Elsewhere', 'found')).toMatchObject({ ok: true });
-    expect(files('found')).toEqual(after);
   });
 
   it('of many paths takes few calls of git', async () => {
@@ -169,7 +142,7 @@ describe('W-2: a commit of some paths', () => {
       expect(log('found')).toEqual(['Gone', 'First', 'As found', 'Begin']);
     });
 
-    it('that is the present one is a commit as any other', async () => {
+    it('that is checked out gets an ordinary commit', async () => {
       project.write('a.txt', '2');
       expect(await onto('main')).toMatchObject({ ok: true, branch: 'main' });
       expect(project.git('status', '--short')).toBe('');

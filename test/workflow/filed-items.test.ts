@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { archiveItem, leaveForReview } from '../../src/workflow/run/filing.ts';
@@ -129,6 +129,13 @@ describe('W-1: an item that succeeded is archived', () => {
     });
     expect(backlog.list('completed')).toEqual([]);
     expect(backlog.git('status', '--short')).toBe('?? code.ts');
+    // A lock of git keeps the files from being staged, and from being taken out again.
+    backlog.write('.git/index.lock', '');
+    expect(await archived(folder)).toEqual({
+      ok: false,
+      message: expect.stringContaining('Its files are still staged: '),
+    });
+    rmSync(join(backlog.folder, '.git/index.lock'));
     backlog.write('.git/hooks/pre-commit', '#!/bin/sh\n');
     expect(await archived(folder, ['code.ts'])).toEqual({ ok: true, created: [] });
     expect(backlog.git('status', '--short')).toBe('');
@@ -158,6 +165,18 @@ describe('W-1: an item that succeeded is archived', () => {
 
 describe('W-1: an item that failed in several runs is left for review', () => {
   const left = (id: string) => leaveForReview(backlog.folder, backlog.found(id), ['r1', 'r2']);
+
+  it('its report keeps every number as it was written; one that is not UTF-8 is named, and stays as it is', async () => {
+    const folder = backlog.bug(1);
+    backlog.write(`${folder}/bug_report.json`, '{"title":"A","status":"new","tracker_id":9223372036854775807}');
+    await left('BUG-001');
+    expect(backlog.read(`${folder}/bug_report.json`)).toContain('"tracker_id": 9223372036854775807');
+    const file = join(backlog.folder, backlog.bug(2), 'bug_report.json');
+    const latin = Buffer.from('{"title":"Gr\u00f6\u00dfe","status":"new"}', 'latin1');
+    writeFileSync(file, latin);
+    await expect(left('BUG-002')).rejects.toThrow('bug_report.json is not UTF-8, so it is not changed');
+    expect(readFileSync(file).equals(latin)).toBe(true);
+  });
 
   it('in its report, its row, its comments and a commit', async () => {
     backlog.autoCommit();

@@ -81,7 +81,7 @@ export function readIfThere(path: string): string | null {
   }
 }
 
-/** Returns the text of a file that is going to be changed; null if there is none, or if it is not UTF-8, which stays as it is. */
+/** Returns the text of a file to modify; null if the file does not exist, or is not UTF-8 and must not be modified. */
 export function textToChange(path: string): string | null {
   const text = readIfThere(path);
   return text === null || !isUtf8(readFileSync(path)) ? null : text;

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, renameSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { CreatedItem, FilingOutcome, WorkItemDraft, WorkOutcome, WorkPhase } from '../../../machines/index.ts';
+import { messageOf } from '../../errors.ts';
 import { type BacklogItem, idOf, idPattern } from '../backlog/backlog.ts';
 import { exactObject } from '../backlog/exact-json.ts';
 import { foldersIn, remember, textToChange, writeAtomically } from '../backlog/files.ts';
@@ -50,10 +51,12 @@ export function archiveItem(backlog: string, folder: string, changed: readonly s
     // The item stays open, as the run says of it.
     undo();
     if (isThere) renameSync(join(backlog, target), join(backlog, folder));
-    // Why the commit failed, such as a lock of git, may hold for this too.
-    await unstage(backlog, paths).catch(() => undefined);
+    const staged = await unstage(backlog, paths).then(
+      () => '',
+      (error) => ` Its files are still staged: ${messageOf(error)}.`,
+    );
     const left = changed.length === 0 ? '' : ` What was changed is left as it is: ${changed.join(', ')}.`;
-    return { ok: false, message: `${id} is done, but could not be committed: ${commit.message}.${left}` };
+    return { ok: false, message: `${id} is done, but could not be committed: ${commit.message}.${left}${staged}` };
   });
 }
 

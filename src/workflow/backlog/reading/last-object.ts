@@ -1,12 +1,12 @@
 type Fields = Record<string, unknown>;
 
-/** What looks like a JSON object, but is none: cut off, with a comma too many, or with a comment. */
+/** Stands for text that looks like a JSON object but does not parse: truncated, with an extra comma, or with a comment. */
 export const unreadable = Symbol('unreadable');
 
 /** A pair of braces in a text; `end` is null if it is not closed. */
 type Braces = { start: number; end: number | null; inner: Braces[] };
 
-/** Returns the last top-level JSON object in a text that has fields; null if there is none, or it cannot be read. */
+/** Returns the last non-empty top-level JSON object in a text; null if there is none or it does not parse. */
 export function lastObject(text: string): Fields | null {
   const found = lastStated(text);
   return found === unreadable ? null : found;

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { type PriorityChange, priorities } from '../../../../machines/index.ts';
 import { expected, messageOf } from '../../../errors.ts';
 import { plainId, readBacklog } from '../../backlog/backlog.ts';
-import { readIfThere, writeAtomically } from '../../backlog/files.ts';
+import { textToChange, writeAtomically } from '../../backlog/files.ts';
 import { whileLocked } from '../../backlog/lock.ts';
 import { lastObject } from '../../backlog/reading/last-object.ts';
 import { withPriority } from '../../backlog/reading/prompt-file.ts';
@@ -76,7 +76,7 @@ async function setPriority(
   let stands = false;
   for (const name of new Set([layout.promptFile, 'PROMPT.md'])) {
     const path = join(backlog, folder, name);
-    const text = readIfThere(path);
+    const text = textToChange(path);
     if (text === null || withPriority(text, to) === text) continue;
     writeAtomically(path, withPriority(text, to));
     stands = true;
