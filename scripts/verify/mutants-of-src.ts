@@ -2,13 +2,14 @@
  * `npm run mutants:src -- src/agent/redact.ts …`: runs Stryker over these files, and adds the result to
  * `docs/verification-mutants-src.md`. `--tests 'test/agent/*.test.ts test/host/*.test.ts'` runs only these tests, which
  * takes minutes instead of an hour, and catches less; without it, a file is tested as it was before, or else with all.
+ * With `--again`, only known survivors of the files are tried, with these tests, which are added to those of the record.
  * Fails if a file has a lower share of caught mutants than before with the same tests; `--accept` accepts the lower share.
  * `--report FILE` reads a report instead of running Stryker.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { normalize } from 'node:path';
-import { parseArgs } from 'node:util';
+import { isDeepStrictEqual, parseArgs } from 'node:util';
 import { reasonFor } from './equivalents.ts';
 import { cell, mutatedFiles, type Survivor, share } from './mutation-report.ts';
 
@@ -25,12 +26,14 @@ type Row = {
 
 const record = 'scripts/verify/mutants-of-src.json';
 const flag = { type: 'boolean', default: false } as const;
-const options = { accept: flag, tests: { type: 'string' }, report: { type: 'string' } } as const;
+const options = { accept: flag, again: flag, tests: { type: 'string' }, report: { type: 'string' } } as const;
 const { values, positionals } = parseArgs({ allowPositionals: true, options });
 const isOfSrc = (file: string) => normalize(file).startsWith('src/') && existsSync(file) && statSync(file).isFile();
 const unknown = positionals.filter((file) => !isOfSrc(file));
 if (unknown.length > 0) throw new Error(`no files of src/: ${unknown.join(', ')}`);
 if (values.report !== undefined && positionals.length > 0) throw new Error('give files, or a report');
+if (values.again && (values.tests === undefined || positionals.length === 0 || values.report !== undefined))
+  throw new Error('--again needs files and --tests, and takes no report');
 const before: Row[] = existsSync(record) ? JSON.parse(readFileSync(record, 'utf8')) : [];
 const testsOf = (file: string) => values.tests ?? before.find((row) => row.file === file)?.tests ?? null;
 const written = 'reports/mutation-src.json';
@@ -46,18 +49,44 @@ function run(files: readonly string[], tests: string | null) {
   return mutatedFiles([written]);
 }
 
-const wanted = positionals.length > 0 ? positionals : before.map(({ file }) => file).filter(isOfSrc);
-const groups = Map.groupBy(wanted.map(normalize), testsOf);
-const mutated =
-  values.report === undefined
-    ? [...groups].flatMap(([tests, files]) => run(files, tests))
-    : mutatedFiles([values.report]);
-const now = mutated
-  .map(({ file, killed, survivors, ignored }): Row => {
+/** Tries the survivors of a file that has not changed since; `tests` are those that have not run on them. */
+function triedAgain(files: readonly string[], tests: string): Row[] {
+  const rows = files.map((file) => {
+    const row = before.find((one) => one.file === file);
+    if (row === undefined || row.tests === null) throw new Error(`${file} was not measured with named tests`);
+    const lines = readFileSync(file, 'utf8').split('\n');
+    const isThere = ({ line, original }: Survivor) =>
+      lines
+        .slice(line - 1, line - 1 + original.split('\n').length)
+        .join('\n')
+        .includes(original);
+    if (!row.survivors.every(isThere)) throw new Error(`${file} has changed: measure it without --again`);
+    return { ...row, tests: [...new Set(`${row.tests} ${tests}`.split(' '))].join(' ') };
+  });
+  const places = rows.flatMap(({ file, survivors }) =>
+    survivors.map(({ line, original }) => `${file}:${line}-${line + original.split('\n').length - 1}`),
+  );
+  const left = run([...new Set(places)], tests).flatMap(({ survivors }) => survivors);
+  return rows.map((row) => {
+    const survivors = row.survivors.filter((one) => left.some((other) => isDeepStrictEqual(one, other)));
+    return { ...row, killed: row.killed + row.survivors.length - survivors.length, survivors };
+  });
+}
+
+/** Reads what became of all mutants of these files. */
+function measured(files: readonly string[], report: string | undefined): Row[] {
+  const groups = Map.groupBy(files, testsOf);
+  const mutated =
+    report === undefined ? [...groups].flatMap(([tests, group]) => run(group, tests)) : mutatedFiles([report]);
+  return mutated.map(({ file, killed, survivors, ignored }) => {
     const left = survivors.filter((one) => reasonFor(one) === null);
     return { file, tests: testsOf(file), killed, equivalent: survivors.length - left.length, ignored, survivors: left };
-  })
-  .filter(({ killed, survivors }) => killed + survivors.length > 0);
+  });
+}
+
+const wanted = (positionals.length > 0 ? positionals : before.map(({ file }) => file).filter(isOfSrc)).map(normalize);
+const tried = values.again ? triedAgain(wanted, values.tests ?? '') : measured(wanted, values.report);
+const now = tried.filter(({ killed, survivors }) => killed + survivors.length > 0);
 const foreign = now.filter(({ file }) => !isOfSrc(file));
 if (now.length === 0 || foreign.length > 0) throw new Error('the report has no mutants, or some outside src/');
 const caughtOf = ({ killed, survivors }: Row) => killed / (killed + survivors.length);
