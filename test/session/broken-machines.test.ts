@@ -1,21 +1,25 @@
-import { afterEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { sessionMachine } from '../../machines/index.ts';
-import { defineAgent, startSession } from '../../src/index.ts';
+import { defineAgent, replaySession, type SessionEvent, startSession } from '../../src/index.ts';
+import { MemoryJournal } from '../../src/journal/memory.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
+import { quiet, workingAgent } from '../support/journaled.ts';
 import { listed, ScriptedServer } from '../support/scripted-server.ts';
 import { counters, keptLog, report, reportedAtOnce, tokensOf } from '../support/session.ts';
 
 const { actions } = sessionMachine.implementations as unknown as { actions: Record<string, unknown> };
 const { takeTurn } = actions;
-afterEach(() => {
-  actions.takeTurn = takeTurn;
-});
-
-it('D-2 S-3: when its machines break, a session closes its servers, and takes no command', async () => {
+beforeAll(() => {
   expect(typeof takeTurn).toBe('function');
   actions.takeTurn = () => {
     throw new Error('a defect');
   };
+});
+afterAll(() => {
+  actions.takeTurn = takeTurn;
+});
+
+it('D-2 S-3: when its machines break, a session closes its servers, and takes no command', async () => {
   const transport = new ScriptedServer({ 'tools/list': () => ({ tools: [listed('find')] }) });
   const agent = defineAgent({
     name: 'broken',
@@ -36,4 +40,15 @@ it('D-2 S-3: when its machines break, a session closes its servers, and takes no
   session.abort();
   expect(await session.result).toBe(result);
   expect(result.counters).toEqual(counters({ ...reportedAtOnce, tokens: tokensOf(1), slugs: { internal_error: 1 } }));
+});
+
+it('D-3: a recorded session whose machines broke breaks where it did, with the same end', async () => {
+  const journal = new MemoryJournal();
+  const session = startSession(workingAgent().agent, { prompt: 'Go.', ...quiet(journal) });
+  const heard: SessionEvent[] = [];
+  for await (const event of session.events) heard.push(event);
+  expect((await session.result).slugs).toEqual(['internal_error']);
+  const { events, difference, counters: told } = await replaySession(journal, 's');
+  expect([events, difference, told]).toEqual([heard, null, session.counters]);
+  expect(events.at(-1)).toMatchObject({ type: 'session.failed', failure: { detail: 'a defect' } });
 });

@@ -85,6 +85,34 @@ describe('T-8: a conversation is handed over', () => {
     ]);
   });
 
+  it('and each agent and its tools get the context that its own schema makes of the given one', async () => {
+    const seen: unknown[] = [];
+    const noting = tool({ inputSchema, execute: (_, { context }) => void seen.push(context) });
+    await using server = await startModelServer([
+      { calls: [{ name: 'note', input: {} }] },
+      transfer('billing'),
+      lookUpCall,
+      report(),
+    ]);
+    const user = z.string();
+    const agent = desk(
+      server.url,
+      {
+        contextSchema: z.object({ user, desk: z.number().default(4) }),
+        instructions: ({ context }: { context: unknown }) => {
+          seen.push(context);
+          return 'You greet.';
+        },
+        tools: { note: noting },
+      },
+      { contextSchema: z.object({ user, ledger: z.string().default('B') }), tools: { look_up: noting } },
+    );
+    const { result } = await run({ agent, requests: server.requests, options: { context: { user: 'ada', more: 1 } } });
+    expect(result.success).toBe(true);
+    const atDesk = { user: 'ada', desk: 4 };
+    expect(seen).toEqual([atDesk, atDesk, { user: 'ada', ledger: 'B' }]);
+  });
+
   it('the other’s policies and its `prepareTurn` hold from then on, the first’s no longer', async () => {
     const heard: string[] = [];
     const hears = (who: string) => [
