@@ -82,19 +82,17 @@ function endOf(folder: string, path: string): string | null {
   const names = path.split('/');
   for (const index of names.keys()) {
     const at = names.slice(0, index + 1).join('/');
-    const kind = kindOf(join(folder, at));
-    if (kind === null) return null;
-    if (kind === 'link' || index === names.length - 1) return at;
-    if (kind === 'other') return null;
+    const isLink = isLinkAt(join(folder, at));
+    if (isLink === null) return null;
+    if (isLink || index === names.length - 1) return at;
   }
   return path;
 }
 
-/** What a path is; null if it is not there. */
-function kindOf(path: string): 'folder' | 'link' | 'other' | null {
+/** Whether there is a link at a path; null if there is nothing. */
+function isLinkAt(path: string): boolean | null {
   try {
-    const about = lstatSync(path);
-    return about.isDirectory() ? 'folder' : about.isSymbolicLink() ? 'link' : 'other';
+    return lstatSync(path).isSymbolicLink();
   } catch (error) {
     if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return null;
     throw error;

@@ -142,8 +142,7 @@ export async function sweepIndexes(folder: string): Promise<void> {
 /** Returns a short human-readable `git status`, or an error message if there is no repository or no git. */
 export async function gitStatus(folder: string): Promise<string> {
   try {
-    const status = await git(folder, ['status', '--short', '--branch', '--', '.']);
-    return status === '' ? 'Nothing to commit.' : status;
+    return await git(folder, ['status', '--short', '--branch', '--', '.']);
   } catch (error) {
     return messageOf(error);
   }

@@ -1,0 +1,128 @@
+import { chmodSync, existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { commitPaths, isCommitted, unstage } from '../../src/workflow/git/commits.ts';
+import { git, gitStatus } from '../../src/workflow/git/git.ts';
+import { TestBacklog } from '../support/backlog.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+let project: TestBacklog;
+beforeEach(() => {
+  project = new TestBacklog();
+});
+const files = () => project.git('ls-tree', '-r', '--name-only', 'HEAD').split('\n');
+const staged = () => project.git('diff', '--cached', '--name-only');
+
+describe('a git that does not end', () => {
+  /** Puts a program in place of git. */
+  function gitThat(script: string): void {
+    const bin = temporaryFolder();
+    writeFileSync(join(bin, 'git'), `#!/bin/sh\n${script}\n`);
+    chmodSync(join(bin, 'git'), 0o755);
+    vi.stubEnv('PATH', `${bin}${delimiter}${process.env.PATH}`);
+  }
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+  afterEach(() => {
+    vi.useRealTimers();
+    vi.unstubAllEnvs();
+  });
+
+  it('is ended after five minutes, with what it began, and the error says so', async () => {
+    const begun = join(temporaryFolder(), 'begun');
+    gitThat(`sleep 1000 &\necho $! > ${begun}.new\nmv ${begun}.new ${begun}\nwait`);
+    const failed = git(project.folder, ['log']).catch((error: Error) => error.message);
+    while (!existsSync(begun)) await new Promise(setImmediate);
+    vi.advanceTimersByTime(299_999);
+    const sleeper = Number(readFileSync(begun, 'utf8'));
+    expect(process.kill(sleeper, 0)).toBe(true);
+    vi.advanceTimersByTime(1);
+    expect(await failed).toBe('git log failed: it took more than 300 s');
+    expect(vi.getTimerCount()).toBe(0);
+    const isGone = () => {
+      try {
+        return !process.kill(sleeper, 0);
+      } catch {
+        return true;
+      }
+    };
+    while (!isGone()) await new Promise(setImmediate);
+  });
+
+  it('leaves no timer when it has ended', async () => {
+    gitThat('echo fine');
+    expect(await git(project.folder, ['log'])).toBe('fine');
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('that fails without a word is told by its exit code', async () => {
+    gitThat('exit 3');
+    expect(await git(project.folder, ['log']).catch(({ message }) => message)).toBe('git log failed: it ended with 3');
+  });
+});
+
+describe('a command outside of a repository', () => {
+  it('fails with what git says', async () => {
+    const folder = temporaryFolder();
+    const message = 'git commit failed: fatal: not a git repository';
+    await expect(git(folder, ['commit', '--allow-empty', '--message=x'])).rejects.toThrow(message);
+    expect(await gitStatus(folder)).toContain('git status failed: fatal: not a git repository');
+  });
+});
+
+describe('W-2: a commit of paths', () => {
+  it('can be the first of a repository, and holds them alone', async () => {
+    project.git('update-ref', '-d', 'HEAD');
+    project.write('a.txt', 'a');
+    project.write('b.txt', 'b');
+    expect(await isCommitted(project.folder, 'a.txt')).toBe(false);
+    expect(await commitPaths(project.folder, ['a.txt'], 'The first')).toMatchObject({ ok: true, branch: 'main' });
+    expect([files(), project.git('log', '--format=%s')]).toEqual([['a.txt'], 'The first']);
+    expect(await isCommitted(project.folder, 'a.txt')).toBe(true);
+  });
+
+  it('below a folder of the repository', async () => {
+    project.write('deep/er/a.txt', 'a');
+    project.write('deep/b.txt', 'b');
+    const below = join(project.folder, 'deep');
+    expect(await commitPaths(below, ['er/'], 'Deeper')).toMatchObject({ ok: true });
+    expect(files()).toEqual(['deep/er/a.txt']);
+    expect(await commitPaths(below, ['.'], 'All of it')).toMatchObject({ ok: true });
+    expect(files()).toEqual(['deep/b.txt', 'deep/er/a.txt']);
+  });
+
+  it('behind a link is refused with what git says, unless git knows what was there', async () => {
+    project.write('real/a.txt', 'a');
+    symlinkSync('real', join(project.folder, 'link'));
+    expect(await commitPaths(project.folder, ['link/a.txt'], 'Behind')).toEqual({
+      ok: false,
+      message: expect.stringContaining("pathspec 'link/a.txt' is beyond a symbolic link"),
+    });
+    expect(staged()).toBe('');
+    project.git('add', 'link');
+    project.git('commit', '--quiet', '--message=The link alone');
+    expect(await commitPaths(project.folder, ['link/a.txt'], 'Behind')).toMatchObject({ ok: true });
+    expect([files(), project.git('log', '-1', '--format=%s')]).toEqual([['link'], 'The link alone']);
+    expect(await commitPaths(project.folder, ['link', 'link/a.txt', 'real/a.txt'], 'Both')).toMatchObject({ ok: true });
+    expect(files()).toEqual(['link', 'real/a.txt']);
+  });
+
+  it('below what is a file now takes them out', async () => {
+    project.write('a/b/c.txt', 'c');
+    project.git('add', '--all');
+    project.git('commit', '--quiet', '--message=Files');
+    project.git('rm', '-r', '--quiet', '--cached', 'a');
+    rmSync(join(project.folder, 'a'), { recursive: true });
+    project.write('a', 'a file');
+    expect(await commitPaths(project.folder, ['a/b/c.txt'], 'Gone')).toMatchObject({ ok: true });
+    expect(project.git('ls-tree', '-r', '--name-only', 'HEAD')).toBe('');
+  });
+});
+
+describe('W-2: after a commit that failed', () => {
+  it('paths are taken out of the index, and no other', async () => {
+    for (const name of ['a.txt', 'b [1].txt', 'c.txt']) project.write(name, name);
+    project.git('add', '--all');
+    await unstage(project.folder, ['a.txt', 'b [1].txt']);
+    expect([staged(), project.read('a.txt')]).toEqual(['c.txt', 'a.txt']);
+  });
+});
