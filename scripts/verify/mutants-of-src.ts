@@ -2,7 +2,8 @@
  * `npm run mutants:src -- src/agent/redact.ts …`: runs Stryker over these files, and adds the result to
  * `docs/verification-mutants-src.md`. `--tests 'test/agent/*.test.ts test/host/*.test.ts'` runs only these tests, which
  * takes minutes instead of an hour, and catches less; without it, a file is tested as it was before, or else with all.
- * With `--again`, only known survivors of the files are tried, with these tests, which are added to those of the record.
+ * With `--again`, only known survivors of the files are tried, with these tests, which are added to those of the record; for
+ * a file that was tested with all, they must be among them.
  * Fails if a file has a lower share of caught mutants than before with the same tests; `--accept` accepts the lower share.
  * `--report FILE` reads a report instead of running Stryker.
  */
@@ -53,7 +54,7 @@ function run(files: readonly string[], tests: string | null) {
 function triedAgain(files: readonly string[], tests: string): Row[] {
   const rows = files.map((file) => {
     const row = before.find((one) => one.file === file);
-    if (row === undefined || row.tests === null) throw new Error(`${file} was not measured with named tests`);
+    if (row === undefined) throw new Error(`${file} was not measured`);
     const lines = readFileSync(file, 'utf8').split('\n');
     const isThere = ({ line, original }: Survivor) =>
       lines
@@ -61,7 +62,7 @@ function triedAgain(files: readonly string[], tests: string): Row[] {
         .join('\n')
         .includes(original);
     if (!row.survivors.every(isThere)) throw new Error(`${file} has changed: measure it without --again`);
-    return { ...row, tests: [...new Set(`${row.tests} ${tests}`.split(' '))].join(' ') };
+    return { ...row, tests: row.tests && [...new Set(`${row.tests} ${tests}`.split(' '))].join(' ') };
   });
   const places = rows.flatMap(({ file, survivors }) =>
     survivors.map(({ line, original }) => `${file}:${line}-${line + original.split('\n').length - 1}`),

@@ -125,23 +125,52 @@ describe('what agents do is kept', () => {
     ]);
   });
 
-  it('what a failed item changed is said to be uncommitted; a work that changed nothing is warned of', async () => {
+  it('what was changed for an item that is not completed is said to be uncommitted', async () => {
+    const backlog = new TestBacklog();
+    backlog.write('.agent-config.json', '{"auto_commit": true}');
+    for (const number of [1, 2, 3, 4]) backlog.bug(number);
+    const process: WorkFunction = ({ item }) => {
+      if (item.id === 'BUG-002') return { status: 'succeeded' };
+      backlog.write(`src/${item.id}.ts`, '2\n');
+      if (item.id === 'BUG-001') return { status: 'failed' };
+      return item.id === 'BUG-004' ? { status: 'blocked', needs: 'a key' } : { status: 'succeeded' };
+    };
+    const test: WorkFunction = ({ item }) => {
+      if (item.id !== 'BUG-003') return { status: 'succeeded' };
+      backlog.write('test/found.txt', 'a defect\n');
+      return { status: 'failed' };
+    };
+    const { result, report, warnings } = await runOver(backlog, { process, test });
+    const left = (id: string, files: string) =>
+      `${id} is not completed, and what was changed for it is not committed: ${files}`;
+    expect(result.warnings).toEqual([
+      left('BUG-001', 'src/BUG-001.ts'),
+      'BUG-002: process changed no file.',
+      left('BUG-003', 'src/BUG-003.ts, test/found.txt'),
+      left('BUG-004', 'src/BUG-004.ts'),
+    ]);
+    for (const warning of result.warnings) expect(report).toContain(`- ${warning}`);
+    expect(warnings.filter(({ event }) => event === 'workflow.warned')).toHaveLength(4);
+    expect(backlog.git('log', '--format=', '--name-only', '--', 'src', 'test')).toBe('');
+  });
+
+  it('so is what was changed for an item that cannot be tested any more, or is aborted', async () => {
     const backlog = new TestBacklog();
     backlog.write('.agent-config.json', '{"auto_commit": true}');
     backlog.bug(1);
-    backlog.bug(2);
-    const process: WorkFunction = ({ item }) => {
-      if (item.id === 'BUG-002') return { status: 'succeeded' };
+    const controller = new AbortController();
+    const process: WorkFunction = () => {
       backlog.write('src/a.ts', '2\n');
-      return { status: 'failed' };
+      return { status: 'succeeded' };
     };
-    const { result, report, warnings } = await runOver(backlog, { process, test: succeeds });
-    expect(result.warnings).toEqual([
-      'BUG-001 failed, and what process changed is not committed: src/a.ts',
-      'BUG-002: process changed no file.',
-    ]);
-    for (const warning of result.warnings) expect(report).toContain(`- ${warning}`);
-    expect(warnings.filter(({ event }) => event === 'workflow.warned')).toHaveLength(2);
+    const test: WorkFunction = () => {
+      controller.abort('enough');
+      return { status: 'succeeded' };
+    };
+    const { result } = await runOver(backlog, { process, test }, { signal: controller.signal });
+    expect(result.warnings).toContain(
+      'BUG-001 is not completed, and what was changed for it is not committed: src/a.ts',
+    );
   });
 
   it('an agent without tools is warned of once', async () => {

@@ -54,7 +54,12 @@ export class ItemEffects {
   }
 
   async work(request: Request<'work'>): Promise<WorkOutcome> {
-    const { run, item, phase } = request;
+    const outcome = await this.worked(request);
+    this.warnOfUncommitted(request, outcome);
+    return outcome;
+  }
+
+  private async worked({ run, item, phase }: Request<'work'>): Promise<WorkOutcome> {
     const { spending } = this.parts;
     try {
       this.folder.beginPhase(item.id, phase);
@@ -70,11 +75,12 @@ export class ItemEffects {
       }
       const place = await this.places.of(item.id, phase);
       await this.inProgress.begin(found);
-      const { outcome, changed } = await this.workAt(place, found, request);
+      const { outcome, changed } = await this.workAt(place, found, { run, phase });
       await this.inProgress.end(item.id);
       const problem = await noteWork(this.parts.backlog, found.folder, { run, phase, ...outcome });
       if (problem !== null) this.owner.note(problem);
-      this.warnOf(request, outcome, changed);
+      if (phase === 'processing' && outcome.verdict === 'succeeded' && changed?.length === 0)
+        this.parts.sessions.warn(`${item.id}: ${outcome.agent} changed no file.`);
       const { verdict } = outcome.verdict === 'unstarted' ? unstarted(phase) : outcome;
       return { ...outcome, verdict, stops: this.stops(run, place, item.id), changed: changed ?? [] };
     } catch (error) {
@@ -123,14 +129,17 @@ export class ItemEffects {
     };
   }
 
-  /** Warns of suspicious results. */
-  private warnOf({ item: { id }, phase }: Request<'work'>, { verdict, agent }: Done, changed: string[] | null): void {
+  /** Warns of an item that is not completed, since what was changed for it stays as it is, in both phases. */
+  private warnOfUncommitted(
+    { item: { id }, changed: before }: Request<'work'>,
+    { verdict, changed }: WorkOutcome,
+  ): void {
     const { backlog, concurrency, sessions } = this.parts;
-    if (phase !== 'processing' || changed === null) return;
-    if (verdict === 'succeeded' && changed.length === 0) sessions.warn(`${id}: ${agent} changed no file.`);
-    const isHere = concurrency === 1;
-    if (isHere && verdict === 'failed' && changed.length > 0 && readConfig(backlog).auto_commit)
-      sessions.warn(`${id} failed, and what ${agent} changed is not committed: ${changed.join(', ')}`);
+    // An agent that is unavailable is tried again.
+    if (verdict === 'succeeded' || verdict === 'unavailable' || concurrency > 1) return;
+    const all = [...new Set([...before, ...changed])];
+    if (all.length > 0 && readConfig(backlog).auto_commit)
+      sessions.warn(`${id} is not completed, and what was changed for it is not committed: ${all.join(', ')}`);
   }
 
   /**
