@@ -7,7 +7,7 @@ import {
   workflowMachine,
 } from '../../../machines/index.ts';
 import { redact } from '../../agent/redact.ts';
-import { messageOf, PawlError } from '../../errors.ts';
+import { messageOf, onRejection, PawlError } from '../../errors.ts';
 import { type Clock, systemClock } from '../../host/clock.ts';
 import { heard } from '../../host/hearing.ts';
 import { memoryDriver } from '../../host/memory.ts';
@@ -175,8 +175,7 @@ class RunningWorkflow implements MachineOwner<WorkflowAbort, WorkflowFact> {
   /** Calls an observer. The first error of an observer is logged; errors never affect the run. */
   private observe(name: string, tell: () => unknown): void {
     try {
-      const told: unknown = tell();
-      if (told instanceof Promise) told.catch((error) => this.observerBroke(name, error));
+      onRejection(tell(), (error) => this.observerBroke(name, error));
     } catch (error) {
       this.observerBroke(name, error);
     }
