@@ -203,11 +203,7 @@ export type WorkflowEffectKinds = {
   /** Record the items in progress. Key `take-1`. */
   take: { request: Step & { items: ItemRef[] }; outcome: TakeOutcome };
   /** Have an agent work on an item. Key `item-1/processing/try-1`. */
-  work: {
-    /** `changed`: the files that earlier work on the item changed. */
-    request: { run: string; item: ItemRef; phase: WorkPhase; changed: string[] };
-    outcome: WorkOutcome;
-  };
+  work: { request: { run: string; item: ItemRef; phase: WorkPhase }; outcome: WorkOutcome };
   /** Merge and archive a finished item. Key `item-1/archive`. */
   archive: { request: ItemStep; outcome: ArchiveOutcome };
   /** Record the required human action; mark the item. Key `item-1/set-aside`. */

@@ -35,8 +35,8 @@ export function brokenWork({ phase, work }: ItemContext, error: unknown): Partia
 }
 
 /** Builds the request to invoke an agent; `tries` makes the key unique. */
-export function workInput({ run, item, iteration, phase, tries, changed }: ItemContext): LeafInput<'work'> {
-  return { key: `item-${iteration}/${phase}/try-${tries}`, request: { run, item, phase, changed } };
+export function workInput({ run, item, iteration, phase, tries }: ItemContext): LeafInput<'work'> {
+  return { key: `item-${iteration}/${phase}/try-${tries}`, request: { run, item, phase } };
 }
 
 /** Builds the request to wait before the next try. */

@@ -2,12 +2,12 @@
  * `npm run mutants:src -- src/agent/redact.ts …`: runs Stryker over these files, and adds the result to
  * `docs/verification-mutants-src.md`. `--tests 'test/agent/*.test.ts test/host/*.test.ts'` runs only these tests, which
  * takes minutes instead of an hour, and catches less; without it, a file is tested as it was before, or else with all.
- * With `--again`, only known survivors of the files are tried, with these tests, which are added to those of the record; for
- * a file that was tested with all, they must be among them.
+ * With `--again`, only known survivors of the files are tried, with these tests, which are added to those of the record.
  * Fails if a file has a lower share of caught mutants than before with the same tests; `--accept` accepts the lower share.
  * `--report FILE` reads a report instead of running Stryker.
  */
 import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { normalize } from 'node:path';
 import { isDeepStrictEqual, parseArgs } from 'node:util';
@@ -17,6 +17,8 @@ import { cell, mutatedFiles, type Survivor, share } from './mutation-report.ts';
 /** What is known of a file's mutants. Those that are `equivalent` have a reason, and are not counted. */
 type Row = {
   file: string;
+  /** A digest of the file as it was measured; older records have none. */
+  digest?: string;
   /** The globs of the tests that were run, separated by spaces; null for all. */
   tests: string | null;
   killed: number;
@@ -50,38 +52,44 @@ function run(files: readonly string[], tests: string | null) {
   return mutatedFiles([written]);
 }
 
-/** Tries the survivors of a file that has not changed since; `tests` are those that have not run on them. */
+const digestOf = (file: string) => createHash('sha256').update(readFileSync(file)).digest('hex').slice(0, 16);
+
+/** Tries the survivors of files that have not changed since; `tests` are the additional tests to run. */
 function triedAgain(files: readonly string[], tests: string): Row[] {
   const rows = files.map((file) => {
     const row = before.find((one) => one.file === file);
-    if (row === undefined) throw new Error(`${file} was not measured`);
+    if (row === undefined || row.tests === null) throw new Error(`${file} was not measured with named tests`);
     const lines = readFileSync(file, 'utf8').split('\n');
     const isThere = ({ line, original }: Survivor) =>
       lines
         .slice(line - 1, line - 1 + original.split('\n').length)
         .join('\n')
         .includes(original);
-    if (!row.survivors.every(isThere)) throw new Error(`${file} has changed: measure it without --again`);
-    return { ...row, tests: row.tests && [...new Set(`${row.tests} ${tests}`.split(' '))].join(' ') };
+    if ((row.digest ?? digestOf(file)) !== digestOf(file) || !row.survivors.every(isThere))
+      throw new Error(`${file} has changed: measure it without --again`);
+    return { ...row, tests: [...new Set(`${row.tests} ${tests}`.split(/\s+/))].join(' ') };
   });
   const places = rows.flatMap(({ file, survivors }) =>
     survivors.map(({ line, original }) => `${file}:${line}-${line + original.split('\n').length - 1}`),
   );
-  const left = run([...new Set(places)], tests).flatMap(({ survivors }) => survivors);
+  if (places.length === 0) throw new Error('these files have no survivors');
+  // What was not tried survives.
+  const caught = run([...new Set(places)], tests).flatMap((one) => one.caught);
   return rows.map((row) => {
-    const survivors = row.survivors.filter((one) => left.some((other) => isDeepStrictEqual(one, other)));
+    const survivors = row.survivors.filter((one) => !caught.some((other) => isDeepStrictEqual(one, other)));
     return { ...row, killed: row.killed + row.survivors.length - survivors.length, survivors };
   });
 }
 
-/** Reads what became of all mutants of these files. */
+/** Tests all mutants of these files, or reads a report. */
 function measured(files: readonly string[], report: string | undefined): Row[] {
   const groups = Map.groupBy(files, testsOf);
   const mutated =
     report === undefined ? [...groups].flatMap(([tests, group]) => run(group, tests)) : mutatedFiles([report]);
   return mutated.map(({ file, killed, survivors, ignored }) => {
     const left = survivors.filter((one) => reasonFor(one) === null);
-    return { file, tests: testsOf(file), killed, equivalent: survivors.length - left.length, ignored, survivors: left };
+    const equivalent = survivors.length - left.length;
+    return { file, digest: digestOf(file), tests: testsOf(file), killed, equivalent, ignored, survivors: left };
   });
 }
 

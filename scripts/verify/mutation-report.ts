@@ -10,10 +10,18 @@ type Mutant = {
 type Report = { files: Record<string, { source: string; mutants: Mutant[] }> };
 
 /** A mutant that no test caught. */
-export type Survivor = { file: string; line: number; mutator: string; original: string; replacement: string };
+export type Survivor = MutatedCode;
+
+type MutatedCode = { file: string; line: number; mutator: string; original: string; replacement: string };
 
 /** What became of a file's mutants. `ignored` were not tried. */
-export type MutatedFile = { file: string; killed: number; survivors: Survivor[]; ignored: number };
+export type MutatedFile = {
+  file: string;
+  killed: number;
+  caught: MutatedCode[];
+  survivors: Survivor[];
+  ignored: number;
+};
 
 const noticed = new Set(['Killed', 'Timeout']);
 const missed = new Set(['Survived', 'NoCoverage']);
@@ -31,12 +39,13 @@ export function mutatedFiles(paths: readonly string[]): MutatedFile[] {
   }
   return Object.entries(files)
     .toSorted(([one], [other]) => one.localeCompare(other))
-    .map(([file, { source, mutants }]) => ({
-      file,
-      killed: mutants.filter(({ status }) => noticed.has(status)).length,
-      survivors: mutants.filter(({ status }) => missed.has(status)).map((mutant) => survivor(file, source, mutant)),
-      ignored: mutants.filter(({ status }) => status === 'Ignored').length,
-    }));
+    .map(([file, { source, mutants }]) => {
+      const those = (statuses: ReadonlySet<string>) =>
+        mutants.filter(({ status }) => statuses.has(status)).map((mutant) => codeOf(file, source, mutant));
+      const caught = those(noticed);
+      const ignored = mutants.filter(({ status }) => status === 'Ignored').length;
+      return { file, killed: caught.length, caught, survivors: those(missed), ignored };
+    });
 }
 
 export const share = (part: number, whole: number) => `${((100 * part) / whole).toFixed(1)} %`;
@@ -50,7 +59,7 @@ function together(known: readonly Mutant[], more: readonly Mutant[]): Mutant[] {
   return [...new Map([...known, ...more].map((mutant) => [key(mutant), mutant])).values()];
 }
 
-function survivor(file: string, source: string, { mutatorName, replacement = '', location }: Mutant): Survivor {
+function codeOf(file: string, source: string, { mutatorName, replacement = '', location }: Mutant): MutatedCode {
   const { start, end } = location;
   const lines = source.split('\n').slice(start.line - 1, end.line);
   const last = lines.length - 1;

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { SessionResult } from '../../src/index.ts';
 import { Away } from '../../src/session/sub-agents/away.ts';
 
-it('B-7: sub-agents that run elsewhere: their results are kept, and the end of the session waits for all', async () => {
+it('B-7: sub-agents that run elsewhere: their results are kept, and closing waits until all have ended', async () => {
   const ended = new Map<string, Promise<SessionResult>>();
   const away = new Away(ended);
   await away.close();

@@ -42,7 +42,7 @@ it('D-2 S-3: when its machines break, a session closes its servers, and takes no
   expect(result.counters).toEqual(counters({ ...reportedAtOnce, tokens: tokensOf(1), slugs: { internal_error: 1 } }));
 });
 
-it('D-3: a recorded session whose machines broke breaks where it did, with the same end', async () => {
+it('D-3: a replay of a session whose machine failed fails at the same step, with the same result', async () => {
   const journal = new MemoryJournal();
   const session = startSession(workingAgent().agent, { prompt: 'Go.', ...quiet(journal) });
   const heard: SessionEvent[] = [];

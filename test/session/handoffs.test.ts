@@ -105,12 +105,22 @@ describe('T-8: a conversation is handed over', () => {
         },
         tools: { note: noting },
       },
-      { contextSchema: z.object({ user, ledger: z.string().default('B') }), tools: { look_up: noting } },
+      {
+        contextSchema: z.object({ user, ledger: z.string().default('B') }),
+        instructions: ({ context }: { context: unknown }) => {
+          seen.push(context);
+          return 'You bill.';
+        },
+        tools: { look_up: noting },
+      },
     );
     const { result } = await run({ agent, requests: server.requests, options: { context: { user: 'ada', more: 1 } } });
     expect(result.success).toBe(true);
-    const atDesk = { user: 'ada', desk: 4 };
-    expect(seen).toEqual([atDesk, atDesk, { user: 'ada', ledger: 'B' }]);
+    const [atDesk, billing] = [
+      { user: 'ada', desk: 4 },
+      { user: 'ada', ledger: 'B' },
+    ];
+    expect(seen).toEqual([atDesk, atDesk, billing, billing]);
   });
 
   it('the other’s policies and its `prepareTurn` hold from then on, the first’s no longer', async () => {

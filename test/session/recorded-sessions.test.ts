@@ -48,9 +48,9 @@ async function heldUntil(journal: Journal, is: (entry: JournalEntry) => boolean)
   });
 }
 
-describe('D-3: what a journal says of a session', () => {
+describe('D-3: a replay', () => {
   it.each([4, 7, 10, 12])(
-    'is what was heard of it, after a crash at its write %i too, event by event and at the same positions',
+    'gives the events that listeners received, at their positions, also after a crash at write %i',
     async (at) => {
       const journal = new MemoryJournal();
       const clock = manualClock();
@@ -69,7 +69,7 @@ describe('D-3: what a journal says of a session', () => {
     },
   );
 
-  it('names what each step follows from: commands by their type, outcomes by their effect', async () => {
+  it('names the cause of each step: the type of a command, or the effect that ended', async () => {
     const journal = new MemoryJournal();
     const { agent } = workingAgent();
     const session = startSession(agent, {
@@ -92,7 +92,7 @@ describe('D-3: what a journal says of a session', () => {
     ]);
   });
 
-  it('has the notice and the tools of each request, also beside a deadline that is waited for', async () => {
+  it('gives the notice and the tools of each request, while a deadline is waited for', async () => {
     const journal = new MemoryJournal();
     const model = rehearsalModel([{ text: 'I have nothing to say.' }, report()]);
     const agent = defineAgent({ name: 'talking', models: [model] });
@@ -103,13 +103,14 @@ describe('D-3: what a journal says of a session', () => {
     expect(requests.map(({ notice }) => notice)).toEqual([null, model.requests[1]?.notice]);
     expect(requests[1]?.notice).toContain('text_only');
     const { requests: first, pending } = await replaySession(journal, 's', { until: 'turn-1' });
-    expect(pending).toContain('turn-1/attempt-1/model');
-    expect(first.map(({ tools }) => tools.map(({ name }) => name))).toEqual([['final_report']]);
+    expect(pending).toEqual(['deadline', 'turn-1/attempt-1/model']);
+    for (const { tools } of [...first, ...requests]) expect(tools.map(({ name }) => name)).toEqual(['final_report']);
+    expect(first).toHaveLength(1);
   });
 });
 
 describe('D-4: a session that is resumed', () => {
-  it('does not tell the end of a sub-agent twice, nor does it let it run again', async () => {
+  it('does not report the end of a sub-agent twice, or run it again', async () => {
     const journal = new MemoryJournal();
     await runSession(above(), { prompt: 'Go.', ...quiet(journal) });
     const held = await heldUntil(
@@ -142,11 +143,17 @@ describe('D-5: a suspension', () => {
     const agent = above({ ...over, ...(!has && { agents: {} }) });
     const session = startSession(agent, { prompt: 'Go.', ...quiet(new MemoryJournal()) });
     await closing.promise;
-    const suspended = session.suspend();
+    let isSuspended = false;
+    const suspended = session.suspend().then(() => {
+      isSuspended = true;
+    });
+    for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+    expect([isSuspended, transport.closed]).toEqual([false, 0]);
     closed.resolve();
     await suspended;
+    expect(transport.closed).toBe(1);
     const result = await session.result;
     assertInvariants(result);
-    expect([result.status, transport.closed]).toEqual(['succeeded', 1]);
+    expect(result.status).toBe('succeeded');
   });
 });

@@ -1,9 +1,11 @@
 import { chmodSync, existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { commitPaths, isCommitted, unstage } from '../../src/workflow/git/commits.ts';
 import { git, gitStatus } from '../../src/workflow/git/git.ts';
 import { TestBacklog } from '../support/backlog.ts';
+import { until } from '../support/journaled.ts';
+import { isRunning } from '../support/processes.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 let project: TestBacklog;
@@ -13,7 +15,7 @@ beforeEach(() => {
 const files = () => project.git('ls-tree', '-r', '--name-only', 'HEAD').split('\n');
 const staged = () => project.git('diff', '--cached', '--name-only');
 
-describe('a git that does not end', () => {
+describe('running git', () => {
   /** Puts a program in place of git. */
   function gitThat(script: string): void {
     const bin = temporaryFolder();
@@ -27,41 +29,35 @@ describe('a git that does not end', () => {
     vi.unstubAllEnvs();
   });
 
-  it('is ended after five minutes, with what it began, and the error says so', async () => {
+  it('stops a hung git after five minutes, with its children', async () => {
     const begun = join(temporaryFolder(), 'begun');
     gitThat(`sleep 1000 &\necho $! > ${begun}.new\nmv ${begun}.new ${begun}\nwait`);
     const failed = git(project.folder, ['log']).catch((error: Error) => error.message);
-    while (!existsSync(begun)) await new Promise(setImmediate);
-    vi.advanceTimersByTime(299_999);
+    await until(() => existsSync(begun));
     const sleeper = Number(readFileSync(begun, 'utf8'));
-    expect(process.kill(sleeper, 0)).toBe(true);
+    onTestFinished(() => void (isRunning(sleeper) && process.kill(sleeper)));
+    vi.advanceTimersByTime(299_999);
+    expect(isRunning(sleeper)).toBe(true);
     vi.advanceTimersByTime(1);
     expect(await failed).toBe('git log failed: it took more than 300 s');
     expect(vi.getTimerCount()).toBe(0);
-    const isGone = () => {
-      try {
-        return !process.kill(sleeper, 0);
-      } catch {
-        return true;
-      }
-    };
-    while (!isGone()) await new Promise(setImmediate);
+    await until(() => !isRunning(sleeper));
   });
 
-  it('leaves no timer when it has ended', async () => {
+  it('leaves no timer behind', async () => {
     gitThat('echo fine');
     expect(await git(project.folder, ['log'])).toBe('fine');
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('that fails without a word is told by its exit code', async () => {
+  it('reports the exit code if git printed nothing', async () => {
     gitThat('exit 3');
     expect(await git(project.folder, ['log']).catch(({ message }) => message)).toBe('git log failed: it ended with 3');
   });
 });
 
-describe('a command outside of a repository', () => {
-  it('fails with what git says', async () => {
+describe('git outside a repository', () => {
+  it('fails with its message', async () => {
     const folder = temporaryFolder();
     const message = 'git commit failed: fatal: not a git repository';
     await expect(git(folder, ['commit', '--allow-empty', '--message=x'])).rejects.toThrow(message);
@@ -80,7 +76,7 @@ describe('W-2: a commit of paths', () => {
     expect(await isCommitted(project.folder, 'a.txt')).toBe(true);
   });
 
-  it('below a folder of the repository', async () => {
+  it('works from a subfolder', async () => {
     project.write('deep/er/a.txt', 'a');
     project.write('deep/b.txt', 'b');
     const below = join(project.folder, 'deep');
@@ -90,7 +86,7 @@ describe('W-2: a commit of paths', () => {
     expect(files()).toEqual(['deep/b.txt', 'deep/er/a.txt']);
   });
 
-  it('behind a link is refused with what git says, unless git knows what was there', async () => {
+  it('refuses a path behind a link, and commits nothing for it if git knows the link', async () => {
     project.write('real/a.txt', 'a');
     symlinkSync('real', join(project.folder, 'link'));
     expect(await commitPaths(project.folder, ['link/a.txt'], 'Behind')).toEqual({
@@ -106,7 +102,7 @@ describe('W-2: a commit of paths', () => {
     expect(files()).toEqual(['link', 'real/a.txt']);
   });
 
-  it('below what is a file now takes them out', async () => {
+  it('removes paths whose folder has become a file', async () => {
     project.write('a/b/c.txt', 'c');
     project.git('add', '--all');
     project.git('commit', '--quiet', '--message=Files');
@@ -118,8 +114,8 @@ describe('W-2: a commit of paths', () => {
   });
 });
 
-describe('W-2: after a commit that failed', () => {
-  it('paths are taken out of the index, and no other', async () => {
+describe('unstage', () => {
+  it('takes these paths out of the index, and no others', async () => {
     for (const name of ['a.txt', 'b [1].txt', 'c.txt']) project.write(name, name);
     project.git('add', '--all');
     await unstage(project.folder, ['a.txt', 'b [1].txt']);

@@ -12,7 +12,7 @@ const itemOf = (backlog: TestBacklog, id: string): BacklogItem => {
   return item;
 };
 
-describe('W-1: the marks on items in progress', () => {
+describe('W-1: marks on items in progress', () => {
   it('are taken away one by one, and their list with the last', async () => {
     const backlog = new TestBacklog();
     const folders = [1, 2].map((number) => backlog.bug(number));
@@ -45,7 +45,9 @@ describe('W-1: the marks on items in progress', () => {
     expect(backlog.json('bugs/BUG-001-another-name/bug_report.json').status).toBe('new');
     expect([backlog.has(first), backlog.has(second), backlog.has(stored)]).toEqual([false, false, false]);
   });
+});
 
+describe('W-1: marking an item', () => {
   it.each<[string, string, string | null]>([
     ['a status that is no text', '{ "status": 5 }', null],
     ['a status of something else before its own', '{ "of": { "status": "new" }, "status": "new" }', null],
@@ -53,7 +55,7 @@ describe('W-1: the marks on items in progress', () => {
     ['no JSON', '{ "status": "new"', null],
     ['no status', '{ "title": "One" }', null],
     ['a status', '{"status" :"new"}', '{"status" :"in_progress"}'],
-  ])('a report with %s is marked only if it can be restored', async (_, text, marked) => {
+  ])('a report is marked only if it can be restored: %s', async (_, text, marked) => {
     const backlog = new TestBacklog();
     const folder = backlog.bug(1);
     backlog.write(`${folder}/PROMPT.md`, '# BUG-001\n\n**Status**: new\n');
@@ -62,7 +64,7 @@ describe('W-1: the marks on items in progress', () => {
     const marks = new InProgress(backlog.folder);
     await marks.begin(item);
     expect(backlog.read(`${folder}/bug_report.json`)).toBe(marked ?? text);
-    // The report file is the one that says the status, even if it says none.
+    // If there is a report file, PROMPT.md is not used, even if the report has no status.
     expect([backlog.read(`${folder}/PROMPT.md`), backlog.has(stored)]).toEqual([
       '# BUG-001\n\n**Status**: new\n',
       marked !== null,
@@ -71,7 +73,7 @@ describe('W-1: the marks on items in progress', () => {
     expect([backlog.read(`${folder}/bug_report.json`), backlog.has(stored)]).toEqual([text, false]);
   });
 
-  it('in a PROMPT.md keep what the work wrote there', async () => {
+  it('removing a mark keeps what the agent wrote in PROMPT.md', async () => {
     const backlog = new TestBacklog();
     const path = 'features/FEAT-001-x/PROMPT.md';
     backlog.write(path, '# FEAT-001: One\n\n**Status**: new\n');
@@ -102,14 +104,14 @@ describe('W-4: the marks of a process that died', () => {
     }
   });
 
-  it.each(['{', '5', '[{"item":"BUG-001"}]', 'null'])('are no marks if they cannot be read: %s', async (text) => {
+  it.each(['{', '5', '[{"item":"BUG-001"}]', 'null'])('are ignored if they cannot be read: %s', async (text) => {
     const backlog = new TestBacklog();
     backlog.write(stored, text);
     await new InProgress(backlog.folder).endAll();
     expect(backlog.has(stored)).toBe(false);
   });
 
-  it('change no other file than one that says the status of an item', async () => {
+  it('change only files that hold the status of an item', async () => {
     const backlog = new TestBacklog();
     const files = [
       'agents/x/bug_report.json',

@@ -121,6 +121,7 @@ export class RunEffects {
     } catch (error) {
       this.notes.push(`What failed could not be noted for the next run: ${messageOf(error)}`);
     }
+    await this.items.warnOfUncommitted();
     return this.ending.review(request, this.notes);
   }
 

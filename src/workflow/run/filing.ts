@@ -53,7 +53,7 @@ export function archiveItem(backlog: string, folder: string, changed: readonly s
     if (isThere) renameSync(join(backlog, target), join(backlog, folder));
     const staged = await unstage(backlog, paths).then(
       () => '',
-      (error) => ` Its files are still staged: ${messageOf(error)}.`,
+      (error) => ` Its files may still be staged: ${messageOf(error)}.`,
     );
     const left = changed.length === 0 ? '' : ` What was changed is left as it is: ${changed.join(', ')}.`;
     return { ok: false, message: `${id} is done, but could not be committed: ${commit.message}.${left}${staged}` };

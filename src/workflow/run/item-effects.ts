@@ -44,6 +44,8 @@ export class ItemEffects {
   private readonly owner: Owner;
   private readonly places: Places;
   private readonly inProgress: InProgress;
+  /** What agents changed for each item that is not completed, as paths below the backlog. */
+  private readonly changes = new Map<string, ReadonlySet<string>>();
 
   constructor(parts: WorkflowParts, folder: RunFolder, owner: Owner) {
     this.parts = parts;
@@ -53,13 +55,7 @@ export class ItemEffects {
     this.inProgress = new InProgress(parts.backlog);
   }
 
-  async work(request: Request<'work'>): Promise<WorkOutcome> {
-    const outcome = await this.worked(request);
-    this.warnOfUncommitted(request, outcome);
-    return outcome;
-  }
-
-  private async worked({ run, item, phase }: Request<'work'>): Promise<WorkOutcome> {
+  async work({ run, item, phase }: Request<'work'>): Promise<WorkOutcome> {
     const { spending } = this.parts;
     try {
       this.folder.beginPhase(item.id, phase);
@@ -112,8 +108,10 @@ export class ItemEffects {
     const before = await tree.before();
     const own = { ...sessions, place, folder: this.folder.of({ run }) };
     const outcome = await work(agent, this.taskOf(place, item, phase, backlog), own, onOutcome);
+    const changed = await tree.since(before);
+    this.changes.set(item.id, new Set([...(this.changes.get(item.id) ?? []), ...(changed ?? [])]));
     if (unwritten.length > 0) throw unwritten[0];
-    return { outcome, changed: await tree.since(before) };
+    return { outcome, changed };
   }
 
   private taskOf(place: Place, item: BacklogItem, phase: WorkPhase, backlog: string): WorkTask {
@@ -129,17 +127,16 @@ export class ItemEffects {
     };
   }
 
-  /** Warns of an item that is not completed, since what was changed for it stays as it is, in both phases. */
-  private warnOfUncommitted(
-    { item: { id }, changed: before }: Request<'work'>,
-    { verdict, changed }: WorkOutcome,
-  ): void {
-    const { backlog, concurrency, sessions } = this.parts;
-    // An agent that is unavailable is tried again.
-    if (verdict === 'succeeded' || verdict === 'unavailable' || concurrency > 1) return;
-    const all = [...new Set([...before, ...changed])];
-    if (all.length > 0 && readConfig(backlog).auto_commit)
-      sessions.warn(`${id} is not completed, and what was changed for it is not committed: ${all.join(', ')}`);
+  /** Warns, at the end of the run, of what was changed for items that were not completed, and is not committed. */
+  async warnOfUncommitted(): Promise<void> {
+    const { backlog, home, concurrency, sessions } = this.parts;
+    if (concurrency > 1 || this.changes.size === 0 || !readConfig(backlog).auto_commit) return;
+    const uncommitted = await new WorkTree(home.backlog, sessions.warn).uncommitted();
+    for (const [id, changed] of this.changes) {
+      const left = [...changed].filter((path) => uncommitted?.includes(path) ?? true);
+      if (left.length > 0)
+        sessions.warn(`${id} was not completed. These changes were not committed: ${left.join(', ')}`);
+    }
   }
 
   /**
@@ -187,6 +184,7 @@ export class ItemEffects {
     if (merge === null && concurrency > 1 && !folder.startsWith('completed/'))
       return { ok: false, message: `the work tree of ${id} is gone` };
     const outcome = await archiveItem(this.parts.backlog, folder, merge?.changed ?? changed);
+    if (outcome.ok) this.changes.delete(id);
     // What was merged is in the work tree of the project, also if it could not be committed.
     if (outcome.ok || merge !== null) await this.endPlace(id);
     return outcome;

@@ -173,7 +173,7 @@ describe('W-1: the work on an item', () => {
       ],
       'after a defect': work.brokenWork(one({ phase: 'testing' }), new Error('oops')),
       inputs: [
-        work.workInput(one({ phase: 'testing', tries: 2, changed: ['src/a.ts'] })),
+        work.workInput(one({ phase: 'testing', tries: 2 })),
         work.waitInput(one({ phase: 'testing', tries: 2, work: lost })),
       ],
       'tried again': [1, 2, 3, 4].map((tries) => {

@@ -28,10 +28,19 @@ export class WorkTree {
   async since(before: Snapshot | null): Promise<string[] | null> {
     if (before === null) return null;
     const after = await this.before();
-    if (after === null) return null;
+    const changed = after === null ? null : await this.between(before, after);
+    return changed?.filter((path) => !path.startsWith('agent_runs/') && !basename(path).startsWith(stateFile)) ?? null;
+  }
+
+  /** Returns the files that differ from the last commit; null if that is not known. */
+  async uncommitted(): Promise<string[] | null> {
+    const now = await this.before();
+    return now && this.between({ ...now, tree: 'HEAD' }, now);
+  }
+
+  private async between(before: Snapshot, after: Snapshot): Promise<string[] | null> {
     try {
-      const changed = await changedBetween(this.folder, before, after);
-      return changed.filter((path) => !path.startsWith('agent_runs/') && !basename(path).startsWith(stateFile));
+      return await changedBetween(this.folder, before, after);
     } catch (error) {
       this.warn(`Cannot determine which files agents change: ${messageOf(error)}`);
       return null;
