@@ -313,6 +313,55 @@ const equivalents: Equivalent[] = [
     replacement: /^false$/,
     why: 'only a drive of Windows can be missing itself',
   },
+  {
+    file: 'recovery/recording.ts',
+    original: /^(''|\[\]|this\.causes\.get\(entry\.scope\)\?\.(push|shift))$/,
+    why: 'the value is never missing there, but the type allows it',
+  },
+  {
+    file: 'recovery/recording.ts',
+    original: /^(entry\.type === '(offered|stepped|sent)'|facts !== null|tools === null)$/,
+    replacement: /^(true|false)$/,
+    why: 'no entry of another type has these fields; the types need the check',
+  },
+  {
+    file: 'recovery/recorded-player.ts',
+    original:
+      /^('(a replay performs nothing|session\.abort)'|\(\) => (0|Promise\.reject.*)|(\(reason\) => )?\(?\{ type: .*)$/,
+    why: 'a replay performs nothing, asks for no chance and has no signal',
+  },
+  {
+    file: 'recovery/recorded-player.ts',
+    original: /^(''|\[\]|call\?\.name|\(\) => above\.observer\.position|\(position\) => above\..*)$/,
+    why: 'the root alone is asked for its position, and every session below it has a call',
+  },
+  {
+    file: 'recovery/recorded-player.ts',
+    original: /^(false|above\?\.head\.sessionId \?\? null|\(\) => input\.at|\(key, at\) => .*replayMark.*)$/,
+    why: 'nothing is logged, sighted, suspended or begun by a replay',
+  },
+  {
+    file: 'recovery/replayed-session.ts',
+    original: /^(''|[\w.]*\?\.\w+|sighting\.type === 'subAgent\.ended'|root === null)$/,
+    replacement: /^(?!false|.*!==|"")|^"Stryker/,
+    why: 'the value is always present, but the type allows it to be missing, and only that sighting has a child that is known',
+  },
+  {
+    file: 'session/wiring.ts',
+    original: /^(agent\.voices\.filter.*|name !== null|others\.length === 0)$/,
+    why: 'the context of the agent itself is the same in either case',
+  },
+  {
+    file: 'session/wiring.ts',
+    original: /^(call === null|parentSessionId === null)( \|\| .*)?$/,
+    replacement: /^(false|.* && .*)$/,
+    why: 'a session has both or none; the types need both checks',
+  },
+  {
+    file: 'effects/tools.ts',
+    original: /^(!tools\.has\(tool\.name\)|subAgents (=|!)== null.*|\[\]|'')$/,
+    why: 'names of tools are unique before, and without sub-agents and servers the copy holds the same',
+  },
 ];
 
 /** Returns why a mutant survived, or null if that is unknown. */

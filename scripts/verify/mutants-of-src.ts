@@ -87,15 +87,19 @@ function measured(files: readonly string[], report: string | undefined): Row[] {
   const mutated =
     report === undefined ? [...groups].flatMap(([tests, group]) => run(group, tests)) : mutatedFiles([report]);
   return mutated.map(({ file, killed, survivors, ignored }) => {
-    const left = survivors.filter((one) => reasonFor(one) === null);
-    const equivalent = survivors.length - left.length;
-    return { file, digest: digestOf(file), tests: testsOf(file), killed, equivalent, ignored, survivors: left };
+    return { file, digest: digestOf(file), tests: testsOf(file), killed, equivalent: 0, ignored, survivors };
   });
+}
+
+/** Counts apart the survivors that have a reason. */
+function explained(row: Row): Row {
+  const survivors = row.survivors.filter((one) => reasonFor(one) === null);
+  return { ...row, equivalent: row.equivalent + row.survivors.length - survivors.length, survivors };
 }
 
 const wanted = (positionals.length > 0 ? positionals : before.map(({ file }) => file).filter(isOfSrc)).map(normalize);
 const tried = values.again ? triedAgain(wanted, values.tests ?? '') : measured(wanted, values.report);
-const now = tried.filter(({ killed, survivors }) => killed + survivors.length > 0);
+const now = tried.map(explained).filter(({ killed, survivors }) => killed + survivors.length > 0);
 const foreign = now.filter(({ file }) => !isOfSrc(file));
 if (now.length === 0 || foreign.length > 0) throw new Error('the report has no mutants, or some outside src/');
 const caughtOf = ({ killed, survivors }: Row) => killed / (killed + survivors.length);
@@ -111,7 +115,7 @@ for (const row of fallen) {
 if (fallen.length > 0 && !values.accept) process.exit(1);
 
 const kept = before.filter(({ file }) => existsSync(file) && !now.some((row) => row.file === file));
-const rows = [...kept, ...now].toSorted((one, other) => one.file.localeCompare(other.file));
+const rows = [...kept.map(explained), ...now].toSorted((one, other) => one.file.localeCompare(other.file));
 const killed = rows.reduce((sum, row) => sum + row.killed, 0);
 const survivors = rows.flatMap((row) => row.survivors);
 const ignored = rows.reduce((sum, row) => sum + row.ignored, 0);

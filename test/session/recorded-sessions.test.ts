@@ -58,16 +58,34 @@ describe('D-3: a replay', () => {
       void startSession(above(), { prompt: 'Go.', ...quiet(dying.journal), clock });
       await dying.died;
       clock.advance(5_000);
+      // Its next life ends early, too.
+      const second = dyingJournal(journal, 2, 'after');
+      void resumeSession(above(), { ...quiet(second.journal), clock });
+      await second.died;
+      clock.advance(5_000);
       const session = await resumeSession(above(), { ...quiet(journal), clock });
       const heard = await eventsOf(session);
       const { counters } = await session.result;
       expect(heard.some(({ path }) => path[0] === 'helper')).toBe(true);
-      expect(heard.find(({ type }) => type === 'session.resumed')?.seq).toBeGreaterThan(2 ** 32);
+      expect(heard.findLast(({ type }) => type === 'session.resumed')?.seq).toBeGreaterThan(2 ** 33);
       const { events, ...told } = await replaySession(journal, 's');
       expect(events).toEqual(heard);
       expect(told.counters).toEqual(counters);
     },
   );
+
+  it('keeps the order of what a listener brought about amid a step', async () => {
+    const journal = new MemoryJournal();
+    const { agent } = workingAgent();
+    const onEvent = ({ type }: SessionEvent) => {
+      if (type === 'turn.started') throw new Error('no pager');
+    };
+    const heard = await eventsOf(startSession(agent, { prompt: 'Go.', ...quiet(journal), onEvent }));
+    const types = heard.map(({ type }) => type);
+    expect(types[types.indexOf('observer.failed') + 1]).toBe('attempt.started');
+    expect((await replaySession(journal, 's')).events).toEqual(heard);
+    expect(await eventsOf(await resumeSession(agent, quiet(journal)))).toEqual(heard);
+  });
 
   it('names the cause of each step: the type of a command, or the effect that ended', async () => {
     const journal = new MemoryJournal();
