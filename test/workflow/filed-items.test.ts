@@ -133,7 +133,7 @@ describe('W-1: an item that succeeded is archived', () => {
     backlog.write('.git/index.lock', '');
     expect(await archived(folder)).toEqual({
       ok: false,
-      message: expect.stringContaining('Its files are still staged: '),
+      message: expect.stringContaining('Its files may still be staged: '),
     });
     rmSync(join(backlog.folder, '.git/index.lock'));
     backlog.write('.git/hooks/pre-commit', '#!/bin/sh\n');
