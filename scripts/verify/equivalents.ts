@@ -342,7 +342,7 @@ const equivalents: Equivalent[] = [
   },
   {
     file: 'recovery/replayed-session.ts',
-    original: /^(''|[\w.]*\?\.\w+|sighting\.type === 'subAgent\.ended'|root === null)$/,
+    original: /^(''|[\w.]*\?\.\w+|sighting\.type === 'subAgent\.ended')$/,
     replacement: /^(?!false|.*!==|"")|^"Stryker/,
     why: 'the value is always present, but the type allows it to be missing, and only that sighting has a child that is known',
   },

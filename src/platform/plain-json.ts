@@ -89,7 +89,7 @@ export function exactJson(text: string): unknown {
   return JSON.parse(text, (_, value: unknown, ...more: [{ source?: string }?]) => inexact(value, more[0]) ?? value);
 }
 
-/** Returns the first number in a JSON text that JavaScript cannot represent exactly; null if there is none. */
+/** Returns the first number in JSON text that JavaScript cannot represent exactly, or null. */
 export function inexactInteger(text: string): string | null {
   if (!/\d{16}|e\+?\d{3}/i.test(text)) return null;
   let found: string | null = null;

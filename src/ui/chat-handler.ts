@@ -227,7 +227,7 @@ class Chats {
       if (!(error instanceof PawlError) || error.code !== 'session_taken') throw error;
       return followSession(journal, sessionId, {
         secrets: secretsOf(this.agent.definition),
-        // Resumes the session here, so that nobody has to reload the page.
+        // Resumes the session here, so that the user need not reload the page.
         suspended: () => this.inTurn(chatId, () => this.session(chatId, sessionId, given)),
       });
     }

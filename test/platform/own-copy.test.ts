@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ownCopy } from '../../src/platform/own-copy.ts';
 
-describe('a copy for somebody who may change it', () => {
+describe('a copy that its receiver may modify', () => {
   it('equals the value and shares no list and no plain object with it', () => {
     const value = { list: [{ a: 1 }], none: null, text: 'x', bare: Object.assign(Object.create(null), { b: 2 }) };
     const copy = ownCopy(value);

@@ -127,7 +127,7 @@ export class ItemEffects {
     };
   }
 
-  /** Warns, at the end of the run, of what was changed for items that were not completed, and is not committed. */
+  /** Warns, at the end of the run, of uncommitted changes that were made for items that were not completed. */
   async warnOfUncommitted(): Promise<void> {
     const { backlog, home, concurrency, sessions } = this.parts;
     if (concurrency > 1 || this.changes.size === 0 || !readConfig(backlog).auto_commit) return;
