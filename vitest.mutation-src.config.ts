@@ -21,6 +21,8 @@ export default defineConfig({
     include: named ?? whole,
     exclude: named !== undefined ? [] : slow,
     setupFiles: ['test/support/log-lines.setup.ts'],
+    // A mutant need not live through a death after each step of a session on Restate.
+    env: { PAWL_SPARSE: '4' },
     testTimeout: named !== undefined ? 15_000 : 25_000,
   },
 });

@@ -54,11 +54,16 @@ function run(files: readonly string[], tests: string | null) {
 
 const digestOf = (file: string) => createHash('sha256').update(readFileSync(file)).digest('hex').slice(0, 16);
 
+/** The folders of the tests that `vitest.mutation-src.config.ts` runs if none are named. */
+const ofAll = /^test\/(agent|host|session|simulation|journal|scenarios|tools|report|observe)\//;
+
 /** Tries the survivors of files that have not changed since; `tests` are the additional tests to run. */
 function triedAgain(files: readonly string[], tests: string): Row[] {
   const rows = files.map((file) => {
     const row = before.find((one) => one.file === file);
-    if (row === undefined || row.tests === null) throw new Error(`${file} was not measured with named tests`);
+    if (row === undefined) throw new Error(`${file} was not measured`);
+    if (row.tests === null && !tests.split(/\s+/).every((glob) => ofAll.test(glob)))
+      throw new Error(`${file} was measured with all tests, which these are not among`);
     const lines = readFileSync(file, 'utf8').split('\n');
     const isThere = ({ line, original }: Survivor) =>
       lines
@@ -67,7 +72,7 @@ function triedAgain(files: readonly string[], tests: string): Row[] {
         .includes(original);
     if ((row.digest ?? digestOf(file)) !== digestOf(file) || !row.survivors.every(isThere))
       throw new Error(`${file} has changed: measure it without --again`);
-    return { ...row, tests: [...new Set(`${row.tests} ${tests}`.split(/\s+/))].join(' ') };
+    return { ...row, tests: row.tests && [...new Set(`${row.tests} ${tests}`.split(/\s+/))].join(' ') };
   });
   const places = rows.flatMap(({ file, survivors }) =>
     survivors.map(({ line, original }) => `${file}:${line}-${line + original.split('\n').length - 1}`),

@@ -132,10 +132,6 @@ describe('S-5: a session as a file holds no secret, and decides the same', () =>
   });
 
   it('entries that are no session are refused', () => {
-    expect(() => sessionFile(entries, { step: -1 })).toThrow(
-      '`options.step` must be an integer of at least 0; got -1.',
-    );
-    expect(() => sessionFile(entries, { secret: ['x'] } as never)).toThrow('Unknown option `options.secret`.');
     expect(() => sessionFile([{ scope: '', type: 'begun', key: 'x', at: 1 }])).toThrow(PawlError);
   });
 });

@@ -46,9 +46,12 @@ export async function lived({ agent, effects, models }: Rehearsed, { deaths = []
 /** How many steps an undisturbed session takes. */
 export const stepsOf = async (make: () => Rehearsed) => (await lived(make())).engine.steps;
 
+/** Fewer lives of each test, where a mutant has to get past them. */
+const sparse = Number(process.env.PAWL_SPARSE ?? 1);
+
 /** Every `stride`th of the steps. */
 export const each = (stride: number, steps: number) =>
-  Array.from({ length: Math.ceil(steps / stride) }, (_, index) => 1 + index * stride);
+  Array.from({ length: Math.ceil(steps / (stride * sparse)) }, (_, index) => 1 + index * stride * sparse);
 
 const messages = {
   'session.abort': { type: 'session.abort', reason: 'enough' },
