@@ -37,9 +37,25 @@ function sentences(
   return [expected(field, valueAt(value, issue.path), shapeOf(issue))];
 }
 
+/** Zod's types, in words; of any other, zod's name is the word. */
+const types: Record<string, string> = {
+  array: 'an array',
+  boolean: 'a boolean',
+  function: 'a function',
+  int: 'an integer',
+  nonoptional: 'a value',
+  number: 'a number',
+  object: 'an object',
+  record: 'an object',
+  string: 'a string',
+};
+
 /** Returns the requirement on the value, in the schema's words or else zod's. */
 function shapeOf(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'invalid_type' && issue.message.startsWith('Invalid input')) return `of type ${issue.expected}`;
+  if (issue.code === 'invalid_type' && issue.message.startsWith('Invalid input'))
+    return types[issue.expected] ?? `of type ${issue.expected}`;
+  // Beyond it, integers are not exact.
+  if (issue.code === 'too_big' && issue.origin === 'int') return `${issue.message}, and at most ${issue.maximum}`;
   if (issue.code === 'invalid_value' && issue.message.startsWith('Invalid ')) {
     return `one of ${issue.values.map((one) => shown(one)).join(', ')}`;
   }

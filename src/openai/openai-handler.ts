@@ -1,14 +1,13 @@
 import { z } from 'zod';
 import { check } from '../agent/check.ts';
-import { checkContext } from '../agent/context.ts';
 import { type Agent, isAgent } from '../agent/definition.ts';
 import { aFunction, count } from '../agent/shapes.ts';
-import { expected, PawlError, reasonOf, stackOf } from '../errors.ts';
+import { expected, PawlError, reasonOf } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
 import type { Metadata } from '../journal/journal.ts';
 import type { SessionEvent } from '../observe/events.ts';
-import { loggerOf } from '../observe/log/logger.ts';
 import { randomId } from '../platform/random-id.ts';
+import { answerFor, type Given, givenBy, ServerFault } from '../serve/given.ts';
 import { type ServedSessions, Sessions, TooManySessions } from '../serve/sessions.ts';
 import { commonOptions } from '../session/common-options.ts';
 import { sessionInput } from '../session/input.ts';
@@ -18,7 +17,10 @@ import { Completion, errorBody, failure } from './completion.ts';
 import { BadRequest, type CompletionRequest, completionRequest } from './completion-request.ts';
 
 export type OpenaiOptions = Omit<ServedSessions, 'context' | 'metadata'> & {
-  /** Returns the `context` of a session from the request that starts it. A `Response` that it throws is the answer. */
+  /**
+   * Returns the `context` of a session from the request that starts it, whose body it may read. A `Response` that it throws
+   * is the answer; if it throws anything else, or returns what does not fit, the answer is 500, and the log holds the reason.
+   */
   context?: (request: Request) => unknown;
   /** Returns the `metadata` of a session, likewise. */
   metadata?: (request: Request) => Metadata | Promise<Metadata>;
@@ -94,8 +96,10 @@ class CompletionServer {
       if (error instanceof BadRequest)
         return json(errorBody(error.message, 'invalid_request_error', null, error.param), error.status);
       if (error instanceof Response) return error;
-      if (error instanceof PawlError) return json(errorBody(error.message, 'invalid_request_error', error.code), 400);
-      throw error;
+      const code = error instanceof ServerFault ? 'context_failed' : error instanceof PawlError ? error.code : null;
+      const { status, message } = answerFor(error, this.options.logger);
+      if (status < 500) return json(errorBody(message, 'invalid_request_error', code), status);
+      return json(errorBody(message, 'server_error', code), status, { 'x-should-retry': 'false' });
     }
   }
 
@@ -105,28 +109,14 @@ class CompletionServer {
     if (listed !== null && request.method === 'GET') return this.models(listed[1]);
     if (!pathname.endsWith('/chat/completions')) throw new BadRequest(`There is nothing at ${pathname}.`, null, 404);
     if (request.method !== 'POST') throw new BadRequest(`Send POST to ${pathname}.`, null, 405);
-    return this.complete(completionRequest(await bodyOf(request)), request);
+    const given = givenBy(request, this.options);
+    return this.complete(completionRequest(await bodyOf(request)), request.signal, given);
   }
 
   private models(name: string | undefined): Response {
     const entry = (id: string) => ({ id, object: 'model', created: Math.floor(this.since / 1_000), owned_by: 'pawl' });
     if (name === undefined) return json({ object: 'list', data: [...this.agents.keys()].map(entry) });
     return json(entry(this.agent(decodedUri(name)).name));
-  }
-
-  /** What the application gives a session. It may throw a `Response`, which refuses the caller. */
-  private async given(request: Request): Promise<{ context: unknown; metadata: Metadata | undefined }> {
-    try {
-      const context = await this.options.context?.(request);
-      return { context, metadata: await this.options.metadata?.(request) };
-    } catch (error) {
-      if (error instanceof Response) throw error;
-      const line = { event: 'context.threw', error: stackOf(error) };
-      loggerOf(this.options.logger).error(line, 'context() or metadata() threw');
-      throw json(errorBody('The server could not accept the request.', 'server_error', 'context_failed'), 500, {
-        'x-should-retry': 'false',
-      });
-    }
   }
 
   private agent(name: string): Agent {
@@ -136,12 +126,15 @@ class CompletionServer {
     throw new BadRequest(`There is no model "${name}". Models: ${known}.`, 'model', 404);
   }
 
-  private async complete({ model, messages, stream, includeUsage }: CompletionRequest, request: Request) {
+  private async complete(
+    { model, messages, stream, includeUsage }: CompletionRequest,
+    aborted: AbortSignal,
+    given: (agent: Agent) => Promise<Given>,
+  ) {
     const agent = this.agent(model);
-    const { context, metadata } = await this.given(request);
-    checkContext(agent, context);
+    const { context, metadata } = await given(agent);
     const gone = new AbortController();
-    const signal = AbortSignal.any([request.signal, gone.signal]);
+    const signal = AbortSignal.any([aborted, gone.signal]);
     // Only then is the text of a reply the report, as it is.
     const isReport = agent.definition.finish === 'text' && ['text', 'markdown'].includes(agent.format.name);
     const streams = isReport && agent.voices.every(({ definition }) => definition.checkReport === undefined);

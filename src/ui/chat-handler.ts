@@ -7,6 +7,7 @@ import { expected, PawlError, reasonOf } from '../errors.ts';
 import { aJournal } from '../journal/given.ts';
 import type { JournaledSession, Metadata } from '../journal/journal.ts';
 import { randomId } from '../platform/random-id.ts';
+import { answerFor, type Given, givenBy } from '../serve/given.ts';
 import { commonOptions } from '../session/common-options.ts';
 import { sessionInput } from '../session/input.ts';
 import type { SessionOptions } from '../session/options.ts';
@@ -27,12 +28,13 @@ export type ChatOptions<Context = unknown> = Pick<
     ? { context?: ContextOf<Context> }
     : { context: ContextOf<Context> });
 
-/** Returns the `metadata` of a session from the request that starts it. */
+/** Returns the `metadata` of a session from the request that starts it; it may read the request's body. */
 type MetadataOf = (request: Request) => Metadata | Promise<Metadata>;
 
 /**
  * Returns the `context` of the session that a request starts or resumes. Both are called for every request of a chat, so
- * that they can refuse a caller: what they throw, if it is a `Response`, is the answer.
+ * that they can refuse a caller: what they throw, if it is a `Response`, is the answer. If they throw anything else, or
+ * return what does not fit, the answer is 500, and the log holds the reason.
  */
 type ContextOf<Context> = (request: Request) => Context | Promise<Context>;
 
@@ -57,8 +59,9 @@ const chatIdSchema = z.string().regex(/^[\w-]{1,128}$/, { error: '1 to 128 lette
  * - `DELETE PATH/CHAT`: aborts the session of the chat.
  *
  * A page that goes away leaves its session running. The handler checks no caller: whoever may use a chat's id may use
- * the chat, unless `context` or `metadata` throws a `Response`, which is the answer then. Bad input is answered with 400,
- * and a sentence. Throws `invalid_options` and `invalid_budget`.
+ * the chat, unless `context` or `metadata` throws a `Response`, which is the answer then. Bad input is answered with 400
+ * and a sentence, a session that another agent or release began with 409, and a journal that is away with 503. Throws
+ * `invalid_options` and `invalid_budget`.
  */
 export function chatHandler<Report, Context>(
   agent: Agent<Report, Context>,
@@ -74,30 +77,29 @@ export function chatHandler<Report, Context>(
     } catch (error) {
       // `context` and `metadata` may refuse a caller with an answer of their own.
       if (error instanceof Response) return error;
-      if (!(error instanceof PawlError)) throw error;
-      return Response.json({ error: error.message }, { status: statuses[error.code] ?? 400 });
+      const { status, message } = answerFor(error, options?.logger);
+      return Response.json({ error: message }, { status });
     }
   };
 }
 
-const statuses: Partial<Record<PawlError['code'], number>> = { session_unknown: 404, journal_failed: 503 };
-
 async function answer(chats: Chats, request: Request): Promise<Response> {
+  const given = chats.givenBy(request);
   const path = new URL(request.url).pathname.replace(/\/+$/, '').split('/');
   switch (request.method) {
     case 'POST': {
       const body = await request.json().catch((error) => {
         throw new PawlError('invalid_messages', `The body is no JSON: ${reasonOf(error)}.`);
       });
-      return chats.post(await readUIRequest(body), await chats.given(request));
+      return chats.post(await readUIRequest(body), await given());
     }
     case 'GET':
       if (path.at(-1) !== 'stream') return new Response(null, { status: 404 });
-      return chats.join(chatIdOf(path.at(-2)), await chats.given(request));
+      return chats.join(chatIdOf(path.at(-2)), await given());
     case 'DELETE': {
       const chatId = chatIdOf(path.at(-1));
       // This may refuse the caller.
-      await chats.given(request);
+      await given();
       await chats.abort(chatId);
       return new Response(null, { status: 204 });
     }
@@ -112,9 +114,6 @@ function chatIdOf(text: unknown): string {
 
 /** Sessions that have ended and are kept, so that a late decision finds how they ended. */
 const mostEnded = 1_000;
-
-/** What a request gives the session that it starts or resumes. */
-type Given = { context: unknown; metadata: Metadata | undefined };
 
 /** The chats of an agent: each has at most one session that has not ended. */
 class Chats {
@@ -132,9 +131,9 @@ class Chats {
   }
 
   /** What a request gives its session, unless it is refused. */
-  async given(request: Request): Promise<Given> {
-    const { context, metadata } = this.options;
-    return { context: await context?.(request), metadata: await metadata?.(request) };
+  givenBy(request: Request): () => Promise<Given> {
+    const given = givenBy(request, this.options);
+    return () => given(this.agent);
   }
 
   post(asked: UIRequest, given: Given): Promise<Response> {
@@ -155,7 +154,11 @@ class Chats {
   }
 
   abort(chatId: string): Promise<void> {
-    return this.inTurn(chatId, async () => this.end(this.sessions.get(chatId), await this.unended(chatId)));
+    return this.inTurn(chatId, async () => {
+      const known = this.sessions.get(chatId);
+      await this.end(known, await this.unended(chatId));
+      await known?.result;
+    });
   }
 
   private async begin({ chatId, messages }: UIRequest, { context, metadata }: Given): Promise<Response> {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ToolOutput } from '../../machines/index.ts';
 import { check } from '../agent/check.ts';
 import { flag, nonBlank, text } from '../agent/shapes.ts';
-import { expected, PawlError, reasonOf } from '../errors.ts';
+import { PawlError, reasonOf } from '../errors.ts';
 import type { InputMessage } from '../model/messages.ts';
 import { type CallReference, callOfApproval, callOfPart, isInnerPart, waitingOutput } from './call-reference.ts';
 import { outputIn } from './model-output.ts';
@@ -33,11 +33,18 @@ const partSchema = z
   })
   .refine(({ type, url, mediaType }) => type !== 'file' || (typeof url === 'string' && typeof mediaType === 'string'), {
     error: 'a file with its url and its mediaType',
+  })
+  .refine(({ type, text }) => !/^(text|reasoning)$/.test(type) || typeof text === 'string', {
+    error: 'a part with its text',
   });
+const messageShape = { role: z.enum(['user', 'assistant', 'system']), parts: z.array(partSchema) };
+const messagesSchema = z.object({
+  messages: z.array(z.looseObject(messageShape), { error: 'an array of UI messages' }),
+});
 const bodySchema = z.looseObject({
   id: nonBlank,
   messages: z
-    .array(z.looseObject({ id: text, role: z.enum(['user', 'assistant', 'system']), parts: z.array(partSchema) }))
+    .array(z.looseObject({ id: text, ...messageShape }))
     .min(1, { error: 'an array with at least one message' }),
 });
 const kept = 'the metadata that the message came with';
@@ -53,9 +60,12 @@ export async function readUIRequest(body: unknown): Promise<UIRequest> {
   const conversation = messages as unknown as UIMessage[];
   const last = conversation.at(-1);
   const given = last?.role === 'assistant' ? { decisions: decisionsIn(last), answers: answersIn(last) } : null;
+  const read = await fromUIMessages(conversation);
+  if (read.length === 0)
+    throw new PawlError('invalid_messages', '`body.messages` must hold at least one message with content; got none.');
   return {
     chatId: id,
-    messages: await fromUIMessages(conversation),
+    messages: read,
     decided:
       last === undefined || given === null || given.decisions.length + given.answers.length === 0
         ? null
@@ -73,9 +83,7 @@ export async function readUIRequest(body: unknown): Promise<UIRequest> {
  * `invalid_messages`.
  */
 export async function fromUIMessages(messages: readonly UIMessage[]): Promise<InputMessage[]> {
-  const given: unknown = messages;
-  if (!Array.isArray(given))
-    throw new PawlError('invalid_messages', expected('messages', given, 'an array of UI messages'));
+  check(messagesSchema, { messages }, '', 'invalid_messages');
   try {
     // A call that has no result is repaired as interrupted (C-6).
     const converted = await convertToModelMessages(messages.flatMap(withSteering));

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { check } from '../../src/agent/check.ts';
+import { defineAgent } from '../../src/agent/define-agent.ts';
 import { PawlError } from '../../src/index.ts';
 
 const inner = z.strictObject({ maxTurns: z.number().optional(), maxRetries: z.number().optional() });
@@ -34,14 +35,21 @@ describe('bad input gets a sentence for each problem', () => {
 
   it('each names the field, what it must be and what it was', () => {
     expect(problemsOf({ size: 'big', names: ['a', 7], mode: 'idle' }, 'options')).toEqual([
-      '`options.names[1]` must be of type string; got 7.',
+      '`options.names[1]` must be a string; got 7.',
       '`options.mode` must be one of "fast", "slow"; got "idle".',
       '`options.size` must be a size; got "big".',
     ]);
     expect(problemsOf({ kind: 'b' })).toEqual(['`kind` must be a kind; got "b".']);
-    expect(problemsOf({ limits: { maxTurns: 'x' } })).toEqual(['`limits.maxTurns` must be of type number; got "x".']);
-    expect(problemsOf(7)).toEqual(['`value` must be of type object; got 7.']);
-    expect(problemsOf(undefined, 'options')).toEqual(['`options` is required: of type object.']);
+    expect(problemsOf({ limits: { maxTurns: 'x' } })).toEqual(['`limits.maxTurns` must be a number; got "x".']);
+    expect(problemsOf(7)).toEqual(['`value` must be an object; got 7.']);
+    expect(problemsOf(undefined, 'options')).toEqual(['`options` is required: an object.']);
+  });
+
+  it('a whole number that is too large is told how large it may be', () => {
+    const definition = { name: 'a', models: ['x:y'], limits: { maxTurns: 2 ** 60 } };
+    expect(() => defineAgent(definition)).toThrow(
+      '`limits.maxTurns` must be an integer of at least 1, and at most 9007199254740991; got 1152921504606847000.',
+    );
   });
 
   it('an unknown option comes with the likely one and all that there are, at any depth', () => {

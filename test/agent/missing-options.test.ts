@@ -60,9 +60,9 @@ describe('a function of the API that is given nothing, or something else', () =>
 
   it('names the options, the definition or the item as a whole', () => {
     expect(() => defineAgent({} as never)).toThrow('`name` is required: 1 to 64 characters');
-    expect(() => defineAgent(null as never)).toThrow('`definition` must be of type object; got null.');
+    expect(() => defineAgent(null as never)).toThrow('`definition` must be an object; got null.');
     expect(() => pawl.startSession(agent, null as never)).toThrow('`options` must be an object with `prompt`');
-    expect(() => pawl.restTool(7 as never)).toThrow('`options` must be of type object; got 7.');
+    expect(() => pawl.restTool(7 as never)).toThrow('`options` must be an object; got 7.');
     expect(() => pawl.mcpPool([] as never)).toThrow('`mcpServers` must be an object of servers by name; got [].');
     class Servers {
       docs = { command: 'x' };
@@ -76,7 +76,7 @@ describe('a function of the API that is given nothing, or something else', () =>
 
 describe('the Stately inspector', () => {
   it.each([
-    [null, '`options` must be of type object; got null.'],
+    [null, '`options` must be an object; got null.'],
     [{ port: 'x' }, '`port` must be an integer from 0 to 65535; got "x".'],
     [{ origins: 'x' }, '`origins` must be an array of strings; got "x".'],
     [{ secrets: 'x' }, '`secrets` must be an array of strings'],
@@ -94,14 +94,14 @@ describe('the Stately inspector', () => {
 
 describe('the policies that come with Pawl', () => {
   it.each([
-    [() => pawl.requires('a', null as never), '`options` must be of type object; got null.'],
+    [() => pawl.requires('a', null as never), '`options` must be an object; got null.'],
     [() => pawl.requires('a', { after: 'b' } as never), '`after` must be an array of tool names; got "b".'],
     [() => pawl.requires('a', { after: [] }), '`after` must be at least one tool name; got [].'],
     [() => pawl.requires('a', { after: [''] }), '`after[0]` must be the name of a tool; got "".'],
     [() => pawl.requires('', { after: ['b'] }), '`tool` must be the name of a tool; got "".'],
     [() => pawl.requires('a', { after: ['b'], before: 'c' } as never), 'Unknown option `before`.'],
     [() => pawl.requires('a', { after: ['b'], tool: 'c' } as never), 'Unknown option `tool`.'],
-    [() => pawl.readBeforeWrite(null as never), '`options` must be of type object; got null.'],
+    [() => pawl.readBeforeWrite(null as never), '`options` must be an object; got null.'],
     [() => pawl.readBeforeWrite({ read: '' }), '`read` must be the name of a tool; got "".'],
     [() => pawl.readBeforeWrite({ write: 7 } as never), '`write` must be the name of a tool; got 7.'],
     [() => pawl.readBeforeWrite({ field: '' }), '`field` must be the name of a field; got "".'],

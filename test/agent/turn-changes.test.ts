@@ -69,7 +69,7 @@ describe('T-7: what a turn may do differently', () => {
   });
 
   it.each([
-    ['search', '`value` must be of type object; got "search".'],
+    ['search', '`value` must be an object; got "search".'],
     [{ activeTools: 'search' }, '`activeTools` must be an array of tool names; got "search".'],
     [{ activeTools: [' '] }, '`activeTools[0]` must be a string that is not blank; got " ".'],
     [{ models: [] }, '`models` must be at least one target; got [].'],

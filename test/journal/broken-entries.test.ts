@@ -110,7 +110,7 @@ describe('D-3: whatever stands in a journal', () => {
       'a head whose bound is broken',
       [0, 'head', 'input', 'bound', 'maxTurns'],
       'x',
-      '`head.input.bound.maxTurns` must be of type number; got "x".',
+      '`head.input.bound.maxTurns` must be a number; got "x".',
     ],
     ['no start', [0], missing, 'The journal of the session s does not begin with its start.'],
   ])('%s is named', async (_, place, value, message) => {

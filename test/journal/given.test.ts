@@ -103,7 +103,7 @@ describe('a journal and a session that a caller gives', () => {
     ['followSession', (options) => followSession(sqliteJournal(':memory:'), 's', options)],
   ])('%s takes only the options that there are, before it reads', async (_, act) => {
     const refused = (options: unknown) => problemOf(() => act(options as never));
-    expect(await refused(null)).toBe('`options` must be of type object; got null.');
+    expect(await refused(null)).toBe('`options` must be an object; got null.');
     expect(await refused({ secrets: 'sesame' })).toBe('`options.secrets` must be an array of strings; got a string.');
     expect(await refused({ secret: [] })).toContain('Unknown option `options.secret`. Did you mean `secrets`?');
   });

@@ -128,11 +128,21 @@ describe('the sessions of a handler', () => {
     expect(heard[0]?.[1]).toEqual({ metadata: { tenant: 't' }, context: { user: 'ada' } });
     const before = heard.length;
     const [status, message, type, code] = await refusalOf(await handler(completion()));
-    expect([status, type, code, heard.length]).toEqual([400, 'invalid_request_error', 'invalid_options', before]);
-    expect(message).toContain('context');
+    expect([status, type, code, heard.length]).toEqual([500, 'server_error', 'context_failed', before]);
+    expect(message).toBe('The server could not accept the request.');
     const bare = handlerOf([agentOf([{ text: 'So.' }])], { onEvent });
     await bare(completion());
     expect(heard.at(-1)?.[1]).toEqual({ metadata: {}, context: undefined });
+  });
+
+  it('may have the body read by those functions, too', async () => {
+    const contexts: unknown[] = [];
+    const handler = handlerOf([agentOf([{ text: 'So.' }])], {
+      context: async (given) => ((await given.json()) as { model: string }).model,
+      onEvent: (_, { context }) => void contexts.push(context),
+    });
+    expect((await handler(completion())).status).toBe(200);
+    expect(contexts[0]).toEqual(expect.any(String));
   });
 
   it('a failure of those functions is an error of the server, which is logged', async () => {
@@ -150,7 +160,7 @@ describe('the sessions of a handler', () => {
       'context_failed',
     ]);
     const fields = { event: 'context.threw', error: expect.stringContaining('no database') };
-    expect(lines).toEqual([[fields, 'context() or metadata() threw']]);
+    expect(lines).toEqual([[fields, 'context() or metadata() failed']]);
   });
 
   it('beyond the most that may run are refused for now', async () => {

@@ -23,7 +23,7 @@ const replies = [{ text: 'a' }, { toolCalls: [] }];
 
 describe('helpers for tests refuse what they would otherwise ignore', () => {
   it.each([
-    ['`options` must be of type object; got null.', () => manualClock(any(null))],
+    ['`options` must be an object; got null.', () => manualClock(any(null))],
     ['Unknown option `options.now`. Options: start, hold.', () => manualClock(any({ now: 5 }))],
     ['`options.start` must be a time in epoch ms; got "today".', () => manualClock(any({ start: 'today' }))],
     ['`options.hold` must be a boolean; got 1.', () => manualClock(any({ hold: 1 }))],

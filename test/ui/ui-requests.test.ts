@@ -85,7 +85,8 @@ describe('what useChat sends', () => {
     ['that the provider ran', part('output-available', { providerExecuted: true, output: 1 })],
     ['that is not a call', { type: 'text', text: 'So.' }],
   ])('a call %s decides nothing', async (_, given) => {
-    expect((await request.readUIRequest({ id: 'chat', messages: [answered(given)] })).decided).toBeNull();
+    const messages = [said('Go.'), answered(given)];
+    expect((await request.readUIRequest({ id: 'chat', messages })).decided).toBeNull();
   });
 
   it('what an earlier message held decides nothing', async () => {
@@ -193,7 +194,9 @@ describe('the messages of a page as those of a session', () => {
   it('are refused if they are not a list or cannot be converted', async () => {
     const none = await refusal(request.fromUIMessages({} as UIMessage[]));
     expect(none.message).toBe('`messages` must be an array of UI messages; got {}.');
-    const broken = await refusal(from({ id: 'x', role: 'user' }));
+    const bare = await refusal(from({ id: 'x', role: 'user' }));
+    expect(bare.message).toBe('`messages[0].parts` is required: an array.');
+    const broken = await refusal(from(answered({ type: 'file', url: 'x', mediaType: '' })));
     expect(broken.message).toMatch(/^The messages of the page cannot be used: .+\.$/);
     expect(broken.cause).toBeInstanceOf(Error);
   });

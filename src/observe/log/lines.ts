@@ -159,13 +159,26 @@ export const logLines: readonly LogLine[] = [
   {
     event: 'context.threw',
     level: 'error',
-    when: 'The `context` or `metadata` function of a server (`pawl/openai`) threw, so no session began. The client gets a 500 without details.',
+    when: 'The `context` or `metadata` function of a server (`pawl/openai`, `pawl/ui`) threw, or returned what does not fit. The client gets a 500 without details.',
     fields: ['error', 'msg'],
     advice: 'Read the stack in `error`. Throw a `Response` to refuse a caller.',
     example: {
       event: 'context.threw',
       error: 'TypeError: user is undefined\n    at context (…)',
-      msg: 'context() or metadata() threw',
+      msg: 'context() or metadata() failed',
+    },
+  },
+  {
+    event: 'request.failed',
+    level: 'error',
+    when: 'A server (`pawl/openai`, `pawl/ui`) could not answer a request, and the client is not at fault. It gets a 409, 500 or 503 without details.',
+    fields: ['error', 'msg'],
+    advice:
+      'Read `error`. `agent_changed`: the session waits for the agent that began it. `journal_failed`: mend the journal.',
+    example: {
+      event: 'request.failed',
+      error: 'PawlError: The journal pawl.db cannot be read: database disk image is malformed.\n    at read (…)',
+      msg: 'a request could not be answered',
     },
   },
   debug('turn.started', 'A turn begins.', 'turn 2 started'),
