@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { check } from '../agent/check.ts';
 import { milliseconds, nonBlank } from '../agent/shapes.ts';
 import { PawlError, reasonOf } from '../errors.ts';
+import { databaseOpened } from '../platform/locked-files.ts';
 import { builtin } from '../platform/node.ts';
 import {
   type Append,
@@ -45,6 +46,7 @@ class SqliteJournal implements Journal {
   private readonly file: string;
   private readonly database: DatabaseSync;
   private readonly statements = new Map<string, ReturnType<DatabaseSync['prepare']>>();
+  private readonly closed: () => void;
 
   constructor(file: string, leaseMs: number) {
     this.file = file;
@@ -62,6 +64,7 @@ class SqliteJournal implements Journal {
       this.database.exec(`PRAGMA busy_timeout = ${busyMs}`);
       this.checkSchema();
       this.database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
+      this.closed = fs.existsSync(file) ? databaseOpened(fs.realpathSync(file)) : () => {};
     } catch (error) {
       opened?.close();
       throw error instanceof PawlError ? error : this.failed('opened', error);
@@ -181,7 +184,9 @@ class SqliteJournal implements Journal {
   close() {
     return this.answer(() => {
       this.statements.clear();
-      if (this.database.isOpen) this.database.close();
+      if (!this.database.isOpen) return;
+      this.database.close();
+      this.closed();
     });
   }
 

@@ -2,6 +2,7 @@ import { lstat, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promis
 import { dirname, join, relative, sep } from 'node:path';
 import { z } from 'zod';
 import { check } from '../agent/check.ts';
+import { isOpenDatabase } from '../platform/locked-files.ts';
 import { oneAtATime } from '../platform/one-at-a-time.ts';
 import { ToolError } from '../tools/result.ts';
 import { globMatcher, isGlob, mostAlternatives } from './globs.ts';
@@ -40,8 +41,8 @@ const rootSchema = z.string({ error: 'the path of a directory' }).min(1, { error
 
 /**
  * Returns tools for the files of one directory: list, find, search, read, write and edit. No path leads out of it, not even
- * through links, and nothing in a `.git` is written. A write requires approval if `allow` does not match the file. Throws
- * `invalid_options`.
+ * through links, nothing in a `.git` is written, and a journal that this process has open is neither read nor written. A
+ * write requires approval if `allow` does not match the file. Throws `invalid_options`.
  */
 export function fileTools(root: string, options: FileToolsOptions = {}) {
   check(rootSchema, root, 'root', 'invalid_options');
@@ -116,7 +117,7 @@ export function fileTools(root: string, options: FileToolsOptions = {}) {
       inputSchema: z.object({ path: file, content: z.string() }),
       needsApproval,
       execute: async (input: { path: string; content: string }) => {
-        const place = await placeInside(root, input.path);
+        const place = unlocked(await placeInside(root, input.path), input.path);
         return oneByOne(async () => {
           await mkdir(dirname(place), { recursive: true });
           const there = await stat(place).catch(() => null);
@@ -156,13 +157,18 @@ export function readingTools(root: string) {
 }
 
 async function bytesOf(root: string, given: string): Promise<Buffer> {
-  const place = await inside(root, given);
+  const place = unlocked(await inside(root, given), given);
   const about = await stat(place);
   if (!about.isFile()) throw new ToolError(`${given} is not a file.`);
   if (about.size > largestFile) throw new ToolError(`${given} is ${about.size} bytes; the limit is ${largestFile}.`);
   const bytes = await readFile(place);
   if (bytes.subarray(0, 8_000).includes(0)) throw new ToolError(`${given} is not a text file.`);
   return bytes;
+}
+
+function unlocked(place: string, given: string): string {
+  if (isOpenDatabase(place)) throw new ToolError(`${given} is a database that this process has open.`);
+  return place;
 }
 
 /** Decodes UTF-8 strictly, because an edit would corrupt any other encoding. */
@@ -177,6 +183,7 @@ function utf8(bytes: Buffer, given: string): string {
 /** Returns the lines of a text file; an empty list for a binary file; null if the file is too long or unreadable. */
 async function searchedLines(path: string): Promise<string[] | null> {
   try {
+    if (isOpenDatabase(path)) return [];
     if ((await stat(path)).size > largestSearched) return null;
     const bytes = await readFile(path);
     return bytes.subarray(0, 8_000).includes(0) ? [] : bytes.toString('utf8').split('\n');

@@ -1,7 +1,8 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf, PawlError, reasonOf } from '../../errors.ts';
 import { sleep, systemClock } from '../../host/clock.ts';
+import { databaseOpened } from '../../platform/locked-files.ts';
 import { oneAtATime } from '../../platform/one-at-a-time.ts';
 import { readIfThere } from './files.ts';
 
@@ -38,7 +39,13 @@ async function exclusiveLock(backlog: string, name: LockName): Promise<Lock | { 
     if (!messageOf(error).includes('locked')) throw error;
     return { holder: readIfThere(told)?.trim() ?? 'unknown process' };
   }
-  return { release: () => database.close() };
+  const closed = databaseOpened(realpathSync(join(folder, name)));
+  return {
+    release: () => {
+      database.close();
+      closed();
+    },
+  };
 }
 
 /** Locks a backlog for a run. Throws `backlog_locked` if another run is using it. */
