@@ -62,3 +62,12 @@ export function tame(text: string): string {
 export function wholeWordsOf(text: string, mostChars: number): string {
   return text.length <= mostChars ? text : text.slice(0, mostChars).replace(/\S+$/, '…');
 }
+
+/** The most names that a sentence lists. */
+const mostListed = 20;
+
+/** Joins names for a sentence; of very many, it names the first and counts the others. */
+export function listed(names: readonly string[], separator = ', '): string {
+  const more = names.length - mostListed;
+  return more <= 0 ? names.join(separator) : `${names.slice(0, mostListed).join(separator)} and ${more} more`;
+}

@@ -193,3 +193,10 @@ export function matches({ status, slugs, metadata }: JournaledSession, query: Se
   if (query.slug !== undefined && !slugs.includes(query.slug)) return false;
   return Object.entries(query.metadata ?? {}).every(([name, value]) => metadata[name] === value);
 }
+
+/** Gives a session back. If the journal does not take it, its lease runs out by itself, so that is no error. */
+export async function giveBack(journal: Journal, sessionId: string, owner: string): Promise<void> {
+  try {
+    await journal.release(sessionId, owner);
+  } catch {}
+}

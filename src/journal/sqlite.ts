@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { check } from '../agent/check.ts';
 import { milliseconds, nonBlank } from '../agent/shapes.ts';
 import { PawlError, reasonOf } from '../errors.ts';
-import { databaseOpened } from '../platform/locked-files.ts';
 import { builtin } from '../platform/node.ts';
 import {
   type Append,
@@ -14,6 +13,7 @@ import {
   type SessionQuery,
 } from './journal.ts';
 import { doesNotRun, exists, incomplete, noLongerOwned, runsElsewhere } from './journal-errors.ts';
+import { databaseOpened } from './open-databases.ts';
 import { applicationId, isHeld, type Row, schema, schemaVersion, sessionOf } from './sqlite-schema.ts';
 
 export type SqliteJournalOptions = {

@@ -2,8 +2,8 @@ import { messageOf, PawlError } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
 import { randomId } from '../platform/random-id.ts';
 import type { Append, Journal, JournalEntry, SessionChange, SessionHead, SessionMessage } from './journal.ts';
+import { giveBack } from './journal.ts';
 import { noLongerOwned } from './journal-errors.ts';
-import { giveBack } from './leases.ts';
 import type { ScopeLog } from './scope-log.ts';
 
 /** How often the inbox is read, in ms. */

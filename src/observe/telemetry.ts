@@ -1,5 +1,5 @@
 import type { Message } from '../../machines/index.ts';
-import { onRejection } from '../errors.ts';
+import { expected, onRejection } from '../errors.ts';
 import type { Perform } from '../host/driver.ts';
 import type { Metadata } from '../journal/journal.ts';
 import type { SessionEvent } from './events.ts';
@@ -29,22 +29,25 @@ export type SessionTelemetry = {
   around<Result>(key: string, work: () => Promise<Result>): Promise<Result>;
 };
 
-/** A telemetry whose failures do not harm the session. `event` throws them, so they are reported like any listener's. */
+/** A telemetry whose failures do not harm the session. `event` throws or returns them, so they are reported like any listener's. */
 export class GuardedTelemetry implements Pick<SessionTelemetry, 'event'> {
   private own: SessionTelemetry | null = null;
   private failure: { error: unknown } | null = null;
 
   constructor(telemetry: Telemetry, about: TelemetrySession) {
     this.guarded(() => {
-      this.own = telemetry.session(about);
+      const own: unknown = telemetry.session(about);
+      onRejection(own, (error) => this.failed(error));
+      if (!isSessionTelemetry(own)) throw new Error(expected('session()', own, 'an object with `event` and `around`'));
+      this.own = own;
     });
   }
 
-  event(event: SessionEvent): void {
+  event(event: SessionEvent): unknown {
     const { failure } = this;
     this.failure = null;
     if (failure !== null) throw failure.error;
-    this.own?.event(event);
+    return this.own?.event(event);
   }
 
   /** Performs each effect with its span active, or without a span after a failure. */
@@ -84,4 +87,9 @@ export class GuardedTelemetry implements Pick<SessionTelemetry, 'event'> {
     this.own = null;
     this.failure = { error };
   }
+}
+
+function isSessionTelemetry(own: unknown): own is SessionTelemetry {
+  if (typeof own !== 'object' || own === null || !('event' in own) || !('around' in own)) return false;
+  return typeof own.event === 'function' && typeof own.around === 'function';
 }

@@ -25,9 +25,16 @@ async function serveTransport(agent: Agent, sessions: Sessions, transport: Trans
   return { url: null, closed: closed.then(() => sessions.ended()), close, [Symbol.asyncDispose]: close };
 }
 
-/** Creates a stdio transport that closes when the client closes stdin, which aborts all running sessions. */
+/** Creates a stdio transport that closes when the client closes its side, which aborts all running sessions. */
 function stdio(): Transport {
   const transport = new StdioServerTransport();
-  process.stdin.once('end', () => void transport.close());
+  let isOpen = true;
+  const close = () => {
+    if (isOpen) void transport.close();
+    isOpen = false;
+  };
+  process.stdin.once('end', close);
+  // A client that is gone reads no more either, and whoever writes to it meets an error.
+  process.stdout.on('error', close);
   return transport;
 }

@@ -2,7 +2,7 @@ import { lstat, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promis
 import { dirname, join, relative, sep } from 'node:path';
 import { z } from 'zod';
 import { check } from '../agent/check.ts';
-import { isOpenDatabase } from '../platform/locked-files.ts';
+import { isOpenDatabase } from '../journal/open-databases.ts';
 import { oneAtATime } from '../platform/one-at-a-time.ts';
 import { ToolError } from '../tools/result.ts';
 import { globMatcher, isGlob, mostAlternatives } from './globs.ts';

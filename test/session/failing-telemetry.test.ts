@@ -32,6 +32,7 @@ describe('F-5: a telemetry that fails costs its spans, and no session', () => {
     ['a span rejects', failingFrom(2, rejects)],
     ['a span rejects after its work', failingFrom(2, (work) => work().then(fail))],
     ['its listener throws', { session: () => ({ event: fail, around: (_key, work) => work() }) }],
+    ['its listener rejects', { session: () => ({ event: async () => fail(), around: (_key, work) => work() }) }],
   ])('%s', async (_what, telemetry) => {
     const agent = defineAgent({ name: 'watched', models: [rehearsalModel([report()])] });
     const { result, events } = await run({ agent, options: { telemetry } });
@@ -46,6 +47,23 @@ describe('F-5: a telemetry that fails costs its spans, and no session', () => {
       { observer: 'telemetry', message: 'no exporter' },
     ]);
   });
+});
+
+it.each([
+  ['nothing', () => undefined, '`session()` is required: an object with `event` and `around`.'],
+  [
+    'a promise that rejects',
+    () => Promise.reject(new Error('no exporter')),
+    'an object with `event` and `around`; got',
+  ],
+  ['half of it', () => ({ event: () => {} }), '`session()` must be an object with `event` and `around`; got'],
+])('F-5: a telemetry that begins with %s is told so, and costs no session', async (_, session, message) => {
+  const agent = defineAgent({ name: 'watched', models: [rehearsalModel([report()])] });
+  const { result, events } = await run({ agent, options: { telemetry: { session } as never } });
+  expect(result.success).toBe(true);
+  expect(events.filter(({ type }) => type === 'observer.failed')).toMatchObject([
+    { observer: 'telemetry', message: expect.stringContaining(message) },
+  ]);
 });
 
 it('F-5: a telemetry is not blamed for an effect that fails', async () => {

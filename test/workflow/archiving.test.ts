@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, renameSync } from 'node:fs';
+import { chmodSync, mkdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { archiveItem } from '../../src/workflow/run/filing.ts';
@@ -99,5 +99,37 @@ describe('W-1: a failed commit leaves the item unchanged', () => {
     const outcome = await archive();
     expect(outcome).toMatchObject({ ok: false, message: expect.stringMatching(/index\.lock.* Its files may still/s) });
     expect([backlog.read(`${target}/bug_report.json`), ...state()]).toEqual(before);
+  });
+
+  it('or stays open as it was, if it could not be archived half way', async () => {
+    backlog.autoCommit();
+    backlog.git('add', '--all');
+    backlog.git('commit', '--quiet', '--message=As found');
+    backlog.write('src/a.ts', '2\n');
+    const summary = backlog.read('bugs/bugs.md');
+    const report = backlog.read(`${folder}/bug_report.json`);
+    rmSync(join(backlog.folder, 'bugs/bugs.md'));
+    mkdirSync(join(backlog.folder, 'bugs/bugs.md'));
+    expect(await archive(['src/a.ts'])).toEqual({
+      ok: false,
+      message: expect.stringMatching(
+        /^BUG-001 is done, but could not be archived: EISDIR.*\. What was changed is left as it is: src\/a\.ts\.$/,
+      ),
+    });
+    expect([backlog.read(`${folder}/bug_report.json`), backlog.has(target)]).toEqual([report, false]);
+    rmdirSync(join(backlog.folder, 'bugs/bugs.md'));
+    backlog.write('bugs/bugs.md', summary);
+    expect(await archive(['src/a.ts'])).toEqual(done);
+    expect(backlog.git('status', '--short')).toBe('');
+  });
+
+  it('and names the first of very many files that it could not commit', async () => {
+    backlog.autoCommit();
+    const changed = Array.from({ length: 1_000 }, (_, index) => `src/${index}.ts`);
+    for (const path of changed) backlog.write(path, '1\n');
+    backlog.write('.git/index.lock', '');
+    const outcome = await archive(changed);
+    expect(outcome).toMatchObject({ ok: false, message: expect.stringContaining('src/19.ts and 980 more.') });
+    expect(JSON.stringify(outcome).length).toBeLessThan(2_000);
   });
 });

@@ -53,6 +53,47 @@ describe('W-2: a commit of some paths', () => {
     expect(project.git('status', '--short')).toBe('');
   });
 
+  it('holds a removal of more paths than a command line takes', async () => {
+    const deep = Array.from({ length: 10 }, () => 'd'.repeat(240)).join('/');
+    const many = Array.from({ length: 1_000 }, (_, index) => `${deep}/${index}.txt`);
+    for (const name of many) project.write(name, '1');
+    project.git('add', '--all');
+    project.git('commit', '--quiet', '--message=Many files');
+    rmSync(join(project.folder, 'd'.repeat(240)), { recursive: true });
+    for (const branch of ['found', null]) {
+      expect(await commitPaths(project.folder, many, 'Gone', branch)).toMatchObject({ ok: true });
+      expect(files(branch ?? 'HEAD')).toEqual(['a.txt', 'old/b.txt']);
+    }
+    expect(project.git('status', '--short')).toBe('');
+  });
+
+  it('holds them also where the user wants differences of the current folder alone', async () => {
+    project.git('config', 'diff.relative', 'true');
+    project.write('old/b.txt', '2');
+    project.write('a.txt', '2');
+    expect(await commitPaths(join(project.folder, 'old'), ['b.txt', '../a.txt'], 'Both')).toMatchObject({ ok: true });
+    expect([project.git('status', '--short'), log('HEAD')[0]]).toEqual(['', 'Both']);
+  });
+
+  it('holds that a file is gone that git ignores but had, whether that is staged or not', async () => {
+    for (const name of ['dist/a.js', 'dist/b.js', 'dist/c.js']) project.write(name, '1');
+    project.git('add', '--all');
+    project.git('commit', '--quiet', '--message=Built');
+    project.write('.gitignore', 'dist/\n');
+    project.git('rm', '--quiet', 'dist/a.js');
+    rmSync(join(project.folder, 'dist/b.js'));
+    const asked = ['dist/a.js', 'dist/b.js', 'dist/never.js', '.gitignore'];
+    for (const folder of ['', 'old']) {
+      const paths = asked.map((path) => (folder === '' ? path : `../${path}`));
+      const kept = await notIgnored(join(project.folder, folder), paths);
+      expect(kept).toEqual(paths.filter((path) => !path.endsWith('never.js')));
+    }
+    const kept = await notIgnored(project.folder, asked);
+    expect(await commitPaths(project.folder, kept, 'Gone')).toMatchObject({ ok: true });
+    expect(files('HEAD')).toEqual(['.gitignore', 'a.txt', 'dist/c.js', 'old/b.txt']);
+    expect(project.git('status', '--short')).toBe('');
+  });
+
   it('of many paths takes few calls of git', async () => {
     const many = Array.from({ length: 300 }, (_, index) => `many/${index}.txt`);
     for (const name of many) project.write(name, name);

@@ -1,4 +1,5 @@
-import { rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { manualClock } from '../../src/testing/index.ts';
@@ -120,5 +121,31 @@ describe('W-1: with auto_commit, a run warns of uncommitted changes at its end',
       const { result } = await runOver(backlog, { process, test });
       expect(result.warnings).toEqual([]);
     }
+  });
+
+  it('and of those that it cannot commit, since git cannot list them', async () => {
+    const { backlog } = changing();
+    const process: WorkFunction = () => {
+      backlog.write('src/a.ts', '2\n');
+      execFileSync('git', ['init', '--quiet', 'nested'], { cwd: backlog.folder });
+      return { status: 'succeeded' };
+    };
+    const { result } = await runOver(backlog, { process, test: succeeds });
+    expect(result).toMatchObject({ status: 'completed', succeeded: ['BUG-001'] });
+    expect(result.warnings).toEqual([
+      expect.stringMatching(/^Cannot determine which files agents change, so they are not committed: .*nested/s),
+    ]);
+  });
+
+  it('and of files whose names are not UTF-8', async () => {
+    const { backlog } = changing();
+    const process: WorkFunction = () => {
+      backlog.write('src/a.ts', '2\n');
+      writeFileSync(Buffer.concat([Buffer.from(`${backlog.folder}/src/caf`), Buffer.from([0xe9])]), '1\n');
+      return { status: 'succeeded' };
+    };
+    const { result } = await runOver(backlog, { process, test: succeeds });
+    expect(result.warnings).toEqual(['Files whose names are not UTF-8 are not committed: src/caf\uFFFD']);
+    expect(backlog.git('show', '--format=', '--name-only', 'HEAD').split('\n')).toContain('src/a.ts');
   });
 });

@@ -153,6 +153,15 @@ describe('W-1: what a backlog holds', () => {
     ]);
   });
 
+  it('a chain or a circle of items may be longer than the stack, and its note is short', () => {
+    const last = 9_000;
+    for (let number = 1; number <= last; number += 1) backlog.bug(number, { depends_on: [`BUG-${number + 1}`] });
+    backlog.bug(last + 1, { depends_on: ['BUG-1'] });
+    expect(read().notes).toEqual([
+      expect.stringMatching(/^BUG-001 waits for .* waits for BUG-020 and 8982 more: none of them can be taken$/),
+    ]);
+  });
+
   it('a STOP stands in the comments of an item, of the run or of the backlog', () => {
     backlog.bug(1, { component: 'ui' }, 'STOP: look at it\n');
     backlog.bug(2, {}, 'Nothing.\n');

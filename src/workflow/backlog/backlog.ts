@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type ItemRef, itemKinds, priorities, type StopMarker } from '../../../machines/index.ts';
 import { expected, messageOf, PawlError, shown } from '../../errors.ts';
+import { listed } from '../../text.ts';
 import { foldersIn } from './files.ts';
 import { type KindLayout, layouts, restingFolders } from './item-kinds.ts';
 import { type ItemFacts, idsIn, itemFacts } from './reading/item-sources.ts';
@@ -191,17 +192,29 @@ function cyclesIn(items: readonly BacklogItem[]): string[] {
   const settled = new Set<string>();
   const notes: string[] = [];
   for (const { id } of items) {
-    const path: string[] = [];
-    const walk = (at: string): void => {
-      const begin = path.indexOf(at);
-      if (begin !== -1) notes.push(`${[...path.slice(begin), at].join(' waits for ')}: none of them can be taken`);
-      if (begin !== -1 || settled.has(at)) return;
-      path.push(at);
-      for (const next of byId.get(at)?.waitsFor ?? []) walk(next);
-      path.pop();
-      settled.add(at);
+    // Not by recursion: a chain of items may be longer than the stack.
+    const path: { id: string; waitsFor: Iterator<string> }[] = [];
+    const onPath = new Set<string>();
+    const enter = (at: string) => {
+      if (onPath.has(at)) {
+        const circle = path.map((one) => one.id).slice(path.findIndex((one) => one.id === at));
+        notes.push(`${listed([...circle, at], ' waits for ')}: none of them can be taken`);
+      } else if (!settled.has(at)) {
+        onPath.add(at);
+        path.push({ id: at, waitsFor: (byId.get(at)?.waitsFor ?? []).values() });
+      }
     };
-    walk(id);
+    enter(id);
+    for (let last = path.at(-1); last !== undefined; last = path.at(-1)) {
+      const next = last.waitsFor.next();
+      if (next.done !== true) {
+        enter(next.value);
+        continue;
+      }
+      path.pop();
+      onPath.delete(last.id);
+      settled.add(last.id);
+    }
   }
   return notes;
 }

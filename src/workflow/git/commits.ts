@@ -41,13 +41,19 @@ export async function unstage(folder: string, paths: readonly string[]): Promise
   await git(folder, ['reset', '--quiet', ...fromInput], literal, { input: namesOf(paths) });
 }
 
-/** Returns the paths that git does not ignore. */
+/** Returns the paths that git does not ignore, or that are gone but in the last commit. */
 export async function notIgnored(folder: string, paths: readonly string[]): Promise<string[]> {
   // This command takes no literal pathspecs. A path that begins with a dot is never a pattern.
   const asked = paths.map((path) => `./${path}`);
   const told = await git(folder, ['check-ignore', '-z', '--stdin'], {}, { fine: [1], input: namesOf(asked) });
-  const ignored = new Set(told.split('\0'));
-  return paths.filter((_, index) => !ignored.has(asked[index] ?? ''));
+  const ignored = new Set(told.split('\0').map((path) => path.slice('./'.length)));
+  // Git goes by its index, from which a file may be removed already.
+  const gone = paths.filter((path) => ignored.has(path) && endOf(folder, path) === null);
+  const prefix = gone.length === 0 ? '' : await prefixOf(folder);
+  const removed = gone.length === 0 ? [] : (await changedSinceCommit(folder)).filter(({ isGone }) => isGone);
+  const names = new Set(removed.map(({ name }) => name));
+  const kept = new Set(gone.filter((path) => names.has(fromRoot(prefix, path))));
+  return paths.filter((path) => !ignored.has(path) || kept.has(path));
 }
 
 const fromInput = ['--pathspec-from-file=-', '--pathspec-file-nul'];
@@ -55,6 +61,17 @@ const fromInput = ['--pathspec-from-file=-', '--pathspec-file-nul'];
 function namesOf(paths: readonly string[]): string {
   return paths.join('\0');
 }
+
+/** Lists what an index holds of these paths. A command line is not long enough for all paths of a large removal. */
+async function known(folder: string, paths: readonly string[], env: Record<string, string>): Promise<string> {
+  let list = '';
+  for (let at = 0; at < paths.length; at += mostArguments)
+    list += await git(folder, ['ls-files', '-z', '--', ...paths.slice(at, at + mostArguments)], env);
+  return list;
+}
+
+/** A path may have 4,096 bytes, and Linux takes 2 MiB of arguments. */
+const mostArguments = 400;
 
 function rootOf(folder: string): Promise<string> {
   return git(folder, ['rev-parse', '--show-toplevel']);
@@ -65,12 +82,15 @@ async function addPaths(folder: string, paths: readonly string[], index: { GIT_I
   const env = { ...index, ...literal };
   const places = paths.map((path) => ({ path, end: endOf(folder, path) }));
   const gone = places.filter(({ path, end }) => end !== path);
-  const known =
-    gone.length === 0 ? '' : await git(folder, ['ls-files', '-z', '--', ...gone.map(({ path }) => path)], env);
-  if (known !== '') await git(folder, ['update-index', '--force-remove', '-z', '--stdin'], env, { input: known });
+  const removed = await known(
+    folder,
+    gone.map(({ path }) => path),
+    env,
+  );
+  if (removed !== '') await git(folder, ['update-index', '--force-remove', '-z', '--stdin'], env, { input: removed });
   // Git says what is wrong with a path behind a link that it does not know.
   const links = [...new Set(gone.flatMap(({ end }) => (end === null || paths.includes(end) ? [] : [end])))];
-  const knownLinks = links.length === 0 ? '' : `\0${await git(folder, ['ls-files', '-z', '--', ...links], env)}`;
+  const knownLinks = `\0${await known(folder, links, env)}`;
   const isWrong = (end: string | null) => end !== null && links.includes(end) && !knownLinks.includes(`\0${end}\0`);
   const there = places.flatMap(({ path, end }) => (end === path || isWrong(end) ? [path] : []));
   // Without a path, git would add everything.
@@ -104,20 +124,37 @@ function isLinkAt(path: string): boolean | null {
  * took, or one below what is no folder now, goes by itself.
  */
 async function namesToCommit(folder: string, paths: readonly string[]): Promise<string[]> {
-  const last = await git(folder, ['rev-parse', '--verify', '--quiet', 'HEAD']).catch(() => null);
-  const before = last ?? (await git(folder, ['hash-object', '-t', 'tree', '/dev/null']));
-  const options = ['--name-status', '--no-renames', '--no-ext-diff', '--ignore-submodules=dirty', '-z'];
-  const told = await git(folder, ['diff', ...options, before, '--']);
-  const prefix = await git(folder, ['rev-parse', '--show-prefix']);
-  const wanted = new Set(paths.map((path) => posix.normalize(prefix + path).replace(/\/$/, '')));
+  const prefix = await prefixOf(folder);
+  const wanted = new Set(paths.map((path) => fromRoot(prefix, path)));
   const isWanted = (name: string) => wanted.has('.') || aboveOf(name).some((one) => wanted.has(one));
-  const changed = [...told.matchAll(/([A-Z])\0([^\0]*)\0/g)].flatMap(([, status = '', name = '']) =>
-    isWanted(name) ? [{ name, isGone: status === 'D' }] : [],
-  );
+  const changed = (await changedSinceCommit(folder)).filter(({ name }) => isWanted(name));
   const kept = changed.flatMap(({ name, isGone }) => (isGone ? [] : [name]));
   const [files, folders] = [new Set(kept), new Set(kept.flatMap((name) => aboveOf(name).slice(1)))];
   const goesByItself = (name: string) => folders.has(name) || aboveOf(name).some((one) => files.has(one));
   return changed.flatMap(({ name, isGone }) => (isGone && goesByItself(name) ? [] : [name]));
+}
+
+/** Returns the names, from the root of the work tree, of all that differs from the last commit. */
+async function changedSinceCommit(folder: string): Promise<{ name: string; isGone: boolean }[]> {
+  const last = await git(folder, ['rev-parse', '--verify', '--quiet', 'HEAD']).catch(() => null);
+  const before = last ?? (await git(folder, ['hash-object', '-t', 'tree', '/dev/null']));
+  // A user's setting would leave out what is not below the folder.
+  const command = ['-c', 'diff.relative=false', 'diff'];
+  const options = ['--name-status', '--no-renames', '--no-ext-diff', '--ignore-submodules=dirty', '-z'];
+  const told = await git(folder, [...command, ...options, before, '--']);
+  return [...told.matchAll(/([A-Z])\0([^\0]*)\0/g)].map(([, status = '', name = '']) => ({
+    name,
+    isGone: status === 'D',
+  }));
+}
+
+/** Returns where a folder is in its work tree: empty for the root, or with a slash at its end. */
+function prefixOf(folder: string): Promise<string> {
+  return git(folder, ['rev-parse', '--show-prefix']);
+}
+
+function fromRoot(prefix: string, path: string): string {
+  return posix.normalize(prefix + path).replace(/\/$/, '');
 }
 
 /** Returns a name and those of the folders above it. */

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, renameSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { CreatedItem, FilingOutcome, WorkItemDraft, WorkOutcome, WorkPhase } from '../../../machines/index.ts';
 import { messageOf } from '../../errors.ts';
+import { listed } from '../../text.ts';
 import { type BacklogItem, idOf, idPattern } from '../backlog/backlog.ts';
 import { exactObject } from '../backlog/exact-json.ts';
 import { foldersIn, remember, textToChange, writeAtomically } from '../backlog/files.ts';
@@ -18,8 +19,8 @@ import { capture } from './ending/capture.ts';
 
 /**
  * Completes the item in `folder`: moves it to `completed/`, marks it, updates the summary and commits all that with the
- * files that the work changed. Repeating an interrupted call finishes it, even if the item is already in `completed/`. If the
- * commit fails, the item is where and as it was.
+ * files that the work changed. Repeating an interrupted call finishes it, even if the item is already in `completed/`. If
+ * that fails, the item is where and as it was.
  */
 export function archiveItem(backlog: string, folder: string, changed: readonly string[]): Promise<FilingOutcome> {
   return whileLocked(backlog, async () => {
@@ -37,26 +38,42 @@ export function archiveItem(backlog: string, folder: string, changed: readonly s
       renameSync(join(backlog, folder), join(backlog, target));
     }
     const changes = [...reports, ...layouts.map(({ summaryFile }) => summaryFile)];
-    const undo = remember(changes.map((name) => join(backlog, name)));
+    let undo = () => {};
     const id = idOf(basename(folder));
-    markCompleted(backlog, target);
-    const layout =
-      layouts.find(({ reportFile }) => existsSync(join(backlog, target, reportFile))) ??
-      layouts.find((one) => folder.startsWith(`${one.folder}/`));
-    const listed = layout !== undefined && updateSummary(backlog, layout, id, { status: 'completed', folder: target });
-    const before = layout === undefined ? folder : `${layout.folder}/${basename(folder)}`;
-    const paths = [...new Set([before, target, ...(listed ? [layout.summaryFile] : []), ...changed])];
-    const commit = await autoCommit(backlog, paths, `Complete ${id}`);
-    if (commit === null || commit.ok) return { ok: true, created: [] };
+    let committed: readonly string[] = [];
+    let problem: string | null;
+    try {
+      undo = remember(changes.map((name) => join(backlog, name)));
+      markCompleted(backlog, target);
+      const layout =
+        layouts.find(({ reportFile }) => existsSync(join(backlog, target, reportFile))) ??
+        layouts.find((one) => folder.startsWith(`${one.folder}/`));
+      const isListed =
+        layout !== undefined && updateSummary(backlog, layout, id, { status: 'completed', folder: target });
+      const before = layout === undefined ? folder : `${layout.folder}/${basename(folder)}`;
+      const paths = [...new Set([before, target, ...(isListed ? [layout.summaryFile] : []), ...changed])];
+      const commit = await autoCommit(backlog, paths, `Complete ${id}`);
+      if (commit === null || commit.ok) return { ok: true, created: [] };
+      committed = paths;
+      problem = `committed: ${commit.message}`;
+    } catch (error) {
+      problem = `archived: ${messageOf(error)}`;
+    }
     // The item stays open, as the run says of it.
-    undo();
-    if (isThere) renameSync(join(backlog, target), join(backlog, folder));
-    const staged = await unstage(backlog, paths).then(
-      () => '',
-      (error) => ` Its files may still be staged: ${messageOf(error)}.`,
-    );
-    const left = changed.length === 0 ? '' : ` What was changed is left as it is: ${changed.join(', ')}.`;
-    return { ok: false, message: `${id} is done, but could not be committed: ${commit.message}.${left}${staged}` };
+    try {
+      undo();
+    } finally {
+      if (isThere) renameSync(join(backlog, target), join(backlog, folder));
+    }
+    const staged =
+      committed.length === 0
+        ? ''
+        : await unstage(backlog, committed).then(
+            () => '',
+            (error) => ` Its files may still be staged: ${messageOf(error)}.`,
+          );
+    const left = changed.length === 0 ? '' : ` What was changed is left as it is: ${listed(changed)}.`;
+    return { ok: false, message: `${id} is done, but could not be ${problem}.${left}${staged}` };
   });
 }
 
@@ -70,13 +87,13 @@ export async function leaveForReview(
   return whileLocked(backlog, async () => {
     const status = leftForReview;
     changeReport(backlog, item, { status });
-    const listed = updateSummary(backlog, layout, id, { status });
+    const isListed = updateSummary(backlog, layout, id, { status });
     addComment(
       backlog,
       folder,
       `## Left for review\n\nIt failed in ${runs.length} runs: ${runs.join(', ')}. Set another status to have it tried again.`,
     );
-    return autoCommit(backlog, [folder, ...(listed ? [layout.summaryFile] : [])], `Leave ${id} for review`);
+    return autoCommit(backlog, [folder, ...(isListed ? [layout.summaryFile] : [])], `Leave ${id} for review`);
   });
 }
 
@@ -153,9 +170,9 @@ export async function setItemAside(
   const commit = await whileLocked(backlog, async () => {
     const waitsFor = [report.blocked_by ?? []].flat().filter((other) => other !== action.id);
     changeReport(backlog, item, { status: 'blocked', blocked_by: [...waitsFor, action.id] });
-    const listed = updateSummary(backlog, layout, id, { status: 'blocked' });
+    const isListed = updateSummary(backlog, layout, id, { status: 'blocked' });
     addComment(backlog, folder, `## Set aside\n\nIt waits for ${action.id}, found in run ${run}.`);
-    return autoCommit(backlog, [folder, ...(listed ? [layout.summaryFile] : [])], `Set ${id} aside`);
+    return autoCommit(backlog, [folder, ...(isListed ? [layout.summaryFile] : [])], `Set ${id} aside`);
   });
   return { action, note: null, failure: commit === null || commit.ok ? problem : (problem ?? commit.message) };
 }

@@ -11,6 +11,7 @@ import {
   type WorkPhase,
 } from '../../../machines/index.ts';
 import { messageOf } from '../../errors.ts';
+import { listed } from '../../text.ts';
 import { type BacklogItem, folderOf, stopMarkers } from '../backlog/backlog.ts';
 import { readConfig } from '../backlog/config.ts';
 import { itemText } from '../backlog/reading/item-text.ts';
@@ -134,8 +135,7 @@ export class ItemEffects {
     const uncommitted = await new WorkTree(home.backlog, sessions.warn).uncommitted();
     for (const [id, changed] of this.changes) {
       const left = [...changed].filter((path) => uncommitted?.includes(path) ?? true);
-      if (left.length > 0)
-        sessions.warn(`${id} was not completed. These changes were not committed: ${left.join(', ')}`);
+      if (left.length > 0) sessions.warn(`${id} was not completed. These changes were not committed: ${listed(left)}`);
     }
   }
 
@@ -178,7 +178,7 @@ export class ItemEffects {
     if (merge !== null && 'problem' in merge) return { ok: false, conflict: `Not merged: ${merge.problem}.` };
     if (merge !== null && 'conflicts' in merge) {
       const kept = await this.places.keep(id, run);
-      const conflict = `Merge conflict in ${merge.conflicts.join(', ')}; the work is on the branch ${kept?.branch}.`;
+      const conflict = `Merge conflict in ${listed(merge.conflicts)}; the work is on the branch ${kept?.branch}.`;
       return { ok: false, conflict };
     }
     if (merge === null && concurrency > 1 && !folder.startsWith('completed/'))

@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import { messageOf } from '../../../errors.ts';
+import { listed } from '../../../text.ts';
 import { stateFile } from '../../backlog/state-file.ts';
 import { changedBetween, type Snapshot, snapshot } from '../../git/snapshot.ts';
 
@@ -19,7 +20,7 @@ export class WorkTree {
     try {
       return await snapshot(this.folder);
     } catch (error) {
-      this.warn(`Cannot determine which files agents change: ${messageOf(error)}`);
+      this.warn(`${unknown}: ${messageOf(error)}`);
       return null;
     }
   }
@@ -40,10 +41,15 @@ export class WorkTree {
 
   private async between(before: Snapshot, after: Snapshot): Promise<string[] | null> {
     try {
-      return await changedBetween(this.folder, before, after);
+      const changed = await changedBetween(this.folder, before, after);
+      const odd = changed.filter((path) => path.includes('\uFFFD'));
+      if (odd.length > 0) this.warn(`Files whose names are not UTF-8 are not committed: ${listed(odd)}`);
+      return changed.filter((path) => !odd.includes(path));
     } catch (error) {
-      this.warn(`Cannot determine which files agents change: ${messageOf(error)}`);
+      this.warn(`${unknown}: ${messageOf(error)}`);
       return null;
     }
   }
 }
+
+const unknown = 'Cannot determine which files agents change, so they are not committed';
