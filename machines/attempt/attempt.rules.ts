@@ -111,6 +111,7 @@ export function outputOf(context: AttemptContext): AttemptOutput {
     status: outcome,
     slugs,
     fault: reading.fault,
+    detail: detailOf(context),
     reportSlugs: reading.rejected.flatMap(({ slug }) => (slug === 'check_failed' ? [] : [slug])),
     at: times.length > 0 ? Math.max(...times) : null,
     chance: reading.chance,
@@ -140,6 +141,11 @@ export function endFact(context: AttemptContext): Fact {
   const { outcome, slugs } = verdictOf(context);
   const name = nameOf(context);
   if (outcome !== 'failed') return { type: `attempt.${outcome}`, ...name };
-  const detail = context.reading?.defect ?? context.reading?.fault?.message ?? null;
-  return { type: 'attempt.failed', ...name, slugs, detail };
+  return { type: 'attempt.failed', ...name, slugs, detail: detailOf(context) };
+}
+
+/** Returns the message of a defect, of a fault or of a check of the report that failed; null if there was none. */
+function detailOf({ reading }: AttemptContext): string | null {
+  const unchecked = reading?.rejected.find(({ slug }) => slug === 'check_failed');
+  return reading?.defect ?? reading?.fault?.message ?? unchecked?.reasons ?? null;
 }

@@ -65,6 +65,8 @@ export type AttemptOutput = {
   status: Verdict['outcome'];
   slugs: Slug[];
   fault: Fault | null;
+  /** Why it failed, in one sentence, if something was thrown or went wrong; null otherwise. */
+  detail: string | null;
   /** Slugs of rejected reports, which collapse the session (F-2). */
   reportSlugs: ReportSlug[];
   at: number | null;

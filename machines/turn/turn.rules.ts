@@ -163,18 +163,20 @@ function spentWith(spent: Spent, { usage, costUsd, subAgentsSpent }: AttemptOutp
 export function brokenAttempt(context: TurnContext, { error }: { error: unknown }): Change<TurnContext, Fact> {
   const { turn, attempt, targets, current } = context;
   const target = targets[current]?.name ?? '';
-  const output = brokenOutput();
+  const output = brokenOutput(String(error));
+  const { slugs, detail } = output;
   return {
     change: afterAttempt(context, output),
-    facts: [{ type: 'attempt.failed', turn, attempt, target, slugs: output.slugs, detail: String(error) }],
+    facts: [{ type: 'attempt.failed', turn, attempt, target, slugs, detail }],
   };
 }
 
-export function brokenOutput(): AttemptOutput {
+export function brokenOutput(detail: string | null = null): AttemptOutput {
   return {
     status: 'failed',
     slugs: ['internal_error'],
     fault: null,
+    detail,
     reportSlugs: [],
     at: null,
     chance: 0,
@@ -213,7 +215,7 @@ export function outputOf(context: TurnContext, status: TurnOutput['status']): Tu
     status,
     exhaustion,
     slugs: last?.slugs ?? [],
-    detail: exhaustion?.why === 'context' ? doesNotFit(context) : (last?.fault?.message ?? null),
+    detail: exhaustion?.why === 'context' ? doesNotFit(context) : (last?.detail ?? null),
     attempts: attempt,
     targets,
     current,

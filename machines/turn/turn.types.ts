@@ -57,7 +57,7 @@ export type TurnOutput = {
   exhaustion: Exhaustion | null;
   /** Slugs of the last attempt, if it failed. */
   slugs: Slug[];
-  /** The last attempt's fault in one sentence; null if there was none. */
+  /** Why the last attempt failed, in one sentence, if something was thrown or went wrong; null otherwise. */
   detail: string | null;
   attempts: number;
   targets: TargetState[];

@@ -55,7 +55,7 @@ async function judged({ name }: ReportFormat, validate: () => ContentVerdict, li
     const verdict = await inTime(limits, 'it was not checked in time', validate);
     return isVerdict(verdict) ? verdict : checkFailed(`the format ${name} returned no verdict on it`);
   } catch (error) {
-    return checkFailed(messageOf(error));
+    return checkFailed(`the format ${name} failed on it: ${messageOf(error)}`);
   }
 }
 

@@ -165,7 +165,7 @@ describe('N-1: who judges a report', () => {
     const throwing = own(() => {
       throw new Error('no');
     });
-    expect(await judgeContent(throwing, 1, limits)).toEqual(failed('no'));
+    expect(await judgeContent(throwing, 1, limits)).toEqual(failed('the format own failed on it: no'));
     const clock = manualClock();
     const waiting = judgeContent(
       own(() => new Promise<ReportVerdict>(() => undefined)),
@@ -173,7 +173,7 @@ describe('N-1: who judges a report', () => {
       { clock, timeoutMs: 50 },
     );
     clock.advance(50);
-    expect(await waiting).toEqual(failed('it was not checked in time'));
+    expect(await waiting).toEqual(failed('the format own failed on it: it was not checked in time'));
   });
 });
 

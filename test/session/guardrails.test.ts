@@ -5,6 +5,7 @@ import {
   type CheckInput,
   defineAgent,
   deny,
+  type ReportFormat,
   replace,
   resumeSession,
   runSession,
@@ -226,7 +227,31 @@ describe('G-3: the report is checked', () => {
       definition: { checkReport: () => Promise.reject(new Error('offline')), limits: { maxRetries: 2 } },
     });
     expect(unchecked.result.slugs).toEqual(['retries_exhausted', 'check_failed']);
+    const detail = 'checkReport() failed: offline';
+    expect(unchecked.result.failure).toMatchObject({ detail });
+    const told = unchecked.lines.filter(({ level }) => level >= 40).map((line) => [line.event, line.detail]);
+    expect(told).toEqual([
+      ['attempt.failed', detail],
+      ['attempt.failed', detail],
+      ['session.failed', detail],
+    ]);
     expect(unchecked.result.counters).toMatchObject({ collapses: 0, reports: { attempted: 2, rejected: 2 } });
+  });
+
+  it('the error of a format is the detail too, without secrets (S-5)', async () => {
+    const format: ReportFormat = {
+      ...{ name: 'own', description: 'Anything.', contentSchema: {} },
+      validate: () => {
+        throw new Error('offline, with hunter-two-22');
+      },
+      parseText: (text) => ({ ok: true, content: text }),
+    };
+    const { result } = await runOverWire({
+      script: [report()],
+      definition: { report: { format }, secrets: ['hunter-two-22'], limits: { maxRetries: 1 } },
+    });
+    expect(result.failure?.detail).toBe('the format own failed on it: offline, with [redacted]');
+    expect(JSON.stringify(result)).not.toContain('hunter');
   });
 
   it('T-8: the checks of the first agent hold after a handoff, with those of the other', async () => {

@@ -119,7 +119,7 @@ describe('D-4: an agent resumes only sessions that fit it', () => {
 
   it.each(['at', 'bound', 'budget', 'targets'])('nor may the machines lack their %s', (field) => {
     const broken = { ...head, input: { ...head.input, [field]: 'x' } };
-    expect(problemOf(() => checkHead(broken as never))?.[1]).toContain(`\`head.input.${field}\` must be of type`);
+    expect(problemOf(() => checkHead(broken as never))?.[1]).toContain(`\`head.input.${field}\` must be a`);
   });
 
   it.each([

@@ -82,7 +82,9 @@ export class Checks {
 
   /** Checks a report that its format accepted; returns any other verdict as it is. */
   async report(verdict: ReportVerdict, signal: AbortSignal): Promise<ReportVerdict> {
-    if (!verdict.valid) return verdict;
+    const { secrets } = this.parts;
+    if (!verdict.valid)
+      return verdict.slug === 'check_failed' ? { ...verdict, reasons: redact(verdict.reasons, secrets) } : verdict;
     const wrap = (content: Json) => ({ content: structuredClone(content) });
     const take = async (value: unknown): Promise<Json> => {
       const again = await judgeContent(this.parts.agent.format, value, this.limits(signal));
@@ -91,11 +93,8 @@ export class Checks {
     };
     const checked = await this.checked('checkReport', verdict.content, wrap, take, signal);
     if (checked.kind === 'passed') return { valid: true, content: checked.value };
-    return {
-      valid: false,
-      slug: checked.kind === 'denied' ? 'report_denied' : 'check_failed',
-      reasons: checked.reason,
-    };
+    const slug = checked.kind === 'denied' ? 'report_denied' : 'check_failed';
+    return { valid: false, slug, reasons: checked.reason };
   }
 
   /** The checks of this name, each with the context of its agent. */

@@ -39,7 +39,11 @@ export const attemptOutputs: AttemptOutput[] = [
   attemptOutput({ slugs: ['empty_response'] }),
   attemptOutput({ slugs: ['final_report_missing'], reportSlugs: ['final_report_missing'] }),
   ...faultKinds.map((kind) =>
-    attemptOutput({ slugs: [faultSlug(kind)], fault: { kind, message: 'no', status: null, retryAfterMs: null } }),
+    attemptOutput({
+      slugs: [faultSlug(kind)],
+      fault: { kind, message: 'no', status: null, retryAfterMs: null },
+      detail: 'no',
+    }),
   ),
 ];
 

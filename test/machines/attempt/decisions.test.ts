@@ -4,7 +4,7 @@ import {
   outputOf as attemptOutput,
   unanswered,
 } from '../../../machines/attempt/attempt.rules.ts';
-import type { AttemptContext, AttemptInput } from '../../../machines/attempt/attempt.types.ts';
+import type { AttemptContext, AttemptInput, Reading } from '../../../machines/attempt/attempt.types.ts';
 import { brokenReading, readDelivery, readOutcome } from '../../../machines/attempt/reading.rules.ts';
 import { callFacts, type ModelOutcome, noUsage } from '../../../machines/index.ts';
 import type { AnswerSummary } from '../../../machines/tool-call/tool-call.types.ts';
@@ -132,6 +132,17 @@ describe('C-5 F-2 F-4 T-4: the decisions of an attempt', () => {
       'a fault': all(context({ reading: read({ fault: fault('server') }).reading, answers: [] })),
       'a stream that broke off': all(
         context({ reading: read({ reply: reply([said], null), fault: fault('network') }).reading, answers: [] }),
+      ),
+      'a report that could not be checked': all(
+        context({
+          reading: {
+            ...read({}).reading,
+            rejected: [
+              { index: 0, slug: 'final_report_schema_fail', reasons: 'no content' },
+              { index: 1, slug: 'check_failed', reasons: 'the check is offline' },
+            ],
+          } as Reading,
+        }),
       ),
       'one answer is missing': all(context({ answers: [null, answer({ at: null })] })),
       'refused, all of them': all(

@@ -152,7 +152,7 @@ describe('B-1 B-5 P-2 P-3 T-3: the decisions of a turn', () => {
       'output: nothing happened': turn.outputOf(context({ attempt: 0 }), 'aborted'),
       'output: succeeded': turn.outputOf(context({ last: failed({ slugs: [] }) }), 'succeeded'),
       'output: exhausted': turn.outputOf(
-        context({ attempt: 3, last: failed({ fault: fault('server') }) }),
+        context({ attempt: 3, last: failed({ fault: fault('server'), detail: 'server' }) }),
         'exhausted',
       ),
       'output: exhausted for no reason': turn.outputOf(context(), 'exhausted'),
