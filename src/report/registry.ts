@@ -1,5 +1,6 @@
 import type { FilePart } from '../../machines/index.ts';
 import { expected, PawlError, shown } from '../errors.ts';
+import type { JsonOf } from '../platform/plain-json.ts';
 import { type AnySchema, compileSchema, type SchemaOutput } from '../schema/schema.ts';
 import { filesFormat } from './files.ts';
 import type { ReportFormat } from './format.ts';
@@ -13,11 +14,11 @@ export type ReportDefinition = {
   schema?: AnySchema;
 };
 
-/** The type of an accepted report's content. */
+/** The type of an accepted report's content. It is JSON, also where the schema makes something else of it. */
 export type ReportOf<R extends ReportDefinition> = R extends { format: 'text' | 'markdown' }
   ? string
   : R extends { format: 'json'; schema: infer S }
-    ? SchemaOutput<S>
+    ? JsonOf<SchemaOutput<S>>
     : R extends { format: 'files' }
       ? FilePart[]
       : unknown;

@@ -1,4 +1,4 @@
-import { describe, expectTypeOf, it } from 'vitest';
+import { describe, expect, expectTypeOf, it } from 'vitest';
 import { z } from 'zod';
 import {
   type AcceptedReport,
@@ -36,6 +36,38 @@ describe('the types', () => {
       }
     };
     expectTypeOf(check).returns.resolves.toBeVoid();
+  });
+
+  it('F-5: a report is JSON, also where its schema makes something else of it', async () => {
+    const rich = z.object({
+      day: z.string().transform((text) => new Date(text)),
+      size: z.coerce.bigint(),
+      tags: z.array(z.string()).transform((tags) => new Set(tags)),
+      kind: z.enum(['a', 'b']),
+      id: z.string().brand<'Id'>(),
+      pair: z.tuple([z.string(), z.number()]).nullable(),
+      note: z.string().optional(),
+      rest: z.unknown(),
+    });
+    const content = { day: '2020-01-01', size: '7', tags: ['x', 'x'], kind: 'a', id: 'i', pair: ['x', 1], rest: 1 };
+    const script = [{ calls: [{ name: 'final_report', input: { content } }] }];
+    const agent = defineAgent({
+      name: 'a',
+      models: [rehearsalModel(script)],
+      report: { format: 'json', schema: rich },
+    });
+    const result = await runSession(agent, { prompt: 'Go.', logger: false });
+    if (!result.success) throw new Error(String(result.report.content));
+    const { day, size, tags, kind, id, pair, note, rest } = result.report.content;
+    expectTypeOf([day, size]).toEqualTypeOf<string[]>();
+    expectTypeOf(tags).toEqualTypeOf<string[]>();
+    expectTypeOf(kind).toEqualTypeOf<'a' | 'b'>();
+    expectTypeOf(id).toEqualTypeOf<z.infer<typeof rich>['id']>();
+    expectTypeOf(pair).toEqualTypeOf<[string, number] | null>();
+    expectTypeOf(note).toEqualTypeOf<string | undefined>();
+    expectTypeOf(rest).toEqualTypeOf<unknown>();
+    const expected = { ...content, day: '2020-01-01T00:00:00.000Z', tags: ['x'] };
+    expect(result.report.content).toEqual(expected);
   });
 
   it('F-5: a text report is a string, whatever the outcome', () => {
