@@ -123,9 +123,9 @@ function cut(text: string): string {
   return text.length > 120 ? `${text.slice(0, 117)}...` : text;
 }
 
-/** Returns false for types that JSON may misrepresent: NaN becomes null, a Map becomes {}. */
+/** Returns false for types that JSON may misrepresent or lack: NaN becomes null, a Map becomes {}. */
 function hasJson(value: unknown): boolean {
-  return typeof value !== 'number' && !(value instanceof Map) && !(value instanceof Set);
+  return typeof value !== 'number' && typeof value !== 'bigint' && !(value instanceof Map) && !(value instanceof Set);
 }
 
 /** Catches the rejection of an unawaited promise that a user's function may have returned. */
@@ -150,6 +150,14 @@ export function messageOf(error: unknown): string {
   } catch {
     return 'the thrown value cannot be shown';
   }
+}
+
+/** Returns the message of a thrown value, with what caused it in the end, such as the refusal behind a `fetch failed`. */
+export function messageWithCause(error: unknown): string {
+  let root = error;
+  for (let depth = 0; depth < 10 && root instanceof Error && root.cause !== undefined; depth += 1) root = root.cause;
+  const [message, cause] = [messageOf(error), messageOf(root)];
+  return message.includes(cause) ? message : `${message} (${cause})`;
 }
 
 /** Returns the message of a thrown value without its full stop, for a sentence that ends with it. */

@@ -32,11 +32,11 @@ export const sessionRows = {
   },
   turn_not_prepared: {
     means:
-      'The next turn could not be prepared: `prepareTurn` failed, timed out or named something that the session lacks, or an agent of `handoffs` could not take over.',
+      'The next turn could not be prepared: `instructions` or `prepareTurn` failed or timed out, `prepareTurn` named something that the session lacks, or an agent of `handoffs` could not take over.',
     happened: 'the next turn could not be prepared',
-    todo: 'See to `prepareTurn`.',
+    todo: 'See to `instructions` and `prepareTurn`.',
     person: 'the next turn could not be prepared',
-    advice: 'Fix what is named above: `prepareTurn`, or the instructions or models of an agent in `handoffs`.',
+    advice: 'Fix what is named above: `instructions` or `prepareTurn`, or what an agent in `handoffs` has of them.',
   },
   internal_error: {
     means: 'A defect of Pawl, or of code it was given.',

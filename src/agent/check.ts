@@ -51,7 +51,7 @@ const types: Record<string, string> = {
 };
 
 /** Returns the requirement on the value, in the schema's words or else zod's. */
-function shapeOf(issue: z.core.$ZodIssue): string {
+export function shapeOf(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_type' && issue.message.startsWith('Invalid input'))
     return types[issue.expected] ?? `of type ${issue.expected}`;
   // Beyond it, integers are not exact.
@@ -79,7 +79,8 @@ function likeness(one: string, other: string): number {
   return total === 0 ? 0 : (2 * [...left].filter((pair) => right.has(pair)).length) / total;
 }
 
-function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+/** Returns what is at a path of a value; undefined if nothing is. */
+export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>(
     (inner, key) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : undefined),
     value,

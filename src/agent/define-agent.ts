@@ -29,8 +29,17 @@ export function defineAgent<R extends ReportDefinition = { format: 'text' }, Con
   const problems = new Problems();
   problems.collect(() => check(definitionSchema, definition, '', 'invalid_agent', 'definition'));
   const given = entriesOf(definition);
-  const limits = problems.collect(() => check(limitsSchema, definition?.limits ?? {}, 'limits', 'invalid_limit'));
-  problems.collect(() => check(downloadsSchema, definition?.downloads ?? {}, 'downloads', 'invalid_agent'));
+  const limits = problems.collect(() =>
+    check(limitsSchema, definition?.limits === undefined ? {} : definition.limits, 'limits', 'invalid_limit'),
+  );
+  problems.collect(() =>
+    check(
+      downloadsSchema,
+      definition?.downloads === undefined ? {} : definition.downloads,
+      'downloads',
+      'invalid_agent',
+    ),
+  );
   for (const [index, model] of given.models.entries()) {
     problems.collect(() => checkModel(model, fieldName('models', [index]), Object.keys(definition.providers ?? {})));
   }

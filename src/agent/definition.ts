@@ -13,8 +13,12 @@ import type { ToolPolicy } from '../tools/policies.ts';
 import type { HttpPolicy } from '../tools/service/http-policy.ts';
 import type { CheckInput, CheckReply, CheckReport } from './guardrails.ts';
 import type { Voice } from './handoffs.ts';
-import { aFunction, count, flag, milliseconds, oneOf, text, texts } from './shapes.ts';
+import { aFunction, count, flag, hasMethods, headersOf, milliseconds, oneOf, text, texts } from './shapes.ts';
 import type { PrepareTurn } from './turn-changes.ts';
+
+/** A provider may be a function, such as that of `@ai-sdk/openai`. */
+const isProvider = (value: unknown) =>
+  hasMethods(value, 'languageModel') || (typeof value === 'function' && 'languageModel' in value);
 
 const resultBytes = 'an integer of at least 256';
 const replyBytes = 'an integer of at least 1024';
@@ -73,7 +77,7 @@ export const settingsSchema = z.strictObject({
   seed: z.int({ error: 'an integer' }).optional(),
   reasoning: oneOf('provider-default', 'none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max').optional(),
   providerOptions: z.record(z.string(), z.custom<JSONObject>(isObject, { error: 'an object' })).optional(),
-  headers: z.record(z.string(), text.optional()).optional(),
+  headers: headersOf(text.optional()).optional(),
   /** `auto` sets cache marks for providers that need them (N-3); default: `auto`. */
   promptCaching: oneOf('auto', 'off').optional(),
   /** false requests full responses, for models and gateways that can't stream; default: true. */
@@ -113,7 +117,9 @@ export const definitionSchema = z.strictObject({
     .array(z.custom<ModelReference>(), { error: 'an array of models' })
     .min(1, { error: 'an array with at least one model' }),
   /** Providers for `provider:model` strings, in addition to the installed AI SDK providers. */
-  providers: z.record(z.string(), z.custom<ProviderV4>()).optional(),
+  providers: z
+    .record(z.string(), z.custom<ProviderV4>(isProvider, { error: 'an AI SDK provider, with `languageModel`' }))
+    .optional(),
   /** AI SDK tools, or plain functions, by name. */
   tools: z.record(z.string(), z.custom<LocalTool>()).optional(),
   /** MCP servers by name; their tools become `name__tool`. */
@@ -139,7 +145,7 @@ export const definitionSchema = z.strictObject({
   /** The same as `builtIns.readResult`. */
   resultStore: flag.optional(),
   /** The final report; default: `{ format: 'text' }`. */
-  report: z.strictObject({ format: z.unknown(), schema: z.unknown().optional() }).optional(),
+  report: z.strictObject({ format: z.unknown().optional(), schema: z.unknown().optional() }).optional(),
   limits: z.custom<Partial<Limits>>().optional(),
   settings: settingsSchema.optional(),
   /**

@@ -49,6 +49,24 @@ export function oneOf<const W extends readonly string[]>(...words: W) {
 }
 
 /** Whether `value` has methods with these `names`. */
+/** Headers of an HTTP request, each of which can be sent. */
+export function headersOf<Value extends z.ZodType<string | undefined>>(value: Value) {
+  return z.record(z.string(), value, { error: 'an object of strings' }).check(({ value: headers, issues }) => {
+    for (const [name, one] of Object.entries(headers))
+      if (one !== undefined && !canBeSent(name, one))
+        issues.push({ code: 'custom', input: headers, path: [name], message: 'a header that HTTP can send' });
+  });
+}
+
+function canBeSent(name: string, value: string): boolean {
+  try {
+    new Headers([[name, value]]);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 export function hasMethods(value: unknown, ...names: string[]): boolean {
   return (
     typeof value === 'object' && value !== null && names.every((name) => typeof Reflect.get(value, name) === 'function')

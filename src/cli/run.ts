@@ -80,7 +80,9 @@ export function lookingAround(): AgentDefinition {
 /** Returns the definition with the bound from the flags. */
 export function bounded(definition: AgentDefinition, { maxTurns, maxRetries }: Flags): AgentDefinition {
   const limits = { ...(maxTurns !== undefined && { maxTurns }), ...(maxRetries !== undefined && { maxRetries }) };
-  return { ...definition, limits: { ...definition.limits, ...limits } };
+  // What a file has in place of limits is refused with the rest of the definition.
+  const isUnchanged = Object.keys(limits).length === 0 || typeof (definition.limits ?? {}) !== 'object';
+  return isUnchanged ? definition : { ...definition, limits: { ...definition.limits, ...limits } };
 }
 
 /** How often to look whether a lease has run out, in ms. */

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { shapeOf, valueAt } from '../agent/check.ts';
+import { expected } from '../errors.ts';
 import type { InputMessage } from '../model/messages.ts';
 
 /** A request that cannot be answered: `param` names the field, as OpenAI's API does. */
@@ -40,7 +42,9 @@ const messageSchema = z.discriminatedUnion(
 /** The fields that Pawl reads. Those that tune a model, such as `temperature`, are ignored: the agent sets them. */
 const requestSchema = z.object({
   model: z.string({ error: 'the name of an agent' }),
-  messages: z.array(messageSchema, { error: 'an array of messages' }).min(1, { error: 'at least one message' }),
+  messages: z
+    .array(messageSchema, { error: 'an array of messages' })
+    .min(1, { error: 'an array with at least one message' }),
   stream: z.boolean({ error: 'a boolean' }).nullish(),
   stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
   // Options that would change the kind of answer are refused.
@@ -65,11 +69,10 @@ export function completionRequest(body: unknown): CompletionRequest {
   const parsed = requestSchema.safeParse(body);
   if (!parsed.success) {
     const issue = deepest(parsed.error.issues[0]);
-    const param = (issue?.path ?? []).map(String).join('.') || null;
-    throw new BadRequest(
-      `\`${param ?? 'body'}\` must be ${issue?.message.replace(/^Invalid input(: expected )?/, '') || 'valid'}.`,
-      param,
-    );
+    const path = issue?.path ?? [];
+    const param = path.map(String).join('.') || null;
+    const shape = issue === undefined ? 'valid' : shapeOf(issue);
+    throw new BadRequest(expected(param ?? 'body', valueAt(body, path), shape), param);
   }
   const { model, messages, stream, stream_options: options } = parsed.data;
   return {
@@ -81,10 +84,10 @@ export function completionRequest(body: unknown): CompletionRequest {
 }
 
 /** The problem inside a part of a known type says more than that of the whole content. */
-function deepest(issue: z.core.$ZodIssue | undefined) {
+function deepest(issue: z.core.$ZodIssue | undefined): z.core.$ZodIssue | undefined {
   const inner = issue?.code === 'invalid_union' ? issue.errors.at(-1)?.[0] : undefined;
   if (inner === undefined || inner.code === 'invalid_union' || inner.path.length < 2) return issue;
-  return { path: [...(issue?.path ?? []), ...inner.path], message: inner.message };
+  return { ...inner, path: [...(issue?.path ?? []), ...inner.path] };
 }
 
 /**

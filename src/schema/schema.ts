@@ -38,7 +38,7 @@ export function compileSchema(schema: AnySchema, field: string): CompiledSchema 
   } catch (error) {
     throw new PawlError(
       'invalid_schema',
-      `${expected(field, schema, 'a zod schema, a Standard Schema with JSON Schema, an AI SDK schema or a JSON Schema object')} ${messageOf(error)}`,
+      `${expected(field, schema, 'a zod schema, a Standard Schema with JSON Schema, an AI SDK schema or a JSON Schema object')}${schema === undefined ? '' : ` ${messageOf(error)}`}`,
       { cause: error },
     );
   }
@@ -74,9 +74,9 @@ function validationOf(result: SdkValidation): Validation {
 function isPlainJsonSchema(schema: AnySchema): schema is JSONSchema7 {
   if (typeof schema === 'function') return false;
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema))
-    throw new TypeError('it is not an object');
+    throw new TypeError('It is not an object.');
   const field = Object.values(schema).find((one) => typeof one === 'object' && one !== null && '_zod' in one);
-  if (field !== undefined && !('~standard' in schema)) throw new TypeError('wrap its fields in z.object()');
+  if (field !== undefined && !('~standard' in schema)) throw new TypeError('Wrap its fields in z.object().');
   return !('~standard' in schema) && !('_zod' in schema) && !('jsonSchema' in schema && 'validate' in schema);
 }
 

@@ -1,12 +1,18 @@
 import type { DeepPartial } from 'ai';
 import type { Session } from '../session/session.ts';
 import { GrowingReport } from './growing-report.ts';
+import { checkFollowed } from './ui-message-stream.ts';
 
 /**
  * Returns the report of a session as it grows: each value holds what has come so far, and the last one is the accepted
- * report. A report that is rejected begins again. A session that fails ends it.
+ * report. A report that is rejected begins again. A session that fails ends it. Throws `invalid_options`.
  */
-export async function* partialReport<Report>(session: Session<Report>): AsyncGenerator<DeepPartial<Report>, void> {
+export function partialReport<Report>(session: Session<Report>): AsyncGenerator<DeepPartial<Report>, void> {
+  checkFollowed(session, {});
+  return growing(session);
+}
+
+async function* growing<Report>(session: Session<Report>): AsyncGenerator<DeepPartial<Report>, void> {
   const report = new GrowingReport();
   for await (const event of session.events) {
     const content =

@@ -69,7 +69,7 @@ const limitsSchema = z.strictObject({
   concurrency: count.default(1),
 });
 const optionsSchema = z.strictObject({
-  backlog: z.unknown(),
+  backlog: z.unknown().optional(),
   agents: z.strictObject(
     {
       scan: z.unknown().optional(),

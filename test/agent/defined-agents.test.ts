@@ -24,6 +24,9 @@ function refusal(over: unknown): { code: string; problems: readonly string[] } {
 const wrong = (over: object) => refusal({ name: 'a', models, ...over });
 const alone = (code: string, problem: string) => ({ code, problems: [expect.stringContaining(problem)] });
 
+/** What a provider is known by. */
+const here = { languageModel: () => modelOf('m') };
+
 describe('B-1: a definition', () => {
   it.each([[undefined], [null], [7], ['agent']])('that is %j is refused with all that it lacks', (definition) => {
     const { code, problems } = refusal(definition);
@@ -84,7 +87,23 @@ describe('B-1: a definition', () => {
     [{ models: [{ specificationVersion: 'v4', modelId: 'm' }] }, 'invalid_model', '`models[0]` must be'],
     [{ models: [{ specificationVersion: 'v4', modelId: 'm', provider: 7 }] }, 'invalid_model', '`models[0]` must be'],
     [{ models: [{ modelId: 'm', provider: 'p' }] }, 'invalid_model', '`models[0]` must be'],
-    [{ models: ['nowhere:m'], providers: { here: {} } }, 'invalid_model', 'with one of the providers here, '],
+    [
+      { providers: { here: 5 } },
+      'invalid_agent',
+      '`providers.here` must be an AI SDK provider, with `languageModel`; got 5.',
+    ],
+    [{ limits: null }, 'invalid_limit', '`limits` must be an object; got null.'],
+    [
+      { settings: { headers: { 'a b': 'x' } } },
+      'invalid_agent',
+      '`settings.headers.a b` must be a header that HTTP can send; got "x".',
+    ],
+    [
+      { settings: { headers: { authorization: 'Bearer –' } } },
+      'invalid_agent',
+      '`settings.headers.authorization` must be a header that HTTP can send; got a string.',
+    ],
+    [{ models: ['nowhere:m'], providers: { here } }, 'invalid_model', 'with one of the providers here, '],
   ])('%j is refused', (over, code, problem) => {
     expect(wrong(over)).toEqual(alone(code, problem));
   });
@@ -94,7 +113,7 @@ describe('B-1: a definition', () => {
   });
 
   it('takes a model of a provider of its own by name', () => {
-    const { targets } = define({ models: ['here:m', 'openai:gpt-5'], providers: { here: {} } });
+    const { targets } = define({ models: ['here:m', 'openai:gpt-5'], providers: { here } });
     expect(targets.map(({ name }) => name)).toEqual(['here:m', 'openai:gpt-5']);
   });
 

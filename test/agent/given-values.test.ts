@@ -59,7 +59,7 @@ describe('a value in a message', () => {
     [new Map(), '[object Map]'],
     [new Set(), '[object Set]'],
     [circular, '[object Object]'],
-    [1n, '[object BigInt]'],
+    [1n, '1'],
     [{ a: [1] }, '{"a":[1]}'],
     ['a'.repeat(118), `"${'a'.repeat(118)}"`],
     ['a'.repeat(119), `"${'a'.repeat(116)}...`],

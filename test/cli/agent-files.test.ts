@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { readAgentFile } from '../../src/cli/agent-file.ts';
+import { bounded } from '../../src/cli/run.ts';
+import { defineAgent } from '../../src/index.ts';
 import { AgentProject, claude, namesOf } from '../support/agent-project.ts';
 
 let project: AgentProject;
@@ -81,6 +83,13 @@ describe('what an agent file of Claude Code says', () => {
     const definition = await project.read('name: one\nmodel: sonnet\nmaxTurns: 4\ncolor: red', claude);
     expect(definition).toMatchObject({ models: ['anthropic:claude-sonnet-4-5'], limits: { maxTurns: 4 } });
     expect([definition, project.notes]).toEqual([expect.not.objectContaining({ color: 'red', model: 'sonnet' }), []]);
+  });
+
+  it('limits that are no object are refused with the rest, whatever the flags say', () => {
+    for (const flags of [{}, { maxTurns: 3 }]) {
+      const definition = bounded({ name: 'one', models: [], limits: 5 as never }, flags as never);
+      expect(() => defineAgent(definition)).toThrow('`limits` must be an object; got 5.');
+    }
   });
 
   it('maxTurns stands beside other limits', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
+  approveSession,
   defineAgent,
   forkSession,
   type Journal,
@@ -90,7 +91,7 @@ describe('D-4: a session that is resumed', () => {
     await journal.close();
   });
 
-  it('D-3: an approval that is still waited for is asked again, and one that was given is not', async () => {
+  it('D-3: an approval that is still waited for is asked again, and one that was given is not, also not meanwhile', async () => {
     const journal = sqliteJournal(':memory:');
     const work = { inputSchema: z.object({}), needsApproval: true, execute: () => 'done' };
     const make = () => {
@@ -119,8 +120,12 @@ describe('D-4: a session that is resumed', () => {
     asked.length = 0;
     const resumed = await resumeSession(make(), { ...quiet(journal), onEvent: keep });
     expect(asked).toEqual([second]);
-    resumed.approve(second, { approved: true });
-    const result = await resumed.result;
+    await resumed.suspend();
+    asked.length = 0;
+    expect(await approveSession(journal, 's', second, { approved: true })).toBe(true);
+    const again = await resumeSession(make(), { ...quiet(journal), onEvent: keep });
+    const result = await again.result;
+    expect(asked).toEqual([]);
     assertInvariants(result);
     expect(result.counters.toolCalls).toMatchObject({ requested: 3, answered: 3, executed: 2, succeeded: 2 });
     await journal.close();

@@ -72,10 +72,11 @@ describe('a request for a chat completion', () => {
   });
 
   it.each<[unknown, string, string | null]>([
-    ['x', '`body` must be object', null],
-    [null, '`body` must be object', null],
-    [{ model: 5 }, '`model` must be the name of an agent', 'model'],
-    [{ messages: [] }, '`messages` must be at least one message', 'messages'],
+    ['x', '`body` must be an object; got "x".', null],
+    [null, '`body` must be an object; got null.', null],
+    [{ model: 5 }, '`model` must be the name of an agent; got 5.', 'model'],
+    [{ model: undefined }, '`model` is required: the name of an agent.', 'model'],
+    [{ messages: [] }, '`messages` must be an array with at least one message; got [].', 'messages'],
     [{ messages: 'Hi.' }, '`messages` must be an array of messages', 'messages'],
     [
       { messages: [{ role: 'tool', content: 'x' }] },
@@ -85,28 +86,28 @@ describe('a request for a chat completion', () => {
     ...[5, [{ type: 'input_audio', input_audio: { data: '', format: 'wav' } }]].map(
       (content): [object, string, string] => [
         { messages: [{ role: 'user', content }] },
-        '`messages.0.content` must be a string, or an array of text, image_url and file parts.',
+        '`messages.0.content` must be a string, or an array of text, image_url and file parts; got',
         'messages.0.content',
       ],
     ),
     ...['nonsense', 'file:///etc/passwd'].map((url): [object, string, string] => [
       { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }] },
-      '`messages.0.content.0.image_url.url` must be a data, http or https URL.',
+      '`messages.0.content.0.image_url.url` must be a data, http or https URL; got',
       'messages.0.content.0.image_url.url',
     ]),
     [
       { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: 'https://a.example/b' }] }] },
-      '`messages.0.content.0.image_url` must be object, received string.',
+      '`messages.0.content.0.image_url` must be an object; got',
       'messages.0.content.0.image_url',
     ],
     [
       { messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'f' } }] }] },
-      '`messages.0.content.0.file.file_data` must be string, received undefined.',
+      '`messages.0.content.0.file.file_data` is required: a string.',
       'messages.0.content.0.file.file_data',
     ],
     [
       { messages: [{ role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }] }] },
-      '`messages.0.content.0.type` must be "text".',
+      '`messages.0.content.0.type` must be one of "text"; got',
       'messages.0.content.0.type',
     ],
     [{ stream: 'yes' }, '`stream` must be a boolean', 'stream'],

@@ -208,9 +208,9 @@ describe('agents as the models of an API like OpenAI’s', () => {
   it.each([
     ['another model', { model: 'absent' }, 404, 'There is no model "absent". Models: texter.'],
     ['tools', { tools: [{ type: 'function', function: { name: 'x' } }] }, 400, '`tools.0` must be left out'],
-    ['two answers', { n: 2 }, 400, '`n` must be 1: an agent gives one answer.'],
+    ['two answers', { n: 2 }, 400, '`n` must be 1: an agent gives one answer; got 2.'],
     ['a format', { response_format: { type: 'json_object' } }, 400, '`response_format.type` must be text'],
-    ['no messages', { messages: [] }, 400, '`messages` must be at least one message.'],
+    ['no messages', { messages: [] }, 400, '`messages` must be an array with at least one message; got [].'],
     [
       'a tool message',
       { messages: [{ role: 'tool', content: 'x', tool_call_id: '1' }] },

@@ -113,10 +113,11 @@ describe('schemas of every kind are checked alike', () => {
 
 describe('what is no schema is refused, with the reason', () => {
   it.each([
-    ['nothing', null, /^`options\.schema` must be a zod schema, .+; got null\. it is not an object$/],
-    ['a list', [], /it is not an object$/],
-    ['a text', 'object', /got "object"\. it is not an object$/],
-    ['the fields of a zod schema', { a: z.string() }, /wrap its fields in z\.object\(\)$/],
+    ['nothing', null, /^`options\.schema` must be a zod schema, .+; got null\. It is not an object\.$/],
+    ['what is missing', undefined, /^`options\.schema` is required: a zod schema, [^.]+\.$/],
+    ['a list', [], /It is not an object\.$/],
+    ['a text', 'object', /got "object"\. It is not an object\.$/],
+    ['the fields of a zod schema', { a: z.string() }, /Wrap its fields in z\.object\(\)\.$/],
     ['an invalid JSON Schema', { type: 'thing' }, /^`options\.schema` must be/],
   ])('%s', (_, schema, message) => {
     expect(() => compileSchema(schema as never, 'options.schema')).toThrow(

@@ -207,13 +207,13 @@ describe('G-1: what a session is prepared with', () => {
     [
       'instructions that are no text',
       { agent: agentOf({ instructions: () => null as never }) },
-      'internal_error',
+      'turn_not_prepared',
       'instructions() failed: `the result` must be a string; got null.',
     ],
     [
       'instructions that hang',
       { agent: agentOf({ instructions: never, limits: { prepareTimeoutMs: 20 } }) },
-      'internal_error',
+      'turn_not_prepared',
       'instructions() failed: it did not return within 20 ms',
     ],
   ])('%s: it is not prepared', async (_what, more, slug, message) => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   type AgentDefinition,
   defineAgent,
@@ -69,6 +69,20 @@ describe('D-4: a process that starts resumes what the last one left', () => {
       context: () => void journal.lease('one', 'another'),
     });
     expect([sessions, refused]).toEqual([[], []]);
+    await journal.close();
+  });
+
+  it('also one whose process died less than a lease ago, and none that another process runs', async () => {
+    const journal = sqliteJournal(':memory:', { leaseMs: 300 });
+    for (const id of ['crashed', 'taken', 'foreign'])
+      await suspended(journal, id === 'foreign' ? 'guest' : 'clerk', id);
+    // Their processes hold leases; that of one has died.
+    for (const id of ['crashed', 'taken', 'foreign']) expect(await journal.lease(id, 'another')).toBe(true);
+    const life = setInterval(() => void journal.renew('taken', 'another'), 50);
+    onTestFinished(() => clearInterval(life));
+    const { sessions, refused } = await resumeAll([define('clerk')], { journal, logger });
+    expect([sessions.map(({ sessionId }) => sessionId), refused]).toEqual([['crashed'], []]);
+    expect((await sessions[0]?.result)?.success).toBe(true);
     await journal.close();
   });
 });

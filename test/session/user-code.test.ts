@@ -45,9 +45,9 @@ describe('user code', () => {
     const { result } = await run({
       agent: rehearsed([report()], { instructions, limits: { prepareTimeoutMs: 50 } }),
     });
-    expect(result.slugs).toEqual(['internal_error']);
+    expect(result.slugs).toEqual(['turn_not_prepared']);
     expect(result.failure?.detail).toContain('instructions() failed');
     expect(JSON.stringify(result)).not.toContain('sk-abcdefghijklmnop1');
-    expect(result.counters).toEqual(counters({ slugs: { internal_error: 1 } }));
+    expect(result.counters).toEqual(counters({ slugs: { turn_not_prepared: 1 } }));
   });
 });

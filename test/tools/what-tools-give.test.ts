@@ -220,7 +220,7 @@ describe('T-2: schemas as they are written', () => {
 
   it('fields of zod that no object holds, and a description that is a function, are refused by name', () => {
     const define = (given: object) => () => defineAgent({ name: 'a', models: [], tools: { one: given as never } });
-    expect(define({ inputSchema: { name: z.string() }, execute: () => 1 })).toThrow('wrap its fields in z.object()');
+    expect(define({ inputSchema: { name: z.string() }, execute: () => 1 })).toThrow('Wrap its fields in z.object()');
     expect(define({ inputSchema, description: () => 'x', execute: () => 1 })).toThrow(
       '`tools.one.description` must be a text',
     );

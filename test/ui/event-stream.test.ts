@@ -95,6 +95,10 @@ describe('F-5: a report as it grows', () => {
       expect(content.title.startsWith(String((one as { title?: string }).title ?? ''))).toBe(true);
   });
 
+  it('of what is no session is refused', () => {
+    expect(() => partialReport({} as never)).toThrow('`session` must be a session, or what `followSession` returns');
+  });
+
   it('that is rejected begins again; a session that fails ends it', async () => {
     const model = rehearsalModel([
       { calls: [{ name: 'final_report', input: { content: { title: 'Wrong', steps: 'none' } } }] },

@@ -175,6 +175,13 @@ describe('W-2: createWorkItem', () => {
   });
 
   it.each([
+    [undefined, '`item` is required: an object with `item_type` and `title`.'],
+    ['task', '`item` must be an object with `item_type` and `title`; got "task".'],
+  ])('what is no item is refused: %j', async (item, message) => {
+    await expect(createWorkItem(new TestBacklog().folder, item as never)).rejects.toThrow(message);
+  });
+
+  it.each([
     [{ item_type: 'task' }, "`item_type` must be one of 'bug', 'feature', 'human_action'; got \"task\"."],
     [{ title: ' ' }, '`title` must be one line of 1 to 200 characters; got " ".'],
     [{ title: 'two\nlines' }, '`title` must be one line of 1 to 200 characters; got "two\\nlines".'],

@@ -59,7 +59,7 @@ export async function prepare(
       ...(own?.first(instructions) ?? { tokens: 0, results: [] }),
     };
   } catch (error) {
-    return unprepared('internal_error', `instructions() failed: ${messageOf(error)}`);
+    return unprepared('turn_not_prepared', `instructions() failed: ${messageOf(error)}`);
   }
 }
 

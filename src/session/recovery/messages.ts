@@ -19,6 +19,19 @@ export function connect(root: RootSession, tree: TreeLog): void {
   });
 }
 
+/** Names a call among those of all sessions of a tree. */
+export function callIn({ sessionId }: { sessionId: string }, callId: string): string {
+  return `${sessionId} ${callId}`;
+}
+
+/** The calls that messages decide, which were left while the session did not run. */
+export function decidedBy(root: RootSession, messages: Awaited<ReturnType<TreeLog['messages']>>): string[] {
+  return messages.flatMap(({ message }) => {
+    const meant = message.type === 'approve' ? theOne(root, message.callId, message.sessionId) : undefined;
+    return meant === undefined || message.type !== 'approve' ? [] : [callIn(meant, message.callId)];
+  });
+}
+
 /** Takes in a message. Returns the log of the session that it is for; null if it is for none (D-2). */
 export function receive(root: RootSession, message: SessionMessage): ScopeLog | null {
   switch (message.type) {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { check } from '../../agent/check.ts';
 import { type Agent, isAgent } from '../../agent/definition.ts';
 import { PawlError } from '../../errors.ts';
+import { sleep, systemClock } from '../../host/clock.ts';
 import { checkJournal } from '../../journal/given.ts';
 import type { Journal, JournaledSession } from '../../journal/journal.ts';
 import type { ResumeOptions } from '../options.ts';
@@ -20,10 +21,14 @@ export type ResumeAllOptions = Omit<ResumeOptions, 'sessionId' | 'signal' | 'con
 /** A session that could not be resumed. It stays as it was. */
 export type RefusedSession = { sessionId: string; error: unknown };
 
+/** A timer may ring a little early. */
+const timerMs = 20;
+
 /**
- * Resumes every session of these agents that no process runs, for a process that starts. Sessions that another process
- * takes meanwhile are its own. Resolves when all go on, or were refused. Rejects with `invalid_options`, also for two
- * agents with the same name.
+ * Resumes every session of these agents that no process runs, for a process that starts. A session whose process died less
+ * than a lease ago seems to run still: if there are any such, they are looked at again once a lease has run out, and those
+ * that another process runs are its own. Resolves when all go on, or were refused. Rejects with `invalid_options`, also for
+ * two agents with the same name.
  */
 export async function resumeAll(
   agents: readonly Agent[],
@@ -40,15 +45,23 @@ export async function resumeAll(
   const sessions: Session[] = [];
   const refused: RefusedSession[] = [];
   const { context: contextOf, ...given } = options;
-  for (const session of await options.journal.list({ status: 'suspended' })) {
+  const { journal } = given;
+  const listed = async (status: 'running' | 'suspended') =>
+    (await journal.list({ status })).filter(({ agent }) => named.has(agent));
+  const resume = async (session: JournaledSession) => {
     const { sessionId } = session;
     const agent = named.get(session.agent);
-    if (agent === undefined) continue;
+    if (agent === undefined) return;
     try {
       sessions.push(await resumeSession(agent, { ...given, sessionId, context: contextOf?.(session) }));
     } catch (error) {
       if (!(error instanceof PawlError && error.code === 'session_taken')) refused.push({ sessionId, error });
     }
-  }
+  };
+  const running = new Set((await listed('running')).map(({ sessionId }) => sessionId));
+  for (const session of await listed('suspended')) await resume(session);
+  if (running.size === 0) return { sessions, refused };
+  await sleep(systemClock, journal.leaseMs + timerMs);
+  for (const session of await listed('suspended')) if (running.has(session.sessionId)) await resume(session);
   return { sessions, refused };
 }

@@ -12,7 +12,7 @@ import type { ResumeOptions, WithContext } from '../options.ts';
 import type { RootSession } from '../running-session.ts';
 import type { Session } from '../session.ts';
 import { type SubSession, waitingIn } from '../sub-agents/sub-session.ts';
-import { connect } from './messages.ts';
+import { callIn, connect, decidedBy } from './messages.ts';
 import { hasEnded, headOf, wasSuspended } from './recorded-entries.ts';
 import { replayed } from './replayed-session.ts';
 
@@ -84,7 +84,7 @@ async function goOn<Report>(
     // No position of this life is visible before its beginning is durable.
     await tree.write();
     for (const { wired } of sessions) wired.observer.goLive();
-    tellWhatWaits(session, began);
+    tellWhatWaits(session, began, decidedBy(session, messages));
     // Commands are delivered before anything begins (D-2).
     tree.listen(messages);
     session.goOn();
@@ -118,8 +118,11 @@ function interruptedIn({ log, wired }: SubSession): string[] {
   return (wired.journaled?.interrupted ?? []).map((key) => path + key);
 }
 
-/** Tells the listeners what came since the replay, and the approvals that are still waited for, as they were asked. */
-export function tellWhatWaits(session: RootSession, began: number): void {
+/**
+ * Tells the listeners what came since the replay, and the approvals that are still waited for, as they were asked, but for
+ * the calls that are `decided` by a message.
+ */
+export function tellWhatWaits(session: RootSession, began: number, decided: readonly string[] = []): void {
   const { stream, telemetry, listener } = session.wired.observer.folds;
   const events = stream.all();
   for (const event of events) {
@@ -127,9 +130,10 @@ export function tellWhatWaits(session: RootSession, began: number): void {
     telemetry.event(event);
     listener.event(event);
   }
-  const waiting = session.tree().flatMap((one) => waitingIn(one).map((callId) => `${one.sessionId} ${callId}`));
+  const waiting = session.tree().flatMap((one) => waitingIn(one).map((callId) => callIn(one, callId)));
+  const asked = new Set(waiting.filter((call) => !decided.includes(call)));
   for (const event of events) {
     if (event.seq > began || event.type !== 'tool.approvalRequested') continue;
-    if (waiting.includes(`${event.sessionId} ${event.callId}`)) listener.event(event);
+    if (asked.has(callIn(event, event.callId))) listener.event(event);
   }
 }

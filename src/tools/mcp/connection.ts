@@ -12,7 +12,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { redact } from '../../agent/redact.ts';
 import { secretsOfServer } from '../../agent/secrets.ts';
-import { messageOf } from '../../errors.ts';
+import { messageOf, messageWithCause } from '../../errors.ts';
 import { type Clock, sleep } from '../../host/clock.ts';
 import { inTime } from '../../host/deadline.ts';
 import { wholeWordsOf } from '../../text.ts';
@@ -91,7 +91,7 @@ export class McpConnection {
     } catch (error) {
       if (!shared) this.abandon();
       const words = wholeWordsOf(redact(this.lastWords, secretsOfServer(this.config)), 500);
-      throw new Error(`${messageOf(error)}${words === '' ? '' : ` (stderr: ${words})`}`, { cause: error });
+      throw new Error(`${messageWithCause(error)}${words === '' ? '' : ` (stderr: ${words})`}`, { cause: error });
     }
   }
 

@@ -7,7 +7,7 @@ import type {
 } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import { check } from '../../agent/check.ts';
-import { aFunction, flag, hasMethods, texts } from '../../agent/shapes.ts';
+import { aFunction, flag, hasMethods, headersOf, texts } from '../../agent/shapes.ts';
 import { expected, PawlError } from '../../errors.ts';
 import type { McpPool } from './pool.ts';
 
@@ -69,7 +69,7 @@ const kinds = {
   url: z.strictObject({
     ...common,
     url: z.url({ protocol: /^https?$/, error: 'an http or https URL' }),
-    headers: strings.optional(),
+    headers: headersOf(z.string({ error: 'a string' })).optional(),
   }),
   transport: z.strictObject({
     ...common,

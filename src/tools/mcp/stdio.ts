@@ -1,4 +1,5 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { getDefaultEnvironment } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { deserializeMessage, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
@@ -69,7 +70,11 @@ export class StdioTransport implements Transport {
     eachLine(child.stderr, thinned(this.onStderr), () => undefined);
     await new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve);
-      child.once('error', reject);
+      child.once('error', (error) => {
+        // The system blames the command in either case.
+        const isAway = cwd !== undefined && !existsSync(cwd);
+        reject(isAway ? new Error(`its directory ${cwd} does not exist`, { cause: error }) : error);
+      });
     });
     child.on('error', (error) => this.onerror?.(error));
   }

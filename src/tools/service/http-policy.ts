@@ -41,5 +41,7 @@ export class ConnectionError extends ToolError {}
 
 /** Returns a URL without its query, which may contain a key. */
 export function shownUrl(url: URL): string {
-  return `${url.origin}${url.pathname}`;
+  // Not by its origin, which only some schemes have.
+  const host = url.href.startsWith(`${url.protocol}//`) ? `//${url.host}` : '';
+  return `${url.protocol}${host}${url.pathname}`;
 }

@@ -4,7 +4,7 @@ import type { FlexibleSchema } from 'ai';
 import { z } from 'zod';
 import { check } from '../../agent/check.ts';
 import { asWritten, secretsNamed } from '../../agent/secrets.ts';
-import { aFunction, flag, text } from '../../agent/shapes.ts';
+import { aFunction, flag, headersOf, text } from '../../agent/shapes.ts';
 import { expected, given, messageOf, PawlError, shown } from '../../errors.ts';
 import { bytesOf, toBase64 } from '../../platform/bytes.ts';
 import { onNode } from '../../platform/node.ts';
@@ -58,8 +58,8 @@ const optionsSchema = z.strictObject({
   description: text.optional(),
   input: z.unknown().refine((input) => input !== undefined, { error: 'the schema of an object' }),
   headers: z
-    .union([z.record(z.string(), z.string()), aFunction], {
-      error: 'an object of strings, or a function that returns one',
+    .union([headersOf(z.string()), aFunction], {
+      error: 'an object of headers that HTTP can send, or a function that returns one',
     })
     .optional(),
   body: aFunction.optional(),

@@ -24,7 +24,7 @@ const shared = {
   description: text,
   /** Whether the item is committed to git; default: false. */
   auto_commit: flag.default(false),
-  /** Branch to commit to; default: the current one. */
+  /** Branch to commit to; default: the current one. With another, the files are also here, uncommitted. */
   branch_name: text.optional(),
   /** If a similar item is open, the result lists it. `create` still writes the new item; `refuse` writes nothing. */
   on_duplicate: oneOf('create', 'refuse').default('create'),
@@ -63,7 +63,12 @@ export const workItemSchema = z.discriminatedUnion(
     z.strictObject({ item_type: z.literal('feature'), ...shared, metadata: featureMetadata.prefault({}) }),
     z.strictObject({ item_type: z.literal('human_action'), ...shared, metadata: actionMetadata.prefault({}) }),
   ],
-  { error: "one of 'bug', 'feature', 'human_action'" },
+  {
+    error: ({ input }) =>
+      typeof input === 'object' && input !== null
+        ? "one of 'bug', 'feature', 'human_action'"
+        : 'an object with `item_type` and `title`',
+  },
 );
 
 /** A work item to create. */

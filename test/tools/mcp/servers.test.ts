@@ -20,6 +20,7 @@ describe('servers that do not start', () => {
       expect(failed.requests).toHaveLength(0);
       expect(failed.result.slugs).toEqual(['tools_unavailable']);
       expect(failed.result.failure?.detail).toContain('the MCP server missing is unavailable');
+      if ('url' in config) expect(failed.result.failure?.detail).toContain('ECONNREFUSED 127.0.0.1:49151');
       expect(failed.result.counters).toEqual(counters({ slugs: { tools_unavailable: 1 } }));
       const optional = { ...definition, mcpServers: { missing: { ...config, optional: true } } };
       const gone = await runOverWire({ script: [report()], definition: optional });

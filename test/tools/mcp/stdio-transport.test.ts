@@ -67,6 +67,9 @@ describe('a server process that speaks MCP', () => {
 
   it('that cannot be started says so', async () => {
     await expect(started('', { command: 'no-such-command-anywhere' })).rejects.toThrow('ENOENT');
+    await expect(started('', { cwd: '/no/such/directory' })).rejects.toThrow(
+      'its directory /no/such/directory does not exist',
+    );
     const never = new StdioTransport({ command: 'x' }, () => {});
     await never.close();
     await expect(never.send(message(1))).rejects.toThrow('the server process has ended');
