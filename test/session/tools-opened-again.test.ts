@@ -65,13 +65,15 @@ describe('D-3: a session is resumed with the tools that it had', () => {
       throw new Error(`no entry with ${secret}`);
     };
     const before = await journal.read('s');
+    const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+    const timersBefore = timers();
     await expect(resumeSession(agentWith({ good: () => good, bad: broken }).agent, options())).rejects.toMatchObject({
       code: 'tools_unavailable',
       message: expect.stringMatching(
         /^The session s was not resumed, since tools could not be opened: .*no entry with \[redacted\]/,
       ),
     });
-    expect([good.closed, await journal.read('s')]).toEqual([1, before]);
+    expect([good.closed, await journal.read('s'), timers()]).toEqual([1, before, timersBefore]);
     const again = await resumeSession(agentWith({ good: server, bad: server }).agent, options());
     const result = await again.result;
     assertInvariants(result);

@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import {
+  defineAgent,
+  type Journal,
+  type JournalEntry,
+  resumeSession,
+  runSession,
+  type SessionEvent,
+  startSession,
+} from '../../src/index.ts';
+import { MemoryJournal } from '../../src/journal/memory.ts';
+import { rehearsalModel } from '../../src/testing/index.ts';
+import { journalWith } from '../support/dying-journal.ts';
+import { quiet, until, workingAgent } from '../support/journaled.ts';
+import { counters, report, reportedAtOnce } from '../support/session.ts';
+
+/** A journal that holds the first entries of another. */
+async function withFirst(entries: readonly JournalEntry[]): Promise<Journal> {
+  const journal = new MemoryJournal();
+  const session = { sessionId: 's', agent: 'plain', metadata: {} };
+  await journal.create(session, { owner: 'first', entries: [...entries] });
+  await journal.release('s', 'first');
+  return journal;
+}
+
+describe('D-3, D-4: the life of a session that is resumed', () => {
+  it('renews its lease, as that of a session that begins', async () => {
+    const renewed: string[] = [];
+    const memory = new MemoryJournal({ leaseMs: 60 });
+    const journal = journalWith(memory, {
+      renew: (sessionId, owner) => {
+        renewed.push(owner);
+        return memory.renew(sessionId, owner);
+      },
+    });
+    const agent = defineAgent({ name: 'waiting', models: [rehearsalModel([{ hangs: true }])] });
+    const session = startSession(agent, { prompt: 'Go.', ...quiet(journal) });
+    await until(() => session.counters.requests === 1);
+    await session.suspend({ graceMs: 0 });
+    const again = await resumeSession(agent, quiet(journal));
+    renewed.length = 0;
+    await until(() => renewed.length >= 3);
+    expect(new Set(renewed).size).toBe(1);
+    again.abort();
+    await again.result;
+  });
+
+  it('tells what its last step brings, if that was delivered and not taken', async () => {
+    const agent = defineAgent({ name: 'plain', models: [rehearsalModel([report()])] });
+    const whole = new MemoryJournal();
+    const events: SessionEvent[] = [];
+    const first = await runSession(agent, {
+      prompt: 'Go.',
+      ...quiet(whole),
+      onEvent: (event) => void events.push(event),
+    });
+    const entries = await whole.read('s');
+    const last = entries.findLastIndex(({ type }) => type === 'delivered');
+    const told: SessionEvent[] = [];
+    const journal = await withFirst(entries.slice(0, last + 1));
+    const onEvent = (event: SessionEvent) => void told.push(event);
+    const session = await resumeSession(agent, { ...quiet(journal), onEvent });
+    const result = await session.result;
+    expect(result.success).toBe(true);
+    expect(result.counters).toEqual(counters({ ...reportedAtOnce, tokens: first.counters.tokens }));
+    expect(told.map(({ type }) => type)).toEqual(['session.succeeded']);
+    expect(events.at(-1)?.type).toBe('session.succeeded');
+  });
+});
+
+it('D-3: only a session with a journal of its own can be suspended', async () => {
+  const { agent } = workingAgent();
+  const session = startSession(agent, { prompt: 'Go.', logger: false });
+  await expect(session.suspend()).rejects.toMatchObject({
+    code: 'invalid_options',
+    message: 'Only a session with a `journal` can be suspended; abort this one.',
+  });
+  expect((await session.result).success).toBe(true);
+});
