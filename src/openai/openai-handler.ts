@@ -221,10 +221,15 @@ function streamed(
 async function bodyOf(request: Request): Promise<unknown> {
   const chunks: Uint8Array[] = [];
   let length = 0;
-  for await (const chunk of request.body ?? []) {
-    length += chunk.length;
-    if (length > mostBytes) throw new BadRequest(`The body is larger than ${mostBytes} bytes.`, null, 413);
-    chunks.push(chunk);
+  try {
+    for await (const chunk of request.body ?? []) {
+      length += chunk.length;
+      if (length > mostBytes) throw new BadRequest(`The body is larger than ${mostBytes} bytes.`, null, 413);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    if (error instanceof BadRequest) throw error;
+    throw new BadRequest(`The body could not be read: ${reasonOf(error)}.`, null);
   }
   try {
     return JSON.parse(await new Blob(chunks as Uint8Array<ArrayBuffer>[]).text());

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type Agent, type AgentDefinition, defineAgent, PawlError, type SessionEvent } from '../../src/index.ts';
 import { type OpenaiOptions, openaiHandler } from '../../src/openai/openai-handler.ts';
 import { type RehearsalScript, rehearsalModel } from '../../src/testing/index.ts';
-import { report } from '../support/session.ts';
+import { keptLog, report } from '../support/session.ts';
 import { guarded } from '../support/tools.ts';
 
 const agentOf = (replies: RehearsalScript, over: Partial<AgentDefinition> = {}): Agent =>
@@ -133,6 +133,15 @@ describe('the sessions of a handler', () => {
     const bare = handlerOf([agentOf([{ text: 'So.' }])], { onEvent });
     await bare(completion());
     expect(heard.at(-1)?.[1]).toEqual({ metadata: {}, context: undefined });
+  });
+
+  it('of a client that breaks off are not the fault of the server', async () => {
+    const { lines, logger } = keptLog();
+    const body = new ReadableStream({ start: (controller) => controller.error(new Error('reset')) });
+    const broken = request('/chat/completions', 'POST', body);
+    const refusal = await refusalOf(await handlerOf([agentOf([])], { logger })(broken));
+    expect(refusal.slice(0, 2)).toEqual([400, 'The body could not be read: reset.']);
+    expect(lines).toEqual([]);
   });
 
   it('may have the body read by those functions, too', async () => {
