@@ -59,6 +59,7 @@ export type { EventListener, SessionEvent } from './observe/events.ts';
 export type { Logger, LoggerOption } from './observe/log/logger.ts';
 export type { AttemptRecord, CallRecord, TurnRecord } from './observe/records.ts';
 export { type Slice, slice } from './observe/slices.ts';
+export type { JsonOf } from './platform/plain-json.ts';
 export type { ReportFormat } from './report/format.ts';
 export type { ReportDefinition } from './report/registry.ts';
 export { type ServedAgent, type ServeMcpOptions, serveMcp } from './serve/serve-mcp.ts';

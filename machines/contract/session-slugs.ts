@@ -34,9 +34,9 @@ export const sessionRows = {
     means:
       'The next turn could not be prepared: `instructions` or `prepareTurn` failed or timed out, `prepareTurn` named something that the session lacks, or an agent of `handoffs` could not take over.',
     happened: 'the next turn could not be prepared',
-    todo: 'See to `instructions` and `prepareTurn`.',
+    todo: 'Check `instructions` and `prepareTurn`.',
     person: 'the next turn could not be prepared',
-    advice: 'Fix what is named above: `instructions` or `prepareTurn`, or what an agent in `handoffs` has of them.',
+    advice: 'Fix what is named above: `instructions` or `prepareTurn`, or those of an agent in `handoffs`.',
   },
   internal_error: {
     means: 'A defect of Pawl, or of code it was given.',

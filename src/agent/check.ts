@@ -54,8 +54,6 @@ const types: Record<string, string> = {
 export function shapeOf(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_type' && issue.message.startsWith('Invalid input'))
     return types[issue.expected] ?? `of type ${issue.expected}`;
-  // Beyond it, integers are not exact.
-  if (issue.code === 'too_big' && issue.origin === 'int') return `${issue.message}, and at most ${issue.maximum}`;
   if (issue.code === 'invalid_value' && issue.message.startsWith('Invalid ')) {
     return `one of ${issue.values.map((one) => shown(one)).join(', ')}`;
   }

@@ -13,12 +13,12 @@ import type { ToolPolicy } from '../tools/policies.ts';
 import type { HttpPolicy } from '../tools/service/http-policy.ts';
 import type { CheckInput, CheckReply, CheckReport } from './guardrails.ts';
 import type { Voice } from './handoffs.ts';
-import { aFunction, count, flag, hasMethods, headersOf, milliseconds, oneOf, text, texts } from './shapes.ts';
+import { aFunction, count, flag, headersOf, milliseconds, oneOf, text, texts } from './shapes.ts';
 import type { PrepareTurn } from './turn-changes.ts';
 
 /** A provider may be a function, such as that of `@ai-sdk/openai`. */
 const isProvider = (value: unknown) =>
-  hasMethods(value, 'languageModel') || (typeof value === 'function' && 'languageModel' in value);
+  ((typeof value === 'object' && value !== null) || typeof value === 'function') && 'languageModel' in value;
 
 const resultBytes = 'an integer of at least 256';
 const replyBytes = 'an integer of at least 1024';

@@ -1,4 +1,5 @@
 import type { Json } from '../../machines/index.ts';
+import { headOf } from '../text.ts';
 
 export const removed = '[redacted]';
 
@@ -91,6 +92,11 @@ export function betweenSecrets(
     }
   }
   return at;
+}
+
+/** Removes secrets from what code of the application threw, and cuts it: it may hold anything, and be of any length. */
+export function redactReason(why: string, secrets: readonly string[]): string {
+  return headOf(redact(why, secrets), 4_000);
 }
 
 /** Removes keys and credentials from `text` (S-5): known ones by exact match, others by pattern. */

@@ -5,7 +5,12 @@ import { z } from 'zod';
  * (`expected`).
  */
 const wholeNumber = 'an integer of at least 1';
-export const count = z.int({ error: wholeNumber }).min(1, { error: wholeNumber });
+export const count = z
+  .int({
+    // Beyond it, integers are not exact.
+    error: ({ code }) => (code === 'too_big' ? `an integer from 1 to ${Number.MAX_SAFE_INTEGER}` : wholeNumber),
+  })
+  .min(1, { error: wholeNumber });
 
 /** The longest delay that a timer supports. */
 const longestMs = 2_147_483_647;
@@ -48,7 +53,6 @@ export function oneOf<const W extends readonly string[]>(...words: W) {
   return z.enum(words, { error: `one of ${words.map((word) => `'${word}'`).join(', ')}` });
 }
 
-/** Whether `value` has methods with these `names`. */
 /** Headers of an HTTP request, each of which can be sent. */
 export function headersOf<Value extends z.ZodType<string | undefined>>(value: Value) {
   return z.record(z.string(), value, { error: 'an object of strings' }).check(({ value: headers, issues }) => {
@@ -67,6 +71,7 @@ function canBeSent(name: string, value: string): boolean {
   }
 }
 
+/** Whether `value` has methods with these `names`. */
 export function hasMethods(value: unknown, ...names: string[]): boolean {
   return (
     typeof value === 'object' && value !== null && names.every((name) => typeof Reflect.get(value, name) === 'function')

@@ -80,7 +80,7 @@ export function lookingAround(): AgentDefinition {
 /** Returns the definition with the bound from the flags. */
 export function bounded(definition: AgentDefinition, { maxTurns, maxRetries }: Flags): AgentDefinition {
   const limits = { ...(maxTurns !== undefined && { maxTurns }), ...(maxRetries !== undefined && { maxRetries }) };
-  // What a file has in place of limits is refused with the rest of the definition.
+  // `defineAgent` refuses limits that are not an object.
   const isUnchanged = Object.keys(limits).length === 0 || typeof (definition.limits ?? {}) !== 'object';
   return isUnchanged ? definition : { ...definition, limits: { ...definition.limits, ...limits } };
 }

@@ -17,5 +17,5 @@ export function databaseOpened(path: string): () => void {
  * database at the same time.
  */
 export function isOpenDatabase(path: string): boolean {
-  return databases.has(path.replace(/-(?:wal|shm|journal)$/, ''));
+  return databases.has(path) || databases.has(path.replace(/-(?:wal|shm|journal)$/, ''));
 }

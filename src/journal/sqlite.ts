@@ -1,7 +1,7 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { z } from 'zod';
 import { check } from '../agent/check.ts';
-import { milliseconds, nonBlank } from '../agent/shapes.ts';
+import { milliseconds } from '../agent/shapes.ts';
 import { PawlError, reasonOf } from '../errors.ts';
 import { builtin } from '../platform/node.ts';
 import {
@@ -27,7 +27,8 @@ export type SqliteJournalOptions = {
 /** How long a write waits for one of another process, in ms. */
 const busyMs = 5_000;
 
-const fileSchema = nonBlank;
+const aFile = 'a path, or :memory:';
+const fileSchema = z.string({ error: aFile }).regex(/^(?!file:).*\S/s, { error: aFile });
 const optionsSchema = z.strictObject({ leaseMs: milliseconds.default(10_000) });
 
 /**

@@ -1,5 +1,5 @@
 import type { Message } from '../../machines/index.ts';
-import { expected, onRejection } from '../errors.ts';
+import { onRejection, shown } from '../errors.ts';
 import type { Perform } from '../host/driver.ts';
 import type { Metadata } from '../journal/journal.ts';
 import type { SessionEvent } from './events.ts';
@@ -38,7 +38,8 @@ export class GuardedTelemetry implements Pick<SessionTelemetry, 'event'> {
     this.guarded(() => {
       const own: unknown = telemetry.session(about);
       onRejection(own, (error) => this.failed(error));
-      if (!isSessionTelemetry(own)) throw new Error(expected('session()', own, 'an object with `event` and `around`'));
+      if (!isSessionTelemetry(own))
+        throw new Error(`\`session()\` must return an object with \`event\` and \`around\`; got ${shown(own)}.`);
       this.own = own;
     });
   }

@@ -75,9 +75,12 @@ export function completionRequest(body: unknown): CompletionRequest {
     throw new BadRequest(expected(param ?? 'body', valueAt(body, path), shape), param);
   }
   const { model, messages, stream, stream_options: options } = parsed.data;
+  const given = messages.flatMap(inputMessage);
+  if (given.length === 0)
+    throw new BadRequest('`messages` must hold at least one message with content; got none.', 'messages');
   return {
     model,
-    messages: messages.flatMap(inputMessage),
+    messages: given,
     stream: stream === true,
     includeUsage: options?.include_usage === true,
   };

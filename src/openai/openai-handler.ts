@@ -7,7 +7,7 @@ import { systemClock } from '../host/clock.ts';
 import type { Metadata } from '../journal/journal.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import { randomId } from '../platform/random-id.ts';
-import { answerFor, type Given, givenBy, ServerFault } from '../serve/given.ts';
+import { answerFor, givenBy, ownCopy, ServerFault } from '../serve/given.ts';
 import { type ServedSessions, Sessions, TooManySessions } from '../serve/sessions.ts';
 import { commonOptions } from '../session/common-options.ts';
 import { sessionInput } from '../session/input.ts';
@@ -97,7 +97,7 @@ class CompletionServer {
         return json(errorBody(error.message, 'invalid_request_error', null, error.param), error.status);
       if (error instanceof Response) return error;
       const code = error instanceof ServerFault ? 'context_failed' : error instanceof PawlError ? error.code : null;
-      const { status, message } = answerFor(error, this.options.logger);
+      const { status, message } = answerFor(error, this.options.logger, this.agents.values());
       if (status < 500) return json(errorBody(message, 'invalid_request_error', code), status);
       return json(errorBody(message, 'server_error', code), status, { 'x-should-retry': 'false' });
     }
@@ -109,8 +109,13 @@ class CompletionServer {
     if (listed !== null && request.method === 'GET') return this.models(listed[1]);
     if (!pathname.endsWith('/chat/completions')) throw new BadRequest(`There is nothing at ${pathname}.`, null, 404);
     if (request.method !== 'POST') throw new BadRequest(`Send POST to ${pathname}.`, null, 405);
-    const given = givenBy(request, this.options);
-    return this.complete(completionRequest(await bodyOf(request)), request.signal, given);
+    const own = ownCopy(request, this.options);
+    const body = await bodyOf(own).catch((error) => {
+      // Neither copy is read any more, so the client need not go on.
+      for (const { body } of new Set([own, request])) body?.cancel().catch(() => undefined);
+      throw error;
+    });
+    return this.complete(completionRequest(body), request);
   }
 
   private models(name: string | undefined): Response {
@@ -126,15 +131,11 @@ class CompletionServer {
     throw new BadRequest(`There is no model "${name}". Models: ${known}.`, 'model', 404);
   }
 
-  private async complete(
-    { model, messages, stream, includeUsage }: CompletionRequest,
-    aborted: AbortSignal,
-    given: (agent: Agent) => Promise<Given>,
-  ) {
+  private async complete({ model, messages, stream, includeUsage }: CompletionRequest, request: Request) {
     const agent = this.agent(model);
-    const { context, metadata } = await given(agent);
+    const { context, metadata } = await givenBy(request, agent, this.options);
     const gone = new AbortController();
-    const signal = AbortSignal.any([aborted, gone.signal]);
+    const signal = AbortSignal.any([request.signal, gone.signal]);
     // Only then is the text of a reply the report, as it is.
     const isReport = agent.definition.finish === 'text' && ['text', 'markdown'].includes(agent.format.name);
     const streams = isReport && agent.voices.every(({ definition }) => definition.checkReport === undefined);
@@ -222,7 +223,8 @@ async function bodyOf(request: Request): Promise<unknown> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   try {
-    for await (const chunk of request.body ?? []) {
+    // Cancelling one of two copies would wait for the other.
+    for await (const chunk of request.body?.values({ preventCancel: true }) ?? []) {
       length += chunk.length;
       if (length > mostBytes) throw new BadRequest(`The body is larger than ${mostBytes} bytes.`, null, 413);
       chunks.push(chunk);

@@ -1,19 +1,21 @@
 import type { Json, JsonObject } from '../../machines/index.ts';
 
-/** The type of a value once it is JSON: dates and bigints are texts, sets and maps are lists. */
+/** The type of a value once it is JSON: dates, bigints and bytes are texts, sets and maps are lists. */
 export type JsonOf<T> = unknown extends T
   ? T
-  : T extends string | number | boolean | null | undefined
+  : [T] extends [Json | undefined]
     ? T
-    : T extends bigint
+    : T extends bigint | symbol | ArrayBuffer | ArrayBufferView
       ? string
       : T extends { toJSON(): infer Shown }
         ? JsonOf<Shown>
-        : T extends ReadonlySet<infer Element>
-          ? JsonOf<Element>[]
-          : T extends ReadonlyMap<infer Key, infer Value>
-            ? [JsonOf<Key>, JsonOf<Value>][]
-            : { [Field in keyof T]: JsonOf<T[Field]> };
+        : T extends ReadonlyMap<infer Key, infer Value>
+          ? [JsonOf<Key>, JsonOf<Value>][]
+          : T extends ReadonlySet<infer Element>
+            ? JsonOf<Element>[]
+            : T extends object
+              ? { [Field in keyof T]: JsonOf<T[Field]> }
+              : T;
 
 /**
  * Converts a value to JSON, at most `mostNodes` values of it. Types that JSON lacks get a substitute, so that nothing is

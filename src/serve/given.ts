@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { check } from '../agent/check.ts';
 import { checkContext } from '../agent/context.ts';
 import type { Agent } from '../agent/definition.ts';
+import { redact } from '../agent/redact.ts';
+import { secretsOf } from '../agent/secrets.ts';
 import { metadataShape } from '../agent/shapes.ts';
 import { PawlError, type PawlErrorCode, stackOf } from '../errors.ts';
 import type { Metadata } from '../journal/journal.ts';
@@ -16,38 +18,39 @@ type GivenOptions = {
   metadata?: (request: Request) => Metadata | Promise<Metadata>;
 };
 
-/** Why the server cannot answer is in its log, and no business of the caller. */
+/** The reason is logged; the caller does not see it. */
 export class ServerFault extends Error {
   override readonly name = 'ServerFault';
 }
 
 const givenSchema = z.object({ metadata: metadataShape.optional() });
 
+/** Returns the request whose body the server reads: a copy if `context` or `metadata` may read it, too. */
+export function ownCopy(request: Request, { context, metadata }: GivenOptions): Request {
+  const isRead = context !== undefined || metadata !== undefined;
+  return isRead && !request.bodyUsed ? request.clone() : request;
+}
+
 /**
- * Prepares what an application gives the session of a request, before the request's body is read: `context` and
- * `metadata` may read it, too. The returned function throws the `Response` with which they refuse the caller, or
- * `ServerFault` if they throw anything else or return what does not fit.
+ * Returns what an application gives the session of a request. Throws the `Response` with which it refuses the caller, or
+ * `ServerFault` if it throws anything else or returns what does not fit.
  */
-export function givenBy(
+export async function givenBy(
   request: Request,
+  agent: Agent,
   { context, metadata, logger }: GivenOptions,
-): (agent: Agent) => Promise<Given> {
-  const [forContext, forMetadata] = [context && request.clone(), metadata && request.clone()];
-  return async (agent) => {
-    try {
-      const given = {
-        context: forContext && (await context?.(forContext)),
-        metadata: forMetadata && (await metadata?.(forMetadata)),
-      };
-      checkContext(agent, given.context);
-      check(givenSchema, given, '', 'invalid_options');
-      return given;
-    } catch (error) {
-      if (error instanceof Response) throw error;
-      loggerOf(logger).error({ event: 'context.threw', error: stackOf(error) }, 'context() or metadata() failed');
-      throw new ServerFault('The server could not accept the request.', { cause: error });
-    }
-  };
+): Promise<Given> {
+  try {
+    const given = { context: await context?.(request), metadata: await metadata?.(request) };
+    checkContext(agent, given.context);
+    check(givenSchema, given, '', 'invalid_options');
+    return given;
+  } catch (error) {
+    if (error instanceof Response) throw error;
+    const line = { event: 'context.threw', error: redact(stackOf(error), secretsOf(agent.definition)) };
+    loggerOf(logger).error(line, 'context() or metadata() failed');
+    throw new ServerFault('The server could not accept the request.', { cause: error });
+  }
 }
 
 /** The errors that a caller can mend, with their statuses. */
@@ -57,7 +60,7 @@ const callersErrors: Partial<Record<PawlErrorCode, number>> = {
   session_ended: 409,
 };
 
-/** The errors of a server that is not broken: its journal is away, or it was deployed anew. */
+/** The errors of a server that is not broken: its journal is unreachable, or a new release was deployed. */
 const serversErrors: Partial<Record<PawlErrorCode, number>> = {
   agent_changed: 409,
   machines_changed: 409,
@@ -65,13 +68,21 @@ const serversErrors: Partial<Record<PawlErrorCode, number>> = {
   journal_failed: 503,
 };
 
-/** Returns the status and the sentence that answer an error; one of the server is logged, and told without details. */
-export function answerFor(error: unknown, logger: LoggerOption | undefined): { status: number; message: string } {
+/**
+ * Returns the status and the sentence that answer an error. Server errors are logged, without the secrets of the agents,
+ * and answered without details.
+ */
+export function answerFor(
+  error: unknown,
+  logger: LoggerOption | undefined,
+  agents: Iterable<Agent>,
+): { status: number; message: string } {
   const code = error instanceof PawlError ? error.code : null;
   const status = code === null ? undefined : callersErrors[code];
   if (status !== undefined && error instanceof Error) return { status, message: error.message };
-  if (!(error instanceof ServerFault))
-    loggerOf(logger).error({ event: 'request.failed', error: stackOf(error) }, 'a request could not be answered');
-  const message = error instanceof ServerFault ? error.message : 'The server could not answer the request.';
-  return { status: (code !== null && serversErrors[code]) || 500, message };
+  if (error instanceof ServerFault) return { status: 500, message: error.message };
+  const secrets = [...agents].flatMap(({ definition }) => secretsOf(definition));
+  const line = { event: 'request.failed', error: redact(stackOf(error), secrets) };
+  loggerOf(logger).error(line, 'a request could not be answered');
+  return { status: (code !== null && serversErrors[code]) || 500, message: 'The server could not answer the request.' };
 }

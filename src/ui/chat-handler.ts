@@ -7,7 +7,7 @@ import { expected, PawlError, reasonOf } from '../errors.ts';
 import { aJournal } from '../journal/given.ts';
 import type { JournaledSession, Metadata } from '../journal/journal.ts';
 import { randomId } from '../platform/random-id.ts';
-import { answerFor, type Given, givenBy } from '../serve/given.ts';
+import { answerFor, type Given, givenBy, ownCopy } from '../serve/given.ts';
 import { commonOptions } from '../session/common-options.ts';
 import { sessionInput } from '../session/input.ts';
 import type { SessionOptions } from '../session/options.ts';
@@ -28,7 +28,7 @@ export type ChatOptions<Context = unknown> = Pick<
     ? { context?: ContextOf<Context> }
     : { context: ContextOf<Context> });
 
-/** Returns the `metadata` of a session from the request that starts it; it may read the request's body. */
+/** Returns the `metadata` of a session from the request that starts it; it may read the request's body, which `request.clone()` lets it do twice. */
 type MetadataOf = (request: Request) => Metadata | Promise<Metadata>;
 
 /**
@@ -77,29 +77,28 @@ export function chatHandler<Report, Context>(
     } catch (error) {
       // `context` and `metadata` may refuse a caller with an answer of their own.
       if (error instanceof Response) return error;
-      const { status, message } = answerFor(error, options?.logger);
+      const { status, message } = answerFor(error, options?.logger, [agent]);
       return Response.json({ error: message }, { status });
     }
   };
 }
 
 async function answer(chats: Chats, request: Request): Promise<Response> {
-  const given = chats.givenBy(request);
   const path = new URL(request.url).pathname.replace(/\/+$/, '').split('/');
   switch (request.method) {
     case 'POST': {
-      const body = await request.json().catch((error) => {
+      const body = await chats.bodyOf(request).catch((error) => {
         throw new PawlError('invalid_messages', `The body is no JSON: ${reasonOf(error)}.`);
       });
-      return chats.post(await readUIRequest(body), await given());
+      return chats.post(await readUIRequest(body), await chats.given(request));
     }
     case 'GET':
       if (path.at(-1) !== 'stream') return new Response(null, { status: 404 });
-      return chats.join(chatIdOf(path.at(-2)), await given());
+      return chats.join(chatIdOf(path.at(-2)), await chats.given(request));
     case 'DELETE': {
       const chatId = chatIdOf(path.at(-1));
       // This may refuse the caller.
-      await given();
+      await chats.given(request);
       await chats.abort(chatId);
       return new Response(null, { status: 204 });
     }
@@ -130,10 +129,13 @@ class Chats {
     this.options = options;
   }
 
+  async bodyOf(request: Request): Promise<unknown> {
+    return ownCopy(request, this.options).json();
+  }
+
   /** What a request gives its session, unless it is refused. */
-  givenBy(request: Request): () => Promise<Given> {
-    const given = givenBy(request, this.options);
-    return () => given(this.agent);
+  given(request: Request): Promise<Given> {
+    return givenBy(request, this.agent, this.options);
   }
 
   post(asked: UIRequest, given: Given): Promise<Response> {
@@ -153,12 +155,11 @@ class Chats {
     });
   }
 
-  abort(chatId: string): Promise<void> {
-    return this.inTurn(chatId, async () => {
-      const known = this.sessions.get(chatId);
-      await this.end(known, await this.unended(chatId));
-      await known?.result;
-    });
+  /** Resolves when the session of this process has ended. */
+  async abort(chatId: string): Promise<void> {
+    const known = this.sessions.get(chatId);
+    await this.inTurn(chatId, async () => this.end(this.sessions.get(chatId), await this.unended(chatId)));
+    await known?.result;
   }
 
   private async begin({ chatId, messages }: UIRequest, { context, metadata }: Given): Promise<Response> {

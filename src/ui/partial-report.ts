@@ -1,14 +1,16 @@
 import type { DeepPartial } from 'ai';
+import { expected, PawlError } from '../errors.ts';
 import type { Session } from '../session/session.ts';
 import { GrowingReport } from './growing-report.ts';
-import { checkFollowed } from './ui-message-stream.ts';
 
 /**
  * Returns the report of a session as it grows: each value holds what has come so far, and the last one is the accepted
  * report. A report that is rejected begins again. A session that fails ends it. Throws `invalid_options`.
  */
 export function partialReport<Report>(session: Session<Report>): AsyncGenerator<DeepPartial<Report>, void> {
-  checkFollowed(session, {});
+  const given: unknown = session;
+  if (typeof given !== 'object' || given === null || !('events' in given))
+    throw new PawlError('invalid_options', expected('session', given, 'a session'));
   return growing(session);
 }
 

@@ -48,7 +48,7 @@ describe('bad input gets a sentence for each problem', () => {
   it('a whole number that is too large is told how large it may be', () => {
     const definition = { name: 'a', models: ['x:y'], limits: { maxTurns: 2 ** 60 } };
     expect(() => defineAgent(definition)).toThrow(
-      '`limits.maxTurns` must be an integer of at least 1, and at most 9007199254740991; got 1152921504606847000.',
+      '`limits.maxTurns` must be an integer from 1 to 9007199254740991; got 1152921504606847000.',
     );
   });
 

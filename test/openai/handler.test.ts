@@ -135,6 +135,28 @@ describe('the sessions of a handler', () => {
     expect(heard.at(-1)?.[1]).toEqual({ metadata: {}, context: undefined });
   });
 
+  it('without content are refused, and are not the fault of the server', async () => {
+    const { lines, logger } = keptLog();
+    const empty = [{ role: 'assistant', content: '' }];
+    const refusal = await refusalOf(await handlerOf([agentOf([])], { logger })(completion({ messages: empty })));
+    expect(refusal.slice(0, 2)).toEqual([400, '`messages` must hold at least one message with content; got none.']);
+    expect(lines).toEqual([]);
+  });
+
+  it.each([{}, { context: () => null }])(
+    'with a body that is too large are refused, and it is left: %#',
+    async (options) => {
+      const cancelled = Promise.withResolvers<void>();
+      const body = new ReadableStream({
+        pull: (controller) => controller.enqueue(new Uint8Array(4_000_000)),
+        cancel: () => cancelled.resolve(),
+      });
+      const response = await handlerOf([agentOf([])], options)(request('/chat/completions', 'POST', body));
+      expect(response.status).toBe(413);
+      await cancelled.promise;
+    },
+  );
+
   it('of a client that breaks off are not the fault of the server', async () => {
     const { lines, logger } = keptLog();
     const body = new ReadableStream({ start: (controller) => controller.error(new Error('reset')) });

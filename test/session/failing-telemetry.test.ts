@@ -50,13 +50,13 @@ describe('F-5: a telemetry that fails costs its spans, and no session', () => {
 });
 
 it.each([
-  ['nothing', () => undefined, '`session()` is required: an object with `event` and `around`.'],
+  ['nothing', () => undefined, '`session()` must return an object with `event` and `around`; got undefined.'],
   [
     'a promise that rejects',
     () => Promise.reject(new Error('no exporter')),
-    'an object with `event` and `around`; got',
+    'must return an object with `event` and `around`; got',
   ],
-  ['half of it', () => ({ event: () => {} }), '`session()` must be an object with `event` and `around`; got'],
+  ['half of it', () => ({ event: () => {} }), '`session()` must return an object with `event` and `around`; got'],
 ])('F-5: a telemetry that begins with %s is told so, and costs no session', async (_, session, message) => {
   const agent = defineAgent({ name: 'watched', models: [rehearsalModel([report()])] });
   const { result, events } = await run({ agent, options: { telemetry: { session } as never } });

@@ -72,16 +72,19 @@ describe('D-4: a process that starts resumes what the last one left', () => {
     await journal.close();
   });
 
-  it('also one whose process died less than a lease ago, and none that another process runs', async () => {
-    const journal = sqliteJournal(':memory:', { leaseMs: 300 });
+  it('names those that run, and another call resumes the ones whose leases have run out', async () => {
+    const journal = sqliteJournal(':memory:', { leaseMs: 100 });
     for (const id of ['crashed', 'taken', 'foreign'])
       await suspended(journal, id === 'foreign' ? 'guest' : 'clerk', id);
-    // Their processes hold leases; that of one has died.
+    // Their processes hold leases; those of two have died.
     for (const id of ['crashed', 'taken', 'foreign']) expect(await journal.lease(id, 'another')).toBe(true);
-    const life = setInterval(() => void journal.renew('taken', 'another'), 50);
+    const life = setInterval(() => void journal.renew('taken', 'another'), 20);
     onTestFinished(() => clearInterval(life));
-    const { sessions, refused } = await resumeAll([define('clerk')], { journal, logger });
-    expect([sessions.map(({ sessionId }) => sessionId), refused]).toEqual([['crashed'], []]);
+    const first = await resumeAll([define('clerk')], { journal, logger });
+    expect([first.sessions, first.refused, first.running.toSorted()]).toEqual([[], [], ['crashed', 'taken']]);
+    await expect.poll(async () => (await journal.list({ sessionId: 'crashed' }))[0]?.status).toBe('suspended');
+    const { sessions, refused, running } = await resumeAll([define('clerk')], { journal, logger });
+    expect([sessions.map(({ sessionId }) => sessionId), refused, running]).toEqual([['crashed'], [], ['taken']]);
     expect((await sessions[0]?.result)?.success).toBe(true);
     await journal.close();
   });

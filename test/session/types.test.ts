@@ -43,13 +43,27 @@ describe('the types', () => {
       day: z.string().transform((text) => new Date(text)),
       size: z.string().transform((text) => BigInt(text)),
       tags: z.array(z.string()).transform((tags) => new Set(tags)),
+      days: z.array(z.string()).transform((days) => new Map(days.map((day) => [day, new Date(day)]))),
+      bytes: z.string().transform((text) => new TextEncoder().encode(text)),
+      tree: z.json(),
       kind: z.enum(['a', 'b']),
       id: z.string().brand<'Id'>(),
       pair: z.tuple([z.string(), z.number()]).nullable(),
       note: z.string().optional(),
       rest: z.unknown(),
     });
-    const content = { day: '2020-01-01', size: '7', tags: ['x', 'x'], kind: 'a', id: 'i', pair: ['x', 1], rest: 1 };
+    const content = {
+      day: '2020-01-01',
+      size: '7',
+      tags: ['x', 'x'],
+      kind: 'a',
+      id: 'i',
+      days: ['2020-01-01'],
+      bytes: 'x',
+      tree: [{ a: [1] }],
+      pair: ['x', 1],
+      rest: 1,
+    };
     const script = [{ calls: [{ name: 'final_report', input: { content } }] }];
     const agent = defineAgent({
       name: 'a',
@@ -58,15 +72,22 @@ describe('the types', () => {
     });
     const result = await runSession(agent, { prompt: 'Go.', logger: false });
     if (!result.success) throw new Error(String(result.report.content));
-    const { day, size, tags, kind, id, pair, note, rest } = result.report.content;
+    const { day, size, tags, days, bytes, tree, kind, id, pair, note, rest } = result.report.content;
     expectTypeOf([day, size]).toEqualTypeOf<string[]>();
     expectTypeOf(tags).toEqualTypeOf<string[]>();
+    expectTypeOf(days).toEqualTypeOf<[string, string][]>();
+    expectTypeOf(bytes).toEqualTypeOf<string>();
+    expectTypeOf(tree).toEqualTypeOf<z.infer<ReturnType<typeof z.json>>>();
     expectTypeOf(kind).toEqualTypeOf<'a' | 'b'>();
     expectTypeOf(id).toEqualTypeOf<z.infer<typeof rich>['id']>();
     expectTypeOf(pair).toEqualTypeOf<[string, number] | null>();
     expectTypeOf(note).toEqualTypeOf<string | undefined>();
     expectTypeOf(rest).toEqualTypeOf<unknown>();
-    const expected = { ...content, day: '2020-01-01T00:00:00.000Z', tags: ['x'] };
+    const expected = {
+      ...content,
+      ...{ day: '2020-01-01T00:00:00.000Z', tags: ['x'], days: [['2020-01-01', '2020-01-01T00:00:00.000Z']] },
+      bytes: expect.any(String),
+    };
     expect(result.report.content).toEqual(expected);
   });
 

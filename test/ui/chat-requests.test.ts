@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
 import {
   type AgentDefinition,
   defineAgent,
@@ -10,8 +9,7 @@ import {
 } from '../../src/index.ts';
 import { type RehearsalScript, rehearsalModel } from '../../src/testing/index.ts';
 import { type ChatOptions, chatHandler } from '../../src/ui/chat-handler.ts';
-import { journalWith } from '../support/dying-journal.ts';
-import { keptLog, report } from '../support/session.ts';
+import { report } from '../support/session.ts';
 import { guarded } from '../support/tools.ts';
 
 const agentOf = (replies: RehearsalScript, over: Partial<AgentDefinition> = {}) =>
@@ -96,72 +94,6 @@ describe('a request of a page', () => {
     for (const path of ['/c1', '/c1/streams', '/stream/c1']) expect((await handler(ask(path))).status).toBe(404);
     for (const path of ['/c1/stream', '/c1/stream//']) expect((await handler(ask(path))).status).toBe(204);
     for (const path of ['/c1', '/c1//']) expect((await handler(ask(path, 'DELETE'))).status).toBe(204);
-  });
-
-  it.each<[string, Error, number]>([
-    ['a journal that fails', new PawlError('journal_failed', 'No disk.'), 503],
-    ['a defect', new Error('A defect.'), 500],
-  ])('that meets %s is not at fault: the log holds the reason, and the answer does not', async (_, error, status) => {
-    const { lines, logger } = keptLog();
-    const journal = journalWith(sqliteJournal(':memory:'), { list: () => Promise.reject(error) });
-    const response = await handlerOf([], { journal, logger })(post());
-    const { message } = error;
-    expect([response.status, await response.json()]).toEqual([
-      status,
-      { error: 'The server could not answer the request.' },
-    ]);
-    expect(lines).toEqual([
-      expect.objectContaining({ level: 50, event: 'request.failed', error: expect.stringContaining(message) }),
-    ]);
-  });
-
-  it('to a session that another agent began is a conflict, and the log names the differences', async () => {
-    const { lines, logger } = keptLog();
-    const journal = sqliteJournal(':memory:');
-    const agent = agentOf(waiting, { tools: { guarded } });
-    const begun = startSession(agent, { prompt: 'Hi.', journal, sessionId: 'c1:1', logger: false });
-    while (begun.counters.requests === 0) await new Promise(setImmediate);
-    await begun.suspend();
-    const response = await handlerOf(waiting, { journal, logger }, { limits: { maxTurns: 3 } })(ask('/c1/stream'));
-    expect(response.status).toBe(409);
-    expect(await response.text()).not.toContain('maxTurns');
-    expect(lines).toEqual([
-      expect.objectContaining({ error: expect.stringContaining('limits.maxTurns: was 10, is 3') }),
-    ]);
-    await journal.close();
-  });
-
-  it('has a context that does not fit: that is an error of the server, and its value stays there', async () => {
-    const { lines, logger } = keptLog();
-    const contextSchema = z.object({ database: z.string(), user: z.string() });
-    const options = { logger, context: () => ({ database: 'postgres://10.0.0.5/prod' }) };
-    const handler = handlerOf([report()], options, { contextSchema });
-    const response = await handler(post());
-    expect([response.status, await response.json()]).toEqual([
-      500,
-      { error: 'The server could not accept the request.' },
-    ]);
-    expect(lines).toEqual([
-      expect.objectContaining({ event: 'context.threw', error: expect.stringContaining('user') }),
-    ]);
-    for (const odd of [
-      { metadata: () => ({ tenant: {} }) },
-      { metadata: () => Promise.reject(new Error('no tenants')) },
-    ])
-      expect((await handlerOf([report()], odd as never)(post())).status).toBe(500);
-  });
-
-  it('may be read by `context` and by `metadata`', async () => {
-    const heard: [unknown, unknown][] = [];
-    const userIn = async (request: Request) => String(((await request.json()) as { user?: string }).user);
-    const handler = handlerOf([report()], {
-      context: userIn,
-      metadata: async (request) => ({ user: await userIn(request) }),
-      onEvent: (_, { metadata, context }) => void heard.push([context, metadata]),
-    });
-    const body = JSON.stringify({ id: 'c1', messages: [said], user: 'ada' });
-    expect(endOf(await chunksOf(await handler(ask('', 'POST', body)))).messageMetadata.status).toBe('succeeded');
-    expect(heard[0]).toEqual(['ada', { user: 'ada' }]);
   });
 });
 

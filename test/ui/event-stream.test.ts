@@ -96,7 +96,8 @@ describe('F-5: a report as it grows', () => {
   });
 
   it('of what is no session is refused', () => {
-    expect(() => partialReport({} as never)).toThrow('`session` must be a session, or what `followSession` returns');
+    for (const odd of [{}, null, { eventsFrom: () => [] }])
+      expect(() => partialReport(odd as never)).toThrow('`session` must be a session; got');
   });
 
   it('that is rejected begins again; a session that fails ends it', async () => {

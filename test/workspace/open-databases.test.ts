@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -54,6 +54,32 @@ describe('tools for files and the databases that their process has open', () => 
     expect((await everyUse(root, 'pawl.db'))[0]).toBe('pawl.db is not a text file.');
   });
 
+  it('whatever its name, and through links', async () => {
+    const root = folder();
+    for (const name of ['agent-journal', 'notes-wal']) {
+      const journal = sqliteJournal(join(root, name));
+      await journal.create({ sessionId: 's', agent: 'a', metadata: {} }, { owner: 'o', entries: [] });
+      symlinkSync(name, join(root, `${name}.link`));
+      for (const path of [name, `${name}-shm`, `${name}.link`])
+        expect((await everyUse(root, path))[0]).toContain('has open');
+      await journal.close();
+    }
+    expect(() => sqliteJournal('file:pawl.db')).toThrow('`file` must be a path, or :memory:; got "file:pawl.db".');
+  });
+
+  it('leave it out of a search', async () => {
+    const root = folder();
+    const journal = sqliteJournal(join(root, 'pawl.db'));
+    await journal.create({ sessionId: 's', agent: 'needle', metadata: {} }, { owner: 'o', entries: [] });
+    writeFileSync(join(root, 'pawl.db-journal'), 'needle');
+    writeFileSync(join(root, 'note.txt'), 'needle');
+    expect(await fileTools(root).search_text.execute({ text: 'needle' })).toMatchObject({
+      matches: [{ file: 'note.txt' }],
+      isComplete: true,
+    });
+    await journal.close();
+  });
+
   it('a journal that is open twice stays locked until both are closed', async () => {
     const root = folder();
     const [one, two] = [sqliteJournal(join(root, 'pawl.db')), sqliteJournal(join(root, 'pawl.db'))];
@@ -72,6 +98,9 @@ describe('tools for files and the databases that their process has open', () => 
     lock.release();
     expect(elsewhere(file, 'BEGIN EXCLUSIVE')).toBe('done');
     writeFileSync(join(root, 'note.txt'), 'a text');
-    expect(await fileTools(root).search_text.execute({ text: 'a text' })).toMatchObject({ isComplete: true });
+    expect(await fileTools(root).search_text.execute({ text: 'a text' })).toEqual({
+      ...{ isComplete: true, notSearched: [] },
+      matches: [{ file: 'note.txt', line: 1, text: 'a text' }],
+    });
   });
 });

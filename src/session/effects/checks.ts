@@ -9,7 +9,7 @@ import {
 import type { Agent } from '../../agent/definition.ts';
 import type { CheckVerdict } from '../../agent/guardrails.ts';
 import { voiceOf } from '../../agent/handoffs.ts';
-import { redact } from '../../agent/redact.ts';
+import { redact, redactReason } from '../../agent/redact.ts';
 import { expected, messageOf } from '../../errors.ts';
 import type { Clock } from '../../host/clock.ts';
 import { inTime } from '../../host/deadline.ts';
@@ -82,9 +82,8 @@ export class Checks {
 
   /** Checks a report that its format accepted; returns any other verdict as it is. */
   async report(verdict: ReportVerdict, signal: AbortSignal): Promise<ReportVerdict> {
-    const { secrets } = this.parts;
-    if (!verdict.valid)
-      return verdict.slug === 'check_failed' ? { ...verdict, reasons: redact(verdict.reasons, secrets) } : verdict;
+    if (!verdict.valid && verdict.slug !== 'check_failed') return verdict;
+    if (!verdict.valid) return { ...verdict, reasons: redactReason(verdict.reasons, this.parts.secrets) };
     const wrap = (content: Json) => ({ content: structuredClone(content) });
     const take = async (value: unknown): Promise<Json> => {
       const again = await judgeContent(this.parts.agent.format, value, this.limits(signal));
@@ -134,7 +133,7 @@ export class Checks {
       }
       return { kind: 'passed', value };
     } catch (error) {
-      return { kind: 'unchecked', reason: redact(`${name}() failed: ${messageOf(error)}`, secrets) };
+      return { kind: 'unchecked', reason: redactReason(`${name}() failed: ${messageOf(error)}`, secrets) };
     }
   }
 }

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { check } from '../../agent/check.ts';
 import { type Agent, isAgent } from '../../agent/definition.ts';
 import { PawlError } from '../../errors.ts';
-import { sleep, systemClock } from '../../host/clock.ts';
 import { checkJournal } from '../../journal/given.ts';
 import type { Journal, JournaledSession } from '../../journal/journal.ts';
 import type { ResumeOptions } from '../options.ts';
@@ -21,19 +20,16 @@ export type ResumeAllOptions = Omit<ResumeOptions, 'sessionId' | 'signal' | 'con
 /** A session that could not be resumed. It stays as it was. */
 export type RefusedSession = { sessionId: string; error: unknown };
 
-/** A timer may ring a little early. */
-const timerMs = 20;
-
 /**
- * Resumes every session of these agents that no process runs, for a process that starts. A session whose process died less
- * than a lease ago seems to run still: if there are any such, they are looked at again once a lease has run out, and those
- * that another process runs are its own. Resolves when all go on, or were refused. Rejects with `invalid_options`, also for
- * two agents with the same name.
+ * Resumes every session of these agents that no process runs, for a process that starts. Sessions that another process
+ * takes meanwhile are its own. Resolves when all go on, or were refused; `running` are the ids of those that a process runs,
+ * or whose process died less than a lease ago: once `journal.leaseMs` is over, another call resumes these. Rejects with
+ * `invalid_options`, also for two agents with the same name.
  */
 export async function resumeAll(
   agents: readonly Agent[],
   options: ResumeAllOptions,
-): Promise<{ sessions: Session[]; refused: RefusedSession[] }> {
+): Promise<{ sessions: Session[]; refused: RefusedSession[]; running: string[] }> {
   check(agentsSchema, { agents }, '', 'invalid_options');
   checkJournal(options?.journal);
   const named = new Map<string, Agent>();
@@ -45,23 +41,18 @@ export async function resumeAll(
   const sessions: Session[] = [];
   const refused: RefusedSession[] = [];
   const { context: contextOf, ...given } = options;
-  const { journal } = given;
   const listed = async (status: 'running' | 'suspended') =>
-    (await journal.list({ status })).filter(({ agent }) => named.has(agent));
-  const resume = async (session: JournaledSession) => {
+    (await options.journal.list({ status })).filter(({ agent }) => named.has(agent));
+  const running = (await listed('running')).map(({ sessionId }) => sessionId);
+  for (const session of await listed('suspended')) {
     const { sessionId } = session;
     const agent = named.get(session.agent);
-    if (agent === undefined) return;
+    if (agent === undefined) continue;
     try {
       sessions.push(await resumeSession(agent, { ...given, sessionId, context: contextOf?.(session) }));
     } catch (error) {
       if (!(error instanceof PawlError && error.code === 'session_taken')) refused.push({ sessionId, error });
     }
-  };
-  const running = new Set((await listed('running')).map(({ sessionId }) => sessionId));
-  for (const session of await listed('suspended')) await resume(session);
-  if (running.size === 0) return { sessions, refused };
-  await sleep(systemClock, journal.leaseMs + timerMs);
-  for (const session of await listed('suspended')) if (running.has(session.sessionId)) await resume(session);
-  return { sessions, refused };
+  }
+  return { sessions, refused, running };
 }

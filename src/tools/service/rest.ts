@@ -57,11 +57,7 @@ const optionsSchema = z.strictObject({
   url: z.string({ error: 'an http or https URL, with {name} for fields of the input' }),
   description: text.optional(),
   input: z.unknown().refine((input) => input !== undefined, { error: 'the schema of an object' }),
-  headers: z
-    .union([headersOf(z.string()), aFunction], {
-      error: 'an object of headers that HTTP can send, or a function that returns one',
-    })
-    .optional(),
+  headers: z.unknown().optional(),
   body: aFunction.optional(),
   auth: z.unknown().optional(),
   needsApproval: flag.optional(),
@@ -75,6 +71,8 @@ const optionsSchema = z.strictObject({
  */
 export function restTool(options: RestToolOptions): LocalTool {
   check(optionsSchema, options, '', 'invalid_tool', 'options');
+  if (options.headers !== undefined && typeof options.headers !== 'function')
+    check(headersOf(z.string({ error: 'a string' })), options.headers, 'headers', 'invalid_tool');
   const { method, url, description = `${method} ${url.split('?')[0]}`, input, auth, needsApproval = false } = options;
   const probe = url.replace(/\{[^{}]*\}/g, 'x');
   if (!URL.canParse(probe) || !/^https?:$/.test(new URL(probe).protocol)) {

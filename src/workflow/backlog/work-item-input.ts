@@ -24,7 +24,7 @@ const shared = {
   description: text,
   /** Whether the item is committed to git; default: false. */
   auto_commit: flag.default(false),
-  /** Branch to commit to; default: the current one. With another, the files are also here, uncommitted. */
+  /** Branch to commit to; default: the current one. In the working tree, the files then stay uncommitted. */
   branch_name: text.optional(),
   /** If a similar item is open, the result lists it. `create` still writes the new item; `refuse` writes nothing. */
   on_duplicate: oneOf('create', 'refuse').default('create'),

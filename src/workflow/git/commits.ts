@@ -41,19 +41,19 @@ export async function unstage(folder: string, paths: readonly string[]): Promise
   await git(folder, ['reset', '--quiet', ...fromInput], literal, { input: namesOf(paths) });
 }
 
-/** Returns the paths that git does not ignore, or that are gone but in the last commit. */
+/** Returns the paths that git does not ignore, and those of files that are gone but in the last commit. */
 export async function notIgnored(folder: string, paths: readonly string[]): Promise<string[]> {
   // This command takes no literal pathspecs. A path that begins with a dot is never a pattern.
   const asked = paths.map((path) => `./${path}`);
-  const told = await git(folder, ['check-ignore', '-z', '--stdin'], {}, { fine: [1], input: namesOf(asked) });
-  const ignored = new Set(told.split('\0').map((path) => path.slice('./'.length)));
+  const said = await git(folder, ['check-ignore', '-z', '--stdin'], {}, { fine: [1], input: namesOf(asked) });
+  const ignored = new Set(said.split('\0').map((path) => path.slice('./'.length)));
   // Git goes by its index, from which a file may be removed already.
-  const gone = paths.filter((path) => ignored.has(path) && endOf(folder, path) === null);
-  const prefix = gone.length === 0 ? '' : await prefixOf(folder);
-  const removed = gone.length === 0 ? [] : (await changedSinceCommit(folder)).filter(({ isGone }) => isGone);
-  const names = new Set(removed.map(({ name }) => name));
-  const kept = new Set(gone.filter((path) => names.has(fromRoot(prefix, path))));
-  return paths.filter((path) => !ignored.has(path) || kept.has(path));
+  const gone = new Set(paths.filter((path) => ignored.has(path) && endOf(folder, path) === null));
+  if (gone.size === 0) return paths.filter((path) => !ignored.has(path));
+  const prefix = await prefixOf(folder);
+  const changed = await changedSinceCommit(folder);
+  const removed = new Set(changed.flatMap(({ name, isGone }) => (isGone ? [name] : [])));
+  return paths.filter((path) => !ignored.has(path) || (gone.has(path) && removed.has(fromRoot(prefix, path))));
 }
 
 const fromInput = ['--pathspec-from-file=-', '--pathspec-file-nul'];

@@ -20,7 +20,7 @@ import { capture } from './ending/capture.ts';
 /**
  * Completes the item in `folder`: moves it to `completed/`, marks it, updates the summary and commits all that with the
  * files that the work changed. Repeating an interrupted call finishes it, even if the item is already in `completed/`. If
- * that fails, the item is where and as it was.
+ * archiving fails, the item is where and as it was.
  */
 export function archiveItem(backlog: string, folder: string, changed: readonly string[]): Promise<FilingOutcome> {
   return whileLocked(backlog, async () => {
@@ -41,7 +41,7 @@ export function archiveItem(backlog: string, folder: string, changed: readonly s
     let undo = () => {};
     const id = idOf(basename(folder));
     let committed: readonly string[] = [];
-    let problem: string | null;
+    let problem: string;
     try {
       undo = remember(changes.map((name) => join(backlog, name)));
       markCompleted(backlog, target);
@@ -59,21 +59,21 @@ export function archiveItem(backlog: string, folder: string, changed: readonly s
     } catch (error) {
       problem = `archived: ${messageOf(error)}`;
     }
-    // The item stays open, as the run says of it.
-    try {
-      undo();
-    } finally {
-      if (isThere) renameSync(join(backlog, target), join(backlog, folder));
-    }
-    const staged =
-      committed.length === 0
-        ? ''
-        : await unstage(backlog, committed).then(
-            () => '',
-            (error) => ` Its files may still be staged: ${messageOf(error)}.`,
-          );
+    // The item stays as and where it was, as the run says of it.
+    const more: string[] = [];
+    const putBack = async (step: () => void | Promise<void>, what: string) => {
+      try {
+        await step();
+      } catch (error) {
+        more.push(` ${what}: ${messageOf(error)}.`);
+      }
+    };
+    await putBack(undo, 'Its report or the summary could not be restored');
+    if (isThere)
+      await putBack(() => renameSync(join(backlog, target), join(backlog, folder)), `It is still in ${target}`);
+    if (committed.length > 0) await putBack(() => unstage(backlog, committed), 'Its files may still be staged');
     const left = changed.length === 0 ? '' : ` What was changed is left as it is: ${listed(changed)}.`;
-    return { ok: false, message: `${id} is done, but could not be ${problem}.${left}${staged}` };
+    return { ok: false, message: `${id} is done, but could not be ${problem}.${left}${more.join('')}` };
   });
 }
 
