@@ -251,6 +251,11 @@ describe('G-3: the report is checked', () => {
       definition: { report: { format }, secrets: ['hunter-two-22'], limits: { maxRetries: 1 } },
     });
     expect(result.failure?.detail).toBe('the format own failed on it: offline, with [redacted]');
+    const long = await runOverWire({
+      script: [report()],
+      definition: { checkReport: () => Promise.reject(new Error('x'.repeat(300_000))), limits: { maxRetries: 1 } },
+    });
+    expect(long.result.failure?.detail?.length).toBe(4_000);
     expect(JSON.stringify(result)).not.toContain('hunter');
   });
 

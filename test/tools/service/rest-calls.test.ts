@@ -189,6 +189,12 @@ describe('B-1: options of a REST tool', () => {
     [{ url: 'https://:secret@a.example/' }, 'url must not contain credentials'],
     [{ url: 'https://{host}/' }, 'allowedHosts is required, since the input chooses the host in url'],
     [{ url: 'https://a{host}.example/x' }, 'allowedHosts is required, since the input chooses the host in url'],
+    [{ headers: { 'x y': '1' } }, '`headers.x y` must be a header that HTTP can send; got "1".'],
+    [
+      { headers: { Authorization: 'Bearer –' } },
+      '`headers.Authorization` must be a header that HTTP can send; got a string.',
+    ],
+    [{ headers: 5 }, '`headers` must be an object of strings; got 5.'],
     [{ auth: { bearer: '' } }, '`auth.bearer` must be a string that is not empty.'],
     [{ auth: 'x' }, '`auth` must have `bearer`, `basic`, or `key` and `name`.'],
   ])('%j', (more, message) => {
