@@ -6,9 +6,11 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { Agent } from '../agent/definition.ts';
 import { messageOf } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
+import type { LoggerOption } from '../observe/log/logger.ts';
 import { agentServer } from './agent-server.ts';
 import { answersPage, closeHttp, listening, Refusal } from './callers.ts';
 import { type Client, Clients } from './clients.ts';
+import { answerFor } from './given.ts';
 import type { HttpOptions } from './http-options.ts';
 import type { ServedAgent } from './serve-mcp.ts';
 import type { Sessions } from './sessions.ts';
@@ -20,7 +22,12 @@ const defaultGraceMs = 5_000;
 type ConnectedClient = Client & { transport: StreamableHTTPServerTransport };
 
 /** Serves over streamable HTTP. Each client gets an MCP session with its own id and server. */
-export async function serveHttp(agent: Agent, sessions: Sessions, options: HttpOptions): Promise<ServedAgent> {
+export async function serveHttp(
+  agent: Agent,
+  sessions: Sessions,
+  options: HttpOptions,
+  logger: LoggerOption | undefined,
+): Promise<ServedAgent> {
   const { disconnectGraceMs = defaultGraceMs } = options;
   const clients = new Clients<ConnectedClient>();
   /** Cancel the pending aborts for clients that vanished. */
@@ -40,9 +47,10 @@ export async function serveHttp(agent: Agent, sessions: Sessions, options: HttpO
   };
   let isLoopback = true;
   const http = createServer((request, response) => {
-    handle(request, response).catch((error) =>
-      refuse(response, error instanceof Refusal ? error.status : 500, messageOf(error)),
-    );
+    handle(request, response).catch((error) => {
+      const { status, message } = error instanceof Refusal ? error : answerFor(error, logger, [agent]);
+      refuse(response, status, message);
+    });
   });
   const closing = new AbortController();
   const refuseWhenClosing = () => {
@@ -118,10 +126,14 @@ async function bodyOf(request: IncomingMessage): Promise<unknown> {
   if (request.method !== 'POST') return undefined;
   const chunks: Buffer[] = [];
   let length = 0;
-  for await (const chunk of request) {
-    chunks.push(chunk);
-    length += chunk.length;
-    if (length > mostBytes) throw new Refusal(413, `the request is larger than ${mostBytes} bytes`);
+  try {
+    for await (const chunk of request) {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length > mostBytes) throw new Refusal(413, `the request is larger than ${mostBytes} bytes`);
+    }
+  } catch (error) {
+    throw error instanceof Refusal ? error : new Refusal(400, `the body could not be read: ${messageOf(error)}`);
   }
   try {
     return JSON.parse(Buffer.concat(chunks).toString('utf8'));

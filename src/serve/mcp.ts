@@ -12,7 +12,7 @@ export async function serve(agent: Agent, options: ServeMcpOptions): Promise<Ser
   const sessions = new Sessions(own);
   if (transport === 'stdio') return serveTransport(agent, sessions, stdio());
   if (!('http' in transport)) return serveTransport(agent, sessions, transport);
-  return serveHttp(agent, sessions, transport.http);
+  return serveHttp(agent, sessions, transport.http, options.logger);
 }
 
 async function serveTransport(agent: Agent, sessions: Sessions, transport: Transport): Promise<ServedAgent> {

@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { defineAgent, type ServedAgent, serveMcp } from '../../src/index.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
+import { keptLog } from '../support/session.ts';
 
 const bearer = 'a-token-of-many-characters';
 const fields = {
@@ -80,4 +82,19 @@ it('says when it is closed', async () => {
   await one.close();
   await one.closed;
   await expect(fetch(one.url ?? '')).rejects.toThrow();
+});
+
+it('S-5: what goes wrong in the server is in its log, and not in the answer', async () => {
+  const { lines, logger } = keptLog();
+  const agent = defineAgent({ name: 'helper', models: [rehearsalModel([])], secrets: ['hunter-two-22'] });
+  await using own = await serveMcp(agent, { transport: { http: {} }, logger });
+  const broken = vi.spyOn(StreamableHTTPServerTransport.prototype, 'handleRequest');
+  onTestFinished(() => broken.mockRestore());
+  broken.mockRejectedValue(new Error('no table for hunter-two-22'));
+  const { authorization: _, ...headers } = fields;
+  const response = await fetch(own.url ?? '', { method: 'POST', headers, body: hello });
+  expect([response.status, await response.json()]).toEqual([500, refusal('The server could not answer the request.')]);
+  expect(lines).toMatchObject([
+    { level: 50, event: 'request.failed', error: expect.stringContaining('no table for [redacted]') },
+  ]);
 });

@@ -171,7 +171,7 @@ export const logLines: readonly LogLine[] = [
   {
     event: 'request.failed',
     level: 'error',
-    when: 'A server (`pawl/openai`, `pawl/ui`) could not answer a request, and the client is not at fault. It gets a 409, 500 or 503 without details.',
+    when: 'A server (`pawl/openai`, `pawl/ui`, `serveMcp` over HTTP) could not answer a request, and the client is not at fault. It gets a 409, 500 or 503 without details.',
     fields: ['error', 'msg'],
     advice:
       'Read `error`. `agent_changed`: the session waits for the agent that began it. `journal_failed`: mend the journal.',
