@@ -362,6 +362,71 @@ const equivalents: Equivalent[] = [
     original: /^(!tools\.has\(tool\.name\)|subAgents (=|!)== null.*|\[\]|'')$/,
     why: 'names of tools are unique before, and without sub-agents and servers the copy holds the same',
   },
+  {
+    file: 'effects/effects.ts',
+    original: /^(default:[\s\S]*unknown session effect|`unknown session effect)/,
+    why: 'the kinds of effects are a closed union',
+  },
+  {
+    file: 'effects/turn-tools.ts',
+    original: /^toolPolicies\.length === 0$/,
+    replacement: /^false$/,
+    why: 'it only saves time: no policy refuses anything',
+  },
+  {
+    file: 'session/running-session.ts',
+    original: /^!this\.ended$/,
+    replacement: /^true$/,
+    why: 'machines that have ended take no more commands',
+  },
+  {
+    file: 'session/running-session.ts',
+    original: /^(parts\.log === null|this\.log\.scope !== '')$/,
+    replacement: /^false$/,
+    why: 'a session without a log is never suspended, and only the session at the root is given to callers',
+  },
+  {
+    file: 'session/running-session.ts',
+    original: /^(key|call) !== null$/,
+    replacement: /^true$/,
+    why: 'only a session that waits for the call is asked; the types allow others',
+  },
+  {
+    file: 'session/running-session.ts',
+    original: /^(this\.wired\.)?journaled\?\.\w+$/,
+    why: 'only a session with a journal gets there; the types allow others',
+  },
+  {
+    file: 'recovery/resume-session.ts',
+    original: /^wired\.journaled\?\.\w+$/,
+    why: 'every session of a journal has its driver; the types allow others',
+  },
+  {
+    file: 'recovery/resume-session.ts',
+    original: /^(log === null|event\.seq > began)$/,
+    replacement: /^(false|event\.seq >= began)$/,
+    why: 'every session of a journal has a log, and no event has the position at which a life begins',
+  },
+  {
+    file: 'recovery/replay-session.ts',
+    original: /^(\[\]|entries\.slice\(upTo\))$/,
+    why: 'no text holds these words, and no request among the earlier entries is still open',
+  },
+  {
+    file: 'agent/credential-names.ts',
+    original: /^(''|\/\[\^a-z\]\+\/)$/,
+    why: 'empty words are left out, and what is before the first word makes no name harmless',
+  },
+  {
+    file: 'agent/secrets.ts',
+    original: /^(''|\[\]|\/\^https\?:\$\/)$/,
+    why: 'an empty part of a query names no credential, and a protocol ends with its colon',
+  },
+  {
+    file: 'host/deadline.ts',
+    original: /^signal\?\.reason$/,
+    why: 'the limit ends there only by its signal; the type allows none',
+  },
 ];
 
 /** Returns why a mutant survived, or null if that is unknown. */

@@ -50,6 +50,18 @@ describe('T-8: a conversation is handed over', () => {
     });
   }
 
+  it('to an agent without instructions, which then has none', async () => {
+    await using server = await startModelServer([transfer('billing'), report()]);
+    const agent = desk(server.url, {}, { instructions: undefined });
+    const { result, requests } = await run({ agent, requests: server.requests, options: {} });
+    expect(result.success).toBe(true);
+    const systems = requests.map(({ body }) => {
+      const messages = (body as { messages: { role: string; content: string }[] }).messages;
+      return messages.flatMap(({ role, content }) => (role === 'system' ? [content] : []));
+    });
+    expect(systems).toEqual([['You greet.'], []]);
+  });
+
   it('to another agent with its instructions, tools, models and settings, within the same bound', async () => {
     await using server = await startModelServer([transfer('billing'), lookUpCall, report()]);
     const agent = desk(server.url, { limits: { maxTurns: 3, maxRetries: 2 } });

@@ -11,7 +11,7 @@ import {
 import { MemoryJournal } from '../../src/journal/memory.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { journalWith } from '../support/dying-journal.ts';
-import { quiet, until, workingAgent } from '../support/journaled.ts';
+import { holding, quiet, until, workingAgent } from '../support/journaled.ts';
 import { counters, report, reportedAtOnce } from '../support/session.ts';
 
 /** A journal that holds the first entries of another. */
@@ -43,6 +43,19 @@ describe('D-3, D-4: the life of a session that is resumed', () => {
     expect(new Set(renewed).size).toBe(1);
     again.abort();
     await again.result;
+  });
+
+  it('names what was interrupted, by its key', async () => {
+    const journal = new MemoryJournal();
+    const { agent, held } = holding();
+    const session = startSession(agent, { prompt: 'Go.', ...quiet(journal) });
+    await until(() => held.runs === 1);
+    await session.suspend({ graceMs: 0 });
+    const told: SessionEvent[] = [];
+    const onEvent = (event: SessionEvent) => void told.push(event);
+    const resumed = await resumeSession(holding().agent, { ...quiet(journal), onEvent });
+    expect((await resumed.result).success).toBe(true);
+    expect(told[0]).toMatchObject({ type: 'session.resumed', interrupted: ['turn-1/attempt-1/tool-0'] });
   });
 
   it('tells what its last step brings, if that was delivered and not taken', async () => {
