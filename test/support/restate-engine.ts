@@ -191,6 +191,11 @@ export class RestateEngine {
     return this.invocations.filter((one) => one.method === method).length;
   }
 
+  /** What the workflow of a key has asked for, in order. */
+  commands(key: string): readonly string[] {
+    return this.runOf(key)?.commands ?? [];
+  }
+
   /** The keys of a method's invocations that have not ended. */
   open(method: string): string[] {
     return this.invocations.flatMap((one) => (one.method === method && !one.hasEnded ? [one.key] : []));
