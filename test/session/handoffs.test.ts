@@ -55,11 +55,8 @@ describe('T-8: a conversation is handed over', () => {
     const agent = desk(server.url, {}, { instructions: undefined });
     const { result, requests } = await run({ agent, requests: server.requests, options: {} });
     expect(result.success).toBe(true);
-    const systems = requests.map(({ body }) => {
-      const messages = (body as { messages: { role: string; content: string }[] }).messages;
-      return messages.flatMap(({ role, content }) => (role === 'system' ? [content] : []));
-    });
-    expect(systems).toEqual([['You greet.'], []]);
+    const systems = requests.map(({ body }) => /"role":"system","content":"([^"]*)"/.exec(JSON.stringify(body))?.[1]);
+    expect(systems).toEqual(['You greet.', undefined]);
   });
 
   it('to another agent with its instructions, tools, models and settings, within the same bound', async () => {
