@@ -57,7 +57,7 @@ describe('S-5 S-8: a session as a file', () => {
 
   it.each([
     [
-      'entries that are none',
+      'a text in place of the entries',
       'none',
       {},
       '`entries` must be the entries of a session, as `exportSession` returns them',

@@ -1,22 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type AgentDefinition, defineAgent, PawlError, sqliteJournal, startSession } from '../../src/index.ts';
-import { type RehearsalScript, rehearsalModel } from '../../src/testing/index.ts';
-import { type ChatOptions, chatHandler } from '../../src/ui/chat-handler.ts';
+import { PawlError, sqliteJournal, startSession } from '../../src/index.ts';
+import { agentOf, ask, handlerOf, post, said, waiting } from '../support/chat-requests.ts';
 import { journalWith } from '../support/dying-journal.ts';
 import { until } from '../support/journaled.ts';
 import { keptLog, report } from '../support/session.ts';
 import { guarded } from '../support/tools.ts';
-
-const agentOf = (replies: RehearsalScript, over: Partial<AgentDefinition> = {}) =>
-  defineAgent({ name: 'chatty', models: [rehearsalModel(replies)], ...over });
-const waiting = [{ calls: [{ name: 'guarded', input: { path: 'a' } }] }];
-const handlerOf = (replies: RehearsalScript, options: ChatOptions = {}, over: Partial<AgentDefinition> = {}) =>
-  chatHandler(agentOf(replies, { tools: { guarded }, ...over }), { logger: false, ...options });
-const ask = (path: string, method = 'GET', body?: string) =>
-  new Request(`http://x.test/api/chat${path}`, { method, ...(body !== undefined && { body }) });
-const said = { id: 'u1', role: 'user', parts: [{ type: 'text', text: 'Hi.' }] };
-const post = () => ask('', 'POST', JSON.stringify({ id: 'c1', messages: [said] }));
 
 describe('a request of a page', () => {
   it.each<[string, Error, number]>([

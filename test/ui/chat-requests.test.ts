@@ -1,26 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import {
-  type AgentDefinition,
-  defineAgent,
-  PawlError,
-  type SessionEvent,
-  sqliteJournal,
-  startSession,
-} from '../../src/index.ts';
-import { type RehearsalScript, rehearsalModel } from '../../src/testing/index.ts';
+import { PawlError, type SessionEvent, sqliteJournal, startSession } from '../../src/index.ts';
+import type { RehearsalScript } from '../../src/testing/index.ts';
 import { type ChatOptions, chatHandler } from '../../src/ui/chat-handler.ts';
+import { agentOf, ask, handlerOf, post, said, waiting } from '../support/chat-requests.ts';
 import { report } from '../support/session.ts';
 import { guarded } from '../support/tools.ts';
 
-const agentOf = (replies: RehearsalScript, over: Partial<AgentDefinition> = {}) =>
-  defineAgent({ name: 'chatty', models: [rehearsalModel(replies)], ...over });
-const waiting = [{ calls: [{ name: 'guarded', input: { path: 'a' } }] }];
-const handlerOf = (replies: RehearsalScript, options: ChatOptions = {}, over: Partial<AgentDefinition> = {}) =>
-  chatHandler(agentOf(replies, { tools: { guarded }, ...over }), { logger: false, ...options });
-const ask = (path: string, method = 'GET', body?: string) =>
-  new Request(`http://x.test/api/chat${path}`, { method, ...(body !== undefined && { body }) });
-const said = { id: 'u1', role: 'user', parts: [{ type: 'text', text: 'Hi.' }] };
-const post = (id: unknown = 'c1', messages: object[] = [said]) => ask('', 'POST', JSON.stringify({ id, messages }));
 const chunksOf = async (response: Response): Promise<{ type: string; [field: string]: unknown }[]> =>
   (await response.text())
     .split('\n')
