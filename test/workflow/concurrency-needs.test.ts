@@ -1,11 +1,11 @@
-import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { defineAgent } from '../../src/index.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { runWorkflow, type WorkFunction, type WorkflowOptions } from '../../src/workflow/index.ts';
 import { runOver, type TestBacklog } from '../support/backlog.ts';
+import { gitThat } from '../support/fake-git.ts';
 import { projectWith } from '../support/project.ts';
 
 describe('W-1 B-7: sessions of several items', () => {
@@ -90,12 +90,7 @@ describe('W-1: a run with concurrency is refused', () => {
       message: expect.stringContaining('`limits.concurrency` above 1 needs a git repository'),
     });
     const other = projectWith(1);
-    const realGit = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
-    const old = `#!/bin/sh\n[ "$1" = version ] && echo "git version 2.37.9" && exit\nexec ${realGit} "$@"\n`;
-    other.write('.git/own/git', old);
-    chmodSync(join(other.folder, '.git/own/git'), 0o755);
-    vi.stubEnv('PATH', `${join(other.folder, '.git/own')}:${process.env.PATH}`);
-    onTestFinished(() => void vi.unstubAllEnvs());
+    gitThat('[ "$1" = version ] && echo "git version 2.37.9" && exit\nexec "$GIT" "$@"');
     await refused(other, { process: work }).toMatchObject({
       message: expect.stringContaining(
         '`limits.concurrency` above 1 needs git 2.38 or newer; found git version 2.37.9',

@@ -1,9 +1,10 @@
-import { chmodSync, existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { existsSync, readFileSync, rmSync, symlinkSync, utimesSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { commitPaths, isCommitted, unstage } from '../../src/workflow/git/commits.ts';
 import { git, gitStatus } from '../../src/workflow/git/git.ts';
 import { TestBacklog } from '../support/backlog.ts';
+import { gitThat } from '../support/fake-git.ts';
 import { until } from '../support/journaled.ts';
 import { isRunning } from '../support/processes.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -16,18 +17,8 @@ const files = () => project.git('ls-tree', '-r', '--name-only', 'HEAD').split('\
 const staged = () => project.git('diff', '--cached', '--name-only');
 
 describe('running git', () => {
-  /** Puts a program in place of git. */
-  function gitThat(script: string): void {
-    const bin = temporaryFolder();
-    writeFileSync(join(bin, 'git'), `#!/bin/sh\n${script}\n`);
-    chmodSync(join(bin, 'git'), 0o755);
-    vi.stubEnv('PATH', `${bin}${delimiter}${process.env.PATH}`);
-  }
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
-  afterEach(() => {
-    vi.useRealTimers();
-    vi.unstubAllEnvs();
-  });
+  afterEach(() => void vi.useRealTimers());
 
   it('stops a hung git after five minutes, with its children', async () => {
     const begun = join(temporaryFolder(), 'begun');
@@ -53,6 +44,18 @@ describe('running git', () => {
   it('reports the exit code if git printed nothing', async () => {
     gitThat('exit 3');
     expect(await git(project.folder, ['log']).catch(({ message }) => message)).toBe('git log failed: it ended with 3');
+  });
+});
+
+describe('git status', () => {
+  it('leaves the index alone, which others may be about to lock', async () => {
+    project.write('a.txt', 'a');
+    await commitPaths(project.folder, ['a.txt'], 'A');
+    utimesSync(join(project.folder, 'a.txt'), 1, 1);
+    const index = () => readFileSync(join(project.folder, '.git/index'));
+    const before = index();
+    expect(await gitStatus(project.folder)).toBe('## main');
+    expect(index().equals(before)).toBe(true);
   });
 });
 

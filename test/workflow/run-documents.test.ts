@@ -157,6 +157,25 @@ describe('the report of a run (W-3)', () => {
     });
   });
 
+  it('tells each incident with its item and its message', () => {
+    const incidents: RunState['incidents'] = [
+      { kind: 'critical_error', phase: 'processing', item: 'BUG-002', message: 'git worktree failed.' },
+      { kind: 'critical_error', phase: 'scanning', item: null, message: 'The disk is full.' },
+      { kind: 'crash', phase: 'testing', item: 'BUG-003' },
+      { kind: 'stop', stop: { item: null, component: null, file: 'comments.md', request: 'Wait.' } },
+      { kind: 'consecutive_failures', failures: [failure('BUG-004', { slugs: ['check_failed'] })] },
+    ];
+    const { Incidents } = reportOf({ state: state({ incidents }) });
+    const parts = Incidents?.split(/^### /m).map((part) => part.split('\n').filter((line) => line !== ''));
+    expect(parts?.slice(1)).toEqual([
+      ['Critical error in processing (BUG-002)', '```', 'git worktree failed.', '```'],
+      ['Critical error in scanning', '```', 'The disk is full.', '```'],
+      ['Critical error in testing (BUG-003)', "`interrupted`: the run's process died; the next start detected it."],
+      ['STOP in comments.md', 'It asks for:', '```', 'Wait.', '```'],
+      ['1 consecutive item processing failures', '- BUG-004 in processing: `check_failed`', '```', 'It broke.', '```'],
+    ]);
+  });
+
   it('omits a cost of zero', () => {
     const spending = { sessions: 1, requests: 1, inputTokens: 1, outputTokens: 1, costUsd: 0 };
     expect(reportOf({ spending }).Spent).not.toContain('$');

@@ -49,6 +49,24 @@ export async function git(
   throw new Error(headOf(redact(`git ${command} failed: ${said}`), messageBytes));
 }
 
+/** How often `git worktree` is run at most. */
+const tries = 5;
+
+/**
+ * Runs `git worktree`. It reads the entries of all work trees, which git does not lock: one that another process is adding or
+ * removing may be incomplete. Then the command fails before it has done anything, and is run again.
+ */
+export async function gitWorktree(folder: string, args: readonly string[]): Promise<string> {
+  for (let left = tries - 1; ; left -= 1) {
+    try {
+      return await git(folder, ['worktree', ...args]);
+    } catch (error) {
+      const isIncomplete = /failed to read .*\/commondir/.test(messageOf(error));
+      if (!isIncomplete || left === 0) throw error;
+    }
+  }
+}
+
 type Ended = { code: number | null; stdout: string; stderr: string; why: string };
 
 /**
@@ -94,10 +112,10 @@ const ignored = new Set(
   ].map((name) => `GIT_${name}`),
 );
 
-/** No prompts, and untranslated messages. */
+/** No prompts, untranslated messages, and no lock on the index for a command that only reads: others could not commit. */
 function environment(): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => !ignored.has(name));
-  return { ...Object.fromEntries(own), GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' };
+  return { ...Object.fromEntries(own), GIT_TERMINAL_PROMPT: '0', GIT_OPTIONAL_LOCKS: '0', LC_ALL: 'C' };
 }
 
 /** Calls `work` with the environment for a temporary index. Starting from a `copy` of the real index is faster. */

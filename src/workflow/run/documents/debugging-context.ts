@@ -1,4 +1,4 @@
-import type { Incident, RunState, WorkItemDraft } from '../../../../machines/index.ts';
+import { type Incident, type RunState, reasonOf, type WorkItemDraft } from '../../../../machines/index.ts';
 import { evidenceList, listed, quoted, sections } from '../../backlog/item-files.ts';
 
 /**
@@ -35,6 +35,15 @@ export function seenAgain(
     ['### Evidence', evidenceList(draft.evidence)],
     ['### Git', quoted(gitStatus)],
   ]);
+}
+
+/** Builds the report's section on incidents: what happened, on which item, and why. */
+export function incidentsText(incidents: readonly Incident[]): string {
+  const titled = (incident: Incident) => {
+    const item = 'item' in incident && incident.item !== null ? ` (${incident.item})` : '';
+    return `### ${reasonOf(incident)}${item}\n\n${reasons(incident).trimEnd()}`;
+  };
+  return incidents.map(titled).join('\n\n');
 }
 
 function attempted(incident: Incident, { run, iteration_count, succeeded }: RunState): string {

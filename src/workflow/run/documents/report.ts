@@ -1,7 +1,7 @@
 import type { CreatedItem, PriorityChange, RunState, Slug } from '../../../../machines/index.ts';
 import { listed, sections } from '../../backlog/item-files.ts';
 import type { RunSpending } from '../spending.ts';
-import { counted } from './debugging-context.ts';
+import { counted, incidentsText } from './debugging-context.ts';
 
 /** The input for the two documents of a run. */
 export type RunFacts = {
@@ -68,6 +68,7 @@ export function sessionReportText(
         ...leftOpen(state).map((id) => `| ${id} | left open when the run ended | |`),
       ].join('\n'),
     ],
+    ['## Incidents', incidentsText(state.incidents)],
     ['## Issues Created', created.length === 0 ? 'None.' : createdList(created)],
     ['## Priorities Changed', priorityList(priorities)],
     ['## What the Retrospective Found', closed(findings)],
