@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { tool } from 'ai';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
   type Journal,
   PawlError,
@@ -131,14 +131,16 @@ describe('D-3: one owner a session', () => {
 
   it('a lease is renewed for as long as the session runs', async () => {
     const file = freshFile();
-    const [one, other] = [sqliteJournal(file, { leaseMs: 150 }), sqliteJournal(file)];
+    vi.useFakeTimers({ toFake: ['Date', 'performance', 'setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const [one, other] = [sqliteJournal(file, { leaseMs: 10_000 }), sqliteJournal(file)];
     const { held, agent } = holding();
     const session = startSession(agent, { ...quiet(one), prompt: 'Go.' });
     await until(() => held.runs === 1);
-    const began = Date.now();
-    while (Date.now() - began < 600) {
+    // Three leases would have run out.
+    for (let seconds = 0; seconds < 32; seconds += 1) {
+      await vi.advanceTimersByTimeAsync(1_000);
       await expect(resumeSession(agent, quiet(other))).rejects.toMatchObject({ code: 'session_taken' });
-      await new Promise(setImmediate);
     }
     held.finish('done');
     expect((await session.result).success).toBe(true);

@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
   type AgentDefinition,
   defineAgent,
@@ -73,16 +73,18 @@ describe('D-4: a process that starts resumes what the last one left', () => {
   });
 
   it('names those that run, and another call resumes the ones whose leases have run out', async () => {
-    const journal = sqliteJournal(':memory:', { leaseMs: 100 });
+    vi.useFakeTimers({ toFake: ['Date'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const journal = sqliteJournal(':memory:', { leaseMs: 10_000 });
     for (const id of ['crashed', 'taken', 'foreign'])
       await suspended(journal, id === 'foreign' ? 'guest' : 'clerk', id);
     // Their processes hold leases; those of two have died.
     for (const id of ['crashed', 'taken', 'foreign']) expect(await journal.lease(id, 'another')).toBe(true);
-    const life = setInterval(() => void journal.renew('taken', 'another'), 20);
-    onTestFinished(() => clearInterval(life));
     const first = await resumeAll([define('clerk')], { journal, logger });
     expect([first.sessions, first.refused, first.running.toSorted()]).toEqual([[], [], ['crashed', 'taken']]);
-    await expect.poll(async () => (await journal.list({ sessionId: 'crashed' }))[0]?.status).toBe('suspended');
+    vi.setSystemTime(Date.now() + 9_000);
+    expect(await journal.renew('taken', 'another')).toBe(true);
+    vi.setSystemTime(Date.now() + 2_000);
     const { sessions, refused, running } = await resumeAll([define('clerk')], { journal, logger });
     expect([sessions.map(({ sessionId }) => sessionId), refused, running]).toEqual([['crashed'], [], ['taken']]);
     expect((await sessions[0]?.result)?.success).toBe(true);
