@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
@@ -83,6 +92,13 @@ export class TestBacklog {
     this.write(`${folder}/PROMPT.md`, `# ${name}\n\nDo what the title says.\n`);
     if (comments !== '') this.write(`${folder}/comments.md`, comments);
     return folder;
+  }
+
+  /** Leaves a lock on the index, as a git does that was killed two minutes ago. */
+  lockIndex(): void {
+    this.write('.git/index.lock', '');
+    const killed = Date.now() / 1_000 - 120;
+    utimesSync(join(this.folder, '.git/index.lock'), killed, killed);
   }
 
   /** Has everything committed that a run writes. */

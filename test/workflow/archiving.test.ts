@@ -95,7 +95,7 @@ describe('W-1: a failed commit leaves the item unchanged', () => {
     mkdirSync(join(backlog.folder, 'completed'));
     renameSync(join(backlog.folder, folder), join(backlog.folder, target));
     const before = [backlog.read(`${target}/bug_report.json`), ...state()];
-    backlog.write('.git/index.lock', '');
+    backlog.lockIndex();
     const outcome = await archive();
     expect(outcome).toMatchObject({ ok: false, message: expect.stringMatching(/index\.lock.* Its files may still/s) });
     expect([backlog.read(`${target}/bug_report.json`), ...state()]).toEqual(before);
@@ -127,7 +127,7 @@ describe('W-1: a failed commit leaves the item unchanged', () => {
     backlog.autoCommit();
     const changed = Array.from({ length: 1_000 }, (_, index) => `src/${index}.ts`);
     for (const path of changed) backlog.write(path, '1\n');
-    backlog.write('.git/index.lock', '');
+    backlog.lockIndex();
     const outcome = await archive(changed);
     expect(outcome).toMatchObject({ ok: false, message: expect.stringContaining('src/19.ts and 980 more.') });
     expect(JSON.stringify(outcome).length).toBeLessThan(2_000);

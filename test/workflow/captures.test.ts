@@ -107,7 +107,7 @@ describe('W-2: an incident becomes a work item', () => {
 
   it('what cannot be committed is written, and the problem is reported', async () => {
     autoCommit();
-    backlog.write('.git/index.lock', '');
+    backlog.lockIndex();
     const { item, problem } = await captured();
     expect(item.id).toBe('BUG-001');
     expect(problem).toMatch(/^BUG-001 was written but not committed: .*index\.lock/s);
@@ -130,7 +130,7 @@ describe('W-2: an incident becomes a work item', () => {
     expect(await finishWrites(backlog.folder)).toEqual([]);
     expect(log()[0]).toBe('Add BUG-001: Session failure');
     backlog.write('bugs/bugs.md', '# Bugs\n');
-    backlog.write('.git/index.lock', '');
+    backlog.lockIndex();
     expect(await finishWrites(backlog.folder)).toEqual([
       expect.stringContaining('BUG-001 was written but not committed'),
     ]);

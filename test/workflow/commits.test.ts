@@ -123,7 +123,7 @@ describe('W-2: a commit of some paths', () => {
     project.git('checkout', '--quiet', '--detach');
     project.write('a.txt', '2');
     expect(await commitPaths(project.folder, ['a.txt'], 'Detached')).toMatchObject({ ok: true, branch: 'HEAD' });
-    project.write('.git/index.lock', '');
+    project.lockIndex();
     project.write('a.txt', '3');
     expect(await commitPaths(project.folder, ['a.txt'], 'Locked')).toEqual({
       ok: false,

@@ -130,7 +130,7 @@ describe('W-1: an item that succeeded is archived', () => {
     expect(backlog.list('completed')).toEqual([]);
     expect(backlog.git('status', '--short')).toBe('?? code.ts');
     // A lock of git keeps the files from being staged, and from being taken out again.
-    backlog.write('.git/index.lock', '');
+    backlog.lockIndex();
     expect(await archived(folder)).toEqual({
       ok: false,
       message: expect.stringContaining('Its files may still be staged: '),

@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readBacklog } from '../../src/workflow/backlog/backlog.ts';
@@ -120,7 +119,7 @@ describe('the priorities of a retrospective are set (W-3)', () => {
     const { problems } = await prioritize(backlog.folder, [{ id: 'BUG-001', priority: 'P0' }], 'run-1');
     expect(problems).toEqual([]);
     expect(backlog.git('log', '-1', '--format=%s')).toBe('BUG-001: P0 instead of P2');
-    writeFileSync(join(backlog.folder, '.git', 'index.lock'), '');
+    backlog.lockIndex();
     const failed = await prioritize(backlog.folder, [{ id: 'BUG-001', priority: 'P1' }], 'run-1');
     expect(failed.priorities.map(({ to }) => to)).toEqual(['P1']);
     expect(failed.problems).toEqual([

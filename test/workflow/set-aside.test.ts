@@ -40,7 +40,7 @@ describe('what an agent did becomes a comment', () => {
   it('a commit that fails is reported, with the item', async () => {
     backlog.autoCommit();
     const folder = backlog.bug(1);
-    backlog.write('.git/index.lock', '');
+    backlog.lockIndex();
     expect(await noted(folder)).toMatch(/^What was done for bugs\/BUG-001-bug-1 is not committed: ./);
   });
 });
@@ -105,7 +105,7 @@ describe('W-2: an item that waits for a person is set aside', () => {
     backlog.autoCommit();
     backlog.bug(1);
     const item = backlog.found('BUG-001');
-    backlog.write('.git/index.lock', '');
+    backlog.lockIndex();
     expect((await aside(item)).failure).toContain('index.lock');
   });
 });

@@ -2,9 +2,9 @@ import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type ItemRef, itemKinds, priorities, type StopMarker } from '../../../machines/index.ts';
 import { expected, messageOf, PawlError, shown } from '../../errors.ts';
-import { listed } from '../../text.ts';
 import { foldersIn } from './files.ts';
 import { type KindLayout, layouts, restingFolders } from './item-kinds.ts';
+import { cyclesIn } from './reading/cycles.ts';
 import { type ItemFacts, idsIn, itemFacts } from './reading/item-sources.ts';
 import { checkInside, itemText } from './reading/item-text.ts';
 import { KnownItems } from './reading/known-items.ts';
@@ -184,39 +184,6 @@ function wait(open: readonly Found[], finished: ReadonlySet<string>): string[] {
     else if (isHeld && facts.meaning !== 'waiting') item.why = `blocked in ${item.layout.reportFile}`;
   }
   return [...notes, ...cyclesIn(open.map(({ item }) => item))];
-}
-
-/** Names the items that wait for each other, each circle once. */
-function cyclesIn(items: readonly BacklogItem[]): string[] {
-  const byId = new Map(items.map((item) => [item.id, item]));
-  const settled = new Set<string>();
-  const notes: string[] = [];
-  for (const { id } of items) {
-    // Not by recursion: a chain of items may be longer than the stack.
-    const path: { id: string; waitsFor: Iterator<string> }[] = [];
-    const onPath = new Set<string>();
-    const enter = (at: string) => {
-      if (onPath.has(at)) {
-        const circle = path.map((one) => one.id).slice(path.findIndex((one) => one.id === at));
-        notes.push(`${listed([...circle, at], ' waits for ')}: none of them can be taken`);
-      } else if (!settled.has(at)) {
-        onPath.add(at);
-        path.push({ id: at, waitsFor: (byId.get(at)?.waitsFor ?? []).values() });
-      }
-    };
-    enter(id);
-    for (let last = path.at(-1); last !== undefined; last = path.at(-1)) {
-      const next = last.waitsFor.next();
-      if (next.done !== true) {
-        enter(next.value);
-        continue;
-      }
-      path.pop();
-      onPath.delete(last.id);
-      settled.add(last.id);
-    }
-  }
-  return notes;
 }
 
 /** Returns the id at the start of a folder name: `BUG-007-short-slug` -> `BUG-007`. */

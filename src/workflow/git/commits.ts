@@ -1,7 +1,7 @@
 import { lstatSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { messageOf } from '../../errors.ts';
-import { git, gitWorktree, literal, withIndex } from './git.ts';
+import { git, literal, withIndex } from './git.ts';
 
 /** Whether the last commit has a path. */
 export async function isCommitted(folder: string, path: string): Promise<boolean> {
@@ -166,7 +166,7 @@ function aboveOf(name: string): string[] {
 /** Commits to another branch through a separate index, so that nothing is checked out. */
 async function commitOnto(folder: string, paths: readonly string[], message: string, branch: string): Promise<Commit> {
   await git(folder, ['check-ref-format', '--branch', branch]);
-  const worktrees = await gitWorktree(folder, ['list', '--porcelain']);
+  const worktrees = await git(folder, ['worktree', 'list', '--porcelain']);
   if (worktrees.split('\n').includes(`branch refs/heads/${branch}`)) {
     throw new Error(`the branch ${branch} is checked out in another worktree`);
   }

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { redact } from '../../agent/redact.ts';
 import { messageOf, PawlError } from '../../errors.ts';
-import { systemClock } from '../../host/clock.ts';
+import { sleep, systemClock } from '../../host/clock.ts';
 import { isWithin } from '../../platform/paths.ts';
 import { signalGroup } from '../../platform/process-groups.ts';
 import { headOf } from '../../text.ts';
@@ -26,6 +26,9 @@ async function hookOptions(folder: string, command: string): Promise<string[]> {
   return withoutHooks.has(command) ? noHooks : [];
 }
 
+/** How often a command is run at most, if what others do with the repository stops it. */
+const tries = 5;
+
 /**
  * Runs git without a shell and returns its output. If git fails, the error contains its message. Exit codes in `fine`
  * count as success. `input` is what it reads.
@@ -37,33 +40,40 @@ export async function git(
   { fine = [], input = '' }: { fine?: readonly number[]; input?: string } = {},
 ): Promise<string> {
   const hooks = await hookOptions(folder, args[0] ?? '');
-  const { code, stdout, stderr, why } = await ended([...hooks, ...args], {
-    cwd: folder,
-    env: { ...environment(), ...env },
-    input,
-  });
-  if (code === 0 || fine.some((one) => one === code)) return stdout.replace(/\n+$/, '');
-  const said = [stderr.trim(), stdout.trim(), why].find((text) => text !== '') ?? `it ended with ${code}`;
-  const command = args.find((one) => /^[a-z]/.test(one) && !one.includes('=')) ?? '';
-  // It goes into reports and work items, and a hook may print anything (S-5).
-  throw new Error(headOf(redact(`git ${command} failed: ${said}`), messageBytes));
+  for (let left = tries - 1; ; left -= 1) {
+    const { code, stdout, stderr, why } = await ended([...hooks, ...args], {
+      cwd: folder,
+      env: { ...environment(), ...env },
+      input,
+    });
+    if (code === 0 || fine.some((one) => one === code)) return stdout.replace(/\n+$/, '');
+    if (left > 0 && (await othersAreDone(stderr))) continue;
+    const said = [stderr.trim(), stdout.trim(), why].find((text) => text !== '') ?? `it ended with ${code}`;
+    const command = args.find((one) => /^[a-z]/.test(one) && !one.includes('=')) ?? '';
+    // It goes into reports and work items, and a hook may print anything (S-5).
+    throw new Error(headOf(redact(`git ${command} failed: ${said}`), messageBytes));
+  }
 }
 
-/** How often `git worktree` is run at most. */
-const tries = 5;
+/** A lock that is older was probably left behind by a process that died. */
+const staleMs = 60_000;
+/** How often a lock is looked for. */
+const lookMs = 100;
 
 /**
- * Runs `git worktree`. It reads the entries of all work trees, which git does not lock: one that another process is adding or
- * removing may be incomplete. Then the command fails before it has done anything, and is run again.
+ * Whether git failed because of another git command, of a user, an editor or an agent, which has ended now. Waits for
+ * one that holds a lock, such as that of the index.
  */
-export async function gitWorktree(folder: string, args: readonly string[]): Promise<string> {
-  for (let left = tries - 1; ; left -= 1) {
-    try {
-      return await git(folder, ['worktree', ...args]);
-    } catch (error) {
-      const isIncomplete = /failed to read .*\/commondir/.test(messageOf(error));
-      if (!isIncomplete || left === 0) throw error;
-    }
+async function othersAreDone(stderr: string): Promise<boolean> {
+  // Git reads the entries of all work trees without a lock: one that is being added or removed may be incomplete.
+  if (/^fatal: failed to read .*\/commondir/m.test(stderr)) return true;
+  const [, lock] = /^fatal: Unable to create '(.+\.lock)': File exists/m.exec(stderr) ?? [];
+  if (lock === undefined) return false;
+  for (;;) {
+    const about = statSync(lock, { throwIfNoEntry: false });
+    if (about === undefined) return true;
+    if (Date.now() - about.mtimeMs > staleMs) return false;
+    await sleep(systemClock, lookMs);
   }
 }
 

@@ -11,7 +11,7 @@ import {
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { readIfThere, writeAtomically } from '../backlog/files.ts';
-import { git, gitWorktree, literal, repositoryOf, withIndex } from './git.ts';
+import { git, literal, repositoryOf, withIndex } from './git.ts';
 import { changedNames, treeOf } from './snapshot.ts';
 
 /** A work tree for one item: a checkout of the project as it was, uncommitted changes included. */
@@ -60,7 +60,7 @@ export async function addTree(tree: ItemTree, base: string): Promise<void> {
   mkdirSync(dirname(root), { recursive: true });
   // Keeps the checkout out of the project's `git status`.
   writeFileSync(join(dirname(root), '.gitignore'), '*\n');
-  await gitWorktree(project, ['add', '--quiet', '--force', '--detach', root, base]);
+  await git(project, ['worktree', 'add', '--quiet', '--force', '--detach', root, base]);
   writeAtomically(baseOf(tree), base);
 }
 
@@ -68,7 +68,7 @@ export async function addTree(tree: ItemTree, base: string): Promise<void> {
 export async function removeTree(tree: ItemTree): Promise<void> {
   const { project, root } = tree;
   rmSync(baseOf(tree), { force: true });
-  const remove = () => gitWorktree(project, ['remove', '--force', '--force', root]);
+  const remove = () => git(project, ['worktree', 'remove', '--force', '--force', root]);
   // Git refuses to remove a checkout that is incomplete.
   await remove().catch(() => {});
   rmSync(root, { recursive: true, force: true, maxRetries: 3 });
@@ -82,11 +82,11 @@ export async function moveTree(tree: ItemTree, place: string): Promise<void> {
   writeFileSync(join(dirname(place), '.gitignore'), '*\n');
   renameSync(root, place);
   rmSync(baseOf(tree), { force: true });
-  if (await isRegistered(tree)) await gitWorktree(project, ['remove', '--force', '--force', root]);
+  if (await isRegistered(tree)) await git(project, ['worktree', 'remove', '--force', '--force', root]);
 }
 
 async function isRegistered({ project, root }: ItemTree): Promise<boolean> {
-  return (await gitWorktree(project, ['list', '--porcelain'])).split('\n').includes(`worktree ${root}`);
+  return (await git(project, ['worktree', 'list', '--porcelain'])).split('\n').includes(`worktree ${root}`);
 }
 
 /** Returns whether the checkout was completed and not removed. */
@@ -133,7 +133,7 @@ async function checkTree({ project, root }: ItemTree): Promise<void> {
   const isTree = async () => (await repositoryOf(root)) === root;
   // Its .git file may be gone, or the whole project may have been moved, which only the second one repairs.
   for (const paths of [[], [root]])
-    if (!(await isTree())) await gitWorktree(project, ['repair', ...paths]).catch(() => {});
+    if (!(await isTree())) await git(project, ['worktree', 'repair', ...paths]).catch(() => {});
   if (!(await isTree())) throw new Error(`${root} is no longer a git work tree`);
 }
 

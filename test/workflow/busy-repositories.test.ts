@@ -1,9 +1,12 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { commitPaths } from '../../src/workflow/git/commits.ts';
+import { git } from '../../src/workflow/git/git.ts';
 import type { WorkFunction } from '../../src/workflow/index.ts';
-import { runOver, type TestBacklog } from '../support/backlog.ts';
+import { runOver, TestBacklog } from '../support/backlog.ts';
 import { gitThat } from '../support/fake-git.ts';
+import { until } from '../support/journaled.ts';
 import { editLine, projectWith, together } from '../support/project.ts';
 
 /** What git has written of a work tree when another command reads it at the worst moment. */
@@ -15,6 +18,51 @@ function unfinishedEntry(project: TestBacklog): string {
   writeFileSync(join(entry, 'commondir'), '');
   return entry;
 }
+
+/** Lets git run, and returns how often each command was run. */
+function countedGit(project: TestBacklog): (command: string) => number {
+  const log = join(project.folder, '.git/commands');
+  gitThat(`echo "$*" >> ${log}\nexec "$GIT" "$@"`);
+  return (command) => (existsSync(log) ? readFileSync(log, 'utf8').split(` ${command} `).length - 1 : 0);
+}
+
+describe('a lock of the index that another git command holds', () => {
+  const begun = () => {
+    const project = new TestBacklog();
+    project.write('a.txt', 'a');
+    const lock = join(project.folder, '.git/index.lock');
+    writeFileSync(lock, '');
+    const runs = countedGit(project);
+    return { project, lock, runs, commit: commitPaths(project.folder, ['a.txt'], 'A') };
+  };
+
+  it('is waited for', async () => {
+    const { project, lock, runs, commit } = begun();
+    await until(() => runs('add') === 1);
+    rmSync(lock);
+    expect(await commit).toMatchObject({ ok: true });
+    expect(runs('add')).toBe(2);
+    expect(project.git('log', '-1', '--format=%s')).toBe('A');
+  });
+
+  it('is not waited for any longer once it is a minute old, and stays', async () => {
+    const { lock, runs, commit } = begun();
+    await until(() => runs('add') === 1);
+    const killed = Date.now() / 1_000 - 61;
+    utimesSync(lock, killed, killed);
+    expect(await commit).toEqual({ ok: false, message: expect.stringContaining("index.lock': File exists") });
+    expect([runs('add'), existsSync(lock)]).toEqual([1, true]);
+  });
+
+  it('that is back each time is tried five times', async () => {
+    const project = new TestBacklog();
+    const log = join(project.folder, '.git/commands');
+    gitThat(`echo x >> ${log}\necho "fatal: Unable to create '${log}.lock': File exists." >&2\nexit 128`);
+    const failed = await git(project.folder, ['write-tree']).catch(({ message }) => message);
+    expect(failed).toMatch(/^git write-tree failed: fatal: Unable to create '.*\.lock': File exists\.$/);
+    expect(readFileSync(log, 'utf8')).toBe('x\n'.repeat(5));
+  });
+});
 
 describe('W-1: an entry of a work tree that another command is writing', () => {
   const items = () => {
