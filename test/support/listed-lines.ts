@@ -1,8 +1,6 @@
 import { logLines } from '../../src/observe/log/lines.ts';
 
-/** What the lines of a test have that the table of all lines has not; `log-lines.setup.ts` expects nothing. */
-export const unlisted: string[] = [];
-
+/** What a line has that the table of all lines has not. */
 export function unlistedIn({
   level,
   event,
