@@ -19,10 +19,10 @@ function unfinishedEntry(project: TestBacklog): string {
   return entry;
 }
 
-/** Lets git run, and returns how often each command was run. */
+/** Returns how often each command of git has ended. */
 function countedGit(project: TestBacklog): (command: string) => number {
   const log = join(project.folder, '.git/commands');
-  gitThat(`echo "$*" >> ${log}\nexec "$GIT" "$@"`);
+  gitThat(`"$GIT" "$@"\ncode=$?\necho "$*" >> ${log}\nexit $code`);
   return (command) => (existsSync(log) ? readFileSync(log, 'utf8').split(` ${command} `).length - 1 : 0);
 }
 
