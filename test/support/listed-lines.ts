@@ -1,6 +1,8 @@
 import { logLines } from '../../src/observe/log/lines.ts';
 
-/** What a line has that the table of all lines has not. */
+/** What the lines of a test have that the table of all lines has not; `log-lines.setup.ts` expects nothing. */
+export const unlisted: string[] = [];
+
 export function unlistedIn({
   level,
   event,

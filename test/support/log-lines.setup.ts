@@ -1,4 +1,4 @@
 import { afterEach, expect } from 'vitest';
-import { unlisted } from './unlisted-lines.ts';
+import { unlisted } from './listed-lines.ts';
 
 afterEach(() => expect(unlisted.splice(0)).toEqual([]));

@@ -26,10 +26,9 @@ import {
   startModelServer,
 } from '../../src/testing/index.ts';
 import { withRealAlarms } from './clock.ts';
-import { unlistedIn } from './listed-lines.ts';
+import { unlisted, unlistedIn } from './listed-lines.ts';
 import { recounted } from './recount.ts';
 import { factsOf, replay } from './replay.ts';
-import { unlisted } from './unlisted-lines.ts';
 
 export type LogLine = Record<string, unknown> & { level: number; slugs?: string[]; event?: string };
 
