@@ -9,6 +9,8 @@ describe('a copy that its receiver may modify', () => {
     expect([copy.list === value.list, copy.list[0] === value.list[0], copy.bare === value.bare]).toEqual([
       ...[false, false, false],
     ]);
+    const named = ownCopy(JSON.parse('{"__proto__":{"c":3}}'));
+    Object.defineProperty(named, '__proto__', { value: 4 });
     expect(Object.keys(ownCopy(JSON.parse('{"__proto__":{"c":3}}')))).toEqual(['__proto__']);
   });
 
@@ -18,8 +20,11 @@ describe('a copy that its receiver may modify', () => {
     expect([copy.bytes === value.bytes, copy.url === value.url, copy.call === value.call]).toEqual([true, true, true]);
   });
 
-  it('of a value that is too deep for the stack ends', () => {
-    const deep = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`);
+  it.each([
+    ['lists', '[', ']'],
+    ['objects', '{"0":', '}'],
+  ])('of %s that are too deep for the stack ends', (_, open, close) => {
+    const deep = JSON.parse(`${open.repeat(100_000)}[]${close.repeat(100_000)}`);
     let [one, other] = [deep, ownCopy(deep)];
     let copied = 0;
     for (; one !== other; copied += 1) [one, other] = [one[0], other[0]];
