@@ -94,7 +94,8 @@ export type ItemFailure = {
 
 /** An event that must not be lost, so it becomes a work item (W-2). */
 export type Incident =
-  | { kind: 'consecutive_failures'; failures: ItemFailure[] }
+  /** `count`: in a row; the items that one crash interrupted are all in `failures`, and count as one. */
+  | { kind: 'consecutive_failures'; count: number; failures: ItemFailure[] }
   | { kind: 'stop'; stop: StopMarker }
   | { kind: 'critical_error'; phase: Phase; item: string | null; message: string }
   /** `item` is null for the scan agent. `errors`: the error of each try. */

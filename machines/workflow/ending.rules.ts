@@ -11,16 +11,22 @@ function consecutiveFailuresReached({ failureCount, limits }: WorkflowContext): 
 
 /** Records the current incidents that are new, the decisive one first (W-1, W-2). */
 export function incidentsNoted(context: WorkflowContext): WorkflowChange {
-  const noted = new Set(context.incidents.map(fingerprintOf));
-  const incidents = allIncidents(context).filter((incident) => !noted.has(fingerprintOf(incident)));
+  const noted = new Set(context.incidents.map(keyOf));
+  const incidents = allIncidents(context).filter((incident) => !noted.has(keyOf(incident)));
   return {
     change: { incidents: [...context.incidents, ...incidents] },
     facts: incidents.map((incident) => ({ type: 'incident.noted' as const, incident })),
   };
 }
 
+/** The same error on another item is another incident, though it is captured in the same work item. */
+function keyOf(incident: Incident): string {
+  const of = incident.kind === 'critical_error' ? ` ${incident.item}` : '';
+  return `${fingerprintOf(incident)}${of}`;
+}
+
 function allIncidents(context: WorkflowContext): Incident[] {
-  const { critical, lostAgent, failures, lastFailures, stops, incidents } = context;
+  const { critical, lostAgent, failureCount, failures, lastFailures, stops, incidents } = context;
   // Items that are settled after the run is over may add failures; the incident is recorded once.
   const isNoted = incidents.some(({ kind }) => kind === 'consecutive_failures');
   return [
@@ -30,6 +36,7 @@ function allIncidents(context: WorkflowContext): Incident[] {
       ? [
           {
             kind: 'consecutive_failures' as const,
+            count: failureCount,
             failures: failures.filter(({ id }) => lastFailures.includes(id)),
           },
         ]

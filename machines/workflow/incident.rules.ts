@@ -9,7 +9,7 @@ export function endsRun({ kind }: Incident): boolean {
 export function reasonOf(incident: Incident): string {
   switch (incident.kind) {
     case 'consecutive_failures':
-      return `${incident.failures.length} consecutive item processing failures`;
+      return `${incident.count} consecutive item processing failures`;
     case 'stop':
       return `STOP in ${incident.stop.file}`;
     case 'critical_error':
@@ -24,7 +24,7 @@ export function reasonOf(incident: Incident): string {
 
 /**
  * Returns a key that identifies a repeated incident: the same items failing in the same way, or the same error in the
- * same phase. Numbers in messages are ignored, because times and process ids differ each time.
+ * same phase. Numbers in messages and names of the item are ignored: times, process ids and items differ.
  */
 export function fingerprintOf(incident: Incident): string {
   switch (incident.kind) {
@@ -36,7 +36,7 @@ export function fingerprintOf(incident: Incident): string {
     case 'stop':
       return `${incident.kind} ${incident.stop.file} ${incident.stop.request}`;
     case 'critical_error':
-      return `${incident.kind} ${incident.phase} ${firstLine(incident.message).replace(/\d+/g, '#')}`;
+      return `${incident.kind} ${incident.phase} ${firstLine(plain(incident.message, incident.item))}`;
     case 'agent_unavailable':
       return `${incident.kind} ${incident.agent}`;
     case 'crash':
@@ -44,6 +44,11 @@ export function fingerprintOf(incident: Incident): string {
     default:
       return incident satisfies never;
   }
+}
+
+function plain(message: string, item: string | null): string {
+  const named = (word: string) => item !== null && word.includes(item);
+  return message.replace(/\S+/g, (word) => (named(word) ? '#' : word.replace(/\d+/g, '#')));
 }
 
 /** Builds the work item for an incident, with type, title and component (W-2). `run` is the run's folder. */

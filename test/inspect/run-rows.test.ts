@@ -165,7 +165,7 @@ describe('S-8: the list of what happened in a workflow run', () => {
 
   it.each<[Incident, string]>([
     [
-      { kind: 'consecutive_failures', failures: [failure, { ...failure, id: 'BUG-002' }] },
+      { kind: 'consecutive_failures', count: 2, failures: [failure, { ...failure, id: 'BUG-002' }] },
       'consecutive failures (BUG-001, BUG-002)',
     ],
     [

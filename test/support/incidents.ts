@@ -21,9 +21,10 @@ export const stop = { file: 'comments.md', item: null, request: 'Build it.\nSoon
 export const incidents: Record<string, Incident> = {
   failures: {
     kind: 'consecutive_failures',
+    count: 3,
     failures: [failure(1), failure(2, { slugs: [], message: ' ' }), failure(3, { component: null, phase: 'testing' })],
   },
-  'no failure': { kind: 'consecutive_failures', failures: [] },
+  'no failure': { kind: 'consecutive_failures', count: 0, failures: [] },
   stop: { kind: 'stop', stop },
   'stop of an item': {
     kind: 'stop',
@@ -61,6 +62,10 @@ export const incidents: Record<string, Incident> = {
     item: null,
     message: ` ${'y'.repeat(120)} `,
   },
-  'two reasons': { kind: 'consecutive_failures', failures: [failure(1, { slugs: ['text_only', 'empty_response'] })] },
+  'two reasons': {
+    kind: 'consecutive_failures',
+    count: 1,
+    failures: [failure(1, { slugs: ['text_only', 'empty_response'] })],
+  },
   long: { kind: 'critical_error', phase: 'scanning', item: null, message: 'x'.repeat(200) },
 };

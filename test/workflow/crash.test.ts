@@ -169,5 +169,6 @@ describe('W-4: a killed run resumes from its state file', () => {
     const { result } = await goOn(backlog);
     expect(result).toMatchObject({ status: 'exitedEarly', iterations: 1 });
     expect(result.incidents.map(({ kind }) => kind)).toEqual(['crash', 'consecutive_failures']);
+    expect(result.incidents[1]).toMatchObject({ count: 3 });
   });
 });

@@ -215,6 +215,7 @@ describe('an incident that becomes an item says what was lost (W-2)', () => {
     const failure = { folder: 'bugs/BUG-001', component: null, phase: 'testing' as const, message: 'no ``` luck' };
     const page = pageOf({
       kind: 'consecutive_failures',
+      count: 2,
       failures: [
         { ...failure, id: 'BUG-001', slugs: ['unknown_tool', 'max_turns_exhausted'], requests: 1 },
         { ...failure, id: 'BUG-002', slugs: [], requests: 2 },

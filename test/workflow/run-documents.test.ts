@@ -163,7 +163,7 @@ describe('the report of a run (W-3)', () => {
       { kind: 'critical_error', phase: 'scanning', item: null, message: 'The disk is full.' },
       { kind: 'crash', phase: 'testing', item: 'BUG-003' },
       { kind: 'stop', stop: { item: null, component: null, file: 'comments.md', request: 'Wait.' } },
-      { kind: 'consecutive_failures', failures: [failure('BUG-004', { slugs: ['check_failed'] })] },
+      { kind: 'consecutive_failures', count: 1, failures: [failure('BUG-004', { slugs: ['check_failed'] })] },
     ];
     const { Incidents } = reportOf({ state: state({ incidents }) });
     const parts = Incidents?.split(/^### /m).map((part) => part.split('\n').filter((line) => line !== ''));

@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { manualClock } from '../../src/testing/index.ts';
 import type { WorkFunction } from '../../src/workflow/index.ts';
 import { runOver, TestBacklog } from '../support/backlog.ts';
+import { projectWith, together } from '../support/project.ts';
 
 const succeeds: WorkFunction = () => ({ status: 'succeeded' });
 
@@ -104,6 +105,28 @@ describe('W-1: with auto_commit, a run warns of uncommitted changes at its end',
     };
     const { result } = await runOver(backlog, { process, test: succeeds });
     expect(result).toMatchObject({ succeeded: [], warnings: [left('BUG-001', 'src/a.ts')] });
+  });
+
+  it('after the work on several items was merged, and each of them could not be committed', async () => {
+    const backlog = projectWith(2);
+    backlog.write('features/FEAT-003-x/PROMPT.md', '# X\n');
+    backlog.git('add', '--all');
+    backlog.git('commit', '--quiet', '--message=A feature');
+    backlog.write('.git/hooks/pre-commit', '#!/bin/sh\necho "no commit today" >&2\nexit 1\n');
+    chmodSync(join(backlog.folder, '.git/hooks/pre-commit'), 0o755);
+    const all = together(3);
+    const process: WorkFunction = async ({ item, root }) => {
+      await all();
+      writeFileSync(join(root, `${item.id}.txt`), 'done');
+      return { status: 'succeeded' };
+    };
+    const { result } = await runOver(backlog, { process }, { limits: { concurrency: 3 } });
+    const ids = ['BUG-001', 'BUG-002', 'FEAT-003'];
+    expect(result.warnings.slice(1)).toEqual(ids.map((id) => left(id, `${id}.txt`)));
+    // The same error on each is filed once.
+    expect(result.incidents).toMatchObject(ids.map((item) => ({ kind: 'critical_error', phase: 'archiving', item })));
+    expect(new Set(result.created.map(({ id }) => id)).size).toBe(1);
+    for (const id of ids) expect(result.report).toContain(`### Critical error in archiving (${id})`);
   });
 
   it('but not what the tester committed or took back, nor without auto_commit', async () => {

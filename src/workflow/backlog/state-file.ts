@@ -27,7 +27,7 @@ const stop = z.object({
   component: z.string().nullable(),
 });
 const incident = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('consecutive_failures'), failures: z.array(failure) }),
+  z.object({ kind: z.literal('consecutive_failures'), count, failures: z.array(failure) }),
   z.object({ kind: z.literal('stop'), stop }),
   z.object({ kind: z.literal('critical_error'), phase, item: z.string().nullable(), message: z.string() }),
   z.object({

@@ -45,7 +45,7 @@ export class ItemEffects {
   private readonly owner: Owner;
   private readonly places: Places;
   private readonly inProgress: InProgress;
-  /** What agents changed for each item that is not completed, as paths below the backlog. */
+  /** What was changed in the project for each item that is not completed, as paths below the backlog. */
   private readonly changes = new Map<string, ReadonlySet<string>>();
 
   constructor(parts: WorkflowParts, folder: RunFolder, owner: Owner) {
@@ -110,9 +110,14 @@ export class ItemEffects {
     const own = { ...sessions, place, folder: this.folder.of({ run }) };
     const outcome = await work(agent, this.taskOf(place, item, phase, backlog), own, onOutcome);
     const changed = await tree.since(before);
-    this.changes.set(item.id, new Set([...(this.changes.get(item.id) ?? []), ...(changed ?? [])]));
+    // In a work tree of its own, nothing is changed in the project until it is merged.
+    if (!this.places.areApart) this.note(item.id, changed ?? []);
     if (unwritten.length > 0) throw unwritten[0];
     return { outcome, changed };
+  }
+
+  private note(id: string, changed: readonly string[]): void {
+    this.changes.set(id, new Set([...(this.changes.get(id) ?? []), ...changed]));
   }
 
   private taskOf(place: Place, item: BacklogItem, phase: WorkPhase, backlog: string): WorkTask {
@@ -130,8 +135,8 @@ export class ItemEffects {
 
   /** Warns, at the end of the run, of uncommitted changes that were made for items that were not completed. */
   async warnOfUncommitted(): Promise<void> {
-    const { backlog, home, concurrency, sessions } = this.parts;
-    if (concurrency > 1 || this.changes.size === 0 || !readConfig(backlog).auto_commit) return;
+    const { backlog, home, sessions } = this.parts;
+    if (this.changes.size === 0 || !readConfig(backlog).auto_commit) return;
     const uncommitted = await new WorkTree(home.backlog, sessions.warn).uncommitted();
     for (const [id, changed] of this.changes) {
       const left = [...changed].filter((path) => uncommitted?.includes(path) ?? true);
@@ -185,6 +190,7 @@ export class ItemEffects {
       return { ok: false, message: `the work tree of ${id} is gone` };
     const outcome = await archiveItem(this.parts.backlog, folder, merge?.changed ?? changed);
     if (outcome.ok) this.changes.delete(id);
+    else if (merge !== null) this.note(id, merge.changed);
     // What was merged is in the work tree of the project, also if it could not be committed.
     if (outcome.ok || merge !== null) await this.endPlace(id);
     return outcome;

@@ -38,7 +38,7 @@ const folder = 'agent_runs/worktrees';
 export class Places {
   private readonly home: Place;
   private readonly backlog: string;
-  private readonly areApart: boolean;
+  readonly areApart: boolean;
 
   /** `home`: the work tree of the project. */
   constructor(home: Place, areApart: boolean) {
