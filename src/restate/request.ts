@@ -1,15 +1,17 @@
 import { TerminalError } from '@restatedev/restate-sdk';
 import { z } from 'zod';
+import type { Json } from '../../machines/index.ts';
 import { check } from '../agent/check.ts';
 import { checkContext } from '../agent/context.ts';
 import type { Agent } from '../agent/definition.ts';
 import { narrowed, overridesIn, overridesShape, type SessionOverrides } from '../agent/narrow.ts';
 import { secretsOf } from '../agent/secrets.ts';
 import { metadataShape } from '../agent/shapes.ts';
-import { PawlError } from '../errors.ts';
+import { messageOf, PawlError } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
 import type { SessionMessage } from '../journal/journal.ts';
 import { newHead } from '../session/head.ts';
+import { sessionIdShape } from '../session/input.ts';
 import type { SessionOptions } from '../session/options.ts';
 import { type Lineage, root } from '../session/sub-agents/sub-session.ts';
 import { mebibytesOf, mostMebibytes } from './payload.ts';
@@ -35,7 +37,9 @@ const requestSchema = z.strictObject({
   path: z.array(z.strictObject({ tool: text, sessionId: text })).optional(),
 } satisfies Record<keyof RestateRequest, z.ZodType>);
 
-const messageSchema = z.discriminatedUnion('type', [
+const textOrNull = z.string({ error: 'a string or null' }).nullable();
+
+const messages = [
   z.strictObject({
     type: z.literal('session.steer'),
     text: text.trim().min(1, { error: 'a string that is not blank' }),
@@ -46,17 +50,20 @@ const messageSchema = z.discriminatedUnion('type', [
     type: z.literal('approve'),
     callId: text,
     approved: z.boolean({ error: 'true or false' }),
-    reason: text.nullable(),
-    sessionId: text.nullable(),
+    reason: textOrNull,
+    sessionId: textOrNull,
   }),
   z.strictObject({
     type: z.literal('answer'),
     callId: text,
-    output: z.json(),
+    // It came as JSON.
+    output: z.custom<Json>((output) => output !== undefined, { error: 'a JSON value' }),
     isError: z.boolean({ error: 'true or false' }),
-    sessionId: text.nullable(),
+    sessionId: textOrNull,
   }),
-]);
+] as const;
+const types = messages.map(({ shape }) => shape.type.value).join(', ');
+const messageSchema = z.discriminatedUnion('type', messages, { error: `one of: ${types}` });
 
 export function checkMessage(message: unknown): SessionMessage {
   return refused(() => check(messageSchema, message, 'message', 'invalid_options'));
@@ -79,7 +86,7 @@ export function requestedAgent(
       maxDepth: Math.min(lineage.maxDepth, agent.limits.maxDepth),
       secrets: secretsOf(agent.definition, lineage.secrets),
     };
-    agent = agent.agents[tool];
+    agent = Object.hasOwn(agent.agents, tool) ? agent.agents[tool] : undefined;
   }
   if (agent !== undefined) return { agent, lineage };
   const wanted = [name, ...path.map(({ tool }) => tool)].join('/');
@@ -89,11 +96,10 @@ export function requestedAgent(
 }
 
 /** Returns what a session begins with. Bad input ends the invocation. */
-export function begunWith(
-  agent: Agent,
-  sessionId: string,
-  { prompt, messages, budget, context, metadata }: RestateRequest,
-) {
+export function begunWith(agent: Agent, sessionId: string, request: RestateRequest) {
+  refused(() => check(sessionIdShape, sessionId, 'sessionId', 'invalid_options'));
+  // The check of a context may change it, but a step may run again.
+  const { prompt, messages, budget, context, metadata } = refused(() => structuredClone(request));
   refused(() => checkContext(agent, context));
   const options = {
     clock: systemClock,
@@ -115,6 +121,9 @@ function refused<T>(act: () => T): T {
   try {
     return act();
   } catch (error) {
-    throw error instanceof PawlError ? new TerminalError(error.message, { errorCode: 400 }) : error;
+    // JSON may be nested more deeply than the stack.
+    const message = error instanceof RangeError ? `The input cannot be read: ${error.message}.` : null;
+    if (message === null && !(error instanceof PawlError)) throw error;
+    throw new TerminalError(message ?? messageOf(error), { errorCode: 400 });
   }
 }

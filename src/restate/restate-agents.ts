@@ -4,7 +4,7 @@ import { TerminalError, workflow } from '@restatedev/restate-sdk';
 import { z } from 'zod';
 import { check } from '../agent/check.ts';
 import { type Agent, isAgent } from '../agent/definition.ts';
-import { aFunction, nonBlank } from '../agent/shapes.ts';
+import { aFunction } from '../agent/shapes.ts';
 import { PawlError } from '../errors.ts';
 import type { SessionMessage } from '../journal/journal.ts';
 import type { EventListener } from '../observe/events.ts';
@@ -15,7 +15,7 @@ import { receive } from '../session/recovery/messages.ts';
 import { tellWhatWaits } from '../session/recovery/resume-session.ts';
 import { RunningSession } from '../session/running-session.ts';
 import type { SessionResult } from '../session/session.ts';
-import { waitingIn } from '../session/sub-agents/sub-session.ts';
+import { root, waitingIn } from '../session/sub-agents/sub-session.ts';
 import { unanswered } from '../tools/client-tool.ts';
 import { AwaitedSteps } from './awaited-steps.ts';
 import { LineBuffer } from './line-buffer.ts';
@@ -24,6 +24,7 @@ import { begunWith, checkMessage, type RestateRequest, requestedAgent } from './
 import { childrenOf } from './restate-children.ts';
 import { isProcessing, messageName, RestateDriver } from './restate-driver.ts';
 import { cancellation, type RestateOwner, type TimedMessage } from './restate-owner.ts';
+import { stepLimitMs } from './step-limit.ts';
 
 export type { RestateRequest } from './request.ts';
 
@@ -39,9 +40,14 @@ export type RestateAgentsOptions = {
 };
 
 const agentSchema = z.custom<Agent>(isAgent, { error: 'an agent made by defineAgent' });
+/** What the engine takes as the name of a service. */
+const serviceName = /^([a-zA-Z]|_[a-zA-Z0-9])[a-zA-Z0-9._-]*$/;
 const optionsSchema = z.strictObject({
   agents: z.array(agentSchema, { error: 'an array of agents' }).min(1, { error: 'at least one agent' }),
-  name: nonBlank.default('pawl'),
+  name: z
+    .string()
+    .regex(serviceName, { error: 'a name of letters, digits, `.`, `_` and `-` that begins with a letter' })
+    .default('pawl'),
   logger: commonOptions.logger,
   onEvent: aFunction.optional(),
 } satisfies Record<keyof RestateAgentsOptions, z.ZodType>);
@@ -63,9 +69,7 @@ export function restateAgents(options: RestateAgentsOptions) {
     const { agent, lineage } = requestedAgent(named, request);
     const early: TimedMessage[] = [];
     const steps = new AwaitedSteps(context, (at, reason) => early.push(cancellation(at, reason)));
-    const { head, repairs } = await steps.completed(
-      context.run('begin', () => begunWith(agent, context.key, structuredClone(request))),
-    );
+    const { head, repairs } = await steps.completed(context.run('begin', () => begunWith(agent, context.key, request)));
     const lines = new LineBuffer(loggerOf(logger), (error) => session.wired.observer.userCodeFailed('logger', error));
     const { attemptCompletedSignal } = context.request();
     const owner: RestateOwner = {
@@ -88,16 +92,22 @@ export function restateAgents(options: RestateAgentsOptions) {
         return { timeoutMs, outcome: unanswered(name, timeoutMs) };
       },
       receive: (message) => {
-        const isForChild = 'callId' in message && !waitingIn(session).includes(message.callId);
-        if (isForChild) owner.children.send(message);
-        else receive(session, message);
+        if (!('callId' in message)) {
+          receive(session, message);
+          return;
+        }
+        const { sessionId, callId } = message;
+        const isOwn = sessionId === null ? waitingIn(session).includes(callId) : sessionId === session.sessionId;
+        if (!isOwn) children.send(message);
+        // A sub-agent, elsewhere, may wait for a call of the same id.
+        else if (sessionId !== null || !children.areRunning()) receive(session, message);
       },
       hasEnded: () => session.wired.machine.hasEnded,
       openTools: async () => {
         const missing = await session.wired.effects.open(attemptCompletedSignal);
         if (missing !== null) throw new Error(missing);
       },
-      caughtUp: () => tellWhatWaits(session, session.wired.observer.position),
+      caughtUp: () => tellWhatWaits(session, session.wired.observer.position, { handedOut: true }),
       takeLines: () => lines.take(),
       get children() {
         return children;
@@ -133,7 +143,7 @@ export function restateAgents(options: RestateAgentsOptions) {
     const result = await session.result;
     // A defect is logged after the last delivery.
     await driver.writeLines();
-    return limited(result);
+    return limited(result, lineage.depth > root.depth);
   };
   const message = async (context: WorkflowSharedContext, given: SessionMessage): Promise<void> => {
     const checked = checkMessage(given);
@@ -150,15 +160,18 @@ export function restateAgents(options: RestateAgentsOptions) {
       }
     }
   };
-  return workflow({ name, handlers: { run, message } });
+  return workflow({ name, handlers: { run, message }, options: { abortTimeout: stepLimitMs(agents) } });
 }
 
 /** The code of an error for a promise that has been resolved. */
 const promiseTaken = 409;
 
-function limited(result: SessionResult): SessionResult {
+/** A session needs no more of its sub-agent than how it ended, its report and its counters. */
+function limited(result: SessionResult, isOfSubAgent: boolean): SessionResult {
   const size = mebibytesOf(result);
   if (size <= mostMebibytes) return result;
+  if (isOfSubAgent && (result.conversation.length > 0 || result.turns.length > 0))
+    return limited({ ...result, conversation: [], turns: [] }, isOfSubAgent);
   const message = `The session ${result.sessionId} ${result.status}, but its result has ${size.toFixed(1)} MiB; Restate stores at most ${mostMebibytes} MiB.`;
   throw new TerminalError(message, { errorCode: 413 });
 }

@@ -92,10 +92,20 @@ export function childrenOf(
       subSessions?.subAgents.away.end(callId, result);
       const began = running.get(effect.key);
       running.delete(effect.key);
-      if (began !== undefined) subSessions?.grants.giveBack(began.grant);
+      if (began === undefined) return;
+      // Without a result, it may have spent all of its grant.
+      if (result === null) subSessions?.grants.forfeit();
+      else subSessions?.grants.giveBack(began.grant);
     },
     areRunning: () => running.size > 0,
-    send: sendToAll,
+    send: (message) => {
+      const { sessionId } = message;
+      const ids = [...running.values()].map((one) => one.sessionId);
+      // Each of several may wait for a call of this id: then none is meant (D-2).
+      const meant = sessionId === null ? ids : ids.filter((id) => sessionId === id || sessionId.startsWith(`${id}/`));
+      const [id, ...others] = meant;
+      if (id !== undefined && others.length === 0) sendTo(id, message);
+    },
     stop: () => {
       stopRequested = true;
       sendToAll({ type: 'session.stop' });

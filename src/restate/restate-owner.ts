@@ -43,11 +43,11 @@ export type RestateChildren = {
   ask(effect: Effect, settle: (begin: BeginChild | null) => void): void;
   /** Settles the requested grants. */
   share(): void;
-  /** Takes an invocation's result, or null if it failed. Its grant becomes available to the others. */
+  /** Takes an invocation's result: what is left of its grant becomes available to the others. Null if it failed. */
   ended(effect: Effect, result: SessionResult | null): void;
   areRunning(): boolean;
-  /** Passes on a message for a call of a sub-agent's session. */
-  send(message: SessionMessage): void;
+  /** Passes on a message for a call of the session that it names, or of the only sub-agent that runs. */
+  send(message: Extract<SessionMessage, { callId: string }>): void;
   /** Stops the sub-agents that run, and those that begin later. */
   stop(): void;
   /** Withdraws the request of a call, or aborts its sub-agent; other effects are left alone. */

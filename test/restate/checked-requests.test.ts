@@ -56,6 +56,8 @@ describe('the agent that a request names (D-3)', () => {
     [{ agent: 'nobody' }, 'Unknown agent "nobody". Agents: root, picky.'],
     [{ agent: 'nobody', path: [{ tool: 'a', sessionId: 's' }] }, 'Unknown agent "nobody/a".'],
     [{ agent: 'root', path: [{ tool: 'a', sessionId: 's' }] }, 'Unknown agent "root/a". Agents: root, picky.'],
+    [{ agent: 'root', path: [{ tool: 'toString', sessionId: 's' }] }, 'Unknown agent "root/toString".'],
+    [{ agent: 'root', path: [{ tool: '__proto__', sessionId: 's' }] }, 'Unknown agent "root/__proto__".'],
   ])('%j is not there: the invocation ends', (request, message) => {
     expect(errorOf(() => requested(request))).toMatchObject(refusal(404, message));
   });
@@ -111,6 +113,25 @@ describe('what a session begins with (D-3)', () => {
   });
 });
 
+describe('what is nested more deeply than the stack (D-3)', () => {
+  const deep = JSON.parse(`${'['.repeat(50_000)}${']'.repeat(50_000)}`);
+  it.each(['prompt', 'messages', 'context', 'budget'])('is refused as `%s`: the invocation ends', (name) => {
+    const agent = agents.get('root') as Agent;
+    expect(errorOf(() => room.begunWith(agent, 's', { agent: 'root', [name]: deep }))).toMatchObject(
+      refusal(400, 'The input cannot be read: '),
+    );
+  });
+});
+
+describe('the id of a session (D-3)', () => {
+  it.each([' ', 'a\0b', '\ud800'])('%j is refused', (id) => {
+    const agent = agents.get('root') as Agent;
+    expect(errorOf(() => room.begunWith(agent, id, { agent: 'root', prompt: 'Go.' }))).toMatchObject(
+      refusal(400, '`sessionId` must be a '),
+    );
+  });
+});
+
 describe('a message to a session is checked (D-3)', () => {
   it.each([
     { type: 'session.steer', text: 'Hurry.' },
@@ -125,7 +146,12 @@ describe('a message to a session is checked (D-3)', () => {
 
   it.each([
     ['stop', 'message'],
-    [{ type: 'session.end' }, 'type'],
+    [{ type: 'session.end' }, '`message.type` must be one of: session.steer, session.stop, '],
+    [
+      { type: 'approve', callId: 'c1', approved: true, sessionId: null },
+      '`message.reason` is required: a string or null',
+    ],
+    [{ type: 'answer', callId: 'c1', output: 1, isError: false }, '`message.sessionId` is required: a string or null'],
     [{ type: 'session.steer', text: ' ' }, '`message.text` must be a string that is not blank'],
     [{ type: 'session.stop', now: true }, 'now'],
     [{ type: 'session.abort', reason: 1 }, '`message.reason` must be a string'],
@@ -141,7 +167,7 @@ describe('a message to a session is checked (D-3)', () => {
       { type: 'answer', callId: 'c1', output: 1, isError: 0, sessionId: null },
       '`message.isError` must be true or false',
     ],
-    [{ type: 'answer', callId: 'c1', isError: false, sessionId: null }, 'output'],
+    [{ type: 'answer', callId: 'c1', isError: false, sessionId: null }, '`message.output` is required: a JSON value'],
   ])('%j is refused: the invocation ends', (message, reason) => {
     expect(errorOf(() => room.checkMessage(message))).toMatchObject(refusal(400, reason));
   });

@@ -3,7 +3,7 @@ import { expect, it, vi } from 'vitest';
 import { type Agent, defineAgent, type SessionEvent, type SessionResult } from '../../src/index.ts';
 import { restateAgents } from '../../src/restate/restate-agents.ts';
 import { assertInvariants, rehearsalModel } from '../../src/testing/index.ts';
-import { inputSchema } from '../support/journaled.ts';
+import { inputSchema, until } from '../support/journaled.ts';
 import { RestateEngine } from '../support/restate-engine.ts';
 import { keptLog, report } from '../support/session.ts';
 
@@ -64,4 +64,36 @@ it.each([
   expect(result.turns[0]?.attempts[0]?.calls[0]?.slug).toBe(slug);
   const slept = commands.filter((what) => what.startsWith('sleep ')).map((what) => Number(what.split(' ').at(-1)));
   expect(slept).toEqual([59_000]);
+});
+
+it('D-4: a client-side call that still waits is handed out again by the process that goes on', async () => {
+  const work = tool({ inputSchema });
+  const limits = { clientToolTimeoutMs: null };
+  const agent = defineAgent({ name: 'waiting', models: [calling('work')], tools: { work }, limits });
+  const told: string[] = [];
+  const onEvent = (event: SessionEvent) => void (event.type === 'tool.handedOut' && told.push(event.callId));
+  const { handlers } = restateAgents({ agents: [agent], logger: false, onEvent }) as never as { handlers: never };
+  const engine = new RestateEngine(handlers);
+  const run = engine.call('run', 's', { agent: 'waiting', prompt: 'Go.' });
+  await until(() => told.length === 1);
+  run.die();
+  await until(() => told.length === 2);
+  const [callId = ''] = told;
+  expect(told[1]).toBe(callId);
+  await engine.returned('message', 's', { type: 'answer', callId, output: 'done', isError: false, sessionId: null });
+  await until(() => run.hasEnded);
+  expect(told).toHaveLength(2);
+});
+
+it('D-5: the engine waits for a step as long as the agents allow any', () => {
+  const limitOf = (agent: Agent) =>
+    (restateAgents({ agents: [agent] }) as never as { options: { abortTimeout: number } }).options.abortTimeout;
+  const models = [calling('work')];
+  const plain = (limits: object) => defineAgent({ name: 'plain', models, limits });
+  expect(limitOf(plain({}))).toBe(600_000);
+  for (const name of ['modelTimeoutMs', 'toolTimeoutMs', 'prepareTimeoutMs'])
+    expect(limitOf(plain({ [name]: 7_200_000 }))).toBe(7_200_000);
+  const slow = { ...tool({ inputSchema, execute: () => 'done' }), timeoutMs: 9_000_000 };
+  const helper = defineAgent({ name: 'helper', models, tools: { slow } });
+  expect(limitOf(defineAgent({ name: 'above', models, agents: { helper } }))).toBe(9_000_000);
 });

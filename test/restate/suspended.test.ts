@@ -8,7 +8,11 @@ import { restateBinary } from '../support/restate.ts';
 import { report } from '../support/session.ts';
 
 /** The engine ends an attempt that has waited this long, and begins another when there is something to do. */
-const inactivity = { RESTATE_WORKER__INVOKER__INACTIVITY_TIMEOUT: '100ms' };
+const inactivity = {
+  RESTATE_WORKER__INVOKER__INACTIVITY_TIMEOUT: '100ms',
+  // The service sets its own, so that no step begins again.
+  RESTATE_WORKER__INVOKER__ABORT_TIMEOUT: '100ms',
+};
 
 const charged: string[] = [];
 const charge = tool({ inputSchema, needsApproval: true, execute: () => void charged.push('charged') });

@@ -27,7 +27,7 @@ export async function lived({ agent, effects, models }: Rehearsed, { deaths = []
   const told: SessionEvent[] = [];
   const onEvent = (event: SessionEvent) => {
     told.push(event);
-    const of = 'callId' in event ? { callId: event.callId, sessionId: null } : {};
+    const of = 'callId' in event ? { callId: event.callId, sessionId: event.sessionId } : {};
     if (event.type === 'tool.approvalRequested') ask({ type: 'approve', ...of, approved: true, reason: null });
     if (event.type === 'tool.handedOut') ask({ type: 'answer', ...of, output: 'Bonn '.repeat(1_000), isError: false });
   };

@@ -84,7 +84,7 @@ async function goOn<Report>(
     // No position of this life is visible before its beginning is durable.
     await tree.write();
     for (const { wired } of sessions) wired.observer.goLive();
-    tellWhatWaits(session, began, decidedBy(session, messages));
+    tellWhatWaits(session, began, { decided: decidedBy(session, messages) });
     // Commands are delivered before anything begins (D-2).
     tree.listen(messages);
     session.goOn();
@@ -119,10 +119,14 @@ function interruptedIn({ log, wired }: SubSession): string[] {
 }
 
 /**
- * Tells the listeners what came since the replay, and the approvals that are still waited for, as they were asked, but for
- * the calls that are `decided` by a message.
+ * Tells the listeners what came since the replay, and what is still waited for, as it was asked: approvals, but for the
+ * calls that are `decided` by a message, and with `handedOut` client-side calls, which no effect hands out again.
  */
-export function tellWhatWaits(session: RootSession, began: number, decided: readonly string[] = []): void {
+export function tellWhatWaits(
+  session: RootSession,
+  began: number,
+  { decided = [], handedOut = false }: { decided?: readonly string[]; handedOut?: boolean } = {},
+): void {
   const { stream, telemetry, listener } = session.wired.observer.folds;
   const events = stream.all();
   for (const event of events) {
@@ -131,9 +135,9 @@ export function tellWhatWaits(session: RootSession, began: number, decided: read
     listener.event(event);
   }
   const waiting = session.tree().flatMap((one) => waitingIn(one).map((callId) => callIn(one, callId)));
-  const asked = new Set(waiting.filter((call) => !decided.includes(call)));
+  const open = new Set(waiting.filter((call) => !decided.includes(call)));
   for (const event of events) {
-    if (event.seq > began || event.type !== 'tool.approvalRequested') continue;
-    if (asked.has(callIn(event, event.callId))) listener.event(event);
+    const asks = event.type === 'tool.approvalRequested' || (handedOut && event.type === 'tool.handedOut');
+    if (event.seq <= began && asks && open.has(callIn(event, event.callId))) listener.event(event);
   }
 }

@@ -1,0 +1,67 @@
+import { describe, expect, it, vi } from 'vitest';
+import { defineAgent, type SessionResult } from '../../src/index.ts';
+import { restateAgents } from '../../src/restate/restate-agents.ts';
+import { assertInvariants, rehearsalModel } from '../../src/testing/index.ts';
+import { RestateEngine } from '../support/restate-engine.ts';
+import { report } from '../support/session.ts';
+
+vi.mock('@restatedev/restate-sdk', async (original) => {
+  const { EnginePromise } = await import('../support/restate-attempt.ts');
+  return { ...(await original<object>()), RestatePromise: EnginePromise, workflow: (definition: object) => definition };
+});
+/** Every kilobyte of a result counts as a mebibyte. */
+vi.mock('../../src/restate/payload.ts', async (original) => {
+  const { mebibytesOf, ...rest } = await original<{ mebibytesOf: (value: unknown) => number }>();
+  return { ...rest, mebibytesOf: (value: unknown) => mebibytesOf(value) * 1_024 };
+});
+
+const call = { name: 'helper', input: { prompt: 'Help.', reason: 'Long.' } };
+
+async function ran(saying: string, reporting: string) {
+  let requests = 0;
+  const helper = defineAgent({
+    name: 'helper',
+    models: [
+      rehearsalModel(({ prompt }) => {
+        requests += 1;
+        return prompt.some(({ role }) => role === 'assistant') ? report(reporting) : { text: saying };
+      }),
+    ],
+    limits: { maxTurns: 2, maxRetries: 2 },
+  });
+  const models = [
+    rehearsalModel(() => {
+      requests += 1;
+      return { calls: [call] };
+    }),
+  ];
+  const limits = { maxTurns: 12, maxRetries: 1, maxTreeRequests: 10 };
+  const agent = defineAgent({ name: 'boss', models, agents: { helper }, limits });
+  const { handlers } = restateAgents({ agents: [agent], logger: false }) as never as { handlers: never };
+  const result = (await new RestateEngine(handlers).returned('run', 's', {
+    agent: 'boss',
+    prompt: 'Go.',
+  })) as SessionResult;
+  assertInvariants(result);
+  return {
+    result,
+    requests,
+    slugs: result.turns.flatMap(({ attempts }) => attempts[0]?.calls.map(({ slug }) => slug)),
+  };
+}
+
+describe('B-7: the result of a sub-agent that is too large for the engine', () => {
+  it('comes without its conversation, and what it spent is counted', async () => {
+    const { result, requests, slugs } = await ran('x'.repeat(20_000), 'Helped.');
+    expect(result.counters.tree.requests).toBe(requests);
+    expect(result.counters.tree.sessions).toBeGreaterThan(2);
+    expect(slugs.slice(0, 2)).toEqual([null, null]);
+    expect(requests).toBeLessThanOrEqual(10);
+  });
+
+  it('is lost with all of its grant if its report alone is, so the bound of the tree holds', async () => {
+    const { requests, slugs } = await ran('x', 'y'.repeat(40_000));
+    expect(slugs[0]).toBe('internal_error');
+    expect(requests).toBeLessThanOrEqual(10);
+  });
+});
