@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { tool } from 'ai';
 import { z } from 'zod';
 import { type Agent, defineAgent, type Journal, resumeSession, runSession, sqliteJournal } from '../src/index.ts';
-import { postgresJournal } from '../src/journal/postgres.ts';
+import { postgresJournal } from '../src/journal/postgres/postgres.ts';
 import { rehearsalModel } from '../src/testing/index.ts';
 import { journalWith } from '../test/support/dying-journal.ts';
 import { postgresFolder, startPostgres } from '../test/support/postgres.ts';

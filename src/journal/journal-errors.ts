@@ -2,6 +2,12 @@ import { PawlError } from '../errors.ts';
 
 /** The errors of journals, worded once for all stores. */
 
+/** A write was never sent: the store holds nothing of it. */
+export class UnsentError extends PawlError {}
+
+/** No answer to a write came: the store may have carried it out, or may still do so. */
+export class UnansweredError extends PawlError {}
+
 export function exists(sessionId: string): PawlError {
   const message = `The journal already holds a session ${sessionId}. Resume it, or pass another \`sessionId\`.`;
   return new PawlError('session_exists', message);

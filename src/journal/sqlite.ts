@@ -12,7 +12,7 @@ import {
   type SessionMessage,
   type SessionQuery,
 } from './journal.ts';
-import { doesNotRun, exists, incomplete, noLongerOwned, runsElsewhere } from './journal-errors.ts';
+import { doesNotRun, exists, incomplete, noLongerOwned, runsElsewhere, UnsentError } from './journal-errors.ts';
 import { databaseOpened } from './open-databases.ts';
 import { applicationId, isHeld, type Row, schema, schemaVersion, sessionOf } from './sqlite-schema.ts';
 
@@ -28,7 +28,7 @@ export type SqliteJournalOptions = {
 const busyMs = 5_000;
 
 const aFile = 'a path, or :memory:';
-const fileSchema = z.string({ error: aFile }).regex(/^(?!file:).*\S/s, { error: aFile });
+const fileSchema = z.string({ error: aFile }).regex(/^(?!file:|[a-z][a-z0-9+.-]*:\/\/).*\S/is, { error: aFile });
 const optionsSchema = z.strictObject({ leaseMs: milliseconds.default(10_000) });
 
 /**
@@ -286,8 +286,9 @@ class SqliteJournal implements Journal {
     }
   }
 
-  private failed(what: string, error: unknown): PawlError {
-    return new PawlError('journal_failed', `The journal ${this.file} cannot be ${what}: ${reasonOf(error)}.`, {
+  private failed(what: 'opened' | 'read' | 'written', error: unknown): PawlError {
+    const Kind = what === 'written' && !this.database.isOpen ? UnsentError : PawlError;
+    return new Kind('journal_failed', `The journal ${this.file} cannot be ${what}: ${reasonOf(error)}.`, {
       cause: error,
     });
   }

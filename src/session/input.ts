@@ -19,9 +19,9 @@ export const budgetSchema = z.strictObject({
   wallClockMs: positive.optional(),
 });
 
-/** Texts that are not well-formed become others on their way to a store. */
-export const sessionIdShape = nonBlank.refine((id) => id.isWellFormed() && !id.includes('\0'), {
-  error: 'a well-formed text that is not blank and has no NUL',
+/** Texts that are not well-formed become others on their way to a store, and the keys of a database are short. */
+export const sessionIdShape = nonBlank.refine((id) => id.isWellFormed() && !id.includes('\0') && id.length <= 500, {
+  error: 'a well-formed text of at most 500 characters that is not blank and has no NUL',
 });
 
 const optionsSchema = z.strictObject({

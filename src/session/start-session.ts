@@ -16,8 +16,8 @@ import type { Session, SessionResult } from './session.ts';
  * Starts a session of `agent`. It begins immediately. Invalid options throw `PawlError` before anything runs.
  *
  * Without a `journal` the session runs in memory, and a crash loses it. With one, it can be resumed (`resumeSession`). A
- * journal that cannot be written suspends the session with `journal_failed`. If it holds nothing of the session, which
- * then has run nothing, the session failed.
+ * journal that cannot be written suspends the session with `journal_failed`. If its first write did not reach the journal,
+ * the session failed; it has run nothing.
  */
 export function startSession<Report, Context>(
   given: Agent<Report, Context>,

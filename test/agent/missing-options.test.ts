@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import * as pawl from '../../src/index.ts';
 import { defineAgent, PawlError } from '../../src/index.ts';
 import * as inspect from '../../src/inspect/index.ts';
-import * as postgres from '../../src/journal/postgres.ts';
+import * as postgres from '../../src/journal/postgres/postgres.ts';
 import * as openai from '../../src/openai/index.ts';
 import * as otel from '../../src/otel/open-telemetry.ts';
 import * as restate from '../../src/restate/restate-agents.ts';

@@ -33,7 +33,7 @@ beforeAll(() => {
     'pawl/ui': entry('ui/index.ts'),
     'pawl/openai': entry('openai/index.ts'),
     'pawl/otel': entry('otel/open-telemetry.ts'),
-    'pawl/postgres': entry('journal/postgres.ts'),
+    'pawl/postgres': entry('journal/postgres/postgres.ts'),
     'pawl/restate': entry('restate/restate-agents.ts'),
     'pawl/inspect': entry('inspect/index.ts'),
     'pawl/workflow': entry('workflow/index.ts'),

@@ -36,7 +36,7 @@ describe('the two rooms', () => {
       '@noble': /^src\/platform\/portable-digest\.ts$/,
       'fast-check': /^src\/testing\/fast-check\.ts$/,
       marked: /^src\/workflow\/run\/documents\/html-report\.ts$/,
-      pg: /^src\/journal\/postgres\.ts$/,
+      pg: /^src\/journal\/postgres\/server\.ts$/,
       xstate:
         /^src\/(host\/(run-machine|hearing)\.ts|session\/(session-machine|options|recovery\/recorded-player)\.ts|inspect\/|workflow\/run\/run-workflow\.ts)/,
       '@hono': /^src\/openai\/node-server\.ts$/,

@@ -1,9 +1,9 @@
 import { Client } from 'pg';
 import { afterAll, describe, expect, it } from 'vitest';
-import { resumeSession, runSession, startSession } from '../../src/index.ts';
-import { postgresJournal } from '../../src/journal/postgres.ts';
+import { type Journal, resumeSession, runSession, sqliteJournal, startSession } from '../../src/index.ts';
+import { postgresJournal } from '../../src/journal/postgres/postgres.ts';
 import { assertInvariants, journalConformance } from '../../src/testing/index.ts';
-import { holding, until, workingAgent } from '../support/journaled.ts';
+import { holding, quiet, until, workingAgent } from '../support/journaled.ts';
 import { pgbouncer, startPgBouncer } from '../support/pgbouncer.ts';
 import { type Postgres, postgresFolder, startPostgres } from '../support/postgres.ts';
 import { keptLog } from '../support/session.ts';
@@ -148,15 +148,106 @@ describe.skipIf(postgresFolder === null)('D-3: the journal in PostgreSQL', async
   });
 
   it('what cannot be used is refused', async () => {
-    expect(() => postgresJournal('')).toThrow(expect.objectContaining({ code: 'invalid_options' }));
-    expect(() => postgresJournal(url, { schema: 'Not; a name' })).toThrow(
-      '`options.schema` must be a name of lower-case',
-    );
-    const journal = postgresJournal('postgres://pawl@127.0.0.1:1/none');
-    const result = await runSession(workingAgent().agent, { prompt: 'Go.', journal, logger: false });
-    // It cannot even be asked whether it holds the session.
-    expect(result).toMatchObject({ status: 'suspended', slugs: ['journal_failed'], counters: { requests: 0 } });
+    for (const address of ['', 'nonsense', 'mysql://db', 'user:password@db'])
+      expect(() => postgresJournal(address)).toThrow(/^`connectionString` must be a URL, such as postgres:/);
+    for (const schema of ['Not; a name', 'pg_own', '1'])
+      expect(() => postgresJournal(url, { schema })).toThrow('`options.schema` must be a name of lower-case');
+    const admin = new Client(url);
+    await admin.connect();
+    await admin.query("CREATE DATABASE latin ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0");
+    await admin.end();
+    const latin = postgresJournal(url.replace(/\/postgres$/, '/latin'));
+    const message = 'The database has the encoding LATIN1; a journal needs UTF8, since models may say anything.';
+    await expect(latin.list({})).rejects.toMatchObject({ code: 'invalid_journal', message });
+    await latin.close();
+  });
+
+  it('a schema may have the name of a keyword, and a query any number', async () => {
+    const journal = postgresJournal(url, { schema: 'user' });
+    expect(await journal.list({ since: 1e21 })).toEqual([]);
+    const result = await runSession(workingAgent().agent, { ...quiet(journal), prompt: 'Go.' });
+    expect([result.success, (await journal.list({ since: 0.5 })).length]).toEqual([true, 1]);
     await journal.close();
+  });
+
+  it.each(['repeatable read', 'serializable'])('whatever isolation is the default: %s', async (level) => {
+    const admin = new Client(url);
+    await admin.connect();
+    const role = level.replace(' ', '_');
+    await admin.query(
+      `CREATE ROLE ${role} LOGIN SUPERUSER; ALTER ROLE ${role} SET default_transaction_isolation = '${level}'`,
+    );
+    await admin.end();
+    const own = url.replace('postgres://pawl@', `postgres://${role}@`);
+    const several = Array.from({ length: 6 }, () => postgresJournal(own, { schema: `all_${role}` }));
+    expect(await Promise.all(several.map((journal) => journal.list({})))).toEqual(several.map(() => []));
+    const [journal, other] = several;
+    await journal?.create({ sessionId: 's', agent: 'a', metadata: {} }, { owner: 'o', entries: [] });
+    const entries = [{ scope: '', type: 'begun', key: 'a', at: 1 }] as const;
+    // A lease is renewed while a step is written.
+    for (let after = 0; after < 60; after += 1) {
+      const append = { owner: 'o', after, entries: [...entries] };
+      const [renewed] = await Promise.all([other?.renew('s', 'o'), journal?.append('s', append)]);
+      expect(renewed).toBe(true);
+    }
+    expect(await journal?.read('s')).toHaveLength(60);
+    await Promise.all(several.map((one) => one.close()));
+  });
+});
+
+describe.skipIf(postgresFolder === null)('D-3, D-5: a session whose first write fails', async () => {
+  const server = postgresFolder === null ? null : await startPostgres(postgresFolder);
+  const url = server?.url ?? '';
+  afterAll(() => server?.stop());
+  const begun = (journal: Journal) => runSession(workingAgent().agent, { ...quiet(journal), prompt: 'Go.' });
+  const none = { slugs: ['journal_failed'], counters: { requests: 0 } };
+
+  it('failed, if nothing was sent: there is no server, or the journal is closed', async () => {
+    const nowhere = postgresJournal('postgres://pawl@127.0.0.1:1/none');
+    expect(await begun(nowhere)).toMatchObject({ status: 'failed', ...none });
+    await nowhere.close();
+    for (const closed of [postgresJournal(url), sqliteJournal(':memory:')]) {
+      await closed.close();
+      expect(await begun(closed)).toMatchObject({ status: 'failed', ...none });
+    }
+  });
+
+  it('failed, if the server refused it', async () => {
+    const journal = postgresJournal(url);
+    await journal.list({});
+    const admin = new Client(url);
+    await admin.connect();
+    await admin.query('ALTER TABLE pawl.sessions ADD CONSTRAINT none CHECK (false) NOT VALID');
+    expect(await begun(journal)).toMatchObject({ status: 'failed', ...none });
+    await admin.query('ALTER TABLE pawl.sessions DROP CONSTRAINT none');
+    await Promise.all([admin.end(), journal.close()]);
+  });
+
+  it('is suspended, if no answer came: the server may still carry it out', async () => {
+    const journal = postgresJournal(url, { timeoutMs: 300, leaseMs: 1_000 });
+    expect(await journal.list({})).toEqual([]);
+    const admin = new Client(url);
+    await admin.connect();
+    // As the making of an index does: reading goes on.
+    await admin.query('BEGIN; LOCK TABLE pawl.sessions IN SHARE MODE');
+    expect(await begun(journal)).toMatchObject({ status: 'suspended', ...none });
+    expect(await journal.list({})).toEqual([]);
+    await admin.query('COMMIT');
+    await expect.poll(() => journal.list({})).toHaveLength(1);
+    const { agent, model } = workingAgent();
+    // Its lease was never given back.
+    const taken = async () => {
+      for (;;) {
+        const resumed = await resumeSession(agent, quiet(journal)).catch((error) => {
+          expect(error).toMatchObject({ code: 'session_taken' });
+          return null;
+        });
+        if (resumed !== null) return resumed;
+      }
+    };
+    expect((await (await taken()).result).success).toBe(true);
+    expect(model.requests).toHaveLength(2);
+    await Promise.all([admin.end(), journal.close()]);
   });
 });
 

@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { type Journal, type JournalEntry, sqliteJournal } from '../../src/index.ts';
 import { freshFile } from '../support/journaled.ts';
+import { errorOf } from '../support/temporary.ts';
 
 const entry = (key: string): JournalEntry => ({ scope: '', type: 'begun', key, at: 1 });
 const entries = [entry('first')];
@@ -53,6 +54,18 @@ describe('D-3: the file of a journal', () => {
     expect(() => sqliteJournal(file)).toThrow(expect.objectContaining(error));
     expect(statSync(file).size).toBe(before);
   });
+
+  it.each(['postgres://user:hunter2word@db/prod', 'file:pawl.db', 'HTTPS://user:hunter2word@db/', ' '])(
+    'is a path: %j is refused, and no password shown',
+    (file) => {
+      const refused = errorOf(() => sqliteJournal(file));
+      expect(refused).toMatchObject({
+        code: 'invalid_options',
+        message: expect.stringMatching(/^`file` must be a path/),
+      });
+      expect(String(refused)).not.toContain('hunter2word');
+    },
+  );
 
   it('rejects reads and writes after it is closed', async () => {
     const file = freshFile();

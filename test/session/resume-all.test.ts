@@ -59,6 +59,21 @@ describe('D-4: a process that starts resumes what the last one left', () => {
     await Promise.all([journal.close(), other.close()]);
   });
 
+  it('or refuses options that it does not know, before any', async () => {
+    const journal = sqliteJournal(':memory:');
+    for (const [options, message] of [
+      [{ loger: false }, /^Unknown option `options\.loger`\. Did you mean `logger`\?/],
+      [{ context: 'ada' }, /^`options\.context` must be a function/],
+      [{ sessionId: 's' }, /^Unknown option `options\.sessionId`/],
+      [{ journal: null }, /^`options\.journal` must be a journal/],
+    ] as const)
+      await expect(resumeAll([define('clerk')], { journal, ...options } as never)).rejects.toMatchObject({
+        code: 'invalid_options',
+        message: expect.stringMatching(message),
+      });
+    await journal.close();
+  });
+
   it('one that another process takes meanwhile is left to it', async () => {
     const journal = sqliteJournal(':memory:');
     await suspended(journal, 'clerk', 'one');

@@ -21,7 +21,11 @@ describe('B-1: the options of a session', () => {
     [null, '`options` must be an object with `prompt` or `messages`; got null.'],
     [{ promt: 'Go.' }, 'Unknown option `promt`.'],
     [{ sessionId: ' ' }, '`sessionId` must be'],
-    [{ sessionId: 'a\0b' }, '`sessionId` must be a well-formed text that is not blank and has no NUL; got'],
+    [
+      { sessionId: 'a\0b' },
+      '`sessionId` must be a well-formed text of at most 500 characters that is not blank and has no NUL; got',
+    ],
+    [{ sessionId: 'a'.repeat(501) }, '`sessionId` must be a well-formed text of at most 500 characters'],
     [{ sessionId: '\ud800' }, '`sessionId` must be a well-formed text'],
     [{ onDelivery: 1 }, '`onDelivery` must be a function; got 1.'],
     [{ signal: {} }, '`signal` must be an AbortSignal; got {}.'],

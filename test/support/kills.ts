@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { SessionResult } from '../../src/index.ts';
 import { replaySession, sqliteJournal } from '../../src/index.ts';
-import { postgresJournal } from '../../src/journal/postgres.ts';
+import { postgresJournal } from '../../src/journal/postgres/postgres.ts';
 import { brokenPromises, startModelServer } from '../../src/testing/index.ts';
 import { everyStep } from './every-step.ts';
 

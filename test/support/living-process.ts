@@ -13,7 +13,7 @@ import {
   sqliteJournal,
   startSession,
 } from '../../src/index.ts';
-import { postgresJournal } from '../../src/journal/postgres.ts';
+import { postgresJournal } from '../../src/journal/postgres/postgres.ts';
 import { steppingAgent } from './every-step.ts';
 
 const [where = '', folder = '', url = '', ...ids] = process.argv.slice(2);

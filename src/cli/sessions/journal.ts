@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { styleText } from 'node:util';
+import { redact } from '../../agent/redact.ts';
 import type { Journal, JournaledSession } from '../../journal/journal.ts';
 import { exportSession, listSessions } from '../../journal/sessions.ts';
 import { sqliteJournal } from '../../journal/sqlite.ts';
@@ -18,7 +19,7 @@ const defaultFile = 'pawl.db';
 export function journalFile({ journal = defaultFile }: Flags): string {
   if (existsSync(journal)) return journal;
   throw new UsageError(
-    `There is no journal ${journal}: pass --journal FILE, or make one with pawl run --journal FILE.`,
+    `There is no journal ${redact(journal)}: pass --journal FILE, or make one with pawl run --journal FILE.`,
   );
 }
 

@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { check } from '../../agent/check.ts';
 import { type Agent, isAgent } from '../../agent/definition.ts';
+import { aFunction } from '../../agent/shapes.ts';
 import { PawlError } from '../../errors.ts';
-import { checkJournal } from '../../journal/given.ts';
+import { aJournal } from '../../journal/given.ts';
 import type { Journal, JournaledSession } from '../../journal/journal.ts';
+import { commonOptions } from '../common-options.ts';
 import type { ResumeOptions } from '../options.ts';
 import type { Session } from '../session.ts';
 import { resumeSession } from './resume-session.ts';
@@ -16,6 +18,14 @@ export type ResumeAllOptions = Omit<ResumeOptions, 'sessionId' | 'signal' | 'con
   /** Returns a session's `context`, which its journal does not hold. */
   context?: (session: JournaledSession) => unknown;
 };
+
+const { signal: _, ...ofSessions } = commonOptions;
+const optionsSchema = z.strictObject({
+  journal: aJournal,
+  context: aFunction.optional(),
+  onDelivery: aFunction.optional(),
+  ...ofSessions,
+} satisfies Record<keyof ResumeAllOptions, z.ZodType>);
 
 /** A session that could not be resumed. It stays as it was. */
 export type RefusedSession = { sessionId: string; error: unknown };
@@ -31,7 +41,7 @@ export async function resumeAll(
   options: ResumeAllOptions,
 ): Promise<{ sessions: Session[]; refused: RefusedSession[]; running: string[] }> {
   check(agentsSchema, { agents }, '', 'invalid_options');
-  checkJournal(options?.journal);
+  check(optionsSchema, options, 'options', 'invalid_options');
   const named = new Map<string, Agent>();
   for (const agent of agents) {
     if ((named.get(agent.name) ?? agent) !== agent)

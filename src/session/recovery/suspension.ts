@@ -2,6 +2,7 @@ import type { Failure } from '../../../machines/index.ts';
 import { redact } from '../../agent/redact.ts';
 import { messageOf, type PawlError } from '../../errors.ts';
 import { sleep } from '../../host/clock.ts';
+import { UnansweredError, UnsentError } from '../../journal/journal-errors.ts';
 import type { TreeLog } from '../../journal/tree-log.ts';
 import type { RootSession } from '../running-session.ts';
 
@@ -54,10 +55,11 @@ export async function giveUp(root: RootSession, tree: TreeLog, error: PawlError)
   await letGo(root, status, failure, () => tree.leave());
 }
 
-/** Whether the journal may hold the session although the answer to its first write was lost. */
+/** Whether the journal may hold the session although its first write failed. */
 async function mayBeBegun(tree: TreeLog, error: PawlError): Promise<boolean> {
-  if (error.code === 'session_exists') return false;
-  return tree.holdsSession().catch(() => true);
+  if (error.code === 'session_exists' || error instanceof UnsentError) return false;
+  // What a store holds now says nothing about a write that it may still carry out.
+  return error instanceof UnansweredError || tree.holdsSession().catch(() => true);
 }
 
 /** Nothing more begins or is delivered, and nothing more is accepted. */

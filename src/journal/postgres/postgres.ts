@@ -1,8 +1,7 @@
-import { Pool, type PoolConfig } from 'pg';
 import { z } from 'zod';
-import { check } from '../agent/check.ts';
-import { milliseconds, nonBlank } from '../agent/shapes.ts';
-import { PawlError, reasonOf } from '../errors.ts';
+import { check } from '../../agent/check.ts';
+import { milliseconds } from '../../agent/shapes.ts';
+import { PawlError } from '../../errors.ts';
 import {
   type Append,
   type Journal,
@@ -11,8 +10,9 @@ import {
   matches,
   type SessionMessage,
   type SessionQuery,
-} from './journal.ts';
-import { doesNotRun, exists, incomplete, noLongerOwned, runsElsewhere } from './journal-errors.ts';
+} from '../journal.ts';
+import { doesNotRun, exists, incomplete, noLongerOwned, runsElsewhere, UnsentError } from '../journal-errors.ts';
+import { PostgresServer } from './server.ts';
 
 export type PostgresJournalOptions = {
   /** How long a session belongs to its process without a sign of life from it, in ms. Default: 10,000. */
@@ -30,13 +30,19 @@ export type PostgresJournalOptions = {
 };
 
 const schemaVersion = 2;
+/** Those that hold any text. SQL_ASCII keeps the bytes as they come, which are UTF-8. */
+const encodings = ['UTF8', 'SQL_ASCII'];
 
-const connectionSchema = z.object({ connectionString: nonBlank });
+const aUrl = 'a URL, such as postgres://user:password@host/database, or the folder of a socket';
+const connectionSchema = z.object({
+  connectionString: z.string({ error: aUrl }).regex(/^(postgres(ql)?:\/\/|socket:|\/)/, { error: aUrl }),
+});
+const aSchema = 'a name of lower-case letters, digits and _ that does not begin with pg_';
 const optionsSchema = z.strictObject({
   leaseMs: milliseconds.default(10_000),
   schema: z
-    .string({ error: 'a name of lower-case letters, digits and _' })
-    .regex(/^[a-z_][a-z0-9_]{0,62}$/, { error: 'a name of lower-case letters, digits and _' })
+    .string({ error: aSchema })
+    .regex(/^(?!pg_)[a-z_][a-z0-9_]{0,62}$/, { error: aSchema })
     .default('pawl'),
   connections: z.int({ error: 'an integer of at least 1' }).min(1, { error: 'an integer of at least 1' }).default(10),
   timeoutMs: milliseconds.optional(),
@@ -54,24 +60,24 @@ const durable = `durable AS (
   FROM current_setting('synchronous_commit') AS now
 )`;
 
-const tables = (schema: string) => `
-  CREATE TABLE IF NOT EXISTS ${schema}.sessions (
+const tables = `
+  CREATE TABLE IF NOT EXISTS $.sessions (
     number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id text NOT NULL UNIQUE, agent text NOT NULL,
     metadata text NOT NULL, ended text, slugs text NOT NULL, waiting text NOT NULL, created bigint NOT NULL, updated bigint NOT NULL,
     entries bigint NOT NULL, owner text, leased bigint NOT NULL
   );
-  CREATE INDEX IF NOT EXISTS sessions_updated ON ${schema}.sessions (updated);
-  CREATE TABLE IF NOT EXISTS ${schema}.entries (
-    session bigint NOT NULL REFERENCES ${schema}.sessions ON DELETE CASCADE, position bigint NOT NULL,
+  CREATE INDEX IF NOT EXISTS sessions_updated ON $.sessions (updated);
+  CREATE TABLE IF NOT EXISTS $.entries (
+    session bigint NOT NULL REFERENCES $.sessions ON DELETE CASCADE, position bigint NOT NULL,
     entry text NOT NULL, PRIMARY KEY (session, position)
   );
-  CREATE TABLE IF NOT EXISTS ${schema}.inbox (
+  CREATE TABLE IF NOT EXISTS $.inbox (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, message text NOT NULL,
-    session bigint NOT NULL REFERENCES ${schema}.sessions ON DELETE CASCADE
+    session bigint NOT NULL REFERENCES $.sessions ON DELETE CASCADE
   );
-  CREATE INDEX IF NOT EXISTS inbox_session ON ${schema}.inbox (session);
-  CREATE TABLE IF NOT EXISTS ${schema}.version (version integer PRIMARY KEY);
-  INSERT INTO ${schema}.version SELECT ${schemaVersion} WHERE NOT EXISTS (SELECT 1 FROM ${schema}.version);
+  CREATE INDEX IF NOT EXISTS inbox_session ON $.inbox (session);
+  CREATE TABLE IF NOT EXISTS $.version (version integer PRIMARY KEY);
+  INSERT INTO $.version SELECT ${schemaVersion} WHERE NOT EXISTS (SELECT 1 FROM $.version);
 `;
 
 type Row = Pick<JournaledSession, 'agent'> & {
@@ -97,22 +103,19 @@ export function postgresJournal(connectionString: string, options: PostgresJourn
   const checked = check(optionsSchema, options, 'options', 'invalid_options');
   const { leaseMs, schema, connections, timeoutMs = Math.max(5_000, Math.ceil(leaseMs / 2)) } = checked;
   const config = { connectionString, max: connections, connectionTimeoutMillis: timeoutMs, query_timeout: timeoutMs };
-  return new PostgresJournal(config, schema, leaseMs);
+  return new PostgresJournal(new PostgresServer(config), schema, leaseMs);
 }
 
 class PostgresJournal implements Journal {
   readonly leaseMs: number;
-  private readonly pool: Pool;
+  private readonly server: PostgresServer;
   private readonly schema: string;
   private ready: Promise<void> | null = null;
-  private closed: Promise<void> | null = null;
 
-  constructor(config: PoolConfig, schema: string, leaseMs: number) {
+  constructor(server: PostgresServer, schema: string, leaseMs: number) {
     this.leaseMs = leaseMs;
+    this.server = server;
     this.schema = schema;
-    this.pool = new Pool(config);
-    // An idle connection broke; the next statement opens another, and tells if it cannot.
-    this.pool.on('error', () => undefined);
   }
 
   async create({ sessionId, agent, metadata }: Parameters<Journal['create']>[0], append: Omit<Append, 'after'>) {
@@ -212,7 +215,7 @@ class PostgresJournal implements Journal {
       `SELECT *, owner IS NOT NULL AND leased > ${now} AS held FROM $.sessions
        WHERE updated >= $1 AND agent = coalesce($2, agent) AND id = coalesce($3, id) AND starts_with(id, $4)
        ORDER BY updated DESC, number DESC`,
-      [Math.ceil(since), agent ?? null, sessionId ?? null, idPrefix],
+      [Math.min(Math.ceil(since), Number.MAX_SAFE_INTEGER), agent ?? null, sessionId ?? null, idPrefix],
     );
     return rows.map(sessionOf).filter((session) => matches(session, query));
   }
@@ -229,41 +232,40 @@ class PostgresJournal implements Journal {
   }
 
   close() {
-    this.closed ??= this.pool.end();
-    return this.closed;
+    return this.server.close();
   }
 
   /** Runs one statement, which is one transaction. `$.` stands for the schema. */
   private async query<T extends object>(sql: string, values: readonly unknown[]): Promise<T[]> {
     this.ready ??= this.prepared();
-    // A server that was not there may come back.
-    this.ready.catch(() => {
+    await this.ready.catch((error) => {
+      // A server that was not there may come back.
       this.ready = null;
+      throw error instanceof PawlError ? new UnsentError(error.code, error.problems, { cause: error.cause }) : error;
     });
-    await this.ready;
     return this.run<T>(sql, values);
   }
 
-  private async run<T extends object>(sql: string, values: readonly unknown[] = []): Promise<T[]> {
-    try {
-      const { rows } = await this.pool.query(sql.replaceAll('$.', `${this.schema}.`), [...values]);
-      return rows;
-    } catch (error) {
-      throw new PawlError('journal_failed', `The journal in PostgreSQL cannot be used: ${reasonOf(error)}.`, {
-        cause: error,
-      });
-    }
+  private run<T extends object>(sql: string, values: readonly unknown[] = []): Promise<T[]> {
+    return this.server.run<T>(sql.replaceAll('$.', `"${this.schema}".`), values);
   }
 
   /** Makes the tables, one process at a time, and checks their version. */
   private async prepared(): Promise<void> {
-    const lock = `SELECT pg_advisory_xact_lock(hashtext('pawl ${this.schema}'))`;
-    const known = `SELECT to_regnamespace('${this.schema}') AS schema, to_regclass('${this.schema}.version') AS made`;
-    const [row] = await this.run<{ schema: string | null; made: string | null }>(known);
+    const { schema: name } = this;
+    // Whatever the server's default, what comes after the lock sees what others did under it.
+    const lock = `SET TRANSACTION ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(hashtext('pawl ${name}'))`;
+    const known = `SELECT to_regnamespace('"${name}"') AS schema, to_regclass('"${name}".version') AS made,
+      current_setting('server_encoding') AS encoding`;
+    const [row] = await this.run<{ schema: string | null; made: string | null; encoding: string }>(known);
+    if (row !== undefined && !encodings.includes(row.encoding)) {
+      const message = `The database has the encoding ${row.encoding}; a journal needs UTF8, since models may say anything.`;
+      throw new PawlError('invalid_journal', message);
+    }
     // Even IF NOT EXISTS needs the right to create schemas, which a user with a schema of its own may lack.
-    const schema = row?.schema == null ? `CREATE SCHEMA IF NOT EXISTS ${this.schema};` : '';
+    const schema = row?.schema == null ? `CREATE SCHEMA IF NOT EXISTS "${name}";` : '';
     // Statements sent together are one transaction, which ends by itself if one of them fails.
-    if (row?.made == null) await this.run(`${lock}; ${schema} ${tables(this.schema)}`);
+    if (row?.made == null) await this.run(`${lock}; ${schema} ${tables}`);
     const [found] = await this.run<{ version: number }>('SELECT version FROM $.version');
     if (found?.version === schemaVersion) return;
     const message = `The schema ${this.schema} is a journal of version ${found?.version}; this release of Pawl reads version ${schemaVersion}.`;

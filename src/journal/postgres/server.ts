@@ -1,0 +1,65 @@
+import { Pool, type PoolConfig } from 'pg';
+import { PawlError, reasonOf } from '../../errors.ts';
+import { UnansweredError, UnsentError } from '../journal-errors.ts';
+
+/** How often a statement is run that collides with others. */
+const tries = 20;
+/** A transaction that saw what another one has changed since, and a deadlock: neither has done anything. */
+const collisions = new Set(['40001', '40P01']);
+
+/** Runs statements on a server, each as one transaction. */
+export class PostgresServer {
+  private readonly pool: Pool;
+  private closed: Promise<void> | null = null;
+
+  constructor(config: PoolConfig) {
+    this.pool = new Pool(config);
+    // An idle connection broke; the next statement opens another, and tells if it cannot.
+    this.pool.on('error', () => undefined);
+  }
+
+  async run<T extends object>(sql: string, values: readonly unknown[]): Promise<T[]> {
+    const client = await this.pool.connect().catch((error) => {
+      throw new UnsentError(...failure(error));
+    });
+    let broken: Error | undefined;
+    try {
+      for (let left = tries - 1; ; left -= 1) {
+        try {
+          return (await client.query<T>(sql, [...values])).rows;
+        } catch (error) {
+          if (left === 0 || !collisions.has(stateOf(error) ?? '')) throw error;
+        }
+      }
+    } catch (error) {
+      const state = stateOf(error);
+      if (state === null) broken = error instanceof Error ? error : new Error(String(error));
+      throw state === null || isUncertain(state)
+        ? new UnansweredError(...failure(error))
+        : new PawlError(...failure(error));
+    } finally {
+      // Without an answer, the connection may still be busy.
+      client.release(broken);
+    }
+  }
+
+  close(): Promise<void> {
+    this.closed ??= this.pool.end();
+    return this.closed;
+  }
+}
+
+function failure(error: unknown): ['journal_failed', string, ErrorOptions] {
+  return ['journal_failed', `The journal in PostgreSQL cannot be used: ${reasonOf(error)}.`, { cause: error }];
+}
+
+/** The code with which the server refused a statement (SQLSTATE); null if it gave no answer. */
+function stateOf(error: unknown): string | null {
+  const code = error instanceof Error && 'code' in error && 'severity' in error ? error.code : null;
+  return typeof code === 'string' ? code : null;
+}
+
+/** Whether a statement may be done although the server broke off: it shut down, or lost the connection. */
+function isUncertain(state: string): boolean {
+  return state.startsWith('08') || state.startsWith('57P') || state === '40003';
+}
