@@ -30,7 +30,7 @@ function line(level: string, fields: object, message = ''): string {
     return typeof value === 'string' && value !== '' ? value : null;
   };
   const agent = of('parentSessionId') === null ? '' : `${of('agent')}: `;
-  const detail = of('detail') ?? of('error');
-  const about = detail === null ? '' : ` (${detail})`;
+  const detail = of('detail') ?? of('error') ?? of('message');
+  const about = detail === null || message.includes(detail) ? '' : ` (${detail})`;
   return tame(`${level.toUpperCase().padEnd(5)} ${agent}${message}${about}`).replace(/\s*\n\s*/g, ' ');
 }

@@ -29,8 +29,8 @@ export const breakages: Breakage[] = [
   {
     name: 'S-2: a log line is repeated',
     file: 'src/observe/log/session-log.ts',
-    from: '  return logger.warn(\n',
-    to: "  logger.warn('again');\n  return logger.warn(\n",
+    from: '    onRejection(logger[level](ownCopy(fields), message),',
+    to: '    logger[level](ownCopy(fields), message);\n    onRejection(logger[level](ownCopy(fields), message),',
   },
   {
     name: 'T-3: the failure of one attempt leaks into the next',

@@ -1,8 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
+import { tool } from 'ai';
 import { expect, it, vi } from 'vitest';
-import { defineAgent, runSession } from '../../src/index.ts';
-import { rehearsalModel } from '../../src/testing/index.ts';
+import { z } from 'zod';
+import { defineAgent, type Logger, runSession, type SessionResult } from '../../src/index.ts';
+import { assertInvariants, rehearsalModel } from '../../src/testing/index.ts';
+import { report } from '../support/session.ts';
 
 const failing = () => defineAgent({ name: 'silent', models: [rehearsalModel([{}])], limits: { maxRetries: 1 } });
 
@@ -15,6 +18,51 @@ it('S-2 S-3: any object with debug, info, warn and error is a logger', async () 
     ['warn', expect.objectContaining({ slugs: ['empty_response'] }), 'turn 1, attempt 1 failed: empty_response'],
     ['error', expect.objectContaining({ turns: 1 }), expect.stringMatching(/^session failed: retries_exhausted/)],
   ]);
+});
+
+it('S-6: a logger that changes the fields of a line changes nothing else', async () => {
+  const spoil = (fields: Record<string, unknown>) => {
+    for (const value of Object.values(fields)) {
+      if (Array.isArray(value)) value.splice(0, value.length, 'mine');
+      else if (typeof value === 'object' && value !== null)
+        for (const name of Object.keys(value)) Reflect.set(value, name, 99);
+    }
+  };
+  const spoiling = { debug: spoil, info: spoil, warn: spoil, error: spoil } as unknown as Logger;
+  const [spoilt, whole] = await Promise.all(
+    [spoiling, false as const].map((logger) =>
+      runSession(failing(), { prompt: 'x', logger, metadata: { user: 'ada' }, sessionId: 's' }),
+    ),
+  );
+  const { report: _, conversation: __, ...told } = whole ?? {};
+  expect(JSON.parse(JSON.stringify(spoilt, timeless))).toMatchObject(JSON.parse(JSON.stringify(told, timeless)));
+  assertInvariants(spoilt as SessionResult);
+});
+
+/** What two sessions cannot share. */
+const timeless = (name: string, value: unknown) => (/^(durationMs|startedAt|endedAt|at)$/.test(name) ? 0 : value);
+
+it('S-7: every line has the metadata of the session, and the session above it', async () => {
+  const lines: Record<string, unknown>[] = [];
+  const keep = (fields: object) => void lines.push({ ...fields });
+  const logger = { debug: keep, info: keep, warn: keep, error: keep };
+  const thrown = tool({
+    inputSchema: z.object({}),
+    execute: (): string => {
+      throw new Error('no');
+    },
+  });
+  const script = (name: string) => [
+    { calls: [{ name, input: name === 'work' ? {} : { prompt: 'x', reason: 'y' } }] },
+    report(),
+  ];
+  const helper = defineAgent({ name: 'helper', models: [rehearsalModel(script('work'))], tools: { work: thrown } });
+  const agent = defineAgent({ name: 'above', models: [rehearsalModel(script('helper'))], agents: { helper } });
+  const metadata = { tenant: 'blue' };
+  await runSession(agent, { prompt: 'x', logger, metadata, sessionId: 's' });
+  expect(new Set(lines.map(({ event }) => event))).toContain('tool.threw');
+  for (const line of lines)
+    expect(line).toMatchObject({ metadata, ...(line.agent === 'helper' && { parentSessionId: 's' }) });
 });
 
 it('S-3: with `logger: false`, nothing is logged', async () => {

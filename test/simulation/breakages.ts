@@ -71,7 +71,7 @@ export const breakagesOfSrc: Breakage[] = [
   {
     name: 'S-5: the WARN line is written without redaction',
     file: 'src/observe/log/session-log.ts',
-    from: '  const clean = (text: string) => redact(text, secrets);',
+    from: '  const clean = (text: string) => redact(text, options.secrets);',
     to: '  const clean = (text: string) => text;',
   },
   {

@@ -1,8 +1,7 @@
 import type { Fact } from '../../../machines/index.ts';
-import { onRejection } from '../../errors.ts';
 import type { Fold } from '../events.ts';
 import type { Logger } from './logger.ts';
-import type { LogContext } from './session-log.ts';
+import { identityOf, type LogContext, writeLine } from './session-log.ts';
 
 /** A DEBUG line for each session step except failures and tool calls: turns, collapses, waits, the end. */
 export class DebugLog implements Fold {
@@ -13,14 +12,8 @@ export class DebugLog implements Fold {
   }
 
   fact(fact: Fact): void {
-    const { logger, sessionId, agent, onFailure } = this.options;
-    try {
-      const line = lineOf(fact);
-      if (line === null) return;
-      onRejection(logger.debug({ event: fact.type, sessionId, agent }, line), (error) => onFailure('logger', error));
-    } catch (error) {
-      onFailure('logger', error);
-    }
+    const line = lineOf(fact);
+    if (line !== null) writeLine(this.options, 'debug', [{ event: fact.type, ...identityOf(this.options) }, line]);
   }
 }
 

@@ -29,7 +29,7 @@ const debug = (event: string, when: string, msg: string): LogLine => ({
   event,
   level: 'debug',
   when,
-  fields: ['sessionId', 'agent', 'msg'],
+  fields: [...session, 'msg'],
   advice: 'Nothing: it shows how far a session is.',
   example: { event, ...own, msg },
 });
@@ -123,7 +123,7 @@ export const logLines: readonly LogLine[] = [
     event: 'server.unavailable',
     level: 'info',
     when: 'An optional MCP server is not there, or a tool or an option of a server cannot be used.',
-    fields: ['sessionId', 'agent', 'server', 'line', 'msg'],
+    fields: [...session, 'server', 'line', 'msg'],
     advice: 'The session runs without it. Start the server, or correct its options.',
     example: {
       event: 'server.unavailable',
@@ -137,7 +137,7 @@ export const logLines: readonly LogLine[] = [
     event: 'server.said',
     level: 'debug',
     when: 'An MCP server wrote to its standard error.',
-    fields: ['sessionId', 'agent', 'server', 'line', 'msg'],
+    fields: [...session, 'server', 'line', 'msg'],
     advice: 'Read it when a server misbehaves.',
     example: { event: 'server.said', ...own, server: 'files', line: 'listening', msg: 'listening' },
   },
@@ -145,7 +145,7 @@ export const logLines: readonly LogLine[] = [
     event: 'tool.threw',
     level: 'debug',
     when: 'A tool, a policy or a check of yours threw (C-3). The model gets its message alone.',
-    fields: ['sessionId', 'agent', 'name', 'callId', 'error', 'msg'],
+    fields: [...session, 'name', 'callId', 'error', 'msg'],
     advice: 'Read the stack in `error`, which appears nowhere else.',
     example: {
       event: 'tool.threw',

@@ -10,6 +10,7 @@ import { redact, withoutSecrets } from '../../agent/redact.ts';
 import { onRejection, stackOf } from '../../errors.ts';
 import type { Metadata } from '../../journal/journal.ts';
 import { byteLength } from '../../platform/bytes.ts';
+import { ownCopy } from '../../platform/own-copy.ts';
 import { headOf } from '../../text.ts';
 import type { SessionCounters } from '../counters.ts';
 import type { Fold, Sighting } from '../events.ts';
@@ -46,96 +47,93 @@ export class SessionLog implements Fold {
     const { options } = this;
     if (fact.type === 'attempt.failed') {
       const reply = this.records.attempt()?.reply ?? null;
-      this.guarded((logger) => logFailedAttempt(logger, options, fact, reply));
+      this.write('warn', failedAttempt(options, fact, reply));
     } else if (fact.type === 'session.failed' || fact.type === 'session.aborted') {
-      this.guarded((logger) => logUnsuccessfulEnd(logger, options, fact, this.counters.all));
+      this.write(levelOf(fact), unsuccessfulEnd(options, fact, this.counters.all));
     }
   }
 
   sighting(sighting: Sighting): void {
     if (sighting.type !== 'session.suspended') return;
-    this.guarded((logger) => logUnsuccessfulEnd(logger, this.options, sighting, this.counters.all));
+    this.write(levelOf(sighting), unsuccessfulEnd(this.options, sighting, this.counters.all));
   }
 
   /** Logs a line about a server, at DEBUG or INFO. */
   note(level: 'debug' | 'info', event: string, server: string, text: string): void {
-    const { sessionId, agent, secrets } = this.options;
     // Redact before cutting, so that no part of a secret remains.
-    const line = headOf(redact(text, secrets), noteBytes);
-    this.guarded((logger) => logger[level]({ event, sessionId, agent, server, line }, line));
+    const line = headOf(redact(text, this.options.secrets), noteBytes);
+    this.write(level, [{ event, ...identityOf(this.options), server, line }, line]);
   }
 
   /** Logs a tool's exact error (C-3), which appears nowhere else. */
   toolError(name: string, callId: string, error: unknown): void {
-    const { sessionId, agent, secrets } = this.options;
-    const line = { event: 'tool.threw', sessionId, agent, name, callId, error: redact(stackOf(error), secrets) };
-    this.guarded((logger) => logger.debug(line, `${name} threw`));
+    const text = redact(stackOf(error), this.options.secrets);
+    this.write('debug', [
+      { event: 'tool.threw', ...identityOf(this.options), name, callId, error: text },
+      `${name} threw`,
+    ]);
   }
 
-  /** A logger that throws is harmless: an event reports it. */
-  private guarded(write: (logger: Logger) => unknown): void {
-    const { logger, onFailure } = this.options;
-    try {
-      onRejection(write(logger), (error) => onFailure('logger', error));
-    } catch (error) {
-      onFailure('logger', error);
-    }
+  private write(level: Level, line: Line): void {
+    writeLine(this.options, level, line);
   }
 }
 
-/** Writes the one WARN line of a failed attempt (S-2), with its turn, its slugs and the complete reply. */
-function logFailedAttempt(
-  logger: Logger,
-  { sessionId, agent, parentSessionId, metadata, secrets }: LogContext,
-  { turn, attempt, target, slugs, detail }: Extract<Fact, { type: 'attempt.failed' }>,
-  reply: Reply | null,
-): unknown {
-  const line = {
-    event: 'attempt.failed',
+type Level = 'debug' | 'info' | 'warn' | 'error';
+/** The fields of a line, and its message. */
+type Line = [fields: object, message: string];
+
+/** Writes a line. A logger may change its fields, and one that throws is harmless: an event reports it. */
+export function writeLine({ logger, onFailure }: SessionLog['options'], level: Level, [fields, message]: Line): void {
+  try {
+    onRejection(logger[level](ownCopy(fields), message), (error) => onFailure('logger', error));
+  } catch (error) {
+    onFailure('logger', error);
+  }
+}
+
+/** What every line of a session begins with (S-7). */
+export function identityOf({ sessionId, agent, parentSessionId, metadata, secrets }: LogContext): object {
+  return {
     sessionId,
     agent,
-    ...parentOf(parentSessionId),
-    ...noted(metadata, secrets),
-    turn,
-    attempt,
-    target,
-    slugs,
+    ...(parentSessionId !== null && { parentSessionId }),
+    ...(Object.keys(metadata).length > 0 && { metadata: withoutSecrets(metadata, secrets) }),
   };
-  const clean = (text: string) => redact(text, secrets);
+}
+
+/** Returns the one WARN line of a failed attempt (S-2), with its turn, its slugs and the complete reply. */
+function failedAttempt(
+  options: LogContext,
+  { turn, attempt, target, slugs, detail }: Extract<Fact, { type: 'attempt.failed' }>,
+  reply: Reply | null,
+): Line {
+  const clean = (text: string) => redact(text, options.secrets);
   const body = reply === null ? { reply: null } : loggedReply(reply, clean);
-  return logger.warn(
-    { ...line, detail: detail === null ? null : clean(detail), ...body },
+  const where = { ...identityOf(options), turn, attempt, target, slugs };
+  return [
+    { event: 'attempt.failed', ...where, detail: detail === null ? null : clean(detail), ...body },
     `turn ${turn}, attempt ${attempt} failed: ${slugs.join(', ')}`,
-  );
+  ];
 }
 
-function noted(metadata: Metadata, secrets: readonly string[]): { metadata?: Metadata } {
-  return Object.keys(metadata).length === 0 ? {} : { metadata: withoutSecrets(metadata, secrets) };
+type Unsuccessful = Extract<Fact | Sighting, { type: 'session.failed' | 'session.aborted' | 'session.suspended' }>;
+
+/** INFO if the end was asked for, otherwise ERROR (S-3). */
+function levelOf({ failure: { slugs } }: Unsuccessful): Level {
+  return slugs[0] === 'aborted' || slugs[0] === 'suspended' ? 'info' : 'error';
 }
 
-function parentOf(parentSessionId: string | null): { parentSessionId?: string } {
-  return parentSessionId === null ? {} : { parentSessionId };
-}
-
-/** Writes the one line of a session that did not succeed (S-3): INFO if that was asked for, otherwise ERROR. */
-function logUnsuccessfulEnd(
-  logger: Logger,
-  { sessionId, agent, parentSessionId, metadata, secrets }: LogContext,
-  fact: Extract<Fact | Sighting, { type: 'session.failed' | 'session.aborted' | 'session.suspended' }>,
-  counters: Counters,
-): unknown {
+/** Returns the one line of a session that did not succeed (S-3). */
+function unsuccessfulEnd(options: LogContext, fact: Unsuccessful, counters: Counters): Line {
   const { slugs, retryAt, detail } = fact.failure;
   const { turns, attempts, requests, toolCalls, tokens, costUsd } = counters;
-  const isAskedFor = slugs[0] === 'aborted' || slugs[0] === 'suspended';
-  return logger[isAskedFor ? 'info' : 'error'](
+  return [
     {
       event: fact.type,
-      sessionId,
-      agent,
-      ...parentOf(parentSessionId),
-      ...noted(metadata, secrets),
+      ...identityOf(options),
       slugs,
-      detail: detail === null ? null : redact(detail, secrets),
+      detail: detail === null ? null : redact(detail, options.secrets),
       retryAt: retryAt === null ? null : new Date(retryAt).toISOString(),
       turns,
       attempts,
@@ -145,7 +143,7 @@ function logUnsuccessfulEnd(
       costUsd,
     },
     `session ${fact.type.slice('session.'.length)}: ${slugs.join(', ')}`,
-  );
+  ];
 }
 
 type LoggedCall = { callId: string; name: string; input: string };

@@ -7,7 +7,7 @@ export function logFact(logger: Logger, run: string, fact: WorkflowFact): void {
     case 'item.failed': {
       const { id, phase, slugs, message } = fact.failure;
       logger.warn(
-        { event: fact.type, run, item: id, phase, slugs, message, failureCount: fact.failureCount },
+        { event: fact.type, run, item: id, phase, slugs: [...slugs], message, failureCount: fact.failureCount },
         `${id} failed in ${phase}${slugs.length === 0 ? '' : `: ${slugs.join(', ')}`}`,
       );
       return;
