@@ -96,7 +96,7 @@ export class Shown {
     if (file !== undefined) response.writeHead(200, { 'content-type': file[1] }).end(pageFile(file[0]));
     else if (path === '/sessions') await this.feed(response);
     else if (path === '/search') send(response, 200, await this.find(search));
-    else if (what === 'tape') await this.stream(sessionId, request, response);
+    else if (what === 'tape') await this.stream(sessionId, { request, search }, response);
     else if (what === 'file') {
       const html = sessionFile(await this.known(sessionId), { secrets: this.secrets() });
       const disposition = `attachment; filename="session-${sessionId.replaceAll(/[^\w-]/g, '_').slice(0, 60)}.html"`;
@@ -132,15 +132,19 @@ export class Shown {
 
   /**
    * Streams a tape as server-sent events. The id of each is the number of entries that a reader then has, so that one that
-   * reconnects continues there. If the tape cannot be shown, the stream contains the reason.
+   * reconnects, or comes back with `after`, continues there. If the tape cannot be shown, the stream contains the reason.
    */
-  private async stream(sessionId: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  private async stream(
+    sessionId: string,
+    { request, search }: { request: IncomingMessage; search: URLSearchParams },
+    response: ServerResponse,
+  ): Promise<void> {
     await this.known(sessionId);
     const known = this.tapes.get(sessionId);
     const tape =
       known === undefined || known.isOver ? new LiveTape(this.journal, sessionId, () => this.secrets()) : known;
     this.tapes.set(sessionId, tape);
-    const last = Number(request.headers['last-event-id'] ?? 0);
+    const last = Number(request.headers['last-event-id'] ?? search.get('after') ?? 0);
     const from = Number.isSafeInteger(last) && last > 0 ? last : 0;
     const send = streamTo(response);
     const reader = (piece: TapePiece) => send(piece, 'entries' in piece ? piece.after + piece.entries.length : null);
@@ -183,7 +187,7 @@ export class Shown {
       const news = rows.filter((row) => told.get(row.sessionId) !== JSON.stringify(row));
       for (const row of news) told.set(row.sessionId, JSON.stringify(row));
       for (const id of gone) told.delete(id);
-      if (news.length + gone.length > 0) send({ rows: news, gone }, null);
+      if (news.length + gone.length > 0 || looks === 1) send({ rows: news, gone, isWhole: looks === 1 }, null);
       cancel = systemClock.alarm(lookMs, follow);
     };
     // The reader shows the failure, and reconnects by itself.

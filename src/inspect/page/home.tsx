@@ -33,7 +33,10 @@ export function Home() {
         setTrouble('failure' in news ? news.failure : '');
         if ('failure' in news) return;
         setRows((known) => {
-          const all = new Map([...known, ...news.rows.map((row) => [row.sessionId, row] as const)]);
+          const all = new Map([
+            ...(news.isWhole ? [] : known),
+            ...news.rows.map((row) => [row.sessionId, row] as const),
+          ]);
           for (const id of news.gone) all.delete(id);
           return all;
         });
@@ -108,6 +111,11 @@ export function Home() {
       {typeof found === 'object' && found !== null && found.indexed < found.sessions ? (
         <p class="hint" role="status">
           Still looking: {found.indexed} of {found.sessions} read.
+        </p>
+      ) : null}
+      {typeof found === 'object' && found !== null && found.total > found.hits.length ? (
+        <p class="hint" role="status">
+          The latest {found.hits.length} of {found.total} that were found are shown. A narrower search shows the others.
         </p>
       ) : null}
       <main class="sessions" onScroll={(event) => setTop(event.currentTarget.scrollTop)} tabindex={0}>

@@ -17,6 +17,8 @@ async function post(path: string, body: unknown) {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-pawl-token': token() },
     body: JSON.stringify(body),
+  }).catch(() => {
+    throw new Error('The server does not answer.');
   });
   const answer = await response.json();
   if (!response.ok) throw new Error(answer.error);
@@ -35,32 +37,96 @@ async function send(sessionId: string, command: Command): Promise<void> {
     throw new Error('The command had no effect: the session has ended, or another command arrived first.');
 }
 
+/** How long to wait before the server is looked for again, in ms. */
+const awayMs = 2_000;
+
+/**
+ * Reads a stream of the server while the page can be seen: a browser opens at most six connections to one server, for all
+ * of its pages. What comes after a pause follows what came before it. Returns a function that ends it.
+ */
+function whileSeen<Piece>(
+  path: string,
+  take: (piece: Piece, end: () => void) => void,
+  connected: (state: 'open' | 'away' | 'refused') => void,
+): () => void {
+  let source: EventSource | null = null;
+  let isOver = false;
+  let last = '';
+  let refusals = 0;
+  const pause = () => {
+    source?.close();
+    source = null;
+  };
+  const end = () => {
+    isOver = true;
+    pause();
+    document.removeEventListener('visibilitychange', change);
+  };
+  const change = () => {
+    if (document.hidden || isOver) return pause();
+    if (source !== null) return;
+    const own = new EventSource(last === '' ? path : `${path}?after=${last}`);
+    source = own;
+    own.onopen = () => {
+      refusals = 0;
+      connected('open');
+    };
+    own.onmessage = ({ data, lastEventId }) => {
+      last = lastEventId;
+      take(JSON.parse(data), end);
+    };
+    own.onerror = () => {
+      connected('away');
+      // A browser gives up if there is no server, or if it refuses. It does not say which.
+      if (own.readyState === EventSource.CLOSED && source === own) void lookAgain();
+    };
+  };
+  const lookAgain = async () => {
+    pause();
+    const answers = await fetch(path, { method: 'HEAD' }).then(
+      () => true,
+      () => false,
+    );
+    refusals = answers ? refusals + 1 : 0;
+    if (refusals < 2) {
+      setTimeout(change, awayMs);
+      return;
+    }
+    end();
+    connected('refused');
+  };
+  document.addEventListener('visibilitychange', change);
+  change();
+  return end;
+}
+
 /** Loads a session from the server into a store and keeps it up to date. Returns a function that stops. */
 export function follow(store: Store, sessionId: string): () => void {
-  const source = new EventSource(pathOf(sessionId, 'tape'));
   store.set({
     live: {
       row: null,
+      isAway: false,
       sessions: [],
       send: (command) => send(sessionId, command).catch((error) => store.set({ failure: String(error.message) })),
     },
   });
-  source.onmessage = ({ data }) => {
-    const piece: TapePiece = JSON.parse(data);
+  const connected = (state: 'open' | 'away' | 'refused') => {
+    if (state === 'refused') store.set({ failure: 'The server no longer shows this session.' });
+    if (store.live !== null) store.set({ live: { ...store.live, isAway: state === 'away' } });
+  };
+  const take = (piece: TapePiece, end: () => void) => {
     if ('entries' in piece) {
       store.set({ redacted: piece.redacted });
       store.send({ type: 'entries', entries: [...piece.entries] });
     }
     if ('arriving' in piece) store.arrive(piece.arriving);
     if ('failure' in piece) {
-      source.close();
+      end();
       store.set({ failure: piece.failure });
     }
     if ('row' in piece && store.live !== null) store.set({ live: { ...store.live, row: piece.row } });
   };
-  source.onerror = () => {
-    if (source.readyState === EventSource.CLOSED) store.set({ failure: 'The server no longer shows this session.' });
-  };
+  const leave = whileSeen(pathOf(sessionId, 'tape'), take, connected);
   let leaveSessions = () => {};
   const whenKnown = store.listen(() => {
     if (store.recorded.run === null) return;
@@ -69,12 +135,12 @@ export function follow(store: Store, sessionId: string): () => void {
       const { live } = store;
       if (live === null || 'failure' in news) return;
       const gone = new Set([...news.gone, ...news.rows.map((row) => row.sessionId)]);
-      const kept = live.sessions.filter((row) => !gone.has(row.sessionId));
+      const kept = news.isWhole ? [] : live.sessions.filter((row) => !gone.has(row.sessionId));
       store.set({ live: { ...live, sessions: [...kept, ...news.rows.filter(isOfRun)] } });
     });
   });
   return () => {
-    source.close();
+    leave();
     whenKnown();
     leaveSessions();
     store.close();
@@ -96,13 +162,21 @@ export async function search(text: string, take: (found: Found | string) => void
   }
 }
 
-/** What the server tells of its sessions: rows that are new or changed, and the ids of those that were deleted. */
-export type News = { rows: JournaledSession[]; gone: string[] } | { failure: string };
+/**
+ * What the server tells of its sessions: rows that are new or changed, and the ids of those that were deleted. `isWhole`:
+ * these are all rows.
+ */
+export type News = { rows: JournaledSession[]; gone: string[]; isWhole: boolean } | { failure: string };
 
 /** Follows the list of sessions. Returns a function that stops. */
 export function followAll(take: (news: News) => void): () => void {
-  const source = new EventSource('sessions');
-  source.onmessage = ({ data }) => take(JSON.parse(data));
-  source.onerror = () => take({ failure: 'The server does not answer. The list may be out of date.' });
-  return () => source.close();
+  let isTold = false;
+  const taken = (news: News) => {
+    isTold = 'failure' in news;
+    take(news);
+  };
+  return whileSeen('sessions', taken, (state) => {
+    // The server may have said what is wrong.
+    if (state !== 'open' && !isTold) take({ failure: 'The server does not answer. The list may be out of date.' });
+  });
 }

@@ -35,6 +35,8 @@ export type Command =
 /** A session, or a run, that a server shows. `sessions`: those of the run. */
 export type Live = {
   row: JournaledSession | null;
+  /** Whether the server does not answer. */
+  isAway: boolean;
   sessions: readonly JournaledSession[];
   send(command: Command): Promise<void>;
 };

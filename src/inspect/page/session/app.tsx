@@ -132,13 +132,16 @@ function Ending({ state, slugs }: { state: string; slugs: readonly string[] }) {
 
 /** What a reader must know before believing the page. */
 function Troubles({ store }: { store: Store }) {
-  const { recorded, pictures, failure } = store;
+  const { recorded, pictures, failure, live } = store;
   const { difference } = recorded;
   const recordedBy = (recorded.run ?? recorded.heads.get(''))?.machines;
   const loading = store.isLoading && store.total > 0 ? Math.floor((100 * recorded.entries) / store.total) : null;
   return (
     <>
       {failure === null ? null : <p class="trouble">{tame(failure)}</p>}
+      {live?.isAway === true ? (
+        <p class="trouble">The server does not answer. What is shown may be out of date.</p>
+      ) : null}
       {difference === null ? null : (
         <p class="trouble">
           The machines diverge from the recording at entry {difference.entry}: recorded “{difference.recorded}”,

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Json } from '../../../../machines/index.ts';
 import { tame } from '../../../text.ts';
 import type { Row } from '../../recorded/row-list.ts';
@@ -10,11 +10,17 @@ import type { Store } from '../store.ts';
 /** The calls that wait for a person, in the session and its sub-agents. Each disappears once it is decided. */
 export function Waiting({ store }: { store: Store }) {
   const { live, recorded } = store;
+  const list = useRef<HTMLUListElement>(null);
   const rows =
     live === null ? [] : recorded.rows.byId.filter(({ state, ended }) => state === 'waiting' && ended === null);
+  const hadFocus = list.current?.contains(document.activeElement) === true;
+  useEffect(() => {
+    // Not on the next button: a key that is pressed twice would decide two calls.
+    if (hadFocus && document.activeElement === document.body) list.current?.focus();
+  });
   if (rows.length === 0) return null;
   return (
-    <ul class="waiting" aria-label="Waiting for a person">
+    <ul class="waiting" aria-label="Waiting for a person" tabIndex={-1} ref={list}>
       {rows.map((row) => (
         <li key={row.id}>
           <span>

@@ -1,0 +1,167 @@
+import { tool } from 'ai';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { defineAgent, runSession, sqliteJournal, startSession } from '../../src/index.ts';
+import { inspector } from '../../src/inspect/index.ts';
+import { type RehearsedReply, rehearsalModel } from '../../src/testing/index.ts';
+import { freshFile } from '../support/journaled.ts';
+import { hasBrowser, launch, watchedPage } from '../support/pages.ts';
+import { report } from '../support/session.ts';
+
+const guarded = tool({ inputSchema: z.object({ to: z.string() }), needsApproval: true, execute: () => 'sent' });
+const asking = (calls: number) =>
+  defineAgent({
+    name: 'asking',
+    models: [
+      rehearsalModel([
+        { calls: Array.from({ length: calls }, (_, index) => ({ name: 'send', input: { to: `reader ${index}` } })) },
+        report(),
+      ]),
+    ],
+    tools: { send: guarded },
+  });
+const plain = (replies: RehearsedReply[] = []) =>
+  defineAgent({ name: 'plain', models: [rehearsalModel([...replies, report()])] });
+
+/** As if another tab were chosen, or this one again. */
+const seen = (page: Page, isSeen: boolean) =>
+  page.evaluate(`
+    Object.defineProperty(document, 'hidden', { configurable: true, get: () => ${!isSeen} });
+    document.dispatchEvent(new Event('visibilitychange'));
+  `);
+
+const boxOf = async (page: Page, selector: string) => {
+  const box = await page.locator(selector).first().boundingBox();
+  return {
+    left: box?.x ?? Number.NaN,
+    right: (box?.x ?? 0) + (box?.width ?? 0),
+    height: box?.height ?? 0,
+    width: box?.width,
+  };
+};
+
+describe.runIf(hasBrowser)('S-8: the pages of a server in use', () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await launch();
+  });
+  afterAll(() => browser?.close());
+
+  it('more pages than a browser has connections to a server: those that are not seen hold none', async () => {
+    await using shown = await inspector({ port: 0 });
+    const address = shown.address ?? '';
+    const session = startSession(asking(1), { prompt: 'Go.', journal: shown.journal, sessionId: 's', logger: false });
+    const context = await browser.newContext();
+    const pages: Page[] = [];
+    for (let number = 0; number < 8; number += 1) {
+      const page = await context.newPage();
+      pages.push(page);
+      await page.goto(`${address}#s`);
+      await page.getByRole('button', { name: 'Approve' }).waitFor();
+      await seen(page, false);
+    }
+    const [first, ...others] = pages;
+    await seen(first as Page, true);
+    await first?.getByRole('button', { name: 'Approve' }).click();
+    expect((await session.result).success).toBe(true);
+    await first?.locator('.status.done').waitFor();
+    // A page that is seen again goes on where it was.
+    for (const page of others.slice(0, 3)) {
+      expect(await page.locator('.status.done').count()).toBe(0);
+      await seen(page, true);
+      await page.locator('.status.done').waitFor();
+      expect(await page.locator('.trouble').count()).toBe(0);
+    }
+    await context.close();
+  });
+
+  it('a list that is seen again has what came, and no longer what was deleted', async () => {
+    await using shown = await inspector({ port: 0 });
+    const { journal } = shown;
+    const { page, misdeeds } = await watchedPage(browser, new URL(shown.address ?? '').origin);
+    await runSession(plain(), { prompt: 'Go.', journal, sessionId: 'first', logger: false });
+    await page.goto(shown.address ?? '');
+    await page.getByText('· first').waitFor();
+    await seen(page, false);
+    await runSession(plain(), { prompt: 'Go.', journal, sessionId: 'second', logger: false });
+    await journal.delete('first');
+    await seen(page, true);
+    await page.getByText('· second').waitFor();
+    expect(await page.getByText('· first').count()).toBe(0);
+    expect(misdeeds).toEqual([]);
+  });
+
+  it.each([1280, 360])(
+    'at %i pixels, each line of the list begins at the left and ends at the right',
+    async (width) => {
+      await using shown = await inspector({ port: 0 });
+      const { page } = await watchedPage(browser, new URL(shown.address ?? '').origin);
+      await page.setViewportSize({ width, height: 700 });
+      const metadata = { note: 'long '.repeat(100) };
+      await runSession(plain(), { prompt: 'Go.', journal: shown.journal, sessionId: 's', logger: false, metadata });
+      await page.goto(shown.address ?? '');
+      await page.locator('.entry').waitFor();
+      expect((await boxOf(page, '.sessions input')).width).toBeLessThan(30);
+      expect((await boxOf(page, '.entry .glyph')).left).toBeLessThan(70);
+      const time = await boxOf(page, '.entry .time');
+      expect([time.right <= width, time.width !== undefined && time.width > 40]).toEqual([true, true]);
+      expect(await page.locator('.sessions').evaluate((list) => list.scrollWidth <= list.clientWidth)).toBe(true);
+    },
+  );
+
+  it('says how many hits of a search are not shown', async () => {
+    await using shown = await inspector({ port: 0 });
+    const { page } = await watchedPage(browser, new URL(shown.address ?? '').origin);
+    await runSession(plain(), { prompt: 'Go.', journal: shown.journal, sessionId: 's', logger: false });
+    const found = { hits: [{ sessionId: 's', snippet: '' }], total: 1_286, indexed: 1_500, sessions: 1_500 };
+    await page.route('**/search?*', (route) => route.fulfill({ json: found }));
+    await page.goto(shown.address ?? '');
+    await page.getByLabel('Search the sessions').fill('agent:plain');
+    await page.getByText('The latest 1 of 1286 that were found are shown.').waitFor();
+  });
+
+  it('many calls that wait leave room for the session, and the next one has the focus', async () => {
+    await using shown = await inspector({ port: 0 });
+    const { page } = await watchedPage(browser, new URL(shown.address ?? '').origin);
+    await page.setViewportSize({ width: 1280, height: 600 });
+    const session = startSession(asking(20), { prompt: 'Go.', journal: shown.journal, sessionId: 's', logger: false });
+    await page.goto(`${shown.address}#s`);
+    await page.getByRole('button', { name: 'Approve' }).nth(19).waitFor();
+    expect((await boxOf(page, 'main')).height).toBeGreaterThan(200);
+    await page.getByRole('button', { name: 'Approve' }).first().focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Approve' }).nth(19).waitFor({ state: 'detached' });
+    // The list has the focus, and no button, which a second press would use.
+    await expect.poll(() => page.evaluate('document.activeElement.ariaLabel')).toBe('Waiting for a person');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Approve');
+    expect(session.counters.toolCalls.executed).toBe(1);
+    session.abort();
+    await session.result;
+  });
+
+  it('says that the server does not answer, and that another one in its place knows no such page', async () => {
+    const journal = sqliteJournal(freshFile());
+    const first = await inspector({ port: 0, journal });
+    const address = first.address ?? '';
+    const { page } = await watchedPage(browser, new URL(address).origin);
+    const session = startSession(asking(1), { prompt: 'Go.', journal, sessionId: 's', logger: false });
+    await page.goto(`${address}#s`);
+    await page.getByRole('button', { name: 'Approve' }).waitFor();
+    const away = page.getByText('The server does not answer. What is shown may be out of date.');
+    expect(await away.count()).toBe(0);
+    await first.close();
+    await away.waitFor();
+    await page.getByRole('button', { name: 'Abort' }).click();
+    await page.getByText('The server does not answer.', { exact: true }).waitFor();
+    const again = await inspector({ port: Number(new URL(address).port), journal });
+    await page.getByText('The server no longer shows this session.').waitFor();
+    expect(await away.count()).toBe(0);
+    session.abort();
+    await session.result;
+    await again.close();
+    await journal.close();
+  });
+});
