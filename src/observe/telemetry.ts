@@ -1,4 +1,4 @@
-import type { Message } from '../../machines/index.ts';
+import type { JsonObject, Message } from '../../machines/index.ts';
 import { onRejection, shown } from '../errors.ts';
 import type { Perform } from '../host/driver.ts';
 import type { Metadata } from '../journal/journal.ts';
@@ -17,6 +17,10 @@ export type TelemetrySession = {
   parent: { sessionId: string; callId: string } | null;
   /** The conversation, without secrets. */
   messages: () => readonly Message[];
+  /** The instructions of the present turn, without secrets; null if there are none. */
+  instructions: () => string | null;
+  /** The input of a call of the present reply, by its index, without secrets. */
+  input: (index: number) => JsonObject;
 };
 
 export type SessionTelemetry = {

@@ -41,12 +41,10 @@ export class SessionSpans implements SessionTelemetry {
   private turn: Open | null = null;
   private attempt: (Open & { key: string; firstChunkAt: number | null; repliedAt: number | null }) | null = null;
   private readonly tools = new Map<string, Open & { callId: string }>();
-  private readonly inputs = new Map<string, string>();
   /** The calls of the current attempt whose tools do not exist. */
   private readonly unknown = new Set<string>();
   /** The failed attempt before the current one. */
   private failed: Span | null = null;
-  private instructions: string | null = null;
 
   constructor(about: TelemetrySession, options: SpansOptions) {
     this.about = about;
@@ -66,12 +64,6 @@ export class SessionSpans implements SessionTelemetry {
     if (event.type === 'tool.requested' && event.kind === 'unknown') this.unknown.add(event.callId);
     this.options.instruments.count(event, this.agent, this.unknown);
     switch (event.type) {
-      case 'session.prepared':
-        this.instructions = event.instructions;
-        return;
-      case 'turn.planned':
-        this.instructions = event.instructions ?? this.instructions;
-        return;
       case 'turn.started': {
         const { turn, isLastTurn, at } = event;
         const named = { 'pawl.turn': turn, 'pawl.last_turn': isLastTurn };
@@ -98,9 +90,6 @@ export class SessionSpans implements SessionTelemetry {
         return;
       case 'attempt.aborted':
         this.endAttempt(event.at, 'aborted', null);
-        return;
-      case 'tool.requested':
-        if (this.options.content) this.inputs.set(event.callId, JSON.stringify(event.input));
         return;
       case 'tool.started':
         this.beginTool(event);
@@ -177,12 +166,13 @@ export class SessionSpans implements SessionTelemetry {
     const { provider, model } = providerAndModel(target);
     const operation = { [attributes.operation]: operations.attempt };
     const measured = { ...operation, [attributes.provider]: provider, [attributes.requestModel]: model };
+    const instructions = this.about.instructions();
     const named = {
       [attributes.conversationId]: this.about.sessionId,
       'pawl.turn': turn,
       'pawl.attempt': attempt,
       ...(this.options.content && {
-        ...(this.instructions !== null && { [attributes.instructions]: instructionParts(this.instructions) }),
+        ...(instructions !== null && { [attributes.instructions]: instructionParts(instructions) }),
         [attributes.inputMessages]: inputMessages(this.about.messages(), notice),
       }),
     };
@@ -216,19 +206,17 @@ export class SessionSpans implements SessionTelemetry {
   private endAttempt(at: number, slug: string | null, detail: string | null): void {
     const { attempt } = this;
     this.attempt = null;
-    this.inputs.clear();
     this.unknown.clear();
     if (attempt !== null) this.end(attempt, attempt.repliedAt ?? at, slug, detail);
   }
 
   private beginTool(event: EventOf<'tool.started'>): void {
-    const { callId, name, at } = event;
+    const { callId, name, index, at } = event;
     const measured = { [attributes.operation]: operations.tool, [attributes.toolName]: name };
-    const input = this.inputs.get(callId);
     const named = {
       [attributes.toolCallId]: callId,
       [attributes.toolType]: 'function',
-      ...(input !== undefined && { [attributes.toolArguments]: input }),
+      ...(this.options.content && { [attributes.toolArguments]: JSON.stringify(this.about.input(index)) }),
     };
     const open = this.open(`${operations.tool} ${name}`, this.attempt ?? this.turn, at, named, measured);
     this.tools.set(toolKey(event), { ...open, callId });

@@ -64,6 +64,8 @@ export function wire(parts: SessionParts<unknown>, begin: (parts: SessionParts<u
     metadata: withoutSecrets(head.metadata, secrets),
     parent: parentOf(head, lineage),
     messages: () => withoutSecrets(observer.folds.conversation.messages, secrets),
+    instructions: () => withoutSecrets(observer.folds.conversation.instructions, secrets),
+    input: (index: number) => withoutSecrets(observer.folds.conversation.inputOf(index), secrets),
   };
   const telemetry = options.telemetry === undefined ? null : new GuardedTelemetry(options.telemetry, about);
   const observer: Observer = new Observer({

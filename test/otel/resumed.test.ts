@@ -2,7 +2,14 @@ import { context } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { defineAgent, resumeSession, type SessionOptions, sqliteJournal, startSession } from '../../src/index.ts';
+import {
+  defineAgent,
+  resumeSession,
+  runSession,
+  type SessionOptions,
+  sqliteJournal,
+  startSession,
+} from '../../src/index.ts';
 import { openTelemetry } from '../../src/otel/open-telemetry.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { freshFile } from '../support/journaled.ts';
@@ -16,10 +23,10 @@ afterAll(() => context.disable());
 describe('pawl/otel over several lives', () => {
   it('D-3: a suspended session ends its spans, and a resumed one has a session of its own, which says so', async () => {
     const given = kept();
-    const telemetry = openTelemetry(given.providers);
+    const telemetry = openTelemetry({ ...given.providers, content: true });
     const model = rehearsalModel([searchCall, report()]);
     const guarded = { ...search, needsApproval: true };
-    const agent = defineAgent({ name: 'kept', models: [model], tools: { search: guarded } });
+    const agent = defineAgent({ name: 'kept', instructions: 'Look.', models: [model], tools: { search: guarded } });
     const journal = sqliteJournal(freshFile());
     const options: SessionOptions = { prompt: 'Go.', journal, logger: false, telemetry };
     const first = startSession(agent, options);
@@ -37,6 +44,11 @@ describe('pawl/otel over several lives', () => {
     expect(tree(given.spans().slice(3))).toEqual([
       ['invoke_agent kept', 'execute_tool search', ['turn 2', 'chat script']],
     ]);
+    const [called, asked] = ['execute_tool search', 'chat script'].map((name) =>
+      given.spans().findLast((span) => span.name === name),
+    );
+    expect(called?.attributes['gen_ai.tool.call.arguments']).toBe(JSON.stringify(searchCall.calls[0]?.input));
+    expect(asked?.attributes['gen_ai.system_instructions']).toContain('"Look."');
     expect(given.spans().at(-1)?.attributes).toMatchObject({ 'pawl.resumed': true, 'pawl.status': 'succeeded' });
     await journal.close();
   });
@@ -88,5 +100,36 @@ describe('pawl/otel over several lives', () => {
     const session = given.spans().find(({ name }) => name === 'invoke_agent tested');
     expect(session?.attributes['pawl.resumed']).toBeUndefined();
     expect((await given.points()).find(({ name }) => name === 'pawl.requests')?.value).toBe(1);
+  });
+
+  it('T-7 T-8: a request has the instructions of its turn and of the agent that speaks', async () => {
+    const given = kept();
+    const boss = defineAgent({
+      name: 'boss',
+      description: 'Decides.',
+      instructions: 'I am the boss.',
+      models: [rehearsalModel([report()])],
+    });
+    const agent = defineAgent({
+      name: 'root',
+      instructions: 'I am the root.',
+      models: [rehearsalModel([searchCall, searchCall, { calls: [{ name: 'transfer_to_boss', input: {} }] }])],
+      tools: { search },
+      handoffs: { boss },
+      prepareTurn: ({ turn }) => (turn === 2 ? { instructions: 'For this turn alone.' } : {}),
+    });
+    const telemetry = openTelemetry({ ...given.providers, content: true });
+    expect((await runSession(agent, { prompt: 'Go.', logger: false, telemetry })).success).toBe(true);
+    const said = given
+      .spans()
+      .flatMap(({ name, attributes: of }) =>
+        name.startsWith('chat') ? JSON.parse(String(of['gen_ai.system_instructions'])) : [],
+      );
+    expect(said.map(({ content }) => content)).toEqual([
+      'I am the root.',
+      'For this turn alone.',
+      'I am the root.',
+      'I am the boss.',
+    ]);
   });
 });

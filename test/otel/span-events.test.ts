@@ -21,10 +21,19 @@ const call = { index: 0, callId: 'c', name: 'look' };
 const answered = (more: object = {}) =>
   event('tool.answered', { ...call, executed: true, slug: null, result: { success: true }, output: {}, ...more });
 
-function spansOf(events: SessionEvent[], { content = false, parent = null as null | object, id = 's' } = {}) {
+const saying = (instructions: string | null) => ({
+  messages: () => [],
+  instructions: () => instructions,
+  input: (at: number) => ({ at }),
+});
+
+function spansOf(
+  events: SessionEvent[],
+  { content = false, parent = null as null | object, id = 's', instructions = 'Be brief.' as string | null } = {},
+) {
   const given = kept();
   const telemetry = openTelemetry({ ...given.providers, content });
-  const about = { sessionId: id, agent: 'a', metadata: {}, parent, messages: () => [] };
+  const about = { sessionId: id, agent: 'a', metadata: {}, parent, ...saying(instructions) };
   const session = telemetry.session(about as never);
   for (const one of events) session.event(one);
   return { ...given, telemetry, session, all: given.spans() };
@@ -133,11 +142,9 @@ describe('pawl/otel: spans of a session’s events', () => {
   it('inputs, instructions and results are kept only if they are asked for', () => {
     const events = () => [
       ...begin,
-      event('session.prepared', { instructions: 'Be brief.' }),
-      event('turn.planned', { instructions: null }),
       started({ notice: 'Report.' }),
       replied({ reply: { content: [], finishReason: null, responseId: null, modelId: null } }),
-      event('tool.requested', { ...call, kind: 'real', input: { at: 1 } }),
+      event('tool.requested', { ...call, kind: 'real', input: {} }),
       event('tool.started', call),
       answered({ output: { type: 'text', value: 'seen' } }),
       event('tool.started', { ...call, index: 1, callId: 'd' }),
@@ -157,26 +164,17 @@ describe('pawl/otel: spans of a session’s events', () => {
     expect(all[0]?.attributes).toMatchObject({
       'gen_ai.tool.call.id': 'c',
       'gen_ai.tool.type': 'function',
-      'gen_ai.tool.call.arguments': '{"at":1}',
+      'gen_ai.tool.call.arguments': '{"at":0}',
       'gen_ai.tool.call.result': '"seen"',
     });
-    expect(all[1]?.attributes).not.toHaveProperty('gen_ai.tool.call.arguments');
+    expect(all[1]?.attributes['gen_ai.tool.call.arguments']).toBe('{"at":1}');
     expect(all[1]).toMatchObject({ status: { message: 'no' }, attributes: { 'error.type': 'tool_exec_failed' } });
     expect(all[2]?.attributes).toMatchObject({
       'gen_ai.system_instructions': '[{"type":"text","content":"Be brief."}]',
       'gen_ai.input.messages': expect.stringContaining('Report.'),
       'gen_ai.output.messages': expect.any(String),
     });
-    const planned = [
-      ...begin,
-      event('turn.planned', { instructions: 'As writer.' }),
-      started(),
-      event('attempt.aborted'),
-    ];
-    expect(spansOf(planned, { content: true }).all[0]?.attributes['gen_ai.system_instructions']).toContain(
-      'As writer.',
-    );
-    const without = spansOf([...begin, started(), event('attempt.aborted')], { content: true });
+    const without = spansOf([...begin, started(), event('attempt.aborted')], { content: true, instructions: null });
     expect(without.all[0]?.attributes).not.toHaveProperty('gen_ai.system_instructions');
   });
 
@@ -203,7 +201,7 @@ describe('pawl/otel: spans of a session’s events', () => {
       const { session, telemetry, spans } = spansOf([...begin, started(), event('tool.started', call)]);
       if (ended) session.event(answered());
       const parent = { sessionId: 's', callId: 'c' };
-      const about = { sessionId: 's/c', agent: 'below', metadata: {}, parent, messages: () => [] };
+      const about = { sessionId: 's/c', agent: 'below', metadata: {}, parent, ...saying('Be brief.') };
       const below = telemetry.session(about);
       const first = event('session.started');
       session.event({ ...first, path: ['look'] } as never);

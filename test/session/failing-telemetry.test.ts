@@ -71,7 +71,15 @@ it('F-5: a telemetry is not blamed for an effect that fails', async () => {
   const around: ReturnType<Telemetry['session']>['around'] = async (_key, work) => await work();
   const watched = new GuardedTelemetry(
     { session: () => ({ event: ({ type }) => void seen.push(type), around }) },
-    { sessionId: 's', agent: 'a', metadata: {}, parent: null, messages: () => [] },
+    {
+      sessionId: 's',
+      agent: 'a',
+      metadata: {},
+      parent: null,
+      messages: () => [],
+      instructions: () => null,
+      input: () => ({}),
+    },
   );
   const perform = watched.performing(() => Promise.reject(new Error('the effect failed')));
   await expect(perform({ key: 'a' } as never, {} as never)).rejects.toThrow('the effect failed');
