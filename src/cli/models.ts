@@ -23,11 +23,17 @@ export async function chosenModel({ model, baseUrl }: Flags): Promise<ModelRefer
 
 /** Returns a model on an OpenAI-compatible server: the named one, or else the first one listed. */
 async function compatibleModel(baseUrl: string, model: string | undefined): Promise<LanguageModelV4> {
-  const { protocol = '', username = '', password = '' } = URL.canParse(baseUrl) ? new URL(baseUrl) : {};
+  const {
+    protocol = '',
+    username = '',
+    password = '',
+    search = '',
+    hash = '',
+  } = URL.canParse(baseUrl) ? new URL(baseUrl) : {};
   if (!/^https?:$/.test(protocol))
     throw new UsageError(expected('--base-url', baseUrl, 'a URL such as http://127.0.0.1:11434/v1'));
-  if (username + password !== '')
-    throw new UsageError('`--base-url` must hold no user and no password. A key goes into OPENAI_API_KEY.');
+  if (username + password + search + hash !== '')
+    throw new UsageError('`--base-url` must hold no user, no password and no query. A key goes into OPENAI_API_KEY.');
   const id = model ?? (await firstModel(baseUrl));
   return openaiCompatible(baseUrl, id, process.env.OPENAI_API_KEY);
 }

@@ -18,7 +18,7 @@ import type { Flags } from './command-line.ts';
 import { exitCodeOf, UsageError } from './command-line.ts';
 import { commandLogger } from './log.ts';
 import { chosenModel } from './models.ts';
-import { keptOpen, openInspector, sessionPage, writeFile } from './session-page.ts';
+import { checkWritable, keptOpen, openInspector, sessionPage, writeFile } from './session-page.ts';
 import { Approver } from './terminal/approver.ts';
 import { TerminalView } from './terminal/view.ts';
 
@@ -41,11 +41,11 @@ async function promptOf(words: readonly string[]): Promise<string> {
 /** The agent of `pawl run`: from the file, or the default one. */
 export async function runAgent(flags: Flags): Promise<Agent> {
   const given = flags.agent === undefined ? lookingAround() : await readAgentFile(flags.agent);
-  return agentOf(given, flags);
+  return agentOf(given, flags, flags.agent);
 }
 
-/** Builds an agent from a definition, with the model and the bound from the flags. */
-export async function agentOf(given: AgentDefinition, flags: Flags): Promise<Agent> {
+/** Builds an agent from a definition, which is in `file`, with the model and the bound from the flags. */
+export async function agentOf(given: AgentDefinition, flags: Flags, file?: string): Promise<Agent> {
   const model = await chosenModel(flags);
   // Only a flag overrides the agent's own models; a key in the environment does not.
   const overrides = flags.model !== undefined || flags.baseUrl !== undefined || (given.models ?? []).length === 0;
@@ -58,10 +58,24 @@ export async function agentOf(given: AgentDefinition, flags: Flags): Promise<Age
   // The model of --base-url is made here, so the definition does not hold its key.
   const { OPENAI_API_KEY: key } = process.env;
   const secrets = [...(given.secrets ?? []), ...(flags.baseUrl !== undefined && key !== undefined ? [key] : [])];
-  const agent = defineAgent(bounded({ ...given, models, secrets }, flags));
+  const agent = named(file, () => defineAgent(bounded({ ...given, models, secrets }, flags)));
   const missing = unavailableTargets(agent.targets);
   if (missing.length < agent.targets.length) return agent;
   throw new UsageError(missing.map(({ message }) => message).join(' '));
+}
+
+/** Names the file in what is wrong with its agent. */
+function named(file: string | undefined, define: () => Agent): Agent {
+  try {
+    return define();
+  } catch (error) {
+    if (file === undefined || !(error instanceof PawlError)) throw error;
+    throw new PawlError(
+      error.code,
+      error.problems.map((problem) => `${file}: ${problem}`),
+      { cause: error },
+    );
+  }
 }
 
 export const defaultAgentName = 'pawl';
@@ -96,6 +110,7 @@ export type Beginning = { prompt: string } | { sessionId: string };
  * suspends it if it has a journal.
  */
 export async function session(agent: Agent, beginning: Beginning, flags: Flags): Promise<number> {
+  for (const file of [flags.output, flags.export]) if (file !== undefined) checkWritable(file);
   const view = flags.json ? null : new TerminalView(process.stdout, agent);
   const showsView = view !== null && process.stderr.isTTY === true;
   const logger = commandLogger(flags, showsView ? 'silent' : 'warn');
@@ -122,7 +137,7 @@ export async function session(agent: Agent, beginning: Beginning, flags: Flags):
   };
   const options = { logger, signal: abort.signal, onEvent, ...(stately !== null && { inspect: stately.inspect }) };
   const sessionId = 'sessionId' in beginning ? beginning.sessionId : randomUUID();
-  const again = journal === undefined ? null : `pawl resume ${sessionId} --journal ${flags.journal}`;
+  const again = journal === undefined ? null : resumption(sessionId, flags);
   if (journal !== undefined && tape !== undefined && 'sessionId' in beginning) {
     running.session = await resumed(agent, { ...options, journal: tape, sessionId });
     // What waits was asked before the session could be answered.
@@ -184,6 +199,16 @@ async function resumed(agent: Agent, options: ResumeOptions): Promise<Session> {
       await sleep(systemClock, leaseLookMs, options.signal);
     }
   }
+}
+
+/** Returns the command that resumes a session, for a shell. */
+function resumption(sessionId: string, { journal, agent, model, baseUrl, maxTurns, maxRetries }: Flags): string {
+  const given = { journal, agent, model, 'base-url': baseUrl, 'max-turns': maxTurns, 'max-retries': maxRetries };
+  const flags = Object.entries(given).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name}`, `${value}`],
+  );
+  const quoted = (word: string) => (/^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+  return ['pawl', 'resume', sessionId, ...flags].map(quoted).join(' ');
 }
 
 function killHint(again: string): string {

@@ -13,7 +13,7 @@ export async function serveCommand(positionals: readonly string[], flags: Flags)
   if (file === undefined || (mcp !== undefined && openai !== undefined))
     throw new UsageError('Name one agent: pawl serve --mcp agent.md, or pawl serve --openai agent.md.');
   if (positionals.length > 0) throw new UsageError(`pawl serve takes no prompt; unexpected: ${positionals.join(' ')}.`);
-  const agent = await agentOf(await readAgentFile(file), flags);
+  const agent = await agentOf(await readAgentFile(file), flags, file);
   const logger = commandLogger(flags);
   const place = http === undefined ? {} : { port: http };
   const served =

@@ -1,4 +1,5 @@
-import { writeFileSync } from 'node:fs';
+import { accessSync, constants, statSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Agent } from '../agent/definition.ts';
 import { reasonOf } from '../errors.ts';
 import type { Inspector } from '../inspect/inspector.ts';
@@ -36,6 +37,17 @@ export function interrupted(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
   });
+}
+
+/** Refuses a file that could not be written, before anything is spent on what it is for. */
+export function checkWritable(file: string): void {
+  const found = statSync(file, { throwIfNoEntry: false });
+  try {
+    if (found?.isDirectory()) throw new Error('it is a folder');
+    accessSync(found === undefined ? dirname(file) : file, constants.W_OK);
+  } catch (error) {
+    throw new UsageError(`${file} cannot be written: ${reasonOf(error)}.`);
+  }
 }
 
 export function writeFile(file: string, text: string): void {

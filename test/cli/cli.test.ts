@@ -228,7 +228,10 @@ describe('the command', () => {
     [['run', '--max-turns', 'many', 'Hi.'], '`--max-turns` must be an integer of at least 1; got "many".'],
     [['run', '--base-url', 'nowhere', 'Hi.'], '`--base-url` must be a URL such as'],
     [['run', '--base-url', 'ftp://x', '--model', 'm', 'Hi.'], '`--base-url` must be a URL such as'],
-    [['run', '--base-url', 'http://u:p@x', '--model', 'm', 'Hi.'], '`--base-url` must hold no user and no password'],
+    [
+      ['run', '--base-url', 'http://u:p@x', '--model', 'm', 'Hi.'],
+      '`--base-url` must hold no user, no password and no query',
+    ],
     [['run', '--agent', 'absent.md', '--model', 'openai:x', 'Hi.'], 'The agent file'],
     [['demo', '/no/such/folder'], '/no/such/folder is not a directory'],
     [['demo', '--max-retries', '0'], '`--max-retries` must be an integer of at least 1; got "0".'],

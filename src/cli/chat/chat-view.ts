@@ -96,7 +96,7 @@ export class ChatView {
   }
 
   private width(): number {
-    return this.out.isTTY === true ? Math.max(20, (this.out.columns ?? 80) - 1) : Number.POSITIVE_INFINITY;
+    return this.out.isTTY === true ? Math.max(20, (this.out.columns || 80) - 1) : Number.POSITIVE_INFINITY;
   }
 
   private paint(style: 'red' | 'dim', text: string): string {

@@ -22,7 +22,7 @@ between two lines of """.
 export async function chatCommand(positionals: readonly string[], flags: Flags): Promise<number> {
   if (positionals.length > 0) throw new UsageError(`pawl chat takes no prompt; unexpected: ${positionals.join(' ')}.`);
   const { report: _, ...definition } = flags.agent === undefined ? lookingAround() : await readAgentFile(flags.agent);
-  const agent = await agentOf({ ...definition, finish: 'text' }, flags);
+  const agent = await agentOf({ ...definition, finish: 'text' }, flags, flags.agent);
   const chat = new Chat(agent, flags);
   return chat.talk();
 }

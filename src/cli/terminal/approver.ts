@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline/promises';
+import { eventLoopTurn } from '../../host/clock.ts';
 import type { SessionEvent } from '../../observe/events.ts';
 import type { Session } from '../../session/session.ts';
 import { tame } from '../../text.ts';
@@ -52,6 +53,7 @@ export class Approver {
     if (process.stdin.isTTY !== true) {
       return { approved: false, reason: 'no terminal is available to ask for approval' };
     }
+    await dropTyped(process.stdin);
     const keyboard = createInterface({ input: process.stdin, output: process.stderr });
     keyboard.once('SIGINT', () => {
       this.interrupt();
@@ -64,4 +66,13 @@ export class Approver {
     keyboard.close();
     return answer === null ? null : { approved: /^y(es)?$/i.test(answer.trim()), reason: 'decided at the keyboard' };
   }
+}
+
+/** Drops what was typed before a question, which it cannot answer. */
+async function dropTyped(input: NodeJS.ReadStream): Promise<void> {
+  const drop = () => undefined;
+  input.on('data', drop);
+  // The lines that the terminal holds are read by then.
+  for (let turn = 0; turn < 3; turn += 1) await eventLoopTurn();
+  input.off('data', drop).pause();
 }

@@ -161,7 +161,7 @@ export class TerminalView {
   }
 
   private width(): number {
-    return Math.max(20, Math.min(this.out.columns ?? 120, 160));
+    return Math.max(20, Math.min(this.out.columns || 120, 160));
   }
 
   /** The width of running text; without a terminal, lines are as long as they are. */

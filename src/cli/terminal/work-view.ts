@@ -161,7 +161,7 @@ export class WorkView {
   }
 
   private columns(): number {
-    return Math.min(this.out.columns ?? 120, 160);
+    return Math.min(this.out.columns || 120, 160);
   }
 
   private line(text: string): void {

@@ -1,9 +1,11 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { PawlError } from '../../errors.ts';
 import type { BacklogConfig } from '../../workflow/backlog/config.ts';
 import type { NamedAgent } from '../../workflow/run/agents.ts';
 import type { WorkflowAgents } from '../../workflow/run/effects.ts';
+import type { Place } from '../../workflow/run/places/places.ts';
 import { globOf } from '../../workspace/globs.ts';
 import { agentSource } from '../agent-file.ts';
 import type { Flags } from '../command-line.ts';
@@ -15,7 +17,11 @@ export type Project = { backlog: string; root: string };
 type Role = keyof BacklogConfig['agents'];
 
 /** `fixedFile`: the file, if the agent's tools are the same for every work tree. */
-type ProjectAgent = NamedAgent & { fixedFile: () => Promise<string | null> };
+type ProjectAgent = NamedAgent & {
+  fixedFile: () => Promise<string | null>;
+  /** Throws if its definition is wrong. One that is not there may come before it is needed. */
+  check: () => Promise<void>;
+};
 
 /** The agents of a project, by their roles. */
 export type ProjectAgents = { [Name in keyof WorkflowAgents]: ProjectAgent } & { process: ProjectAgent };
@@ -56,21 +62,27 @@ function named(
   // Read before the run starts, so that no agent can replace another. A failed read is repeated on the next try.
   let ready = flags.dryRun ? null : source();
   ready?.catch(() => {});
+  const load = async (place: Place) => {
+    ready ??= source();
+    const { file, definition } = await ready.catch((error) => {
+      ready = null;
+      throw error;
+    });
+    const settings = { root: place.root, project: root, commands: config.allow, except, models: config.models, note };
+    return agentOf(await definition(settings), flags, file);
+  };
   return {
     name,
     lookedFor,
+    load,
+    check: async () => {
+      await load(project).catch((error) => {
+        if (error instanceof PawlError) throw error;
+      });
+    },
     fixedFile: async () => {
       const read = await ready?.catch(() => null);
       return read?.isFixed ? read.file : null;
-    },
-    load: async (place) => {
-      ready ??= source();
-      const { definition } = await ready.catch((error) => {
-        ready = null;
-        throw error;
-      });
-      const settings = { root: place.root, project: root, commands: config.allow, except, models: config.models, note };
-      return agentOf(await definition(settings), flags);
     },
   };
 }

@@ -33,6 +33,7 @@ export async function workCommand(positionals: readonly string[], flags: Flags):
     const fixed = (flags.concurrency ?? 1) > 1 ? await agent?.fixedFile() : null;
     if (fixed) throw new UsageError(`${fixed} must export a function of { root } to be used with --concurrency.`);
   }
+  for (const agent of Object.values(agents)) await agent.check();
   const view = flags.json ? null : new WorkView(process.stdout);
   const showsView = view !== null && process.stderr.isTTY === true;
   const ending = new AbortController();

@@ -1,3 +1,4 @@
+import { systemClock } from '../../host/clock.ts';
 import type { JournaledSession } from '../../journal/journal.ts';
 import type { Forked } from '../live/fork.ts';
 import type { TapePiece } from '../live/live-tape.ts';
@@ -89,7 +90,7 @@ function whileSeen<Piece>(
     );
     refusals = answers ? refusals + 1 : 0;
     if (refusals < 2) {
-      setTimeout(change, awayMs);
+      systemClock.alarm(awayMs, change);
       return;
     }
     end();
