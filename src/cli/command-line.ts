@@ -176,7 +176,13 @@ function flag<Value>(
 }
 
 function textFlag(name: string, value: string, help: string, takers: readonly Command[]): Flag<string | undefined> {
-  return flag(name, value, help, takers, (text) => (typeof text === 'string' ? text : undefined));
+  return flag(name, value, help, takers, someText);
+}
+
+function someText(text: string | boolean | undefined, name: string): string | undefined {
+  if (typeof text !== 'string') return undefined;
+  if (text.trim() !== '') return text;
+  throw new UsageError(expected(name, text, 'a text that is not blank'));
 }
 
 function switchFlag(name: string, help: string, takers: readonly Command[]): Flag<boolean> {

@@ -1,8 +1,10 @@
+import { hasMethods } from '../agent/shapes.ts';
 import { expected, PawlError } from '../errors.ts';
 import { sleep, systemClock } from '../host/clock.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import { restOf } from '../observe/stream/event-stream.ts';
+import { position } from '../session/commands.ts';
 import { readSession } from '../session/recovery/replay-session.ts';
 import type { Followed } from './ui-message-stream.ts';
 
@@ -38,7 +40,10 @@ export async function followSession(journal: Journal, sessionId: string, given: 
       }
       if (signal.aborted) return;
       if (row?.status === 'suspended' && suspended !== null) {
-        yield* untilAborted((await suspended()).eventsFrom(next), signal);
+        const followed: unknown = await suspended();
+        if (!hasMethods(followed, 'eventsFrom'))
+          throw new PawlError('invalid_options', 'What `options.suspended` returns must be a session.');
+        yield* untilAborted((followed as Followed).eventsFrom(next), signal);
         return;
       }
       if (isOver) return;
@@ -48,19 +53,22 @@ export async function followSession(journal: Journal, sessionId: string, given: 
   }
   return {
     sessionId,
-    eventsFrom: (seq) => ({
-      [Symbol.asyncIterator]: () => {
-        const left = new AbortController();
-        const events = read(seq, left.signal);
-        return {
-          next: async () => (left.signal.aborted ? { done: true, value: undefined } : events.next()),
-          return: async () => {
-            left.abort();
-            return { done: true, value: undefined };
-          },
-        };
-      },
-    }),
+    eventsFrom: (seq) => {
+      const from = position(seq);
+      return {
+        [Symbol.asyncIterator]: () => {
+          const left = new AbortController();
+          const events = read(from, left.signal);
+          return {
+            next: async () => (left.signal.aborted ? { done: true, value: undefined } : events.next()),
+            return: async () => {
+              left.abort();
+              return { done: true, value: undefined };
+            },
+          };
+        },
+      };
+    },
   };
 }
 

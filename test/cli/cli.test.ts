@@ -225,6 +225,7 @@ describe('the command', () => {
     [['run'], 'Missing prompt'],
     [['run', 'Hi.'], 'No model is set'],
     [['run', '--model', 'gpt', 'Hi.'], '`models[0]` must be `provider:model`'],
+    [['run', '--model', '', '--base-url', 'http://x', 'Hi.'], '`--model` must be a text that is not blank; got "".'],
     [['run', '--max-turns', 'many', 'Hi.'], '`--max-turns` must be an integer of at least 1; got "many".'],
     [['run', '--base-url', 'nowhere', 'Hi.'], '`--base-url` must be a URL such as'],
     [['run', '--base-url', 'ftp://x', '--model', 'm', 'Hi.'], '`--base-url` must be a URL such as'],

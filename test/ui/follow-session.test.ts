@@ -7,9 +7,11 @@ import {
   runSession,
   type SessionEvent,
   sqliteJournal,
+  startSession,
 } from '../../src/index.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { followSession } from '../../src/ui/index.ts';
+import { until } from '../support/journaled.ts';
 import { report } from '../support/session.ts';
 
 const said = 'Hello, dear world.';
@@ -81,4 +83,23 @@ describe('S-6: a session that another process runs', () => {
     expect(textIn(rest)).toBe(said.slice((said.length >> 1) - 2));
     expect(rest.at(-1)).toMatchObject({ type: 'session.succeeded', seq: whole.at(-1)?.seq });
   });
+});
+
+it('positions and what `suspended` returns are checked', async () => {
+  const journal = sqliteJournal(':memory:');
+  const agent = defineAgent({ name: 'told', models: [rehearsalModel([{ hangs: true }])] });
+  const session = startSession(agent, { prompt: 'Go.', journal, sessionId: 's', logger: false });
+  await until(() => session.counters.requests === 1);
+  await session.suspend({ graceMs: 0 });
+  const followed = await followSession(journal, 's', { suspended: (async () => null) as never });
+  for (const seq of [0, -1, Number.NaN, 'x'])
+    expect(() => followed.eventsFrom(seq as number)).toThrow(expect.objectContaining({ code: 'invalid_options' }));
+  const readAll = async () => {
+    for await (const _ of followed.eventsFrom(1));
+  };
+  await expect(readAll()).rejects.toMatchObject({
+    code: 'invalid_options',
+    message: 'What `options.suspended` returns must be a session.',
+  });
+  await journal.close();
 });
