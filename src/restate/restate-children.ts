@@ -1,7 +1,9 @@
 import type { WorkflowContext } from '@restatedev/restate-sdk';
-import { type Allowance, type Effect, requestBound } from '../../machines/index.ts';
+import { type Allowance, type Effect, failure, requestBound, type ToolOutcome } from '../../machines/index.ts';
 import type { Agent } from '../agent/definition.ts';
 import { overridesIn } from '../agent/narrow.ts';
+import { redact } from '../agent/redact.ts';
+import { estimateOutputTokens } from '../context/tokens.ts';
 import type { SessionMessage } from '../journal/journal.ts';
 import type { SessionBudget } from '../session/options.ts';
 import type { RootSession } from '../session/running-session.ts';
@@ -83,7 +85,7 @@ export function childrenOf(
       asking.set(key, withdraw);
     },
     share: () => subSessions?.grants.share(),
-    ended: (effect, result) => {
+    ended: (effect, { result, why }) => {
       const { callId, name } = callOf(effect);
       if (result !== null) {
         const { sessionId: childSessionId, status, counters } = result;
@@ -92,10 +94,14 @@ export function childrenOf(
       subSessions?.subAgents.away.end(callId, result);
       const began = running.get(effect.key);
       running.delete(effect.key);
-      if (began === undefined) return;
-      // Without a result, it may have spent all of its grant.
-      if (result === null) subSessions?.grants.forfeit();
-      else subSessions?.grants.giveBack(began.grant);
+      if (began === undefined) return null;
+      if (result !== null) {
+        subSessions?.grants.giveBack(began.grant);
+        return null;
+      }
+      // It may have spent all of its grant.
+      subSessions?.grants.forfeit();
+      return withoutResult(`${name} gave no result: ${redact(why, session.wired.secrets)}`, began.grant);
     },
     areRunning: () => running.size > 0,
     send: (message) => {
@@ -128,3 +134,11 @@ export function childrenOf(
 }
 
 const aborted: SessionMessage = { type: 'session.abort', reason: 'its call was aborted' };
+
+/** The outcome of a call whose sub-agent is lost: nobody knows how much of its grant is left. */
+function withoutResult(message: string, { requests, tokens, costUsd }: Allowance): ToolOutcome {
+  const output = { type: 'error-text' as const, value: message };
+  const spent = { requests: requests ?? 0, tokens: tokens ?? 0, costUsd: costUsd ?? 0 };
+  const told = { result: failure(message), output, kept: null, tokens: estimateOutputTokens(output) };
+  return { slug: 'tool_exec_failed', ...told, spent };
+}

@@ -253,10 +253,10 @@ export class RestateDriver implements Driver {
     // Another sub-agent may begin now.
     this.at = Math.max(this.at, await this.steps.now());
     this.steps.drop(childKey(effect));
-    this.owner.children.ended(effect, result);
+    const outcome = this.owner.children.ended(effect, { result, why });
     if (!this.core.running.has(key)) return;
-    if (result === null) this.queue.push({ key, at: this.at, defect: why });
-    else this.granted.push(effect);
+    if (outcome === null) this.granted.push(effect);
+    else this.answer(key, outcome);
   }
 
   /** An effect has ended or was cancelled. A sub-agent that still runs is aborted. */

@@ -43,8 +43,11 @@ export type RestateChildren = {
   ask(effect: Effect, settle: (begin: BeginChild | null) => void): void;
   /** Settles the requested grants. */
   share(): void;
-  /** Takes an invocation's result: what is left of its grant becomes available to the others. Null if it failed. */
-  ended(effect: Effect, result: SessionResult | null): void;
+  /**
+   * Takes an invocation's result: what is left of its grant becomes available to the others. One that failed, `why` says
+   * how, has none. Returns the outcome of its call; null if performing the call gives it.
+   */
+  ended(effect: Effect, end: { result: SessionResult | null; why: string }): Outcome | null;
   areRunning(): boolean;
   /** Passes on a message for a call of the session that it names, or of the only sub-agent that runs. */
   send(message: Extract<SessionMessage, { callId: string }>): void;

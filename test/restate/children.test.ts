@@ -131,7 +131,10 @@ describe.skipIf(restateBinary === null)('B-7: sub-agents on Restate are invocati
     await service.server.admin('PATCH', `/invocations/${row?.id}/kill`);
     const result = await running;
     assertInvariants(result);
-    expect(result.turns[0]?.attempts[0]?.calls[0]).toMatchObject({ slug: 'internal_error' });
+    expect(result.turns[0]?.attempts[0]?.calls[0]).toMatchObject({
+      slug: 'tool_exec_failed',
+      output: { value: expect.stringMatching(/^leaf gave no result: /) },
+    });
     expect(result.success).toBe(true);
   });
 });
