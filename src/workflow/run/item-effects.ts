@@ -111,12 +111,12 @@ export class ItemEffects {
     const outcome = await work(agent, this.taskOf(place, item, phase, backlog), own, onOutcome);
     const changed = await tree.since(before);
     // In a work tree of its own, nothing is changed in the project until it is merged.
-    if (!this.places.areApart) this.note(item.id, changed ?? []);
+    if (!this.places.areApart) this.noteChanges(item.id, changed ?? []);
     if (unwritten.length > 0) throw unwritten[0];
     return { outcome, changed };
   }
 
-  private note(id: string, changed: readonly string[]): void {
+  private noteChanges(id: string, changed: readonly string[]): void {
     this.changes.set(id, new Set([...(this.changes.get(id) ?? []), ...changed]));
   }
 
@@ -190,7 +190,7 @@ export class ItemEffects {
       return { ok: false, message: `the work tree of ${id} is gone` };
     const outcome = await archiveItem(this.parts.backlog, folder, merge?.changed ?? changed);
     if (outcome.ok) this.changes.delete(id);
-    else if (merge !== null) this.note(id, merge.changed);
+    else if (merge !== null) this.noteChanges(id, merge.changed);
     // What was merged is in the work tree of the project, also if it could not be committed.
     if (outcome.ok || merge !== null) await this.endPlace(id);
     return outcome;
