@@ -47,7 +47,8 @@ export function fingerprintOf(incident: Incident): string {
 }
 
 function plain(message: string, item: string | null): string {
-  const named = (word: string) => item !== null && word.includes(item);
+  // The names of folders may have ids in lower case.
+  const named = (word: string) => item !== null && word.toUpperCase().includes(item.toUpperCase());
   return message.replace(/\S+/g, (word) => (named(word) ? '#' : word.replace(/\d+/g, '#')));
 }
 

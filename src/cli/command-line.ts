@@ -56,7 +56,7 @@ const table = {
   mcp: textFlag('mcp', 'FILE', 'the agent to serve as an MCP server', ['serve']),
   openai: textFlag('openai', 'FILE', 'the agent to serve over an OpenAI-compatible API', ['serve']),
   http: flag('http', 'PORT', 'serve over HTTP on 127.0.0.1; --mcp alone uses stdio', ['serve'], port),
-  journal: textFlag('journal', 'FILE', 'the journal to write; to read (default: pawl.db)', [
+  journal: textFlag('journal', 'FILE', 'the journal to write or read (reads pawl.db by default)', [
     'run',
     'demo',
     ...ofJournal,

@@ -102,8 +102,8 @@ export function bounded(definition: AgentDefinition, { maxTurns, maxRetries }: F
 /** How often to look whether a lease has run out, in ms. */
 const leaseLookMs = 250;
 
-/** What a session begins with: a prompt; or its id in the journal, to go on with. */
-export type Beginning = { prompt: string } | { sessionId: string };
+/** What a session begins with: a prompt; or its id in the journal, to go on with. `words`: what to resume it with, too. */
+export type Beginning = ({ prompt: string } | { sessionId: string }) & { words?: readonly string[] };
 
 /**
  * Runs one session in the terminal, with the live view or JSON on stdout and the log on stderr. Ctrl-C aborts it; SIGTERM
@@ -137,7 +137,7 @@ export async function session(agent: Agent, beginning: Beginning, flags: Flags):
   };
   const options = { logger, signal: abort.signal, onEvent, ...(stately !== null && { inspect: stately.inspect }) };
   const sessionId = 'sessionId' in beginning ? beginning.sessionId : randomUUID();
-  const again = journal === undefined ? null : resumption(sessionId, flags);
+  const again = journal === undefined ? null : resumption([sessionId, ...(beginning.words ?? [])], flags);
   if (journal !== undefined && tape !== undefined && 'sessionId' in beginning) {
     running.session = await resumed(agent, { ...options, journal: tape, sessionId });
     // What waits was asked before the session could be answered.
@@ -202,13 +202,16 @@ async function resumed(agent: Agent, options: ResumeOptions): Promise<Session> {
 }
 
 /** Returns the command that resumes a session, for a shell. */
-function resumption(sessionId: string, { journal, agent, model, baseUrl, maxTurns, maxRetries }: Flags): string {
+function resumption(words: readonly string[], flags: Flags): string {
+  const { journal, agent, model, baseUrl, maxTurns, maxRetries, rehearsal } = flags;
   const given = { journal, agent, model, 'base-url': baseUrl, 'max-turns': maxTurns, 'max-retries': maxRetries };
-  const flags = Object.entries(given).flatMap(([name, value]) =>
-    value === undefined ? [] : [`--${name}`, `${value}`],
-  );
+  const typed = Object.entries(given).flatMap(([name, value]) => {
+    if (value === undefined) return [];
+    // A value with a dash would be taken for a flag.
+    return `${value}`.startsWith('-') ? [`--${name}=${value}`] : [`--${name}`, `${value}`];
+  });
   const quoted = (word: string) => (/^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
-  return ['pawl', 'resume', sessionId, ...flags].map(quoted).join(' ');
+  return ['pawl', 'resume', ...words, ...typed, ...(rehearsal ? ['--rehearsal'] : [])].map(quoted).join(' ');
 }
 
 function killHint(again: string): string {

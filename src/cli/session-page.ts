@@ -41,10 +41,12 @@ export function interrupted(): Promise<void> {
 
 /** Refuses a file that could not be written, before anything is spent on what it is for. */
 export function checkWritable(file: string): void {
-  const found = statSync(file, { throwIfNoEntry: false });
   try {
+    const found = statSync(file, { throwIfNoEntry: false });
     if (found?.isDirectory()) throw new Error('it is a folder');
-    accessSync(found === undefined ? dirname(file) : file, constants.W_OK);
+    const folder = dirname(file);
+    if (!statSync(folder).isDirectory()) throw new Error(`${folder} is no folder`);
+    accessSync(found === undefined ? folder : file, constants.W_OK);
   } catch (error) {
     throw new UsageError(`${file} cannot be written: ${reasonOf(error)}.`);
   }

@@ -166,7 +166,7 @@ export class SessionSpans implements SessionTelemetry {
     const { provider, model } = providerAndModel(target);
     const operation = { [attributes.operation]: operations.attempt };
     const measured = { ...operation, [attributes.provider]: provider, [attributes.requestModel]: model };
-    const instructions = this.about.instructions();
+    const instructions = this.options.content ? this.about.instructions() : null;
     const named = {
       [attributes.conversationId]: this.about.sessionId,
       'pawl.turn': turn,

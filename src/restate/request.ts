@@ -97,7 +97,8 @@ export function requestedAgent(
 
 /** Returns what a session begins with. Bad input ends the invocation. */
 export function begunWith(agent: Agent, sessionId: string, request: RestateRequest) {
-  refused(() => check(sessionIdShape, sessionId, 'sessionId', 'invalid_options'));
+  // The id of a sub-agent's session is that of the session above with its call's.
+  if (request.path === undefined) refused(() => check(sessionIdShape, sessionId, 'sessionId', 'invalid_options'));
   // The check of a context may change it, but a step may run again.
   const { prompt, messages, budget, context, metadata } = refused(() => structuredClone(request));
   refused(() => checkContext(agent, context));

@@ -1,5 +1,14 @@
 import type { WorkflowContext } from '@restatedev/restate-sdk';
-import { type Allowance, type Effect, failure, requestBound, type ToolOutcome } from '../../machines/index.ts';
+import {
+  type Allowance,
+  type Counters,
+  type Effect,
+  emptyCounters,
+  failure,
+  requestBound,
+  type Spent,
+  type ToolOutcome,
+} from '../../machines/index.ts';
 import type { Agent } from '../agent/definition.ts';
 import { overridesIn } from '../agent/narrow.ts';
 import { redact } from '../agent/redact.ts';
@@ -95,22 +104,27 @@ export function childrenOf(
       const began = running.get(effect.key);
       running.delete(effect.key);
       if (began === undefined) return null;
-      if (result !== null) {
-        subSessions?.grants.giveBack(began.grant);
-        return null;
-      }
-      // It may have spent all of its grant.
-      subSessions?.grants.forfeit();
-      return withoutResult(`${name} gave no result: ${redact(why, session.wired.secrets)}`, began.grant);
+      const { grant, sessionId: childSessionId } = began;
+      if (result === null)
+        observer.sight({
+          ...{ type: 'subAgent.ended', callId, name, childSessionId, status: 'failed' },
+          counters: spentAll(grant),
+        });
+      subSessions?.grants.giveBack(grant);
+      return result === null
+        ? withoutResult(`${name} gave no result: ${redact(why, session.wired.secrets)}`, grant)
+        : null;
     },
     areRunning: () => running.size > 0,
     send: (message) => {
       const { sessionId } = message;
       const ids = [...running.values()].map((one) => one.sessionId);
-      // Each of several may wait for a call of this id: then none is meant (D-2).
-      const meant = sessionId === null ? ids : ids.filter((id) => sessionId === id || sessionId.startsWith(`${id}/`));
-      const [id, ...others] = meant;
-      if (id !== undefined && others.length === 0) sendTo(id, message);
+      // Without a name, each of several may wait for a call of this id: then none is meant (D-2).
+      const isAbove = (id: string) => sessionId === id || sessionId?.startsWith(`${id}/`) === true;
+      // The ids of calls, which are the ends of these, may hold a slash.
+      const meant = sessionId === null ? ids : ids.filter(isAbove).sort((one, other) => other.length - one.length);
+      const [id] = meant;
+      if (id !== undefined && (sessionId !== null || ids.length === 1)) sendTo(id, message);
     },
     stop: () => {
       stopRequested = true;
@@ -135,10 +149,21 @@ export function childrenOf(
 
 const aborted: SessionMessage = { type: 'session.abort', reason: 'its call was aborted' };
 
-/** The outcome of a call whose sub-agent is lost: nobody knows how much of its grant is left. */
-function withoutResult(message: string, { requests, tokens, costUsd }: Allowance): ToolOutcome {
+/** The outcome of a call whose sub-agent is lost. */
+function withoutResult(message: string, grant: Allowance): ToolOutcome {
   const output = { type: 'error-text' as const, value: message };
-  const spent = { requests: requests ?? 0, tokens: tokens ?? 0, costUsd: costUsd ?? 0 };
   const told = { result: failure(message), output, kept: null, tokens: estimateOutputTokens(output) };
-  return { slug: 'tool_exec_failed', ...told, spent };
+  return { slug: 'tool_exec_failed', ...told, spent: spentOf(grant) };
+}
+
+/** The counters of a lost sub-agent: nobody knows how much of its grant is left, so all of it counts as spent. */
+function spentAll(grant: Allowance): Counters {
+  const counters = emptyCounters();
+  const { requests, tokens: input, costUsd } = spentOf(grant);
+  const tokens = { ...counters.tokens, input };
+  return { ...counters, requests, tokens, costUsd, tree: { ...counters.tree, sessions: 1, requests, tokens, costUsd } };
+}
+
+function spentOf({ requests, tokens, costUsd }: Allowance): Spent {
+  return { requests: requests ?? 0, tokens: tokens ?? 0, costUsd: costUsd ?? 0 };
 }

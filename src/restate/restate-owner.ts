@@ -44,8 +44,8 @@ export type RestateChildren = {
   /** Settles the requested grants. */
   share(): void;
   /**
-   * Takes an invocation's result: what is left of its grant becomes available to the others. One that failed, `why` says
-   * how, has none. Returns the outcome of its call; null if performing the call gives it.
+   * Takes an invocation's result: what is left of its grant becomes available to the others. One that failed (`why` says
+   * how) leaves nothing. Returns the outcome of its call; null if performing the call gives it.
    */
   ended(effect: Effect, end: { result: SessionResult | null; why: string }): Outcome | null;
   areRunning(): boolean;

@@ -56,7 +56,7 @@ export function checkAtOnce(schema: AnySchema, field: string): CheckAtOnce {
     const checked = standard === null ? compiled.validate(value) : standard.validate(value);
     if (isPromiseLike(checked)) {
       Promise.resolve(checked).catch(() => undefined);
-      throw new Error('its schema takes time or throws; it must check at once');
+      throw new Error('its schema is asynchronous or throws; it must check at once');
     }
     if ('valid' in checked) return checked;
     return checked.issues === undefined

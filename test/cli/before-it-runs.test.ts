@@ -20,6 +20,8 @@ describe('before a session begins', () => {
   it.each([
     ['-o', '/nope/report.md', /report\.md cannot be written: .*ENOENT/],
     ['--export', tmpdir(), /cannot be written: it is a folder/],
+    ['-o', join(import.meta.filename, 'x'), /cannot be written: .* is no folder/],
+    ['-o', `/tmp/${'x'.repeat(300)}`, /cannot be written: .*ENAMETOOLONG/],
   ])('%s %s is refused, and no request is made', async (flag, path, why) => {
     await using server = await startModelServer([report()]);
     const { code, stderr } = await pawl(['run', ...modelOf(server), flag, path, 'Hi.']);
@@ -77,30 +79,34 @@ it('D-3: the command that resumes a session has the options that it needs, and w
   expect(server.requests).toHaveLength(1);
 });
 
-it('C-1: what was typed before the question does not approve a call', async () => {
+it.each([
+  ['a line', 'y\r', ['\r'], 'tool_denied'],
+  ['a part of a line', 'y', ['\r'], 'tool_denied'],
+  ['the end of the input', '\u0004', ['y\r'], null],
+])('C-1: %s that was typed before the question does not answer it', async (_, typed, answers, slug) => {
   const careful = file(
     'careful.mjs',
     `const remove = { inputSchema: { type: 'object' }, needsApproval: true, execute: () => 'gone' };
     export default { name: 'careful', models: [], tools: { remove } };`,
   );
   let ask = () => {};
-  const typed = new Promise<void>((resolve) => {
+  const isTime = new Promise<void>((resolve) => {
     ask = resolve;
   });
   await using server = await startModelServer(async ({ body }) => {
     if (body.messages.some(({ role }) => role === 'tool')) return report();
-    await typed;
+    await isTime;
     return { calls: [{ name: 'remove', input: {} }] };
   });
   let isTyped = false;
   const early = (type: (keys: string) => void, written: string) => {
     if (isTyped || !written.includes('turn 1')) return;
     isTyped = true;
-    type('y\r');
+    type(typed);
     setImmediate(ask);
   };
   const args = ['run', '--agent', careful, ...modelOf(server), 'Go.'];
-  const { code, screen } = await pawlOnTerminal(args, [early, atPrompts('[y/N] ', '\r')]);
+  const { code, screen } = await pawlOnTerminal(args, [early, atPrompts('[y/N] ', ...answers)]);
   expect(code).toBe(0);
-  expect(screen).toContain('1 refused (tool_denied)');
+  expect(screen).toContain(slug === null ? '1 tool call run' : `1 refused (${slug})`);
 });

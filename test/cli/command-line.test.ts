@@ -106,7 +106,7 @@ describe('the command line', () => {
 Start a new session from a turn of another.
 
 Options:
-  --journal FILE         the journal to write; to read (default: pawl.db)
+  --journal FILE         the journal to write or read (reads pawl.db by default)
   --at turn-N            where the new session leaves the old one
 `);
     expect(usageOf('init')).toBe('Usage: pawl init [DIRECTORY]\n\nWrite an agent, a tool and a test to begin with.\n');

@@ -117,7 +117,8 @@ describe('pawl work --concurrency', () => {
     const none = await pawl(['work', project.folder, '--concurrency', 'many']);
     expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('--concurrency')]);
     rmSync(join(project.folder, '.git'), { recursive: true });
-    const bare = await pawl(['work', project.folder, '--concurrency', '2']);
+    const model = ['--base-url', 'http://127.0.0.1:9/v1', '--model', 'm'];
+    const bare = await pawl(['work', project.folder, '--concurrency', '2', ...model]);
     expect([bare.code, bare.stderr]).toEqual([2, expect.stringContaining('needs a git repository')]);
   });
 });

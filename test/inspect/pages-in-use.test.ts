@@ -118,7 +118,7 @@ describe.runIf(hasBrowser)('S-8: the pages of a server in use', () => {
     await page.route('**/search?*', (route) => route.fulfill({ json: found }));
     await page.goto(shown.address ?? '');
     await page.getByLabel('Search the sessions').fill('agent:plain');
-    await page.getByText('The latest 1 of 1286 that were found are shown.').waitFor();
+    await page.getByText('Showing the latest 1 of 1286 hits.').waitFor();
   });
 
   it('many calls that wait leave room for the session, and the next one has the focus', async () => {

@@ -223,17 +223,34 @@ describe.skipIf(postgresFolder === null)('D-3, D-5: a session whose first write 
     await Promise.all([admin.end(), journal.close()]);
   });
 
+  it('is suspended, if the connection breaks during the statement; the process lives on', async () => {
+    const proxy = await startSilentProxy(Number(new URL(url).port));
+    const through = new URL(url);
+    through.port = String(proxy.port);
+    const [journal, admin] = [postgresJournal(through.href), new Client(url)];
+    expect(await journal.list({ sessionId: 'broken' })).toEqual([]);
+    await admin.connect();
+    await admin.query('BEGIN; LOCK TABLE pawl.sessions IN SHARE MODE');
+    const result = runSession(workingAgent().agent, { prompt: 'Go.', journal, sessionId: 'broken', logger: false });
+    const waits = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+    await expect.poll(async () => (await admin.query(waits)).rows).toHaveLength(1);
+    await proxy.stop();
+    expect(await result).toMatchObject({ status: 'suspended', ...none });
+    await admin.query('COMMIT');
+    await Promise.all([admin.end(), journal.close()]);
+  });
+
   it('is suspended, if no answer came: the server may still carry it out', async () => {
     const journal = postgresJournal(url, { timeoutMs: 300, leaseMs: 1_000 });
-    expect(await journal.list({})).toEqual([]);
+    expect(await journal.list({ sessionId: 's' })).toEqual([]);
     const admin = new Client(url);
     await admin.connect();
     // As the making of an index does: reading goes on.
     await admin.query('BEGIN; LOCK TABLE pawl.sessions IN SHARE MODE');
     expect(await begun(journal)).toMatchObject({ status: 'suspended', ...none });
-    expect(await journal.list({})).toEqual([]);
+    expect(await journal.list({ sessionId: 's' })).toEqual([]);
     await admin.query('COMMIT');
-    await expect.poll(() => journal.list({})).toHaveLength(1);
+    await expect.poll(() => journal.list({ sessionId: 's' })).toHaveLength(1);
     const { agent, model } = workingAgent();
     // Its lease was never given back.
     const taken = async () => {

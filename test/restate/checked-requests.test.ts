@@ -124,6 +124,14 @@ describe('what is nested more deeply than the stack (D-3)', () => {
 });
 
 describe('the id of a session (D-3)', () => {
+  it('has at most 500 characters; that of a sub-agent is as long as it gets', () => {
+    const [agent, id] = [agents.get('root') as Agent, 'i'.repeat(501)];
+    const request = { agent: 'root', prompt: 'Go.' };
+    expect(errorOf(() => room.begunWith(agent, id, request))).toMatchObject(refusal(400, 'at most 500 characters'));
+    const path = [{ tool: 'branch', sessionId: 's' }];
+    expect(room.begunWith(agent, id, { ...request, path }).head.sessionId).toBe(id);
+  });
+
   it.each([' ', 'a\0b', '\ud800'])('%j is refused', (id) => {
     const agent = agents.get('root') as Agent;
     expect(errorOf(() => room.begunWith(agent, id, { agent: 'root', prompt: 'Go.' }))).toMatchObject(

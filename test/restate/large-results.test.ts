@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { defineAgent, type SessionResult } from '../../src/index.ts';
 import { restateAgents } from '../../src/restate/restate-agents.ts';
-import { assertInvariants, rehearsalModel } from '../../src/testing/index.ts';
+import { assertInvariants, type RehearsedReply, rehearsalModel } from '../../src/testing/index.ts';
 import { RestateEngine } from '../support/restate-engine.ts';
 import { report } from '../support/session.ts';
 
@@ -64,5 +64,40 @@ describe('B-7: the result of a sub-agent that is too large for the engine', () =
     expect(slugs[0]).toBe('tool_exec_failed');
     expect(requests).toBeGreaterThan(6);
     expect(requests).toBeLessThanOrEqual(10);
+  });
+
+  it('is counted by the sessions above it as well', async () => {
+    let requests = 0;
+    const counted = (reply: (prompt: readonly { role: string }[]) => RehearsedReply) =>
+      rehearsalModel(({ prompt }) => {
+        requests += 1;
+        return reply(prompt);
+      });
+    const help = (name: string) => ({ ...call, name });
+    const limits = { maxTurns: 4, maxRetries: 2 };
+    const leaf = defineAgent({ name: 'leaf', models: [counted(() => report('y'.repeat(40_000)))], limits });
+    const mid = defineAgent({
+      name: 'mid',
+      models: [
+        counted((prompt) =>
+          prompt.some(({ role }) => role === 'tool') ? report() : { calls: [help('leaf'), help('leaf'), help('leaf')] },
+        ),
+      ],
+      agents: { leaf },
+      limits,
+    });
+    const agent = defineAgent({
+      name: 'boss',
+      models: [counted(() => ({ calls: [help('mid')] }))],
+      agents: { mid },
+      limits: { maxTurns: 30, maxRetries: 2, maxTreeRequests: 20 },
+    });
+    const { handlers } = restateAgents({ agents: [agent], logger: false }) as never as { handlers: never };
+    const begun = { agent: 'boss', prompt: 'Go.' };
+    const result = (await new RestateEngine(handlers).returned('run', 's', begun)) as SessionResult;
+    assertInvariants(result);
+    expect(requests).toBeGreaterThan(6);
+    expect(requests).toBeLessThanOrEqual(result.counters.tree.requests);
+    expect(result.counters.tree.requests).toBeLessThanOrEqual(20);
   });
 });

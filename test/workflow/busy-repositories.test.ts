@@ -1,6 +1,6 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { commitPaths } from '../../src/workflow/git/commits.ts';
 import { git } from '../../src/workflow/git/git.ts';
 import type { WorkFunction } from '../../src/workflow/index.ts';
@@ -52,6 +52,35 @@ describe('a lock of the index that another git command holds', () => {
     utimesSync(lock, killed, killed);
     expect(await commit).toEqual({ ok: false, message: expect.stringContaining("index.lock': File exists") });
     expect([runs('add'), existsSync(lock)]).toEqual([1, true]);
+  });
+
+  it('is waited for a minute at most, whatever its time says', async () => {
+    const { lock, runs, commit } = begun();
+    const later = Date.now() / 1_000 + 3_600;
+    utimesSync(lock, later, later);
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    await until(() => runs('add') === 1);
+    const ended = commit.then(() => true);
+    let waitedMs = 0;
+    for (let isOver = false; !isOver; waitedMs += 100) {
+      isOver = await Promise.race([ended, new Promise<false>((resolve) => setImmediate(() => resolve(false)))]);
+      vi.advanceTimersByTime(100);
+    }
+    expect(waitedMs).toBeGreaterThan(59_000);
+    expect(await commit).toEqual({ ok: false, message: expect.stringContaining("index.lock': File exists") });
+    expect(runs('add')).toBe(1);
+  });
+
+  it('that a hook met, since its own commit held it, is no reason to run the hook again', async () => {
+    const project = new TestBacklog();
+    project.write('a.txt', 'a');
+    const met = join(project.folder, '.git/met');
+    const said = `fatal: Unable to create '${join(project.folder, '.git/index.lock')}': File exists.`;
+    project.write('.git/hooks/pre-commit', `#!/bin/sh\necho x >> ${met}\necho "${said}" >&2\nexit 1\n`);
+    chmodSync(join(project.folder, '.git/hooks/pre-commit'), 0o755);
+    expect(await commitPaths(project.folder, ['a.txt'], 'A')).toMatchObject({ ok: false });
+    expect(readFileSync(met, 'utf8')).toBe('x\n');
   });
 
   it('that is back each time is tried five times', async () => {

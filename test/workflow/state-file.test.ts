@@ -67,6 +67,23 @@ describe('W-4: interrupted archiving', () => {
     expect(backlog.list('.').filter((name) => name.startsWith('.agent-state.json.kept-'))).toHaveLength(1);
   });
 
+  it('an incident that an earlier version wrote has as many failures in a row as it lists', async () => {
+    const backlog = withBug();
+    state(backlog);
+    const failure = {
+      id: 'BUG-009',
+      folder: 'bugs/BUG-009',
+      component: null,
+      phase: 'testing',
+      slugs: [],
+      message: '',
+    };
+    const incidents = [{ kind: 'consecutive_failures', failures: [{ ...failure, requests: 1 }] }];
+    backlog.write('.agent-state.json', JSON.stringify({ ...backlog.state, incidents }));
+    const { result } = await runOver(backlog, { process: succeeds });
+    expect(result.incidents[0]).toMatchObject({ kind: 'consecutive_failures', count: 1 });
+  });
+
   it("a folder in place of the state file is set aside, as is another tool's state file, and that run continues", async () => {
     const backlog = withBug();
     mkdirSync(`${backlog.folder}/.agent-state.json`);

@@ -51,7 +51,7 @@ export async function demoSession(
       flags,
     ),
   );
-  return await session(agent, beginning, flags);
+  return await session(agent, { ...beginning, words: directory === undefined ? [] : [directory] }, flags);
 }
 
 /**

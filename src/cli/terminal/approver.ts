@@ -53,7 +53,10 @@ export class Approver {
     if (process.stdin.isTTY !== true) {
       return { approved: false, reason: 'no terminal is available to ask for approval' };
     }
-    await dropTyped(process.stdin);
+    if (await dropTyped(process.stdin)) {
+      this.interrupt();
+      return null;
+    }
     const keyboard = createInterface({ input: process.stdin, output: process.stderr });
     keyboard.once('SIGINT', () => {
       this.interrupt();
@@ -68,11 +71,18 @@ export class Approver {
   }
 }
 
-/** Drops what was typed before a question, which it cannot answer. */
-async function dropTyped(input: NodeJS.ReadStream): Promise<void> {
-  const drop = () => undefined;
+/** Drops what was typed before a question, which it cannot answer. Returns whether Ctrl-C was among it. */
+async function dropTyped(input: NodeJS.ReadStream): Promise<boolean> {
+  let isInterrupted = false;
+  const drop = (typed: Buffer) => {
+    isInterrupted ||= typed.includes('\u0003');
+  };
+  // In raw mode, an unfinished line is read too, and Ctrl-D is a character and not the end.
+  input.setRawMode(true);
   input.on('data', drop);
-  // The lines that the terminal holds are read by then.
+  // What the terminal holds is read by then.
   for (let turn = 0; turn < 3; turn += 1) await eventLoopTurn();
   input.off('data', drop).pause();
+  input.setRawMode(false);
+  return isInterrupted;
 }

@@ -8,7 +8,7 @@ import type { WorkflowAgents } from '../../workflow/run/effects.ts';
 import type { Place } from '../../workflow/run/places/places.ts';
 import { globOf } from '../../workspace/globs.ts';
 import { agentSource } from '../agent-file.ts';
-import type { Flags } from '../command-line.ts';
+import { type Flags, UsageError } from '../command-line.ts';
 import { agentOf } from '../run.ts';
 
 /** A backlog, and the root of the project that contains it. */
@@ -77,7 +77,7 @@ function named(
     load,
     check: async () => {
       await load(project).catch((error) => {
-        if (error instanceof PawlError) throw error;
+        if (error instanceof PawlError || error instanceof UsageError) throw error;
       });
     },
     fixedFile: async () => {

@@ -115,7 +115,7 @@ export function Home() {
       ) : null}
       {typeof found === 'object' && found !== null && found.total > found.hits.length ? (
         <p class="hint" role="status">
-          The latest {found.hits.length} of {found.total} that were found are shown. A narrower search shows the others.
+          Showing the latest {found.hits.length} of {found.total} hits. Narrow the search to see the rest.
         </p>
       ) : null}
       <main class="sessions" onScroll={(event) => setTop(event.currentTarget.scrollTop)} tabindex={0}>

@@ -73,7 +73,7 @@ function whileSeen<Piece>(
       connected('open');
     };
     own.onmessage = ({ data, lastEventId }) => {
-      last = lastEventId;
+      last = lastEventId || last;
       take(JSON.parse(data), end);
     };
     own.onerror = () => {
@@ -88,6 +88,8 @@ function whileSeen<Piece>(
       () => true,
       () => false,
     );
+    // Meanwhile the page may have been hidden and seen again, or left.
+    if (isOver || source !== null) return;
     refusals = answers ? refusals + 1 : 0;
     if (refusals < 2) {
       systemClock.alarm(awayMs, change);

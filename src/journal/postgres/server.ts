@@ -2,7 +2,7 @@ import { Pool, type PoolConfig } from 'pg';
 import { PawlError, reasonOf } from '../../errors.ts';
 import { UnansweredError, UnsentError } from '../journal-errors.ts';
 
-/** How often a statement is run that collides with others. */
+/** How many times a statement that collides with others is run at most. */
 const tries = 20;
 /** A transaction that saw what another one has changed since, and a deadlock: neither has done anything. */
 const collisions = new Set(['40001', '40P01']);
@@ -15,13 +15,15 @@ export class PostgresServer {
   constructor(config: PoolConfig) {
     this.pool = new Pool(config);
     // An idle connection broke; the next statement opens another, and tells if it cannot.
-    this.pool.on('error', () => undefined);
+    this.pool.on('error', ignore);
   }
 
   async run<T extends object>(sql: string, values: readonly unknown[]): Promise<T[]> {
     const client = await this.pool.connect().catch((error) => {
       throw new UnsentError(...failure(error));
     });
+    // A connection that breaks says so to its statement, too.
+    client.on('error', ignore);
     let broken: Error | undefined;
     try {
       for (let left = tries - 1; ; left -= 1) {
@@ -38,6 +40,7 @@ export class PostgresServer {
         ? new UnansweredError(...failure(error))
         : new PawlError(...failure(error));
     } finally {
+      client.off('error', ignore);
       // Without an answer, the connection may still be busy.
       client.release(broken);
     }
@@ -48,6 +51,8 @@ export class PostgresServer {
     return this.closed;
   }
 }
+
+const ignore = () => undefined;
 
 function failure(error: unknown): ['journal_failed', string, ErrorOptions] {
   return ['journal_failed', `The journal in PostgreSQL cannot be used: ${reasonOf(error)}.`, { cause: error }];

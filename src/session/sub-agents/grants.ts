@@ -64,12 +64,6 @@ export class Grants {
     this.share();
   }
 
-  /** Ends a grant of which nothing comes back: how much of it was spent is unknown. */
-  forfeit(): void {
-    this.running -= 1;
-    this.share();
-  }
-
   /** Divides what is left among those who ask. */
   share(): void {
     const left = leftForSubAgents(this.allowance, this.spent(), this.reserved);

@@ -27,7 +27,10 @@ const stop = z.object({
   component: z.string().nullable(),
 });
 const incident = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('consecutive_failures'), count, failures: z.array(failure) }),
+  z
+    .object({ kind: z.literal('consecutive_failures'), count: count.optional(), failures: z.array(failure) })
+    // Earlier versions did not write it.
+    .transform((one) => ({ ...one, count: one.count ?? one.failures.length })),
   z.object({ kind: z.literal('stop'), stop }),
   z.object({ kind: z.literal('critical_error'), phase, item: z.string().nullable(), message: z.string() }),
   z.object({

@@ -26,7 +26,7 @@ async function hookOptions(folder: string, command: string): Promise<string[]> {
   return withoutHooks.has(command) ? noHooks : [];
 }
 
-/** How often a command is run at most, if what others do with the repository stops it. */
+/** How many times a command is run at most when other git processes get in its way. */
 const tries = 5;
 
 /**
@@ -47,7 +47,7 @@ export async function git(
       input,
     });
     if (code === 0 || fine.some((one) => one === code)) return stdout.replace(/\n+$/, '');
-    if (left > 0 && (await othersAreDone(stderr))) continue;
+    if (left > 0 && (await othersAreDone(stderr, withHooks.has(args[0] ?? '')))) continue;
     const said = [stderr.trim(), stdout.trim(), why].find((text) => text !== '') ?? `it ended with ${code}`;
     const command = args.find((one) => /^[a-z]/.test(one) && !one.includes('=')) ?? '';
     // It goes into reports and work items, and a hook may print anything (S-5).
@@ -55,25 +55,36 @@ export async function git(
   }
 }
 
-/** A lock that is older was probably left behind by a process that died. */
-const staleMs = 60_000;
-/** How often a lock is looked for. */
+/** How long a lock is waited for. One that is older was probably left behind by a process that died. */
+const lockMs = 60_000;
+/** The interval at which a lock is looked for, in ms. */
 const lookMs = 100;
 
 /**
  * Whether git failed because of another git command, of a user, an editor or an agent, which has ended now. Waits for
  * one that holds a lock, such as that of the index.
  */
-async function othersAreDone(stderr: string): Promise<boolean> {
+async function othersAreDone(stderr: string, mayRunHooks: boolean): Promise<boolean> {
   // Git reads the entries of all work trees without a lock: one that is being added or removed may be incomplete.
   if (/^fatal: failed to read .*\/commondir/m.test(stderr)) return true;
-  const [, lock] = /^fatal: Unable to create '(.+\.lock)': File exists/m.exec(stderr) ?? [];
+  const [, lock] = /^fatal: (?:cannot lock ref .*: )?Unable to create '(.+\.lock)': File exists/m.exec(stderr) ?? [];
   if (lock === undefined) return false;
-  for (;;) {
-    const about = statSync(lock, { throwIfNoEntry: false });
-    if (about === undefined) return true;
-    if (Date.now() - about.mtimeMs > staleMs) return false;
+  const age = ageOf(lock);
+  // What a hook met was the lock of the command that ran it.
+  if (age === null) return !mayRunHooks;
+  for (let left = lockMs - age; left > 0; left -= lookMs) {
+    if (ageOf(lock) === null) return true;
     await sleep(systemClock, lookMs);
+  }
+  return false;
+}
+
+/** Returns the age of a file in ms; null if it is gone. */
+function ageOf(path: string): number | null {
+  try {
+    return Math.max(0, Date.now() - statSync(path).mtimeMs);
+  } catch {
+    return null;
   }
 }
 

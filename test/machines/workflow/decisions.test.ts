@@ -40,6 +40,15 @@ describe('W-2: work items drafted from incidents', () => {
     expect(at('took 17 ms')).toBe(at('took 4 ms'));
     expect(at('took long')).not.toBe(at('took 4 ms'));
   });
+
+  it('fingerprints ignore the names of the item, also in lower case', () => {
+    const at = (item: string, message: string) =>
+      fingerprintOf({ kind: 'critical_error', phase: 'archiving', item, message });
+    expect(at('BUG-007', 'BUG-007 is lost: bugs/bug-007-foo is gone')).toBe(
+      at('FEAT-2', 'FEAT-2 is lost: features/FEAT-2-bar is gone'),
+    );
+    expect(at('BUG-007', 'BUG-008 is lost')).not.toBe(at('BUG-007', 'BUG-007 is lost'));
+  });
 });
 
 const ended = (over: Parameters<typeof worked>[0], more: Partial<TakenItem['end']> = {}): TakenItem => ({
