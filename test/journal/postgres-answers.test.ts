@@ -1,0 +1,67 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { PawlError } from '../../src/index.ts';
+import { UnansweredError, UnsentError } from '../../src/journal/journal-errors.ts';
+import { PostgresServer } from '../../src/journal/postgres/server.ts';
+
+/** What the server says to each statement, and how the connection was given back. */
+const server = { says: [] as unknown[], statements: 0, released: [] as unknown[], listeners: [] as unknown[] };
+beforeEach(() => void Object.assign(server, { says: [], statements: 0, released: [], listeners: [] }));
+
+vi.mock('pg', () => ({
+  Pool: class {
+    on() {}
+    async connect() {
+      return {
+        on: (_: string, listener: unknown) => void server.listeners.push(listener),
+        off: (_: string, listener: unknown) => void server.listeners.splice(server.listeners.indexOf(listener), 1),
+        release: (broken: unknown) => void server.released.push(broken),
+        query: async () => {
+          server.statements += 1;
+          const said = server.says.shift() ?? { rows: [] };
+          if (said instanceof Error) throw said;
+          return said;
+        },
+      };
+    }
+  },
+}));
+
+const refusal = (code: unknown) => Object.assign(new Error('no'), { code, severity: 'ERROR' });
+const run = () => new PostgresServer({}).run('SELECT 1', []).catch((error: unknown) => error);
+
+describe('D-3: what is known of a statement that failed', () => {
+  it.each(['23505', '42P01', '53100', '57014', '28P01', '25006'])('%s: the server did not do it', async (code) => {
+    server.says = [refusal(code)];
+    const error = await run();
+    expect(error).toBeInstanceOf(PawlError);
+    expect([error instanceof UnansweredError, error instanceof UnsentError]).toEqual([false, false]);
+    expect(error).toMatchObject({ code: 'journal_failed', cause: { code } });
+    // The connection can be used again.
+    expect([server.released, server.listeners, server.statements]).toEqual([[undefined], [], 1]);
+  });
+
+  it.each(['08006', '57P01', '57P02', '57P03', '40003'])('%s: it broke off, so that is unknown', async (code) => {
+    server.says = [refusal(code)];
+    expect(await run()).toBeInstanceOf(UnansweredError);
+    expect(server.statements).toBe(1);
+  });
+
+  it.each([
+    ['a connection that was reset', Object.assign(new Error('read'), { code: 'ECONNRESET' })],
+    ['no answer in time', new Error('Query read timeout')],
+    ['a code that is no text', refusal(7)],
+  ])('%s: that is unknown, and the connection is not used again', async (_, error) => {
+    server.says = [error];
+    expect(await run()).toBeInstanceOf(UnansweredError);
+    expect(server.released).toEqual([error]);
+  });
+
+  it('one that collides with others is run again, twenty times at most', async () => {
+    server.says = [refusal('40001'), refusal('40P01'), { rows: [{ one: 1 }] }];
+    expect(await run()).toEqual([{ one: 1 }]);
+    expect([server.statements, server.released]).toEqual([3, [undefined]]);
+    Object.assign(server, { says: Array.from({ length: 99 }, () => refusal('40001')), statements: 0 });
+    expect(await run()).toMatchObject({ cause: { code: '40001' } });
+    expect(server.statements).toBe(20);
+  });
+});
