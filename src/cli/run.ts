@@ -102,7 +102,7 @@ export function bounded(definition: AgentDefinition, { maxTurns, maxRetries }: F
 /** How often to look whether a lease has run out, in ms. */
 const leaseLookMs = 250;
 
-/** What a session begins with: a prompt; or its id in the journal, to go on with. `words`: what to resume it with, too. */
+/** What a session begins with: a prompt, or its id in the journal. `words`: further arguments of the command that resumes it. */
 export type Beginning = ({ prompt: string } | { sessionId: string }) & { words?: readonly string[] };
 
 /**

@@ -17,9 +17,9 @@ export type TelemetrySession = {
   parent: { sessionId: string; callId: string } | null;
   /** The conversation, without secrets. */
   messages: () => readonly Message[];
-  /** The instructions of the present turn, without secrets; null if there are none. */
+  /** The instructions of the current turn, without secrets; null if there are none. */
   instructions: () => string | null;
-  /** The input of a call of the present reply, by its index, without secrets. */
+  /** The input of a call in the current reply, by its index, without secrets. */
   input: (index: number) => JsonObject;
 };
 

@@ -156,7 +156,7 @@ function withoutResult(message: string, grant: Allowance): ToolOutcome {
   return { slug: 'tool_exec_failed', ...told, spent: spentOf(grant) };
 }
 
-/** The counters of a lost sub-agent: nobody knows how much of its grant is left, so all of it counts as spent. */
+/** The counters of a lost sub-agent. How much it spent is unknown, so its whole grant counts as spent. */
 function spentAll(grant: Allowance): Counters {
   const counters = emptyCounters();
   const { requests, tokens: input, costUsd } = spentOf(grant);

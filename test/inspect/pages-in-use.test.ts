@@ -25,9 +25,9 @@ const plain = (replies: RehearsedReply[] = []) =>
   defineAgent({ name: 'plain', models: [rehearsalModel([...replies, report()])] });
 
 /** As if another tab were chosen, or this one again. */
-const seen = (page: Page, isSeen: boolean) =>
+const show = (page: Page, isShown: boolean) =>
   page.evaluate(`
-    Object.defineProperty(document, 'hidden', { configurable: true, get: () => ${!isSeen} });
+    Object.defineProperty(document, 'hidden', { configurable: true, get: () => ${!isShown} });
     document.dispatchEvent(new Event('visibilitychange'));
   `);
 
@@ -48,7 +48,7 @@ describe.runIf(hasBrowser)('S-8: the pages of a server in use', () => {
   });
   afterAll(() => browser?.close());
 
-  it('more pages than a browser has connections to a server: those that are not seen hold none', async () => {
+  it('hidden pages hold no connection, so there may be more pages than a browser opens connections to one server', async () => {
     await using shown = await inspector({ port: 0 });
     const address = shown.address ?? '';
     const session = startSession(asking(1), { prompt: 'Go.', journal: shown.journal, sessionId: 's', logger: false });
@@ -59,34 +59,34 @@ describe.runIf(hasBrowser)('S-8: the pages of a server in use', () => {
       pages.push(page);
       await page.goto(`${address}#s`);
       await page.getByRole('button', { name: 'Approve' }).waitFor();
-      await seen(page, false);
+      await show(page, false);
     }
     const [first, ...others] = pages;
-    await seen(first as Page, true);
+    await show(first as Page, true);
     await first?.getByRole('button', { name: 'Approve' }).click();
     expect((await session.result).success).toBe(true);
     await first?.locator('.status.done').waitFor();
-    // A page that is seen again goes on where it was.
+    // A page that is shown again continues where it was.
     for (const page of others.slice(0, 3)) {
       expect(await page.locator('.status.done').count()).toBe(0);
-      await seen(page, true);
+      await show(page, true);
       await page.locator('.status.done').waitFor();
       expect(await page.locator('.trouble').count()).toBe(0);
     }
     await context.close();
   });
 
-  it('a list that is seen again has what came, and no longer what was deleted', async () => {
+  it('a list that is shown again has the new sessions, and no longer the deleted ones', async () => {
     await using shown = await inspector({ port: 0 });
     const { journal } = shown;
     const { page, misdeeds } = await watchedPage(browser, new URL(shown.address ?? '').origin);
     await runSession(plain(), { prompt: 'Go.', journal, sessionId: 'first', logger: false });
     await page.goto(shown.address ?? '');
     await page.getByText('· first').waitFor();
-    await seen(page, false);
+    await show(page, false);
     await runSession(plain(), { prompt: 'Go.', journal, sessionId: 'second', logger: false });
     await journal.delete('first');
-    await seen(page, true);
+    await show(page, true);
     await page.getByText('· second').waitFor();
     expect(await page.getByText('· first').count()).toBe(0);
     expect(misdeeds).toEqual([]);

@@ -245,7 +245,7 @@ describe.skipIf(postgresFolder === null)('D-3, D-5: a session whose first write 
     expect(await journal.list({ sessionId: 's' })).toEqual([]);
     const admin = new Client(url);
     await admin.connect();
-    // As the making of an index does: reading goes on.
+    // The lock that CREATE INDEX takes: it lets others read.
     await admin.query('BEGIN; LOCK TABLE pawl.sessions IN SHARE MODE');
     expect(await begun(journal)).toMatchObject({ status: 'suspended', ...none });
     expect(await journal.list({ sessionId: 's' })).toEqual([]);

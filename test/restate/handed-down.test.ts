@@ -66,7 +66,7 @@ it.each([
   expect(slept).toEqual([59_000]);
 });
 
-it('D-4: a client-side call that still waits is handed out again by the process that goes on', async () => {
+it('D-4: a pending client-side call is handed out again by the process that continues the session', async () => {
   const work = tool({ inputSchema });
   const limits = { clientToolTimeoutMs: null };
   const agent = defineAgent({ name: 'waiting', models: [calling('work')], tools: { work }, limits });
@@ -90,10 +90,16 @@ it('D-5: the engine waits for a step as long as the agents allow any', () => {
     (restateAgents({ agents: [agent] }) as never as { options: { abortTimeout: number } }).options.abortTimeout;
   const models = [calling('work')];
   const plain = (limits: object) => defineAgent({ name: 'plain', models, limits });
-  expect(limitOf(plain({}))).toBe(600_000);
-  for (const name of ['modelTimeoutMs', 'toolTimeoutMs', 'prepareTimeoutMs'])
-    expect(limitOf(plain({ [name]: 7_200_000 }))).toBe(7_200_000);
+  const short = { prepareTimeoutMs: 1_000, modelTimeoutMs: 5_000, toolTimeoutMs: 2_000 };
+  expect(limitOf(plain(short))).toBe(600_000);
+  // Tools are opened, then the reply comes and is checked.
+  expect(limitOf(plain({ ...short, modelTimeoutMs: 7_200_000 }))).toBe(1_000 + 7_200_000 + 2_000);
+  // The tools, the preparation and its check.
+  expect(limitOf(plain({ ...short, prepareTimeoutMs: 7_200_000 }))).toBe(7_200_000 + 7_200_000 + 2_000);
+  // Twenty calls in slots for eight: the last ones wait for two others. Each input is checked.
+  expect(limitOf(plain({ ...short, toolTimeoutMs: 3_600_000 }))).toBe(1_000 + 3 * (3_600_000 + 3_600_000));
   const slow = { ...tool({ inputSchema, execute: () => 'done' }), timeoutMs: 9_000_000 };
-  const helper = defineAgent({ name: 'helper', models, tools: { slow } });
-  expect(limitOf(defineAgent({ name: 'above', models, agents: { helper } }))).toBe(9_000_000);
+  const helper = defineAgent({ name: 'helper', models, tools: { slow }, limits: short });
+  const above = defineAgent({ name: 'above', models, agents: { helper }, limits: short });
+  expect(limitOf(above)).toBe(1_000 + 3 * (2_000 + 9_000_000));
 });

@@ -101,7 +101,7 @@ describe('D-2: a decision for a call of an id that several sessions may wait for
     ['the session waits for it, and its sub-agent may', family],
   ])('is dropped if it names none and %s', async (_, agent) => {
     const { result, say, passedOn } = await waiting(agent, 2);
-    for (const message of [approve(null), answer(null), approve('s/of-nobody'), approve('s/of-ada/x')])
+    for (const message of [approve(null), answer(null), approve('s/of-unknown'), approve('s/of-ada/x')])
       await say(message);
     await passedOn();
     await say({ type: 'session.abort', reason: 'enough' });

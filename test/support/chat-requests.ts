@@ -6,7 +6,7 @@ import { guarded } from './tools.ts';
 export const agentOf = (replies: RehearsalScript, over: Partial<AgentDefinition> = {}) =>
   defineAgent({ name: 'chatty', models: [rehearsalModel(replies)], ...over });
 
-/** Replies of an agent that asks before it goes on. */
+/** Replies of a model whose call needs approval. */
 export const waiting = [{ calls: [{ name: 'guarded', input: { path: 'a' } }] }];
 
 export const handlerOf = (replies: RehearsalScript, options: ChatOptions = {}, over: Partial<AgentDefinition> = {}) =>

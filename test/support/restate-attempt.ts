@@ -12,7 +12,10 @@ const never = new Promise<never>(() => {});
 /** A value as Restate keeps it. */
 export const stored = (value: unknown) => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));
 
-/** A promise of one command in one attempt. As in Restate, commands are completed only while something is awaited. */
+/**
+ * A promise of one command in one attempt, awaited with `race`. As in Restate, commands are completed only while something
+ * is awaited.
+ */
 export class EnginePromise<T> {
   readonly attempt: Attempt;
   readonly command: number;
@@ -35,11 +38,6 @@ export class EnginePromise<T> {
       }
       return mapper(value);
     });
-  }
-
-  // biome-ignore lint/suspicious/noThenProperty: Restate's promises are thenable.
-  then<U, V>(resolved?: ((value: T) => U) | null, rejected?: ((error: unknown) => V) | null): Promise<U | V | T> {
-    return EnginePromise.race([this]).then(resolved, rejected) as Promise<U | V | T>;
   }
 
   static async race<T>(promises: readonly EnginePromise<T>[]): Promise<T> {
@@ -117,7 +115,7 @@ export class Attempt {
     return { attemptCompletedSignal: this.ending.signal };
   }
 
-  readonly date = { now: () => this.run('now', () => this.invocation.engine.now()) };
+  readonly date = { now: () => EnginePromise.race([this.run('now', () => this.invocation.engine.now())]) };
 
   run(name: string, action: () => unknown, { maxRetryAttempts }: { maxRetryAttempts?: number } = {}) {
     const { engine } = this.invocation;
@@ -147,15 +145,18 @@ export class Attempt {
     const promises = engine.promisesOf(key);
     return {
       get: () => this.command(`get ${name}`, (complete) => promises.whenResolved(name, (value) => complete({ value }))),
-      peek: () => this.command(`peek ${name}`, (complete) => complete({ value: promises.valueOf(name) })),
+      peek: () =>
+        EnginePromise.race([this.command(`peek ${name}`, (complete) => complete({ value: promises.valueOf(name) }))]),
       resolve: (value: unknown) =>
-        this.command(`resolve ${name} ${JSON.stringify(value)}`, (complete) =>
-          complete(
-            promises.resolve(name, stored(value), this.invocation)
-              ? {}
-              : { failure: new TerminalError('Promise was already resolved', { errorCode: 409 }) },
+        EnginePromise.race([
+          this.command(`resolve ${name} ${JSON.stringify(value)}`, (complete) =>
+            complete(
+              promises.resolve(name, stored(value), this.invocation)
+                ? {}
+                : { failure: new TerminalError('Promise was already resolved', { errorCode: 409 }) },
+            ),
           ),
-        ),
+        ]),
     };
   }
 

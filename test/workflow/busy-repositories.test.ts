@@ -125,7 +125,7 @@ exit $code`);
     expect([lines[10], lines[40]]).toEqual(['by BUG-001', 'by BUG-002']);
   });
 
-  it("ends the run with git's message if nobody completes it", async () => {
+  it("ends the run with git's message if it stays incomplete", async () => {
     const project = projectWith(2);
     unfinishedEntry(project);
     const { result, report } = await runOver(project, { process: items() }, { limits: { concurrency: 2 } });

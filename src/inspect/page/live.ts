@@ -42,10 +42,10 @@ async function send(sessionId: string, command: Command): Promise<void> {
 const awayMs = 2_000;
 
 /**
- * Reads a stream of the server while the page can be seen: a browser opens at most six connections to one server, for all
+ * Reads a stream of the server while the page is visible: a browser opens at most six connections to one server, for all
  * of its pages. What comes after a pause follows what came before it. Returns a function that ends it.
  */
-function whileSeen<Piece>(
+function whileVisible<Piece>(
   path: string,
   take: (piece: Piece, end: () => void) => void,
   connected: (state: 'open' | 'away' | 'refused') => void,
@@ -88,7 +88,7 @@ function whileSeen<Piece>(
       () => true,
       () => false,
     );
-    // Meanwhile the page may have been hidden and seen again, or left.
+    // Meanwhile the page may have been hidden and shown again, or left.
     if (isOver || source !== null) return;
     refusals = answers ? refusals + 1 : 0;
     if (refusals < 2) {
@@ -129,7 +129,7 @@ export function follow(store: Store, sessionId: string): () => void {
     }
     if ('row' in piece && store.live !== null) store.set({ live: { ...store.live, row: piece.row } });
   };
-  const leave = whileSeen(pathOf(sessionId, 'tape'), take, connected);
+  const leave = whileVisible(pathOf(sessionId, 'tape'), take, connected);
   let leaveSessions = () => {};
   const whenKnown = store.listen(() => {
     if (store.recorded.run === null) return;
@@ -178,7 +178,7 @@ export function followAll(take: (news: News) => void): () => void {
     isTold = 'failure' in news;
     take(news);
   };
-  return whileSeen('sessions', taken, (state) => {
+  return whileVisible('sessions', taken, (state) => {
     // The server may have said what is wrong.
     if (state !== 'open' && !isTold) take({ failure: 'The server does not answer. The list may be out of date.' });
   });

@@ -79,12 +79,13 @@ async function othersAreDone(stderr: string, mayRunHooks: boolean): Promise<bool
   return false;
 }
 
-/** Returns the age of a file in ms; null if it is gone. */
+/** Returns the age of a file in ms; null if it is gone. One that cannot be read is not waited for. */
 function ageOf(path: string): number | null {
   try {
-    return Math.max(0, Date.now() - statSync(path).mtimeMs);
+    const about = statSync(path, { throwIfNoEntry: false });
+    return about === undefined ? null : Math.max(0, Date.now() - about.mtimeMs);
   } catch {
-    return null;
+    return Number.POSITIVE_INFINITY;
   }
 }
 
