@@ -22,7 +22,7 @@ export default defineConfig({
     exclude: named !== undefined ? [] : slow,
     setupFiles: ['test/support/log-lines.setup.ts'],
     // A mutant need not live through a death after each step of a session on Restate.
-    env: { PAWL_SPARSE: '4' },
+    env: { PAWL_SPARSE: '3' },
     testTimeout: named !== undefined ? 15_000 : 25_000,
   },
 });

@@ -28,11 +28,6 @@ export class AwaitedSteps<Arrival> {
     this.steps.delete(key);
   }
 
-  /** Keeps only these steps. */
-  retain(isKept: (key: string) => boolean): void {
-    for (const key of this.steps.keys()) if (!isKept(key)) this.steps.delete(key);
-  }
-
   /** The time in epoch ms, the same in every replay. */
   now(): Promise<number> {
     return this.completed(this.context.run('now', () => Date.now()));

@@ -91,7 +91,6 @@ export class RestateDriver implements Driver {
     const { children } = this.owner;
     this.core.cancelAll();
     children.abort();
-    this.steps.retain(isOfChild);
     while (children.areRunning()) await this.takeNext();
   }
 
@@ -272,7 +271,7 @@ export class RestateDriver implements Driver {
     // Like an effect, a line is written at most once.
     const mark = await this.steps.completed(this.context.run('mark lines', () => this.nonce));
     const written = () => (mark === this.nonce ? write() : undefined);
-    await this.steps.completed(this.context.run('lines', written, { maxRetryAttempts: 1 }));
+    await this.steps.completed(this.context.run('lines', written));
   }
 }
 
@@ -283,10 +282,6 @@ const messageKey = 'message';
 
 function childKey({ key }: Effect): string {
   return `child ${key}`;
-}
-
-function isOfChild(key: string): boolean {
-  return key.startsWith('child ');
 }
 
 export function messageName(number: number): string {

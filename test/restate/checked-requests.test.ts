@@ -76,6 +76,16 @@ describe('the agent that a request names (D-3)', () => {
   });
 });
 
+it('a defect of the check itself is no refusal: the engine tries again until it is mended (D-3)', () => {
+  const odd = {
+    get limits() {
+      throw new TypeError('a defect');
+    },
+  } as unknown as Agent;
+  const request = { agent: 'odd', limits: { maxTurns: 1 } };
+  expect(errorOf(() => room.requestedAgent(new Map([['odd', odd]]), request))).toBeInstanceOf(TypeError);
+});
+
 describe('what a session begins with (D-3)', () => {
   const begun = (name: string, request: object) =>
     room.begunWith(agents.get(name) as Agent, 's1', request as RestateRequest);
@@ -99,6 +109,16 @@ describe('what a session begins with (D-3)', () => {
     expect(errorOf(() => begun(name, request))).toMatchObject(refusal(400, message));
   });
 
+  it('a schema of a context that throws is refused, since it would be tried forever', () => {
+    const contextSchema = z.unknown().refine(() => {
+      throw new TypeError('no connection');
+    });
+    const agent = agentNamed('broken', { contextSchema });
+    expect(errorOf(() => room.begunWith(agent, 's1', { agent: 'broken', prompt: 'Go.' }))).toMatchObject(
+      refusal(400, 'it must check at once'),
+    );
+  });
+
   it('a context that fits its schema is taken', () => {
     expect(begun('picky', { prompt: 'Go.', context: { tenant: 'a' } }).head.agent).toBe('picky');
   });
@@ -110,6 +130,10 @@ describe('what a session begins with (D-3)', () => {
       refusal(413, 'The input has 30.0 MiB; Restate stores at most 30 MiB.'),
     );
     expect(begun('root', given(large.slice(0, -10_000))).head.agent).toBe('root');
+    const bytes = Buffer.byteLength(JSON.stringify(begun('root', given('x'))));
+    const most = 'x'.repeat(30 * 2 ** 20 - bytes + 1);
+    expect(begun('root', given(most)).head.agent).toBe('root');
+    expect(errorOf(() => begun('root', given(`${most}x`)))).toMatchObject(refusal(413, 'stores at most 30 MiB'));
   });
 });
 

@@ -66,6 +66,18 @@ describe('B-7: the result of a sub-agent that is too large for the engine', () =
     expect(requests).toBeLessThanOrEqual(10);
   });
 
+  it('ends the invocation of the session at the root, and the error says how the session ended', async () => {
+    const agent = defineAgent({ name: 'boss', models: [rehearsalModel(() => report('z'.repeat(40_000)))] });
+    const { handlers } = restateAgents({ agents: [agent], logger: false }) as never as { handlers: never };
+    const ended = new RestateEngine(handlers).returned('run', 's', { agent: 'boss', prompt: 'Go.' });
+    await expect(ended).rejects.toMatchObject({
+      code: 413,
+      message: expect.stringMatching(
+        /^The session s succeeded, but its result has \d+\.\d MiB; Restate stores at most 30 MiB\.$/,
+      ),
+    });
+  });
+
   it('is counted by the sessions above it as well', async () => {
     let requests = 0;
     const counted = (reply: (prompt: readonly { role: string }[]) => RehearsedReply) =>

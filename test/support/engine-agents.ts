@@ -123,7 +123,7 @@ export function family(maxTreeRequests = 24): Rehearsed {
 export function noting(): Rehearsed {
   const model = scripted(({ prompt }) => {
     const called = JSON.stringify(prompt.filter(({ role }) => role === 'assistant'));
-    const next = ['locate', 'note'].find((name) => !called.includes(`"toolName":"${name}"`));
+    const next = ['locate', 'notes__note'].find((name) => !called.includes(`"toolName":"${name}"`));
     return next === undefined ? report('Noted.') : { calls: [{ name: next }] };
   });
   const file = join(mkdtempSync(join(tmpdir(), 'pawl-noting-')), 'notes');

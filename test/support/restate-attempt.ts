@@ -117,11 +117,11 @@ export class Attempt {
 
   readonly date = { now: () => EnginePromise.race([this.run('now', () => this.invocation.engine.now())]) };
 
-  run(name: string, action: () => unknown, { maxRetryAttempts }: { maxRetryAttempts?: number } = {}) {
+  run(name: string, action: () => unknown) {
     const { engine } = this.invocation;
     const failed = (error: unknown) => {
       if (error instanceof TerminalError) return { failure: error };
-      return maxRetryAttempts === 1 ? { failure: new TerminalError(String(error)) } : null;
+      return engine.givesUp ? { failure: new TerminalError(String(error)) } : null;
     };
     return this.command(`run ${name}`, async (complete) => {
       engine.acting += 1;

@@ -145,6 +145,8 @@ export class RestateEngine {
   /** What the engine refuses: commands that differ in a replay, and attempts that fail again and again. */
   readonly problems: string[] = [];
   steps = 0;
+  /** Whether it was set up to fail a step instead of repeating it. */
+  givesUp = false;
   /** How many actions of steps are under way. */
   acting = 0;
   private readonly handlers: Record<string, Handler>;
