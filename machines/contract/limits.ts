@@ -50,12 +50,18 @@ export function spentTogether(one: Spent, other: Spent): Spent {
 /** What a session and its sub-agents may still spend; null means no limit. */
 export type Allowance = Omit<Budget, 'deadlineAt'>;
 
+/** Returns what is left of an amount of money. Sums of fractions are inexact, so a billionth of the amount is nothing. */
+function moneyLeft(amount: number, spent: number): number {
+  const left = amount - spent;
+  return left <= amount / 1e9 ? 0 : left;
+}
+
 /** Returns what is left for sub-agents (B-7). One request is reserved for the calling session's report. */
 export function leftForSubAgents({ requests, tokens, costUsd }: Allowance, spent: Spent, reserved: Spent): Allowance {
   return {
     requests: requests === null ? null : Math.max(0, requests - spent.requests - reserved.requests - 1),
     tokens: tokens === null ? null : Math.max(0, tokens - spent.tokens - reserved.tokens),
-    costUsd: costUsd === null ? null : Math.max(0, costUsd - spent.costUsd - reserved.costUsd),
+    costUsd: costUsd === null ? null : moneyLeft(costUsd, spent.costUsd + reserved.costUsd),
   };
 }
 
@@ -86,7 +92,7 @@ export function requestsLeft(budget: Budget, spent: Spent, at: number): 'many' |
   if (requests <= 0) return 'none';
   const over =
     (budget.tokens !== null && spent.tokens >= budget.tokens) ||
-    (budget.costUsd !== null && spent.costUsd >= budget.costUsd) ||
+    (budget.costUsd !== null && moneyLeft(budget.costUsd, spent.costUsd) === 0) ||
     (budget.deadlineAt !== null && at >= budget.deadlineAt);
   return over || requests === 1 ? 'one' : 'many';
 }

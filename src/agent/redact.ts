@@ -3,6 +3,9 @@ import { headOf } from '../text.ts';
 
 export const removed = '[redacted]';
 
+/** A value nested more deeply is removed whole, since to search it could overflow the stack. */
+const deepest = 1_000;
+
 /** Known patterns of keys and credentials, as in providers' error messages (S-5). */
 const shapes: readonly [RegExp, string][] = [
   [/\b(Bearer|bearer)\s+(?:[A-Za-z0-9._~+/=-]{16,}|(?=[^\s]*\d)[A-Za-z0-9._~+/=-]{6,})/g, `$1 ${removed}`],
@@ -31,12 +34,14 @@ export type Ours = { isWord(field: string, text: string): boolean; holdsData(fie
  * Removes keys and credentials from all texts in a value, and from fields with a credential's name (S-5). What is `ours`
  * stays.
  */
-export function redactJson(value: Json, secrets: readonly string[], ours: Ours | null = null): Json {
+export function redactJson(value: Json, secrets: readonly string[], ours: Ours | null = null, depth = 0): Json {
   if (typeof value === 'string') return redact(value, secrets);
-  if (Array.isArray(value)) return value.map((item) => redactJson(item, secrets, ours));
   if (typeof value !== 'object' || value === null) return value;
+  if (depth > deepest) return removed;
+  if (Array.isArray(value)) return value.map((item) => redactJson(item, secrets, ours, depth + 1));
   const clean = (name: string, item: Json): Json => {
-    if (typeof item !== 'string') return redactJson(item, secrets, ours?.holdsData(name) === true ? null : ours);
+    if (typeof item !== 'string')
+      return redactJson(item, secrets, ours?.holdsData(name) === true ? null : ours, depth + 1);
     if (ours?.isWord(name, item) === true) return item;
     return credentialName.test(name) ? removed : redact(item, secrets);
   };
@@ -49,17 +54,21 @@ export function redactJson(value: Json, secrets: readonly string[], ours: Ours |
 }
 
 /** Removes known secrets, by exact match, from all texts in a value (S-5). Returns the same value if it holds none. */
-export function withoutSecrets<T>(value: T, secrets: readonly string[]): T;
-export function withoutSecrets(value: unknown, secrets: readonly string[]): unknown {
+export function withoutSecrets<T>(value: T, secrets: readonly string[], depth?: number): T;
+export function withoutSecrets(value: unknown, secrets: readonly string[], depth = 0): unknown {
   if (secrets.length === 0) return value;
   if (typeof value === 'string') return secrets.reduce((text, secret) => text.replaceAll(secret, removed), value);
   if (typeof value !== 'object' || value === null) return value;
+  if (depth > deepest) return removed;
   if (Array.isArray(value)) {
-    const clean = value.map((item) => withoutSecrets<unknown>(item, secrets));
+    const clean = value.map((item) => withoutSecrets<unknown>(item, secrets, depth + 1));
     return clean.some((item, index) => item !== value[index]) ? clean : value;
   }
   const entries = Object.entries(value);
-  const clean = entries.map(([name, item]) => [withoutSecrets(name, secrets), withoutSecrets<unknown>(item, secrets)]);
+  const clean = entries.map(([name, item]) => [
+    withoutSecrets(name, secrets),
+    withoutSecrets<unknown>(item, secrets, depth + 1),
+  ]);
   const isSame = clean.every(([name, item], index) => name === entries[index]?.[0] && item === entries[index]?.[1]);
   // `fromEntries` defines its fields, so that one named `__proto__` stays a field.
   return isSame ? value : Object.fromEntries(clean);

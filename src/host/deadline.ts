@@ -103,9 +103,12 @@ export async function inTime<T>(
   throw ending.kind === 'aborted' ? ending.reason : new Error(message);
 }
 
-/** Waits until a limit that began at `since` (epoch ms), maybe in another process, is over, or its signal aborts. */
+/**
+ * Waits until a limit that began at `since` (epoch ms), maybe in another process, is over, or its signal aborts. By a
+ * clock that was set back, it begins again.
+ */
 export async function waitOut({ clock, timeoutMs, signal }: Limits, since: number): Promise<void> {
-  const left = timeoutMs === null ? null : Math.max(0, since + timeoutMs - clock.now());
+  const left = timeoutMs === null ? null : Math.max(0, since + timeoutMs - Math.max(clock.now(), since));
   await within({ clock, timeoutMs: left, signal }, () => new Promise<never>(() => {}));
 }
 

@@ -4,6 +4,7 @@ import { randomId } from '../platform/random-id.ts';
 import type { Append, Journal, JournalEntry, SessionChange, SessionHead, SessionMessage } from './journal.ts';
 import { giveBack } from './journal.ts';
 import { noLongerOwned } from './journal-errors.ts';
+import { isDelta, joinedDelta, progressIn } from './noted.ts';
 import type { ScopeLog } from './scope-log.ts';
 
 /** How often the inbox is read, in ms. */
@@ -52,6 +53,8 @@ export class TreeLog {
   private readonly offers: Map<string, number>;
   private readonly lists = new WeakMap<OfferedTools, number>();
   private stopTicking = () => {};
+  /** Until when no other process can take the session, in ms by a clock that is never set back. */
+  private heldUntil: number;
   private closed = false;
   private isListening = false;
   /** Why the journal cannot be written any more. */
@@ -69,6 +72,7 @@ export class TreeLog {
     this.owner = owner;
     this.written = recorded.length === 0 ? null : recorded.length;
     this.waiting = recorded.length === 0 ? [] : null;
+    this.heldUntil = performance.now() + journal.leaseMs;
     this.offers = new Map(
       recorded.flatMap((entry) => (entry.type === 'offered' ? [[JSON.stringify(entry.tools), entry.number]] : [])),
     );
@@ -97,16 +101,10 @@ export class TreeLog {
 
   /** Begins to renew the lease, and to look for messages. */
   keep(): void {
-    // This machine's clock may be set back while the database's clock continues.
-    let renewed = performance.now();
     let isReported = false;
     const tick = async () => {
       try {
-        if (performance.now() - renewed > this.journal.leaseMs / 3) {
-          if (!(await this.journal.renew(this.session.sessionId, this.owner)))
-            this.fail(noLongerOwned(this.session.sessionId));
-          renewed = performance.now();
-        }
+        if (performance.now() > this.heldUntil - (this.journal.leaseMs * 2) / 3) await this.extend();
         if (this.isListening)
           for (const { id, message } of await this.journal.inbox(this.session.sessionId)) this.receive(id, message);
         // Nothing else would write a step without effects, or what was sighted since, until the next delivery.
@@ -120,6 +118,23 @@ export class TreeLog {
       if (!this.closed) this.stopTicking = systemClock.alarm(Math.min(inboxMs, this.journal.leaseMs / 4), tick);
     };
     void tick();
+  }
+
+  /** Whether no other process can have the session, as far as this one knows without asking; true once all has ended. */
+  get isHeld(): boolean {
+    return this.closed || performance.now() <= this.heldUntil;
+  }
+
+  /** Renews a lease that may have run out. Everything fails if another process has taken the session, or may have. */
+  renew(): Promise<void> {
+    return this.closed ? Promise.resolve() : this.extend().catch((error) => this.fail(error));
+  }
+
+  private async extend(): Promise<void> {
+    const at = performance.now();
+    if (!(await this.journal.renew(this.session.sessionId, this.owner)))
+      this.fail(noLongerOwned(this.session.sessionId));
+    this.heldUntil = at + this.journal.leaseMs;
   }
 
   get position(): number {
@@ -248,6 +263,7 @@ export class TreeLog {
     this.noted = 0;
     this.taken = [];
     const after = this.written ?? 0;
+    const at = performance.now();
     const append: Append = { owner, after, entries, change: isChanged ? { waiting, ...change } : change, taken };
     if (this.written === null) {
       const { sessionId, agent, metadata } = this.session;
@@ -256,6 +272,7 @@ export class TreeLog {
     } else {
       await this.journal.append(this.session.sessionId, append);
     }
+    this.heldUntil = at + this.journal.leaseMs;
     this.waiting = waiting;
     this.written = after + entries.length;
   }
@@ -278,23 +295,4 @@ const failedAlready = () => undefined;
 
 function isSameList(one: readonly string[], other: readonly string[]): boolean {
   return one.length === other.length && one.every((item, index) => item === other[index]);
-}
-
-/** Deltas wait for the next write, since a reply has very many. */
-function isDelta(entry: JournalEntry): boolean {
-  return entry.type === 'sighted' && entry.sighting.type === 'model.delta';
-}
-
-function progressIn(entry: JournalEntry): { callId: string | null } {
-  return entry.type === 'sighted' && entry.sighting.type === 'tool.progressed' ? entry.sighting : { callId: null };
-}
-
-/** Returns one entry for two adjacent deltas of a part; null if they are not. */
-function joinedDelta(last: JournalEntry, entry: JournalEntry): JournalEntry | null {
-  if (last.type !== 'sighted' || entry.type !== 'sighted' || last.scope !== entry.scope) return null;
-  const [one, other] = [last.sighting, entry.sighting];
-  if (one.type !== 'model.delta' || other.type !== 'model.delta') return null;
-  const isSamePart = one.turn === other.turn && one.attempt === other.attempt && one.part === other.part;
-  if (!isSamePart || last.seq + one.delta.length !== entry.seq) return null;
-  return { ...last, at: entry.at, sighting: { ...one, delta: one.delta + other.delta } };
 }

@@ -25,6 +25,9 @@ export function plainJson(value: unknown, mostNodes = Number.POSITIVE_INFINITY):
   return plain(value, [], { left: mostNodes });
 }
 
+/** Values nested more deeply are left out: what reads them later would overflow its stack. */
+const deepest = 500;
+
 /** The field that says how many others were left out. */
 const leftOutKey = '…';
 
@@ -54,6 +57,7 @@ function plain(value: unknown, ancestors: readonly object[], room: Room): Json {
 
 function plainObject(value: object, ancestors: readonly object[], room: Room): Json {
   if (ancestors.includes(value)) return '[circular]';
+  if (ancestors.length >= deepest) return '[left out: it is nested too deeply]';
   const inner = [...ancestors, value];
   if ('toJSON' in value && typeof value.toJSON === 'function') {
     if (value instanceof Uint8Array) return binary(value);

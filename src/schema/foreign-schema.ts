@@ -31,7 +31,7 @@ const mostRefs = 1_000;
  */
 export function compileForeign(jsonSchema: JSONSchema7): CompiledSchema {
   checkBounds(jsonSchema);
-  if (ajvFor(jsonSchema).validateSchema(accepted(jsonSchema)) !== true)
+  if (validatorFor(jsonSchema).validateSchema(accepted(jsonSchema)) !== true)
     throw new Error('it is not a valid JSON Schema');
   let check: Check | null = null;
   return {
@@ -43,9 +43,20 @@ export function compileForeign(jsonSchema: JSONSchema7): CompiledSchema {
   };
 }
 
+/** Compiles a schema that was found valid before. */
 function ajvFor(jsonSchema: JSONSchema7): Ajv {
-  const options = { ...ajvOptions, code: { optimize: false, regExp } };
+  const options = { ...ajvOptions, validateSchema: false, code: { optimize: false, regExp } };
   return isDraft2020(jsonSchema) ? new Ajv2020(options) : new Ajv(options);
+}
+
+/** One for each draft: to compile the schema of a draft takes longer than to check a tool's schema by it. */
+const validators = new Map<typeof Ajv | typeof Ajv2020, Ajv>();
+
+function validatorFor(jsonSchema: JSONSchema7): Ajv {
+  const Validator = isDraft2020(jsonSchema) ? Ajv2020 : Ajv;
+  const validator = validators.get(Validator) ?? new Validator(ajvOptions);
+  validators.set(Validator, validator);
+  return validator;
 }
 
 /** Compiles a pattern for a linear-time engine; one that it does not know runs on the usual engine. */

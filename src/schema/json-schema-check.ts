@@ -9,6 +9,8 @@ export type Check = ((value: unknown) => unknown) & { errors?: ErrorObject[] | n
 /** The options of ajv for every schema. */
 export const ajvOptions = {
   strict: false,
+  // Every object inherits fields such as `constructor`, which JSON has not.
+  ownProperties: true,
   validateFormats: false,
   unicodeRegExp: false,
   logger: false,

@@ -132,13 +132,10 @@ export function localTool(name: string, given: LocalTool): CatalogTool {
     offered: later(offeredTool(name, definition, schema)),
     validate: (input) => schema.validate(takesText ? input.text : input),
     needsApproval: (input, context) => approvalNeeded(definition, input, sdkOptions(context, checkContext)),
-    execute: async (input, context) => {
-      const options = sdkOptions(context, checkContext);
-      await definition.onInputAvailable?.({ input, ...options });
-      // Another tool that began in the same step may have aborted the session since (D-2).
-      context.signal.throwIfAborted();
-      return definition.execute?.(input, options);
-    },
+    ...(definition.onInputAvailable !== undefined && {
+      announce: (input, context) => definition.onInputAvailable?.({ input, ...sdkOptions(context, checkContext) }),
+    }),
+    execute: (input, context) => definition.execute?.(input, sdkOptions(context, checkContext)),
     toModelOutput:
       toModelOutput !== undefined
         ? async (output, input, toolCallId) =>

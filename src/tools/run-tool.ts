@@ -29,12 +29,22 @@ import {
 } from './result.ts';
 import type { Slots } from './slots.ts';
 
+/** A session's lease in its journal. */
+export type Lease = {
+  /** Whether no other process can have the session, as far as this one knows without asking; true once all has ended. */
+  readonly isHeld: boolean;
+  /** Renews a lease that may have run out. If another process has the session, everything is aborted. Never rejects. */
+  renew(): Promise<void>;
+};
+
 export type ToolEffectOptions = ClientToolOptions & {
   catalog: Catalog;
   sessionId: string;
   context: () => unknown;
   timeoutMs: number;
   slots: Slots;
+  /** The session's lease, which this process may have lost (D-3); null if no other process could have the session. */
+  lease: Lease | null;
   /** Receives the original error of a tool (C-3). */
   onError: (name: string, callId: string, error: unknown) => void;
   /** The folds: the conversation so far, and the results that the model has read in part. */
@@ -48,7 +58,7 @@ export type ToolEffectOptions = ClientToolOptions & {
  */
 export async function runTool(options: ToolEffectOptions, call: CallName, effect: EffectContext): Promise<ToolOutcome> {
   const { key, signal } = effect;
-  const { catalog, slots, clock, conversation, keptResults } = options;
+  const { catalog, slots, lease, clock, conversation, keptResults } = options;
   const { callId, name } = call;
   const tool = catalog.get(name);
   if (tool?.isClientSide) return handOut(options, call, effect);
@@ -83,10 +93,14 @@ export async function runTool(options: ToolEffectOptions, call: CallName, effect
     if (!checked.valid) {
       return outcome(renderError(new Error(checked.reasons), limits), checked.slug ?? 'invalid_tool_input', spent);
     }
-    const ending = await within({ clock, timeoutMs, signal }, (own) => invoked(tool, checked.value, run(own), limits), {
-      value: () => options.sight({ type: 'effect.late', key: `tool call ${callId}` }),
-      error: (error) => options.onError(name, callId, error),
-    });
+    const ending = await within(
+      { clock, timeoutMs, signal },
+      (own) => invoked(tool, checked.value, run(own), limits, lease),
+      {
+        value: () => options.sight({ type: 'effect.late', key: `tool call ${callId}` }),
+        error: (error) => options.onError(name, callId, error),
+      },
+    );
     if (ending.kind !== 'done') return outcome(timedOut(name, timeoutMs), 'tool_timeout', spent);
     return outcome(ending.value, ending.value.result.success ? null : 'tool_exec_failed', spent);
   } catch (error) {
@@ -99,7 +113,18 @@ export async function runTool(options: ToolEffectOptions, call: CallName, effect
 }
 
 /** Returns a tool's value as a result: for an async iterable, the last value; the others are preliminary. */
-async function invoked(tool: CatalogTool, input: unknown, run: ToolRun, limits: ResultLimits): Promise<Rendered> {
+async function invoked(
+  tool: CatalogTool,
+  input: unknown,
+  run: ToolRun,
+  limits: ResultLimits,
+  lease: Lease | null,
+): Promise<Rendered> {
+  if (tool.announce !== undefined) await tool.announce(input, run);
+  // Tools that begin in one step wait here together, and one of them may stop the process for long.
+  while (lease !== null && !lease.isHeld && !run.signal.aborted) await lease.renew();
+  // Such a tool may also have aborted the session (D-2).
+  run.signal.throwIfAborted();
   const returned = await tool.execute(input, run);
   // A stream is iterable, but its parts are not preliminary values.
   const isIterable = unreadIn(returned) === null && isAsyncIterable(returned);

@@ -32,6 +32,7 @@ function running(execute: Execute, tool: Partial<CatalogTool> = {}, options: Rec
       ...{
         isReadable: options.isReadable ?? true,
         secrets: [],
+        lease: options.lease ?? null,
         clientToolTimeoutMs: null,
         sight: (one: object) => void sights.push(one),
       },
@@ -102,6 +103,31 @@ describe('C-1 C-3: one call of one tool', () => {
     expect(await outcome).toMatchObject({ slug, result: { success: false, message: 'no a' }, spent: nothingSpent });
     expect(ran).toBe(false);
     await isFree(slots);
+  });
+
+  it('D-2: one that was aborted while its listener was told does not run', async () => {
+    let runs = 0;
+    const tool: Partial<CatalogTool> = { announce: () => controller.abort(new Error('stopped')) };
+    const { outcome, controller } = running(() => {
+      runs += 1;
+    }, tool);
+    expect((await outcome).result.success).toBe(false);
+    expect(runs).toBe(0);
+  });
+
+  it('D-3: it runs when the lease is held, right before it runs', async () => {
+    const asked: string[] = [];
+    const lease = {
+      isHeld: true,
+      renew: async () => {
+        asked.push('renewed');
+        lease.isHeld = asked.length > 1;
+      },
+    };
+    const lapse = { announce: () => void Object.assign(lease, { isHeld: false }) };
+    const { outcome } = running(() => void asked.push('ran'), lapse, { lease });
+    expect((await outcome).slug).toBeNull();
+    expect(asked).toEqual(['renewed', 'renewed', 'ran']);
   });
 
   it('a tool that is gone is a failure', async () => {

@@ -89,6 +89,7 @@ export class SessionEffects {
       resultBytes: resultBytesIn(head.input.window, limits),
       clientToolTimeoutMs: limits.clientToolTimeoutMs,
       slots: new Slots(limits.maxConcurrentTools),
+      lease: written?.tree ?? null,
       sight,
       secrets,
       conversation,
@@ -110,7 +111,7 @@ export class SessionEffects {
       case 'approval':
         return this.approval(context);
       case 'wait':
-        return this.wait(effect.request, signal);
+        return this.wait(effect.request, context);
       case 'close':
         return this.tools.close().then(() => ({}));
       default:
@@ -135,9 +136,12 @@ export class SessionEffects {
     return { decision: 'timeout', reason: null };
   }
 
-  private async wait({ dueAt, kind }: EffectKinds['wait']['request'], signal: AbortSignal) {
+  private async wait({ dueAt, kind }: EffectKinds['wait']['request'], { signal, since }: EffectContext) {
     const { clock } = this.parts;
-    await (kind === 'deadline' ? sleep(clock, dueAt - clock.now(), signal) : clock.sleepUntil(dueAt, signal));
+    const now = clock.now();
+    // By a clock that was set back, the wait would last longer than it was meant to.
+    if (kind === 'deadline' || now < since) await sleep(clock, dueAt - Math.max(now, since), signal);
+    else await clock.sleepUntil(dueAt, signal);
     return {};
   }
 

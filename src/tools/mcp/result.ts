@@ -9,8 +9,9 @@ const mostFileBytes = 8 * 1_024 * 1_024;
 /** Media types that providers accept in a tool result; other files are mentioned but not passed on. */
 const takenMedia = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'application/pdf'];
 
-/** Maximum number of structured values that are looked for in the text. */
+/** Maximum number of structured values that are looked for in the text, and of its characters for all of them together. */
 const mostCompared = 100;
+const mostRead = 250_000;
 
 /** The result of an MCP tool, as a value for the record and as parts for the model. */
 export class McpResult {
@@ -51,13 +52,14 @@ export class McpResult {
     const texts = this.parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
     if (texts.some((text) => isSameJson(text, given))) return true;
     const leaves = leavesOf(given, '', []);
-    if (leaves.length === 0 || leaves.length > mostCompared) return false;
+    const { text } = this;
+    if (leaves.length === 0 || leaves.length > mostCompared || leaves.length * text.length > mostRead) return false;
+    const lowerText = text.toLowerCase();
     const told = leaves.filter(({ value }) => value !== '');
     const isUnmistakable = new Set(told.map(({ name }) => name)).size === 1;
-    const { text } = this;
     return told.every(
       ({ name, value }) =>
-        hasWords(text, String(value)) && (names(text, name) || (isUnmistakable && typeof value === 'string')),
+        hasWords(text, String(value)) && (names(lowerText, name) || (isUnmistakable && typeof value === 'string')),
     );
   }
 
@@ -103,10 +105,10 @@ function hasWords(text: string, words: string): boolean {
   return false;
 }
 
-/** Whether a text holds the words of a field's name, such as `retryCount`. */
-function names(text: string, name: string): boolean {
+/** Whether a text, in lower case, holds the words of a field's name, such as `retryCount`. */
+function names(lowerText: string, name: string): boolean {
   const words = name.replace(/([a-z0-9])([A-Z])/g, '$1 $2').split(/[^\p{L}\p{N}]+/u);
-  return words.every((word) => text.toLowerCase().includes(word.toLowerCase()));
+  return words.every((word) => lowerText.includes(word.toLowerCase()));
 }
 
 function isSameJson(text: string, given: JsonObject): boolean {

@@ -98,7 +98,9 @@ function callOf(
   body: BodyKind,
   values: Record<string, unknown>,
 ): RestCall {
-  const present = parameters.filter(({ field }) => values[field] !== undefined && values[field] !== null);
+  const isGiven = (field: string) =>
+    Object.hasOwn(values, field) && values[field] !== undefined && values[field] !== null;
+  const present = parameters.filter(({ field }) => isGiven(field));
   const inPath = present.filter((one) => one.in === 'path');
   const url = new URL(filledPath(template, inPath, values));
   const headers: Record<string, string> = { accept: 'application/json, */*;q=0.8' };
