@@ -103,6 +103,17 @@ export function betweenSecrets(
   return at;
 }
 
+/** Returns the length of the longest end of `text` with which a secret begins. */
+export function beginningOfSecret(text: string, secrets: readonly string[]): number {
+  let longest = 0;
+  for (const secret of secrets) {
+    for (let length = Math.min(secret.length - 1, text.length); length > longest; length -= 1) {
+      if (text.endsWith(secret.slice(0, length))) longest = length;
+    }
+  }
+  return longest;
+}
+
 /** Removes secrets from what code of the application threw, and cuts it: it may hold anything, and be of any length. */
 export function redactReason(why: string, secrets: readonly string[]): string {
   return headOf(redact(why, secrets), 4_000);

@@ -11,6 +11,18 @@ const harmlessHeader =
 const secretOnTheWay = /^(?:x-)?(?:session|session-?id|sid|code|k)$/i;
 export const shortestSecret = 6;
 
+/** The field of a tool with credentials of its own. It is a symbol, so that a copy of the tool has it, too. */
+const ofTool = Symbol('secrets');
+
+/** Marks a tool as holding credentials, which are secrets of every session of its agent. */
+export function withSecrets<Tool extends object>(tool: Tool, secrets: readonly string[]): Tool {
+  return { ...tool, [ofTool]: () => secrets };
+}
+
+function secretsOfTool(tool: object): readonly string[] {
+  return ofTool in tool && typeof tool[ofTool] === 'function' ? tool[ofTool]() : [];
+}
+
 const configured = new Set<string>();
 
 /** Returns the secrets of all agents that this process has run, for an inspector, which sees every session. */
@@ -23,11 +35,12 @@ export function configuredSecrets(): string[] {
  * `ofTree` holds those of the sessions above.
  */
 export function secretsOf(definition: AgentDefinition, ofTree: readonly string[] = []): string[] {
-  const { settings, models, secrets = [], mcpServers = {}, agents = {}, handoffs = {} } = definition;
+  const { settings, models, secrets = [], tools = {}, mcpServers = {}, agents = {}, handoffs = {} } = definition;
   const found = [...ofTree, ...secrets, ...secretHeaders(settings?.headers ?? {}), ...models.flatMap(keyOf)];
   for (const agent of [...Object.values(agents), ...Object.values(handoffs)])
     found.push(...secretsOf(agent.definition));
   collect(settings?.providerOptions ?? {}, found);
+  for (const tool of Object.values(tools)) found.push(...secretsOfTool(tool));
   for (const server of Object.values(mcpServers)) {
     const config = 'shared' in server ? server.shared : server;
     found.push(...secretsOfConfig(config));
@@ -117,7 +130,7 @@ export function secretsNamed(headers: Record<string, string>): string[] {
  * Returns the credentials of a URL: its password, or else a user name that is a token, and the values of its query that
  * have the name or the look of a credential.
  */
-function secretsOfUrl(text: string): string[] {
+export function secretsOfUrl(text: string): string[] {
   if (!URL.canParse(text)) return [];
   const { protocol, username, password, search } = new URL(text);
   const isCredential = (name: string, value: string) =>
@@ -133,7 +146,7 @@ function secretsOfUrl(text: string): string[] {
 }
 
 /** Headers with the name or the look of a credential. For `Bearer x`, x alone counts too. */
-function secretHeaders(headers: Record<string, string | undefined>): string[] {
+export function secretHeaders(headers: Record<string, string | undefined>): string[] {
   return Object.entries(headers).flatMap(([name, value]) => {
     if (value === undefined || harmlessHeader.test(name)) return [];
     const credential = value.trim().split(/\s+/).at(-1) ?? value;

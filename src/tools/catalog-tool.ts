@@ -70,8 +70,8 @@ export type CatalogTool = {
   afterCrash?: 'answer' | 'repeat' | 'continue';
 };
 
-/** Matches the tool names that every provider accepts. */
-export const toolNamePattern = /^[A-Za-z0-9_-]{1,64}$/;
+/** Matches the tool names that every provider accepts, except the one that no object can have as a field. */
+export const toolNamePattern = /^(?!__proto__$)[A-Za-z0-9_-]{1,64}$/;
 
 /** Marks a promise as awaited later, so that a rejection before then is not reported as unhandled. */
 export function later<T>(promise: Promise<T>): Promise<T> {

@@ -165,6 +165,27 @@ describe('S-5: secrets', () => {
     expect(cleaner.rest()).toEqual([]);
   });
 
+  it('the input of a call may write a secret with escapes, at whichever place it is split', () => {
+    const secrets = ['tok/"key"9'];
+    const hex = (letter: string) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`;
+    const forms = ['tok\\/\\"key\\"9', [...'tok/"key"9'].map(hex).join(''), 'tok/\\"k\\u0065y\\"9'];
+    for (const form of forms) {
+      const whole = `{"content":"a \\n\\t tok\\u00e9 ${form}, so \\\\ tok"}`;
+      expect(JSON.parse(whole).content).toContain(secrets[0]);
+      for (let length = 1; length <= whole.length; length += 1) {
+        const cleaner = new DeltaSecrets(secrets);
+        let shown = '';
+        for (let at = 0; at < whole.length; at += length)
+          shown += cleaner.take({ ...deltaOf(whole.slice(at, at + length)), kind: 'tool-input' })?.delta ?? '';
+        for (const rest of cleaner.rest()) shown += rest.delta;
+        expect(shown).toBe(whole.replace(form, '[redacted]'));
+      }
+    }
+    // Text is no JSON.
+    const cleaner = new DeltaSecrets(['a/b']);
+    expect(cleaner.take(deltaOf('a\\/b'))?.delta).toBe('a\\/b');
+  });
+
   it('of two secrets that begin alike, the longer is taken out whole, however it is split', () => {
     const whole = 'one tokenAAA-longer two tokenAAA';
     for (let length = 1; length < whole.length; length += 1) {

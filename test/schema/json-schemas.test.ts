@@ -16,6 +16,21 @@ function reasonsOf({ validate }: CompiledSchema, value: unknown): string | null 
 const object = (properties: object, more: object = {}) => ({ type: 'object', properties, ...more }) as never;
 const draft = (name: string) => ({ $schema: `https://json-schema.org/${name}/schema` });
 
+describe('C-5, F-1: a field that every object inherits', () => {
+  const schema = (required: string[]) =>
+    object({ season: { type: 'string' }, constructor: { type: 'string' }, toString: { type: 'string' } }, { required });
+
+  it.each([
+    ['a user’s own schema', compileOwn],
+    ['the schema of a server', compileForeign],
+  ])('is missing where it was not given: %s', (_, compile) => {
+    expect(reasonsOf(compile(schema(['season'])), { season: '2024' })).toBeNull();
+    expect(reasonsOf(compile(schema(['constructor'])), { constructor: 'ferrari', toString: 'x' })).toBeNull();
+    expect(reasonsOf(compile(schema(['constructor'])), { season: '2024' })).toContain("'constructor'");
+    expect(reasonsOf(compile(schema(['season'])), { season: '2024', toString: 1 })).toContain('must be string');
+  });
+});
+
 describe('C-5: the reasons why a value is refused', () => {
   const schema = object({ list: { items: object({ size: { type: 'number' } }) } }, { required: ['name'] });
 

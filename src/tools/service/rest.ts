@@ -3,7 +3,8 @@ import { jsonSchema, tool } from '@ai-sdk/provider-utils';
 import type { FlexibleSchema } from 'ai';
 import { z } from 'zod';
 import { check } from '../../agent/check.ts';
-import { asWritten, secretsNamed } from '../../agent/secrets.ts';
+import { beginningOfSecret, withoutSecrets } from '../../agent/redact.ts';
+import { asWritten, secretHeaders, secretsNamed, secretsOfUrl, withSecrets } from '../../agent/secrets.ts';
 import { aFunction, flag, headersOf, text } from '../../agent/shapes.ts';
 import { expected, given, messageOf, PawlError, shown } from '../../errors.ts';
 import { bytesOf, toBase64 } from '../../platform/bytes.ts';
@@ -96,11 +97,13 @@ export function restTool(options: RestToolOptions): LocalTool {
       `allowedHosts is required, since the input chooses the host in url; got url ${given(url)}.`,
     );
   }
+  const fixed = typeof options.headers === 'object' ? options.headers : {};
   return restLike({
     method,
     description,
     input,
     auth,
+    secrets: [...secretsOfUrl(probe), ...secretHeaders(fixed)],
     policy: options,
     needsApproval,
     idempotent: options.idempotent,
@@ -113,6 +116,8 @@ export type RestLike = {
   description: string;
   input: AnySchema;
   auth: RestAuth | undefined;
+  /** The credentials that are neither in `auth` nor in the headers of a call. */
+  secrets?: readonly string[];
   policy: HttpPolicy;
   needsApproval: boolean;
   idempotent?: boolean | undefined;
@@ -125,7 +130,7 @@ export function restLike(options: RestLike): LocalTool {
   const isRead = method === 'GET' || method === 'HEAD';
   const isIdempotent = options.idempotent ?? isRead;
   checkAuth(auth);
-  const ownSecrets = secretsOfAuth(auth);
+  const ownSecrets = [...secretsOfAuth(auth), ...(options.secrets ?? [])].filter(isLong);
   const made = tool({
     description,
     inputSchema: asFlexible(input),
@@ -135,14 +140,14 @@ export function restLike(options: RestLike): LocalTool {
       const sendsKey = isIdempotent && !isRead && 'idempotencyKey' in context;
       const headers = { ...(sendsKey && { 'idempotency-key': String(context.idempotencyKey) }), ...own };
       const secrets = [...ownSecrets, ...secretsNamed(headers).filter(isLong)].flatMap(asWritten);
-      const clean = (text: string) => secrets.reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text);
+      const clean = (text: string) => withoutSecrets(text, secrets);
       authorize(auth, url, headers);
       const signal = abortSignal ?? new AbortController().signal;
       const { httpRequest } = await onNode('A REST tool', () => import('./http-request.ts'));
       const response = await httpRequest({ method, url, headers, body, signal }, policy).catch((error) => {
         throw signal.aborted ? error : new ToolError(clean(messageOf(error)));
       });
-      const content = contentOf(response, clean);
+      const content = contentOf(response, secrets);
       if (response.status < 400) return success(content);
       const { status, statusText } = response;
       throw new ToolError(clean(`${method} ${shownUrl(url)} answered ${status} ${statusText}`.trim()), {
@@ -151,7 +156,7 @@ export function restLike(options: RestLike): LocalTool {
       });
     },
   });
-  return { ...made, idempotent: isIdempotent };
+  return withSecrets({ ...made, idempotent: isIdempotent }, ownSecrets);
 }
 
 function asFlexible(input: AnySchema): FlexibleSchema<RestInput> {
@@ -250,9 +255,8 @@ export function checkAuth(auth: unknown): void {
 /** Returns the secrets to redact, since a service may echo them. */
 function secretsOfAuth(auth: RestAuth | undefined): string[] {
   if (auth === undefined) return [];
-  const secrets =
-    'bearer' in auth ? [auth.bearer] : 'basic' in auth ? [basicOf(auth.basic), auth.basic.password] : [auth.key];
-  return secrets.filter(isLong);
+  if ('bearer' in auth) return [auth.bearer];
+  return 'basic' in auth ? [basicOf(auth.basic), auth.basic.password] : [auth.key];
 }
 
 /** Whether a secret is long enough to redact; redacting shorter ones would mangle other words. */
@@ -270,17 +274,19 @@ function decoded(bytes: Uint8Array, contentType: string): string {
   }
 }
 
-function contentOf({ contentType, bytes, cut }: HttpResponse, clean: (text: string) => string): unknown {
+function contentOf({ contentType, bytes, cut }: HttpResponse, secrets: readonly string[]): unknown {
   if (bytes.length === 0) return 'The response has no content.';
   const isText =
     /^$|^text\/|json|xml|javascript|x-www-form-urlencoded|yaml/i.test(contentType) &&
     (/charset=/i.test(contentType) || !bytes.subarray(0, 8_000).includes(0));
   if (!isText) return `[${contentType || 'binary content'}, ${bytes.length} bytes${cut ? ' or more' : ''}]`;
-  const text = clean(decoded(bytes, contentType));
+  const whole = decoded(bytes, contentType);
+  const text = withoutSecrets(cut ? whole.slice(0, -beginningOfSecret(whole, secrets) || undefined) : whole, secrets);
   if (cut) return `${text}\n[… the response was truncated after ${bytes.length} bytes …]`;
   if (!/json/i.test(contentType)) return text;
   try {
-    return exactJson(text);
+    // JSON may write a secret with escapes.
+    return withoutSecrets(exactJson(text), secrets);
   } catch {
     return text;
   }

@@ -6,6 +6,8 @@ import {
   fairGrants,
   guardContext,
   leftForSubAgents,
+  nothingSpent,
+  requestsLeft,
   sent,
   stubTokens,
 } from '../../../machines/index.ts';
@@ -43,6 +45,26 @@ describe('for arbitrary sizes and budgets', () => {
         },
       ),
     );
+  });
+
+  it('B-7: shares that were spent leave nothing, although sums of fractions are inexact', () => {
+    for (const [costUsd, shares] of [
+      [1, 10],
+      [0.7, 3],
+      [100, 7],
+      [1e-6, 9],
+    ] as const) {
+      const allowance = { requests: null, tokens: null, costUsd };
+      const bounds = Array.from({ length: shares }, () => 4);
+      const grants = fairGrants(leftForSubAgents(allowance, nothingSpent, nothingSpent), bounds);
+      const spent = grants.reduce((sum, grant) => sum + (grant?.costUsd ?? 0), 0);
+      const all = { ...nothingSpent, costUsd: spent };
+      expect(leftForSubAgents(allowance, all, nothingSpent).costUsd).toBe(0);
+      expect(requestsLeft({ ...allowance, deadlineAt: null }, all, 0)).toBe('one');
+      const most = { ...nothingSpent, costUsd: costUsd * (1 - 1e-8) };
+      expect(requestsLeft({ ...allowance, deadlineAt: null }, most, 0)).toBe('many');
+      expect(leftForSubAgents(allowance, most, nothingSpent).costUsd).toBeGreaterThan(0);
+    }
   });
 
   const sizedResult = fc.record({ tokens: fc.nat(4_000), counted: fc.boolean(), fresh: fc.boolean() });

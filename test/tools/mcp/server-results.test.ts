@@ -15,6 +15,14 @@ describe('what a server returns, as the model and the record get it', () => {
     expect(two.toJSON()).toBe('one\ntwo');
   });
 
+  it('structured content is compared with no text that is so long that it would hold up the process', () => {
+    const structured = { count: 7 };
+    const said = (length: number) => `${'x'.repeat(length)} count 7`;
+    expect(result([text(said(1_000))], structured).output()).toEqual({ type: 'text', value: said(1_000) });
+    const long = said(300_000);
+    expect(result([text(long)], structured).output()).toEqual({ type: 'text', value: `${long}\n{"count":7}` });
+  });
+
   it('an empty result says so to the model, and is empty in the record', () => {
     for (const empty of [result([]), result([text('')])]) {
       expect(empty.output()).toEqual({ type: 'text', value: 'The tool returned an empty result.' });
