@@ -185,6 +185,8 @@ export type Journal = {
   delete(sessionId: string): Promise<boolean>;
   /** Closes the store. Sessions that still run fail to write. */
   close(): Promise<void>;
+  /** Whether it was closed, so that sessions which wait end as suspended. Without it, they end at their next write. */
+  readonly isClosed?: boolean;
 };
 
 /** Whether a listed session matches what a store does not ask its tables for. */

@@ -182,6 +182,10 @@ class SqliteJournal implements Journal {
     });
   }
 
+  get isClosed(): boolean {
+    return !this.database.isOpen;
+  }
+
   close() {
     return this.answer(() => {
       this.statements.clear();

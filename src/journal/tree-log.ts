@@ -111,6 +111,7 @@ export class TreeLog {
         if (!this.notes.every(isDelta)) await this.write();
         isReported = false;
       } catch (error) {
+        if (this.journal.isClosed === true) this.fail(error);
         // The journal may come back. If another process takes the session before that, the next write is refused.
         if (!isReported) this.tree?.troubled(error);
         isReported = true;

@@ -179,7 +179,11 @@ export function retryAfterMs(headers: Record<string, string>, now: number): numb
   const [, seconds] = /^(\d+(?:\.\d+)?)\s*(?:,|$)/.exec(text) ?? [];
   if (seconds !== undefined) return atMostAYear(Math.ceil(Number(seconds) * 1_000));
   // `Date.parse` finds a date in "wait 3" too.
-  const date = /^(?=.*[a-z]).*\d:\d\d/i.test(text) ? Date.parse(text) : Number.NaN;
+  const isDate = /^(?=.*[a-z]).*\d:\d\d/i.test(text);
+  // An old form of dates has no zone, and means GMT.
+  const hasZone = /(?:[a-z]|[+-]\d\d:?\d\d)$/i.test(text);
+  const zone = /\dT\d/.test(text) ? 'Z' : ' GMT';
+  const date = isDate ? Date.parse(hasZone ? text : text + zone) : Number.NaN;
   return Number.isNaN(date) ? null : atMostAYear(date - now);
 }
 

@@ -1,25 +1,36 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
-import { systemClock } from '../host/clock.ts';
-import { within } from '../host/deadline.ts';
-import { answersPage, closeHttp, listening, Refusal } from '../serve/callers.ts';
+import { answered, answersPage, closeHttp, listening, Refusal } from '../serve/callers.ts';
 import type { CallerOptions } from '../serve/http-options.ts';
 import { errorBody } from './completion.ts';
 import type { OpenaiHandler } from './openai-handler.ts';
 import type { ServedOpenai } from './serve-openai.ts';
+
+/** The classes of the process stay as they are: an application may compare with them. */
+const ownGlobals = { overrideGlobalObjects: false };
 
 /** Serves a handler under `/v1` to the callers that may call. */
 export async function serveHandler(handler: OpenaiHandler, options: CallerOptions): Promise<ServedOpenai> {
   let isLoopback = true;
   const closing = new AbortController();
   const listener = getRequestListener(async (given) => {
-    const request = new Request(given, { signal: AbortSignal.any([given.signal, closing.signal]) });
+    const { url, method, headers: fields, body } = given;
+    const signal = AbortSignal.any([given.signal, closing.signal]);
+    const request = new Request(url, {
+      method,
+      headers: fields,
+      signal,
+      ...(body !== null && { body, duplex: 'half' }),
+    });
     const response = await handler(request);
     // The next request on the connection would come behind a body that is not read.
     const isUnread = (request.body !== null && !request.bodyUsed) || response.status === 413;
-    if (isUnread) response.headers.set('connection', 'close');
-    return response;
-  });
+    if (!isUnread) return response;
+    // The headers of a response that an application got by `fetch` cannot be changed.
+    const headers = new Headers(response.headers);
+    headers.set('connection', 'close');
+    return new Response(response.body, { status: response.status, statusText: response.statusText, headers });
+  }, ownGlobals);
   const open = new Set<ServerResponse>();
   const http = createServer((request, response) => {
     try {
@@ -49,15 +60,4 @@ export async function serveHandler(handler: OpenaiHandler, options: CallerOption
     await closeHttp(http);
   };
   return { url: `${place.origin}/v1`, closed, close, [Symbol.asyncDispose]: close };
-}
-
-/** How long answers may take to be flushed, in ms. */
-const flushMs = 1_000;
-
-/** Waits until the open responses have ended, or a moment. */
-async function answered(open: ReadonlySet<ServerResponse>): Promise<void> {
-  const ended = Promise.all(
-    [...open].map((response) => new Promise<void>((resolve) => response.once('close', resolve))),
-  );
-  await within({ clock: systemClock, timeoutMs: flushMs }, () => ended);
 }

@@ -7,7 +7,7 @@ import { systemClock } from '../host/clock.ts';
 import type { Metadata } from '../journal/journal.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import { randomId } from '../platform/random-id.ts';
-import { answerFor, givenBy, ownCopy, ServerFault } from '../serve/given.ts';
+import { answerFor, givenBy, isResponse, ownCopy, ServerFault } from '../serve/given.ts';
 import { type ServedSessions, Sessions, TooManySessions } from '../serve/sessions.ts';
 import { commonOptions } from '../session/common-options.ts';
 import { sessionInput } from '../session/input.ts';
@@ -95,7 +95,7 @@ class CompletionServer {
         return json(errorBody(error.message, 'rate_limit_error', 'too_many_sessions'), 429, { 'retry-after': '5' });
       if (error instanceof BadRequest)
         return json(errorBody(error.message, 'invalid_request_error', null, error.param), error.status);
-      if (error instanceof Response) return error;
+      if (isResponse(error)) return error;
       const code = error instanceof ServerFault ? 'context_failed' : error instanceof PawlError ? error.code : null;
       const { status, message } = answerFor(error, this.options.logger, this.agents.values());
       if (status < 500) return json(errorBody(message, 'invalid_request_error', code), status);

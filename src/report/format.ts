@@ -3,6 +3,7 @@ import type { ReportSlug } from '../../machines/contract/report.ts';
 import type { FilePart, Json, JsonObject, ReportVerdict } from '../../machines/index.ts';
 import { messageOf } from '../errors.ts';
 import { inTime, type Limits } from '../host/deadline.ts';
+import { plainJson } from '../platform/plain-json.ts';
 
 /** A format's verdict on a report: the accepted content, or the reasons for rejecting it. */
 export type ContentVerdict = ReportVerdict | Promise<ReportVerdict>;
@@ -53,7 +54,8 @@ export function judgeReply(
 async function judged({ name }: ReportFormat, validate: () => ContentVerdict, limits: Limits): Promise<ReportVerdict> {
   try {
     const verdict = await inTime(limits, 'it was not checked in time', validate);
-    return isVerdict(verdict) ? verdict : checkFailed(`the format ${name} returned no verdict on it`);
+    if (!isVerdict(verdict)) return checkFailed(`the format ${name} returned no verdict on it`);
+    return verdict.valid ? accepted(plainJson(verdict.content)) : verdict;
   } catch (error) {
     return checkFailed(`the format ${name} failed on it: ${messageOf(error)}`);
   }

@@ -26,13 +26,13 @@ const inputSchema = {
 type Caller = Parameters<Parameters<Server['setRequestHandler']>[1]>[1];
 
 /**
- * Creates the server for one client, with the agent as its only tool. `vanished` returns the signal that the client of
- * the current request has gone; null if the transport's end says so.
+ * Creates the server for one client, with the agent as its only tool. `endOfCall` returns the signal that ends the
+ * session of the current request, besides the transport's end: its client has gone, or the server closes.
  */
 export function agentServer(
   agent: Agent,
   sessions: Sessions,
-  vanished: () => AbortSignal | null,
+  endOfCall: () => AbortSignal,
 ): { server: Server; closed: Promise<void> } {
   const server = new Server({ name: agent.name, version: '1.0.0' }, { capabilities: { tools: {} } });
   const gone = new AbortController();
@@ -44,8 +44,8 @@ export function agentServer(
     if (!parsed.success)
       throw new McpError(ErrorCode.InvalidParams, `the input must be { prompt }: ${parsed.error.issues[0]?.message}`);
     const tell = progressTo(caller, params._meta?.progressToken);
-    const signals = [caller.signal, gone.signal, vanished()].filter((signal) => signal !== null);
-    const call = { prompt: parsed.data.prompt, signal: AbortSignal.any(signals) };
+    const signal = AbortSignal.any([caller.signal, gone.signal, endOfCall()]);
+    const call = { prompt: parsed.data.prompt, signal };
     /** The open questions to a person, by session and call. */
     const questions = new Map<string, AbortController>();
     try {

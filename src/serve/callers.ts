@@ -2,6 +2,8 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expected, messageOf, PawlError } from '../errors.ts';
+import { systemClock } from '../host/clock.ts';
+import { within } from '../host/deadline.ts';
 import type { CallerOptions } from './http-options.ts';
 
 /** A request that is refused, with its status. */
@@ -114,4 +116,15 @@ export function closeHttp(http: HttpServer): Promise<void> {
     http.close(() => resolve());
     http.closeAllConnections();
   });
+}
+
+/** How long answers may take to be flushed, in ms. */
+const flushMs = 1_000;
+
+/** Waits until the open responses have ended, or a moment. */
+export async function answered(open: ReadonlySet<ServerResponse>): Promise<void> {
+  const ended = Promise.all(
+    [...open].map((response) => new Promise<void>((resolve) => response.once('close', resolve))),
+  );
+  await within({ clock: systemClock, timeoutMs: flushMs }, () => ended);
 }

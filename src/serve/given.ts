@@ -46,11 +46,19 @@ export async function givenBy(
     check(givenSchema, given, '', 'invalid_options');
     return given;
   } catch (error) {
-    if (error instanceof Response) throw error;
+    if (isResponse(error)) throw error;
     const line = { event: 'context.threw', error: redact(stackOf(error), secretsOf(agent.definition)) };
     loggerOf(logger).error(line, 'context() or metadata() failed');
     throw new ServerFault('The server could not accept the request.', { cause: error });
   }
+}
+
+/**
+ * Whether an application refuses with this. A server that replaces the global `Response` makes others of its kind no
+ * instance of it, such as those of `fetch`.
+ */
+export function isResponse(error: unknown): error is Response {
+  return Object.prototype.toString.call(error) === '[object Response]' || error instanceof Response;
 }
 
 /** The errors that a caller can mend, with their statuses. */

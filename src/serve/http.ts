@@ -8,7 +8,7 @@ import { messageOf } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
 import type { LoggerOption } from '../observe/log/logger.ts';
 import { agentServer } from './agent-server.ts';
-import { answersPage, closeHttp, listening, Refusal } from './callers.ts';
+import { answered, answersPage, closeHttp, listening, Refusal } from './callers.ts';
 import { type Client, Clients } from './clients.ts';
 import { answerFor } from './given.ts';
 import type { HttpOptions } from './http-options.ts';
@@ -42,9 +42,13 @@ export async function serveHttp(
     });
     const client: ConnectedClient = { transport, address, calls: 0 };
     // The SDK class's types do not allow undefined callbacks.
-    await agentServer(agent, sessions, () => requests.getStore() ?? null).server.connect(transport as Transport);
+    await agentServer(agent, sessions, endOfCall).server.connect(transport as Transport);
     return client;
   };
+  const closing = new AbortController();
+  const endOfCall = () => AbortSignal.any([closing.signal, ...[requests.getStore()].flatMap((signal) => signal ?? [])]);
+  /** The responses to calls, which are open until they are answered. */
+  const calls = new Set<ServerResponse>();
   let isLoopback = true;
   const http = createServer((request, response) => {
     handle(request, response).catch((error) => {
@@ -52,7 +56,6 @@ export async function serveHttp(
       refuse(response, status, message);
     });
   });
-  const closing = new AbortController();
   const refuseWhenClosing = () => {
     if (closing.signal.aborted) throw new Refusal(503, 'the server is closing');
   };
@@ -68,8 +71,10 @@ export async function serveHttp(
     refuseWhenClosing();
     if (request.method === 'POST') {
       client.calls += 1;
+      calls.add(response);
       response.once('close', () => {
         client.calls -= 1;
+        calls.delete(response);
       });
     }
     await requests.run(vanishing(response, disconnectGraceMs, alarms), () =>
@@ -80,9 +85,10 @@ export async function serveHttp(
   isLoopback = place.isLoopback;
   const closed = new Promise<void>((resolve) => http.once('close', resolve));
   const close = async () => {
-    closing.abort();
-    await clients.close();
+    closing.abort(new Error('the server closes'));
     await sessions.ended();
+    await answered(calls);
+    await clients.close();
     await closeHttp(http);
     for (const cancel of alarms) cancel();
   };

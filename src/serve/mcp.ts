@@ -1,6 +1,7 @@
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { Agent } from '../agent/definition.ts';
+import { eventLoopTurn } from '../host/clock.ts';
 import { agentServer } from './agent-server.ts';
 import { serveHttp } from './http.ts';
 import type { ServedAgent, ServeMcpOptions } from './serve-mcp.ts';
@@ -16,11 +17,15 @@ export async function serve(agent: Agent, options: ServeMcpOptions): Promise<Ser
 }
 
 async function serveTransport(agent: Agent, sessions: Sessions, transport: Transport): Promise<ServedAgent> {
-  const { server, closed } = agentServer(agent, sessions, () => null);
+  const closing = new AbortController();
+  const { server, closed } = agentServer(agent, sessions, () => closing.signal);
   await server.connect(transport);
   const close = async () => {
-    await server.close();
+    closing.abort(new Error('the server closes'));
     await sessions.ended();
+    // The calls are answered first.
+    await eventLoopTurn();
+    await server.close();
   };
   return { url: null, closed: closed.then(() => sessions.ended()), close, [Symbol.asyncDispose]: close };
 }

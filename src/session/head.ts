@@ -6,7 +6,7 @@ import { overridesIn } from '../agent/narrow.ts';
 import { resultBytesIn } from '../context/context-guard.ts';
 import { messageOf, PawlError } from '../errors.ts';
 import { journalFormat, type SessionHead } from '../journal/journal.ts';
-import { inputMessages, sessionInput } from './input.ts';
+import { inputMessages, sessionInput, unpricedIn } from './input.ts';
 import type { SessionOptions } from './options.ts';
 
 /** Returns what a new session begins with, and what was repaired in its messages. */
@@ -127,10 +127,11 @@ function unbudgeted({ agents }: Agent, { requests }: SessionInput['budget']): st
   return [`the sub-agents: was none, is ${JSON.stringify(Object.keys(agents))}`];
 }
 
-/** Without a price, nothing would be spent of a budget in US dollars (B-6). */
-function unpriced({ targets, pricing }: Agent, { costUsd }: SessionInput['budget']): string[] {
-  if (costUsd === null) return [];
-  return targets.filter(({ name }) => pricing[name] === undefined).map(({ name }) => `the price of ${name} is missing`);
+function unpriced(agent: Agent, { costUsd }: SessionInput['budget']): string[] {
+  const found = costUsd === null ? [] : unpricedIn(agent);
+  return found.map(
+    (one) => `the price of ${one.model} is missing${one.agent === agent.name ? '' : ` in the agent ${one.agent}`}`,
+  );
 }
 
 function missing(kind: string, before: readonly string[], now: readonly string[]): string[] {

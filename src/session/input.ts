@@ -93,14 +93,10 @@ export function sessionInput(agent: Agent, budget: SessionBudget, at: number): S
     wallClockMs,
   } = check(budgetSchema, budget, 'budget', 'invalid_budget');
   const targets = agent.targets.map(({ name }) => name);
-  if (costUsd !== null) {
-    const unpriced = targets.find((name) => agent.pricing[name] === undefined);
-    if (unpriced !== undefined) {
-      throw new PawlError(
-        'invalid_budget',
-        `\`budget.costUsd\` needs a price for every model of the agent; \`pricing\` has none for "${unpriced}".`,
-      );
-    }
+  const [unpriced] = costUsd === null ? [] : unpricedIn(agent);
+  if (unpriced !== undefined) {
+    const message = `\`budget.costUsd\` needs a price for every model of the agent and its sub-agents; the \`pricing\` of "${unpriced.agent}" has none for "${unpriced.model}".`;
+    throw new PawlError('invalid_budget', message);
   }
   const limit: Budget = {
     requests: treeLimit(agent, requests),
@@ -118,6 +114,12 @@ export function sessionInput(agent: Agent, budget: SessionBudget, at: number): S
     plansTurns: agent.voices.some((voice) => voice.name !== null || voice.definition.prepareTurn !== undefined),
     at,
   };
+}
+
+/** The models of an agent and its sub-agents that have no price: they would spend nothing of a budget in US dollars (B-6). */
+export function unpricedIn({ name, targets, pricing, agents }: Agent): { agent: string; model: string }[] {
+  const own = targets.filter((target) => pricing[target.name] === undefined);
+  return [...own.map((target) => ({ agent: name, model: target.name })), ...Object.values(agents).flatMap(unpricedIn)];
 }
 
 /** Returns the most tokens that any of a session's agents lets a reply have; undefined if none says. */

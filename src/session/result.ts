@@ -1,4 +1,4 @@
-import { type Fact, type Failure, replyFiles, type SessionOutput } from '../../machines/index.ts';
+import { type Counters, type Fact, type Failure, replyFiles, type SessionOutput } from '../../machines/index.ts';
 import type { Agent } from '../agent/definition.ts';
 import { redact, withoutSecrets } from '../agent/redact.ts';
 import { messageOf } from '../errors.ts';
@@ -17,6 +17,7 @@ export type Ended<Report> = {
   readonly metadata: Metadata;
   readonly observer: Observer;
   readonly secrets: readonly string[];
+  readonly counters: Counters;
 };
 
 /** How a session ended, or was let go of. */
@@ -30,8 +31,7 @@ export function sessionResult<Report>(session: Ended<Report>, ending: Ending): S
     sessionId,
     agent: agent.name,
     metadata: session.metadata,
-    // A copy, because late results still change the counters.
-    counters: structuredClone(observer.counters),
+    counters: session.counters,
     conversation: conversation.messages,
     handedTo: conversation.speaker,
     turns: records.turns,
@@ -57,13 +57,13 @@ function acceptedReport<Report>({ agent, observer, secrets }: Ended<Report>): Ac
 
 /** Writes the report of a session that did not succeed (F-5). */
 function writtenReport<Report>(
-  { agent, prompt, observer, secrets }: Ended<Report>,
+  { agent, prompt, observer, secrets, counters }: Ended<Report>,
   { status, failure }: Exclude<Ending, { status: 'succeeded' }>,
 ): SyntheticReport {
   const { turns } = observer.folds.records;
   const task = observer.folds.conversation.promptOr(prompt);
   const clean = (text: string) => redact(text, secrets);
-  const content = syntheticReport(status, task, failure, observer.counters, turns, clean);
+  const content = syntheticReport(status, task, failure, counters, turns, clean);
   return { source: 'synthetic', format: agent.format.name, content, accepted: false };
 }
 

@@ -51,7 +51,10 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
   }
 
   get counters(): Readonly<Counters> {
-    return this.wired.observer.counters;
+    // A copy, since budgets are counted by the original.
+    const counters = structuredClone(this.wired.observer.counters);
+    this.wired.subSessions?.subAgents.count(counters);
+    return counters;
   }
 
   steer(text: string): boolean {
@@ -142,6 +145,6 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
   private resultOf(ending: Ending): SessionResult<Report> {
     const { agent, head } = this.parts;
     const { observer, secrets } = this.wired;
-    return sessionResult({ ...head, agent, observer, secrets }, ending);
+    return sessionResult({ ...head, agent, observer, secrets, counters: this.counters }, ending);
   }
 }

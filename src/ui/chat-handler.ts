@@ -7,7 +7,7 @@ import { expected, PawlError, reasonOf } from '../errors.ts';
 import { aJournal } from '../journal/given.ts';
 import type { JournaledSession, Metadata } from '../journal/journal.ts';
 import { randomId } from '../platform/random-id.ts';
-import { answerFor, type Given, givenBy, ownCopy } from '../serve/given.ts';
+import { answerFor, type Given, givenBy, isResponse, ownCopy } from '../serve/given.ts';
 import { commonOptions } from '../session/common-options.ts';
 import { sessionInput } from '../session/input.ts';
 import type { SessionOptions } from '../session/options.ts';
@@ -76,7 +76,7 @@ export function chatHandler<Report, Context>(
       return await answer(chats, request);
     } catch (error) {
       // `context` and `metadata` may refuse a caller with an answer of their own.
-      if (error instanceof Response) return error;
+      if (isResponse(error)) return error;
       const { status, message } = answerFor(error, options?.logger, [agent]);
       return Response.json({ error: message }, { status });
     }
@@ -121,6 +121,8 @@ class Chats {
   /** The last session of each chat, in the order in which they began. */
   private readonly sessions = new Map<string, Session>();
   private readonly ended = new Set<Session>();
+  /** The calls of a session that were decided, whose decisions may not have arrived in its events. */
+  private readonly decided = new WeakMap<Session | Followed, CallReference[]>();
   /** The last request of each chat: they are answered one after the other. */
   private readonly queue = new Map<string, Promise<unknown>>();
 
@@ -147,11 +149,11 @@ class Chats {
   join(chatId: string, given: Given): Promise<Response> {
     return this.inTurn(chatId, async () => {
       const known = this.sessions.get(chatId);
-      if (known !== undefined && !this.ended.has(known)) return toUIMessageStreamResponse(known);
+      if (known !== undefined && !this.ended.has(known)) return this.streamed(known);
       // Another process may run a later session.
       const [newest] = await this.recorded(chatId);
       if (newest === undefined || !isUnended(newest)) return new Response(null, { status: 204 });
-      return toUIMessageStreamResponse(await this.session(chatId, newest.sessionId, given));
+      return this.streamed(await this.session(chatId, newest.sessionId, given));
     });
   }
 
@@ -183,7 +185,8 @@ class Chats {
     const { sessionId, from, decisions, answers } = decided;
     const session = await this.session(chatId, sessionId, given);
     const { journal } = this.options;
-    const taken: CallReference[] = [];
+    const taken = this.decided.get(session) ?? [];
+    this.decided.set(session, taken);
     for (const decision of decisions) {
       const { callId, ...rest } = decision;
       const isTaken =
@@ -201,7 +204,11 @@ class Chats {
           : journal !== undefined && (await answerSession(journal, sessionId, callId, output, options));
       if (isTaken) taken.push({ ...one, callId });
     }
-    return toUIMessageStreamResponse(session, { from, decided: taken });
+    return this.streamed(session, from);
+  }
+
+  private streamed(session: Session | Followed, from = 0): Response {
+    return toUIMessageStreamResponse(session, { from, decided: this.decided.get(session) ?? [] });
   }
 
   private async end(session: Session | undefined, unended: readonly string[]): Promise<void> {

@@ -143,7 +143,7 @@ describe('budgets', () => {
   it.each([
     [
       { costUsd: 1 },
-      '`budget.costUsd` needs a price for every model of the agent; `pricing` has none for "scripted:scripted".',
+      '`budget.costUsd` needs a price for every model of the agent and its sub-agents; the `pricing` of "tested" has none for "scripted:scripted".',
     ],
     [{ requests: 0 }, '`budget.requests` must be an integer of at least 1; got 0.'],
     [{ dollars: 1 }, 'Unknown option `budget.dollars`. Options: requests, tokens, costUsd, wallClockMs.'],

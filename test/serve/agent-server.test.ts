@@ -32,8 +32,8 @@ async function connected(
   {
     agent = helper(),
     answer,
-    vanished = null,
-  }: { agent?: Agent; answer?: (params: unknown) => ElicitResult; vanished?: AbortSignal | null } = {},
+    vanished = new AbortController().signal,
+  }: { agent?: Agent; answer?: (params: unknown) => ElicitResult; vanished?: AbortSignal } = {},
 ) {
   const approvals: [string, ApprovalInput][] = [];
   const decided = Promise.withResolvers<void>();

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { countSubAgent } from '../../machines/index.ts';
 import { defineAgent, type SessionEvent, sqliteJournal, startSession } from '../../src/index.ts';
 import { assertInvariants, rehearsalModel } from '../../src/testing/index.ts';
 import { counters, tokensOf } from '../support/session.ts';
@@ -84,7 +85,10 @@ describe('D-2: a session that ends while its sub-agents begin', () => {
     });
     const result = await session.result;
     expect(result.status).toBe('suspended');
-    expect(result.counters).toEqual({ ...abortedCalls(1), slugs: {} });
+    // What the sub-agent has spent counts, although its end is not told yet.
+    const expected = { ...abortedCalls(1), slugs: {}, tree: structuredClone(abortedCalls(1).tree) };
+    countSubAgent(expected, 'helper', { ...abortedCalls(1), slugs: {}, lateResults: 1 });
+    expect(result.counters).toEqual(expected);
     await suspended;
     await journal.close();
   });

@@ -22,7 +22,7 @@ function problemOf(act: () => unknown): [string, string] | null {
 }
 
 describe('D-4: an agent resumes only sessions that fit it', () => {
-  const child = define({ name: 'child' });
+  const child = define({ name: 'child', pricing: { 'test:one': { input: 1, output: 1 } } });
   const began = { tools: { search }, agents: { child }, mcpServers: { files: { command: 'x' } } };
   const pricing = { 'test:one': { input: 1, output: 1 } };
   const budget = { costUsd: 3, wallClockMs: 1_000 };
@@ -75,6 +75,9 @@ describe('D-4: an agent resumes only sessions that fit it', () => {
     );
     expect(changed({ models: [model('two')], pricing: {} })).toBe(
       'models: was ["test:one"], is ["test:two"]; the price of test:two is missing.',
+    );
+    expect(changed({ agents: { child: define({ name: 'child' }) } })).toBe(
+      'the price of test:one is missing in the agent child.',
     );
     expect(changed({ finish: 'text' })).toContain('finish: was "report", is "text"');
     expect(changed({ limits: { contextWindow: 9_000 } })).toContain('the context window: was {"windowTokens":null');

@@ -24,7 +24,15 @@ function session(accepted: object | null, secrets: string[] = []): Ended<unknown
   });
   observer.folds.records.accepted = accepted as never;
   observer.folds.slices.states.count = 1;
-  return { sessionId: 's', agent, prompt: 'Look.', metadata: { user: 'u' }, observer, secrets };
+  return {
+    sessionId: 's',
+    agent,
+    prompt: 'Look.',
+    metadata: { user: 'u' },
+    observer,
+    secrets,
+    counters: structuredClone(observer.counters),
+  };
 }
 const ended = { status: 'succeeded' as const, turns: 1 } as never;
 

@@ -137,10 +137,15 @@ describe('B-1: the input of the machines', () => {
     const [one = '', two = ''] = agentOf().targets.map(({ name }) => name);
     const price = { input: 1, output: 1 };
     expect(() => sessionInput(agentOf({ pricing: { [one]: price } }), { costUsd: 1 }, 0)).toThrow(
-      `\`budget.costUsd\` needs a price for every model of the agent; \`pricing\` has none for "${two}".`,
+      `the \`pricing\` of "${agentOf().name}" has none for "${two}".`,
     );
-    const priced = agentOf({ pricing: { [one]: price, [two]: price } });
-    expect(sessionInput(priced, { costUsd: 1 }, 0).budget.costUsd).toBe(1);
+    const pricing = { [one]: price, [two]: price };
+    expect(sessionInput(agentOf({ pricing }), { costUsd: 1 }, 0).budget.costUsd).toBe(1);
+    // B-7: siblings share the money, so theirs must be known, too.
+    const agents = { below: defineAgent({ ...agentOf().definition, name: 'below', pricing: { [two]: price } }) };
+    expect(() => sessionInput(agentOf({ pricing, agents }), { costUsd: 1 }, 0)).toThrow(
+      `\`budget.costUsd\` needs a price for every model of the agent and its sub-agents; the \`pricing\` of "below" has none for "${one}".`,
+    );
   });
 
   it.each<[unknown, string]>([

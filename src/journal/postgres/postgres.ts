@@ -22,9 +22,8 @@ export type PostgresJournalOptions = {
   /** The most connections that this process opens. Default: 10. */
   connections?: number;
   /**
-   * How long to wait for a connection, and for the server's answer to a statement, in ms: a statement that takes longer fails,
-   * and whether it was done is unknown. More than half of `leaseMs` lets a lease run out when one renewal is lost. Default:
-   * half of `leaseMs`, but at least 5,000.
+   * How long to wait for a connection, and for the answer to a statement, in ms: one that takes longer fails, done or not.
+   * More than half of `leaseMs` lets a lease run out when one renewal is lost. Default: half of it, but at least 5,000.
    */
   timeoutMs?: number;
 };
@@ -221,14 +220,17 @@ class PostgresJournal implements Journal {
   }
 
   async delete(sessionId: string) {
-    const deleted = await this.query(
-      `DELETE FROM $.sessions WHERE id = $1 AND (ended IS NOT NULL OR owner IS NULL OR leased <= ${now}) RETURNING number`,
-      [sessionId],
-    );
-    if (deleted.length > 0) return true;
-    const known = await this.query('SELECT 1 FROM $.sessions WHERE id = $1', [sessionId]);
-    if (known.length > 0) throw runsElsewhere(sessionId);
-    return false;
+    const isFree = `ended IS NOT NULL OR owner IS NULL OR leased <= ${now}`;
+    const deleted = await this.query(`DELETE FROM $.sessions WHERE id = $1 AND (${isFree}) RETURNING number`, [
+      sessionId,
+    ]);
+    const isKnown = async () => (await this.query('SELECT 1 FROM $.sessions WHERE id = $1', [sessionId])).length > 0;
+    if (deleted.length === 0 && (await isKnown())) throw runsElsewhere(sessionId);
+    return deleted.length > 0;
+  }
+
+  get isClosed(): boolean {
+    return this.server.isClosed;
   }
 
   close() {

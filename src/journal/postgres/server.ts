@@ -46,6 +46,10 @@ export class PostgresServer {
     }
   }
 
+  get isClosed(): boolean {
+    return this.closed !== null;
+  }
+
   close(): Promise<void> {
     this.closed ??= this.pool.end();
     return this.closed;

@@ -20,8 +20,11 @@ export function usageOf(usage: LanguageModelV4Usage | undefined): Usage {
   };
 }
 
+/** An absurd count stays one whose sums and prices are finite. */
 function tokensOf(count: unknown): number {
-  return typeof count === 'number' && Number.isFinite(count) && count > 0 ? count : 0;
+  return typeof count === 'number' && Number.isFinite(count) && count > 0
+    ? Math.min(count, Number.MAX_SAFE_INTEGER)
+    : 0;
 }
 
 /** Turns a non-string from a badly typed third-party model into an empty string, which is handled as such. */

@@ -1,4 +1,4 @@
-import { requestBound } from '../../../machines/index.ts';
+import { type Counters, countSubAgent, requestBound } from '../../../machines/index.ts';
 import type { Agent } from '../../agent/definition.ts';
 import type { CatalogTool, ToolRun } from '../../tools/catalog-tool.ts';
 import { BudgetSpentError, success, ToolError } from '../../tools/result.ts';
@@ -54,6 +54,12 @@ export class SubAgents {
 
   tree(): SubSession[] {
     return [...this.restored.values(), ...this.running.values()].flatMap(({ session }) => session.tree());
+  }
+
+  /** Adds those that have not ended to the counters of their session. */
+  count(counters: Counters): void {
+    for (const { name, session } of [...this.restored.values(), ...this.running.values()])
+      countSubAgent(counters, name, session.counters);
   }
 
   /** Ends the sub-agents that run, or begin in this very step: every call is answered, so no result is needed. */

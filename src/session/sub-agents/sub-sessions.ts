@@ -125,12 +125,7 @@ function budgetOf(agent: Agent, { requests, tokens, costUsd }: Allowance, wallCl
   return {
     ...(requests !== null && !isBound && { requests }),
     ...(tokens !== null && { tokens }),
-    // An unpriced agent can't keep to a cost limit; its requests are still limited.
-    ...(costUsd !== null && isPriced(agent) && { costUsd }),
+    ...(costUsd !== null && { costUsd }),
     ...(wallClockMs !== undefined && { wallClockMs }),
   };
-}
-
-function isPriced({ targets, pricing }: Agent): boolean {
-  return targets.every(({ name }) => pricing[name] !== undefined);
 }
