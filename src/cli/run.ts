@@ -12,6 +12,7 @@ import type { ResumeOptions } from '../session/options.ts';
 import { resumeSession } from '../session/recovery/resume-session.ts';
 import type { Session, SessionResult } from '../session/session.ts';
 import { startSession } from '../session/start-session.ts';
+import { tame } from '../text.ts';
 import { readingTools } from '../workspace/file-tools.ts';
 import { readAgentFile } from './agent-file.ts';
 import type { Flags } from './command-line.ts';
@@ -19,7 +20,7 @@ import { exitCodeOf, UsageError } from './command-line.ts';
 import { commandLogger } from './log.ts';
 import { chosenModel } from './models.ts';
 import { checkWritable, keptOpen, openInspector, sessionPage, writeFile } from './session-page.ts';
-import { Approver } from './terminal/approver.ts';
+import { Approver, type Decision } from './terminal/approver.ts';
 import { TerminalView } from './terminal/view.ts';
 
 /** `pawl run`: runs the agent in a file, or else a default agent that can read the current folder. */
@@ -130,7 +131,18 @@ export async function session(agent: Agent, beginning: Beginning, flags: Flags):
   process.once('SIGINT', interrupt);
   process.once('SIGTERM', terminate);
   const running: { session: Session | null } = { session: null };
-  const approver = new Approver((callId, decision) => running.session?.approve(callId, decision), interrupt);
+  const unattended = (name: string): Decision | null => {
+    const denied = { approved: false, reason: 'no terminal is available to ask for approval' };
+    if (journal === undefined && inspector === null) return denied;
+    // A page may decide, or a person later.
+    if (inspector === null) {
+      process.stderr.write(`There is no terminal to ask for the approval of ${tame(name)}.\n`);
+      void running.session?.suspend().catch(() => interrupt());
+    }
+    return null;
+  };
+  const approve = (callId: string, decision: Decision) => running.session?.approve(callId, decision);
+  const approver = new Approver(approve, interrupt, unattended);
   const onEvent = (event: SessionEvent) => {
     view?.show(event);
     approver.heed(event);
@@ -154,7 +166,8 @@ export async function session(agent: Agent, beginning: Beginning, flags: Flags):
     approver.begin();
   }
   if (running.session === null) throw new UsageError('A session is resumed from a journal: pass --journal.');
-  view?.watch(running.session.counters);
+  const begun = running.session;
+  view?.watch(() => begun.counters);
   const result = await running.session.result;
   process.off('SIGINT', interrupt);
   process.off('SIGTERM', terminate);

@@ -26,7 +26,7 @@ export function boundedFetch(send: typeof globalThis.fetch = globalThis.fetch): 
     if (attempt?.sent) throw new Error(`A second request in one attempt was refused: ${url}.`);
     if (attempt !== undefined) attempt.sent = true;
     const response = await send(input, { ...init, redirect: 'manual' });
-    if (response.status < 300 || response.status >= 400) return response;
+    if (response.status < 300 || response.status >= 400) return withBoundedLines(response, mostLineBytes);
     await response.body?.cancel();
     const message = `The redirect (${response.status}) from ${url} to ${response.headers.get('location')} was refused.`;
     throw new APICallError({
@@ -38,3 +38,26 @@ export function boundedFetch(send: typeof globalThis.fetch = globalThis.fetch): 
     });
   };
 }
+
+/** The most bytes of a response without a line break: what parses a stream keeps a line until it is whole. */
+const mostLineBytes = 32 * 1_024 * 1_024;
+
+/** Returns a response whose body fails as soon as one of its lines, or a body without lines, has more bytes. */
+export function withBoundedLines(response: Response, mostBytes: number): Response {
+  if (response.body === null) return response;
+  let length = 0;
+  const counted = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      const end = chunk.lastIndexOf(lineFeed);
+      length = end === -1 ? length + chunk.length : chunk.length - end - 1;
+      if (length > mostBytes) controller.error(new Error(`The response has a line of more than ${mostBytes} bytes.`));
+      else controller.enqueue(chunk);
+    },
+  });
+  // Of the same `fetch`: another class of responses would have to be loaded.
+  const Own = response.constructor as typeof Response;
+  const { status, statusText, headers } = response;
+  return new Own(response.body.pipeThrough(counted), { status, statusText, headers });
+}
+
+const lineFeed = 0x0a;

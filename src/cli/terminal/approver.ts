@@ -5,20 +5,29 @@ import type { Session } from '../../session/session.ts';
 import { tame } from '../../text.ts';
 
 type Asked = Extract<SessionEvent, { type: 'tool.approvalRequested' }>;
-type Decision = Parameters<Session['approve']>[1];
+export type Decision = Parameters<Session['approve']>[1];
 type Waiting = { call: Asked; withdrawn: AbortController };
 
-/** Asks the user to approve each waiting call, one at a time. Without a terminal, every call is denied. */
+/** Asks the user to approve each waiting call, one at a time. */
 export class Approver {
   private readonly approve: (callId: string, decision: Decision) => void;
   private readonly interrupt: () => void;
+  private readonly unattended: (name: string) => Decision | null;
   private readonly waiting: Waiting[] = [];
   private begun = false;
 
-  /** @param interrupt called when the user presses Ctrl-C at a prompt */
-  constructor(approve: (callId: string, decision: Decision) => void, interrupt: () => void) {
+  /**
+   * @param interrupt called when the user presses Ctrl-C at a prompt
+   * @param unattended decides a call of a tool where there is no terminal; null leaves it to others
+   */
+  constructor(
+    approve: (callId: string, decision: Decision) => void,
+    interrupt: () => void,
+    unattended: (name: string) => Decision | null,
+  ) {
     this.approve = approve;
     this.interrupt = interrupt;
+    this.unattended = unattended;
   }
 
   heed(event: SessionEvent): void {
@@ -50,9 +59,7 @@ export class Approver {
 
   /** Returns null if the call was answered in another way. */
   private async decided({ call, withdrawn: { signal } }: Waiting): Promise<Decision | null> {
-    if (process.stdin.isTTY !== true) {
-      return { approved: false, reason: 'no terminal is available to ask for approval' };
-    }
+    if (process.stdin.isTTY !== true) return this.unattended(call.name);
     if (await dropTyped(process.stdin)) {
       this.interrupt();
       return null;

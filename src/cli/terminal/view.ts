@@ -16,7 +16,7 @@ type Style = Parameters<typeof styleText>[0];
 export class TerminalView {
   private readonly out: NodeJS.WriteStream;
   private readonly agent: Agent;
-  private counters: Readonly<Counters> | null = null;
+  private counters: (() => Readonly<Counters>) | null = null;
   private statusShown = false;
   /** The text of the reply that streams. */
   private readonly text = new StreamedText();
@@ -28,8 +28,8 @@ export class TerminalView {
     this.agent = agent;
   }
 
-  /** Sets the live counters for the status line. */
-  watch(counters: Readonly<Counters>): void {
+  /** Sets what returns the counters for the status line. */
+  watch(counters: () => Readonly<Counters>): void {
     this.counters = counters;
   }
 
@@ -176,7 +176,7 @@ export class TerminalView {
 
   private status(): void {
     if (this.out.isTTY !== true || this.counters === null) return;
-    const text = statusText(this.counters, this.bound());
+    const text = statusText(this.counters(), this.bound());
     this.clearStatus();
     this.out.write(this.paint('inverse', ` ${clip(text, this.width() - 2)} `));
     this.statusShown = true;

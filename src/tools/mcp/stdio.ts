@@ -11,7 +11,7 @@ import { endGroup, signalGroup, startGroup } from '../../platform/process-groups
 export type StdioServer = { command: string; args?: readonly string[]; env?: Record<string, string>; cwd?: string };
 
 /** The longest message accepted from a server, in bytes. */
-const longestMessage = 64 * 1_024 * 1_024;
+export const longestMessage = 64 * 1_024 * 1_024;
 /** Time for a server to exit after its stdin closes, and again after SIGTERM, in ms. */
 const graceMs = 500;
 

@@ -4,9 +4,10 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import type { Clock } from '../../host/clock.ts';
 import { inTime } from '../../host/deadline.ts';
+import { withBoundedLines } from '../../model/bounded-fetch.ts';
 import { patientFetch } from '../../model/patient-fetch.ts';
 import type { McpServerConfig } from './definition.ts';
-import { StdioTransport } from './stdio.ts';
+import { longestMessage, StdioTransport } from './stdio.ts';
 
 /** A connection over HTTP, where each notification is a request of its own, which a later one may overtake. */
 class HttpTransport extends StreamableHTTPClientTransport {
@@ -35,10 +36,14 @@ export function transportOf(config: McpServerConfig, onLine: (line: string) => v
   if ('command' in config) return new StdioTransport(config, onLine);
   if ('url' in config) {
     const requestInit = { headers: config.headers ?? {} };
-    return new HttpTransport(new URL(config.url), { requestInit, fetch: patientFetch });
+    return new HttpTransport(new URL(config.url), { requestInit, fetch: serverFetch });
   }
   return typeof config.transport === 'function' ? config.transport() : config.transport;
 }
+
+/** A message of a server is as long as over stdio at most. */
+const serverFetch: typeof fetch = async (input, init) =>
+  withBoundedLines(await patientFetch(input, init), longestMessage);
 
 /** Timeout for each closing step, in ms: a hung server must not block the end of a session. */
 const closeTimeoutMs = 3_000;
