@@ -38,7 +38,8 @@ await bundle.write({
   format: 'esm',
   sourcemap: true,
   chunkFileNames: 'chunks/[name]-[hash].js',
-  minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
+  // Node prints the whole line that threw an error.
+  minify: false,
   codeSplitting: {
     groups: [
       { name: 'supported', test: /platform\/supported\.ts$/, priority: 3 },

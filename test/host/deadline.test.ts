@@ -162,6 +162,19 @@ describe('D-4: a limit that began in another process', () => {
     expect(alarms.size).toBe(0);
   });
 
+  it('begins again, but lasts no longer, by a clock that was set back', async () => {
+    const { clock, limits } = limited();
+    let over = false;
+    const waited = waitOut(limits, clock.now() + 3_600_000).then(() => {
+      over = true;
+    });
+    clock.advance(49);
+    await Promise.resolve();
+    expect(over).toBe(false);
+    clock.advance(1);
+    await waited;
+  });
+
   it('is over at once if nothing is left', async () => {
     const { clock, limits } = limited();
     const waited = waitOut(limits, clock.now() - 1_000);

@@ -115,6 +115,14 @@ describe('D-1: a machine that runs', () => {
     },
   );
 
+  it('takes one half for the chance of a promise, whose rejection is no one else’s', async () => {
+    const { told, owner } = running({ random: () => Promise.reject(new Error('no dice')) as never });
+    expect(owner().chance()).toBe(0.5);
+    expect(told).toHaveLength(1);
+    // An unhandled rejection would fail the test.
+    await new Promise(setImmediate);
+  });
+
   it('takes a chance of 0', () => {
     const { told, owner } = running({ random: () => 0 });
     expect([owner().chance(), told]).toEqual([0, []]);

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { afterEach, expect, it, vi } from 'vitest';
 import { boundedFetch, defineAgent } from '../../src/index.ts';
+import { withBoundedLines } from '../../src/model/bounded-fetch.ts';
 import { openaiCompatible } from '../../src/model/compatible.ts';
 import type { ModelReference } from '../../src/model/targets.ts';
 import { rehearsalModel, startModelServer } from '../../src/testing/index.ts';
@@ -69,4 +70,28 @@ it('B-2: a second request in one attempt is refused and named; the next attempt 
   expect(server.requests).toHaveLength(2);
   expect(result.turns[0]?.attempts[0]?.fault?.message).toContain('A second request in one attempt was refused');
   expect(result.success).toBe(true);
+});
+
+it('C-5: a response fails with the first line that is too long, before it is whole', async () => {
+  const pulled: number[] = [];
+  const responseOf = (...pieces: string[]) =>
+    new Response(
+      new ReadableStream({
+        pull(controller) {
+          const piece = pieces[pulled.length];
+          pulled.push(pulled.length);
+          if (piece === undefined) controller.close();
+          else controller.enqueue(new TextEncoder().encode(piece));
+        },
+      }),
+      { status: 201, headers: { 'x-request-id': 'r' } },
+    );
+  const bounded = withBoundedLines(responseOf('12345\n', '123', '45\n12', '345'), 5);
+  expect([bounded.status, bounded.headers.get('x-request-id')]).toEqual([201, 'r']);
+  expect(await bounded.text()).toBe('12345\n12345\n12345');
+  pulled.splice(0);
+  const endless = withBoundedLines(responseOf('data: 1\n', ...Array.from({ length: 100 }, () => 'xxx')), 10);
+  await expect(endless.text()).rejects.toThrow('a line of more than 10 bytes');
+  expect(pulled.length).toBeLessThan(15);
+  expect(withBoundedLines(new Response(null, { status: 204 }), 5).body).toBeNull();
 });

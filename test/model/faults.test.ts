@@ -9,7 +9,7 @@ import {
   TypeValidationError,
   UnsupportedFunctionalityError,
 } from '@ai-sdk/provider';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { FaultKind } from '../../machines/index.ts';
 import { classifyFault, retryAfterMs, timeoutFault } from '../../src/model/faults.ts';
 
@@ -227,6 +227,13 @@ describe('P-3: Retry-After', () => {
     [{ 'Retry-After-Ms': '-5' }, 0],
     [{ 'retry-after-ms': 'soon', 'retry-after': '9' }, 9_000],
   ])('%j', (headers, ms) => expect(retryAfterMs(headers, now)).toBe(ms));
+
+  it.each(['UTC', 'Asia/Tokyo', 'America/New_York'])('is a date in GMT if it names no zone, in %s', (zone) => {
+    vi.stubEnv('TZ', zone);
+    for (const date of ['Thu Jan  1 00:00:07 2026', '2026-01-01T00:00:07', 'Thu, 01 Jan 2026 02:00:07 +0200'])
+      expect([date, retryAfterMs({ 'retry-after': date }, now)]).toEqual([date, 7_000]);
+    vi.unstubAllEnvs();
+  });
 
   it('is read from the headers of the response', () => {
     const fault = classifyFault(call(429, undefined, { responseHeaders: { 'Retry-After': '2' } }), now);
