@@ -1,4 +1,11 @@
-import { type Counters, type Fact, type Failure, replyFiles, type SessionOutput } from '../../machines/index.ts';
+import {
+  type Counters,
+  countSubAgent,
+  type Fact,
+  type Failure,
+  replyFiles,
+  type SessionOutput,
+} from '../../machines/index.ts';
 import type { Agent } from '../agent/definition.ts';
 import { redact, withoutSecrets } from '../agent/redact.ts';
 import { messageOf } from '../errors.ts';
@@ -8,6 +15,7 @@ import type { ScopeLog } from '../journal/scope-log.ts';
 import type { Observer } from '../observe/observer.ts';
 import { syntheticReport } from '../report/synthetic.ts';
 import type { AcceptedReport, SessionResult, SyntheticReport } from './session.ts';
+import type { Wired } from './wiring.ts';
 
 /** The parts that a result is built from. */
 export type Ended<Report> = {
@@ -22,6 +30,14 @@ export type Ended<Report> = {
 
 /** How a session ended, or was let go of. */
 export type Ending = SessionOutput | { status: 'suspended'; failure: Failure };
+
+/** Returns the counters of a session with those of the sub-agents that still run: a copy, since budgets are counted by them. */
+export function countersOf({ observer, subSessions }: Pick<Wired, 'observer' | 'subSessions'>): Counters {
+  const counters = structuredClone(observer.counters);
+  for (const { name, session } of subSessions?.subAgents.children ?? [])
+    countSubAgent(counters, name, session.counters);
+  return counters;
+}
 
 /** Builds the result of an ended session from the machines' output and the folds over their facts. */
 export function sessionResult<Report>(session: Ended<Report>, ending: Ending): SessionResult<Report> {

@@ -5,7 +5,7 @@ import type { ScopeLog } from '../journal/scope-log.ts';
 import type { SessionEvent, Sighting } from '../observe/events.ts';
 import { answerOne, approvalDecision, approveOne, clientAnswer, graceOf, position, steering } from './commands.ts';
 import { Suspension } from './recovery/suspension.ts';
-import { type Ending, outputOf, sessionResult } from './result.ts';
+import { countersOf, type Ending, outputOf, sessionResult } from './result.ts';
 import type { AnswerOptions, ApprovalInput, Session, SessionResult, SuspendOptions } from './session.ts';
 import { type ClientAnswer, callIdOf, type SubSession } from './sub-agents/sub-session.ts';
 import { abortion, type SessionParts, type Wired, wire } from './wiring.ts';
@@ -51,10 +51,7 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
   }
 
   get counters(): Readonly<Counters> {
-    // A copy, since budgets are counted by the original.
-    const counters = structuredClone(this.wired.observer.counters);
-    this.wired.subSessions?.subAgents.count(counters);
-    return counters;
+    return countersOf(this.wired);
   }
 
   steer(text: string): boolean {

@@ -74,7 +74,8 @@ export class WorkView {
   end(result: WorkflowResult, folder: string): void {
     this.clearStatus();
     const { status, incidents, succeeded, failures, setAside, created, problems, abortReason } = result;
-    const reasons = [...incidents.map(reasonOf), ...(abortReason === null ? [] : [abortReason])];
+    // An incident need not end a run, such as a crash in an earlier life.
+    const reasons = abortReason === null ? incidents.map(reasonOf) : [abortReason];
     this.line('');
     this.line(
       status === 'completed'
@@ -87,7 +88,7 @@ export class WorkView {
       ['failed', failures.map(({ id, slugs }) => `${id} (${slugs[0] ?? 'no slug'})`).join(', ')],
       ['set aside', setAside.join(', ')],
       ['created', created.map(({ id, title }) => `${id} ${title}`).join('; ')],
-      ['requests', `${result.spending.requests} in ${result.spending.sessions} sessions`],
+      ['requests', `${result.spending.requests} in ${counted(result.spending.sessions, 'session')}`],
       ['tokens', tokensOf(result)],
       ['priorities', result.priorities.map(({ id, from, to }) => `${id} ${from} → ${to}`).join(', ')],
       ['nothing', result.iterations === 0 && status === 'completed' ? 'No item was ready to work on.' : ''],

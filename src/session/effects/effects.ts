@@ -1,5 +1,4 @@
 import type { CallName, Effect, EffectKinds, ToolOutcome } from '../../../machines/index.ts';
-import type { Agent } from '../../agent/definition.ts';
 import { resultBytesIn } from '../../context/context-guard.ts';
 import { RequestMeter } from '../../context/request-meter.ts';
 import { type Clock, sleep } from '../../host/clock.ts';
@@ -10,7 +9,6 @@ import type { ScopeLog } from '../../journal/scope-log.ts';
 import { NamedFiles } from '../../model/files.ts';
 import { PromptBuilder } from '../../model/prompt.ts';
 import { type ModelEffectOptions, requestModel } from '../../model/request-model.ts';
-import type { Observer } from '../../observe/observer.ts';
 import { judgeReply } from '../../report/format.ts';
 import type { Catalog } from '../../tools/catalog.ts';
 import { clientAnswer } from '../../tools/client-tool.ts';
@@ -22,18 +20,13 @@ import { planTurn } from './plan.ts';
 import { prepare } from './prepare.ts';
 import { SessionForms } from './session-forms.ts';
 import { SessionTools } from './tools.ts';
-import { turnTools } from './turn-tools.ts';
+import { type TurnToolsParts, turnTools } from './turn-tools.ts';
 
-export type SessionEffectsParts = {
-  agent: Agent;
+export type SessionEffectsParts = Omit<TurnToolsParts, 'userCode'> & {
   head: Pick<SessionHead, 'sessionId' | 'prompt' | 'input'>;
   log: ScopeLog | null;
-  observer: Observer;
   subAgents: SubAgents | null;
   clock: Clock;
-  secrets: readonly string[];
-  /** The context for an agent of the session, by its name in `handoffs`. */
-  contextFor: (speaker: string | null) => unknown;
 };
 
 /** The effects of one session. State that outlives an effect is kept in the folds (D-1). */
@@ -138,10 +131,10 @@ export class SessionEffects {
 
   private async wait({ dueAt, kind }: EffectKinds['wait']['request'], { signal, since }: EffectContext) {
     const { clock } = this.parts;
-    const now = clock.now();
     // By a clock that was set back, the wait would last longer than it was meant to.
-    if (kind === 'deadline' || now < since) await sleep(clock, dueAt - Math.max(now, since), signal);
-    else await clock.sleepUntil(dueAt, signal);
+    const isSetBack = clock.now() < since;
+    const leftMs = dueAt - (isSetBack ? since : clock.now());
+    await (kind === 'deadline' || isSetBack ? sleep(clock, leftMs, signal) : clock.sleepUntil(dueAt, signal));
     return {};
   }
 

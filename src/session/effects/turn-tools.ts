@@ -11,6 +11,7 @@ export type TurnToolsParts = {
   agent: Agent;
   observer: Observer;
   userCode: { clock: Clock; timeoutMs: number; onError: (name: string, callId: string, error: unknown) => void };
+  /** The context for an agent of the session, by its name in `handoffs`. */
   contextFor: (speaker: string | null) => unknown;
   secrets: readonly string[];
 };

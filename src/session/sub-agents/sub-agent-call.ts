@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { success, ToolError } from '../../tools/result.ts';
+import type { SessionResult } from '../session.ts';
 
 /** The input of a call of a sub-agent, and the texts that such a call gets. */
 export const subAgentInput = z.object({
@@ -16,4 +18,10 @@ export const budgetSpent = 'The shared budget is spent: do the task yourself, or
 
 export function tooDeep(maxDepth: number) {
   return { slug: 'depth_exceeded' as const, reason: `Sub-agent depth limit: ${maxDepth - 1}. Do it yourself.` };
+}
+
+/** Returns what a sub-agent reported, as the value of its call. Throws what the call's result says of any other end. */
+export function reported(name: string, { success: succeeded, report, status, slugs }: SessionResult): unknown {
+  if (succeeded) return success(report.content);
+  throw new ToolError(`The agent ${name} ${status}: ${slugs.join(', ')}.`, { slugs, report: String(report.content) });
 }

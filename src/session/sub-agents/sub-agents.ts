@@ -1,12 +1,12 @@
-import { type Counters, countSubAgent, requestBound } from '../../../machines/index.ts';
+import { requestBound } from '../../../machines/index.ts';
 import type { Agent } from '../../agent/definition.ts';
 import type { CatalogTool, ToolRun } from '../../tools/catalog-tool.ts';
-import { BudgetSpentError, success, ToolError } from '../../tools/result.ts';
+import { BudgetSpentError } from '../../tools/result.ts';
 import { schemaTool } from '../../tools/schema-tool.ts';
 import type { SessionResult } from '../session.ts';
 import { Away } from './away.ts';
 import type { Grants } from './grants.ts';
-import { budgetSpent, callIsOver, subAgentInput, tooDeep } from './sub-agent-call.ts';
+import { budgetSpent, callIsOver, reported, subAgentInput, tooDeep } from './sub-agent-call.ts';
 import type { Child, SubSession } from './sub-session.ts';
 
 export type SubAgentsOptions = {
@@ -52,20 +52,19 @@ export class SubAgents {
     for (const { session } of this.running.values()) session.stop();
   }
 
-  tree(): SubSession[] {
-    return [...this.restored.values(), ...this.running.values()].flatMap(({ session }) => session.tree());
+  /** Those that have not ended. */
+  get children(): Child[] {
+    return [...this.restored.values(), ...this.running.values()];
   }
 
-  /** Adds those that have not ended to the counters of their session. */
-  count(counters: Counters): void {
-    for (const { name, session } of [...this.restored.values(), ...this.running.values()])
-      countSubAgent(counters, name, session.counters);
+  tree(): SubSession[] {
+    return this.children.flatMap(({ session }) => session.tree());
   }
 
   /** Ends the sub-agents that run, or begin in this very step: every call is answered, so no result is needed. */
   async close(): Promise<void> {
     await undefined;
-    await Promise.all([...this.restored.values(), ...this.running.values()].map((child) => this.abandoned(child)));
+    await Promise.all(this.children.map((child) => this.abandoned(child)));
     await this.away.close();
   }
 
@@ -108,11 +107,7 @@ export class SubAgents {
     const result = await (this.ended.get(run.callId) ?? this.followed(name, agent, prompt, run));
     const { requests, tokens, costUsd } = result.counters.tree;
     run.account({ requests, tokens: tokens.input + tokens.output, costUsd: costUsd ?? 0 });
-    if (result.success) return success(result.report.content);
-    throw new ToolError(`The agent ${agent.name} ${result.status}: ${result.slugs.join(', ')}.`, {
-      slugs: result.slugs,
-      report: String(result.report.content),
-    });
+    return reported(agent.name, result);
   }
 
   /** Follows a sub-agent that runs, or begins one, to its end. */

@@ -18,6 +18,7 @@ export type RunFacts = {
 /** Builds the retrospective, which needs no model: counts, failures and recurring causes (W-3). */
 export function retrospectiveText({ state, created, priorities, spending, words }: RunFacts): string {
   const { succeeded, failures, set_aside: setAside } = state;
+  const open = leftOpen(state).length;
   const bySlug = tally(failures.flatMap(({ slugs }) => slugs));
   const byComponent = tally(failures.flatMap(({ component }) => component ?? []));
   const repeated = [...bySlug, ...byComponent].filter(([, count]) => count > 1);
@@ -26,7 +27,7 @@ export function retrospectiveText({ state, created, priorities, spending, words 
     [
       '## In numbers',
       listed([
-        `${counted(state.iteration_count, 'item')} processed: ${succeeded.length} succeeded, ${failures.length} failed, ${setAside.length} set aside`,
+        `${counted(state.iteration_count, 'item')} processed: ${succeeded.length} succeeded, ${failures.length} failed, ${setAside.length} set aside${open === 0 ? '' : `, ${open} left open`}`,
         `${counted(spending.sessions, 'session')}, ${counted(spending.requests, 'LLM request')}, ${spending.inputTokens} tokens in, ${spending.outputTokens} out`,
         ...[...bySlug].map(([slug, count]) => `failed with ${slug}: ${count}`),
       ]),
