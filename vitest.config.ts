@@ -1,15 +1,37 @@
+import { globSync, readFileSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
+
+const files = globSync('test/**/*.test.ts');
+/**
+ * Tests that replace modules, or parts of them, need a process of their own, as do those of the inspector, which keeps
+ * the secrets of all agents of its process. The others share one, and what it has imported.
+ */
+const isIsolated = (file: string) =>
+  file.startsWith('test/inspect/') ||
+  /vi\.(?:mock|doMock|resetModules|stubGlobal)\(|\.implementations\b/.test(readFileSync(file, 'utf8'));
+const isolated = files.filter(isIsolated);
+const project = (name: string, include: string[], isolate: boolean) => ({
+  extends: true as const,
+  test: { name, include, isolate },
+});
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     // For tests that hang, on the slowest machine: nothing here waits for real time beyond fractions of a second.
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // What a test polls for, too, comes late on a slow machine.
     expect: { poll: { timeout: 30_000 } },
-    maxWorkers: 2,
+    maxWorkers: 3,
     setupFiles: ['test/support/log-lines.setup.ts', 'test/support/leftovers.setup.ts'],
     globalSetup: 'test/support/built.ts',
+    projects: [
+      project(
+        'shared',
+        files.filter((file) => !isolated.includes(file)),
+        false,
+      ),
+      project('isolated', isolated, true),
+    ],
   },
 });
