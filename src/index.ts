@@ -25,7 +25,7 @@ export type {
   UserMessage,
 } from '../machines/index.ts';
 export { slugs } from '../machines/index.ts';
-export { defineAgent } from './agent/define-agent.ts';
+export { type DefinedAgent, defineAgent } from './agent/define-agent.ts';
 export type { Agent, AgentDefinition, Limits, ModelSettings, Price } from './agent/definition.ts';
 export {
   type CheckContext,

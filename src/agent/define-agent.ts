@@ -19,13 +19,18 @@ import { shortestSecret } from './secrets.ts';
 
 const downloadsSchema = z.strictObject(policyShape);
 
+/** An agent whose definition keeps its types, for agents that are derived from it. */
+export type DefinedAgent<R extends ReportDefinition, Context> = Omit<Agent<ReportOf<R>, Context>, 'definition'> & {
+  readonly definition: AgentDefinition<R, Context>;
+};
+
 /**
  * Validates a definition and creates an agent. Throws one `PawlError` that gives each problem's field and its required
  * and actual values. Nothing runs first (B-1).
  */
 export function defineAgent<R extends ReportDefinition = { format: 'text' }, Context = unknown>(
   definition: AgentDefinition<R, Context>,
-): Agent<ReportOf<R>, Context> {
+): DefinedAgent<R, Context> {
   const problems = new Problems();
   problems.collect(() => check(definitionSchema, definition, '', 'invalid_agent', 'definition'));
   const given = entriesOf(definition);
@@ -65,7 +70,7 @@ export function defineAgent<R extends ReportDefinition = { format: 'text' }, Con
     checkContext: checkContext ?? null,
     tools: toolsOf({ ...definition, ...(finish !== undefined && { finish }) }, tools, format),
   };
-  return Object.freeze(joined(alone)) as Agent<ReportOf<R>, Context>;
+  return Object.freeze(joined(alone)) as unknown as DefinedAgent<R, Context>;
 }
 
 /** Refuses a secret so short that it occurs in many other words. Ignores an empty one, such as an unset key. */

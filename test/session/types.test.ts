@@ -5,6 +5,8 @@ import {
   type AgentDefinition,
   defineAgent,
   type Journal,
+  type LocalTool,
+  restTool,
   type resumeSession,
   runSession,
   type Session,
@@ -36,6 +38,40 @@ describe('the types', () => {
       }
     };
     expectTypeOf(check).returns.resolves.toBeVoid();
+  });
+
+  it('an agent that is derived from the definition of another keeps its types', () => {
+    const contextSchema = z.object({ user: z.string() });
+    const agent = defineAgent({ name: 'typed', models, contextSchema, report: { format: 'json', schema } });
+    const derived = defineAgent({ ...agent.definition, name: 'derived' });
+    const check = async () => {
+      // @ts-expect-error It needs a context.
+      await runSession(derived, { prompt: 'Go.' });
+      const result = await runSession(derived, { prompt: 'Go.', context: { user: 'ada' } });
+      if (result.success) expectTypeOf(result.report.content).toEqualTypeOf<{ shelf: string }>();
+    };
+    expectTypeOf(check).returns.resolves.toBeVoid();
+  });
+
+  it('the functions of a REST tool get the input that its schema says', () => {
+    const input = z.object({ id: z.string(), size: z.number() });
+    const tool = restTool({
+      method: 'POST',
+      url: 'https://shop.example/{id}',
+      input,
+      headers: (given) => {
+        expectTypeOf(given).toEqualTypeOf<{ id: string; size: number }>();
+        return { 'x-id': given.id };
+      },
+      body: ({ size }) => ({ size: size + 1 }),
+    });
+    expectTypeOf(tool).toExtend<LocalTool>();
+    restTool({
+      method: 'GET',
+      url: 'https://shop.example',
+      input: { type: 'object' },
+      headers: ({ id }) => ({ id: String(id) }),
+    });
   });
 
   it('F-5: a report is JSON, also where its schema makes something else of it', async () => {

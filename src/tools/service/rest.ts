@@ -23,19 +23,20 @@ export type RestAuth =
 
 type RestInput = Record<string, unknown>;
 
-export type RestToolOptions = HttpPolicy & {
+/** `Input` is what the functions get: the values of the schema, or of a plain JSON Schema any. */
+export type RestToolOptions<Input = RestInput> = HttpPolicy & {
   method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Each `{name}` in it is replaced with the input field of that name. */
   url: string;
   description?: string;
   /** The schema of the input, which must be an object. */
-  input: AnySchema;
-  headers?: Record<string, string> | ((input: RestInput) => Record<string, string>);
+  input: FlexibleSchema<Input> | JSONSchema7;
+  headers?: Record<string, string> | ((input: Input) => Record<string, string>);
   /**
    * The body. Default: the input fields that are not in the URL, as JSON; GET, HEAD and DELETE send them in the query.
    * A value that is neither a string nor bytes is sent as JSON.
    */
-  body?: (input: RestInput) => unknown;
+  body?: (input: Input) => unknown;
   auth?: RestAuth;
   needsApproval?: boolean;
   /**
@@ -70,7 +71,7 @@ const optionsSchema = z.strictObject({
  * Creates a tool that calls an HTTP service. Statuses of 400 and above become failed results with status and
  * body. Throws `invalid_tool` for invalid options.
  */
-export function restTool(options: RestToolOptions): LocalTool {
+export function restTool<Input = RestInput>(options: RestToolOptions<Input>): LocalTool {
   check(optionsSchema, options, '', 'invalid_tool', 'options');
   if (options.headers !== undefined && typeof options.headers !== 'function')
     check(headersOf(z.string({ error: 'a string' })), options.headers, 'headers', 'invalid_tool');
@@ -107,7 +108,7 @@ export function restTool(options: RestToolOptions): LocalTool {
     policy: options,
     needsApproval,
     idempotent: options.idempotent,
-    call: (given) => callOf(options, given),
+    call: (given) => callOf(options as RestToolOptions, given),
   });
 }
 
