@@ -7,7 +7,7 @@ const files = globSync('test/**/*.test.ts');
  * the secrets of all agents of its process. The others share one, and what it has imported.
  */
 const isIsolated = (file: string) =>
-  file.startsWith('test/inspect/') ||
+  /^test.inspect/.test(file) ||
   /vi\.(?:mock|doMock|resetModules|stubGlobal)\(|\.implementations\b/.test(readFileSync(file, 'utf8'));
 const isolated = files.filter(isIsolated);
 const project = (name: string, include: string[], isolate: boolean) => ({

@@ -36,6 +36,7 @@ export {
   collapsed,
   fairGrants,
   leftForSubAgents,
+  moneyLeft,
   nothingSpent,
   requestBound,
   requestsLeft,

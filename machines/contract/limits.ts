@@ -51,7 +51,7 @@ export function spentTogether(one: Spent, other: Spent): Spent {
 export type Allowance = Omit<Budget, 'deadlineAt'>;
 
 /** Returns what is left of an amount of money. Sums of fractions are inexact, so a billionth of the amount is nothing. */
-function moneyLeft(amount: number, spent: number): number {
+export function moneyLeft(amount: number, spent: number): number {
   const left = amount - spent;
   return left <= amount / 1e9 ? 0 : left;
 }

@@ -98,7 +98,7 @@ function keyOf(model: ModelReference): string[] {
 }
 
 /** Returns the forms of a secret: as is, as in a URL, a form or JSON, and without surrounding space, as HTTP sends it. */
-export function asWritten(secret: string): string[] {
+function asWritten(secret: string): string[] {
   const trimmed = secret.trim();
   const known = trimmed.length < shortestSecret ? [secret] : [secret, trimmed];
   return known.flatMap((one) => {
@@ -126,11 +126,16 @@ export function secretsNamed(headers: Record<string, string>): string[] {
   return secretHeaders(Object.fromEntries(Object.entries(headers).filter(([name]) => namesSecret(name))));
 }
 
+/** Returns the secrets in the query of a service's URL: only those with the name of a credential, too. */
+export function secretsInQuery(url: string): string[] {
+  return [...new URL(url).searchParams].flatMap(([name, value]) => (namesSecret(name) ? [value] : []));
+}
+
 /**
  * Returns the credentials of a URL: its password, or else a user name that is a token, and the values of its query that
  * have the name or the look of a credential.
  */
-export function secretsOfUrl(text: string): string[] {
+function secretsOfUrl(text: string): string[] {
   if (!URL.canParse(text)) return [];
   const { protocol, username, password, search } = new URL(text);
   const isCredential = (name: string, value: string) =>
@@ -146,7 +151,7 @@ export function secretsOfUrl(text: string): string[] {
 }
 
 /** Headers with the name or the look of a credential. For `Bearer x`, x alone counts too. */
-export function secretHeaders(headers: Record<string, string | undefined>): string[] {
+function secretHeaders(headers: Record<string, string | undefined>): string[] {
   return Object.entries(headers).flatMap(([name, value]) => {
     if (value === undefined || harmlessHeader.test(name)) return [];
     const credential = value.trim().split(/\s+/).at(-1) ?? value;

@@ -104,8 +104,8 @@ export async function inTime<T>(
 }
 
 /**
- * Waits until a limit that began at `since` (epoch ms), maybe in another process, is over, or its signal aborts. By a
- * clock that was set back, it begins again.
+ * Waits until a limit that began at `since` (epoch ms), maybe in another process, is over, or its signal aborts. If
+ * the clock was set back, it begins again.
  */
 export async function waitOut({ clock, timeoutMs, signal }: Limits, since: number): Promise<void> {
   const left = timeoutMs === null ? null : Math.max(0, since + timeoutMs - Math.max(clock.now(), since));

@@ -7,7 +7,9 @@ import type { Journal } from './journal.ts';
 
 const methods = ['create', 'append', 'read', 'lease', 'renew', 'release', 'post', 'inbox', 'list', 'delete', 'close'];
 
-export const aJournal = z.custom<Journal>((value) => hasMethods(value, ...methods), {
+const hasLease = (value: object) => 'leaseMs' in value && typeof value.leaseMs === 'number' && value.leaseMs > 0;
+
+export const aJournal = z.custom<Journal>((value) => hasMethods(value, ...methods) && hasLease(value as object), {
   error: "a journal, such as sqliteJournal('pawl.db')",
 });
 

@@ -1,10 +1,10 @@
 import { messageOf, PawlError } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
 import { randomId } from '../platform/random-id.ts';
+import { isDelta, joinedDelta, progressIn } from './entries.ts';
 import type { Append, Journal, JournalEntry, SessionChange, SessionHead, SessionMessage } from './journal.ts';
 import { giveBack } from './journal.ts';
-import { noLongerOwned } from './journal-errors.ts';
-import { isDelta, joinedDelta, progressIn } from './noted.ts';
+import { HeldLease } from './lease.ts';
 import type { ScopeLog } from './scope-log.ts';
 
 /** How often the inbox is read, in ms. */
@@ -53,8 +53,7 @@ export class TreeLog {
   private readonly offers: Map<string, number>;
   private readonly lists = new WeakMap<OfferedTools, number>();
   private stopTicking = () => {};
-  /** Until when no other process can take the session, in ms by a clock that is never set back. */
-  private heldUntil: number;
+  private readonly lease: HeldLease;
   private closed = false;
   private isListening = false;
   /** Why the journal cannot be written any more. */
@@ -72,7 +71,7 @@ export class TreeLog {
     this.owner = owner;
     this.written = recorded.length === 0 ? null : recorded.length;
     this.waiting = recorded.length === 0 ? [] : null;
-    this.heldUntil = performance.now() + journal.leaseMs;
+    this.lease = new HeldLease(journal, session.sessionId, owner, (error) => this.fail(error));
     this.offers = new Map(
       recorded.flatMap((entry) => (entry.type === 'offered' ? [[JSON.stringify(entry.tools), entry.number]] : [])),
     );
@@ -104,7 +103,7 @@ export class TreeLog {
     let isReported = false;
     const tick = async () => {
       try {
-        if (performance.now() > this.heldUntil - (this.journal.leaseMs * 2) / 3) await this.extend();
+        if (this.lease.isDue) await this.lease.extend();
         if (this.isListening)
           for (const { id, message } of await this.journal.inbox(this.session.sessionId)) this.receive(id, message);
         // Nothing else would write a step without effects, or what was sighted since, until the next delivery.
@@ -113,7 +112,7 @@ export class TreeLog {
       } catch (error) {
         if (this.journal.isClosed === true) this.fail(error);
         // The journal may come back. If another process takes the session before that, the next write is refused.
-        if (!isReported) this.tree?.troubled(error);
+        else if (!isReported) this.tree?.troubled(error);
         isReported = true;
       }
       if (!this.closed) this.stopTicking = systemClock.alarm(Math.min(inboxMs, this.journal.leaseMs / 4), tick);
@@ -123,19 +122,12 @@ export class TreeLog {
 
   /** Whether no other process can have the session, as far as this one knows without asking; true once all has ended. */
   get isHeld(): boolean {
-    return this.closed || performance.now() <= this.heldUntil;
+    return this.closed || this.lease.isHeld;
   }
 
-  /** Renews a lease that may have run out. Everything fails if another process has taken the session, or may have. */
-  renew(): Promise<void> {
-    return this.closed ? Promise.resolve() : this.extend().catch((error) => this.fail(error));
-  }
-
-  private async extend(): Promise<void> {
-    const at = performance.now();
-    if (!(await this.journal.renew(this.session.sessionId, this.owner)))
-      this.fail(noLongerOwned(this.session.sessionId));
-    this.heldUntil = at + this.journal.leaseMs;
+  /** Renews a lease that may have run out. Everything fails if another process has the session, or may have it. */
+  async renew(): Promise<void> {
+    if (!this.closed) await this.lease.recover();
   }
 
   get position(): number {
@@ -264,7 +256,7 @@ export class TreeLog {
     this.noted = 0;
     this.taken = [];
     const after = this.written ?? 0;
-    const at = performance.now();
+    const written = this.lease.writing();
     const append: Append = { owner, after, entries, change: isChanged ? { waiting, ...change } : change, taken };
     if (this.written === null) {
       const { sessionId, agent, metadata } = this.session;
@@ -273,7 +265,7 @@ export class TreeLog {
     } else {
       await this.journal.append(this.session.sessionId, append);
     }
-    this.heldUntil = at + this.journal.leaseMs;
+    written();
     this.waiting = waiting;
     this.written = after + entries.length;
   }

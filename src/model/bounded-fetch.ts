@@ -39,12 +39,13 @@ export function boundedFetch(send: typeof globalThis.fetch = globalThis.fetch): 
   };
 }
 
-/** The most bytes of a response without a line break: what parses a stream keeps a line until it is whole. */
+/** The most bytes of a response without a line break: stream parsers buffer a line until it is complete. */
 const mostLineBytes = 32 * 1_024 * 1_024;
 
 /** Returns a response whose body fails as soon as one of its lines, or a body without lines, has more bytes. */
 export function withBoundedLines(response: Response, mostBytes: number): Response {
-  if (response.body === null) return response;
+  // Other clients have bodies, or responses, of their own kind.
+  if (typeof response.body?.pipeThrough !== 'function' || response.constructor === Object) return response;
   let length = 0;
   const counted = new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {
@@ -56,8 +57,9 @@ export function withBoundedLines(response: Response, mostBytes: number): Respons
   });
   // Of the same `fetch`: another class of responses would have to be loaded.
   const Own = response.constructor as typeof Response;
-  const { status, statusText, headers } = response;
-  return new Own(response.body.pipeThrough(counted), { status, statusText, headers });
+  const { status, statusText, headers, url } = response;
+  const bounded = new Own(response.body.pipeThrough(counted), { status, statusText, headers });
+  return Object.defineProperty(bounded, 'url', { value: url });
 }
 
 const lineFeed = 0x0a;

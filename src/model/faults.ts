@@ -181,7 +181,7 @@ export function retryAfterMs(headers: Record<string, string>, now: number): numb
   // `Date.parse` finds a date in "wait 3" too.
   const isDate = /^(?=.*[a-z]).*\d:\d\d/i.test(text);
   // An old form of dates has no zone, and means GMT.
-  const hasZone = /(?:[a-z]|[+-]\d\d:?\d\d)$/i.test(text);
+  const hasZone = /(?:[a-z)]|[+-]\d\d:?\d\d)$/i.test(text) && !/[ap]m$/i.test(text);
   const zone = /\dT\d/.test(text) ? 'Z' : ' GMT';
   const date = isDate ? Date.parse(hasZone ? text : text + zone) : Number.NaN;
   return Number.isNaN(date) ? null : atMostAYear(date - now);

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { FileData, FilePart, Json, Message, ToolOutput } from '../../machines/index.ts';
 import { expected, fieldName, messageOf, PawlError } from '../errors.ts';
 import { toBase64 } from '../platform/bytes.ts';
+import { plainJson } from '../platform/plain-json.ts';
 import { contentPiece, type SdkPiece } from './content-piece.ts';
 
 /** A message passed in: from the conversation of an earlier session, or an AI SDK model message (without `system`). */
@@ -166,10 +167,9 @@ function parsed(candidate: unknown) {
   }
 }
 
-/** Removes undefined fields, since JSON has no undefined. */
+/** Removes undefined fields, since JSON has no undefined, and what is nested too deeply. */
 function withoutUndefined(value: z.infer<typeof message>): Message {
-  const plain: Message = JSON.parse(JSON.stringify(value));
-  return plain;
+  return plainJson(JSON.parse(JSON.stringify(value))) as unknown as Message;
 }
 
 type AnyFileData =

@@ -77,7 +77,7 @@ export function childrenOf(
     isOne: (effect) => {
       if (effect.kind !== 'tool') return false;
       const { name } = effect.request;
-      return !agent.tools.has(name) && agent.agents[name] !== undefined;
+      return !agent.tools.has(name) && Object.hasOwn(agent.agents, name);
     },
     ask: (effect, settle) => {
       const { key } = effect;

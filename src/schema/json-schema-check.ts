@@ -9,7 +9,7 @@ export type Check = ((value: unknown) => unknown) & { errors?: ErrorObject[] | n
 /** The options of ajv for every schema. */
 export const ajvOptions = {
   strict: false,
-  // Every object inherits fields such as `constructor`, which JSON has not.
+  // Every object inherits fields such as `constructor`, which JSON does not have.
   ownProperties: true,
   validateFormats: false,
   unicodeRegExp: false,

@@ -54,8 +54,8 @@ export async function givenBy(
 }
 
 /**
- * Whether an application refuses with this. A server that replaces the global `Response` makes others of its kind no
- * instance of it, such as those of `fetch`.
+ * Whether an application refuses with this. Where a server replaces the global `Response`, those that `fetch` returns are
+ * not instances of it.
  */
 export function isResponse(error: unknown): error is Response {
   return Object.prototype.toString.call(error) === '[object Response]' || error instanceof Response;

@@ -6,6 +6,7 @@ import { expected, PawlError, shown } from '../errors.ts';
 import { contentPiece, type SdkOutput } from '../model/content-piece.ts';
 import { toModelMessages } from '../model/messages.ts';
 import type { OfferedTool } from '../model/request-model.ts';
+import { plainJson } from '../platform/plain-json.ts';
 import { withoutExtraFields } from '../schema/forbidden-fields.ts';
 import { type AnySchema, type CheckAtOnce, type CompiledSchema, checkAtOnce, compileSchema } from '../schema/schema.ts';
 import { type CallContext, type CatalogTool, later, type ToolContext } from './catalog-tool.ts';
@@ -239,7 +240,7 @@ function modelOutput(output: SdkOutput): ToolOutput {
       return { type: output.type, value: output.value };
     case 'json':
     case 'error-json':
-      return { type: output.type, value: JSON.parse(JSON.stringify(output.value) ?? 'null') };
+      return { type: output.type, value: plainJson(JSON.parse(JSON.stringify(output.value) ?? 'null')) };
     case 'execution-denied':
       return output.reason === undefined ? { type: output.type } : { type: output.type, reason: output.reason };
     case 'content':

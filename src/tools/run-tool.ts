@@ -120,9 +120,12 @@ async function invoked(
   limits: ResultLimits,
   lease: Lease | null,
 ): Promise<Rendered> {
-  if (tool.announce !== undefined) await tool.announce(input, run);
+  if (tool.announce !== undefined) {
+    await owned(lease, run.signal);
+    await tool.announce(input, run);
+  }
   // Tools that begin in one step wait here together, and one of them may stop the process for long.
-  while (lease !== null && !lease.isHeld && !run.signal.aborted) await lease.renew();
+  if (lease?.isHeld === false) await owned(lease, run.signal);
   // Such a tool may also have aborted the session (D-2).
   run.signal.throwIfAborted();
   const returned = await tool.execute(input, run);
@@ -135,6 +138,12 @@ async function invoked(
   const rendered = renderValue(unread === null ? value : `[${unread}]`, { ...limits, keptId: null });
   if (!rendered.result.success) return rendered;
   return { result: rendered.result, ...capOutput(await tool.toModelOutput(value, input, run.callId), limits) };
+}
+
+/** Resolves when the session is this process's. Rejects with the reason of the abort if it is not (D-3). */
+async function owned(lease: Lease | null, signal: AbortSignal): Promise<void> {
+  while (lease?.isHeld === false && !signal.aborted) await lease.renew();
+  signal.throwIfAborted();
 }
 
 /** A preliminary value is for people: one with a structure keeps it, as the last value does. */

@@ -121,8 +121,8 @@ class Chats {
   /** The last session of each chat, in the order in which they began. */
   private readonly sessions = new Map<string, Session>();
   private readonly ended = new Set<Session>();
-  /** The calls of a session that were decided, whose decisions may not have arrived in its events. */
-  private readonly decided = new WeakMap<Session | Followed, CallReference[]>();
+  /** The calls that were decided, by the id of their session: its events may not say so yet. */
+  private readonly decided = new Map<string, CallReference[]>();
   /** The last request of each chat: they are answered one after the other. */
   private readonly queue = new Map<string, Promise<unknown>>();
 
@@ -185,8 +185,10 @@ class Chats {
     const { sessionId, from, decisions, answers } = decided;
     const session = await this.session(chatId, sessionId, given);
     const { journal } = this.options;
-    const taken = this.decided.get(session) ?? [];
-    this.decided.set(session, taken);
+    const taken = this.decided.get(sessionId) ?? [];
+    this.decided.set(sessionId, taken);
+    const [first] = this.decided.keys();
+    if (this.decided.size > mostEnded && first !== undefined) this.decided.delete(first);
     for (const decision of decisions) {
       const { callId, ...rest } = decision;
       const isTaken =
@@ -208,7 +210,7 @@ class Chats {
   }
 
   private streamed(session: Session | Followed, from = 0): Response {
-    return toUIMessageStreamResponse(session, { from, decided: this.decided.get(session) ?? [] });
+    return toUIMessageStreamResponse(session, { from, decided: this.decided.get(session.sessionId) ?? [] });
   }
 
   private async end(session: Session | undefined, unended: readonly string[]): Promise<void> {

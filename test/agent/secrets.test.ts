@@ -186,6 +186,25 @@ describe('S-5: secrets', () => {
     expect(cleaner.take(deltaOf('a\\/b'))?.delta).toBe('a\\/b');
   });
 
+  it('a broken escape in the input of a call hides no secret, and neither does a backslash of its own', () => {
+    const secrets = ['C:\\temp12', 'sk-secret-123'];
+    const shownOf = (whole: string, length: number) => {
+      const cleaner = new DeltaSecrets(secrets);
+      let shown = '';
+      for (let at = 0; at < whole.length; at += length)
+        shown += cleaner.take({ ...deltaOf(whole.slice(at, at + length)), kind: 'tool-input' })?.delta ?? '';
+      return [shown, ...cleaner.rest().map(({ delta }) => delta)].join('');
+    };
+    for (const [whole, shown] of [
+      ['{"a":"\\uZZ","key":"sk-secret-123"}', '{"a":"\\uZZ","key":"[redacted]"}'],
+      ['{"path":"C:\\users\\me","key":"sk-secret-123"}', '{"path":"C:\\users\\me","key":"[redacted]"}'],
+      ['{"p":"C:\\temp12"}', '{"p":"[redacted]"}'],
+      ['{"p":"C:\\\\temp12"}', '{"p":"[redacted]"}'],
+      ['{"p":"\\u00', '{"p":"\\u00'],
+    ] as const)
+      for (let length = 1; length <= whole.length; length += 1) expect(shownOf(whole, length)).toBe(shown);
+  });
+
   it('of two secrets that begin alike, the longer is taken out whole, however it is split', () => {
     const whole = 'one tokenAAA-longer two tokenAAA';
     for (let length = 1; length < whole.length; length += 1) {

@@ -1,6 +1,7 @@
 import { tool } from 'ai';
 import { afterEach, expect, it, vi } from 'vitest';
 import { z } from 'zod';
+import { expiryIn, leftUntil } from '../../src/host/expiry.ts';
 import { defineAgent, startSession } from '../../src/index.ts';
 import { MemoryJournal } from '../../src/journal/memory.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
@@ -45,6 +46,48 @@ it('D-3: nor does one that cannot ask whether another has it', async () => {
   });
   expect(charged).toEqual([1]);
   expect(result).toMatchObject({ status: 'suspended', slugs: ['journal_failed'] });
+});
+
+it('D-3: nor does one whose renewal gets no answer while the lease would last', async () => {
+  const journal = new MemoryJournal({ leaseMs });
+  const { result, charged } = await stopped(journal, () => {
+    journal.renew = () => new Promise<never>(() => {});
+  });
+  expect(charged).toEqual([1]);
+  expect(result.failure?.detail).toContain('did not renew the lease');
+});
+
+it('D-3: the lease is renewed once for all tools that wait', async () => {
+  const journal = new MemoryJournal({ leaseMs });
+  let renewals = 0;
+  const { charged } = await stopped(journal, () => {
+    const { renew } = journal;
+    journal.renew = (...given) => {
+      renewals += 1;
+      return renew.apply(journal, given);
+    };
+  });
+  expect([charged, renewals]).toEqual([[1, 2, 3], 1]);
+});
+
+it.each([
+  ['set forward', 60_000, 0],
+  ['still while the machine slept', 0, 60_000],
+])('D-3: a lease has run out by either of two clocks, one of which was %s', (_, wall, steady) => {
+  vi.useFakeTimers({ toFake: ['Date', 'performance'], now: 1_000_000 });
+  const expiry = expiryIn(leaseMs);
+  expect(leftUntil(expiry)).toBe(leaseMs);
+  const [date, now] = [Date.now() + wall, performance.now() + steady];
+  vi.spyOn(Date, 'now').mockReturnValue(date);
+  vi.spyOn(performance, 'now').mockReturnValue(now);
+  expect(leftUntil(expiry)).toBeLessThan(0);
+  vi.restoreAllMocks();
+});
+
+it.each([undefined, 0, -1, Number.NaN, '10'])('a journal whose lease lasts %s is refused', (lasts) => {
+  const journal = Object.defineProperty(new MemoryJournal(), 'leaseMs', { value: lasts });
+  const agent = defineAgent({ name: 'any', models: [rehearsalModel(() => report())] });
+  expect(() => startSession(agent, { prompt: 'Go.', journal, logger: false })).toThrow('a journal, such as');
 });
 
 it('D-3: one that still has it goes on', async () => {

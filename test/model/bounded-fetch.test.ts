@@ -94,4 +94,9 @@ it('C-5: a response fails with the first line that is too long, before it is who
   await expect(endless.text()).rejects.toThrow('a line of more than 10 bytes');
   expect(pulled.length).toBeLessThan(15);
   expect(withBoundedLines(new Response(null, { status: 204 }), 5).body).toBeNull();
+  // Of other clients.
+  for (const other of [{ body: { pipe: () => {} } }, { body: new ReadableStream(), status: 200 }] as never[])
+    expect(withBoundedLines(other, 5)).toBe(other);
+  const found = Object.defineProperty(responseOf('x'), 'url', { value: 'http://a.example/' });
+  expect(withBoundedLines(found, 5).url).toBe('http://a.example/');
 });

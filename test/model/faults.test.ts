@@ -230,7 +230,14 @@ describe('P-3: Retry-After', () => {
 
   it.each(['UTC', 'Asia/Tokyo', 'America/New_York'])('is a date in GMT if it names no zone, in %s', (zone) => {
     vi.stubEnv('TZ', zone);
-    for (const date of ['Thu Jan  1 00:00:07 2026', '2026-01-01T00:00:07', 'Thu, 01 Jan 2026 02:00:07 +0200'])
+    const named = 'Thu Jan 01 2026 02:00:07 GMT+0200 (Eastern European Standard Time)';
+    for (const date of [
+      named,
+      'Thu, 1 Jan 2026 12:00:07 AM',
+      'Thu Jan  1 00:00:07 2026',
+      '2026-01-01T00:00:07',
+      'Thu, 01 Jan 2026 02:00:07 +0200',
+    ])
       expect([date, retryAfterMs({ 'retry-after': date }, now)]).toEqual([date, 7_000]);
     vi.unstubAllEnvs();
   });

@@ -31,6 +31,32 @@ it.each([600, 1_500, 2_500, 3_000, 4_000, 7_000])(
   },
 );
 
+it('C-1: what a tool makes of its result for the model, and what a caller passes in, is bounded as well', async () => {
+  const look = tool({
+    inputSchema,
+    execute: () => 'seen',
+    toModelOutput: () => ({ type: 'json' as const, value: nested(3_000) }),
+  });
+  const models = [
+    rehearsalModel(({ prompt }) =>
+      prompt.some(({ role }) => role === 'tool') ? report() : { calls: [{ name: 'look' }] },
+    ),
+  ];
+  const agent = defineAgent({ name: 'deep', models, tools: { look }, secrets: ['secret-value-1'] });
+  const call = { type: 'tool-call' as const, toolCallId: 'c', toolName: 'look', input: { a: fields(3_000) } };
+  const output = { type: 'json' as const, value: nested(3_000) };
+  const messages = [
+    { role: 'user' as const, content: 'Go.' },
+    { role: 'assistant' as const, content: [call] },
+    { role: 'tool' as const, content: [{ type: 'tool-result' as const, toolCallId: 'c', toolName: 'look', output }] },
+  ];
+  for (const given of [{ prompt: 'Go.' }, { messages, prompt: 'Again.' }]) {
+    const result = await runSession(agent, { ...given, logger: false });
+    assertInvariants(result);
+    expect(result).toMatchObject({ success: true, counters: { failedAttempts: 0 } });
+  }
+});
+
 it('D-3: what a format accepts is plain JSON, in memory and in a journal', async () => {
   const format: ReportFormat = {
     name: 'odd',

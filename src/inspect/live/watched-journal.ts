@@ -25,6 +25,10 @@ export class WatchedJournal implements Journal {
     return this.inner.leaseMs;
   }
 
+  get isClosed(): boolean {
+    return this.inner.isClosed === true;
+  }
+
   async create(session: Parameters<Journal['create']>[0], append: Omit<Append, 'after'>): Promise<void> {
     await this.inner.create(session, append);
     this.tell({ sessionId: session.sessionId, after: 0, entries: append.entries });

@@ -44,7 +44,7 @@ const data = new Set([
 ]);
 
 const ours: Ours = {
-  isWord: (field, text) => words[field]?.includes(text) === true,
+  isWord: (field, text) => Object.hasOwn(words, field) && words[field]?.includes(text) === true,
   holdsData: (field) => data.has(field),
 };
 

@@ -131,7 +131,7 @@ export class SessionEffects {
 
   private async wait({ dueAt, kind }: EffectKinds['wait']['request'], { signal, since }: EffectContext) {
     const { clock } = this.parts;
-    // By a clock that was set back, the wait would last longer than it was meant to.
+    // If the clock was set back, the wait would last longer than it was meant to.
     const isSetBack = clock.now() < since;
     const leftMs = dueAt - (isSetBack ? since : clock.now());
     await (kind === 'deadline' || isSetBack ? sleep(clock, leftMs, signal) : clock.sleepUntil(dueAt, signal));

@@ -3,9 +3,10 @@ import { jsonSchema, tool } from '@ai-sdk/provider-utils';
 import type { FlexibleSchema } from 'ai';
 import { z } from 'zod';
 import { check } from '../../agent/check.ts';
-import { beginningOfSecret, withoutSecrets } from '../../agent/redact.ts';
-import { asWritten, secretHeaders, secretsNamed, secretsOfUrl, withSecrets } from '../../agent/secrets.ts';
+import { withoutSecrets } from '../../agent/redact.ts';
+import { secretsInQuery, secretsNamed, withSecrets, writtenSecrets } from '../../agent/secrets.ts';
 import { aFunction, flag, headersOf, text } from '../../agent/shapes.ts';
+import { safeWrittenLength, withoutWrittenSecrets } from '../../agent/written-secrets.ts';
 import { expected, given, messageOf, PawlError, shown } from '../../errors.ts';
 import { bytesOf, toBase64 } from '../../platform/bytes.ts';
 import { onNode } from '../../platform/node.ts';
@@ -104,7 +105,7 @@ export function restTool<Input = RestInput>(options: RestToolOptions<Input>): Lo
     description,
     input,
     auth,
-    secrets: [...secretsOfUrl(probe), ...secretHeaders(fixed)],
+    secrets: [...secretsInQuery(probe), ...secretsNamed(fixed)],
     policy: options,
     needsApproval,
     idempotent: options.idempotent,
@@ -140,7 +141,7 @@ export function restLike(options: RestLike): LocalTool {
       const { url, headers: own, body } = call(given);
       const sendsKey = isIdempotent && !isRead && 'idempotencyKey' in context;
       const headers = { ...(sendsKey && { 'idempotency-key': String(context.idempotencyKey) }), ...own };
-      const secrets = [...ownSecrets, ...secretsNamed(headers).filter(isLong)].flatMap(asWritten);
+      const secrets = writtenSecrets([...ownSecrets, ...secretsNamed(headers)].filter(isLong));
       const clean = (text: string) => withoutSecrets(text, secrets);
       authorize(auth, url, headers);
       const signal = abortSignal ?? new AbortController().signal;
@@ -282,13 +283,16 @@ function contentOf({ contentType, bytes, cut }: HttpResponse, secrets: readonly 
     (/charset=/i.test(contentType) || !bytes.subarray(0, 8_000).includes(0));
   if (!isText) return `[${contentType || 'binary content'}, ${bytes.length} bytes${cut ? ' or more' : ''}]`;
   const whole = decoded(bytes, contentType);
-  const text = withoutSecrets(cut ? whole.slice(0, -beginningOfSecret(whole, secrets) || undefined) : whole, secrets);
-  if (cut) return `${text}\n[… the response was truncated after ${bytes.length} bytes …]`;
-  if (!/json/i.test(contentType)) return text;
+  if (cut) {
+    // A character that was cut in two does not hide that a secret was, too.
+    const read = whole.replace(/\uFFFD$/, '');
+    const text = withoutWrittenSecrets(read.slice(0, safeWrittenLength(read, secrets)), secrets);
+    return `${text}\n[… the response was truncated after ${bytes.length} bytes …]`;
+  }
+  if (!/json/i.test(contentType)) return withoutWrittenSecrets(whole, secrets);
   try {
-    // JSON may write a secret with escapes.
-    return withoutSecrets(exactJson(text), secrets);
+    return withoutSecrets(exactJson(whole), secrets);
   } catch {
-    return text;
+    return withoutWrittenSecrets(whole, secrets);
   }
 }

@@ -1,3 +1,4 @@
+import { moneyLeft } from '../../../machines/index.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { SessionBudget } from '../../session/options.ts';
 import type { SessionResult } from '../../session/session.ts';
@@ -96,7 +97,7 @@ export class Spending {
     return {
       ...(requests !== undefined && { requests: requests - totals.requests - granted('requests') }),
       ...(tokens !== undefined && { tokens: tokens - totals.inputTokens - totals.outputTokens - granted('tokens') }),
-      ...(costUsd !== undefined && { costUsd: costUsd - (totals.costUsd ?? costUsd) - granted('costUsd') }),
+      ...(costUsd !== undefined && { costUsd: moneyLeft(costUsd, (totals.costUsd ?? costUsd) + granted('costUsd')) }),
       ...(endsAt !== null && { wallClockMs: endsAt - this.clock.now() }),
     };
   }

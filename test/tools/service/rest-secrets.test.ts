@@ -40,24 +40,49 @@ describe('S-5: the credentials of a REST tool', () => {
     }
   });
 
+  it('are removed from text that is no whole JSON, whichever of two comes first', async () => {
+    const longer = `${key}-and-its-longer-end`;
+    for (const type of ['text/plain', 'application/x-ndjson', 'application/json']) {
+      await using server = await service((_, response) => {
+        response.writeHead(200, { 'content-type': type }).end(`{"a":${escaped(longer)}}\n{"b":${escaped(key)}}`);
+      });
+      const headers = { 'x-api-key': longer };
+      const said = await answerOf({ url: server.url, auth: { bearer: key }, headers });
+      expect(said).not.toMatch(/Quokka|longer/);
+    }
+  });
+
+  it('are not cut in the middle of a character', async () => {
+    const accented = 'sécrèt-key-né-1';
+    await using server = await service((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/plain' }).end(`${'x'.repeat(9)}${accented}${'y'.repeat(90)}`);
+    });
+    for (let maxBytes = 10; maxBytes < 28; maxBytes += 1)
+      expect(await answerOf({ url: server.url, auth: { bearer: accented }, maxBytes })).not.toMatch(/s[é\uFFFD]|key/);
+  });
+
+  it('are what has the name of one: other headers and fields of the URL stay', async () => {
+    await using server = await service((_, response) => response.end('2024-10-01-preview of france'));
+    const headers = { 'x-version': '2024-10-01-preview' };
+    const url = `${server.url}/?api-version=2024-10-01-preview&code=france`;
+    expect(await answerOf({ url, headers })).toBe('"2024-10-01-preview of france"');
+  });
+
   it.each<[string, (url: string) => object]>([
     ['auth', (url) => ({ url, auth: { bearer: key } })],
     ['fixed headers', (url) => ({ url, headers: { 'x-api-key': key } })],
-    ['a fixed header with the look of a token', (url) => ({ url, headers: { 'x-tenant': key.replace('/', '-') } })],
     ['the query of the URL', (url) => ({ url: `${url}/list?api_key=${encodeURIComponent(key)}` })],
   ])('in %s are secrets of every session of the agent', async (_, options) => {
-    const own =
-      'x-tenant' in ((options('http://x') as { headers?: object }).headers ?? {}) ? key.replace('/', '-') : key;
     await using server = await service((request, response) => {
-      const { authorization, 'x-api-key': apiKey, 'x-tenant': tenant } = request.headers;
-      response.end(JSON.stringify([request.url, authorization, apiKey, tenant]));
+      const { authorization, 'x-api-key': apiKey } = request.headers;
+      response.end(JSON.stringify([request.url, authorization, apiKey]));
     });
     // Another tool returns it, and the model repeats it.
-    const leak = tool({ inputSchema: z.object({}), execute: () => ({ config: own }) });
+    const leak = tool({ inputSchema: z.object({}), execute: () => ({ config: key }) });
     const models = [
       rehearsalModel(({ prompt }) =>
         prompt.some(({ role }) => role === 'tool')
-          ? report(`It is ${own}.`)
+          ? report(`It is ${key}.`)
           : { calls: [{ name: 'rest' }, { name: 'leak' }] },
       ),
     ];
