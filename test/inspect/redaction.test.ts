@@ -131,6 +131,16 @@ describe('S-5: a session as a file holds no secret, and decides the same', () =>
     expect(difference).toMatchObject({ scope: '' });
   });
 
+  it('S-8: a report may have fields that every object inherits', async () => {
+    const journal = new MemoryJournal();
+    const models = [rehearsalModel([report({ constructor: 'Ferrari', toString: 'x', type: shaped })])];
+    const agent = defineAgent({ name: 'racing', models, report: { format: 'json' } });
+    await runSession(agent, { prompt: 'Go.', journal, sessionId: 's', logger: false });
+    const tape = blockIn(sessionFile(await journal.read('s')), 'tape');
+    expect(tape).toContain('Ferrari');
+    expect(tape).not.toContain(shaped);
+  });
+
   it('entries that are no session are refused', () => {
     expect(() => sessionFile([{ scope: '', type: 'begun', key: 'x', at: 1 }])).toThrow(PawlError);
   });

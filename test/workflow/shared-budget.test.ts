@@ -55,6 +55,13 @@ describe('W-1: the budget of a run, shared by its sessions', () => {
     expect((await taken(spending)).budget.requests).toBe(9);
   });
 
+  it('a rounding error of the money that was spent buys no session', async () => {
+    const spending = new Spending({ costUsd: 0.9 }, manualClock());
+    for (const costUsd of [0.7, 0.1, 0.1]) (await taken(spending)).end(spent({ costUsd }));
+    expect(0.9 - 0.7 - 0.1 - 0.1).toBeGreaterThan(0);
+    expect(await spending.grant()).toEqual({ spent: '$0.9' });
+  });
+
   it('a session waits while others hold all that is left', async () => {
     const spending = new Spending({ requests: 2 }, manualClock());
     const first = await taken(spending);
