@@ -427,6 +427,24 @@ const equivalents: Equivalent[] = [
     original: /^signal\?\.reason$/,
     why: 'the limit ends there only by its signal; the type allows none',
   },
+  {
+    file: 'agent/written-secrets.ts',
+    original: /^(!text\.includes\('\\\\'\)|'\\\\'|text\[at\] === '\\\\'|places\.push\(at\);)$/,
+    replacement: /^(false|true|""|;)$/,
+    why: 'a text without a backslash reads as it is written, and the place after the last is the end of what was read',
+  },
+  {
+    file: 'restate/request.ts',
+    original: /^('invalid_options'|(prompt|messages|budget|metadata) !== undefined)$/,
+    replacement: /^(""|true)$/,
+    why: 'the engine gets the message alone, and an option that is undefined counts as missing',
+  },
+  {
+    file: 'restate/restate-children.ts',
+    original: /^(subSessions\?\.\w+|`\$\{effect\.key\} is not a tool call`|request\.(context|metadata) !== undefined)$/,
+    replacement: /^(?!false)/,
+    why: 'an agent with sub-agents has their sessions, the words are for developers, and JSON has no undefined',
+  },
 ];
 
 /** Returns why a mutant survived, or null if that is unknown. */

@@ -201,6 +201,9 @@ describe('S-5: secrets', () => {
       ['{"p":"C:\\temp12"}', '{"p":"[redacted]"}'],
       ['{"p":"C:\\\\temp12"}', '{"p":"[redacted]"}'],
       ['{"p":"\\u00', '{"p":"\\u00'],
+      // Two beside each other, in either order.
+      ['{"p":"C:\\\\temp12\\u0073k-secret-123"}', '{"p":"[redacted][redacted]"}'],
+      ['{"p":"\\u0073k-secret-123C:\\\\temp12"}', '{"p":"[redacted][redacted]"}'],
     ] as const)
       for (let length = 1; length <= whole.length; length += 1) expect(shownOf(whole, length)).toBe(shown);
   });
