@@ -7,13 +7,19 @@ import type { Journal } from './journal.ts';
 
 const methods = ['create', 'append', 'read', 'lease', 'renew', 'release', 'post', 'inbox', 'list', 'delete', 'close'];
 
-const hasLease = (value: object) => 'leaseMs' in value && typeof value.leaseMs === 'number' && value.leaseMs > 0;
+const error = "a journal, such as sqliteJournal('pawl.db')";
 
-export const aJournal = z.custom<Journal>((value) => hasMethods(value, ...methods) && hasLease(value as object), {
-  error: "a journal, such as sqliteJournal('pawl.db')",
+/** A journal in which sessions run, whose leases last. */
+export const aJournal = z.custom<Journal>((value) => hasMethods(value, ...methods) && lasts(value as Journal), {
+  error,
 });
 
-const sessionSchema = z.object({ journal: aJournal, sessionId: nonBlank });
+function lasts({ leaseMs }: Journal): boolean {
+  return typeof leaseMs === 'number' && leaseMs > 0;
+}
+
+const aStore = z.custom<Journal>((value) => hasMethods(value, ...methods), { error });
+const sessionSchema = z.object({ journal: aStore, sessionId: nonBlank });
 const journalSchema = sessionSchema.pick({ journal: true });
 
 /** Throws `invalid_options` for anything but a journal. */

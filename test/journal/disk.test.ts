@@ -113,7 +113,7 @@ describe('D-3: nothing that was acknowledged is lost', () => {
       const copy = freshFile();
       for (const end of ['', '-wal']) if (existsSync(file + end)) copyFileSync(file + end, copy + end);
       const { agent, worked } = workingAgent({ instructions: 'much ado '.repeat(800) });
-      const journal = sqliteJournal(copy, { leaseMs: 1 });
+      const journal = sqliteJournal(copy, { leaseMs: 1_000 });
       const owner = (await journal.list({}))[0];
       if (owner === undefined) {
         // It could not even be asked whether it has begun.

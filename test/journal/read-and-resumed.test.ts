@@ -21,10 +21,11 @@ import { report } from '../support/session.ts';
 /** A journal whose entries of `s` are as `change` makes them. */
 function changed(journal: Journal, change: (entries: JournalEntry[]) => JournalEntry[]): Journal {
   return new Proxy(journal, {
-    get: (target, name) =>
-      name === 'read'
-        ? async (sessionId: string) => change(await target.read(sessionId))
-        : Reflect.get(target, name).bind?.(target),
+    get: (target, name) => {
+      if (name === 'read') return async (sessionId: string) => change(await target.read(sessionId));
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
   });
 }
 
