@@ -24,7 +24,7 @@ function unescaped(text: string): Reading {
   return { said, placeOf: (index) => places[index] ?? at };
 }
 
-/** Returns how much of a text no secret can begin in and go on beyond; none is cut in two either. */
+/** Returns how much of a text can be shown: no secret can begin in it and end beyond, and none is cut in two. */
 export function safeLength(text: string, secrets: readonly string[]): number {
   return betweenSecrets(text, text.length - beginningOfSecret(text, secrets), secrets, 'start');
 }

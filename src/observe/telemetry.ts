@@ -17,7 +17,7 @@ export type TelemetrySession = {
   parent: { sessionId: string; callId: string } | null;
   /** The conversation, without secrets. */
   messages: () => readonly Message[];
-  /** The instructions of the current turn, without secrets; null if there are none. */
+  /** The current turn's instructions with secrets removed; null if it has none. */
   instructions: () => string | null;
   /** The input of a call in the current reply, by its index, without secrets. */
   input: (index: number) => JsonObject;

@@ -90,7 +90,7 @@ it.each([undefined, 0, -1, Number.NaN, '10'])('a journal whose lease lasts %s is
   expect(() => startSession(agent, { prompt: 'Go.', journal, logger: false })).toThrow('a journal, such as');
 });
 
-it('D-3: one that still has it goes on', async () => {
+it('D-3: a process that still has the session runs the other tools', async () => {
   const { result, charged } = await stopped(new MemoryJournal({ leaseMs }), () => undefined);
   expect(charged).toEqual([1, 2, 3]);
   expect(result).toMatchObject({ success: true, counters: { toolCalls: { requested: 4, executed: 3, succeeded: 3 } } });

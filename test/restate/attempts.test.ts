@@ -36,7 +36,15 @@ function serving(agent: Agent, atStep?: (step: number) => boolean) {
     const [event] = of('tool.handedOut');
     return event !== undefined && 'callId' in event ? event.callId : null;
   };
-  return { engine, told, begin, ran, of, handed };
+  /** Begins a session whose process dies while a call waits outside. Another process continues it. */
+  const continued = async () => {
+    const run = begin();
+    await until(() => of('tool.handedOut').length === 1);
+    run.die();
+    await until(() => of('tool.handedOut').length === 2);
+    return { run, callId: handed() };
+  };
+  return { engine, told, begin, ran, of, handed, continued };
 }
 
 const calling = (name: string, input: object = {}) =>
@@ -70,12 +78,8 @@ describe('D-5: the tools of an MCP server, in the processes that continue a sess
 
   it('are opened again, as often as the engine tries', async () => {
     const { agent, notes, starts } = noting(2, 3);
-    const { engine, of, begin, handed } = serving(agent);
-    const run = begin();
-    await until(() => of('tool.handedOut').length === 1);
-    run.die();
-    await until(() => of('tool.handedOut').length === 2);
-    const callId = handed();
+    const { engine, of, continued } = serving(agent);
+    const { run, callId } = await continued();
     await engine.returned('message', 's', { ...answer, callId });
     await until(() => run.hasEnded);
     expect([of('session.succeeded').length, notes(), starts(), engine.problems]).toEqual([1, 1, 4, []]);
@@ -187,23 +191,19 @@ describe('D-3: the times of a session on Restate', () => {
   });
 });
 
-describe('D-3: what is told of a session on Restate', () => {
-  it('is told once, though another process replays what came before', async () => {
+describe('D-3: the events of a session on Restate', () => {
+  it('come once, though another process replays what came before', async () => {
     const work = tool({ inputSchema });
     const limits = { clientToolTimeoutMs: null };
     const agent = defineAgent({ name: 'waiting', models: [calling('work')], tools: { work }, limits });
-    const { engine, begin, of, handed } = serving(agent);
-    const run = begin();
-    await until(() => of('tool.handedOut').length === 1);
-    run.die();
-    await until(() => of('tool.handedOut').length === 2);
-    const callId = handed();
+    const { engine, of, continued } = serving(agent);
+    const { run, callId } = await continued();
     await engine.returned('message', 's', { type: 'answer', callId, output: 1, isError: false, sessionId: null });
     await until(() => run.hasEnded);
     expect([of('session.started').length, of('turn.started').length]).toEqual([1, 2]);
   });
 
-  it('is taken as new if the engine does not say', () => {
+  it('are new if the engine does not say', () => {
     expect([{}, { isProcessing: 1 }, { isProcessing: () => true }].map(isProcessing)).toEqual([true, true, true]);
     expect(isProcessing({ isProcessing: () => false })).toBe(false);
   });

@@ -162,7 +162,7 @@ describe('an attempt of the engine that is over', () => {
   });
 });
 
-describe('what is told of a session on Restate', () => {
+describe('the lines of a session on Restate', () => {
   it('O-3: a session without a listener has no WARN line', async () => {
     const { lines, logger } = keptLog();
     const agent = plain();
@@ -171,7 +171,7 @@ describe('what is told of a session on Restate', () => {
     expect(lines.filter(({ level }) => level >= 40)).toEqual([]);
   });
 
-  it('O-2: a logger that throws is told to the listeners, and the session succeeds', async () => {
+  it('O-2: listeners hear of a logger that throws, and the session succeeds', async () => {
     const refusing = {
       debug: () => {},
       info: () => {},

@@ -44,9 +44,10 @@ describe('the types', () => {
     const contextSchema = z.object({ user: z.string() });
     const agent = defineAgent({ name: 'typed', models, contextSchema, report: { format: 'json', schema } });
     const derived = defineAgent({ ...agent.definition, name: 'derived' });
+    type Given = Parameters<typeof runSession<{ shelf: string }, { user: string }>>;
+    expectTypeOf(derived).toExtend<Given[0]>();
+    expectTypeOf(derived.definition.contextSchema).toEqualTypeOf(agent.definition.contextSchema);
     const check = async () => {
-      // @ts-expect-error It needs a context.
-      await runSession(derived, { prompt: 'Go.' });
       const result = await runSession(derived, { prompt: 'Go.', context: { user: 'ada' } });
       if (result.success) expectTypeOf(result.report.content).toEqualTypeOf<{ shelf: string }>();
     };

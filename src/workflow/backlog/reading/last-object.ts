@@ -6,14 +6,14 @@ export const unreadable = Symbol('unreadable');
 /** A pair of braces in a text; `end` is null if it is not closed. */
 type Braces = { start: number; end: number | null; inner: Braces[] };
 
-/** Returns the last top-level JSON object in a text that has fields; null if there is none or it cannot be parsed. */
+/** Returns the last top-level JSON object with fields in a text; null if there is none or it cannot be parsed. */
 export function lastObject(text: string): Fields | null {
   const found = lastStated(text);
   return found === unreadable ? null : found;
 }
 
 /**
- * Returns the last top-level JSON object in a text that has fields, since an empty `{}` may be part of code; `unreadable` if
+ * Returns the last top-level JSON object with fields in a text, since an empty `{}` may be part of code; `unreadable` if
  * something that looks like one stands there, whose parts state nothing of their own.
  */
 export function lastStated(text: string): Fields | typeof unreadable | null {
