@@ -162,7 +162,7 @@ class Driven<Command, Emitted, Output> implements DriverOwner<Command> {
     const { random, owner } = this.parts;
     try {
       const chance = random();
-      onRejection(chance, () => undefined);
+      onRejection(chance, (error) => owner.userCodeFailed('random', error));
       if (chance >= 0 && chance < 1) return chance;
       throw new Error(expected('random()', chance, 'a number from 0 to below 1'));
     } catch (error) {

@@ -59,7 +59,7 @@ export type Session<Report = unknown> = {
   eventsFrom(seq: number): AsyncIterable<SessionEvent>;
   /** Never rejects (F-5). */
   readonly result: Promise<SessionResult<Report>>;
-  /** Live while the session runs; do not modify. */
+  /** A copy of the counters as they are now, with what running sub-agents have spent so far (S-4). */
   readonly counters: Readonly<Counters>;
   /**
    * Adds a user message to the next request and to the conversation. Returns false once a report is accepted or the
