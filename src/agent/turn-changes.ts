@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ContextWindow, Counters, JsonObject, Message } from '../../machines/index.ts';
 import { expected, PawlError } from '../errors.ts';
+import { lazily } from '../schema/lazily.ts';
 import { check } from './check.ts';
 import { type ModelSettings, settingsSchema } from './definition.ts';
 import { nonBlank, text } from './shapes.ts';
@@ -41,12 +42,17 @@ export type PrepareTurn<Context = unknown> = {
   call(turn: TurnPreparation<Context>): TurnChanges | undefined | Promise<TurnChanges | undefined>;
 }['call'];
 
-const changesSchema = z.strictObject({
-  activeTools: z.array(nonBlank, { error: 'an array of tool names' }).optional(),
-  instructions: text.optional(),
-  models: z.array(nonBlank, { error: 'an array of target names' }).min(1, { error: 'at least one target' }).optional(),
-  settings: settingsSchema.omit({ headers: true }).optional(),
-} satisfies Record<keyof TurnChanges, z.ZodType>);
+const changesSchema = lazily(() =>
+  z.strictObject({
+    activeTools: z.array(nonBlank, { error: 'an array of tool names' }).optional(),
+    instructions: text.optional(),
+    models: z
+      .array(nonBlank, { error: 'an array of target names' })
+      .min(1, { error: 'at least one target' })
+      .optional(),
+    settings: settingsSchema.omit({ headers: true }).optional(),
+  } satisfies Record<keyof TurnChanges, z.ZodType>),
+);
 
 /** What a session has, for a turn to choose from. */
 export type Choice = {
@@ -65,7 +71,7 @@ export type CheckedChanges = {
 
 /** Checks what `prepareTurn` returned. Throws `invalid_options` for anything that the session does not have. */
 export function checkedChanges(returned: unknown, { tools, targets, window }: Choice): CheckedChanges {
-  const { activeTools, instructions, models, settings } = check(changesSchema, returned ?? {}, '', 'invalid_options');
+  const { activeTools, instructions, models, settings } = check(changesSchema(), returned ?? {}, '', 'invalid_options');
   for (const [index, name] of (activeTools ?? []).entries())
     if (!tools.has(name)) throw notAmong(`activeTools[${index}]`, name, 'the tools of this turn', tools);
   const indices = models?.map((name, index) => {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { check } from '../agent/check.ts';
 import { hasMethods, nonBlank } from '../agent/shapes.ts';
+import { lazily } from '../schema/lazily.ts';
 import type { Journal } from './journal.ts';
 
 /** A journal that a caller gives, and a session of it: checked before anything runs. */
@@ -19,15 +20,15 @@ function lasts({ leaseMs }: Journal): boolean {
 }
 
 const aStore = z.custom<Journal>((value) => hasMethods(value, ...methods), { error });
-const sessionSchema = z.object({ journal: aStore, sessionId: nonBlank });
-const journalSchema = sessionSchema.pick({ journal: true });
+const sessionSchema = lazily(() => z.object({ journal: aStore, sessionId: nonBlank }));
+const journalSchema = lazily(() => sessionSchema().pick({ journal: true }));
 
 /** Throws `invalid_options` for anything but a journal. */
 export function checkJournal(journal: unknown): void {
-  check(journalSchema, { journal }, '', 'invalid_options');
+  check(journalSchema(), { journal }, '', 'invalid_options');
 }
 
 /** Throws `invalid_options` for anything but a journal and an id. */
 export function checkSession(journal: unknown, sessionId: unknown): void {
-  check(sessionSchema, { journal, sessionId }, '', 'invalid_options');
+  check(sessionSchema(), { journal, sessionId }, '', 'invalid_options');
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type Slug, slugs } from '../../machines/index.ts';
 import { check } from '../agent/check.ts';
 import { metadataShape, nonBlank } from '../agent/shapes.ts';
+import { lazily } from '../schema/lazily.ts';
 import { checkJournal, checkSession } from './given.ts';
 import type { Journal, JournaledSession, SessionQuery, SessionStatus } from './journal.ts';
 import { unknownSession } from './journal-errors.ts';
@@ -10,22 +11,24 @@ import { tapeOf } from './tape.ts';
 const statuses: readonly SessionStatus[] = ['running', 'suspended', 'succeeded', 'failed', 'aborted'];
 const time = z.number({ error: 'a time in epoch ms' }).min(0, { error: 'a time in epoch ms' });
 
-const querySchema = z.strictObject({
-  sessionId: nonBlank.optional(),
-  idPrefix: nonBlank.optional(),
-  status: z.enum(statuses, { error: `one of ${statuses.join(', ')}` }).optional(),
-  agent: nonBlank.optional(),
-  slug: z.custom<Slug>((value) => slugs.some((slug) => slug === value), { error: 'a slug' }).optional(),
-  since: time.optional(),
-  metadata: metadataShape.optional(),
-} satisfies Record<keyof SessionQuery, z.ZodType>);
+const querySchema = lazily(() =>
+  z.strictObject({
+    sessionId: nonBlank.optional(),
+    idPrefix: nonBlank.optional(),
+    status: z.enum(statuses, { error: `one of ${statuses.join(', ')}` }).optional(),
+    agent: nonBlank.optional(),
+    slug: z.custom<Slug>((value) => slugs.some((slug) => slug === value), { error: 'a slug' }).optional(),
+    since: time.optional(),
+    metadata: metadataShape.optional(),
+  } satisfies Record<keyof SessionQuery, z.ZodType>),
+);
 
-const pruneSchema = z.strictObject({ before: time });
+const pruneSchema = lazily(() => z.strictObject({ before: time }));
 
 /** Returns the sessions of a journal that match, the latest updated first. Throws `PawlError` (`invalid_options`). */
 export async function listSessions(journal: Journal, query: SessionQuery = {}): Promise<JournaledSession[]> {
   checkJournal(journal);
-  check(querySchema, query, 'query', 'invalid_options');
+  check(querySchema(), query, 'query', 'invalid_options');
   return journal.list(query);
 }
 
@@ -38,7 +41,7 @@ export async function deleteSession(journal: Journal, sessionId: string): Promis
 /** Deletes the sessions that ended, and were last written `before` a time (epoch ms). Returns their ids. */
 export async function pruneSessions(journal: Journal, options: { before: number }): Promise<string[]> {
   checkJournal(journal);
-  const { before } = check(pruneSchema, options, 'options', 'invalid_options');
+  const { before } = check(pruneSchema(), options, 'options', 'invalid_options');
   const old = (await journal.list({})).filter(({ status, updatedAt }) => isEnded(status) && updatedAt < before);
   const deleted: string[] = [];
   for (const { sessionId } of old) if (await journal.delete(sessionId)) deleted.push(sessionId);

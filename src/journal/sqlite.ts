@@ -4,6 +4,7 @@ import { check } from '../agent/check.ts';
 import { milliseconds } from '../agent/shapes.ts';
 import { PawlError, reasonOf } from '../errors.ts';
 import { builtin } from '../platform/node.ts';
+import { lazily } from '../schema/lazily.ts';
 import {
   type Append,
   type Journal,
@@ -29,7 +30,7 @@ const busyMs = 5_000;
 
 const aFile = 'a path, or :memory:';
 const fileSchema = z.string({ error: aFile }).regex(/^(?!file:|[a-z][a-z0-9+.-]*:\/\/).*\S/is, { error: aFile });
-const optionsSchema = z.strictObject({ leaseMs: milliseconds.default(10_000) });
+const optionsSchema = lazily(() => z.strictObject({ leaseMs: milliseconds.default(10_000) }));
 
 /**
  * Opens a journal in a SQLite file, and creates the file if there is none; `:memory:` is one for tests. Several processes
@@ -38,7 +39,7 @@ const optionsSchema = z.strictObject({ leaseMs: milliseconds.default(10_000) });
  */
 export function sqliteJournal(file: string, options: SqliteJournalOptions = {}): Journal {
   check(fileSchema, file, 'file', 'invalid_options');
-  const { leaseMs } = check(optionsSchema, options, 'options', 'invalid_options');
+  const { leaseMs } = check(optionsSchema(), options, 'options', 'invalid_options');
   return new SqliteJournal(file, leaseMs);
 }
 

@@ -4,15 +4,13 @@ import type { FileData, FilePart, Json, Message, ToolOutput } from '../../machin
 import { expected, fieldName, messageOf, PawlError } from '../errors.ts';
 import { toBase64 } from '../platform/bytes.ts';
 import { plainJson } from '../platform/plain-json.ts';
+import { lazily } from '../schema/lazily.ts';
 import { contentPiece, type SdkPiece } from './content-piece.ts';
 
 /** A message passed in: from the conversation of an earlier session, or an AI SDK model message (without `system`). */
 export type InputMessage = Message | ModelMessage;
 
-let message: ReturnType<typeof messageSchema> | null = null;
-
-/** Builds the schema of a message: at the first message, since it takes longer than all else that is loaded. */
-function messageSchema() {
+const messageSchema = lazily(() => {
   const data = z
     .custom<Json>((value) => value !== undefined)
     .transform((value): Json => JSON.parse(JSON.stringify(value)));
@@ -140,7 +138,7 @@ function messageSchema() {
       ...options,
     }),
   ]);
-}
+});
 
 /** Parses the messages passed in. Throws `invalid_messages`, naming the invalid one and the allowed shapes. */
 export function parseMessages(messages: readonly InputMessage[]): Message[] {
@@ -160,15 +158,14 @@ export function parseMessages(messages: readonly InputMessage[]): Message[] {
 /** Parses one message; a value that cannot be written as JSON (a BigInt, a cycle) is invalid too. */
 function parsed(candidate: unknown) {
   try {
-    message ??= messageSchema();
-    return message.safeParse(candidate);
+    return messageSchema().safeParse(candidate);
   } catch (error) {
     return { success: false as const, error: { issues: [{ message: messageOf(error), path: [] }] } };
   }
 }
 
 /** Removes undefined fields, since JSON has no undefined, and what is nested too deeply. */
-function withoutUndefined(value: z.infer<typeof message>): Message {
+function withoutUndefined(value: z.infer<ReturnType<typeof messageSchema>>): Message {
   return plainJson(JSON.parse(JSON.stringify(value))) as unknown as Message;
 }
 

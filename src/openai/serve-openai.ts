@@ -27,7 +27,7 @@ export type ServedOpenai = {
 export async function serveOpenai(agents: readonly Agent[], options: ServeOpenaiOptions = {}): Promise<ServedOpenai> {
   check(z.strictObject({ ...openaiOptionsShape, http: z.unknown().optional() }), options, 'options', 'invalid_options');
   const { http = {}, ...own } = options;
-  checkHttp(callerSchema, http, 'http');
+  checkHttp(callerSchema(), http, 'http');
   const handler = openaiHandler(agents, own);
   const { serveHandler } = await onNode('`serveOpenai`', () => import('./node-server.ts'));
   return serveHandler(handler, http);

@@ -2,12 +2,11 @@ import type { JSONSchema7 } from '@ai-sdk/provider';
 import { z } from 'zod';
 import type { Json } from '../../machines/index.ts';
 import { messageOf } from '../errors.ts';
+import { lazily } from '../schema/lazily.ts';
 import { accepted, invalidFormat, missing, type ReportFormat, schemaFail } from './format.ts';
 
-let messages: ReturnType<typeof messagesSchema> | null = null;
-
-/** The part of Slack's Block Kit that messages need: the block types and their required fields. Built at the first report. */
-function messagesSchema() {
+/** The part of Slack's Block Kit that messages need: the block types and their required fields. */
+const messagesSchema = lazily(() => {
   const plainText = z.object({ type: z.literal('plain_text'), text: z.string().min(1).max(3_000) });
   const markdownText = z.object({ type: z.literal('mrkdwn'), text: z.string().min(1).max(3_000) });
   const anyText = z.discriminatedUnion('type', [plainText, markdownText]);
@@ -57,7 +56,7 @@ function messagesSchema() {
   ]);
   const message = z.looseObject({ text: z.string().optional(), blocks: z.array(block).min(1).max(50) });
   return z.array(message).min(1);
-}
+});
 
 const schema: JSONSchema7 = {
   type: 'object',
@@ -94,8 +93,7 @@ export const slackFormat: ReportFormat = {
       return invalidFormat('content must be an object with an array named messages');
     }
     if (content.messages.length === 0) return missing('messages is empty');
-    messages ??= messagesSchema();
-    const result = messages.safeParse(content.messages);
+    const result = messagesSchema().safeParse(content.messages);
     if (result.success) return accepted(JSON.parse(JSON.stringify(content)) satisfies Json);
     const reasons = result.error.issues.map(({ path, message: text }) => `messages.${path.join('.')}: ${text}`);
     return schemaFail(reasons.slice(0, 20).join('; '));

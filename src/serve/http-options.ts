@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { check } from '../agent/check.ts';
 import { milliseconds, port, texts } from '../agent/shapes.ts';
 import { PawlError } from '../errors.ts';
+import { lazily } from '../schema/lazily.ts';
 
 /** Where a server listens, and whom it answers. Off the loopback address, `auth`, `hosts` and `origins` are required. */
 export type CallerOptions = {
@@ -24,21 +25,25 @@ export type HttpOptions = CallerOptions & {
 };
 
 const aToken = 'a token of at least 16 characters';
-export const callerSchema = z.strictObject({
-  port: port.optional(),
-  host: z.string({ error: 'a host name or address' }).optional(),
-  auth: z.strictObject({ bearer: z.string({ error: aToken }).min(16, { error: aToken }) }).optional(),
-  hosts: texts.optional(),
-  origins: texts.optional(),
-} satisfies Record<keyof CallerOptions, z.ZodType>);
-export const httpSchema: z.ZodType<z.output<typeof callerSchema>> = callerSchema.extend({
-  disconnectGraceMs: milliseconds.optional(),
-});
+export const callerSchema = lazily(() =>
+  z.strictObject({
+    port: port.optional(),
+    host: z.string({ error: 'a host name or address' }).optional(),
+    auth: z.strictObject({ bearer: z.string({ error: aToken }).min(16, { error: aToken }) }).optional(),
+    hosts: texts.optional(),
+    origins: texts.optional(),
+  } satisfies Record<keyof CallerOptions, z.ZodType>),
+);
+export const httpSchema = lazily(() => callerSchema().extend({ disconnectGraceMs: milliseconds.optional() }));
 
 const loopback = ['127.0.0.1', '::1', 'localhost'];
 
 /** Checks the options. Off loopback, refuses to start without a token and lists of hosts and origins. */
-export function checkHttp(schema: z.ZodType<z.output<typeof callerSchema>>, given: unknown, field: string): void {
+export function checkHttp(
+  schema: z.ZodType<z.output<ReturnType<typeof callerSchema>>>,
+  given: unknown,
+  field: string,
+): void {
   const { host = '127.0.0.1', ...options } = check(schema, given, field, 'invalid_options');
   if (loopback.includes(host)) return;
   const lacking = (['auth', 'hosts', 'origins'] as const).filter((name) => options[name] === undefined);

@@ -10,6 +10,7 @@ import type { EventListener } from '../observe/events.ts';
 import type { LoggerOption } from '../observe/log/logger.ts';
 import type { Telemetry } from '../observe/telemetry.ts';
 import { onNode } from '../platform/node.ts';
+import { lazily } from '../schema/lazily.ts';
 import { commonOptions } from '../session/common-options.ts';
 import { sessionInput } from '../session/input.ts';
 import type { SessionBudget } from '../session/options.ts';
@@ -45,16 +46,18 @@ export type ServedAgent = {
   [Symbol.asyncDispose](): Promise<void>;
 };
 
-const optionsSchema = z.strictObject({
-  transport: z.unknown(),
-  logger: commonOptions.logger,
-  budget: z.unknown().optional(),
-  context: z.unknown().optional(),
-  metadata: metadataShape.optional(),
-  maxSessions: count.optional(),
-  onEvent: commonOptions.onEvent,
-  telemetry: commonOptions.telemetry,
-} satisfies Record<keyof ServeMcpOptions, z.ZodType>);
+const optionsSchema = lazily(() =>
+  z.strictObject({
+    transport: z.unknown(),
+    logger: commonOptions.logger,
+    budget: z.unknown().optional(),
+    context: z.unknown().optional(),
+    metadata: metadataShape.optional(),
+    maxSessions: count.optional(),
+    onEvent: commonOptions.onEvent,
+    telemetry: commonOptions.telemetry,
+  } satisfies Record<keyof ServeMcpOptions, z.ZodType>),
+);
 
 /**
  * Exposes an agent as an MCP server with one tool, named after the agent, whose input is `{ prompt }`. Each call runs a
@@ -76,8 +79,8 @@ export async function serveMcp(agent: Agent, options: ServeMcpOptions): Promise<
       expected('transport', transport, "'stdio', { http: { port, host } } or an MCP transport"),
     );
   }
-  check(optionsSchema, options, '', 'invalid_options', 'options');
-  if (transport !== 'stdio' && 'http' in transport) checkHttp(httpSchema, transport.http, 'transport.http');
+  check(optionsSchema(), options, '', 'invalid_options', 'options');
+  if (transport !== 'stdio' && 'http' in transport) checkHttp(httpSchema(), transport.http, 'transport.http');
   const { serve } = await onNode('`serveMcp`', () => import('./mcp.ts'));
   return serve(agent, options);
 }

@@ -3,6 +3,7 @@ import type { SessionSteer } from '../../machines/index.ts';
 import { check } from '../agent/check.ts';
 import { flag, text } from '../agent/shapes.ts';
 import { expected, PawlError, reasonOf } from '../errors.ts';
+import { lazily } from '../schema/lazily.ts';
 import type { AnswerOptions, ApprovalInput, SuspendOptions } from './session.ts';
 import { type ClientAnswer, type SubSession, waitingIn } from './sub-agents/sub-session.ts';
 
@@ -21,21 +22,23 @@ export function position(seq: unknown): number {
 const defaultGraceMs = 10_000;
 
 const graceError = { error: 'a number of at least 0' };
-const suspendSchema = z.strictObject({
-  // `Infinity` waits until all has ended.
-  graceMs: z.custom<number>((ms) => typeof ms === 'number' && ms >= 0, graceError).default(defaultGraceMs),
-} satisfies Record<keyof SuspendOptions, z.ZodType>);
+const suspendSchema = lazily(() =>
+  z.strictObject({
+    // `Infinity` waits until all has ended.
+    graceMs: z.custom<number>((ms) => typeof ms === 'number' && ms >= 0, graceError).default(defaultGraceMs),
+  } satisfies Record<keyof SuspendOptions, z.ZodType>),
+);
 
 /** Checks the options of `suspend`. Returns how long it waits, in ms. */
 export function graceOf(options: SuspendOptions): number {
-  return check(suspendSchema, options, 'options', 'invalid_options').graceMs;
+  return check(suspendSchema(), options, 'options', 'invalid_options').graceMs;
 }
 
 type Decision = { approved: boolean; reason: string | null; sessionId: string | null };
 
 /** Checks the `approve` decision. */
 export function approvalDecision(decision: ApprovalInput): Decision {
-  return check(decisionSchema, decision, 'decision', 'invalid_options');
+  return check(decisionSchema(), decision, 'decision', 'invalid_options');
 }
 
 /** Checks the answer to a call of a client-side tool. */
@@ -43,7 +46,7 @@ export function clientAnswer(
   output: unknown,
   options: AnswerOptions,
 ): { answer: ClientAnswer; sessionId: string | null } {
-  const { isError, sessionId } = check(answerSchema, options, 'options', 'invalid_options');
+  const { isError, sessionId } = check(answerSchema(), options, 'options', 'invalid_options');
   try {
     return { answer: { output: JSON.parse(JSON.stringify(output ?? null)), isError }, sessionId };
   } catch (error) {
@@ -52,10 +55,12 @@ export function clientAnswer(
 }
 
 const sessionIdSchema = z.string({ error: 'a session id' }).nullable().default(null);
-const answerSchema = z.strictObject({ isError: flag.default(false), sessionId: sessionIdSchema });
-const decisionSchema = z.strictObject(
-  { approved: flag, reason: text.nullable().default(null), sessionId: sessionIdSchema },
-  { error: '{ approved: boolean, reason?: string, sessionId?: string }' },
+const answerSchema = lazily(() => z.strictObject({ isError: flag.default(false), sessionId: sessionIdSchema }));
+const decisionSchema = lazily(() =>
+  z.strictObject(
+    { approved: flag, reason: text.nullable().default(null), sessionId: sessionIdSchema },
+    { error: '{ approved: boolean, reason?: string, sessionId?: string }' },
+  ),
 );
 
 /** Decides a call of a session or its sub-agents. Returns false if none waits for it, or several do and none is named. */

@@ -6,6 +6,7 @@ import { overridesIn } from '../agent/narrow.ts';
 import { resultBytesIn } from '../context/context-guard.ts';
 import { messageOf, PawlError } from '../errors.ts';
 import { journalFormat, type SessionHead } from '../journal/journal.ts';
+import { lazily } from '../schema/lazily.ts';
 import { inputMessages, sessionInput, unpricedIn } from './input.ts';
 import type { SessionOptions } from './options.ts';
 
@@ -53,8 +54,8 @@ export function checkMachines({
   );
 }
 
-/** The fields of a head that a resume or a fork reads. Built when needed, so that a start does not pay for it. */
-function headSchema() {
+/** The fields of a head that a resume or a fork reads. */
+const headSchema = lazily(() => {
   const any = z.looseObject({});
   const bound = z.looseObject({ maxTurns: z.number(), maxRetries: z.number() });
   return z.looseObject({
@@ -71,7 +72,7 @@ function headSchema() {
     servers: z.array(z.string()),
     resultBytes: z.number(),
   });
-}
+});
 
 /** Throws `machines_changed` (D-6), or `invalid_journal` with the fields that are missing or malformed. */
 export function checkHead(head: SessionHead): void {

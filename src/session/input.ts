@@ -8,6 +8,7 @@ import { contextWindow } from '../context/context-guard.ts';
 import { expected, PawlError } from '../errors.ts';
 import { aJournal } from '../journal/given.ts';
 import { parseMessages } from '../model/messages.ts';
+import { lazily } from '../schema/lazily.ts';
 import { commonOptions } from './common-options.ts';
 import type { ResumeOptions, SessionBudget, SessionOptions } from './options.ts';
 
@@ -37,13 +38,15 @@ const optionsSchema = z.strictObject({
   ...commonOptions,
 } satisfies Record<keyof SessionOptions, z.ZodType>);
 
-const resumeSchema = z.strictObject({
-  journal: aJournal,
-  sessionId: nonBlank,
-  context: z.unknown().optional(),
-  onDelivery: aFunction.optional(),
-  ...commonOptions,
-} satisfies Record<keyof ResumeOptions, z.ZodType>);
+const resumeSchema = lazily(() =>
+  z.strictObject({
+    journal: aJournal,
+    sessionId: nonBlank,
+    context: z.unknown().optional(),
+    onDelivery: aFunction.optional(),
+    ...commonOptions,
+  } satisfies Record<keyof ResumeOptions, z.ZodType>),
+);
 
 function checkIsAgent(agent: unknown): void {
   if (isAgent(agent)) return;
@@ -52,7 +55,7 @@ function checkIsAgent(agent: unknown): void {
 
 export function checkResumeOptions(agent: unknown, options: unknown): void {
   checkIsAgent(agent);
-  check(resumeSchema, options, 'options', 'invalid_options');
+  check(resumeSchema(), options, 'options', 'invalid_options');
 }
 
 /** Throws for anything but an agent and for unknown options, so that no option is silently ignored. */

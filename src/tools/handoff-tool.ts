@@ -1,10 +1,13 @@
 import { z } from 'zod';
+import { lazily } from '../schema/lazily.ts';
 import type { CatalogTool } from './catalog-tool.ts';
 import { schemaTool } from './schema-tool.ts';
 
-const handoffInput = z.object({
-  reason: z.string().optional().describe('Why you hand the conversation over, in one sentence.'),
-});
+const handoffInput = lazily(() =>
+  z.object({
+    reason: z.string().optional().describe('Why you hand the conversation over, in one sentence.'),
+  }),
+);
 
 /** The name of the tool that hands the conversation to the agent of this name (T-8). */
 export function handoffName(agent: string): string {
@@ -21,7 +24,7 @@ export function handoffTool(agent: string, description: string | undefined): Cat
     ]
       .join(' ')
       .trim(),
-    input: handoffInput,
+    input: handoffInput(),
     afterCrash: 'repeat',
     handsTo: agent,
     execute: () => `The agent ${agent} takes over the conversation.`,

@@ -6,6 +6,7 @@ import { expected, messageOf } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import { inTime, type Limits } from '../host/deadline.ts';
 import type { AnsweredCall } from '../observe/past-calls.ts';
+import { lazily } from '../schema/lazily.ts';
 import type { Validation } from '../schema/schema.ts';
 
 /** A call for a policy to judge. Its input is a copy of the tool's input, validated and with defaults filled in. */
@@ -39,21 +40,25 @@ export function deny(reason: string): PolicyVerdict {
 }
 
 const toolName = z.string({ error: 'the name of a tool' }).min(1, { error: 'the name of a tool' });
-const requiresSchema = z.strictObject({
-  after: z.array(toolName, { error: 'an array of tool names' }).min(1, { error: 'at least one tool name' }),
-});
-const readBeforeWriteSchema = z.strictObject({
-  read: toolName.default('read_file'),
-  write: toolName.default('write_file'),
-  field: z.string({ error: 'the name of a field' }).min(1, { error: 'the name of a field' }).default('path'),
-});
+const requiresSchema = lazily(() =>
+  z.strictObject({
+    after: z.array(toolName, { error: 'an array of tool names' }).min(1, { error: 'at least one tool name' }),
+  }),
+);
+const readBeforeWriteSchema = lazily(() =>
+  z.strictObject({
+    read: toolName.default('read_file'),
+    write: toolName.default('write_file'),
+    field: z.string({ error: 'the name of a field' }).min(1, { error: 'the name of a field' }).default('path'),
+  }),
+);
 
 /**
  * Returns a policy that allows `tool` only after each tool in `after` has succeeded in the session. Throws
  * `invalid_options`.
  */
 export function requires(tool: string, options: { after: readonly string[] }): ToolPolicy {
-  const { after } = check(requiresSchema, options, '', 'invalid_options', 'options');
+  const { after } = check(requiresSchema(), options, '', 'invalid_options', 'options');
   check(toolName, tool, 'tool', 'invalid_options');
   return ({ name }, history) => {
     if (name !== tool) return allow;
@@ -67,7 +72,7 @@ export function requires(tool: string, options: { after: readonly string[] }): T
  * Defaults: `read_file`, `write_file`, `path`. Throws `invalid_options`.
  */
 export function readBeforeWrite(options: { read?: string; write?: string; field?: string } = {}): ToolPolicy {
-  const { read, write, field } = check(readBeforeWriteSchema, options, '', 'invalid_options', 'options');
+  const { read, write, field } = check(readBeforeWriteSchema(), options, '', 'invalid_options', 'options');
   return ({ name, input }, history) => {
     if (name !== write) return allow;
     const isRead = (past: PastCall) => past.name === read && past.slug === null;

@@ -168,7 +168,7 @@ describe('where a server listens', () => {
   it('off loopback, what is lacking is named', () => {
     const lacking = (options: object) => {
       try {
-        checkHttp(callerSchema, options, 'http');
+        checkHttp(callerSchema(), options, 'http');
         return '';
       } catch (error) {
         return (error as Error).message;

@@ -4,6 +4,7 @@ import { nonBlank } from '../../agent/shapes.ts';
 import { checkSession } from '../../journal/given.ts';
 import { giveBack, type Journal, type JournalEntry } from '../../journal/journal.ts';
 import { randomId } from '../../platform/random-id.ts';
+import { lazily } from '../../schema/lazily.ts';
 import { sessionIdShape } from '../input.ts';
 import { headOf } from './recorded-entries.ts';
 import { entriesUntil } from './replay-session.ts';
@@ -15,10 +16,12 @@ export type ForkOptions = {
   sessionId?: string;
 };
 
-const optionsSchema = z.strictObject({
-  at: nonBlank,
-  sessionId: sessionIdShape.optional(),
-} satisfies Record<keyof ForkOptions, z.ZodType>);
+const optionsSchema = lazily(() =>
+  z.strictObject({
+    at: nonBlank,
+    sessionId: sessionIdShape.optional(),
+  } satisfies Record<keyof ForkOptions, z.ZodType>),
+);
 
 /**
  * Starts a new session from a turn or attempt of a recorded one, which stays as it is. Returns the new session's id; it
@@ -27,7 +30,7 @@ const optionsSchema = z.strictObject({
  */
 export async function forkSession(journal: Journal, sessionId: string, options: ForkOptions): Promise<string> {
   checkSession(journal, sessionId);
-  const { at, sessionId: forkId = randomId() } = check(optionsSchema, options, 'options', 'invalid_options');
+  const { at, sessionId: forkId = randomId() } = check(optionsSchema(), options, 'options', 'invalid_options');
   const entries = await journal.read(sessionId);
   headOf(entries, sessionId);
   await createFork(journal, sessionId, forkId, entries.slice(0, entriesUntil(entries, at, 'at')));

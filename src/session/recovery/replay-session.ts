@@ -7,6 +7,7 @@ import { checkEntries } from '../../journal/entries.ts';
 import { checkSession } from '../../journal/given.ts';
 import type { Journal, JournalEntry, JournaledSession } from '../../journal/journal.ts';
 import { unknownSession } from '../../journal/journal-errors.ts';
+import { lazily } from '../../schema/lazily.ts';
 import { headOf } from './recorded-entries.ts';
 import { Recording } from './recording.ts';
 import type { ReplayedSession } from './replayed.ts';
@@ -22,11 +23,13 @@ export type ReplayOptions = {
 };
 
 const aPlace = 'turn-N or turn-N/attempt-M';
-const optionsSchema = z.strictObject({
-  until: z.string({ error: aPlace }).optional(),
-  secrets: texts.optional(),
-} satisfies Record<keyof ReplayOptions, z.ZodType>);
-const readOptionsSchema = optionsSchema.omit({ until: true });
+const optionsSchema = lazily(() =>
+  z.strictObject({
+    until: z.string({ error: aPlace }).optional(),
+    secrets: texts.optional(),
+  } satisfies Record<keyof ReplayOptions, z.ZodType>),
+);
+const readOptionsSchema = lazily(() => optionsSchema().omit({ until: true }));
 
 /**
  * Runs a recorded session again, offline: the machines and the folds alone, without its agent, any model or tool. Throws
@@ -39,7 +42,7 @@ export async function replaySession(
   options: ReplayOptions = {},
 ): Promise<ReplayedSession> {
   checkSession(journal, sessionId);
-  check(optionsSchema, options, 'options', 'invalid_options');
+  check(optionsSchema(), options, 'options', 'invalid_options');
   const entries = await journal.read(sessionId);
   if (entries.length === 0) throw unknownSession(sessionId);
   return replayEntries(entries, options);
@@ -59,7 +62,7 @@ export async function readSession(
   options: Pick<ReplayOptions, 'secrets'> = {},
 ): Promise<RecordedSession> {
   checkSession(journal, sessionId);
-  const { secrets = [] } = check(readOptionsSchema, options, 'options', 'invalid_options');
+  const { secrets = [] } = check(readOptionsSchema(), options, 'options', 'invalid_options');
   const entries = await journal.read(sessionId);
   const [row] = await journal.list({ sessionId });
   if (row === undefined) throw unknownSession(sessionId);

@@ -5,13 +5,14 @@ import { aFunction } from '../../agent/shapes.ts';
 import { PawlError } from '../../errors.ts';
 import { aJournal } from '../../journal/given.ts';
 import type { Journal, JournaledSession } from '../../journal/journal.ts';
+import { lazily } from '../../schema/lazily.ts';
 import { commonOptions } from '../common-options.ts';
 import type { ResumeOptions } from '../options.ts';
 import type { Session } from '../session.ts';
 import { resumeSession } from './resume-session.ts';
 
 const anAgent = z.custom<Agent>(isAgent, { error: 'an agent made by defineAgent' });
-const agentsSchema = z.object({ agents: z.array(anAgent, { error: 'an array of agents' }) });
+const agentsSchema = lazily(() => z.object({ agents: z.array(anAgent, { error: 'an array of agents' }) }));
 
 export type ResumeAllOptions = Omit<ResumeOptions, 'sessionId' | 'signal' | 'context'> & {
   journal: Journal;
@@ -20,12 +21,14 @@ export type ResumeAllOptions = Omit<ResumeOptions, 'sessionId' | 'signal' | 'con
 };
 
 const { signal: _, ...ofSessions } = commonOptions;
-const optionsSchema = z.strictObject({
-  journal: aJournal,
-  context: aFunction.optional(),
-  onDelivery: aFunction.optional(),
-  ...ofSessions,
-} satisfies Record<keyof ResumeAllOptions, z.ZodType>);
+const optionsSchema = lazily(() =>
+  z.strictObject({
+    journal: aJournal,
+    context: aFunction.optional(),
+    onDelivery: aFunction.optional(),
+    ...ofSessions,
+  } satisfies Record<keyof ResumeAllOptions, z.ZodType>),
+);
 
 /** A session that could not be resumed. It stays as it was. */
 export type RefusedSession = { sessionId: string; error: unknown };
@@ -40,8 +43,8 @@ export async function resumeAll(
   agents: readonly Agent[],
   options: ResumeAllOptions,
 ): Promise<{ sessions: Session[]; refused: RefusedSession[]; running: string[] }> {
-  check(agentsSchema, { agents }, '', 'invalid_options');
-  check(optionsSchema, options, 'options', 'invalid_options');
+  check(agentsSchema(), { agents }, '', 'invalid_options');
+  check(optionsSchema(), options, 'options', 'invalid_options');
   const named = new Map<string, Agent>();
   for (const agent of agents) {
     if ((named.get(agent.name) ?? agent) !== agent)

@@ -1,16 +1,19 @@
 import { z } from 'zod';
+import { lazily } from '../../schema/lazily.ts';
 import { success, ToolError } from '../../tools/result.ts';
 import type { SessionResult } from '../session.ts';
 
 /** The input of a call of a sub-agent, and the texts that such a call gets. */
-export const subAgentInput = z.object({
-  prompt: z
-    .string()
-    .trim()
-    .min(1)
-    .describe('The task, with everything needed to do it: the sub-agent sees nothing else.'),
-  reason: z.string().trim().min(1).describe('Why you delegate the task, in one sentence.'),
-});
+export const subAgentInput = lazily(() =>
+  z.object({
+    prompt: z
+      .string()
+      .trim()
+      .min(1)
+      .describe('The task, with everything needed to do it: the sub-agent sees nothing else.'),
+    reason: z.string().trim().min(1).describe('Why you delegate the task, in one sentence.'),
+  }),
+);
 
 export const callIsOver = new Error('its call was aborted');
 

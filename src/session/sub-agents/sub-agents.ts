@@ -38,7 +38,7 @@ export class SubAgents {
     return schemaTool({
       name,
       description,
-      input: subAgentInput,
+      input: subAgentInput(),
       execute: ({ prompt }, run) => this.run(name, agent, prompt, run),
       timeoutMs: null,
       afterCrash: 'continue',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { lazily } from '../../schema/lazily.ts';
 import type { CatalogTool } from '../catalog-tool.ts';
 import { schemaTool } from '../schema-tool.ts';
 
@@ -13,20 +14,22 @@ const isTimeZone = (name: string) => {
   }
 };
 
-const timeInput = z.object({
-  timeZone: z
-    .string()
-    .refine(isTimeZone, { error: 'must be an IANA time zone, such as "Europe/Berlin"' })
-    .default('UTC')
-    .describe('An IANA time zone, such as "Europe/Berlin".'),
-});
+const timeInput = lazily(() =>
+  z.object({
+    timeZone: z
+      .string()
+      .refine(isTimeZone, { error: 'must be an IANA time zone, such as "Europe/Berlin"' })
+      .default('UTC')
+      .describe('An IANA time zone, such as "Europe/Berlin".'),
+  }),
+);
 
 /** Returns the date and time; a model has no clock. */
 export function currentTimeTool(): CatalogTool {
   return schemaTool({
     name: currentTimeName,
     description: 'Gets the current date, weekday and time in a time zone.',
-    input: timeInput,
+    input: timeInput(),
     afterCrash: 'repeat',
     execute: ({ timeZone }, { now }) => {
       const moment = new Date(now());

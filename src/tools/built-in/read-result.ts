@@ -1,21 +1,24 @@
 import { z } from 'zod';
+import { lazily } from '../../schema/lazily.ts';
 import type { CatalogTool } from '../catalog-tool.ts';
 import { ToolError } from '../result.ts';
 import { schemaTool } from '../schema-tool.ts';
 
 export const readResultName = 'read_result';
 
-const readInput = z.object({
-  id: z.string().describe('The id given in the shortened result.'),
-  page: z.int().min(1).default(1).describe('The page, from 1.'),
-});
+const readInput = lazily(() =>
+  z.object({
+    id: z.string().describe('The id given in the shortened result.'),
+    page: z.int().min(1).default(1).describe('The page, from 1.'),
+  }),
+);
 
 /** Reads the text cut from a large result, so that the model can access a tool's complete output. */
 export function readResultTool(): CatalogTool {
   return schemaTool({
     name: readResultName,
     description: 'Reads a page of a result that was too large to show in full.',
-    input: readInput,
+    input: readInput(),
     afterCrash: 'repeat',
     execute: ({ id, page }, { resultPage }) => {
       const found = resultPage(id, page);

@@ -9,9 +9,10 @@ import { z } from 'zod';
 import { check } from '../../agent/check.ts';
 import { aFunction, flag, hasMethods, headersOf, texts } from '../../agent/shapes.ts';
 import { expected, PawlError } from '../../errors.ts';
+import { lazily } from '../../schema/lazily.ts';
 import type { McpPool } from './pool.ts';
 
-/** Options common to all kinds of MCP server. */
+/** Options common to all kinds() of MCP server. */
 export type McpServerOptions = {
   /** Whether a session continues without the server if it is unavailable; default: false. */
   optional?: boolean;
@@ -47,35 +48,37 @@ export type McpServerDefinition = McpServerConfig | SharedMcpServer;
 /** A server whose connection outlives the session. */
 export type SharedMcpServer = { readonly name: string; readonly shared: McpServerConfig; readonly pool: McpPool };
 
-const toolNames = z.array(z.string(), { error: 'an array of tool names' });
-const someTools = z.union([z.boolean(), toolNames], { error: 'a boolean or an array of tool names' }).optional();
-const common = {
-  optional: flag.optional(),
-  allow: toolNames.optional(),
-  deny: toolNames.optional(),
-  needsApproval: someTools,
-  idempotent: someTools,
-  handlers: z.strictObject({ elicit: aFunction.optional(), sample: aFunction.optional() }).optional(),
-};
-const strings = z.record(z.string(), z.string(), { error: 'an object of strings' });
-const kinds = {
-  command: z.strictObject({
-    ...common,
-    command: z.string({ error: 'a command' }).min(1, { error: 'a command' }),
-    args: texts.optional(),
-    env: strings.optional(),
-    cwd: z.string({ error: 'a directory' }).optional(),
-  }),
-  url: z.strictObject({
-    ...common,
-    url: z.url({ protocol: /^https?$/, error: 'an http or https URL' }),
-    headers: headersOf(z.string({ error: 'a string' })).optional(),
-  }),
-  transport: z.strictObject({
-    ...common,
-    transport: z.custom<unknown>(isTransport, { error: 'an MCP transport, or a function that makes one' }),
-  }),
-};
+const kinds = lazily(() => {
+  const toolNames = z.array(z.string(), { error: 'an array of tool names' });
+  const someTools = z.union([z.boolean(), toolNames], { error: 'a boolean or an array of tool names' }).optional();
+  const common = {
+    optional: flag.optional(),
+    allow: toolNames.optional(),
+    deny: toolNames.optional(),
+    needsApproval: someTools,
+    idempotent: someTools,
+    handlers: z.strictObject({ elicit: aFunction.optional(), sample: aFunction.optional() }).optional(),
+  };
+  const strings = z.record(z.string(), z.string(), { error: 'an object of strings' });
+  return {
+    command: z.strictObject({
+      ...common,
+      command: z.string({ error: 'a command' }).min(1, { error: 'a command' }),
+      args: texts.optional(),
+      env: strings.optional(),
+      cwd: z.string({ error: 'a directory' }).optional(),
+    }),
+    url: z.strictObject({
+      ...common,
+      url: z.url({ protocol: /^https?$/, error: 'an http or https URL' }),
+      headers: headersOf(z.string({ error: 'a string' })).optional(),
+    }),
+    transport: z.strictObject({
+      ...common,
+      transport: z.custom<unknown>(isTransport, { error: 'an MCP transport, or a function that makes one' }),
+    }),
+  };
+});
 
 function isTransport(value: unknown): boolean {
   return typeof value === 'function' || hasMethods(value, 'start', 'send', 'close');
@@ -100,5 +103,5 @@ export function checkServer(name: string, server: unknown): void {
       expected(field, config, 'an object with exactly one of `command`, `url` and `transport`'),
     );
   }
-  check<unknown>(kinds[only], config, field, 'invalid_server');
+  check<unknown>(kinds()[only], config, field, 'invalid_server');
 }

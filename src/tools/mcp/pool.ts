@@ -3,14 +3,14 @@ import { check } from '../../agent/check.ts';
 import { PawlError } from '../../errors.ts';
 import { systemClock } from '../../host/clock.ts';
 import { onNode } from '../../platform/node.ts';
+import { lazily } from '../../schema/lazily.ts';
 import type { McpConnection } from './connection.ts';
 import { checkServer, type McpServerConfig, type SharedMcpServer } from './definition.ts';
 
-const serversSchema = z.custom<object>(
-  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-  {
+const serversSchema = lazily(() =>
+  z.custom<object>((value) => typeof value === 'object' && value !== null && !Array.isArray(value), {
     error: 'an object of servers by name',
-  },
+  }),
 );
 
 /** MCP servers that sessions share. Each connects on first use and stays connected until the pool is closed. */
@@ -21,7 +21,7 @@ export class McpPool {
   private readonly connections = new Map<string, McpConnection>();
 
   constructor(configs: Record<string, McpServerConfig>) {
-    check(serversSchema, configs, 'mcpServers', 'invalid_server');
+    check(serversSchema(), configs, 'mcpServers', 'invalid_server');
     for (const [name, config] of Object.entries(configs)) checkServer(name, config);
     this.servers = Object.fromEntries(
       Object.entries(configs).map(([name, config]) => [name, { name, shared: config, pool: this }]),

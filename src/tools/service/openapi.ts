@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { check } from '../../agent/check.ts';
 import { onNode } from '../../platform/node.ts';
+import { lazily } from '../../schema/lazily.ts';
 import type { LocalTool } from '../local.ts';
 import { type HttpPolicy, policyShape } from './http-policy.ts';
 import type { RestAuth } from './rest.ts';
@@ -19,16 +20,18 @@ export type OpenApiOptions = HttpPolicy & {
 };
 
 const names = z.array(z.string(), { error: 'an array of operations' }).optional();
-const optionsSchema = z.strictObject({
-  include: names,
-  exclude: names,
-  baseUrl: z.string({ error: 'a URL' }).optional(),
-  auth: z.unknown().optional(),
-  needsApproval: z
-    .union([z.boolean(), z.array(z.string())], { error: 'a boolean or an array of operations' })
-    .optional(),
-  ...policyShape,
-} satisfies Record<keyof OpenApiOptions, z.ZodType>);
+const optionsSchema = lazily(() =>
+  z.strictObject({
+    include: names,
+    exclude: names,
+    baseUrl: z.string({ error: 'a URL' }).optional(),
+    auth: z.unknown().optional(),
+    needsApproval: z
+      .union([z.boolean(), z.array(z.string())], { error: 'a boolean or an array of operations' })
+      .optional(),
+    ...policyShape,
+  } satisfies Record<keyof OpenApiOptions, z.ZodType>),
+);
 
 /**
  * Creates tools from the operations of an OpenAPI 3.0 or 3.1 document, by operation id. `document` is the document or
@@ -39,7 +42,7 @@ export async function openApiTools(
   document: string | object,
   options: OpenApiOptions = {},
 ): Promise<Record<string, LocalTool>> {
-  check(optionsSchema, options, '', 'invalid_tool', 'options');
+  check(optionsSchema(), options, '', 'invalid_tool', 'options');
   const { toolsOf } = await onNode('`openApiTools`', () => import('./openapi-document.ts'));
   return toolsOf(document, options);
 }

@@ -11,6 +11,7 @@ import { expected, given, messageOf, PawlError, shown } from '../../errors.ts';
 import { bytesOf, toBase64 } from '../../platform/bytes.ts';
 import { onNode } from '../../platform/node.ts';
 import { exactJson } from '../../platform/plain-json.ts';
+import { lazily } from '../../schema/lazily.ts';
 import type { AnySchema } from '../../schema/schema.ts';
 import type { LocalTool } from '../local.ts';
 import { success, ToolError } from '../result.ts';
@@ -55,25 +56,27 @@ export type RestCall = {
 };
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
-const optionsSchema = z.strictObject({
-  method: z.enum(methods, { error: `one of ${methods.join(', ')}` }),
-  url: z.string({ error: 'an http or https URL, with {name} for fields of the input' }),
-  description: text.optional(),
-  input: z.unknown().refine((input) => input !== undefined, { error: 'the schema of an object' }),
-  headers: z.unknown().optional(),
-  body: aFunction.optional(),
-  auth: z.unknown().optional(),
-  needsApproval: flag.optional(),
-  idempotent: flag.optional(),
-  ...policyShape,
-} satisfies Record<keyof RestToolOptions, z.ZodType>);
+const optionsSchema = lazily(() =>
+  z.strictObject({
+    method: z.enum(methods, { error: `one of ${methods.join(', ')}` }),
+    url: z.string({ error: 'an http or https URL, with {name} for fields of the input' }),
+    description: text.optional(),
+    input: z.unknown().refine((input) => input !== undefined, { error: 'the schema of an object' }),
+    headers: z.unknown().optional(),
+    body: aFunction.optional(),
+    auth: z.unknown().optional(),
+    needsApproval: flag.optional(),
+    idempotent: flag.optional(),
+    ...policyShape,
+  } satisfies Record<keyof RestToolOptions, z.ZodType>),
+);
 
 /**
  * Creates a tool that calls an HTTP service. Statuses of 400 and above become failed results with status and
  * body. Throws `invalid_tool` for invalid options.
  */
 export function restTool<Input = RestInput>(options: RestToolOptions<Input>): LocalTool {
-  check(optionsSchema, options, '', 'invalid_tool', 'options');
+  check(optionsSchema(), options, '', 'invalid_tool', 'options');
   if (options.headers !== undefined && typeof options.headers !== 'function')
     check(headersOf(z.string({ error: 'a string' })), options.headers, 'headers', 'invalid_tool');
   const { method, url, description = `${method} ${url.split('?')[0]}`, input, auth, needsApproval = false } = options;
@@ -225,21 +228,19 @@ function basicOf({ username, password }: { username: string; password: string })
   return toBase64(bytesOf(`${username}:${password}`));
 }
 
-const credential = z.string({ error: 'a string that is not empty' }).min(1, { error: 'a string that is not empty' });
-const authSchemas: Record<'bearer' | 'basic' | 'key', z.ZodType> = {
-  bearer: z.strictObject({ bearer: credential }),
-  basic: z.strictObject({
-    basic: z.strictObject(
-      { username: credential, password: z.string({ error: 'a string' }) },
-      { error: '{ username, password }' },
-    ),
-  }),
-  key: z.strictObject({
-    key: credential,
-    name: credential,
-    in: z.enum(['header', 'query'], { error: 'header or query' }).optional(),
-  }),
-};
+const authSchemas = lazily((): Record<'bearer' | 'basic' | 'key', z.ZodType> => {
+  const credential = z.string({ error: 'a string that is not empty' }).min(1, { error: 'a string that is not empty' });
+  const basic = { username: credential, password: z.string({ error: 'a string' }) };
+  return {
+    bearer: z.strictObject({ bearer: credential }),
+    basic: z.strictObject({ basic: z.strictObject(basic, { error: '{ username, password }' }) }),
+    key: z.strictObject({
+      key: credential,
+      name: credential,
+      in: z.enum(['header', 'query'], { error: 'header or query' }).optional(),
+    }),
+  };
+});
 
 /** Throws `invalid_tool` for invalid credentials, so that they do not fail the first call. */
 export function checkAuth(auth: unknown): void {
@@ -248,7 +249,7 @@ export function checkAuth(auth: unknown): void {
   const kind = (['bearer', 'basic', 'key'] as const).find((name) => name in given);
   if (kind === undefined)
     throw new PawlError('invalid_tool', '`auth` must have `bearer`, `basic`, or `key` and `name`.');
-  const [issue] = authSchemas[kind].safeParse(auth).error?.issues ?? [];
+  const [issue] = authSchemas()[kind].safeParse(auth).error?.issues ?? [];
   if (issue === undefined) return;
   // The message must not show the credentials.
   throw new PawlError('invalid_tool', `\`${['auth', ...issue.path].join('.')}\` must be ${issue.message}.`);

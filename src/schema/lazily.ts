@@ -1,0 +1,11 @@
+/**
+ * Returns a function that makes a value at its first call. For schemas that most processes never use: to make them all
+ * takes longer than to run a short session.
+ */
+export function lazily<Value extends object>(make: () => Value): () => Value {
+  let made: Value | null = null;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
