@@ -61,7 +61,7 @@ export class JournaledDriver implements Driver {
       this.core.drain();
     };
     this.steps.push(step);
-    if (this.phase !== 'replaying') this.work(() => this.log.start());
+    this.work(() => this.log.start());
   }
 
   command(event: SessionCommand): void {
@@ -139,8 +139,7 @@ export class JournaledDriver implements Driver {
 
   /** Whether something is still to be written or delivered. */
   get isBusy(): boolean {
-    if (this.phase === 'caughtUp') return false;
-    return this.working || this.steps.length > 0 || this.queue.length > 0;
+    return this.working;
   }
 
   /** Lets go of the session: every running effect's signal aborts, and nothing more is delivered. */
@@ -197,9 +196,11 @@ export class JournaledDriver implements Driver {
     } finally {
       this.working = false;
     }
-    if (this.phase !== 'suspending') return;
-    const isAwaiting = [...this.core.running.values()].some(({ effect }) => this.policy.isAwaited(effect));
-    if (!isAwaiting) this.onIdle?.();
+    if (this.onIdle !== null && !this.isAwaiting) this.onIdle();
+  }
+
+  private get isAwaiting(): boolean {
+    return [...this.core.running.values()].some(({ effect }) => this.policy.isAwaited(effect));
   }
 
   private get hasWork(): boolean {
@@ -218,11 +219,9 @@ export class JournaledDriver implements Driver {
       return null;
     }
     if (this.queue.length > 0) return this.takeUp();
-    if (this.begunBefore.size > 0) {
-      const interrupted = this.core.pending.flatMap((effect) => this.interruptionOf(effect) ?? []);
-      this.queue.push(...interrupted);
-      if (interrupted.length > 0) return null;
-    }
+    const interrupted = this.core.pending.flatMap((effect) => this.interruptionOf(effect) ?? []);
+    this.queue.push(...interrupted);
+    if (interrupted.length > 0) return null;
     const at = this.core.owner.now();
     const unmarked = this.core.pending.filter((effect) => !this.isMarked(effect));
     // What came meanwhile may cancel some of them.

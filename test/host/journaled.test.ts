@@ -3,6 +3,7 @@ import type { Delivery, Effect } from '../../machines/index.ts';
 import type { Outcome } from '../../src/host/driver-core.ts';
 import { Host } from '../../src/host/host.ts';
 import { type DriverLog, JournaledDriver } from '../../src/host/journaled.ts';
+import { until } from '../support/journaled.ts';
 
 const outcome = { done: true } as unknown as Outcome;
 const effect = (key: string, kind = 'tool'): Effect => ({ kind, key, request: {} }) as unknown as Effect;
@@ -72,6 +73,7 @@ function driving({ isReplay = false, interrupted = [] as string[], awaited = tru
     ...{ driver, told, host, request, end, signals },
     onCommand: (given: typeof requests) => (requests = given),
     hold: () => (holds = true),
+    isHeld: () => held.length > 0,
     release: async (whole = true) => {
       holds = !whole;
       for (const resume of held.splice(0)) resume();
@@ -172,6 +174,7 @@ describe('D-4: the journaled driver replays and continues', () => {
     expect(driver.replayStep()).toBe(true);
     expect(driver.replayStep()).toBe(false);
     driver.replayMark('again', 5);
+    driver.replayMark('again', 8);
     driver.replayMark('tool', 6);
     expect(driver.pendingEffects.map(({ key }) => key)).toEqual(['again', 'tool', 'new']);
     expect(driver.interrupted).toEqual(['tool']);
@@ -249,6 +252,40 @@ describe('D-4: the journaled driver suspends and lets go', () => {
     await marking.release();
     await idle;
     expect(marking.since().at(-1)).toBe('begins a 7');
+  });
+
+  it('what is requested while the last mark is written does not begin', async () => {
+    const { driver, since, hold, isHeld, release, onCommand } = driving({ awaited: false });
+    onCommand({ first: [effect('a')], more: [effect('b')] });
+    driver.start(() => {});
+    await quiet();
+    since();
+    hold();
+    driver.command(command('first'));
+    await until(isHeld);
+    await release(false);
+    await until(isHeld);
+    const idle = driver.suspend();
+    driver.command(command('more'));
+    await release();
+    await idle;
+    expect(since()).toEqual([
+      ...['delivered first', 'step', 'command first', 'begun a 7'],
+      ...['delivered more', 'step', 'command more', 'begins a 7'],
+    ]);
+    expect(driver.pendingEffects).toEqual([effect('b')]);
+  });
+
+  it('a session that was let go of does not become one that is suspended', async () => {
+    const { driver, since } = driving();
+    driver.start(() => {});
+    await quiet();
+    since();
+    driver.release();
+    void driver.suspend();
+    driver.command(command('stop'));
+    await quiet();
+    expect([since(), driver.isBusy]).toEqual([[], false]);
   });
 
   it('after a replay alone it is idle at once', async () => {
