@@ -180,6 +180,19 @@ describe('D-6: what a resumed session needs', () => {
     await expect(resumed).rejects.toThrow('the sub-agent child is missing');
   });
 
+  it('a sub-agent that is running, and has other limits now', async () => {
+    const child = (maxTurns: number) => defineAgent({ name: 'child', models: [hanging()], limits: { maxTurns } });
+    const calls = [{ name: 'child', input: { prompt: 'Help.', reason: 'It is much.' } }];
+    const parent = (maxTurns: number) => ({
+      name: 'a',
+      models: [rehearsalModel([{ calls }])],
+      agents: { child: child(maxTurns) },
+    });
+    const resumed = resumedAs(parent(5), parent(3));
+    await expect(resumed).rejects.toMatchObject({ code: 'agent_changed' });
+    await expect(resumed).rejects.toThrow('limits.maxTurns: was 5, is 3');
+  });
+
   it('nothing, if it is aborted before it continues', async () => {
     const agent = { name: 'a', models: [hanging()], mcpServers: { odd: odd() } };
     const resumed = await resumedAs(agent, agent, {}, { signal: AbortSignal.abort(new Error('the user left')) });
