@@ -111,8 +111,10 @@ function chatIdOf(text: unknown): string {
   return check(chatIdSchema, text, 'id', 'invalid_messages');
 }
 
-/** Sessions that have ended and are kept, so that a late decision finds how they ended. */
-const mostEnded = 1_000;
+/** Without a journal, as many sessions that have ended are kept, so that a late decision finds how they ended. */
+const mostEnded = 100;
+/** As many sessions are known by what was decided in them. */
+const mostDecided = 1_000;
 
 /** The chats of an agent: each has at most one session that has not ended. */
 class Chats {
@@ -162,6 +164,7 @@ class Chats {
     const known = this.sessions.get(chatId);
     await this.inTurn(chatId, async () => this.end(this.sessions.get(chatId), await this.unended(chatId)));
     await known?.result;
+    if (this.sessions.get(chatId) === known) this.sessions.delete(chatId);
   }
 
   private async begin({ chatId, messages }: UIRequest, { context, metadata }: Given): Promise<Response> {
@@ -188,7 +191,7 @@ class Chats {
     const taken = this.decided.get(sessionId) ?? [];
     this.decided.set(sessionId, taken);
     const [first] = this.decided.keys();
-    if (this.decided.size > mostEnded && first !== undefined) this.decided.delete(first);
+    if (this.decided.size > mostDecided && first !== undefined) this.decided.delete(first);
     for (const decision of decisions) {
       const { callId, ...rest } = decision;
       const isTaken =
@@ -251,8 +254,8 @@ class Chats {
     this.sessions.set(chatId, session);
     void session.result.then(({ status }) => {
       if (this.sessions.get(chatId) !== session) return;
-      // A suspended session continues from its journal, in this process or another.
-      if (status === 'suspended') this.sessions.delete(chatId);
+      // From its journal, a suspended session continues, and one that has ended is read again.
+      if (status === 'suspended' || this.options.journal !== undefined) this.sessions.delete(chatId);
       else this.ended.add(session);
       this.forget();
     });

@@ -5,7 +5,8 @@ import type { Journal } from '../journal/journal.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import { restOf } from '../observe/stream/event-stream.ts';
 import { position } from '../session/commands.ts';
-import { readSession } from '../session/recovery/replay-session.ts';
+import { GrowingSession } from '../session/recovery/growing-session.ts';
+import { checkReading } from '../session/recovery/replay-session.ts';
 import type { Followed } from './ui-message-stream.ts';
 
 export type FollowOptions = { secrets?: readonly string[]; suspended?: (() => Promise<Followed>) | null };
@@ -22,15 +23,18 @@ export async function followSession(journal: Journal, sessionId: string, given: 
   const { suspended = null, ...options } = given ?? {};
   if (suspended !== null && typeof suspended !== 'function')
     throw new PawlError('invalid_options', expected('options.suspended', suspended, 'a function'));
-  await readSession(journal, sessionId, given && options);
+  const { secrets } = checkReading(journal, sessionId, given && options);
+  let first: GrowingSession | null = new GrowingSession(journal, sessionId, secrets);
+  await first.events();
   async function* read(seq: number, signal: AbortSignal): AsyncGenerator<SessionEvent, void> {
+    const session = first ?? new GrowingSession(journal, sessionId, secrets);
+    first = null;
     let next = seq;
-    for (let known = -1; ; ) {
+    for (let isRead = false; ; isRead = true) {
       const [row] = await journal.list({ sessionId });
       const isOver = row === undefined || ['succeeded', 'failed', 'aborted', 'suspended'].includes(row.status);
-      if (row !== undefined && row.entries !== known) {
-        known = row.entries;
-        const { events } = await readSession(journal, sessionId, options);
+      if (row !== undefined && (!isRead || session.hasMore(row.entries))) {
+        const events = await session.events();
         for (const [index, event] of events.entries()) {
           if (event.seq < next) continue;
           // A text may have grown since the journal was last read.

@@ -18,7 +18,8 @@ type Streamed = { id: string; kind: Delta['kind']; callId: string | null; toolNa
 
 /** The parts of one attempt's reply on the page: as they stream, and as the whole reply then has them. */
 export class StreamedReply {
-  private parts: Streamed[] = [];
+  /** By id, in the order in which they began. */
+  private readonly parts = new Map<string, Streamed>();
   /** Whether a reply is awaited or streaming. */
   private isOpen = false;
   private readonly isDynamic: (tool: string) => boolean;
@@ -34,9 +35,9 @@ export class StreamedReply {
 
   delta({ turn, attempt, part, kind, callId, toolName, delta }: Delta): UIChunk[] {
     const id = `${turn}.${attempt}.${part}`;
-    const known = this.parts.find((one) => one.id === id);
+    const known = this.parts.get(id);
     const streamed = known ?? { id, kind, callId, toolName: toolName ?? '', text: '' };
-    if (known === undefined) this.parts.push(streamed);
+    if (known === undefined) this.parts.set(id, streamed);
     streamed.text += delta;
     return [...(known === undefined ? this.start(streamed) : []), ...this.grown(streamed, delta)];
   }
@@ -46,7 +47,7 @@ export class StreamedReply {
     if (!this.isOpen) return [];
     return [
       { type: 'reset-step' },
-      ...this.parts.flatMap((part) => [...this.start(part), ...this.grown(part, part.text)]),
+      ...[...this.parts.values()].flatMap((part) => [...this.start(part), ...this.grown(part, part.text)]),
     ];
   }
 
@@ -64,14 +65,15 @@ export class StreamedReply {
   async replied(reply: Reply | null): Promise<UIChunk[]> {
     this.isOpen = false;
     const content = (reply?.content ?? []).filter(isShown);
-    if (!this.isWhole(content)) {
-      this.parts = [];
+    const streamed = [...this.parts.values()];
+    if (!isWhole(content, streamed)) {
+      this.parts.clear();
       const chunks: UIChunk[] = [{ type: 'reset-step' }];
       for (const [index, part] of content.entries()) chunks.push(...(await this.whole(part, `whole.${index}`)));
       return chunks;
     }
     return content.flatMap((part, index): UIChunk[] => {
-      const { id = '' } = this.parts[index] ?? {};
+      const { id = '' } = streamed[index] ?? {};
       return part.type === 'text' || part.type === 'reasoning'
         ? [{ type: `${part.type}-end`, id, ...metadata(part) }]
         : [];
@@ -86,18 +88,8 @@ export class StreamedReply {
 
   /** The attempt ended. */
   end(): void {
-    this.parts = [];
+    this.parts.clear();
     this.isOpen = false;
-  }
-
-  private isWhole(content: readonly ReplyPart[]): boolean {
-    if (content.length !== this.parts.length) return false;
-    return content.every((part, index) => {
-      const streamed = this.parts[index];
-      if (part.type === 'text' || part.type === 'reasoning')
-        return streamed?.kind === part.type && streamed.text === part.text;
-      return part.type === 'tool-call' && !part.providerExecuted && streamed?.callId === part.callId;
-    });
   }
 
   private callStart(toolCallId: string, name: string): UIChunk {
@@ -147,6 +139,17 @@ export class StreamedReply {
 }
 
 /** An empty text without a provider's data is no part of the conversation. */
+/** Whether a page has streamed the whole reply. */
+function isWhole(content: readonly ReplyPart[], parts: readonly Streamed[]): boolean {
+  if (content.length !== parts.length) return false;
+  return content.every((part, index) => {
+    const streamed = parts[index];
+    if (part.type === 'text' || part.type === 'reasoning')
+      return streamed?.kind === part.type && streamed.text === part.text;
+    return part.type === 'tool-call' && !part.providerExecuted && streamed?.callId === part.callId;
+  });
+}
+
 function isShown(part: ReplyPart): boolean {
   return (part.type !== 'text' && part.type !== 'reasoning') || part.text !== '' || part.providerOptions !== undefined;
 }

@@ -187,13 +187,28 @@ describe('the session of a chat', () => {
     await journal.close();
   });
 
-  it('is forgotten once a thousand others have ended', async () => {
+  it('is forgotten once a hundred others have ended, or when it is deleted', async () => {
     const handler = handlerOf(() => report());
     const first = startOf(await chunksOf(await handler(post('c0')))).messageId;
     const late = async () => (await handler(post('c0', [said, decision(first, 1, true, 'x')]))).status;
-    for (let index = 1; index < 1_000; index += 1) await chunksOf(await handler(post(`c${index}`)));
+    for (let index = 1; index < 100; index += 1) await chunksOf(await handler(post(`c${index}`)));
     expect(await late()).toBe(200);
     await chunksOf(await handler(post('more')));
     expect(await late()).toBe(404);
+    const { messageId } = startOf(await chunksOf(await handler(post('c1'))));
+    const decided = async () => (await handler(post('c1', [said, decision(messageId, 1, true, 'x')]))).status;
+    expect(await decided()).toBe(200);
+    await handler(ask('/c1', 'DELETE'));
+    expect(await decided()).toBe(404);
+  });
+
+  it('is read from the journal once it has ended, if there is one', async () => {
+    const journal = sqliteJournal(':memory:');
+    const handler = handlerOf(() => report(), { journal });
+    const { messageId } = startOf(await chunksOf(await handler(post())));
+    await handler(ask('/c1', 'DELETE'));
+    const late = await handler(post('c1', [said, decision(messageId, 1, true, 'x')]));
+    expect(endOf(await chunksOf(late)).messageMetadata.status).toBe('succeeded');
+    await journal.close();
   });
 });

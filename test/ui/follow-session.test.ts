@@ -17,7 +17,7 @@ import { report } from '../support/session.ts';
 const said = 'Hello, dear world.';
 
 /** A journal that grows each time it is read, as another process writes it: first up to the middle of the text. */
-async function growing(): Promise<Journal> {
+async function growing(asked: number[] = []): Promise<Journal> {
   const kept = sqliteJournal(':memory:');
   const agent = defineAgent({ name: 'told', models: [rehearsalModel([{ ...report(), text: said }])] });
   await runSession(agent, { prompt: 'Go.', journal: kept, sessionId: 's', logger: false });
@@ -35,8 +35,9 @@ async function growing(): Promise<Journal> {
       const status = next() < whole.length ? 'running' : row?.status;
       return row === undefined || status === undefined ? [] : [{ ...row, entries: next(), status }];
     },
-    read: async () => {
-      const found = whole.slice(0, next());
+    read: async (_: string, after = 0) => {
+      asked.push(after);
+      const found = whole.slice(after, next());
       reads += 1;
       return found;
     },
@@ -73,6 +74,24 @@ describe('S-6: a session that another process runs', () => {
     expect(events.at(-1)?.type).toBe('session.succeeded');
     const seqs = events.map(({ seq }) => seq);
     expect(seqs).toEqual([...new Set(seqs)].toSorted((one, other) => one - other));
+  });
+
+  it('only what came since is read each time, and a second reader reads for itself', async () => {
+    const asked: number[] = [];
+    const journal = await growing(asked);
+    const followed = await followSession(journal, 's');
+    const readAll = async () => {
+      const events: SessionEvent[] = [];
+      for await (const event of followed.eventsFrom(1)) events.push(event);
+      return [textIn(events), events.at(-1)?.type];
+    };
+    expect(await readAll()).toEqual([said, 'session.succeeded']);
+    const [looked, ...later] = asked.splice(0);
+    expect(looked).toBe(0);
+    expect(later.map((after, index) => after > 0 && after >= (later[index - 1] ?? 0))).toEqual([true, true, true]);
+    expect(await readAll()).toEqual([said, 'session.succeeded']);
+    expect(asked).toEqual([0]);
+    await journal.close();
   });
 
   it('a reader that begins in the middle of a text gets the rest of it', async () => {

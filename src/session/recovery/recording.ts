@@ -4,6 +4,7 @@ import type { JournalEntry } from '../../journal/journal.ts';
 import { type Difference, Replay } from '../../journal/replay.ts';
 import { scopeOf } from '../../journal/scope-log.ts';
 import type { OfferedTool } from '../../model/request-model.ts';
+import type { SessionEvent } from '../../observe/events.ts';
 import { type Follower, RecordedPlayer } from './recorded-player.ts';
 import type { ReplayedSession, ReplayStep, SentRequest } from './replayed.ts';
 
@@ -35,6 +36,11 @@ export class Recording {
     });
   }
 
+  /** The events of the whole tree so far. */
+  get events(): readonly SessionEvent[] {
+    return this.replay.root.observer.folds.stream.all();
+  }
+
   /** The number of the entry that is played, from 1. */
   get entry(): number {
     return this.replay.entry;
@@ -50,13 +56,13 @@ export class Recording {
         rest,
       );
     const { head, observer, pending, states } = root;
-    const { conversation, records, stream } = observer.folds;
+    const { conversation, records } = observer.folds;
     return {
       sessionId: head.sessionId,
       agent: head.agent,
       steps: this.steps,
       requests: this.requests,
-      events: stream.all(),
+      events: this.events,
       counters: observer.counters,
       conversation: conversation.messages,
       turns: records.turns,

@@ -61,14 +61,20 @@ export async function readSession(
   sessionId: string,
   options: Pick<ReplayOptions, 'secrets'> = {},
 ): Promise<RecordedSession> {
-  checkSession(journal, sessionId);
-  const { secrets = [] } = check(readOptionsSchema(), options, 'options', 'invalid_options');
+  const { secrets } = checkReading(journal, sessionId, options);
   const entries = await journal.read(sessionId);
   const [row] = await journal.list({ sessionId });
   if (row === undefined) throw unknownSession(sessionId);
   headOf(entries, sessionId);
   const { events, requests, counters, conversation, turns } = replayEntries(entries, { secrets });
   return { ...row, events, requests, counters, conversation, turns };
+}
+
+/** Checks what `readSession` is given. Throws `invalid_options`. */
+export function checkReading(journal: unknown, sessionId: unknown, options: unknown): { secrets: readonly string[] } {
+  checkSession(journal, sessionId);
+  const { secrets = [] } = check(readOptionsSchema(), options, 'options', 'invalid_options');
+  return { secrets };
 }
 
 /** Replays the entries of a journal; see `replaySession`. */
