@@ -11,6 +11,12 @@ import type { RequestTimers } from './request-timers.ts';
 /** How long a stream may take to end after its finish part, in ms. */
 const finishGraceMs = 1_000;
 
+/** Cancels a stream that came late, and has no reader. A model without types may have answered anything. */
+function cancelUnread(answer: unknown): void {
+  const unread: unknown = typeof answer === 'object' && answer !== null ? Reflect.get(answer, 'stream') : null;
+  if (unread instanceof ReadableStream) void unread.cancel().catch(() => undefined);
+}
+
 /** Sends the request and passes each part of the reply to `onPart` as it arrives. */
 export async function stream(
   model: LanguageModelV4,
@@ -21,9 +27,7 @@ export async function stream(
   if (typeof model.doStream !== 'function') return generate(model, callOptions, timers, onPart);
   let parts: ReadableStream<LanguageModelV4StreamPart>;
   try {
-    // Cancel a late stream: it has no reader.
-    const late = ({ stream: unread }: { stream: typeof parts }) => void unread.cancel().catch(() => undefined);
-    ({ stream: parts } = await timers.orAborted(model.doStream(callOptions), late));
+    ({ stream: parts } = await timers.orAborted(model.doStream(callOptions), cancelUnread));
   } catch (error) {
     // Thrown before anything was sent: the model can't stream, so request a full response.
     if (cannotStream(error)) return generate(model, callOptions, timers, onPart);

@@ -17,8 +17,8 @@ import {
   type ToolResultPart,
   userMessage,
 } from '../../machines/index.ts';
-
 import { withoutResults } from '../context/context-guard.ts';
+import { ownCopy } from '../platform/own-copy.ts';
 import { wellFormed } from '../text.ts';
 import { type CacheMark, cacheMark, marked, marksIn, marksLeft } from './cache-marks.ts';
 
@@ -89,6 +89,9 @@ export class PromptBuilder {
       return carrying;
     };
     const prompt: LanguageModelV4Prompt = lasting.prompt.slice();
+    // A middleware may add to these in place.
+    for (const index of [prompt.length - 1, prompt.findLastIndex(({ role }) => role === 'user')])
+      if (prompt[index] !== undefined) prompt[index] = ownCopy(prompt[index]);
     const last = prompt.at(-1);
     // Mark the last message of the conversation, not the notice that follows it (N-3).
     if (last !== undefined) prompt[prompt.length - 1] = withMark(last);

@@ -26,6 +26,7 @@ import type { ModelSettings, Price } from '../agent/definition.ts';
 import type { RequestMeter } from '../context/request-meter.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Sighting } from '../observe/events.ts';
+import { ownCopy } from '../platform/own-copy.ts';
 import { withOneRequest } from './bounded-fetch.ts';
 import { type CacheMark, isMarked, withoutCallMark } from './cache-marks.ts';
 import { generate, stream } from './exchange.ts';
@@ -197,8 +198,9 @@ function buildCall(
     offered.filter((tool) => tool.type === 'function' && isMarked(tool, mark)).length;
   const { prompt, marks } = prompts.build({ provider, notice, omit, promptCaching, ownMark: own, markedTools });
   const tools: Partial<LanguageModelV4CallOptions> =
-    offered.length > 0 ? { tools: [...offered], toolChoice: { type: 'auto' } } : {};
-  return { callOptions: { ...given, ...tools, prompt, abortSignal }, marks };
+    offered.length > 0 ? { tools: offered.map((tool) => ({ ...tool })), toolChoice: { type: 'auto' } } : {};
+  // A middleware may change what it gets: nothing of it is there in the next request (T-3).
+  return { callOptions: { ...ownCopy(given), ...tools, prompt, abortSignal }, marks };
 }
 
 /** Returns the outcome of a reply that is withheld (G-2): nothing of it is kept but what it cost. */

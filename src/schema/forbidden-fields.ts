@@ -46,7 +46,7 @@ class Search {
   }
 
   private look(value: object, schema: JSONSchema7, path: string): string[] {
-    const { $ref, anyOf, oneOf, items, properties = {}, patternProperties, additionalProperties } = schema;
+    const { $ref, anyOf, oneOf, properties = {}, patternProperties, additionalProperties } = schema;
     if ($ref !== undefined) return this.forbiddenIn(value, resolved($ref, this.root), path);
     const branches = anyOf ?? oneOf;
     if (branches !== undefined) {
@@ -56,9 +56,9 @@ class Search {
       return found.sort((one, other) => one.length - other.length)[0] ?? [];
     }
     if (Array.isArray(value)) {
-      if (items === undefined || Array.isArray(items) || 'prefixItems' in schema) return [];
+      const { first, rest } = itemsOf(schema);
       return value.flatMap((item, index) =>
-        this.forbiddenIn(item, items, path === '' ? `${index}` : `${path}.${index}`),
+        this.forbiddenIn(item, first[index] ?? rest, path === '' ? `${index}` : `${path}.${index}`),
       );
     }
     return Object.entries(value).flatMap(([name, inner]) => {
@@ -68,6 +68,13 @@ class Search {
       return known === false ? [own] : this.forbiddenIn(inner, known ?? true, own);
     });
   }
+}
+
+/** The schemas of the first items of an array, and that of all others, as draft 7 and draft 2020 write them. */
+function itemsOf(schema: JSONSchema7): { first: readonly JSONSchema7Definition[]; rest: JSONSchema7Definition } {
+  const { items = true, additionalItems = true } = schema;
+  if (Array.isArray(items)) return { first: items, rest: additionalItems };
+  return { first: 'prefixItems' in schema ? (schema.prefixItems as JSONSchema7Definition[]) : [], rest: items };
 }
 
 function mayBe(schema: JSONSchema7Definition, kind: 'array' | 'object'): boolean {

@@ -27,10 +27,8 @@ export function compileSchema(schema: AnySchema, field: string): CompiledSchema 
       return {
         jsonSchema,
         dropsFields: true,
-        validate: (value) => {
-          const result = validate(value);
-          return isPromiseLike(result) ? Promise.resolve(result).then(validationOf) : validationOf(result);
-        },
+        // At once, zod would compile the schema, which takes longer than most processes check with it.
+        validate: (isZod(schema) ? null : standardOf(schema)) ?? ((value) => after(validate(value), validationOf)),
       };
     }
     if (isPromiseLike(jsonSchema)) return fromPromisedSchema(jsonSchema);
@@ -50,19 +48,39 @@ export type CheckAtOnce = (value: unknown) => Validation;
 /** Compiles a schema whose values are checked at once, as zod and JSON Schema do. Throws `invalid_schema`. */
 export function checkAtOnce(schema: AnySchema, field: string): CheckAtOnce {
   const compiled = compileSchema(schema, field);
+  const validate = standardOf(schema) ?? compiled.validate;
+  return (value) => {
+    const checked = validate(value);
+    if (!isPromiseLike(checked)) return checked;
+    Promise.resolve(checked).catch(() => undefined);
+    throw new Error('its schema is asynchronous or throws; it must check at once');
+  };
+}
+
+/**
+ * The check of a Standard Schema; null for a schema of another kind. It fails if there are `issues`: a vendor may give the
+ * value along with them, which the SDK would take for valid.
+ */
+function standardOf(schema: AnySchema): CompiledSchema['validate'] | null {
   // A schema may be a function, as in ArkType.
   const standard = '~standard' in schema ? (schema['~standard'] as StandardSchemaV1.Props) : null;
-  return (value) => {
-    const checked = standard === null ? compiled.validate(value) : standard.validate(value);
-    if (isPromiseLike(checked)) {
-      Promise.resolve(checked).catch(() => undefined);
-      throw new Error('its schema is asynchronous or throws; it must check at once');
-    }
-    if ('valid' in checked) return checked;
-    return checked.issues === undefined
-      ? { valid: true, value: checked.value }
-      : { valid: false, reasons: reasonsText(checked.issues.map(issueText)) };
-  };
+  if (standard === null) return null;
+  return (value) =>
+    after(
+      standard.validate(value),
+      (result): Validation =>
+        result.issues === undefined
+          ? { valid: true, value: result.value }
+          : { valid: false, reasons: reasonsText(result.issues.map(issueText)) },
+    );
+}
+
+function isZod(schema: AnySchema): boolean {
+  return '_zod' in schema || '_def' in schema;
+}
+
+function after<T, U>(value: T | PromiseLike<T>, next: (value: T) => U): U | Promise<U> {
+  return isPromiseLike(value) ? Promise.resolve(value).then(next) : next(value);
 }
 
 type SdkValidation = { success: true; value: unknown } | { success: false; error: Error };

@@ -29,7 +29,7 @@ export function newHead(
     prompt: options.prompt ?? null,
     messages,
     overrides: overridesIn(options),
-    metadata: options.metadata ?? {},
+    metadata: Object.freeze({ ...options.metadata }),
     ...definedBy(agent),
     resultBytes: resultBytesIn(input.window, agent.limits),
   };

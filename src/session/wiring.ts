@@ -14,6 +14,7 @@ import type { ScopeLog } from '../journal/scope-log.ts';
 import { loggerOf } from '../observe/log/logger.ts';
 import { Observer, type Parent } from '../observe/observer.ts';
 import { GuardedTelemetry, type TelemetrySession } from '../observe/telemetry.ts';
+import { ownCopy } from '../platform/own-copy.ts';
 import { SessionEffects } from './effects/effects.ts';
 import type { SessionOptions } from './options.ts';
 import { SessionOwner } from './owner.ts';
@@ -61,9 +62,9 @@ export function wire(parts: SessionParts<unknown>, begin: (parts: SessionParts<u
   const about = {
     sessionId: head.sessionId,
     agent: agent.name,
-    metadata: withoutSecrets(head.metadata, secrets),
+    metadata: Object.freeze(withoutSecrets(head.metadata, secrets)),
     parent: parentOf(head, lineage),
-    messages: () => withoutSecrets(observer.folds.conversation.messages, secrets),
+    messages: () => ownCopy(withoutSecrets(observer.folds.conversation.messages, secrets)),
     instructions: () => withoutSecrets(observer.folds.conversation.instructions, secrets),
     input: (index: number) => withoutSecrets(observer.folds.conversation.inputOf(index), secrets),
   };

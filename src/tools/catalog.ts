@@ -15,6 +15,7 @@ import type { Clock } from '../host/clock.ts';
 import { inTime, type Limits } from '../host/deadline.ts';
 import type { OfferedTool } from '../model/request-model.ts';
 import type { AnsweredCall } from '../observe/past-calls.ts';
+import { ownCopy } from '../platform/own-copy.ts';
 import { inexactInteger } from '../platform/plain-json.ts';
 import type { Validation } from '../schema/schema.ts';
 import { callsInside } from './built-in/batch.ts';
@@ -229,7 +230,12 @@ export class Catalog {
       const valid = (past: AnsweredCall) => this.tools.get(past.name)?.validate(past.input);
       return after(this.options.policies()?.judge(asked, valid, signal) ?? null, (denial) => {
         if (denial !== null) return { ...facts, refusal: denial };
-        const context = { callId, signal, messages: () => conversation.messages, context: this.options.context() };
+        const context = {
+          callId,
+          signal,
+          messages: () => ownCopy(conversation.messages),
+          context: this.options.context(),
+        };
         const limits = { clock, timeoutMs: checkTimeoutMs / 4, signal };
         return after(needsApproval(tool, validation.value, context, limits), (needed) =>
           typeof needed === 'boolean'

@@ -14,6 +14,7 @@ import type { EffectContext } from '../host/driver.ts';
 import { eventLoop } from '../host/event-loop.ts';
 import type { Conversation } from '../observe/conversation.ts';
 import type { KeptResults } from '../observe/kept-results.ts';
+import { ownCopy } from '../platform/own-copy.ts';
 import type { Catalog } from './catalog.ts';
 import type { CatalogTool, ToolRun } from './catalog-tool.ts';
 import { type ClientToolOptions, handOut } from './client-tool.ts';
@@ -74,7 +75,7 @@ export async function runTool(options: ToolEffectOptions, call: CallName, effect
     callId,
     signal: ownSignal,
     idempotencyKey: `${options.sessionId}/${key}`,
-    messages: () => conversation.messages,
+    messages: () => ownCopy(conversation.messages),
     context: options.context(),
     now: () => clock.now(),
     resultPage: (id, page) => keptResults.page(id, page),

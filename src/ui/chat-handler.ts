@@ -113,8 +113,6 @@ function chatIdOf(text: unknown): string {
 
 /** Without a journal, as many sessions that have ended are kept, so that a late decision finds how they ended. */
 const mostEnded = 100;
-/** As many sessions are known by what was decided in them. */
-const mostDecided = 1_000;
 
 /** The chats of an agent: each has at most one session that has not ended. */
 class Chats {
@@ -191,7 +189,7 @@ class Chats {
     const taken = this.decided.get(sessionId) ?? [];
     this.decided.set(sessionId, taken);
     const [first] = this.decided.keys();
-    if (this.decided.size > mostDecided && first !== undefined) this.decided.delete(first);
+    if (this.decided.size > 1_000 && first !== undefined) this.decided.delete(first);
     for (const decision of decisions) {
       const { callId, ...rest } = decision;
       const isTaken =

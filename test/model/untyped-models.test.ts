@@ -155,3 +155,26 @@ describe('models that violate their types', () => {
     expect(events.filter(({ type }) => type === 'session.collapsed')).toEqual([]);
   });
 });
+
+describe('B-2: a model that answers too late', () => {
+  it.each([
+    ['nothing', undefined],
+    ['null', null],
+    ['no stream', {}],
+    ['a stream of another kind', { stream: (async function* () {})() }],
+  ])('with %s has cost its attempt, and harms nothing', async (_, answer) => {
+    const { promise: ended, resolve: end } = Promise.withResolvers<unknown>();
+    const late = {
+      ...rehearsalModel([]),
+      doStream: ({ abortSignal }: { abortSignal: AbortSignal }) => {
+        abortSignal.addEventListener('abort', () => end(answer), { once: true });
+        return ended;
+      },
+    };
+    const limits = { modelTimeoutMs: 50, maxRetries: 1 };
+    const { result } = await run({ agent: agentOf(late as never, { limits }) });
+    expect([result.status, result.slugs]).toEqual(['failed', ['retries_exhausted', 'provider_timeout']]);
+    // An exception would end the process by then.
+    await new Promise(setImmediate);
+  });
+});

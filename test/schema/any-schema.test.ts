@@ -33,6 +33,13 @@ describe('schemas of every kind are checked alike', () => {
       'a Standard Schema',
       standard((value) => (typeof (value as { a: unknown }).a === 'number' ? { value } : issue('no number', ['a']))),
     ],
+    [
+      'a Standard Schema that gives the value along with its issues, as Valibot does',
+      standard((value) => ({
+        ...(typeof (value as { a: unknown }).a !== 'number' && issue('no number', ['a'])),
+        ...{ value, typed: true },
+      })),
+    ],
   ])('%s', async (_, schema) => {
     const compiled = compileSchema(schema, 'schema');
     expect(await compiled.jsonSchema).toMatchObject({ type: 'object' });
@@ -41,6 +48,12 @@ describe('schemas of every kind are checked alike', () => {
     const check = checkAtOnce(schema, 'schema');
     expect(check({ a: 1 })).toEqual({ valid: true, value: { a: 1 } });
     expect(check({ a: 'x' })).toMatchObject({ valid: false });
+  });
+
+  it('one that takes its time, and gives the value along with its issues', async () => {
+    const slow = standard(async (value) => ({ ...(value === 1 ? {} : issue('not one')), value }));
+    expect(await compileSchema(slow, 'schema').validate(1)).toEqual({ valid: true, value: 1 });
+    expect(await compileSchema(slow, 'schema').validate(2)).toEqual({ valid: false, reasons: 'not one' });
   });
 
   it('what a check makes of a value counts', async () => {
