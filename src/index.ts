@@ -52,7 +52,7 @@ export type {
   SessionStatus,
 } from './journal/journal.ts';
 export { deleteSession, exportSession, listSessions, pruneSessions } from './journal/sessions.ts';
-export { type SqliteJournalOptions, sqliteJournal } from './journal/sqlite.ts';
+export { type SqliteJournalOptions, sqliteJournal } from './journal/sqlite/sqlite.ts';
 export { boundedFetch } from './model/bounded-fetch.ts';
 export type { InputMessage } from './model/messages.ts';
 export type { EventListener, SessionEvent } from './observe/events.ts';

@@ -5,7 +5,7 @@ import type { Agent, AgentDefinition } from '../agent/definition.ts';
 import { PawlError } from '../errors.ts';
 import { sleep, systemClock } from '../host/clock.ts';
 import { MemoryJournal } from '../journal/memory.ts';
-import { sqliteJournal } from '../journal/sqlite.ts';
+import { sqliteJournal } from '../journal/sqlite/sqlite.ts';
 import { unavailableTargets } from '../model/targets.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import type { ResumeOptions } from '../session/options.ts';

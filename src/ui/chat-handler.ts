@@ -198,7 +198,7 @@ class Chats {
           : journal !== undefined && (await approveSession(journal, sessionId, callId, rest));
       if (isTaken) taken.push(decision);
     }
-    for (const { callId, output, isError, ...one } of answers) {
+    const answered = async ({ callId, output, isError, ...one }: (typeof answers)[number]) => {
       // Outputs that the page has from the session answer nothing.
       const options = { isError, sessionId: one.sessionId };
       const isTaken =
@@ -206,7 +206,8 @@ class Chats {
           ? session.answer(callId, output, options)
           : journal !== undefined && (await answerSession(journal, sessionId, callId, output, options));
       if (isTaken) taken.push({ ...one, callId });
-    }
+    };
+    await Promise.all(answers.map(answered));
     return this.streamed(session, from);
   }
 

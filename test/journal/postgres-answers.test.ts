@@ -4,13 +4,22 @@ import { UnansweredError, UnsentError } from '../../src/journal/journal-errors.t
 import { PostgresServer } from '../../src/journal/postgres/server.ts';
 
 /** What the server says to each statement, and how the connection was given back. */
-const server = { says: [] as unknown[], statements: 0, released: [] as unknown[], listeners: [] as unknown[] };
-beforeEach(() => void Object.assign(server, { says: [], statements: 0, released: [], listeners: [] }));
+const fresh = () => ({
+  ...{ says: [] as unknown[], statements: 0, released: [] as unknown[], listeners: [] as unknown[] },
+  refuses: null as Error | null,
+});
+const server = fresh();
+beforeEach(() => void Object.assign(server, fresh()));
 
 vi.mock('pg', () => ({
+  Client: class {},
   Pool: class {
     on() {}
-    async connect() {
+    connect() {
+      if (server.refuses !== null) throw server.refuses;
+      return this.connected();
+    }
+    async connected() {
       return {
         on: (_: string, listener: unknown) => void server.listeners.push(listener),
         off: (_: string, listener: unknown) => void server.listeners.splice(server.listeners.indexOf(listener), 1),
@@ -54,6 +63,14 @@ describe('D-3: what is known of a statement that failed', () => {
     server.says = [error];
     expect(await run()).toBeInstanceOf(UnansweredError);
     expect(server.released).toEqual([error]);
+  });
+
+  it('no connection, even if none can be made: it was not sent', async () => {
+    server.refuses = new Error('certificate expired');
+    const error = await run();
+    expect(error).toBeInstanceOf(UnsentError);
+    expect(error).toMatchObject({ code: 'journal_failed', message: expect.stringContaining('certificate expired') });
+    expect(server.statements).toBe(0);
   });
 
   it('one that collides with others is run again, twenty times at most', async () => {

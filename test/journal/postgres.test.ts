@@ -150,6 +150,14 @@ describe.skipIf(postgresFolder === null)('D-3: the journal in PostgreSQL', async
   it('what cannot be used is refused', async () => {
     for (const address of ['', 'nonsense', 'mysql://db', 'user:password@db'])
       expect(() => postgresJournal(address)).toThrow(/^`connectionString` must be a URL, such as postgres:/);
+    for (const password of ['hunter2#x', 'a/b']) {
+      const refused = () => postgresJournal(`postgres://user:${password}@127.0.0.1/db`);
+      expect(refused).toThrow(
+        /^`connectionString` cannot be read: Invalid URL\. In a URL, characters such as # and \/ /,
+      );
+      expect(refused).toThrow(expect.not.objectContaining({ message: expect.stringContaining(password) }));
+    }
+    expect(() => postgresJournal(`${url}?sslrootcert=/nowhere/a.pem`)).toThrow(/^`connectionString` .*ENOENT/);
     for (const schema of ['Not; a name', 'pg_own', '1'])
       expect(() => postgresJournal(url, { schema })).toThrow('`options.schema` must be a name of lower-case');
     const admin = new Client(url);

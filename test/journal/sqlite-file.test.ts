@@ -1,8 +1,12 @@
-import { chmodSync, existsSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
+import { tool } from 'ai';
 import { describe, expect, it } from 'vitest';
-import { type Journal, type JournalEntry, sqliteJournal } from '../../src/index.ts';
+import { z } from 'zod';
+import { defineAgent, type Journal, type JournalEntry, runSession, sqliteJournal } from '../../src/index.ts';
+import { rehearsalModel } from '../../src/testing/index.ts';
 import { freshFile } from '../support/journaled.ts';
+import { counters, report } from '../support/session.ts';
 import { errorOf } from '../support/temporary.ts';
 
 const entry = (key: string): JournalEntry => ({ scope: '', type: 'begun', key, at: 1 });
@@ -224,4 +228,53 @@ describe('D-3: lists', () => {
     expect(await ids({ agent: 'x', idPrefix: 'a', since: 5, status: 'running' })).toEqual(['a_10', 'a_1']);
     await journal.close();
   });
+});
+
+describe('D-3: a file that is another by now', () => {
+  it.each<[string, (file: string) => void, string]>([
+    ['deleted', (file) => rmSync(file), 'moved or deleted'],
+    ['renamed', (file) => renameSync(file, `${file}.old`), 'moved or deleted'],
+    [
+      'replaced, as by a restore',
+      (file) => {
+        alter(file, `VACUUM INTO '${file}.copy'`);
+        renameSync(`${file}.copy`, file);
+      },
+      'replaced by another file',
+    ],
+  ])('%s: nothing more is written, and the session is suspended', async (_, change, why) => {
+    const file = freshFile();
+    const journal = sqliteJournal(file);
+    const work = tool({ inputSchema: z.object({}), execute: () => change(file) });
+    const call = { calls: [{ name: 'work', input: {} }] };
+    const agent = defineAgent({ name: 'moved', models: [rehearsalModel([call, call, report()])], tools: { work } });
+    const result = await runSession(agent, { prompt: 'Go.', journal, sessionId: 's', logger: false });
+    const detail = `The journal ${file} was ${why} while it was open.`;
+    expect([result.status, result.slugs, result.failure?.detail]).toEqual(['suspended', ['journal_failed'], detail]);
+    expect(result.counters).toEqual(
+      counters({ turns: 1, attempts: 1, tokens: result.counters.tokens, costUsd: null, toolCalls: { requested: 1 } }),
+    );
+    expect(await journal.lease('s', 'other').catch((error: unknown) => error)).toMatchObject({
+      code: 'journal_failed',
+      message: detail,
+    });
+    await journal.close();
+  });
+});
+
+it('D-2: other work has its turn while a journal is read again and again', async () => {
+  const journal = sqliteJournal(':memory:');
+  await create(journal, 's1');
+  let turns = 0;
+  let isOver = false;
+  const count = () => {
+    turns += 1;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  const startedAt = performance.now();
+  while (performance.now() < startedAt + 60) await journal.read('s1');
+  isOver = true;
+  expect(turns).toBeGreaterThan(3);
+  await journal.close();
 });

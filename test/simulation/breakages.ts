@@ -10,9 +10,9 @@ export const breakagesOfSrc: Breakage[] = [
   },
   {
     name: 'D-3: a torn write leaves half of itself',
-    file: 'src/journal/sqlite.ts',
-    from: "    return this.answer(() => this.transaction(work), 'written');",
-    to: "    return this.answer(work, 'written');",
+    file: 'src/journal/sqlite/database.ts',
+    from: '      return this.transaction(work);',
+    to: '      return work();',
   },
   {
     name: 'D-4: a process that lost its session has no result',

@@ -5,7 +5,7 @@ import { Recorded } from '../../inspect/recorded/recorded.ts';
 import { Replayer } from '../../inspect/recorded/replayer.ts';
 import type { Journal } from '../../journal/journal.ts';
 import { MemoryJournal } from '../../journal/memory.ts';
-import { sqliteJournal } from '../../journal/sqlite.ts';
+import { sqliteJournal } from '../../journal/sqlite/sqlite.ts';
 import { readTape } from '../../journal/tape.ts';
 import { exitCodes, type Flags, UsageError } from '../command-line.ts';
 import { interrupted, openInspector } from '../session-page.ts';

@@ -4,7 +4,7 @@ import { styleText } from 'node:util';
 import { redact } from '../../agent/redact.ts';
 import type { Journal, JournaledSession } from '../../journal/journal.ts';
 import { exportSession, listSessions } from '../../journal/sessions.ts';
-import { sqliteJournal } from '../../journal/sqlite.ts';
+import { sqliteJournal } from '../../journal/sqlite/sqlite.ts';
 import { readTape } from '../../journal/tape.ts';
 import { forkSession } from '../../session/recovery/fork-session.ts';
 import { replayEntries } from '../../session/recovery/replay-session.ts';

@@ -1,4 +1,4 @@
-import { sqliteJournal } from '../../journal/sqlite.ts';
+import { sqliteJournal } from '../../journal/sqlite/sqlite.ts';
 import { type Flags, UsageError } from '../command-line.ts';
 import { demoAgentName, demoSession } from '../demo/demo.ts';
 import { defaultAgentName, runAgent, session } from '../run.ts';

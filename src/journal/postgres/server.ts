@@ -1,4 +1,4 @@
-import { Pool, type PoolConfig } from 'pg';
+import { Client, Pool, type PoolClient, type PoolConfig } from 'pg';
 import { PawlError, reasonOf } from '../../errors.ts';
 import { UnansweredError, UnsentError } from '../journal-errors.ts';
 
@@ -12,16 +12,16 @@ export class PostgresServer {
   private readonly pool: Pool;
   private closed: Promise<void> | null = null;
 
+  /** Throws `invalid_options` for a connection string that cannot be read. */
   constructor(config: PoolConfig) {
+    checkConfig(config);
     this.pool = new Pool(config);
     // An idle connection broke; the next statement opens another, and tells if it cannot.
     this.pool.on('error', ignore);
   }
 
   async run<T extends object>(sql: string, values: readonly unknown[]): Promise<T[]> {
-    const client = await this.pool.connect().catch((error) => {
-      throw new UnsentError(...failure(error));
-    });
+    const client = await this.connected();
     // A connection that breaks says so to its statement, too.
     client.on('error', ignore);
     let broken: Error | undefined;
@@ -46,6 +46,14 @@ export class PostgresServer {
     }
   }
 
+  private async connected(): Promise<PoolClient> {
+    try {
+      return await this.pool.connect();
+    } catch (error) {
+      throw new UnsentError(...failure(error));
+    }
+  }
+
   get isClosed(): boolean {
     return this.closed !== null;
   }
@@ -57,6 +65,16 @@ export class PostgresServer {
 }
 
 const ignore = () => undefined;
+
+function checkConfig(config: PoolConfig): void {
+  try {
+    new Client(config);
+  } catch (error) {
+    // The error holds the URL, which may hold a password.
+    const hint = 'In a URL, characters such as # and / of a password are written %23 and %2F.';
+    throw new PawlError('invalid_options', `\`connectionString\` cannot be read: ${reasonOf(error)}. ${hint}`);
+  }
+}
 
 function failure(error: unknown): ['journal_failed', string, ErrorOptions] {
   return ['journal_failed', `The journal in PostgreSQL cannot be used: ${reasonOf(error)}.`, { cause: error }];

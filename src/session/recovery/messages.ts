@@ -1,3 +1,4 @@
+import { sleep, systemClock } from '../../host/clock.ts';
 import { checkSession } from '../../journal/given.ts';
 import type { Journal, SessionMessage } from '../../journal/journal.ts';
 import type { ScopeLog } from '../../journal/scope-log.ts';
@@ -93,9 +94,22 @@ async function postFor(
   message: Extract<SessionMessage, { callId: string }>,
 ): Promise<boolean> {
   checkSession(journal, sessionId);
-  const [session] = await journal.list({ sessionId });
-  if (session?.waiting.includes(message.callId) !== true) return false;
+  if (!(await isWaiting(journal, sessionId, message.callId))) return false;
   return journal.post(sessionId, message);
+}
+
+/** How long a running session may take to write down that a call waits, of which its listeners have heard, in ms. */
+const writtenWithinMs = 250;
+const lookAgainMs = 25;
+
+/** Whether a call waits in a session. */
+async function isWaiting(journal: Journal, sessionId: string, callId: string): Promise<boolean> {
+  for (let waited = 0; ; waited += lookAgainMs) {
+    const [session] = await journal.list({ sessionId });
+    if (session?.waiting.includes(callId) === true) return true;
+    if (session?.status !== 'running' || waited >= writtenWithinMs) return false;
+    await sleep(systemClock, lookAgainMs);
+  }
 }
 
 /** Steers a session from any process (see `Session.steer`). Returns false if it is unknown or has ended. */

@@ -3,6 +3,7 @@ import { check } from '../../agent/check.ts';
 import { type Agent, isAgent } from '../../agent/definition.ts';
 import { aFunction } from '../../agent/shapes.ts';
 import { PawlError } from '../../errors.ts';
+import { eventLoop } from '../../host/event-loop.ts';
 import { aJournal } from '../../journal/given.ts';
 import type { Journal, JournaledSession } from '../../journal/journal.ts';
 import { lazily } from '../../schema/lazily.ts';
@@ -61,6 +62,7 @@ export async function resumeAll(
     const { sessionId } = session;
     const agent = named.get(session.agent);
     if (agent === undefined) continue;
+    if (eventLoop.isDue) await eventLoop.turn();
     try {
       sessions.push(await resumeSession(agent, { ...given, sessionId, context: contextOf?.(session) }));
     } catch (error) {

@@ -1,4 +1,4 @@
-import type { JournaledSession } from './journal.ts';
+import type { JournaledSession } from '../journal.ts';
 
 /** "Pawl", so that another program's database is not taken for a journal. */
 export const applicationId = 0x5061776c;

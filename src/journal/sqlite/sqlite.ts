@@ -1,0 +1,204 @@
+import { z } from 'zod';
+import { check } from '../../agent/check.ts';
+import { milliseconds } from '../../agent/shapes.ts';
+import { lazily } from '../../schema/lazily.ts';
+import {
+  type Append,
+  type Journal,
+  type JournalEntry,
+  matches,
+  type SessionMessage,
+  type SessionQuery,
+} from '../journal.ts';
+import { doesNotRun, exists, incomplete, noLongerOwned, runsElsewhere } from '../journal-errors.ts';
+import { Database } from './database.ts';
+import { isHeld, type Row, sessionOf } from './schema.ts';
+
+export type SqliteJournalOptions = {
+  /**
+   * How long a session belongs to its process without a sign of life from it, in ms. Default: 10,000. After a crash,
+   * another process can take the session when this time is over.
+   */
+  leaseMs?: number;
+};
+
+const aFile = 'a path, or :memory:';
+const fileSchema = z.string({ error: aFile }).regex(/^(?!file:|[a-z][a-z0-9+.-]*:\/\/).*\S/is, { error: aFile });
+const optionsSchema = lazily(() => z.strictObject({ leaseMs: milliseconds.default(10_000) }));
+
+/**
+ * Opens a journal in a SQLite file, and creates the file if there is none; `:memory:` is one for tests. Several processes
+ * may open the same file. Every append is durable when it resolves. Throws `PawlError`: `invalid_options`,
+ * `invalid_journal` for a file that is no journal of this version, `journal_failed` for one that cannot be opened.
+ */
+export function sqliteJournal(file: string, options: SqliteJournalOptions = {}): Journal {
+  check(fileSchema, file, 'file', 'invalid_options');
+  const { leaseMs } = check(optionsSchema(), options, 'options', 'invalid_options');
+  return new SqliteJournal(file, leaseMs);
+}
+
+class SqliteJournal implements Journal {
+  readonly leaseMs: number;
+  private readonly file: string;
+  private readonly database: Database;
+
+  constructor(file: string, leaseMs: number) {
+    this.file = file;
+    this.leaseMs = leaseMs;
+    this.database = new Database(file);
+  }
+
+  create({ sessionId, agent, metadata }: Parameters<Journal['create']>[0], append: Parameters<Journal['create']>[1]) {
+    return this.database.write(() => {
+      if (this.rowOf(sessionId) !== undefined) throw exists(sessionId);
+      const now = Date.now();
+      this.database.run(
+        "INSERT INTO sessions (id, agent, metadata, slugs, waiting, created, updated, entries, owner, leased) VALUES (?, ?, ?, '[]', '[]', ?, ?, 0, ?, ?)",
+        sessionId,
+        agent,
+        JSON.stringify(metadata),
+        now,
+        now,
+        append.owner,
+        now + this.leaseMs,
+      );
+      this.insert(sessionId, { ...append, after: 0 });
+    });
+  }
+
+  append(sessionId: string, append: Append) {
+    return this.database.write(() => this.insert(sessionId, append));
+  }
+
+  read(sessionId: string, after = 0) {
+    const read = (): JournalEntry[] => {
+      const rows = this.database.all<{ entry: string }>(
+        `SELECT entry FROM entries
+         WHERE session = (SELECT number FROM sessions WHERE id = ?) AND position > ? ORDER BY position`,
+        sessionId,
+        after,
+      );
+      const known = this.rowOf(sessionId)?.entries ?? 0;
+      if (rows.length !== Math.max(0, known - after))
+        throw incomplete(sessionId, after + rows.length, known, this.file);
+      return rows.map(({ entry }) => JSON.parse(entry));
+    };
+    return this.database.readWhole(read);
+  }
+
+  lease(sessionId: string, owner: string) {
+    return this.database.write(() => {
+      const now = Date.now();
+      const row = this.rowOf(sessionId);
+      if (row === undefined || (row.owner !== owner && isHeld(row, now))) return false;
+      this.database.run(
+        'UPDATE sessions SET owner = ?, leased = ? WHERE number = ?',
+        owner,
+        now + this.leaseMs,
+        row.number,
+      );
+      return true;
+    });
+  }
+
+  renew(sessionId: string, owner: string) {
+    return this.database.write(() => {
+      const sql = 'UPDATE sessions SET leased = ? WHERE id = ? AND owner = ? RETURNING number';
+      return this.database.all(sql, Date.now() + this.leaseMs, sessionId, owner).length > 0;
+    });
+  }
+
+  release(sessionId: string, owner: string) {
+    return this.database.write(() => {
+      this.database.run('UPDATE sessions SET owner = NULL, leased = 0 WHERE id = ? AND owner = ?', sessionId, owner);
+    });
+  }
+
+  post(sessionId: string, message: SessionMessage) {
+    return this.database.write(() => {
+      const row = this.rowOf(sessionId);
+      if (row === undefined || row.ended !== null) return false;
+      this.database.run('INSERT INTO inbox (session, message) VALUES (?, ?)', row.number, JSON.stringify(message));
+      return true;
+    });
+  }
+
+  inbox(sessionId: string) {
+    return this.database.read(() =>
+      this.database
+        .all<{ id: number; message: string }>(
+          'SELECT id, message FROM inbox WHERE session = (SELECT number FROM sessions WHERE id = ?) ORDER BY id',
+          sessionId,
+        )
+        .map(({ id, message }) => ({ id, message: JSON.parse(message) as SessionMessage })),
+    );
+  }
+
+  list(query: SessionQuery) {
+    const { sessionId, idPrefix = '', agent, since = 0 } = query;
+    return this.database.read(() => {
+      const now = Date.now();
+      const rows = this.database.all<Row>(
+        `SELECT * FROM sessions WHERE id >= ? AND substr(id, 1, length(?)) = ? AND updated >= ? AND agent = coalesce(?, agent)
+         ${sessionId === undefined ? '' : 'AND id = ?'} ORDER BY updated DESC, number DESC`,
+        ...[idPrefix, idPrefix, idPrefix, since, agent ?? null],
+        ...(sessionId === undefined ? [] : [sessionId]),
+      );
+      return rows.map((row) => sessionOf(row, now)).filter((session) => matches(session, query));
+    });
+  }
+
+  delete(sessionId: string) {
+    return this.database.write(() => {
+      const row = this.rowOf(sessionId);
+      if (row === undefined) return false;
+      // A session that has ended may still have a lease.
+      if (row.ended === null && isHeld(row, Date.now())) throw runsElsewhere(sessionId);
+      for (const table of ['entries', 'inbox']) this.database.run(`DELETE FROM ${table} WHERE session = ?`, row.number);
+      this.database.run('DELETE FROM sessions WHERE number = ?', row.number);
+      return true;
+    });
+  }
+
+  get isClosed(): boolean {
+    return !this.database.isOpen;
+  }
+
+  close() {
+    return this.database.read(() => this.database.close());
+  }
+
+  private insert(sessionId: string, { owner, after, entries, change = {}, taken = [] }: Append): void {
+    const now = Date.now();
+    const json = (list: readonly string[] | undefined) => (list === undefined ? null : JSON.stringify(list));
+    const [held] = this.database.all<Pick<Row, 'number'>>(
+      `UPDATE sessions SET entries = ?, updated = ?, leased = ?, ended = coalesce(?, ended), slugs = coalesce(?, slugs),
+       waiting = coalesce(?, waiting) WHERE id = ? AND owner = ? AND entries = ? RETURNING number`,
+      after + entries.length,
+      now,
+      now + this.leaseMs,
+      change.status ?? null,
+      json(change.slugs),
+      json(change.waiting),
+      sessionId,
+      owner,
+      after,
+    );
+    if (held === undefined)
+      throw this.rowOf(sessionId) === undefined ? doesNotRun(sessionId) : noLongerOwned(sessionId);
+    for (const [index, entry] of entries.entries()) {
+      const text = JSON.stringify(entry);
+      this.database.run(
+        'INSERT INTO entries (session, position, entry) VALUES (?, ?, ?)',
+        held.number,
+        after + index + 1,
+        text,
+      );
+    }
+    for (const id of taken) this.database.run('DELETE FROM inbox WHERE id = ?', id);
+  }
+
+  private rowOf(sessionId: string): Row | undefined {
+    return this.database.all<Row>('SELECT * FROM sessions WHERE id = ?', sessionId)[0];
+  }
+}
