@@ -1,4 +1,5 @@
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import type { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import {
   CallToolRequestSchema,
   type CallToolResult,
@@ -45,6 +46,8 @@ export function agentServer(
       throw new McpError(ErrorCode.InvalidParams, `the input must be { prompt }: ${parsed.error.issues[0]?.message}`);
     const tell = progressTo(caller, params._meta?.progressToken);
     const signal = AbortSignal.any([caller.signal, gone.signal, endOfCall()]);
+    // A cancelled call gets no answer, so the transport would leave its response open.
+    caller.signal.addEventListener('abort', () => endResponse(server, caller.requestId), { once: true });
     const call = { prompt: parsed.data.prompt, signal };
     /** The open questions to a person, by session and call. */
     const questions = new Map<string, AbortController>();
@@ -72,6 +75,10 @@ export function agentServer(
     };
   });
   return { server, closed };
+}
+
+function endResponse({ transport }: Server, requestId: Caller['requestId']): void {
+  (transport as Partial<StreamableHTTPServerTransport> | undefined)?.closeSSEStream?.(requestId);
 }
 
 type Asked = Extract<SessionEvent, { type: 'tool.approvalRequested' }>;

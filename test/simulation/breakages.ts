@@ -101,8 +101,8 @@ export const breakagesOfSrc: Breakage[] = [
   {
     name: 'D-2: an MCP server is not told of an abort',
     file: 'src/tools/mcp/connection.ts',
-    from: 'const options = { ...noTimeout, signal: run.signal, onprogress };',
-    to: 'const options = { ...noTimeout, onprogress };',
+    from: 'CallToolResultSchema, { ...noTimeout, signal, onprogress });',
+    to: 'CallToolResultSchema, { ...noTimeout, onprogress });',
   },
   {
     name: 'D-2: an MCP server over HTTP is not told that its session is over',

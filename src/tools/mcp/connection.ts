@@ -20,18 +20,10 @@ import type { ToolRun } from '../catalog-tool.ts';
 import { ToolError } from '../result.ts';
 import type { McpServerConfig } from './definition.ts';
 import { listTools, type McpTool } from './list.ts';
+import { inform, type McpListener } from './listener.ts';
+import { posted } from './posted-call.ts';
 import { McpResult } from './result.ts';
 import { ended, transportOf } from './transport.ts';
-
-/** Callbacks for the users of a connection. */
-export type McpListener = {
-  /** `onTools`: the tool list changed. `onLost`: the connection was lost; the next call reconnects. */
-  onTools: () => void;
-  onLost: (message: string) => void;
-  onDebug: (line: string) => void;
-  /** A tool was left out because it cannot be used. */
-  onLeftOut: (reason: string) => void;
-};
 
 const firstBackoffMs = 100;
 const longestBackoffMs = 5_000;
@@ -141,8 +133,12 @@ export class McpConnection {
       run.progress({ type: 'text', value }, mostProgressBytes);
     };
     const params = { name: tool, arguments: input };
-    const options = { ...noTimeout, signal: run.signal, onprogress };
-    const returned = await client.request({ method: 'tools/call', params }, CallToolResultSchema, options);
+    const send = (signal: AbortSignal) =>
+      client.request({ method: 'tools/call', params }, CallToolResultSchema, { ...noTimeout, signal, onprogress });
+    const returned = await posted(send, run.signal, (why) => {
+      this.suspect(client, new Error(why));
+      return new ToolError(`The server ${this.name} gave no answer to the call, which may have run: ${why}.`);
+    });
     const result = new McpResult(returned);
     if (returned.isError === true) throw result.asError();
     return result;
@@ -286,10 +282,6 @@ export class McpConnection {
     const ending = this.end(client).finally(() => this.ending.delete(ending));
     this.ending.add(ending);
   }
-}
-
-function inform(listeners: Iterable<McpListener>, error: unknown): void {
-  for (const listener of listeners) listener.onDebug(messageOf(error));
 }
 
 /** Whether the server answered, but with a message that violates the protocol. */

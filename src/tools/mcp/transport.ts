@@ -7,6 +7,7 @@ import { inTime } from '../../host/deadline.ts';
 import { withBoundedLines } from '../../model/bounded-fetch.ts';
 import { patientFetch } from '../../model/patient-fetch.ts';
 import type { McpServerConfig } from './definition.ts';
+import { watching } from './posted-call.ts';
 import { longestMessage, StdioTransport } from './stdio.ts';
 
 /** A connection over HTTP, where each notification is a request of its own, which a later one may overtake. */
@@ -36,7 +37,7 @@ export function transportOf(config: McpServerConfig, onLine: (line: string) => v
   if ('command' in config) return new StdioTransport(config, onLine);
   if ('url' in config) {
     const requestInit = { headers: config.headers ?? {} };
-    return new HttpTransport(new URL(config.url), { requestInit, fetch: serverFetch });
+    return new HttpTransport(new URL(config.url), { requestInit, fetch: watching(serverFetch) });
   }
   return typeof config.transport === 'function' ? config.transport() : config.transport;
 }

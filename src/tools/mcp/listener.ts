@@ -1,0 +1,16 @@
+import { messageOf } from '../../errors.ts';
+
+/** Callbacks for the users of a connection. */
+export type McpListener = {
+  /** `onTools`: the tool list changed. `onLost`: the connection was lost; the next call reconnects. */
+  onTools: () => void;
+  onLost: (message: string) => void;
+  onDebug: (line: string) => void;
+  /** A tool was left out because it cannot be used. */
+  onLeftOut: (reason: string) => void;
+};
+
+/** Tells what went wrong beside the calls. */
+export function inform(listeners: Iterable<McpListener>, error: unknown): void {
+  for (const listener of listeners) listener.onDebug(messageOf(error));
+}

@@ -1,0 +1,83 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { eventLoopTurn } from '../../host/clock.ts';
+
+/** The call that a request over HTTP carries. */
+const calls = new AsyncLocalStorage<PostedCall>();
+
+/** Sends a call. Over HTTP, rejects with `unanswered` if its response ends without an answer, which the client does not tell. */
+export async function posted<T>(
+  send: (signal: AbortSignal) => Promise<T>,
+  signal: AbortSignal,
+  unanswered: (why: string) => Error,
+): Promise<T> {
+  const call = new PostedCall();
+  try {
+    return await calls.run(call, () => send(AbortSignal.any([signal, call.unanswered])));
+  } catch (error) {
+    throw call.unanswered.aborted && !signal.aborted ? unanswered(String(call.unanswered.reason)) : error;
+  } finally {
+    call.leave();
+  }
+}
+
+/** `fetch`, which watches the responses to calls. */
+export function watching(send: typeof fetch): typeof fetch {
+  return async (input, init) => {
+    const response = await send(input, init);
+    const call = calls.getStore();
+    return call === undefined || init?.method !== 'POST' ? response : call.watch(response);
+  };
+}
+
+class PostedCall {
+  private readonly over = new AbortController();
+  /** The client fetches the rest of a response that has ids after a break. */
+  private isResumable = false;
+  private end: (() => void) | null = null;
+
+  /** Aborts when the response has ended without an answer. */
+  get unanswered(): AbortSignal {
+    return this.over.signal;
+  }
+
+  /** The call is over: a server may leave the response to a cancelled one open for ever. */
+  leave(): void {
+    if (!this.isResumable) this.end?.();
+    this.end = null;
+  }
+
+  watch(response: Response): Response {
+    if (response.status === 202) void this.ended('it accepted the call as if it were a notification');
+    if (!response.headers.get('content-type')?.includes('text/event-stream') || response.body === null) return response;
+    const watched = new TransformStream<Uint8Array, Uint8Array>({
+      start: (controller) => {
+        this.end = () => controller.terminate();
+      },
+      transform: (chunk, controller) => {
+        this.isResumable ||= hasId(chunk);
+        controller.enqueue(chunk);
+      },
+    });
+    const over = () => this.ended('its response ended before that');
+    response.body.pipeTo(watched.writable).then(over, over);
+    // Of the same `fetch`: another class of responses would have to be loaded.
+    const Own = response.constructor as typeof Response;
+    const { status, statusText, headers, url } = response;
+    const own = new Own(watched.readable, { status, statusText, headers });
+    return Object.defineProperty(own, 'url', { value: url });
+  }
+
+  private async ended(why: string): Promise<void> {
+    if (this.isResumable) return;
+    // The last message may still be on its way to the client.
+    await eventLoopTurn();
+    await eventLoopTurn();
+    this.over.abort(why);
+  }
+}
+
+/** Whether an event has an id. No line break is left in the JSON of its data. */
+function hasId(chunk: Uint8Array): boolean {
+  const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+  return bytes.includes('\nid:') || bytes.subarray(0, 3).equals(Buffer.from('id:'));
+}

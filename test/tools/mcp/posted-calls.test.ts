@@ -1,0 +1,120 @@
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { defineAgent, mcpPool } from '../../../src/index.ts';
+import { rehearsalModel } from '../../../src/testing/index.ts';
+import { callsIn, counters, report, run } from '../../support/session.ts';
+
+type Message = { id?: number; method: string };
+const eventStream = { 'content-type': 'text/event-stream' };
+const result = { content: [{ type: 'text', text: 'gone' }] };
+
+/** A server over HTTP with one tool, which answers a call as `answer` does. Returns its address and its open sockets. */
+async function serverOf(answer: (response: ServerResponse, id: number) => void) {
+  const sockets = new Set<Socket>();
+  const methods: string[] = [];
+  const server = createServer(async (request, response) => {
+    if (request.method === 'GET') methods.push(`GET after ${request.headers['last-event-id']}`);
+    if (request.method !== 'POST') return void response.writeHead(request.method === 'GET' ? 405 : 200).end();
+    const { id, method }: Message = JSON.parse(Buffer.concat(await request.toArray()).toString());
+    methods.push(method);
+    const say = (value: object) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ jsonrpc: '2.0', id, result: value }));
+    };
+    if (id === undefined) return void response.writeHead(202).end();
+    if (method === 'tools/call') return answer(response, id);
+    if (method === 'tools/list') return say({ tools: [{ name: 'go', inputSchema: { type: 'object' } }] });
+    if (method === 'ping') return say({});
+    const serverInfo = { name: 'odd', version: '1' };
+    return say({ protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo });
+  });
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    server.close();
+    await once(server, 'close');
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`, sockets, methods };
+}
+
+const agentOf = (server: object, limits = {}) =>
+  defineAgent({
+    name: 'calling',
+    models: [rehearsalModel([{ calls: [{ name: 's__go', input: {} }] }, report()])],
+    mcpServers: { s: server as never },
+    limits,
+  });
+const answered = (toolCalls: object, tokens: object) =>
+  counters({
+    ...{ turns: 2, attempts: 2, tokens: tokens as never, costUsd: null, reports: { attempted: 1 } },
+    toolCalls: { requested: 2, executed: 1, acknowledged: 1, answered: 2, ...toolCalls },
+  });
+
+describe('C-1: a call over HTTP whose response ends without an answer', () => {
+  it.each<[string, (response: ServerResponse) => void, string]>([
+    [
+      'as a server that closes',
+      (response) => response.writeHead(200, eventStream).end(': bye\n\n'),
+      'its response ended before that',
+    ],
+    [
+      'in the middle',
+      (response) => {
+        response.writeHead(200, eventStream).write(': wait\n\n');
+        setImmediate(() => response.socket?.resetAndDestroy());
+      },
+      'its response ended before that',
+    ],
+    [
+      'as a notification',
+      (response) => response.writeHead(202).end(),
+      'it accepted the call as if it were a notification',
+    ],
+  ])('%s, is answered at once', async (_, answer, why) => {
+    const { url } = await serverOf(answer);
+    const { result: ended } = await run({ agent: agentOf({ url }) });
+    expect(callsIn(ended)[0]).toMatchObject({
+      slug: 'tool_exec_failed',
+      result: {
+        message: expect.stringContaining(`The server s gave no answer to the call, which may have run: ${why}.`),
+      },
+    });
+    expect(ended.counters).toEqual(answered({ failed: 1 }, ended.counters.tokens));
+  });
+
+  it('is answered by its last event, however soon the response ends', async () => {
+    const { url } = await serverOf((response, id) => {
+      response.writeHead(200, eventStream);
+      response.end(`data: ${JSON.stringify({ jsonrpc: '2.0', id, result })}\n\n`);
+    });
+    const { result: ended } = await run({ agent: agentOf({ url }) });
+    expect(callsIn(ended)[0]?.slug).toBeNull();
+    expect(ended.counters).toEqual(answered({ succeeded: 1 }, ended.counters.tokens));
+  });
+
+  it('is fetched again if its events have ids', async () => {
+    const { url, methods } = await serverOf((response) =>
+      response.writeHead(200, eventStream).end('id: 1\nretry: 20\ndata:\n\n'),
+    );
+    const { result: ended } = await run({ agent: agentOf({ url }, { toolTimeoutMs: 300 }) });
+    expect(callsIn(ended)[0]?.slug).toBe('tool_timeout');
+    expect(methods).toEqual(expect.arrayContaining(['GET after 1', 'notifications/cancelled']));
+  });
+});
+
+it('D-2: a call that was cut off leaves no connection open', async () => {
+  const { url, sockets } = await serverOf((response) => response.writeHead(200, eventStream).write(': wait\n\n'));
+  const pool = mcpPool({ s: { url } });
+  for (let index = 0; index < 4; index += 1) {
+    const { result: ended } = await run({ agent: agentOf(pool.servers.s as object, { toolTimeoutMs: 50 }) });
+    expect(callsIn(ended)[0]?.slug).toBe('tool_timeout');
+  }
+  expect(sockets.size).toBeLessThan(4);
+  await pool.close();
+});
