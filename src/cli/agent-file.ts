@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, extname, relative, resolve, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { parse } from 'yaml';
+import { parseDocument } from 'yaml';
 import { type AgentDefinition, definitionSchema, isAgent } from '../agent/definition.ts';
 import { given, messageOf, PawlError, shown } from '../errors.ts';
 import type { LocalTool } from '../tools/local.ts';
@@ -59,7 +59,7 @@ export async function agentSource(file: string): Promise<AgentSource> {
       const isFixed = typeof exported !== 'function';
       return {
         isFixed,
-        definition: async ({ root }) => exportedIn(path, isFixed ? exported : await exported({ root })),
+        definition: async ({ root }) => exportedIn(path, isFixed ? exported : await called(path, exported, root)),
       };
     }
     case '.md': {
@@ -171,7 +171,11 @@ async function toolsOf(
 function frontMatter(path: string, text: string): Record<string, unknown> {
   let matter: unknown;
   try {
-    matter = parse(text);
+    const document = parseDocument(text, { logLevel: 'silent' });
+    // A tag that is not known, for example, is left out with a warning.
+    const [problem] = [...document.errors, ...document.warnings];
+    if (problem !== undefined) throw problem;
+    matter = document.toJS();
   } catch (error) {
     // Claude Code reads line by line, and generated descriptions are often invalid YAML.
     matter = isClaudeAgent(path) ? linesOf(text) : null;
@@ -226,10 +230,18 @@ async function exportedTools(agentPath: string, tool: unknown): Promise<unknown>
 
 async function toolModule(agentPath: string, tool: unknown, root: string): Promise<Record<string, LocalTool>> {
   const exported = await exportedTools(agentPath, tool);
-  const tools: unknown = typeof exported === 'function' ? await exported({ root }) : exported;
-  if (typeof tools !== 'object' || tools === null)
-    throw invalid(resolve(dirname(agentPath), String(tool)), 'does not export any tools');
+  const path = resolve(dirname(agentPath), String(tool));
+  const tools: unknown = typeof exported === 'function' ? await called(path, exported, root) : exported;
+  if (typeof tools !== 'object' || tools === null) throw invalid(path, 'does not export any tools');
   return { ...tools } as Record<string, LocalTool>;
+}
+
+async function called(path: string, exported: unknown, root: string): Promise<unknown> {
+  try {
+    return await (exported as (given: { root: string }) => unknown)({ root });
+  } catch (error) {
+    throw invalid(path, `exports a function that failed: ${messageOf(error)}`);
+  }
 }
 
 async function load(path: string): Promise<Record<string, unknown>> {

@@ -67,15 +67,29 @@ function explain(error: unknown): number {
   return wrongCall ? exitCodes.usage : exitCodes.failed;
 }
 
+/** Whether nobody reads any more: the pipe or the terminal was closed. */
+function isGone({ code }: NodeJS.ErrnoException): boolean {
+  return code === 'EPIPE' || code === 'EIO';
+}
+
 /** Runs a command, and ends the process with its exit code. */
 export async function command(argv: readonly string[]): Promise<void> {
-  // If the reader closes the pipe (`pawl work | head`), the command still finishes its work and reports its exit code.
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') process.exit(exitCodes.failed);
-    });
-  }
+  // If the reader closes the pipe (`pawl work | head`) or the terminal, the command still finishes its work.
+  let isLost = false;
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (isLost || isGone(error)) return;
+    isLost = true;
+    process.stderr.write(`pawl: the output could not be written: ${messageOf(error)}\n`);
+  });
+  process.stderr.on('error', () => undefined);
   const exitCode = await main(argv).catch(explain);
   // A tool that is still running, such as one that ignores its abort, must not keep the command alive.
-  process.stdout.write('', () => process.exit(exitCode));
+  process.stdout.write('', (error) => {
+    // The error of a write is told after its callback.
+    setImmediate(() =>
+      process.exit(
+        exitCode === exitCodes.succeeded && (isLost || (error && !isGone(error))) ? exitCodes.failed : exitCode,
+      ),
+    );
+  });
 }

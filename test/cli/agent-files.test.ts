@@ -54,6 +54,7 @@ describe('an agent file in Markdown', () => {
     ['---\nname: one\n', 'must start with front matter between two lines of ---'],
     ['---\nname: one\n---x\n', 'must start with front matter between two lines of ---'],
     ['---\n---\nBe quick.', 'must have a YAML mapping as its front matter'],
+    ['---\nname: !!js/function "x"\n---\n', 'has invalid YAML in its front matter: Unresolved tag'],
     ['---\n- one\n---\n', 'must have a YAML mapping as its front matter'],
     ['---\none\n---\n', 'must have a YAML mapping as its front matter'],
     ['---\nname: [\n---\n', 'has invalid YAML in its front matter: '],

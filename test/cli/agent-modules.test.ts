@@ -39,9 +39,11 @@ describe('the tool modules of an agent file', () => {
     ['tools: [./nosuch.mjs]', 'could not be loaded: '],
     ['tools: [./text.mjs]', 'does not export any tools'],
     ['tools: [./nothing.mjs]', 'does not export any tools'],
+    ['tools: [./broken.mjs]', 'broken.mjs exports a function that failed: too early.'],
   ])('%s is refused', async (matter, problem) => {
     project.write('agents/text.mjs', 'export default "tools";\n');
     project.write('agents/nothing.mjs', 'export default () => null;\n');
+    project.write('agents/broken.mjs', 'export default () => { throw new Error("too early"); };\n');
     await expect(project.read(`name: one\n${matter}`)).rejects.toThrow(problem);
   });
 
@@ -115,6 +117,10 @@ describe('an agent file that is a module', () => {
     await expect(
       readAgentFile(project.write('one.mjs', 'throw new Error("too early");'), project.surroundings()),
     ).rejects.toThrow('could not be loaded: too early');
+    const file = project.write('two.mjs', 'export default async () => { throw new Error("too late"); };');
+    await expect(readAgentFile(file, project.surroundings())).rejects.toThrow(
+      `The agent file ${file} exports a function that failed: too late.`,
+    );
   });
 });
 

@@ -1,9 +1,10 @@
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type ModelServer, startModelServer } from '../../src/testing/index.ts';
-import { atPrompts, pawl, pawlOnTerminal } from '../support/pawl.ts';
+import { atPrompts, command, pawl, pawlOnTerminal } from '../support/pawl.ts';
 import { report } from '../support/session.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'pawl-cli-'));
@@ -32,6 +33,13 @@ describe('the command', () => {
       expect(stdout).toContain(part);
     }
     expect(stdout).toContain('architecture.md');
+  });
+
+  it('says that its output could not be written, and fails', () => {
+    const { status, stderr } = spawnSync('sh', ['-c', `"$0" "$1" --help > /dev/full`, process.execPath, command], {
+      encoding: 'utf8',
+    });
+    expect([status, stderr]).toEqual([1, expect.stringMatching(/^pawl: the output could not be written: ENOSPC.*\n$/)]);
   });
 
   it('demo: reports on an empty directory too', async () => {

@@ -153,6 +153,14 @@ describe('pawl work', () => {
     expect(backlog.git('status', '--short', '--untracked-files=all')).toBe(before);
   });
 
+  it('--dry-run shows what failed in an earlier run behind the rest, as a run takes it', async () => {
+    const backlog = new TestBacklog();
+    for (const number of [1, 2]) backlog.bug(number, { priority: `P${number}` });
+    backlog.write('agent_runs/tries.json', '{"BUG-001": ["2026-01-31T12-00-00-000Z"]}');
+    const { stdout } = await pawl(['work', '--dry-run', '--json', backlog.folder]);
+    expect(JSON.parse(stdout).queue.map(({ id }: { id: string }) => id)).toEqual(['BUG-002', 'BUG-001']);
+  });
+
   it('W-1: a missing agent is filed as a bug that lists the searched paths', async () => {
     const backlog = new TestBacklog();
     backlog.bug(1);

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 
 /** The built command, which starts faster; a copy of the sources alone has none. */
 const built = 'dist/src/cli/main.js';
-const command = existsSync(built) ? built : 'src/cli/main.ts';
+export const command = existsSync(built) ? built : 'src/cli/main.ts';
 
 /** Keys of providers, and what decides about colours: a test of the command says these for itself. */
 const unset = [

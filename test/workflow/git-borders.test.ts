@@ -1,7 +1,7 @@
-import { existsSync, readFileSync, rmSync, symlinkSync, utimesSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { commitPaths, isCommitted, unstage } from '../../src/workflow/git/commits.ts';
+import { commitPaths, isCommitted } from '../../src/workflow/git/commits.ts';
 import { git, gitStatus } from '../../src/workflow/git/git.ts';
 import { TestBacklog } from '../support/backlog.ts';
 import { gitThat } from '../support/fake-git.ts';
@@ -33,6 +33,27 @@ describe('running git', () => {
     expect(await failed).toBe('git log failed: it took more than 300 s');
     expect(vi.getTimerCount()).toBe(0);
     await until(() => !isRunning(sleeper));
+  });
+
+  it('lets it take its locks away first, but does not wait for ever', async () => {
+    const folder = temporaryFolder();
+    const [begun, lock] = [join(folder, 'begun'), join(folder, 'lock')];
+    const hung = (onTerm: string) => {
+      gitThat(`trap '${onTerm}' TERM\ntouch ${lock}\nwhile :; do sleep 1000 & touch ${begun}; wait; done`);
+      return git(project.folder, ['log']).catch((error: Error) => error.message);
+    };
+    const polite = hung(`rm ${lock}; exit 1`);
+    await until(() => existsSync(begun));
+    vi.advanceTimersByTime(300_000);
+    expect(await polite).toBe('git log failed: it took more than 300 s');
+    expect([existsSync(lock), vi.getTimerCount()]).toEqual([false, 0]);
+    rmSync(begun);
+    const stubborn = hung('true');
+    await until(() => existsSync(begun));
+    vi.advanceTimersByTime(300_000);
+    vi.advanceTimersByTime(5_000);
+    expect(await stubborn).toBe('git log failed: it took more than 300 s');
+    expect([existsSync(lock), vi.getTimerCount()]).toEqual([true, 0]);
   });
 
   it('leaves no timer behind', async () => {
@@ -117,11 +138,52 @@ describe('W-2: a commit of paths', () => {
   });
 });
 
-describe('unstage', () => {
-  it('takes these paths out of the index, and no others', async () => {
-    for (const name of ['a.txt', 'b [1].txt', 'c.txt']) project.write(name, name);
+describe('the index after a commit that failed', () => {
+  /** What a user sees of the index. */
+  const index = () => [project.git('status', '--porcelain'), project.git('ls-files', '--stage')];
+  const fails = async (message: string, ...paths: string[]) => {
+    const before = index();
+    const commit = await commitPaths(project.folder, paths, 'Complete it');
+    expect(commit).toEqual({ ok: false, message: expect.stringContaining(message) });
+    expect(index()).toEqual(before);
+  };
+
+  it('still says that a merge has conflicts, so that it cannot be finished without the other side', async () => {
+    project.write('a.txt', 'base');
     project.git('add', '--all');
-    await unstage(project.folder, ['a.txt', 'b [1].txt']);
-    expect([staged(), project.read('a.txt')]).toEqual(['c.txt', 'a.txt']);
+    project.git('commit', '--quiet', '--message=base');
+    project.git('switch', '--quiet', '--create', 'other');
+    project.write('a.txt', 'other');
+    project.git('commit', '--quiet', '--all', '--message=other');
+    project.git('switch', '--quiet', '-');
+    project.write('a.txt', 'ours');
+    project.git('commit', '--quiet', '--all', '--message=ours');
+    expect(() => project.git('merge', 'other')).toThrow();
+    project.write('a.txt', 'agent');
+    await fails('cannot do a partial commit during a merge', 'a.txt');
+    expect(project.git('ls-files', '--unmerged')).toContain('a.txt');
+  });
+
+  it('holds what a user has staged, also a file that is to be removed from it', async () => {
+    for (const name of ['a.txt', 'b.txt']) project.write(name, 'base');
+    project.git('add', '--all');
+    project.git('commit', '--quiet', '--message=base');
+    project.write('a.txt', 'staged');
+    project.git('add', 'a.txt');
+    project.git('rm', '--quiet', '--cached', 'b.txt');
+    project.write('a.txt', 'agent');
+    project.write('.git/hooks/pre-commit', '#!/bin/sh\nexit 1\n');
+    chmodSync(join(project.folder, '.git/hooks/pre-commit'), 0o755);
+    project.write('new.txt', 'new');
+    await fails('git commit failed', 'a.txt', 'new.txt');
+  });
+
+  it('is empty if it was', async () => {
+    const fresh = temporaryFolder();
+    await git(fresh, ['init', '--quiet']);
+    writeFileSync(join(fresh, 'a.txt'), 'a');
+    writeFileSync(join(fresh, '.git/hooks/pre-commit'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+    expect((await commitPaths(fresh, ['a.txt'], 'Complete it')).ok).toBe(false);
+    expect(await git(fresh, ['status', '--porcelain'])).toBe('?? a.txt');
   });
 });

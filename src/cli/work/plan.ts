@@ -1,6 +1,8 @@
 import { tame } from '../../text.ts';
 import { type BacklogItem, readBacklog, refOf, stopMarkers } from '../../workflow/backlog/backlog.ts';
 import type { BacklogConfig } from '../../workflow/backlog/config.ts';
+import { behind } from '../../workflow/run/queue.ts';
+import { Tries } from '../../workflow/run/tries.ts';
 import { exitCodes, type Flags } from '../command-line.ts';
 import { found, type Project, type ProjectAgents } from './agents.ts';
 
@@ -8,7 +10,8 @@ import { found, type Project, type ProjectAgents } from './agents.ts';
 export function plan(project: Project, config: BacklogConfig, agents: ProjectAgents, flags: Flags): number {
   const { backlog } = project;
   const { items, done, unreadable, notes } = readBacklog(backlog);
-  const refs = items.map((item) => ({ ...refOf(item), why: item.why }));
+  const tries = new Tries(backlog, (problem) => notes.push(problem)).failed();
+  const refs = behind(items, tries).map((item) => ({ ...refOf(item), why: item.why }));
   const stops = stopMarkers(backlog, '', items);
   const queue = refs.filter(({ blocked, kind }) => !blocked && kind !== 'human-action');
   const waiting = refs.filter(({ blocked, kind }) => blocked || kind === 'human-action');
@@ -24,8 +27,9 @@ export function plan(project: Project, config: BacklogConfig, agents: ProjectAge
   }
   const row = ({ id, priority, title, why }: Pick<BacklogItem, 'id' | 'priority' | 'title' | 'why'>) =>
     `  ${priority}  ${id.padEnd(10)}  ${title} (${why})`;
+  const scanned = agents.scan === undefined ? '' : ', unless the scan agent says otherwise';
   const lines = [
-    ...section(`${queue.length} queued, in this order${howMany(flags)}:`, queue.map(row)),
+    ...section(`${queue.length} queued, in this order${howMany(flags)}${scanned}:`, queue.map(row)),
     ...section(`${waiting.length} not queued (they wait, or are for people):`, waiting.map(row)),
     ...section(`${done.length} done:`, done.map(row)),
     ...section(

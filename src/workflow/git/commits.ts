@@ -1,5 +1,5 @@
-import { lstatSync } from 'node:fs';
-import { join, posix } from 'node:path';
+import { existsSync, lstatSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join, posix, resolve } from 'node:path';
 import { messageOf } from '../../errors.ts';
 import { git, literal, withIndex } from './git.ts';
 
@@ -12,7 +12,7 @@ export type Commit = { ok: true; sha: string; branch: string } | { ok: false; me
 
 /**
  * Commits `paths` (below `folder`) and nothing else. With `branch`, commits to that branch, which is created if needed;
- * the working tree and its current branch stay unchanged.
+ * the working tree and its current branch stay unchanged. If it fails, the index is as it was.
  */
 export async function commitPaths(
   folder: string,
@@ -20,9 +20,11 @@ export async function commitPaths(
   message: string,
   branch: string | null = null,
 ): Promise<Commit> {
+  let restore = async () => {};
   try {
     const current = await git(folder, ['symbolic-ref', '--short', '--quiet', 'HEAD']).catch(() => null);
     if (branch !== null && branch !== current) return await commitOnto(folder, paths, message, branch);
+    restore = await restorable(folder, paths);
     await addPaths(folder, paths);
     const names = await namesToCommit(folder, paths);
     const input = namesOf(names);
@@ -32,13 +34,29 @@ export async function commitPaths(
     const sha = await git(folder, ['rev-parse', 'HEAD']);
     return { ok: true, sha, branch: await git(folder, ['rev-parse', '--abbrev-ref', 'HEAD']) };
   } catch (error) {
-    return { ok: false, message: messageOf(error) };
+    const message = messageOf(error);
+    const more = await restore().catch(
+      (reason) => ` What was to be committed may still be staged: ${messageOf(reason)}.`,
+    );
+    return { ok: false, message: `${message}${more ?? ''}` };
   }
 }
 
-/** Takes paths out of the index again, after a commit that failed: they are there as the last commit has them. */
-export async function unstage(folder: string, paths: readonly string[]): Promise<void> {
-  await git(folder, ['reset', '--quiet', ...fromInput], literal, { input: namesOf(paths) });
+/**
+ * Remembers the index, with what a user has staged or is merging. Returns what restores it, by git's own protocol: who has
+ * made the lock file may replace the index by it.
+ */
+async function restorable(folder: string, paths: readonly string[]): Promise<() => Promise<void>> {
+  const index = resolve(folder, await git(folder, ['rev-parse', '--git-path', 'index']));
+  const before = existsSync(index) ? readFileSync(index) : null;
+  return async () => {
+    if (before === null)
+      return git(folder, ['reset', '--quiet', ...fromInput], literal, { input: namesOf(paths) }).then(() => {});
+    if (readFileSync(index).equals(before)) return;
+    const lock = `${index}.lock`;
+    writeFileSync(lock, before, { flag: 'wx' });
+    renameSync(lock, index);
+  };
 }
 
 /** Returns the paths that git does not ignore, and those of files that are gone but in the last commit. */

@@ -12,6 +12,8 @@ import { headOf } from '../../text.ts';
 
 /** A hook may run tests, and a checkout may be large. */
 const timeoutMs = 300_000;
+/** How long git has to take its locks away then, in ms. */
+const graceMs = 5_000;
 /** The most of git's message that is told, in bytes. */
 const messageBytes = 4_000;
 
@@ -103,9 +105,12 @@ async function ended(
   // A command that fails, or needs no input, may not read it.
   child.stdin.on('error', () => undefined).end(input);
   let why = '';
-  const stop = systemClock.alarm(timeoutMs, () => {
+  let stop = systemClock.alarm(timeoutMs, () => {
     why = `it took more than ${timeoutMs / 1_000} s`;
-    if (child.pid !== undefined) signalGroup(child.pid, 'SIGKILL');
+    const signal = (name: NodeJS.Signals) => child.pid !== undefined && signalGroup(child.pid, name);
+    // Git takes its locks away.
+    signal('SIGTERM');
+    stop = systemClock.alarm(graceMs, () => signal('SIGKILL'));
   });
   const end = new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);

@@ -4,12 +4,14 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
+import { isWithin } from '../../platform/paths.ts';
 import { readIfThere, writeAtomically } from '../backlog/files.ts';
 import { git, literal, repositoryOf, withIndex } from './git.ts';
 import { changedNames, treeOf } from './snapshot.ts';
@@ -116,7 +118,7 @@ export async function workIn(itemTree: ItemTree, without: readonly string[], tit
     if (without.length > 0) await git(root, unchanged, { ...env, ...literal });
     return git(root, ['write-tree'], env);
   });
-  const nested = await nestedIn(project, base, tree);
+  const nested = [...(await nestedIn(project, base, tree)), ...(await submodulesChangedIn(itemTree, base))];
   if (nested.length > 0) throw new Error(`git cannot merge the nested repositories ${nested.join(', ')}`);
   const commit = await commitOf(project, tree, base, title);
   return { base, commit, changed: await changedNames(project, base, commit) };
@@ -126,6 +128,27 @@ export async function workIn(itemTree: ItemTree, without: readonly string[], tit
 async function nestedIn(project: string, base: string, tree: string): Promise<string[]> {
   const lines = (await git(project, ['diff-tree', '-r', '-z', base, tree])).split('\0');
   return lines.flatMap((line, index) => (/^:\d+ 160000 /.test(line) ? [lines[index + 1] ?? ''] : []));
+}
+
+/** Returns the submodules of a commit with files that are not committed in them: a checkout has none of their files at first. */
+async function submodulesChangedIn({ project, root }: ItemTree, base: string): Promise<string[]> {
+  const listed = (await git(project, ['ls-tree', '-r', '-z', base])).split('\0');
+  const paths = listed.flatMap((line) => /^160000 .*?\t(.*)$/s.exec(line)?.slice(1) ?? []);
+  const changed: string[] = [];
+  for (const path of paths) if (await isChangedSubmodule(project, join(root, path))) changed.push(path);
+  return changed;
+}
+
+async function isChangedSubmodule(project: string, folder: string): Promise<boolean> {
+  if (!existsSync(folder) || readdirSync(folder).length === 0) return false;
+  const link = join(folder, '.git');
+  const isLink = lstatSync(link, { throwIfNoEntry: false })?.isFile() === true;
+  const [, place] = /^gitdir: (.+)$/m.exec(isLink ? readFileSync(link, 'utf8') : '') ?? [];
+  const own = realpathSync(await git(project, ['rev-parse', '--path-format=absolute', '--git-common-dir']));
+  // The settings of a repository that an agent made could have git run anything.
+  const isOwn =
+    place !== undefined && existsSync(resolve(folder, place)) && isWithin(own, realpathSync(resolve(folder, place)));
+  return !isOwn || (await git(folder, ['status', '--porcelain', '--untracked-files=all'])) !== '';
 }
 
 /** Checks that a checkout is one, because git would otherwise take the project around it. */

@@ -13,7 +13,7 @@ import { checkInside } from '../backlog/reading/item-text.ts';
 import { meaningOf } from '../backlog/reading/statuses.ts';
 import { updateSummary } from '../backlog/summary-file.ts';
 import { addComment, changeReport } from '../backlog/work-items.ts';
-import { type Commit, unstage } from '../git/commits.ts';
+import type { Commit } from '../git/commits.ts';
 import { autoCommit } from './auto-commit.ts';
 import { capture } from './ending/capture.ts';
 
@@ -40,21 +40,20 @@ export function archiveItem(backlog: string, folder: string, changed: readonly s
     const changes = [...reports, ...layouts.map(({ summaryFile }) => summaryFile)];
     let undo = () => {};
     const id = idOf(basename(folder));
-    let committed: readonly string[] = [];
     let problem: string;
     try {
       undo = remember(changes.map((name) => join(backlog, name)));
       markCompleted(backlog, target);
       const layout =
         layouts.find(({ reportFile }) => existsSync(join(backlog, target, reportFile))) ??
-        layouts.find((one) => folder.startsWith(`${one.folder}/`));
+        layouts.find((one) => folder.startsWith(`${one.folder}/`)) ??
+        layouts.find(({ prefix }) => id.startsWith(`${prefix}-`));
       const isListed =
         layout !== undefined && updateSummary(backlog, layout, id, { status: 'completed', folder: target });
       const before = layout === undefined ? folder : `${layout.folder}/${basename(folder)}`;
       const paths = [...new Set([before, target, ...(isListed ? [layout.summaryFile] : []), ...changed])];
       const commit = await autoCommit(backlog, paths, `Complete ${id}`);
       if (commit === null || commit.ok) return { ok: true, created: [] };
-      committed = paths;
       problem = `committed: ${commit.message}`;
     } catch (error) {
       problem = `archived: ${messageOf(error)}`;
@@ -71,7 +70,6 @@ export function archiveItem(backlog: string, folder: string, changed: readonly s
     await putBack(undo, 'Its report or the summary could not be restored');
     if (isThere)
       await putBack(() => renameSync(join(backlog, target), join(backlog, folder)), `It is still in ${target}`);
-    if (committed.length > 0) await putBack(() => unstage(backlog, committed), 'Its files may still be staged');
     const left = changed.length === 0 ? '' : ` What was changed is left as it is: ${listed(changed)}.`;
     return { ok: false, message: `${id} is done, but could not be ${problem}.${left}${more.join('')}` };
   });

@@ -37,6 +37,11 @@ export class Tries {
     return tries;
   }
 
+  /** The failed runs of each item. */
+  failed(): ReadonlyMap<string, readonly string[]> {
+    return this.read() ?? new Map();
+  }
+
   /** Forgets an item, which a person looks at now. */
   forget(id: string): void {
     const before = this.read();
