@@ -1,22 +1,33 @@
 import type { Counters } from '../../machines/index.ts';
+import { withoutSecrets } from '../agent/redact.ts';
+import { safeLength } from '../agent/written-secrets.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import type { SessionResult } from '../session/session.ts';
 
 /** Tells the client that an attempt failed, since text that was sent cannot be taken back. */
 const takenBack = '\n\n[The last reply failed and does not count.]\n\n';
 
+/** Precedes the whole of a reply whose text was sent in another order. */
+const again = '\n\n[The whole reply:]\n\n';
+
+/** `at`: epoch ms. `streams`: whether the text of replies is the report, so that it may be sent as it comes. */
+type CompletionOptions = { at: number; streams: boolean; secrets: readonly string[] };
+
 /** The answers to one request, in the shapes of OpenAI's chat completions. */
 export class Completion {
   private readonly head: { id: string; created: number; model: string };
-  /** Whether the text of replies is the report, so that it may be sent as it comes. */
   private readonly streams: boolean;
+  private readonly secrets: readonly string[];
   private sent = '';
-  /** Whether text of the current attempt was sent. */
+  /** What waits for the rest of it: half a character, or what may be the beginning of a secret, also in the next part. */
+  private held = '';
+  /** Whether there is text of the current attempt. */
   private hasSpoken = false;
 
-  constructor(sessionId: string, model: string, at: number, streams: boolean) {
-    this.head = { id: `chatcmpl-${sessionId}`, created: Math.floor(at / 1_000), model };
+  constructor(id: string, model: string, { at, streams, secrets }: CompletionOptions) {
+    this.head = { id: `chatcmpl-${id}`, created: Math.floor(at / 1_000), model };
     this.streams = streams;
+    this.secrets = secrets;
   }
 
   /** The first piece, which says who speaks. */
@@ -30,18 +41,26 @@ export class Completion {
     if (event.type === 'attempt.started') this.hasSpoken = false;
     if (event.type === 'model.delta' && event.kind === 'text') {
       this.hasSpoken = true;
-      return this.text(event.delta);
+      return this.grown(event.delta);
     }
     if (!this.hasSpoken) return null;
     // Text before a call stays, and the rest begins a paragraph of its own.
-    if (event.type === 'attempt.succeeded' && !this.sent.endsWith('\n\n')) return this.text('\n\n');
-    return event.type === 'attempt.failed' ? this.text(takenBack) : null;
+    if (event.type === 'attempt.succeeded') {
+      const rest = this.rest();
+      return this.text(`${this.sent}${rest}`.endsWith('\n\n') ? rest : `${rest}\n\n`);
+    }
+    if (event.type !== 'attempt.failed') return null;
+    this.hasSpoken = false;
+    return this.text(`${this.rest()}${takenBack}`);
   }
 
   /** The pieces after the last event: what was not sent of the report, the end, and the usage. */
-  *end(result: SessionResult, includeUsage: boolean): Generator<object> {
+  *end(result: SessionResult, includeUsage: boolean): Generator<object | null> {
     const text = reportText(result);
-    if (!this.sent.endsWith(text)) yield this.text(text);
+    const rest = this.rest();
+    if (rest !== '') yield this.text(rest);
+    // Such as when the texts of several parts came by turns.
+    if (!this.sent.endsWith(text)) yield this.text(this.hasSpoken ? `${again}${text}` : text);
     yield this.chunk({}, 'stop');
     if (includeUsage)
       yield { ...this.head, object: 'chat.completion.chunk', choices: [], usage: usageOf(result.counters) };
@@ -57,15 +76,33 @@ export class Completion {
     };
   }
 
-  private text(content: string): object {
+  private grown(delta: string): object | null {
+    const text = `${this.held}${delta}`;
+    const shown = safeLength(/[\ud800-\udbff]$/.test(text) ? text.slice(0, -1) : text, this.secrets);
+    this.held = text.slice(shown);
+    return this.text(cleaned(text.slice(0, shown), this.secrets));
+  }
+
+  /** What was held back: nothing follows it. */
+  private rest(): string {
+    const { held } = this;
+    this.held = '';
+    return cleaned(held, this.secrets);
+  }
+
+  private text(content: string): object | null {
     this.sent += content;
-    return this.chunk({ content });
+    return content === '' ? null : this.chunk({ content });
   }
 
   private chunk(delta: object, finish: 'stop' | null = null): object {
     const choices = [{ index: 0, delta, finish_reason: finish, logprobs: null }];
     return { ...this.head, object: 'chat.completion.chunk', choices };
   }
+}
+
+function cleaned(text: string, secrets: readonly string[]): string {
+  return withoutSecrets(text, secrets).toWellFormed();
 }
 
 /** An error in the shape of OpenAI's. */

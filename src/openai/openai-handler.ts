@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { check } from '../agent/check.ts';
 import { type Agent, isAgent } from '../agent/definition.ts';
+import { secretsOf } from '../agent/secrets.ts';
 import { aFunction, count } from '../agent/shapes.ts';
 import { expected, PawlError, reasonOf } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
@@ -139,7 +140,8 @@ class CompletionServer {
     // Only then is the text of a reply the report, as it is.
     const isReport = agent.definition.finish === 'text' && ['text', 'markdown'].includes(agent.format.name);
     const streams = isReport && agent.voices.every(({ definition }) => definition.checkReport === undefined);
-    const completion = new Completion(randomId(), model, Date.now(), streams);
+    const secrets = secretsOf(agent.definition);
+    const completion = new Completion(randomId(), model, { at: Date.now(), streams, secrets });
     const heard: ((event: SessionEvent) => void)[] = [];
     const result = this.sessions.start(
       agent,
@@ -185,7 +187,9 @@ function streamed(
         // Once the client has gone, nothing can be sent.
         if (isOpen) controller.enqueue(encoder.encode(text));
       };
-      const sendData = (data: object) => send(`data: ${JSON.stringify(data)}\n\n`);
+      const sendData = (data: object | null) => {
+        if (data !== null) send(`data: ${JSON.stringify(data)}\n\n`);
+      };
       const comment = () => {
         send(': working\n\n');
         silence = systemClock.alarm(quietMs, comment);
@@ -194,14 +198,12 @@ function streamed(
       sendData(completion.begin());
       let hasEnded = false;
       heard.push((event) => {
-        const piece = hasEnded ? null : completion.piece(event);
-        if (piece !== null) sendData(piece);
+        if (!hasEnded) sendData(completion.piece(event));
       });
       const finish = (ended: SessionResult) => {
         hasEnded = true;
         silence();
-        if (ended.success) for (const piece of completion.end(ended, includeUsage)) sendData(piece);
-        else sendData(failure(ended));
+        for (const piece of ended.success ? completion.end(ended, includeUsage) : [failure(ended)]) sendData(piece);
         send('data: [DONE]\n\n');
         if (isOpen) controller.close();
       };

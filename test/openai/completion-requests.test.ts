@@ -158,7 +158,7 @@ describe('the pieces of an answer', () => {
     pieces.map((piece) => (piece as { choices: { delta: { content?: string } }[] } | null)?.choices[0]?.delta.content);
 
   it('all share the same id, model and time, and the first says who speaks', () => {
-    const completion = new Completion('s', 'a', 1_999, true);
+    const completion = new Completion('s', 'a', { at: 1_999, streams: true, secrets: [] });
     const delta = { role: 'assistant', content: '' };
     expect(completion.begin()).toEqual({
       ...{ id: 'chatcmpl-s', created: 1, model: 'a', object: 'chat.completion.chunk' },
@@ -167,7 +167,7 @@ describe('the pieces of an answer', () => {
   });
 
   it('text of the session itself is sent; a paragraph ends once; the client is told of a failed reply', () => {
-    const completion = new Completion('s', 'a', 0, true);
+    const completion = new Completion('s', 'a', { at: 0, streams: true, secrets: [] });
     const pieces = [
       event('attempt.succeeded'),
       event('attempt.started'),
@@ -195,8 +195,45 @@ describe('the pieces of an answer', () => {
     const report = { content: 'Found it.' };
     const result = { report, counters: emptyCounters() } as never;
     expect(contents([...completion.end(result, false)])).toEqual(['Found it.', undefined]);
-    const silent = new Completion('s', 'a', 0, false);
+    const silent = new Completion('s', 'a', { at: 0, streams: false, secrets: [] });
     expect(silent.piece(said('Wait.'))).toBeNull();
+  });
+
+  it('S-5: a secret or a character that the parts of a reply split is not shown, and the whole is sent once', () => {
+    const completion = new Completion('s', 'a', { at: 0, streams: true, secrets: ['sk-ABCDEFGH12345678'] });
+    const deltas = ['Key: sk-ABC', 'DEFGH12345678.', ' A \ud83d', '\ude00 or a half \ud83d', ' one, sk-A'];
+    const pieces = [event('attempt.started'), ...deltas.map((one) => said(one))].map((one) => completion.piece(one));
+    const whole = 'Key: [redacted]. A \u{1f600} or a half \ufffd one, sk-A';
+    const result = { report: { content: whole }, counters: emptyCounters() } as never;
+    const sent = contents([...pieces, ...completion.end(result, false)]);
+    expect(sent).toEqual([
+      undefined,
+      'Key: ',
+      '[redacted].',
+      ' A ',
+      '\u{1f600} or a half ',
+      '\ufffd one, ',
+      'sk-A',
+      undefined,
+    ]);
+  });
+
+  it('a reply whose parts came by turns is sent again, and it is said that this is all of it', () => {
+    const completion = new Completion('s', 'a', { at: 0, streams: true, secrets: [] });
+    for (const one of ['A', 'B', 'a', 'b']) completion.piece(said(one));
+    const result = { report: { content: 'AaBb' }, counters: emptyCounters() } as never;
+    expect(contents([...completion.end(result, false)])[0]).toBe('\n\n[The whole reply:]\n\nAaBb');
+  });
+
+  it('what was held back precedes the end of a paragraph, and a failure', () => {
+    for (const [type, sent] of [
+      ['attempt.succeeded', 'sk-A\n\n'],
+      ['attempt.failed', 'sk-A\n\n[The last reply failed and does not count.]\n\n'],
+    ]) {
+      const completion = new Completion('s', 'a', { at: 0, streams: true, secrets: ['sk-ABCDEFGH12345678'] });
+      completion.piece(said('sk-A'));
+      expect(contents([completion.piece(event(String(type)))])).toEqual([sent]);
+    }
   });
 
   it('the end holds what was not sent, why it ended, and the usage if it was asked for', () => {
@@ -208,7 +245,7 @@ describe('the pieces of an answer', () => {
       ...{ prompt_tokens_details: { cached_tokens: 1 }, completion_tokens_details: { reasoning_tokens: 2 } },
     };
     const head = { id: 'chatcmpl-s', created: 0, model: 'a' };
-    const completion = new Completion('s', 'a', 0, true);
+    const completion = new Completion('s', 'a', { at: 0, streams: true, secrets: [] });
     completion.piece(said('{"a":1}'));
     expect([...completion.end(result, true)]).toEqual([
       { ...head, object: 'chat.completion.chunk', choices: [expect.objectContaining({ finish_reason: 'stop' })] },
