@@ -30,7 +30,7 @@ export type DefinedAgent<R extends ReportDefinition, Context> = Omit<Agent<Repor
  */
 export function defineAgent<R extends ReportDefinition = { format: 'text' }, Context = unknown>(
   definition: AgentDefinition<R, Context>,
-): DefinedAgent<R, Context> {
+): DefinedAgent<NoInfer<R>, Context> {
   const problems = new Problems();
   problems.collect(() => check(definitionSchema, definition, '', 'invalid_agent', 'definition'));
   const given = entriesOf(definition);

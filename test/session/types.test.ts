@@ -21,6 +21,18 @@ const models = [rehearsalModel([])];
 const schema = z.object({ shelf: z.string() });
 
 describe('the types', () => {
+  it('F-5: an agent that is defined in the call has the type of its own report', () => {
+    const check = async () => {
+      const text = await runSession(defineAgent({ name: 'a', models }), { prompt: 'Go.' });
+      if (text.success) expectTypeOf(text.report.content).toEqualTypeOf<string>();
+      const json = startSession(defineAgent({ name: 'a', models, report: { format: 'json', schema } }), {
+        prompt: 'Go.',
+      });
+      expectTypeOf((await json.result).report.content).toEqualTypeOf<{ shelf: string } | string>();
+    };
+    expectTypeOf(check).returns.resolves.toBeVoid();
+  });
+
   it('F-5: the content of a report has the type of its schema once the session has succeeded', () => {
     const agent = defineAgent({ name: 'typed', models, report: { format: 'json', schema } });
     const check = async () => {
