@@ -178,6 +178,20 @@ describe('the index after a commit that failed', () => {
     await fails('git commit failed', 'a.txt', 'new.txt');
   });
 
+  it('keeps what someone else has staged meanwhile', async () => {
+    for (const name of ['a.txt', 'b.txt']) project.write(name, 'base');
+    project.git('add', '--all');
+    project.git('commit', '--quiet', '--message=base');
+    project.write('a.txt', 'agent');
+    project.write('b.txt', 'theirs');
+    project.write('.git/hooks/pre-commit', '#!/bin/sh\nexit 1\n');
+    chmodSync(join(project.folder, '.git/hooks/pre-commit'), 0o755);
+    // While a commit runs, its lock keeps others out; they come right before it.
+    gitThat('case "$*" in *commit*) "$GIT" add b.txt;; esac\nexec "$GIT" "$@"');
+    expect((await commitPaths(project.folder, ['a.txt'], 'Complete it')).ok).toBe(false);
+    expect(staged()).toBe('b.txt');
+  });
+
   it('is empty if it was', async () => {
     const fresh = temporaryFolder();
     await git(fresh, ['init', '--quiet']);

@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join, posix, resolve } from 'node:path';
 import { messageOf } from '../../errors.ts';
 import { git, literal, withIndex } from './git.ts';
@@ -20,12 +20,13 @@ export async function commitPaths(
   message: string,
   branch: string | null = null,
 ): Promise<Commit> {
-  let restore = async () => {};
+  let index: StagedIndex | null = null;
   try {
     const current = await git(folder, ['symbolic-ref', '--short', '--quiet', 'HEAD']).catch(() => null);
     if (branch !== null && branch !== current) return await commitOnto(folder, paths, message, branch);
-    restore = await restorable(folder, paths);
+    index = new StagedIndex(folder, paths, await git(folder, ['rev-parse', '--git-path', 'index']));
     await addPaths(folder, paths);
+    index.isStaged();
     const names = await namesToCommit(folder, paths);
     const input = namesOf(names);
     // An interrupted call may already have committed; then nothing is left to do.
@@ -35,28 +36,52 @@ export async function commitPaths(
     return { ok: true, sha, branch: await git(folder, ['rev-parse', '--abbrev-ref', 'HEAD']) };
   } catch (error) {
     const message = messageOf(error);
-    const more = await restore().catch(
-      (reason) => ` What was to be committed may still be staged: ${messageOf(reason)}.`,
+    const reason = await index?.restore().then(
+      () => null,
+      (reason) => messageOf(reason),
     );
-    return { ok: false, message: `${message}${more ?? ''}` };
+    const more = reason == null ? '' : ` What was to be committed may still be staged: ${reason}.`;
+    return { ok: false, message: `${message}${more}` };
   }
 }
 
-/**
- * Remembers the index, with what a user has staged or is merging. Returns what restores it, by git's own protocol: who has
- * made the lock file may replace the index by it.
- */
-async function restorable(folder: string, paths: readonly string[]): Promise<() => Promise<void>> {
-  const index = resolve(folder, await git(folder, ['rev-parse', '--git-path', 'index']));
-  const before = existsSync(index) ? readFileSync(index) : null;
-  return async () => {
-    if (before === null)
-      return git(folder, ['reset', '--quiet', ...fromInput], literal, { input: namesOf(paths) }).then(() => {});
-    if (readFileSync(index).equals(before)) return;
-    const lock = `${index}.lock`;
-    writeFileSync(lock, before, { flag: 'wx' });
-    renameSync(lock, index);
-  };
+/** An index in which paths are staged for a commit, and what was in it before: a user's changes, or a merge. */
+class StagedIndex {
+  private readonly folder: string;
+  private readonly paths: readonly string[];
+  private readonly file: string;
+  private readonly before: Buffer | null;
+  private staged: Buffer | null = null;
+
+  constructor(folder: string, paths: readonly string[], file: string) {
+    this.folder = folder;
+    this.paths = paths;
+    this.file = resolve(folder, file);
+    this.before = this.read();
+  }
+
+  /** The paths are staged. */
+  isStaged(): void {
+    this.staged = this.read();
+  }
+
+  /** Brings back what was there before. If someone else has staged something meanwhile, takes out these paths alone. */
+  async restore(): Promise<void> {
+    const now = this.read();
+    if (now === null || this.before?.equals(now)) return;
+    if (this.before === null || !(this.staged ?? now).equals(now)) {
+      await git(this.folder, ['reset', '--quiet', ...fromInput], literal, { input: namesOf(this.paths) });
+      return;
+    }
+    // Git's own protocol: who has made the lock file may replace the index by it.
+    const lock = `${this.file}.lock`;
+    writeFileSync(lock, this.before, { flag: 'wx', mode: statSync(this.file).mode });
+    renameSync(lock, this.file);
+  }
+
+  private read(): Buffer | null {
+    return existsSync(this.file) ? readFileSync(this.file) : null;
+  }
 }
 
 /** Returns the paths that git does not ignore, and those of files that are gone but in the last commit. */
