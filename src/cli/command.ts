@@ -67,7 +67,7 @@ function explain(error: unknown): number {
   return wrongCall ? exitCodes.usage : exitCodes.failed;
 }
 
-/** Whether nobody reads any more: the pipe or the terminal was closed. */
+/** Whether nobody is reading any more: the pipe or the terminal was closed. */
 function isGone({ code }: NodeJS.ErrnoException): boolean {
   return code === 'EPIPE' || code === 'EIO';
 }
@@ -85,7 +85,7 @@ export async function command(argv: readonly string[]): Promise<void> {
   const exitCode = await main(argv).catch(explain);
   // A tool that is still running, such as one that ignores its abort, must not keep the command alive.
   process.stdout.write('', (error) => {
-    // The error of a write is told after its callback.
+    // A write's `error` event comes after its callback.
     setImmediate(() =>
       process.exit(
         exitCode === exitCodes.succeeded && (isLost || (error && !isGone(error))) ? exitCodes.failed : exitCode,

@@ -12,9 +12,12 @@ import type { RequestTimers } from './request-timers.ts';
 const finishGraceMs = 1_000;
 
 /** Cancels a stream that came late, and has no reader. A model without types may have answered anything. */
-function cancelUnread(answer: unknown): void {
-  const unread: unknown = typeof answer === 'object' && answer !== null ? Reflect.get(answer, 'stream') : null;
-  if (unread instanceof ReadableStream) void unread.cancel().catch(() => undefined);
+async function cancelUnread(answer: { stream?: { cancel?: () => unknown } } | null | undefined): Promise<void> {
+  try {
+    await answer?.stream?.cancel?.();
+  } catch {
+    // Nobody waits for it any more.
+  }
 }
 
 /** Sends the request and passes each part of the reply to `onPart` as it arrives. */
@@ -27,7 +30,7 @@ export async function stream(
   if (typeof model.doStream !== 'function') return generate(model, callOptions, timers, onPart);
   let parts: ReadableStream<LanguageModelV4StreamPart>;
   try {
-    ({ stream: parts } = await timers.orAborted(model.doStream(callOptions), cancelUnread));
+    ({ stream: parts } = await timers.orAborted(model.doStream(callOptions), (answer) => void cancelUnread(answer)));
   } catch (error) {
     // Thrown before anything was sent: the model can't stream, so request a full response.
     if (cannotStream(error)) return generate(model, callOptions, timers, onPart);

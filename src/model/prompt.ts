@@ -89,7 +89,7 @@ export class PromptBuilder {
       return carrying;
     };
     const prompt: LanguageModelV4Prompt = lasting.prompt.slice();
-    // A middleware may add to these in place.
+    // A middleware may change these in place; to copy all would cost as much as the whole conversation, each time.
     for (const index of [prompt.length - 1, prompt.findLastIndex(({ role }) => role === 'user')])
       if (prompt[index] !== undefined) prompt[index] = ownCopy(prompt[index]);
     const last = prompt.at(-1);

@@ -198,8 +198,8 @@ function buildCall(
     offered.filter((tool) => tool.type === 'function' && isMarked(tool, mark)).length;
   const { prompt, marks } = prompts.build({ provider, notice, omit, promptCaching, ownMark: own, markedTools });
   const tools: Partial<LanguageModelV4CallOptions> =
-    offered.length > 0 ? { tools: offered.map((tool) => ({ ...tool })), toolChoice: { type: 'auto' } } : {};
-  // A middleware may change what it gets: nothing of it is there in the next request (T-3).
+    offered.length > 0 ? { tools: offered.map(ownCopy), toolChoice: { type: 'auto' } } : {};
+  // A middleware may change these: nothing of it is in another request (T-3).
   return { callOptions: { ...ownCopy(given), ...tools, prompt, abortSignal }, marks };
 }
 

@@ -1,6 +1,6 @@
 /**
- * Returns a function that makes a value at its first call. For schemas that most processes never use: to make them all
- * takes longer than to run a short session.
+ * Returns a function that makes a value at its first call. For schemas that most processes never use: making them all
+ * would slow down every start.
  */
 export function lazily<Value extends object>(make: () => Value): () => Value {
   let made: Value | null = null;

@@ -69,7 +69,7 @@ function standardOf(schema: AnySchema): CompiledSchema['validate'] | null {
     after(
       standard.validate(value),
       (result): Validation =>
-        result.issues === undefined
+        result.issues == null
           ? { valid: true, value: result.value }
           : { valid: false, reasons: reasonsText(result.issues.map(issueText)) },
     );

@@ -1,5 +1,4 @@
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
-import type { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import {
   CallToolRequestSchema,
   type CallToolResult,
@@ -27,13 +26,16 @@ const inputSchema = {
 type Caller = Parameters<Parameters<Server['setRequestHandler']>[1]>[1];
 
 /**
- * Creates the server for one client, with the agent as its only tool. `endOfCall` returns the signal that ends the
- * session of the current request, besides the transport's end: its client has gone, or the server closes.
+ * A call that begins. `ended` ends its session, besides the transport's end: its client has gone, or the server closes.
+ * `cancelled` hears that the client has cancelled it.
  */
+export type StartedCall = { ended: AbortSignal; cancelled: (requestId: Caller['requestId']) => void };
+
+/** Creates the server for one client, with the agent as its only tool. `startOfCall` is called for each call. */
 export function agentServer(
   agent: Agent,
   sessions: Sessions,
-  endOfCall: () => AbortSignal,
+  startOfCall: () => StartedCall,
 ): { server: Server; closed: Promise<void> } {
   const server = new Server({ name: agent.name, version: '1.0.0' }, { capabilities: { tools: {} } });
   const gone = new AbortController();
@@ -45,9 +47,10 @@ export function agentServer(
     if (!parsed.success)
       throw new McpError(ErrorCode.InvalidParams, `the input must be { prompt }: ${parsed.error.issues[0]?.message}`);
     const tell = progressTo(caller, params._meta?.progressToken);
-    const signal = AbortSignal.any([caller.signal, gone.signal, endOfCall()]);
+    const { ended, cancelled } = startOfCall();
+    const signal = AbortSignal.any([caller.signal, gone.signal, ended]);
     // A cancelled call gets no answer, so the transport would leave its response open.
-    caller.signal.addEventListener('abort', () => endResponse(server, caller.requestId), { once: true });
+    caller.signal.addEventListener('abort', () => cancelled(caller.requestId), { once: true });
     const call = { prompt: parsed.data.prompt, signal };
     /** The open questions to a person, by session and call. */
     const questions = new Map<string, AbortController>();
@@ -75,10 +78,6 @@ export function agentServer(
     };
   });
   return { server, closed };
-}
-
-function endResponse({ transport }: Server, requestId: Caller['requestId']): void {
-  (transport as Partial<StreamableHTTPServerTransport> | undefined)?.closeSSEStream?.(requestId);
 }
 
 type Asked = Extract<SessionEvent, { type: 'tool.approvalRequested' }>;

@@ -7,7 +7,7 @@ import type { Agent } from '../agent/definition.ts';
 import { messageOf } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
 import type { LoggerOption } from '../observe/log/logger.ts';
-import { agentServer } from './agent-server.ts';
+import { agentServer, type StartedCall } from './agent-server.ts';
 import { answered, answersPage, closeHttp, listening, Refusal } from './callers.ts';
 import { type Client, Clients } from './clients.ts';
 import { answerFor } from './given.ts';
@@ -32,8 +32,8 @@ export async function serveHttp(
   const clients = new Clients<ConnectedClient>();
   /** Cancel the pending aborts for clients that vanished. */
   const alarms = new Set<() => void>();
-  /** The signal that the client of the current HTTP request has gone. */
-  const requests = new AsyncLocalStorage<AbortSignal>();
+  /** The current HTTP request: the signal that its client has gone, and whether it holds one message. */
+  const requests = new AsyncLocalStorage<{ gone: AbortSignal; isAlone: boolean }>();
   const open = async (address: string): Promise<ConnectedClient> => {
     const transport = new StreamableHTTPServerTransport({
       sessionIdGenerator: () => randomUUID(),
@@ -42,11 +42,18 @@ export async function serveHttp(
     });
     const client: ConnectedClient = { transport, address, calls: 0 };
     // The SDK class's types do not allow undefined callbacks.
-    await agentServer(agent, sessions, endOfCall).server.connect(transport as Transport);
+    await agentServer(agent, sessions, () => startOfCall(transport)).server.connect(transport as Transport);
     return client;
   };
   const closing = new AbortController();
-  const endOfCall = () => AbortSignal.any([closing.signal, ...[requests.getStore()].flatMap((signal) => signal ?? [])]);
+  const startOfCall = (transport: StreamableHTTPServerTransport): StartedCall => {
+    const request = requests.getStore();
+    return {
+      ended: AbortSignal.any([closing.signal, ...(request === undefined ? [] : [request.gone])]),
+      // Others of its batch may still be answered in the same response.
+      cancelled: (requestId) => request?.isAlone === true && transport.closeSSEStream(requestId),
+    };
+  };
   /** The responses to calls, which are open until they are answered. */
   const calls = new Set<ServerResponse>();
   let isLoopback = true;
@@ -77,7 +84,8 @@ export async function serveHttp(
         calls.delete(response);
       });
     }
-    await requests.run(vanishing(response, disconnectGraceMs, alarms), () =>
+    const gone = vanishing(response, disconnectGraceMs, alarms);
+    await requests.run({ gone, isAlone: !Array.isArray(body) }, () =>
       client.transport.handleRequest(request, response, body),
     );
   };

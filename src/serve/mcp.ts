@@ -18,7 +18,7 @@ export async function serve(agent: Agent, options: ServeMcpOptions): Promise<Ser
 
 async function serveTransport(agent: Agent, sessions: Sessions, transport: Transport): Promise<ServedAgent> {
   const closing = new AbortController();
-  const { server, closed } = agentServer(agent, sessions, () => closing.signal);
+  const { server, closed } = agentServer(agent, sessions, () => ({ ended: closing.signal, cancelled: () => {} }));
   await server.connect(transport);
   const close = async () => {
     closing.abort(new Error('the server closes'));

@@ -111,7 +111,7 @@ function chatIdOf(text: unknown): string {
   return check(chatIdSchema, text, 'id', 'invalid_messages');
 }
 
-/** Without a journal, as many sessions that have ended are kept, so that a late decision finds how they ended. */
+/** Without a journal, this many ended sessions are kept, so that a late decision finds how they ended. */
 const mostEnded = 100;
 
 /** The chats of an agent: each has at most one session that has not ended. */
@@ -190,15 +190,15 @@ class Chats {
     this.decided.set(sessionId, taken);
     const [first] = this.decided.keys();
     if (this.decided.size > 1_000 && first !== undefined) this.decided.delete(first);
-    for (const decision of decisions) {
+    const decide = async (decision: (typeof decisions)[number]) => {
       const { callId, ...rest } = decision;
       const isTaken =
         'approve' in session
           ? session.approve(callId, rest)
           : journal !== undefined && (await approveSession(journal, sessionId, callId, rest));
       if (isTaken) taken.push(decision);
-    }
-    const answered = async ({ callId, output, isError, ...one }: (typeof answers)[number]) => {
+    };
+    const give = async ({ callId, output, isError, ...one }: (typeof answers)[number]) => {
       // Outputs that the page has from the session answer nothing.
       const options = { isError, sessionId: one.sessionId };
       const isTaken =
@@ -207,7 +207,7 @@ class Chats {
           : journal !== undefined && (await answerSession(journal, sessionId, callId, output, options));
       if (isTaken) taken.push({ ...one, callId });
     };
-    await Promise.all(answers.map(answered));
+    await Promise.all([...decisions.map(decide), ...answers.map(give)]);
     return this.streamed(session, from);
   }
 

@@ -138,8 +138,7 @@ export class StreamedReply {
   }
 }
 
-/** An empty text without a provider's data is no part of the conversation. */
-/** Whether a page has streamed the whole reply. */
+/** Whether what was streamed is the whole reply. */
 function isWhole(content: readonly ReplyPart[], parts: readonly Streamed[]): boolean {
   if (content.length !== parts.length) return false;
   return content.every((part, index) => {
@@ -150,6 +149,7 @@ function isWhole(content: readonly ReplyPart[], parts: readonly Streamed[]): boo
   });
 }
 
+/** An empty text without a provider's data is no part of the conversation. */
 function isShown(part: ReplyPart): boolean {
   return (part.type !== 'text' && part.type !== 'reasoning') || part.text !== '' || part.providerOptions !== undefined;
 }

@@ -162,6 +162,14 @@ describe('B-2: a model that answers too late', () => {
     ['null', null],
     ['no stream', {}],
     ['a stream of another kind', { stream: (async function* () {})() }],
+    [
+      'what throws',
+      {
+        get stream() {
+          throw new Error('no');
+        },
+      },
+    ],
   ])('with %s has cost its attempt, and harms nothing', async (_, answer) => {
     const { promise: ended, resolve: end } = Promise.withResolvers<unknown>();
     const late = {
@@ -176,5 +184,17 @@ describe('B-2: a model that answers too late', () => {
     expect([result.status, result.slugs]).toEqual(['failed', ['retries_exhausted', 'provider_timeout']]);
     // An exception would end the process by then.
     await new Promise(setImmediate);
+  });
+
+  it('with a stream of another class has it cancelled', async () => {
+    const { promise: ended, resolve: end } = Promise.withResolvers<unknown>();
+    const { promise: cancelled, resolve: cancel } = Promise.withResolvers<void>();
+    const doStream = ({ abortSignal }: { abortSignal: AbortSignal }) => {
+      abortSignal.addEventListener('abort', () => end({ stream: { cancel } }), { once: true });
+      return ended;
+    };
+    const limits = { modelTimeoutMs: 50, maxRetries: 1 };
+    await run({ agent: agentOf({ ...rehearsalModel([]), doStream } as never, { limits }) });
+    await cancelled;
   });
 });

@@ -47,7 +47,7 @@ async function connected(
     start: (_: Agent, call: Parameters<Run>[0], heard: (event: SessionEvent, session: object) => void) =>
       run(call, (one) => heard(one, session), decided.promise),
   } as unknown as Sessions;
-  const { server, closed } = agentServer(agent, sessions, () => vanished);
+  const { server, closed } = agentServer(agent, sessions, () => ({ ended: vanished, cancelled: () => {} }));
   const [one, other] = InMemoryTransport.createLinkedPair();
   const capabilities = answer === undefined ? {} : { elicitation: { form: {} } };
   const client = new Client({ name: 'test', version: '1' }, { capabilities });

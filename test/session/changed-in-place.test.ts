@@ -1,3 +1,4 @@
+import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import { tool, wrapLanguageModel } from 'ai';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -20,11 +21,20 @@ describe('T-3: what a middleware changes in its request', () => {
           transformParams: async ({ params }) => {
             const question = params.prompt.findLast(({ role }) => role === 'user');
             if (question?.role === 'user') question.content.push({ type: 'text', text: `(for ${user})` });
-            for (const one of params.tools ?? []) if (one.type === 'function') one.description += '!';
+            for (const one of params.tools ?? []) {
+              if (one.type !== 'function') continue;
+              one.description += '!';
+              one.inputSchema.title = `${one.inputSchema.title ?? ''}T`;
+            }
             params.providerOptions ??= {};
             params.providerOptions.openai = { user, ...params.providerOptions.openai };
-            const look = params.tools?.find(({ name }) => name === 'look') as { description: string } | undefined;
-            said.push([question?.content.length, look?.description, params.providerOptions.openai.user]);
+            const look = params.tools?.find(({ name }) => name === 'look') as LanguageModelV4FunctionTool | undefined;
+            said.push([
+              question?.content.length,
+              look?.description,
+              look?.inputSchema.title,
+              params.providerOptions.openai.user,
+            ]);
             return params;
           },
         },
@@ -35,7 +45,7 @@ describe('T-3: what a middleware changes in its request', () => {
       const agent = defineAgent({ name: 'told', models: [changed(user)], tools: { look }, settings });
       await runSession(agent, { prompt: 'Go.', logger });
     }
-    const each = (user: string) => [2, 'Looks.!', user];
+    const each = (user: string) => [2, 'Looks.!', 'T', user];
     expect(said).toEqual([each('ada'), each('ada'), each('ada'), each('bob'), each('bob'), each('bob')]);
     expect(settings).toEqual({ providerOptions: { openai: {} } });
   });

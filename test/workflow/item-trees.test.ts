@@ -17,7 +17,6 @@ import {
   workIn,
 } from '../../src/workflow/git/item-tree.ts';
 import { TestBacklog } from '../support/backlog.ts';
-import { temporaryFolder } from '../support/temporary.ts';
 
 const failure = (work: Promise<unknown>) =>
   work.then(
@@ -120,44 +119,6 @@ describe('W-1: the work tree of an item', () => {
     rmSync(join(tree.root, 'backlog'), { recursive: true });
     own('new.txt', 'new');
     expect((await work()).changed).toEqual(['backlog/bugs/BUG-001-x/comments.md', 'new.txt']);
-  });
-
-  describe('in a submodule', () => {
-    const inside = ['-c', 'protocol.file.allow=always', 'submodule'];
-    beforeEach(async () => {
-      const source = temporaryFolder();
-      await git(source, ['init', '--quiet']);
-      writeFileSync(join(source, 'lib.txt'), 'lib');
-      await git(source, ['add', '--all']);
-      await git(source, ['-c', 'user.name=n', '-c', 'user.email=n@n', 'commit', '--quiet', '--message=A']);
-      project.git(...inside, '--quiet', 'add', source, 'sub');
-      project.git('commit', '--quiet', '--message=sub');
-      await checkedOut();
-    });
-    const refused = 'git cannot merge the nested repositories sub';
-
-    it('that was left empty, or only checked out, is none', async () => {
-      expect((await work()).changed).toEqual([]);
-      await git(tree.root, [...inside, '--quiet', 'update', '--init', 'sub']);
-      expect((await work()).changed).toEqual([]);
-    });
-
-    it('is refused: a changed or new file', async () => {
-      await git(tree.root, [...inside, '--quiet', 'update', '--init', 'sub']);
-      own('sub/new.txt', 'new');
-      expect(await failure(work())).toBe(refused);
-      rmSync(join(tree.root, 'sub/new.txt'));
-      own('sub/lib.txt', 'fixed');
-      expect(await failure(work())).toBe(refused);
-    });
-
-    it('is refused: files where none was checked out, or in a repository of its own', async () => {
-      own('sub/new.txt', 'new');
-      expect(await failure(work())).toBe(refused);
-      await git(join(tree.root, 'sub'), ['init', '--quiet']);
-      rmSync(join(tree.root, 'sub/new.txt'));
-      expect(await failure(work())).toBe(refused);
-    });
   });
 
   it('is refused if it contains a nested repository, and the error names it', async () => {

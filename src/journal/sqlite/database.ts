@@ -19,6 +19,9 @@ export class Database {
   private readonly database: DatabaseSync;
   private readonly statements = new Map<string, ReturnType<DatabaseSync['prepare']>>();
   private readonly closed: () => void;
+  /** How much waits for its turn. */
+  private waiting = 0;
+  private isClosing = false;
   /** What is at its path now; null for a database in memory. */
   private readonly found: () => BigIntStats | undefined | null;
   private readonly opened: BigIntStats | undefined | null;
@@ -51,10 +54,13 @@ export class Database {
   }
 
   get isOpen(): boolean {
-    return this.database.isOpen;
+    return this.database.isOpen && !this.isClosing;
   }
 
-  close(): void {
+  /** Closes it at once, or after what waits for its turn. */
+  async close(): Promise<void> {
+    this.isClosing = true;
+    if (this.waiting > 0) await eventLoop.turn();
     this.statements.clear();
     if (!this.database.isOpen) return;
     this.database.close();
@@ -87,7 +93,7 @@ export class Database {
     }, 'written');
   }
 
-  /** Whoever opens the file by its path gets another one: nothing that is written would be found there. */
+  /** If the path now leads to another file, nobody would find what is written here. */
   private checkFile(): void {
     const found = this.found();
     if (found?.ino === this.opened?.ino && found?.dev === this.opened?.dev) return;
@@ -141,7 +147,11 @@ export class Database {
   }
 
   private async answer<T>(work: () => T, what: 'read' | 'written'): Promise<T> {
-    if (eventLoop.isDue) await eventLoop.turn();
+    if (eventLoop.isDue) {
+      this.waiting += 1;
+      await eventLoop.turn();
+      this.waiting -= 1;
+    }
     try {
       return work();
     } catch (error) {

@@ -165,7 +165,7 @@ class SqliteJournal implements Journal {
   }
 
   close() {
-    return this.database.read(() => this.database.close());
+    return this.database.close();
   }
 
   private insert(sessionId: string, { owner, after, entries, change = {}, taken = [] }: Append): void {

@@ -98,7 +98,7 @@ async function postFor(
   return journal.post(sessionId, message);
 }
 
-/** How long a running session may take to write down that a call waits, of which its listeners have heard, in ms. */
+/** How long a running session may take to record a waiting call that its listeners already know of, in ms. */
 const writtenWithinMs = 250;
 const lookAgainMs = 25;
 

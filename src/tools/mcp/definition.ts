@@ -12,7 +12,7 @@ import { expected, PawlError } from '../../errors.ts';
 import { lazily } from '../../schema/lazily.ts';
 import type { McpPool } from './pool.ts';
 
-/** Options common to all kinds() of MCP server. */
+/** Options common to all kinds of MCP server. */
 export type McpServerOptions = {
   /** Whether a session continues without the server if it is unavailable; default: false. */
   optional?: boolean;

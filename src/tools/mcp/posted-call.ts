@@ -4,7 +4,7 @@ import { eventLoopTurn } from '../../host/clock.ts';
 /** The call that a request over HTTP carries. */
 const calls = new AsyncLocalStorage<PostedCall>();
 
-/** Sends a call. Over HTTP, rejects with `unanswered` if its response ends without an answer, which the client does not tell. */
+/** Sends a call. Over HTTP, rejects with `unanswered` if its response ends without an answer, which the SDK's client does not report. */
 export async function posted<T>(
   send: (signal: AbortSignal) => Promise<T>,
   signal: AbortSignal,
@@ -20,17 +20,27 @@ export async function posted<T>(
   }
 }
 
-/** `fetch`, which watches the responses to calls. */
+/** `fetch` for one server, which watches the responses to calls. */
 export function watching(send: typeof fetch): typeof fetch {
+  /** Whether the server may send answers in a stream of its own. */
+  let hasStream = false;
   return async (input, init) => {
+    const call = init?.method === 'POST' ? calls.getStore() : undefined;
+    // What the client posts while it handles the response, such as its answers to the server, has the same context.
+    const isCall = call?.begin() === true;
     const response = await send(input, init);
-    const call = calls.getStore();
-    return call === undefined || init?.method !== 'POST' ? response : call.watch(response);
+    if (init?.method === 'GET') hasStream ||= isEventStream(response);
+    return isCall ? call.watch(response, () => hasStream) : response;
   };
+}
+
+function isEventStream({ ok, headers }: Response): boolean {
+  return ok && headers.get('content-type')?.includes('text/event-stream') === true;
 }
 
 class PostedCall {
   private readonly over = new AbortController();
+  private isSent = false;
   /** The client fetches the rest of a response that has ids after a break. */
   private isResumable = false;
   private end: (() => void) | null = null;
@@ -46,9 +56,18 @@ class PostedCall {
     this.end = null;
   }
 
-  watch(response: Response): Response {
-    if (response.status === 202) void this.ended('it accepted the call as if it were a notification');
-    if (!response.headers.get('content-type')?.includes('text/event-stream') || response.body === null) return response;
+  /** Whether the request that is about to be sent is the call. */
+  begin(): boolean {
+    const isFirst = !this.isSent;
+    this.isSent = true;
+    return isFirst;
+  }
+
+  /** Returns the response to the call. `isElsewhere`: whether the answer may come elsewhere. */
+  watch(response: Response, isElsewhere: () => boolean): Response {
+    const over = (why: string) => this.ended(why, isElsewhere);
+    if (response.status === 202) void over('it accepted the call as if it were a notification');
+    if (!isEventStream(response) || response.body === null) return response;
     const watched = new TransformStream<Uint8Array, Uint8Array>({
       start: (controller) => {
         this.end = () => controller.terminate();
@@ -58,17 +77,17 @@ class PostedCall {
         controller.enqueue(chunk);
       },
     });
-    const over = () => this.ended('its response ended before that');
-    response.body.pipeTo(watched.writable).then(over, over);
-    // Of the same `fetch`: another class of responses would have to be loaded.
+    const ended = () => over('its response ended before that');
+    response.body.pipeTo(watched.writable).then(ended, ended);
+    // The same class that this `fetch` uses; the global one would have to be loaded.
     const Own = response.constructor as typeof Response;
     const { status, statusText, headers, url } = response;
     const own = new Own(watched.readable, { status, statusText, headers });
     return Object.defineProperty(own, 'url', { value: url });
   }
 
-  private async ended(why: string): Promise<void> {
-    if (this.isResumable) return;
+  private async ended(why: string, isElsewhere: () => boolean): Promise<void> {
+    if (this.isResumable || isElsewhere()) return;
     // The last message may still be on its way to the client.
     await eventLoopTurn();
     await eventLoopTurn();

@@ -1,4 +1,16 @@
-import { existsSync, lstatSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fchmodSync,
+  futimesSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join, posix, resolve } from 'node:path';
 import { messageOf } from '../../errors.ts';
 import { git, literal, withIndex } from './git.ts';
@@ -12,7 +24,7 @@ export type Commit = { ok: true; sha: string; branch: string } | { ok: false; me
 
 /**
  * Commits `paths` (below `folder`) and nothing else. With `branch`, commits to that branch, which is created if needed;
- * the working tree and its current branch stay unchanged. If it fails, the index is as it was.
+ * the working tree and its current branch stay unchanged. If it fails, the index is brought back to what it was.
  */
 export async function commitPaths(
   folder: string,
@@ -40,7 +52,7 @@ export async function commitPaths(
       () => null,
       (reason) => messageOf(reason),
     );
-    const more = reason == null ? '' : ` What was to be committed may still be staged: ${reason}.`;
+    const more = reason == null ? '' : `; what was to be committed may still be staged: ${reason}`;
     return { ok: false, message: `${message}${more}` };
   }
 }
@@ -51,12 +63,18 @@ class StagedIndex {
   private readonly paths: readonly string[];
   private readonly file: string;
   private readonly before: Buffer | null;
+  private readonly mode: number;
+  /** When it was written, in seconds. */
+  private readonly at: number;
   private staged: Buffer | null = null;
 
   constructor(folder: string, paths: readonly string[], file: string) {
     this.folder = folder;
     this.paths = paths;
     this.file = resolve(folder, file);
+    const about = statSync(this.file, { throwIfNoEntry: false });
+    this.mode = about?.mode ?? 0;
+    this.at = (about?.mtimeMs ?? 0) / 1_000;
     this.before = this.read();
   }
 
@@ -73,10 +91,21 @@ class StagedIndex {
       await git(this.folder, ['reset', '--quiet', ...fromInput], literal, { input: namesOf(this.paths) });
       return;
     }
-    // Git's own protocol: who has made the lock file may replace the index by it.
+    // Following git's own protocol: whoever creates the lock file may replace the index with it.
     const lock = `${this.file}.lock`;
-    writeFileSync(lock, this.before, { flag: 'wx', mode: statSync(this.file).mode });
-    renameSync(lock, this.file);
+    const file = openSync(lock, 'wx');
+    try {
+      writeFileSync(file, this.before);
+      fchmodSync(file, this.mode);
+      // By its time, git knows which files may have changed since.
+      futimesSync(file, this.at, this.at);
+      renameSync(lock, this.file);
+    } catch (error) {
+      rmSync(lock, { force: true });
+      throw error;
+    } finally {
+      closeSync(file);
+    }
   }
 
   private read(): Buffer | null {

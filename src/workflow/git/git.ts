@@ -12,7 +12,7 @@ import { headOf } from '../../text.ts';
 
 /** A hook may run tests, and a checkout may be large. */
 const timeoutMs = 300_000;
-/** How long git has to take its locks away then, in ms. */
+/** How long git then has to remove its locks, in ms. */
 const graceMs = 5_000;
 /** The most of git's message that is told, in bytes. */
 const messageBytes = 4_000;
@@ -108,7 +108,7 @@ async function ended(
   let stop = systemClock.alarm(timeoutMs, () => {
     why = `it took more than ${timeoutMs / 1_000} s`;
     const signal = (name: NodeJS.Signals) => child.pid !== undefined && signalGroup(child.pid, name);
-    // Git takes its locks away.
+    // Git removes its locks on SIGTERM.
     signal('SIGTERM');
     stop = systemClock.alarm(graceMs, () => signal('SIGKILL'));
   });

@@ -130,7 +130,7 @@ async function nestedIn(project: string, base: string, tree: string): Promise<st
   return lines.flatMap((line, index) => (/^:\d+ 160000 /.test(line) ? [lines[index + 1] ?? ''] : []));
 }
 
-/** Returns the submodules of a commit with files that are not committed in them: a checkout has none of their files at first. */
+/** Returns the submodules of a commit that contain uncommitted files. A new checkout leaves submodules empty. */
 async function submodulesChangedIn({ project, root }: ItemTree, base: string): Promise<string[]> {
   const listed = (await git(project, ['ls-tree', '-r', '-z', base])).split('\0');
   const paths = listed.flatMap((line) => /^160000 .*?\t(.*)$/s.exec(line)?.slice(1) ?? []);
@@ -140,7 +140,8 @@ async function submodulesChangedIn({ project, root }: ItemTree, base: string): P
 }
 
 async function isChangedSubmodule(project: string, folder: string): Promise<boolean> {
-  if (!existsSync(folder) || readdirSync(folder).length === 0) return false;
+  if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return false;
+  if (readdirSync(folder).length === 0) return false;
   const link = join(folder, '.git');
   const isLink = lstatSync(link, { throwIfNoEntry: false })?.isFile() === true;
   const [, place] = /^gitdir: (.+)$/m.exec(isLink ? readFileSync(link, 'utf8') : '') ?? [];

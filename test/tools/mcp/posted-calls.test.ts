@@ -6,29 +6,46 @@ import { defineAgent, mcpPool } from '../../../src/index.ts';
 import { rehearsalModel } from '../../../src/testing/index.ts';
 import { callsIn, counters, report, run } from '../../support/session.ts';
 
-type Message = { id?: number; method: string };
+type Message = { id?: number; method?: string };
 const eventStream = { 'content-type': 'text/event-stream' };
 const result = { content: [{ type: 'text', text: 'gone' }] };
 
 /** A server over HTTP with one tool, which answers a call as `answer` does. Returns its address and its open sockets. */
-async function serverOf(answer: (response: ServerResponse, id: number) => void) {
+async function serverOf(
+  answer: (response: ServerResponse, id: number, posted: (then: () => void) => void) => void,
+  streams = false,
+) {
   const sockets = new Set<Socket>();
+  let onPost = () => {};
+  let own: ServerResponse | null = null;
   const methods: string[] = [];
   const server = createServer(async (request, response) => {
     if (request.method === 'GET') methods.push(`GET after ${request.headers['last-event-id']}`);
+    if (request.method === 'GET' && request.url?.endsWith('?stream')) {
+      own = response.writeHead(200, eventStream);
+      return void response.write(': hello\n\n');
+    }
     if (request.method !== 'POST') return void response.writeHead(request.method === 'GET' ? 405 : 200).end();
     const { id, method }: Message = JSON.parse(Buffer.concat(await request.toArray()).toString());
-    methods.push(method);
+    if (method !== undefined) methods.push(method);
     const say = (value: object) => {
-      response.writeHead(200, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ jsonrpc: '2.0', id, result: value }));
+      response.writeHead(200, streams ? eventStream : { 'content-type': 'application/json' });
+      const said = JSON.stringify({ jsonrpc: '2.0', id, result: value });
+      response.end(streams ? `data: ${said}\n\n` : said);
     };
-    if (id === undefined) return void response.writeHead(202).end();
-    if (method === 'tools/call') return answer(response, id);
+    onPost();
+    if (id === undefined || method === undefined) return void response.writeHead(202).end();
+    if (method === 'tools/call')
+      return answer(response, id, (then) => {
+        onPost = () => {
+          onPost = () => {};
+          then();
+        };
+      });
     if (method === 'tools/list') return say({ tools: [{ name: 'go', inputSchema: { type: 'object' } }] });
     if (method === 'ping') return say({});
     const serverInfo = { name: 'odd', version: '1' };
-    return say({ protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo });
+    return say({ protocolVersion: '2025-06-18', capabilities: { tools: { listChanged: true } }, serverInfo });
   });
   server.on('connection', (socket) => {
     sockets.add(socket);
@@ -40,7 +57,7 @@ async function serverOf(answer: (response: ServerResponse, id: number) => void) 
     server.close();
     await once(server, 'close');
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`, sockets, methods };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`, sockets, methods, own: () => own };
 }
 
 const agentOf = (server: object, limits = {}) =>
@@ -105,6 +122,44 @@ describe('C-1: a call over HTTP whose response ends without an answer', () => {
     const { result: ended } = await run({ agent: agentOf({ url }, { toolTimeoutMs: 300 }) });
     expect(callsIn(ended)[0]?.slug).toBe('tool_timeout');
     expect(methods).toEqual(expect.arrayContaining(['GET after 1', 'notifications/cancelled']));
+  });
+});
+
+const event = (message: object) => `data: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`;
+
+describe('C-1: what the client posts during a call', () => {
+  it.each([
+    ['its answer to a ping', { id: 900, method: 'ping' }],
+    [
+      'its answer to a question',
+      {
+        id: 901,
+        method: 'elicitation/create',
+        params: { message: 'x', requestedSchema: { type: 'object', properties: {} } },
+      },
+    ],
+    ['a request for a changed list', { method: 'notifications/tools/list_changed' }],
+  ])('%s, is not taken for the call', async (_, message) => {
+    const { url } = await serverOf((response, id, posted) => {
+      response.writeHead(200, eventStream).write(event(message));
+      posted(async () => {
+        for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+        response.end(event({ id, result }));
+      });
+    }, true);
+    const handlers = { elicit: async () => ({ action: 'accept' as const, content: {} }) };
+    const { result: ended } = await run({ agent: agentOf({ url, handlers }, { toolTimeoutMs: 5_000 }) });
+    expect(callsIn(ended)[0]?.slug).toBeNull();
+    expect(ended.counters).toEqual(answered({ succeeded: 1 }, ended.counters.tokens));
+  });
+
+  it('an answer that comes in the stream of the server counts', async () => {
+    const { url, own } = await serverOf((response, id) => {
+      response.writeHead(202).end();
+      response.once('close', () => own()?.write(event({ id, result })));
+    });
+    const { result: ended } = await run({ agent: agentOf({ url: `${url}?stream` }, { toolTimeoutMs: 5_000 }) });
+    expect(callsIn(ended)[0]?.slug).toBeNull();
   });
 });
 
