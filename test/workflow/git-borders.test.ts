@@ -30,7 +30,7 @@ describe('running git', () => {
     vi.advanceTimersByTime(299_999);
     expect(isRunning(sleeper)).toBe(true);
     vi.advanceTimersByTime(1);
-    expect(await failed).toBe('git log failed: it took more than 300 s');
+    expect(await failed).toMatch(/^git log failed: it took more than 300 s/);
     expect(vi.getTimerCount()).toBe(0);
     await until(() => !isRunning(sleeper));
   });
@@ -45,14 +45,14 @@ describe('running git', () => {
     const polite = hung(`rm ${lock}; exit 1`);
     await until(() => existsSync(begun));
     vi.advanceTimersByTime(300_000);
-    expect(await polite).toBe('git log failed: it took more than 300 s');
+    expect(await polite).toMatch(/^git log failed: it took more than 300 s/);
     expect([existsSync(lock), vi.getTimerCount()]).toEqual([false, 0]);
     rmSync(begun);
     const stubborn = hung('true');
     await until(() => existsSync(begun));
     vi.advanceTimersByTime(300_000);
     vi.advanceTimersByTime(5_000);
-    expect(await stubborn).toBe('git log failed: it took more than 300 s');
+    expect(await stubborn).toMatch(/^git log failed: it took more than 300 s/);
     expect([existsSync(lock), vi.getTimerCount()]).toEqual([true, 0]);
   });
 

@@ -50,7 +50,8 @@ export async function git(
     });
     if (code === 0 || fine.some((one) => one === code)) return stdout.replace(/\n+$/, '');
     if (left > 0 && (await othersAreDone(stderr, withHooks.has(args[0] ?? '')))) continue;
-    const said = [stderr.trim(), stdout.trim(), why].find((text) => text !== '') ?? `it ended with ${code}`;
+    const printed = stderr.trim() || stdout.trim();
+    const said = [why, printed].filter((text) => text !== '').join(': ') || `it ended with ${code}`;
     const command = args.find((one) => /^[a-z]/.test(one) && !one.includes('=')) ?? '';
     // It goes into reports and work items, and a hook may print anything (S-5).
     throw new Error(headOf(redact(`git ${command} failed: ${said}`), messageBytes));
