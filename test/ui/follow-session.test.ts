@@ -104,6 +104,24 @@ describe('S-6: a session that another process runs', () => {
   });
 });
 
+it.each<[string, (entries: JournalEntry[]) => unknown[], string]>([
+  ['that the journal does not hold', () => [], 'session_unknown'],
+  ['with a broken entry', (entries) => [...entries, { type: 'delivered', scope: '', delivery: 1 }], 'invalid_journal'],
+  ['without its beginning', (entries) => entries.slice(1), 'invalid_journal'],
+  [
+    'of other machines',
+    ([first, ...rest]) =>
+      first?.type === 'started' ? [{ ...first, head: { ...first.head, machines: 'other' } }, ...rest] : [],
+    'machines_changed',
+  ],
+])('D-6: a session %s is refused at once', async (_, change, code) => {
+  const journal = await growing();
+  const entries = change(await journal.read('s'));
+  const changed = Object.assign(journal, { read: async () => entries as JournalEntry[] });
+  await expect(followSession(changed, 's')).rejects.toMatchObject({ code });
+  await journal.close();
+});
+
 it('positions and what `suspended` returns are checked', async () => {
   const journal = sqliteJournal(':memory:');
   const agent = defineAgent({ name: 'told', models: [rehearsalModel([{ hangs: true }])] });

@@ -4,7 +4,10 @@ import { eventLoopTurn } from '../../host/clock.ts';
 /** The call that a request over HTTP carries. */
 const calls = new AsyncLocalStorage<PostedCall>();
 
-/** Sends a call. Over HTTP, rejects with `unanswered` if its response ends without an answer, which the SDK's client does not report. */
+/**
+ * Sends a call. Over HTTP, rejects with `unanswered` if its response ends without an answer, which the SDK's client does
+ * not report.
+ */
 export async function posted<T>(
   send: (signal: AbortSignal) => Promise<T>,
   signal: AbortSignal,
@@ -41,6 +44,7 @@ function isEventStream({ ok, headers }: Response): boolean {
 class PostedCall {
   private readonly over = new AbortController();
   private isSent = false;
+  private isOver = false;
   /** The client fetches the rest of a response that has ids after a break. */
   private isResumable = false;
   private end: (() => void) | null = null;
@@ -52,6 +56,7 @@ class PostedCall {
 
   /** The call is over: a server may leave the response to a cancelled one open for ever. */
   leave(): void {
+    this.isOver = true;
     if (!this.isResumable) this.end?.();
     this.end = null;
   }
@@ -91,7 +96,7 @@ class PostedCall {
     // The last message may still be on its way to the client.
     await eventLoopTurn();
     await eventLoopTurn();
-    this.over.abort(why);
+    if (!this.isOver) this.over.abort(why);
   }
 }
 

@@ -106,13 +106,17 @@ describe('C-1: a call over HTTP whose response ends without an answer', () => {
   });
 
   it('is answered by its last event, however soon the response ends', async () => {
-    const { url } = await serverOf((response, id) => {
+    const { url, methods } = await serverOf((response, id) => {
       response.writeHead(200, eventStream);
       response.end(`data: ${JSON.stringify({ jsonrpc: '2.0', id, result })}\n\n`);
     });
-    const { result: ended } = await run({ agent: agentOf({ url }) });
+    const pool = mcpPool({ s: { url } });
+    const { result: ended } = await run({ agent: agentOf(pool.servers.s as object) });
     expect(callsIn(ended)[0]?.slug).toBeNull();
     expect(ended.counters).toEqual(answered({ succeeded: 1 }, ended.counters.tokens));
+    for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
+    await pool.close();
+    expect(methods).not.toContain('notifications/cancelled');
   });
 
   it('is fetched again if its events have ids', async () => {
