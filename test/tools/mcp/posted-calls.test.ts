@@ -1,9 +1,12 @@
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { tool } from 'ai';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { z } from 'zod';
 import { defineAgent, mcpPool } from '../../../src/index.ts';
 import { rehearsalModel } from '../../../src/testing/index.ts';
+import { until } from '../../support/journaled.ts';
 import { callsIn, counters, report, run } from '../../support/session.ts';
 
 type Message = { id?: number; method?: string };
@@ -20,6 +23,7 @@ async function serverOf(
   let own: ServerResponse | null = null;
   const methods: string[] = [];
   const server = createServer(async (request, response) => {
+    if (request.method === 'DELETE') methods.push(`DELETE ${request.headers['mcp-session-id']}`);
     if (request.method === 'GET') methods.push(`GET after ${request.headers['last-event-id']}`);
     if (request.method === 'GET' && request.url?.endsWith('?stream')) {
       own = response.writeHead(200, eventStream);
@@ -43,7 +47,8 @@ async function serverOf(
         };
       });
     if (method === 'tools/list') return say({ tools: [{ name: 'go', inputSchema: { type: 'object' } }] });
-    if (method === 'ping') return say({});
+    if (method === 'ping') return say(request.url?.endsWith('?nonsense') ? [] : {});
+    response.setHeader('mcp-session-id', 'one');
     const serverInfo = { name: 'odd', version: '1' };
     return say({ protocolVersion: '2025-06-18', capabilities: { tools: { listChanged: true } }, serverInfo });
   });
@@ -165,6 +170,27 @@ describe('C-1: what the client posts during a call', () => {
     const { result: ended } = await run({ agent: agentOf({ url: `${url}?stream` }, { toolTimeoutMs: 5_000 }) });
     expect(callsIn(ended)[0]?.slug).toBeNull();
   });
+});
+
+it('D-2: a server that answers a ping with nonsense is lost, and told that its session is over', async () => {
+  const { url, methods } = await serverOf((response) => response.writeHead(200, eventStream).end());
+  // The session lasts until the ping is answered.
+  const look = tool({ inputSchema: z.object({}), execute: () => until(() => methods.includes('DELETE one')) });
+  const calls = [{ name: 's__go', input: {} }];
+  const agent = defineAgent({
+    name: 'calling',
+    models: [rehearsalModel([{ calls }, { calls: [{ name: 'look', input: {} }] }, report()])],
+    mcpServers: { s: { url: `${url}?nonsense` } },
+    tools: { look },
+  });
+  const { result: ended, events } = await run({ agent });
+  expect(ended.counters).toEqual(
+    counters({
+      ...{ turns: 3, attempts: 3, tokens: ended.counters.tokens, costUsd: null, reports: { attempted: 1 } },
+      toolCalls: { requested: 3, executed: 2, failed: 1, succeeded: 1, acknowledged: 1, answered: 3 },
+    }),
+  );
+  expect(events.map(({ type }) => type)).toContain('server.lost');
 });
 
 it('D-2: a call that was cut off leaves no connection open', async () => {
