@@ -72,7 +72,7 @@ const wholeMinutes = numberOf('PAWL_MINUTES', process.env.PAWL_MINUTES ?? '10', 
 const share = { memory: 0.4, wire: 0.2, disk: 0.2, processes: 0.2 };
 const tallies: { mode: Mode; tally: Tally }[] = [];
 for (const mode of modes) {
-  const minutes = wholeMinutes * share[mode];
+  const minutes = Number((wholeMinutes * share[mode]).toFixed(1));
   say(`Simulating sessions for ${minutes} minutes (${mode}) …`);
   tallies.push({ mode, tally: await simulatedFor(minutes, 1, mode) });
 }
