@@ -70,9 +70,10 @@ const uncaught = [...caught, ...together, ...noticed].filter(({ by }) => by.leng
 /** How long sessions are simulated, all modes together. */
 const wholeMinutes = numberOf('PAWL_MINUTES', process.env.PAWL_MINUTES ?? '10', 0);
 const share = { memory: 0.4, wire: 0.2, disk: 0.2, processes: 0.2 };
+const minutesOf = (mode: Mode) => Number((wholeMinutes * share[mode]).toFixed(1));
 const tallies: { mode: Mode; tally: Tally }[] = [];
 for (const mode of modes) {
-  const minutes = Number((wholeMinutes * share[mode]).toFixed(1));
+  const minutes = minutesOf(mode);
   say(`Simulating sessions for ${minutes} minutes (${mode}) …`);
   tallies.push({ mode, tally: await simulatedFor(minutes, 1, mode) });
 }
@@ -92,7 +93,7 @@ const kinds = {
   processes: 'MCP servers in processes',
 };
 const simulatedText = (mode: Mode, { sessions, steps, passedMs, failures, statuses, troubles }: Tally) =>
-  `${kinds[mode]}: ${wholeMinutes * share[mode]} minutes on two processes from seed 1 gave ${sessions} sessions, ` +
+  `${kinds[mode]}: ${minutesOf(mode)} minutes on two processes from seed 1 gave ${sessions} sessions, ` +
   `${steps} steps and ${(passedMs / 86_400_000).toFixed(0)} simulated days; ${failures.length} promises were broken. ` +
   `Outcomes: ${countsOf(statuses)}. Troubles caused: ${countsOf(troubles)}.`;
 
