@@ -172,7 +172,7 @@ function frontMatter(path: string, text: string): Record<string, unknown> {
   let matter: unknown;
   try {
     const document = parseDocument(text, { logLevel: 'silent' });
-    // A tag that is not known, for example, is left out with a warning.
+    // What YAML only warns of, such as an unknown tag, would be left out.
     const [problem] = [...document.errors, ...document.warnings];
     if (problem !== undefined) throw problem;
     matter = document.toJS();

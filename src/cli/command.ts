@@ -67,7 +67,7 @@ function explain(error: unknown): number {
   return wrongCall ? exitCodes.usage : exitCodes.failed;
 }
 
-/** Whether nobody is reading any more: the pipe or the terminal was closed. */
+/** Whether the reader has closed the pipe or the terminal. */
 function isGone({ code }: NodeJS.ErrnoException): boolean {
   return code === 'EPIPE' || code === 'EIO';
 }
@@ -81,6 +81,7 @@ export async function command(argv: readonly string[]): Promise<void> {
     isLost = true;
     process.stderr.write(`pawl: the output could not be written: ${messageOf(error)}\n`);
   });
+  // There is nowhere left to report it.
   process.stderr.on('error', () => undefined);
   const exitCode = await main(argv).catch(explain);
   // A tool that is still running, such as one that ignores its abort, must not keep the command alive.

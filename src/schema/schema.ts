@@ -4,7 +4,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { FlexibleSchema } from 'ai';
 import { expected, messageOf, PawlError } from '../errors.ts';
 import { compileOwn } from './own-schema.ts';
-import { type CompiledSchema, isPromiseLike, reasonsText, type Validation } from './validation.ts';
+import { after, type CompiledSchema, isPromiseLike, reasonsText, type Validation } from './validation.ts';
 
 export type { CompiledSchema, Validation } from './validation.ts';
 
@@ -77,10 +77,6 @@ function standardOf(schema: AnySchema): CompiledSchema['validate'] | null {
 
 function isZod(schema: AnySchema): boolean {
   return '_zod' in schema || '_def' in schema;
-}
-
-function after<T, U>(value: T | PromiseLike<T>, next: (value: T) => U): U | Promise<U> {
-  return isPromiseLike(value) ? Promise.resolve(value).then(next) : next(value);
 }
 
 type SdkValidation = { success: true; value: unknown } | { success: false; error: Error };

@@ -23,3 +23,8 @@ export function reasonsText(reasons: readonly string[]): string {
 export function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }
+
+/** Goes on with a value, at once if it is there. */
+export function after<A, B>(value: A | PromiseLike<A>, then: (value: A) => B | Promise<B>): B | Promise<B> {
+  return isPromiseLike(value) ? Promise.resolve(value).then(then) : then(value);
+}

@@ -18,6 +18,7 @@ import type { AnsweredCall } from '../observe/past-calls.ts';
 import { ownCopy } from '../platform/own-copy.ts';
 import { inexactInteger } from '../platform/plain-json.ts';
 import type { Validation } from '../schema/schema.ts';
+import { after } from '../schema/validation.ts';
 import { callsInside } from './built-in/batch.ts';
 import type { CallContext, CatalogTool } from './catalog-tool.ts';
 import type { Policies } from './policies.ts';
@@ -287,8 +288,4 @@ function needsApproval(
   } catch (error) {
     return broken(error);
   }
-}
-
-function after<A, B>(value: A | Promise<A>, then: (value: A) => B | Promise<B>): B | Promise<B> {
-  return value instanceof Promise ? value.then(then) : then(value);
 }

@@ -35,7 +35,7 @@ describe('running git', () => {
     await until(() => !isRunning(sleeper));
   });
 
-  it('lets it take its locks away first, but does not wait for ever', async () => {
+  it('lets it remove its locks first, but kills it if it does not end', async () => {
     const folder = temporaryFolder();
     const [begun, lock] = [join(folder, 'begun'), join(folder, 'lock')];
     const hung = (onTerm: string) => {
@@ -141,6 +141,14 @@ describe('W-2: a commit of paths', () => {
 describe('the index after a commit that failed', () => {
   /** What a user sees of the index. */
   const index = () => [project.git('status', '--porcelain'), project.git('ls-files', '--stage')];
+  /** Two files that are committed, and a hook that refuses every later commit. */
+  const refusing = () => {
+    for (const name of ['a.txt', 'b.txt']) project.write(name, 'base');
+    project.git('add', '--all');
+    project.git('commit', '--quiet', '--message=base');
+    project.write('.git/hooks/pre-commit', '#!/bin/sh\nexit 1\n');
+    chmodSync(join(project.folder, '.git/hooks/pre-commit'), 0o755);
+  };
   const fails = async (message: string, ...paths: string[]) => {
     const before = index();
     const commit = await commitPaths(project.folder, paths, 'Complete it');
@@ -165,27 +173,19 @@ describe('the index after a commit that failed', () => {
   });
 
   it('holds what a user has staged, also a file that is to be removed from it', async () => {
-    for (const name of ['a.txt', 'b.txt']) project.write(name, 'base');
-    project.git('add', '--all');
-    project.git('commit', '--quiet', '--message=base');
+    refusing();
     project.write('a.txt', 'staged');
     project.git('add', 'a.txt');
     project.git('rm', '--quiet', '--cached', 'b.txt');
     project.write('a.txt', 'agent');
-    project.write('.git/hooks/pre-commit', '#!/bin/sh\nexit 1\n');
-    chmodSync(join(project.folder, '.git/hooks/pre-commit'), 0o755);
     project.write('new.txt', 'new');
     await fails('git commit failed', 'a.txt', 'new.txt');
   });
 
   it('keeps what someone else has staged meanwhile', async () => {
-    for (const name of ['a.txt', 'b.txt']) project.write(name, 'base');
-    project.git('add', '--all');
-    project.git('commit', '--quiet', '--message=base');
+    refusing();
     project.write('a.txt', 'agent');
     project.write('b.txt', 'theirs');
-    project.write('.git/hooks/pre-commit', '#!/bin/sh\nexit 1\n');
-    chmodSync(join(project.folder, '.git/hooks/pre-commit'), 0o755);
     // While a commit runs, its lock keeps others out; they come right before it.
     gitThat('case "$*" in *commit*) "$GIT" add b.txt;; esac\nexec "$GIT" "$@"');
     expect((await commitPaths(project.folder, ['a.txt'], 'Complete it')).ok).toBe(false);

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { commitPaths } from '../../src/workflow/git/commits.ts';
@@ -6,7 +6,6 @@ import { git } from '../../src/workflow/git/git.ts';
 import {
   addTree,
   hasTree,
-  type ItemTree,
   keepOnBranch,
   mergeWork,
   moveTree,
@@ -16,35 +15,13 @@ import {
   treesIn,
   workIn,
 } from '../../src/workflow/git/item-tree.ts';
-import { TestBacklog } from '../support/backlog.ts';
-
-const failure = (work: Promise<unknown>) =>
-  work.then(
-    () => null,
-    (error: Error) => error.message,
-  );
+import { failure, itemTree } from '../support/item-tree.ts';
 
 describe('W-1: the work tree of an item', () => {
-  let project: TestBacklog;
-  let tree: ItemTree;
+  let { project, tree, own, checkedOut, work } = {} as ReturnType<typeof itemTree>;
   beforeEach(() => {
-    project = new TestBacklog();
-    project.write('lines.txt', 'one\ntwo\nthree\nfour\nfive\n');
-    project.write('backlog/bugs/BUG-001-x/comments.md', 'First.\n');
-    project.git('add', '--all');
-    project.git('commit', '--quiet', '--message=As found');
-    tree = {
-      project: project.folder,
-      root: join(project.folder, 'backlog/agent_runs/run/BUG-001'),
-      backlog: 'backlog',
-    };
+    ({ project, tree, own, checkedOut, work } = itemTree());
   });
-  const own = (path: string, text: string) => {
-    mkdirSync(join(tree.root, path, '..'), { recursive: true });
-    writeFileSync(join(tree.root, path), text);
-  };
-  const checkedOut = async () => addTree(tree, await presentState(project.folder));
-  const work = () => workIn(tree, [], 'Work on BUG-001');
   const merged = async () => mergeWork(project.folder, await work(), tree.backlog);
 
   it('is a checkout of the last commit, or of what is not committed on top of it', async () => {

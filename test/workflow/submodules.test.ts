@@ -1,32 +1,15 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { git } from '../../src/workflow/git/git.ts';
-import { addTree, type ItemTree, presentState, workIn } from '../../src/workflow/git/item-tree.ts';
-import { TestBacklog } from '../support/backlog.ts';
+import { failure, itemTree } from '../support/item-tree.ts';
 import { temporaryFolder } from '../support/temporary.ts';
-
-const failure = (work: Promise<unknown>) =>
-  work.then(
-    () => null,
-    (error: Error) => error.message,
-  );
 
 describe('W-1: work in the submodule of an item', () => {
   const inside = ['-c', 'protocol.file.allow=always', 'submodule'];
-  let project: TestBacklog;
-  let tree: ItemTree;
+  let { project, tree, own, checkedOut, work } = {} as ReturnType<typeof itemTree>;
   beforeEach(async () => {
-    project = new TestBacklog();
-    project.write('lines.txt', 'one\ntwo\nthree\nfour\nfive\n');
-    project.write('backlog/bugs/BUG-001-x/comments.md', 'First.\n');
-    project.git('add', '--all');
-    project.git('commit', '--quiet', '--message=As found');
-    tree = {
-      project: project.folder,
-      root: join(project.folder, 'backlog/agent_runs/run/BUG-001'),
-      backlog: 'backlog',
-    };
+    ({ project, tree, own, checkedOut, work } = itemTree());
     const source = temporaryFolder();
     await git(source, ['init', '--quiet']);
     writeFileSync(join(source, 'lib.txt'), 'lib');
@@ -36,15 +19,9 @@ describe('W-1: work in the submodule of an item', () => {
     project.git('commit', '--quiet', '--message=sub');
     await checkedOut();
   });
-  const own = (path: string, text: string) => {
-    mkdirSync(join(tree.root, path, '..'), { recursive: true });
-    writeFileSync(join(tree.root, path), text);
-  };
-  const checkedOut = async () => addTree(tree, await presentState(project.folder));
-  const work = () => workIn(tree, [], 'Work on BUG-001');
   const refused = 'git cannot merge the nested repositories sub';
 
-  it('that was left empty, or only checked out, is none', async () => {
+  it('does not count if the submodule is empty, or only checked out', async () => {
     expect((await work()).changed).toEqual([]);
     await git(tree.root, [...inside, '--quiet', 'update', '--init', 'sub']);
     expect((await work()).changed).toEqual([]);

@@ -93,7 +93,7 @@ export class Database {
     }, 'written');
   }
 
-  /** If the path now leads to another file, nobody would find what is written here. */
+  /** Throws if the path now leads to another file: no other process would read what is written to this one. */
   private checkFile(): void {
     const found = this.found();
     if (found?.ino === this.opened?.ino && found?.dev === this.opened?.dev) return;

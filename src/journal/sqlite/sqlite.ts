@@ -27,7 +27,7 @@ const fileSchema = z.string({ error: aFile }).regex(/^(?!file:|[a-z][a-z0-9+.-]*
 const optionsSchema = lazily(() => z.strictObject({ leaseMs: milliseconds.default(10_000) }));
 
 /**
- * Opens a journal in a SQLite file, and creates the file if there is none; `:memory:` is one for tests. Several processes
+ * Opens a journal in a SQLite file, creating the file if it does not exist; `:memory:` is for tests. Several processes
  * may open the same file. Every append is durable when it resolves. Throws `PawlError`: `invalid_options`,
  * `invalid_journal` for a file that is no journal of this version, `journal_failed` for one that cannot be opened.
  */

@@ -54,7 +54,7 @@ class PostedCall {
     return this.over.signal;
   }
 
-  /** The call is over: a server may leave the response to a cancelled one open for ever. */
+  /** Ends the call. A server may never close the response to a cancelled one. */
   leave(): void {
     this.isOver = true;
     if (!this.isResumable) this.end?.();
