@@ -31,17 +31,24 @@ function isProgress({ executed, slug }: AnswerSummary): boolean {
 function failureSlugs(reading: Reading, answers: readonly AnswerSummary[]): Slug[] {
   if (reading.defect !== null) return ['internal_error'];
   if (reading.fault !== null) {
-    const brokeOff: Slug[] = reading.began ? ['stream_interrupted'] : [];
-    return unionOfSlugs(brokeOff, [faultSlug(reading.fault.kind)]);
+    const { kind } = reading.fault;
+    const brokeOff: Slug[] = reading.began && kind !== 'malformed_call' ? ['stream_interrupted'] : [];
+    return unionOfSlugs(brokeOff, [faultSlug(kind)]);
   }
-  if (!reading.complete) return [reading.truncated ? 'response_truncated' : 'stream_interrupted'];
+  if (!reading.complete) return [cutSlug(reading) ?? 'stream_interrupted'];
   if (reading.calls.length === 0) return contentSlugs(reading);
   const refused = answers.flatMap((answer) => (answer.slug === null ? [] : [answer.slug]));
   return refused.length > 0 ? unionOfSlugs(refused) : ['progress_only'];
 }
 
+/** Returns the slug of a reply that its limit or a filter ended; null if none did. */
+function cutSlug({ truncated, filtered }: Reading): Slug | null {
+  if (truncated) return 'response_truncated';
+  return filtered ? 'content_filtered' : null;
+}
+
 function contentSlugs(reading: Reading): Slug[] {
-  const cut: Slug[] = reading.truncated ? ['response_truncated'] : reading.filtered ? ['content_filtered'] : [];
+  const cut = [cutSlug(reading)].flatMap((slug) => slug ?? []);
   const reports = reading.rejected.map(({ slug }) => slug);
   switch (reading.holds) {
     case 'text':

@@ -27,6 +27,7 @@ export function readOutcome({ at, chance, outcome }: Delivered<'model'>, input: 
     replyComplete: complete,
     replyTruncated: truncated,
     replyOversized: oversized,
+    replyMalformed: fault?.kind === 'malformed_call',
     permission: input.permission,
     maxToolCalls: input.maxToolCalls,
     stopSlug: input.stopSlug,

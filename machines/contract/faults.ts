@@ -2,7 +2,8 @@ import type { Slug } from './slugs.ts';
 
 /**
  * The kinds of provider and network failure (P-1). `unavailable`: nothing was sent, since the model cannot be had here: a
- * package, a key or the model itself is missing. `interrupted`: the process died while the request was in flight (D-4).
+ * package, a key or the model itself is missing. `malformed_call`: the provider could not read a tool call of the model,
+ * which is the model's mistake. `interrupted`: the process died while the request was in flight (D-4).
  * `denied` and `unchecked`: `checkReply` refused the reply, or failed on it, so it is withheld (G-2).
  * The adapter classifies each failure once. A fault is an outcome of the model effect; it is never thrown.
  */
@@ -15,6 +16,7 @@ export const faultKinds = [
   'server',
   'invalid_request',
   'content_filter',
+  'malformed_call',
   'unavailable',
   'interrupted',
   'denied',
@@ -51,6 +53,8 @@ export function faultSlug(kind: FaultKind): Slug {
       return 'invalid_request';
     case 'content_filter':
       return 'content_filtered';
+    case 'malformed_call':
+      return 'malformed_tool_call';
     case 'unavailable':
       return 'target_unavailable';
     case 'interrupted':

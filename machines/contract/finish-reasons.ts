@@ -1,10 +1,10 @@
 import type { Reply } from './reply.ts';
 
 /**
- * The meaning of a finish reason (C-5). `paused`: the provider continues once it gets its reply back. `oversized`: Pawl
- * itself cut the reply off.
+ * The meaning of a finish reason (C-5). `paused`: the provider continues once it gets its reply back. `malformed`: it
+ * could not read a tool call of the model. `oversized`: Pawl itself cut the reply off.
  */
-export type FinishSense = 'complete' | 'truncated' | 'filtered' | 'paused' | 'broken' | 'oversized';
+export type FinishSense = 'complete' | 'truncated' | 'filtered' | 'paused' | 'malformed' | 'broken' | 'oversized';
 
 /** The finish reason of a reply beyond `limits.replyBytes`. */
 export const oversizedFinish = { unified: 'other', raw: 'reply_too_large' } as const;
@@ -25,11 +25,26 @@ const senses: Readonly<Record<string, FinishSense>> = {
   length: 'truncated',
   max_tokens: 'truncated',
   max_output_tokens: 'truncated',
+  model_context_window_exceeded: 'truncated',
   'content-filter': 'filtered',
   content_filter: 'filtered',
-  safety: 'filtered',
+  content_filtered: 'filtered',
+  guardrail_intervened: 'filtered',
   refusal: 'filtered',
+  safety: 'filtered',
+  recitation: 'filtered',
+  blocklist: 'filtered',
+  prohibited_content: 'filtered',
+  spii: 'filtered',
+  image_safety: 'filtered',
+  image_recitation: 'filtered',
+  image_prohibited_content: 'filtered',
+  model_armor: 'filtered',
   pause_turn: 'paused',
+  malformed_function_call: 'malformed',
+  unexpected_tool_call: 'malformed',
+  function_call_filter: 'malformed',
+  malformed_tool_use: 'malformed',
   error: 'broken',
   network_error: 'broken',
   interrupted: 'broken',
@@ -40,11 +55,13 @@ const senses: Readonly<Record<string, FinishSense>> = {
 
 /**
  * Returns a finish reason's meaning. An unlisted value is `unknown`, which counts as complete. A missing or empty
- * reason (some servers send '' with every part) is `broken`.
+ * reason (some servers send '' with every part) is `broken`. A raw value may have details after a colon.
  */
 export function finishSense(reason: Reply['finishReason']): FinishSense | 'unknown' {
-  const raw = reason?.raw?.toLowerCase() ?? '';
-  if (senseOf(raw) === 'paused') return 'paused';
+  const [raw = ''] = (reason?.raw?.toLowerCase() ?? '').split(':');
+  const known = senseOf(raw);
+  // The AI SDK has no value of its own for these: it calls the one `stop`, the other `error`.
+  if (known === 'paused' || known === 'malformed') return known;
   const unified = reason?.unified ?? 'other';
   const word = unified === 'other' ? raw : unified;
   return word === '' ? 'broken' : (senseOf(word) ?? 'unknown');

@@ -68,14 +68,14 @@ export type Usage = {
 export const noUsage: Usage = { input: 0, output: 0, reasoning: 0, cacheRead: 0, cacheWrite: 0 };
 
 /**
- * Returns true if the reply is complete (C-5): its finish reason is neither `broken` nor `oversized`, no part is an
- * error, and every tool input that started became a call.
+ * Returns true if the reply is complete (C-5): its finish reason is neither `broken`, `malformed` nor `oversized`, no
+ * part is an error, and every tool input that started became a call.
  */
 export function isComplete(reply: Reply): boolean {
   const sense = finishSense(reply.finishReason);
   const calls = replyCalls(reply);
   const allCame = reply.openInputs.length === 0 && calls.every((call) => call.unfinished !== true);
-  return sense !== 'broken' && sense !== 'oversized' && reply.errors.length === 0 && allCame;
+  return !['broken', 'malformed', 'oversized'].includes(sense) && reply.errors.length === 0 && allCame;
 }
 
 /** Returns true if the output limit cut the reply off. */

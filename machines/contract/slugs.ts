@@ -67,10 +67,10 @@ const rows = {
     person: 'the model called a tool that does not exist',
   },
   malformed_tool_call: {
-    means: 'The input of the call is not a JSON object.',
-    happened: 'the input of your tool call was not a JSON object, so it was not executed',
+    means: 'The input of the call is not a JSON object, or the provider itself could not read the call.',
+    happened: 'your tool call could not be read, since its input was not a JSON object, so it was not executed',
     todo: 'Send the call again with one complete, valid JSON object as its input.',
-    person: 'the input of a tool call was not a JSON object',
+    person: 'the input of a tool call could not be read as a JSON object',
   },
   invalid_tool_input: {
     means: "The input of the call breaks the tool's schema.",

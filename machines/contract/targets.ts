@@ -59,8 +59,8 @@ export function afterReply(targets: readonly TargetState[], target: number): Tar
 
 /**
  * Returns the targets after a fault (P-2, P-3). `auth`, `quota`, `invalid_request` and `unavailable` exclude the target
- * for the session. Transient faults limit it for the provider's retry delay, or a backoff if none. A content filter, an
- * interruption and a reply that is withheld do neither.
+ * for the session. Transient faults limit it for the provider's retry delay, or a backoff if none. A content filter, a
+ * call that the provider could not read, an interruption and a reply that is withheld do neither.
  */
 export function afterFault(
   targets: readonly TargetState[],
@@ -84,6 +84,7 @@ export function afterFault(
         return { ...state, faults, limitedUntil: at + (fault.retryAfterMs ?? backoffMs(faults, chance)) };
       });
     case 'content_filter':
+    case 'malformed_call':
     case 'interrupted':
     case 'denied':
     case 'unchecked':

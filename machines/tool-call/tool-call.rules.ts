@@ -41,6 +41,10 @@ function dispose(
   if (circumstances.replyOversized) {
     return refuse('response_truncated', 'Your reply was too large, so this call was not executed. Reply more briefly.');
   }
+  if (circumstances.replyMalformed) {
+    const message = 'The provider could not read a call of your reply, so none of its calls was executed.';
+    return refuse('malformed_tool_call', `${message} Send them again, each with one JSON object as its input.`);
+  }
   if (!circumstances.replyComplete) {
     return refuse('stream_interrupted', 'Your reply broke off, so this call was not executed. Send it again.');
   }

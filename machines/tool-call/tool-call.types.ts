@@ -25,6 +25,8 @@ export type Circumstances = {
   replyTruncated: boolean;
   /** The reply was cut off here, because it was too large. */
   replyOversized: boolean;
+  /** The provider could not read a call of the reply. */
+  replyMalformed: boolean;
   /** On the last turn only the report is permitted (B-5). */
   permission: 'all' | 'report';
   /** Maximum number of real tool calls in a turn. */

@@ -58,6 +58,7 @@ function kindOf(error: unknown, status: number | null): FaultKind {
 function kindByStatus(status: number, codes: string, words: string): FaultKind {
   if (status < 500) {
     if (quotaCodes.test(codes) || /credit balance is too low/.test(words)) return 'quota';
+    if (callCodes.test(codes)) return 'malformed_call';
     if (filterCodes.test(codes) || (codes === '' && filterCodes.test(words))) return 'content_filter';
   }
   switch (status) {
@@ -81,11 +82,14 @@ function kindByStatus(status: number, codes: string, words: string): FaultKind {
 
 const quotaCodes = /insufficient_quota|insufficient_credits|billing_|quota_exceeded|payment_required/;
 const filterCodes = /content_filter|content_policy|responsibleai/;
+/** A server that parses the model's tool calls found one that it could not parse. */
+const callCodes = /tool_use_failed/;
 
 /** Error names that providers send in a body or mid-stream, where there is no status. */
 const names: readonly [RegExp, FaultKind][] = [
   [quotaCodes, 'quota'],
   [filterCodes, 'content_filter'],
+  [callCodes, 'malformed_call'],
   [/rate_limit|too_many_requests|resource_exhausted/, 'rate_limited'],
   [/authentication_error|permission_error|permission_denied|invalid_api_key|unauthorized|unauthenticated/, 'auth'],
   [/overloaded|server_error|api_error|internal_error|service_unavailable/, 'server'],

@@ -156,7 +156,7 @@ export async function requestModel(
   const whole = reply !== null && isComplete(reply);
   // Once the reply is complete, a failing connection cannot invalidate it (C-5).
   if (whole || (reply !== null && isOversized(reply))) fault = null;
-  else fault ??= brokenOff(reply);
+  else fault ??= shortfallOf(reply);
   if (isShown || reply === null) return outcomeOf(options, request, target, reader, reply, fault, signal);
   const checked = await options.checks.reply(reply, { turn, attempt }, signal);
   if (checked.kind === 'passed') return outcomeOf(options, request, target, reader, checked.value, fault, signal);
@@ -177,11 +177,17 @@ function withTextInputs(reply: Reply, catalog: ModelEffectOptions['catalog']): R
   return { ...reply, content: reply.content.map((part) => (isText(part) ? { ...part, isText: true } : part)) } as Reply;
 }
 
-/** Returns the fault for a stream that ended cleanly but left its reply incomplete: the connection failed. */
-function brokenOff(reply: Reply | null): Fault {
-  const reason =
-    reply?.finishReason == null ? 'without a finish reason' : `with the finish reason ${reply.finishReason.unified}`;
-  return { kind: 'network', message: `The stream ended ${reason}.`, status: null, retryAfterMs: null };
+/**
+ * Returns the fault for a stream that ended cleanly but left its reply incomplete. Unless the finish reason says why, the
+ * connection failed.
+ */
+function shortfallOf(reply: Reply | null): Fault | null {
+  const reason = reply?.finishReason ?? null;
+  const sense = finishSense(reason);
+  if (sense === 'truncated' || sense === 'filtered') return null;
+  const ended = reason === null ? 'without a finish reason' : `with the finish reason ${reason.raw ?? reason.unified}`;
+  const kind = sense === 'malformed' ? 'malformed_call' : 'network';
+  return { kind, message: `The stream ended ${ended}.`, status: null, retryAfterMs: null };
 }
 
 function buildCall(

@@ -216,7 +216,9 @@ describe('S-8: what might have been delivered instead', () => {
     [
       'turn-1/attempt-2/model',
       [
-        ...['auth', 'rate_limited', 'server', 'network', 'timeout', 'content_filter'].map((kind) => `a fault: ${kind}`),
+        ...['auth', 'rate_limited', 'server', 'network', 'timeout', 'content_filter', 'malformed_call'].map(
+          (kind) => `a fault: ${kind}`,
+        ),
         'an empty reply',
       ],
     ],

@@ -5,7 +5,7 @@ export type Preset = { name: string; delivery: Delivery };
 
 const noReply = { calls: [], textReport: null, usage: noUsage(), costUsd: null, measured: null };
 
-const faults = ['auth', 'rate_limited', 'server', 'network', 'timeout', 'content_filter'] as const;
+const faults = ['auth', 'rate_limited', 'server', 'network', 'timeout', 'content_filter', 'malformed_call'] as const;
 
 /** Returns what might have been delivered in place of a recorded delivery, and the commands that might have come first. */
 export function presetsFor(recorded: Delivery): Preset[] {

@@ -97,6 +97,7 @@ describe('the rules', () => {
     ['network', { limitedUntil: 2_500, faults: 1 }],
     ['timeout', { limitedUntil: 2_500, faults: 1 }],
     ['content_filter', {}],
+    ['malformed_call', {}],
   ])('P-2 P-3: a %s fault changes the target state as expected', (kind, expected) => {
     const fault: Fault = { kind, message: '', status: null, retryAfterMs: null };
     const [state] = afterFault(freshTargets(['t']), 0, fault, 1_000, 0.5);

@@ -22,6 +22,7 @@ const plain: Circumstances = {
   replyComplete: true,
   replyTruncated: false,
   replyOversized: false,
+  replyMalformed: false,
   permission: 'all',
   maxToolCalls: 2,
   stopSlug: null,
