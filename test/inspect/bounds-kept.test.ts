@@ -241,7 +241,7 @@ describe('S-8: what might have been delivered instead', () => {
     const outcome = (key: string, at: number) =>
       presets(key).map(({ delivery }) => ('outcome' in delivery ? delivery.outcome : null))[at];
     expect(outcome('m/model', 0)).toMatchObject({ reply: null, fault: { kind: 'auth', status: null }, calls: [] });
-    expect(outcome('m/model', 6)).toMatchObject({
+    expect(outcome('m/model', 7)).toMatchObject({
       fault: null,
       reply: { content: [], finishReason: { unified: 'stop', raw: 'stop' }, errors: [], warnings: [], openInputs: [] },
       usage: { input: 0, output: 0, reasoning: 0, cacheRead: 0, cacheWrite: 0 },
