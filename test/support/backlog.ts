@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -26,6 +27,7 @@ import {
   type WorkflowOptions,
   type WorkflowResult,
 } from '../../src/workflow/index.ts';
+import { newRepository } from './built.ts';
 import { keptLog, type LogLine, report } from './session.ts';
 
 /** The report file of an item. */
@@ -37,10 +39,7 @@ export class TestBacklog {
 
   constructor() {
     onTestFinished(() => rmSync(this.folder, { recursive: true, force: true }));
-    this.git('init', '--quiet', '--initial-branch=main');
-    this.git('config', 'user.name', 'Somebody');
-    this.git('config', 'user.email', 'somebody@example.com');
-    this.git('commit', '--quiet', '--allow-empty', '--message=Begin');
+    cpSync(newRepository(), this.folder, { recursive: true });
   }
 
   git(...args: string[]): string {

@@ -11,7 +11,7 @@ import {
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { commitPaths, isCommitted, notIgnored } from '../../src/workflow/git/commits.ts';
-import { git, gitStatus, repositoryOf, sweepIndexes, withIndex } from '../../src/workflow/git/git.ts';
+import { git, gitStatus, openRepository, repositoryOf, sweepIndexes, withIndex } from '../../src/workflow/git/git.ts';
 import { changedBetween, changedNames, snapshot } from '../../src/workflow/git/snapshot.ts';
 import { TestBacklog } from '../support/backlog.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -127,7 +127,11 @@ describe('a command of git', () => {
 
   it('a folder belongs to the repository around it, or to none', async () => {
     project.write('deep/er/x', '');
-    expect(await repositoryOf(join(project.folder, 'deep/er'))).toBe(project.folder);
+    expect(await repositoryOf(join(project.folder, 'deep/er'))).toEqual({
+      root: project.folder,
+      gitFolder: join(project.folder, '.git'),
+      prefix: 'deep/er/',
+    });
     expect(await repositoryOf(temporaryFolder())).toBeNull();
     expect(await snapshot(temporaryFolder())).toBeNull();
   });
@@ -156,14 +160,15 @@ describe('a command of git', () => {
     const indexes = () => readdirSync(join(project.folder, '.git')).filter((name) => name.endsWith('.index'));
     project.write('a.txt', 'a');
     project.git('add', '--all');
+    const repository = await openRepository(project.folder);
     const files = (copy: boolean) =>
-      withIndex(project.folder, { copy }, async (env) => {
+      withIndex(repository, { copy }, async (env) => {
         // Git writes a new one only when something is added.
         expect(indexes()).toHaveLength(copy ? 1 : 0);
         return git(project.folder, ['ls-files'], env);
       });
     expect([await files(true), await files(false)]).toEqual(['a.txt', '']);
-    expect(await failure(withIndex(project.folder, { copy: true }, () => Promise.reject(new Error('broken'))))).toBe(
+    expect(await failure(withIndex(repository, { copy: true }, () => Promise.reject(new Error('broken'))))).toBe(
       'broken',
     );
     expect(indexes()).toEqual([]);
@@ -184,7 +189,7 @@ describe('a command of git', () => {
     project.write('a.txt', 'a');
     project.git('add', '--all');
     utimesSync(join(project.folder, '.git/index'), 1_700_000_000, 1_700_000_000);
-    await withIndex(project.folder, { copy: true }, async ({ GIT_INDEX_FILE }) => {
+    await withIndex(await openRepository(project.folder), { copy: true }, async ({ GIT_INDEX_FILE }) => {
       expect(statSync(GIT_INDEX_FILE).mtimeMs).toBe(1_700_000_000_000);
     });
   });

@@ -24,7 +24,7 @@ export async function workCommand(positionals: readonly string[], flags: Flags):
   if (given === undefined) throw new UsageError('Missing backlog: pawl work DIRECTORY.');
   if (more.length > 0) throw new UsageError(`Pass one directory; got ${given} ${more.join(' ')}.`);
   const backlog = backlogIn(given);
-  const project: Project = { backlog, root: (await repositoryOf(backlog)) ?? backlog };
+  const project: Project = { backlog, root: (await repositoryOf(backlog))?.root ?? backlog };
   if (flags.init) return initWork(project);
   const config = readConfig(backlog);
   const agents = agentsOf(project, config, flags);

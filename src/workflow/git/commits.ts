@@ -11,9 +11,9 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { join, posix, resolve } from 'node:path';
+import { join, posix } from 'node:path';
 import { messageOf } from '../../errors.ts';
-import { git, literal, withIndex } from './git.ts';
+import { git, literal, openRepository, type Repository, withIndex } from './git.ts';
 
 /** Whether the last commit has a path. */
 export async function isCommitted(folder: string, path: string): Promise<boolean> {
@@ -34,18 +34,19 @@ export async function commitPaths(
 ): Promise<Commit> {
   let index: StagedIndex | null = null;
   try {
-    const current = await git(folder, ['symbolic-ref', '--short', '--quiet', 'HEAD']).catch(() => null);
-    if (branch !== null && branch !== current) return await commitOnto(folder, paths, message, branch);
-    index = new StagedIndex(folder, paths, await git(folder, ['rev-parse', '--git-path', 'index']));
+    const repository = await openRepository(folder);
+    if (branch !== null && branch !== (await currentBranch(folder)))
+      return await commitOnto(folder, repository, paths, message, branch);
+    index = new StagedIndex(folder, paths, join(repository.gitFolder, 'index'));
     await addPaths(folder, paths);
     index.isStaged();
-    const names = await namesToCommit(folder, paths);
+    const names = await namesToCommit(folder, repository, paths);
     const input = namesOf(names);
     // An interrupted call may already have committed; then nothing is left to do.
     if (names.length > 0)
-      await git(await rootOf(folder), ['commit', '--quiet', `--message=${message}`, ...fromInput], literal, { input });
-    const sha = await git(folder, ['rev-parse', 'HEAD']);
-    return { ok: true, sha, branch: await git(folder, ['rev-parse', '--abbrev-ref', 'HEAD']) };
+      await git(repository.root, ['commit', '--quiet', `--message=${message}`, ...fromInput], literal, { input });
+    const [sha = '', name = ''] = (await git(folder, ['rev-parse', 'HEAD', '--abbrev-ref', 'HEAD'])).split('\n');
+    return { ok: true, sha, branch: name };
   } catch (error) {
     const message = messageOf(error);
     const reason = await index?.restore().then(
@@ -55,6 +56,11 @@ export async function commitPaths(
     const more = reason == null ? '' : `; what was to be committed may still be staged: ${reason}`;
     return { ok: false, message: `${message}${more}` };
   }
+}
+
+/** Returns the branch that is checked out; null if none is. */
+function currentBranch(folder: string): Promise<string | null> {
+  return git(folder, ['symbolic-ref', '--short', '--quiet', 'HEAD']).catch(() => null);
 }
 
 /** An index in which paths are staged for a commit, and what was in it before: a user's changes, or a merge. */
@@ -71,7 +77,7 @@ class StagedIndex {
   constructor(folder: string, paths: readonly string[], file: string) {
     this.folder = folder;
     this.paths = paths;
-    this.file = resolve(folder, file);
+    this.file = file;
     const about = statSync(this.file, { throwIfNoEntry: false });
     this.mode = about?.mode ?? 0;
     this.at = (about?.mtimeMs ?? 0) / 1_000;
@@ -122,7 +128,7 @@ export async function notIgnored(folder: string, paths: readonly string[]): Prom
   // Git goes by its index, from which a file may be removed already.
   const gone = new Set(paths.filter((path) => ignored.has(path) && endOf(folder, path) === null));
   if (gone.size === 0) return paths.filter((path) => !ignored.has(path));
-  const prefix = await prefixOf(folder);
+  const { prefix } = await openRepository(folder);
   const changed = await changedSinceCommit(folder);
   const removed = new Set(changed.flatMap(({ name, isGone }) => (isGone ? [name] : [])));
   return paths.filter((path) => !ignored.has(path) || (gone.has(path) && removed.has(fromRoot(prefix, path))));
@@ -144,10 +150,6 @@ async function known(folder: string, paths: readonly string[], env: Record<strin
 
 /** A path may have 4,096 bytes, and Linux takes 2 MiB of arguments. */
 const mostArguments = 400;
-
-function rootOf(folder: string): Promise<string> {
-  return git(folder, ['rev-parse', '--show-toplevel']);
-}
 
 /** Adds paths to an index, as they are now: what is gone is taken out. */
 async function addPaths(folder: string, paths: readonly string[], index: { GIT_INDEX_FILE?: string } = {}) {
@@ -195,8 +197,7 @@ function isLinkAt(path: string): boolean | null {
  * Returns the names, from the root of the work tree, of what `paths` hold that the last commit has not. A name that a folder
  * took, or one below what is no folder now, goes by itself.
  */
-async function namesToCommit(folder: string, paths: readonly string[]): Promise<string[]> {
-  const prefix = await prefixOf(folder);
+async function namesToCommit(folder: string, { prefix }: Repository, paths: readonly string[]): Promise<string[]> {
   const wanted = new Set(paths.map((path) => fromRoot(prefix, path)));
   const isWanted = (name: string) => wanted.has('.') || aboveOf(name).some((one) => wanted.has(one));
   const changed = (await changedSinceCommit(folder)).filter(({ name }) => isWanted(name));
@@ -220,11 +221,6 @@ async function changedSinceCommit(folder: string): Promise<{ name: string; isGon
   }));
 }
 
-/** Returns where a folder is in its work tree: empty for the root, or with a slash at its end. */
-function prefixOf(folder: string): Promise<string> {
-  return git(folder, ['rev-parse', '--show-prefix']);
-}
-
 function fromRoot(prefix: string, path: string): string {
   return posix.normalize(prefix + path).replace(/\/$/, '');
 }
@@ -236,14 +232,20 @@ function aboveOf(name: string): string[] {
 }
 
 /** Commits to another branch through a separate index, so that nothing is checked out. */
-async function commitOnto(folder: string, paths: readonly string[], message: string, branch: string): Promise<Commit> {
+async function commitOnto(
+  folder: string,
+  repository: Repository,
+  paths: readonly string[],
+  message: string,
+  branch: string,
+): Promise<Commit> {
   await git(folder, ['check-ref-format', '--branch', branch]);
   const worktrees = await git(folder, ['worktree', 'list', '--porcelain']);
   if (worktrees.split('\n').includes(`branch refs/heads/${branch}`)) {
     throw new Error(`the branch ${branch} is checked out in another worktree`);
   }
   const ref = `refs/heads/${branch}`;
-  return withIndex(folder, { copy: false }, async (own) => {
+  return withIndex(repository, { copy: false }, async (own) => {
     const before = await git(folder, ['rev-parse', '--verify', '--quiet', ref]).catch(() => null);
     const parent = before ?? (await git(folder, ['rev-parse', '--verify', 'HEAD']));
     await git(folder, ['read-tree', parent], own);

@@ -148,11 +148,10 @@ function environment(): NodeJS.ProcessEnv {
 
 /** Calls `work` with the environment for a temporary index. Starting from a `copy` of the real index is faster. */
 export async function withIndex<T>(
-  folder: string,
+  { gitFolder }: Repository,
   { copy }: { copy: boolean },
   work: (env: { GIT_INDEX_FILE: string }) => Promise<T>,
 ): Promise<T> {
-  const gitFolder = await git(folder, ['rev-parse', '--absolute-git-dir']);
   const index = join(gitFolder, `pawl-${randomBytes(6).toString('hex')}.index`);
   try {
     if (copy) copyIndex(join(gitFolder, 'index'), index);
@@ -175,10 +174,10 @@ function copyIndex(from: string, to: string): void {
 
 /** Removes the temporary indexes of processes that died. */
 export async function sweepIndexes(folder: string): Promise<void> {
-  const gitFolder = await git(folder, ['rev-parse', '--absolute-git-dir']).catch(() => null);
-  const names =
-    gitFolder === null ? [] : readdirSync(gitFolder).filter((name) => /^pawl-[0-9a-f]{12}\.index/.test(name));
-  for (const path of names.map((name) => join(gitFolder ?? '', name))) {
+  const { gitFolder } = (await openRepository(folder).catch(() => null)) ?? {};
+  if (gitFolder === undefined) return;
+  const names = readdirSync(gitFolder).filter((name) => /^pawl-[0-9a-f]{12}\.index/.test(name));
+  for (const path of names.map((name) => join(gitFolder, name))) {
     // Another process may be using it.
     const isOld = Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()) > timeoutMs;
     if (isOld) rmSync(path, { force: true });
@@ -194,12 +193,29 @@ export async function gitStatus(folder: string): Promise<string> {
   }
 }
 
+/** Where a folder is in the repository that contains it. */
+export type Repository = {
+  /** The root of the work tree, absolute. */
+  root: string;
+  /** Where git keeps what is of this work tree alone, such as its index; absolute. */
+  gitFolder: string;
+  /** The folder below the root: empty for the root itself, or with a slash at its end. */
+  prefix: string;
+};
+
+/** Returns the repository that contains a folder. One process of git, since each costs as much as several answers. */
+export async function openRepository(folder: string): Promise<Repository> {
+  const told = await git(folder, ['rev-parse', '--show-toplevel', '--absolute-git-dir', '--show-prefix']);
+  const [root = '', gitFolder = '', ...prefix] = told.split('\n');
+  return { root, gitFolder, prefix: prefix.join('\n') };
+}
+
 /**
- * Returns the root of the repository that contains a folder; null if the folder is in no repository. Throws if it is in one
- * that git does not open, since it belongs to another user.
+ * Returns the repository that contains a folder; null if the folder is in none. Throws if it is in one that git does not
+ * open, since it belongs to another user.
  */
-export function repositoryOf(folder: string): Promise<string | null> {
-  return git(folder, ['rev-parse', '--show-toplevel']).catch((error) => {
+export function repositoryOf(folder: string): Promise<Repository | null> {
+  return openRepository(folder).catch((error) => {
     const message = messageOf(error);
     if (/dubious ownership/.test(message)) throw new PawlError('invalid_workflow', message, { cause: error });
     return null;

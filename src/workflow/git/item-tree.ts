@@ -13,7 +13,7 @@ import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { isWithin } from '../../platform/paths.ts';
 import { readIfThere, writeAtomically } from '../backlog/files.ts';
-import { git, literal, repositoryOf, withIndex } from './git.ts';
+import { git, literal, openRepository, repositoryOf, withIndex } from './git.ts';
 import { changedNames, treeOf } from './snapshot.ts';
 
 /** A work tree for one item: a checkout of the project as it was, uncommitted changes included. */
@@ -50,7 +50,7 @@ export function neededFor(version: string): string | null {
 
 /** Returns a commit of the project as it is now: the last one, or one on top of it with what is not committed. */
 export async function presentState(project: string): Promise<string> {
-  const present = await withIndex(project, { copy: true }, (env) => treeOf(project, env));
+  const present = await withIndex(await openRepository(project), { copy: true }, (env) => treeOf(project, env));
   const head = await git(project, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']).catch(() => null);
   const isCommitted = head !== null && (await git(project, ['rev-parse', 'HEAD^{tree}'])) === present;
   return isCommitted ? head : commitOf(project, present, head, 'The work tree as it was');
@@ -111,7 +111,7 @@ export async function workIn(itemTree: ItemTree, without: readonly string[], tit
   const backlog = join(root, itemTree.backlog);
   const base = readFileSync(baseOf(itemTree), 'utf8');
   await checkTree(itemTree);
-  const tree = await withIndex(root, { copy: true }, async (env) => {
+  const tree = await withIndex(await openRepository(root), { copy: true }, async (env) => {
     await treeOf(existsSync(backlog) ? backlog : root, env);
     const unchanged = ['reset', '--quiet', base, '--', ...without];
     // Without a path, git would reset everything.
@@ -154,7 +154,7 @@ async function isChangedSubmodule(project: string, folder: string): Promise<bool
 
 /** Checks that a checkout is one, because git would otherwise take the project around it. */
 async function checkTree({ project, root }: ItemTree): Promise<void> {
-  const isTree = async () => (await repositoryOf(root)) === root;
+  const isTree = async () => (await repositoryOf(root))?.root === root;
   // Its .git file may be gone, or the whole project may have been moved, which only the second one repairs.
   for (const paths of [[], [root]])
     if (!(await isTree())) await git(project, ['worktree', 'repair', ...paths]).catch(() => {});
@@ -184,8 +184,9 @@ export async function keepOnBranch(
  * `comments.md` of items below `backlog` are union-merged.
  */
 export async function mergeWork(project: string, { base, commit }: Work, backlog: string): Promise<string[]> {
-  const root = (await repositoryOf(project)) ?? project;
-  return withIndex(project, { copy: true }, async (env) => {
+  const repository = await openRepository(project);
+  const { root } = repository;
+  return withIndex(repository, { copy: true }, async (env) => {
     const ours = await treeOf(project, env);
     const own = await commitOf(project, ours, base, 'The work tree as it is');
     const attributes = `${env.GIT_INDEX_FILE}.attributes`;

@@ -7,9 +7,10 @@ export type Snapshot = { root: string; tree: string };
 
 /** Returns the state of the work tree around a folder; null if there is no repository. */
 export async function snapshot(folder: string): Promise<Snapshot | null> {
-  const root = await repositoryOf(folder);
-  if (root === null) return null;
-  return { root, tree: await withIndex(folder, { copy: true }, (env) => treeOf(folder, env)) };
+  const repository = await repositoryOf(folder);
+  if (repository === null) return null;
+  const tree = await withIndex(repository, { copy: true }, (env) => treeOf(folder, env));
+  return { root: repository.root, tree };
 }
 
 /** The files of writes that are under way. */

@@ -55,12 +55,12 @@ export async function runWorkflow(options: WorkflowOptions): Promise<WorkflowRes
 
 /** Returns the work tree of the project. Throws `invalid_workflow` if git cannot provide a work tree for each item. */
 async function homeOf(backlog: string, { concurrency }: RunLimits): Promise<Place> {
-  const root = await repositoryOf(backlog);
+  const repository = await repositoryOf(backlog);
   if (concurrency > 1) {
-    const problem = root === null ? `a git repository; ${backlog} is not in one` : await neededToMerge(backlog);
+    const problem = repository === null ? `a git repository; ${backlog} is not in one` : await neededToMerge(backlog);
     if (problem !== null) throw new PawlError('invalid_workflow', `\`limits.concurrency\` above 1 needs ${problem}.`);
   }
-  return { root: root ?? backlog, backlog };
+  return { root: repository?.root ?? backlog, backlog };
 }
 
 const nobodyApproves = () => ({ approved: false, reason: 'this run is unattended' });
