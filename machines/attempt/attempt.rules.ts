@@ -151,8 +151,11 @@ export function endFact(context: AttemptContext): Fact {
   return { type: 'attempt.failed', ...name, slugs, detail: detailOf(context) };
 }
 
-/** Returns the message of a defect, of a fault or of a check of the report that failed; null if there was none. */
+/** Returns why the attempt failed, in one reason: a defect, a fault, a report that was rejected or a call that was refused. */
 function detailOf({ reading }: AttemptContext): string | null {
-  const unchecked = reading?.rejected.find(({ slug }) => slug === 'check_failed');
-  return reading?.defect ?? reading?.fault?.message ?? unchecked?.reasons ?? null;
+  const rejected = reading?.rejected ?? [];
+  const report = rejected.find(({ slug }) => slug === 'check_failed') ?? rejected[0];
+  const [refusal] =
+    reading?.calls.flatMap(({ disposition }) => (disposition.kind === 'refuse' ? disposition : [])) ?? [];
+  return reading?.defect ?? reading?.fault?.message ?? report?.reasons ?? refusal?.message ?? null;
 }

@@ -46,8 +46,8 @@ export async function lived({ agent, effects, models }: Rehearsed, { deaths = []
 /** How many steps an undisturbed session takes. */
 export const stepsOf = async (make: () => Rehearsed) => (await lived(make())).engine.steps;
 
-/** Fewer lives of each test, where a mutant has to get past them. */
-const sparse = Number(process.env.PAWL_SPARSE ?? 1);
+/** Fewer lives of each test: `npm run verify` sets `PAWL_WALKS=all`, and a mutant has to get past fewer still. */
+const sparse = Number(process.env.PAWL_SPARSE ?? (process.env.PAWL_WALKS === 'all' ? 1 : 2));
 
 /** Every `stride`th of the steps. */
 export const each = (stride: number, steps: number) =>
