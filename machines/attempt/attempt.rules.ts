@@ -22,10 +22,15 @@ export function judge(reading: Reading, answers: readonly AnswerSummary[]): Verd
   return { outcome: 'failed', slugs: failureSlugs(reading, answers) };
 }
 
-/** Returns true if a tool was executed (T-2), except by the provider on the last turn, which is forbidden (B-5). */
+/** Reasons why a call was not executed that are no mistake of the model (T-2). */
+const notItsMistake: readonly (Slug | null)[] = ['tool_denied', 'approval_timeout', 'stopped', 'budget_exhausted'];
+
+/**
+ * Returns true if a tool was executed, except by the provider on the last turn, which is forbidden (B-5), or if it was not
+ * for a reason that is not the model's (T-2).
+ */
 function isProgress({ executed, slug }: AnswerSummary): boolean {
-  if (slug === 'tool_denied' || slug === 'approval_timeout') return true;
-  return executed && slug !== 'tool_not_permitted';
+  return notItsMistake.includes(slug) || (executed && slug !== 'tool_not_permitted');
 }
 
 function failureSlugs(reading: Reading, answers: readonly AnswerSummary[]): Slug[] {

@@ -22,7 +22,7 @@ type Step = { reply: string; act: 'nothing' | 'stop' | 'abort' | 'steer' };
 
 /** Predicts a session's outcome from the specification, one step per attempt, without the rules' code. */
 function predicted(steps: readonly Step[], maxTurns: number, maxRetries: number) {
-  let [last, requests, isStopped] = [maxTurns, 0, false];
+  let [last, requests] = [maxTurns, 0];
   for (let turn = 1; turn <= last; turn += 1) {
     const reportOnly = turn === last;
     let progressed = false;
@@ -30,11 +30,11 @@ function predicted(steps: readonly Step[], maxTurns: number, maxRetries: number)
       const { reply, act } = steps[requests % steps.length] ?? { reply: 'empty', act: 'nothing' };
       requests += 1;
       if (act === 'abort') return { status: 'aborted', turns: turn, requests };
-      if (act === 'stop') [isStopped, last] = [true, Math.min(last, turn + 1)];
+      if (act === 'stop') last = Math.min(last, turn + 1);
       if (reply === 'badReport') last = Math.min(last, turn + 1);
       if (reply === 'report' || (reply === 'text' && reportOnly)) return { status: 'succeeded', turns: turn, requests };
-      const decided = (reply === 'approved' || reply === 'denied') && !isStopped;
-      progressed = (reply === 'tool' || reply === 'failingTool' || decided) && !reportOnly;
+      // A call that needs a decision is denied, executed or forestalled by a stop: none is the model's mistake.
+      progressed = ['tool', 'failingTool', 'approved', 'denied'].includes(reply) && !reportOnly;
     }
     if (!progressed) return { status: 'failed', turns: turn, requests };
   }

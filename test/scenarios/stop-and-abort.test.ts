@@ -145,16 +145,40 @@ describe('stop', () => {
     expect(result.counters).toMatchObject({ turns: 2, collapses: 1, toolCalls: { executed: 1, succeeded: 1 } });
   });
 
-  it('B-4 C-1: a stop during an approval ends it, and later calls ask for no approval', async () => {
-    const call = { calls: [{ name: 'guarded', input: { path: '/' } }] };
-    const { result } = await runOverWire({
-      script: [call, call, report()],
-      definition: { tools: { guarded } },
-      during: (event, session) => once('tool.approvalRequested', () => session.stop())(event),
-    });
-    expect(result.turns[0]?.attempts.map((attempt) => attempt.slugs)).toEqual([['stopped'], ['stopped'], []]);
-    expect(result.success).toBe(true);
-  });
+  it.each([
+    ['a stop', {}, 'stopped'],
+    ['the deadline', { budget: { wallClockMs: 60_000 } }, 'budget_exhausted'],
+  ] as const)(
+    'B-4 C-1 T-2: %s during an approval answers it, and the next request asks for the report',
+    async (what, options, slug) => {
+      const clock = manualClock();
+      const { result, requests, warnings } = await runOverWire({
+        script: [{ calls: [{ name: 'guarded', input: { path: '/' } }] }, report()],
+        definition: { tools: { guarded }, limits: { maxRetries: 1 } },
+        options,
+        clock,
+        alarms: 'manual',
+        during: (event, session) =>
+          once('tool.approvalRequested', () => (what === 'a stop' ? session.stop() : clock.advance(60_000)))(event),
+      });
+      expect(warnings).toEqual([]);
+      expect(requests).toHaveLength(2);
+      expect(JSON.stringify(requests[1]?.body.messages.at(-1))).toContain('last turn');
+      expect(result.success).toBe(true);
+      expect(result.counters).toEqual(
+        counters({
+          turns: 2,
+          attempts: 2,
+          notices: 1,
+          collapses: 1,
+          toolCalls: { requested: 2, answered: 2, acknowledged: 1, rejected: { [slug]: 1 } },
+          reports: { attempted: 1 },
+          tokens: tokensOf(2),
+          costUsd: null,
+        }),
+      );
+    },
+  );
 
   it('B-4 P-3: a stop during a wait does not cut it short', async () => {
     const { result } = await runOverWire({
