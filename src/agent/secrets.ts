@@ -97,15 +97,24 @@ function keyOf(model: ModelReference): string[] {
   return key === undefined ? [] : [key];
 }
 
-/** Returns the forms of a secret: as is, as in a URL, a form or JSON, and without surrounding space, as HTTP sends it. */
+/**
+ * Returns the forms of a secret: as is, as in a URL, a form or JSON, and without surrounding space, as HTTP sends it. Some
+ * writers of JSON escape slashes, and all that is not ASCII.
+ */
 function asWritten(secret: string): string[] {
   const trimmed = secret.trim();
   const known = trimmed.length < shortestSecret ? [secret] : [secret, trimmed];
   return known.flatMap((one) => {
     const wellFormed = one.toWellFormed();
     const form = new URLSearchParams({ '': wellFormed }).toString().slice(1);
-    return [one, encodeURIComponent(wellFormed), form, JSON.stringify(one).slice(1, -1)];
+    const json = JSON.stringify(one).slice(1, -1);
+    const inJson = [json, inAscii(json)].flatMap((text) => [text, text.replaceAll('/', '\\/')]);
+    return [one, encodeURIComponent(wellFormed), form, ...inJson];
   });
+}
+
+function inAscii(text: string): string {
+  return text.replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /** Whether a value looks like a token: long, mixed and without spaces or slashes. */

@@ -41,20 +41,20 @@ export function safeWrittenLength(text: string, secrets: readonly string[]): num
 export function withoutWrittenSecrets(text: string, secrets: readonly string[]): string {
   if (!text.includes('\\')) return withoutSecrets(text, secrets);
   const { said, placeOf } = unescaped(text);
-  const found: { from: number; to: number }[] = [];
-  for (const secret of secrets) {
-    for (let from = said.indexOf(secret); from !== -1; from = said.indexOf(secret, from + 1)) {
-      const to = from + secret.length;
-      if (!found.some((one) => from < one.to && one.from < to)) found.push({ from, to });
-    }
-  }
+  const found = secrets.flatMap((secret) => placesOf(secret, said)).sort((one, other) => one.from - other.from);
+  let shown = '';
   let end = 0;
-  const pieces = found
-    .sort((one, other) => one.from - other.from)
-    .map(({ from, to }) => {
-      const before = text.slice(end, placeOf(from));
-      end = placeOf(to);
-      return before + removed;
-    });
-  return withoutSecrets([...pieces, text.slice(end)].join(''), secrets);
+  for (const { from, to } of found) {
+    // Where secrets overlap, the rest of the second is removed with the first.
+    if (placeOf(from) >= end) shown += text.slice(end, placeOf(from)) + removed;
+    end = Math.max(end, placeOf(to));
+  }
+  return withoutSecrets(shown + text.slice(end), secrets);
+}
+
+function placesOf(secret: string, text: string): { from: number; to: number }[] {
+  const places: { from: number; to: number }[] = [];
+  for (let from = text.indexOf(secret); from !== -1; from = text.indexOf(secret, from + 1))
+    places.push({ from, to: from + secret.length });
+  return places;
 }

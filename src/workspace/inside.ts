@@ -1,7 +1,8 @@
-import { readlink, realpath } from 'node:fs/promises';
+import { readdir, readlink, realpath } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { isWithin } from '../platform/paths.ts';
 import { ToolError } from '../tools/result.ts';
+import { makesRepository } from './repositories.ts';
 
 /** Returns the real path of a file or folder. Throws a `ToolError` if it does not exist or is outside the root. */
 export async function inside(root: string, given: string): Promise<string> {
@@ -13,8 +14,8 @@ export async function inside(root: string, given: string): Promise<string> {
 }
 
 /**
- * Returns the real path of a file to write, which need not exist yet. Throws a `ToolError` if it is outside the root, or in
- * a `.git` folder, because git executes files there.
+ * Returns the real path of a file to write, which need not exist yet. Throws a `ToolError` if it is outside the root, in a
+ * `.git` folder, or would make a folder look like one, because git executes files there.
  */
 export async function placeInside(root: string, given: string): Promise<string> {
   const home = await realpath(root);
@@ -22,6 +23,11 @@ export async function placeInside(root: string, given: string): Promise<string> 
   // On case-insensitive disks, `.GIT` is the same folder.
   const names = relative(home, target).split(sep);
   if (names.some((name) => name.toLowerCase() === '.git')) throw new ToolError(`${given} is in a .git folder.`);
+  for (const [index, name] of names.entries()) {
+    const others = await readdir(join(home, ...names.slice(0, index))).catch(() => []);
+    if (makesRepository(name, others))
+      throw new ToolError(`With ${given}, git would take its folder for a repository.`);
+  }
   return target;
 }
 

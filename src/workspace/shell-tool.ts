@@ -8,6 +8,7 @@ import { systemClock } from '../host/clock.ts';
 import { endGroup, signalGroup, startGroup } from '../platform/process-groups.ts';
 import { ToolError } from '../tools/result.ts';
 import { allows, wordsOf } from './allowed.ts';
+import { onlyByDotGit } from './repositories.ts';
 
 export type ShellToolOptions = {
   /** The directory in which commands start. A command can access other directories. */
@@ -54,7 +55,7 @@ export function shellTool(options: ShellToolOptions) {
       const words = wordsOf(command);
       const isProgram = words !== null && !builtIns.has(words[0] ?? '');
       const [file = '', ...args] = isProgram ? words : [shell, shellFlag, command];
-      return run(file, args, { cwd, env: { ...harmless(), ...env }, timeoutMs, signal: abortSignal });
+      return run(file, args, { cwd, env: onlyByDotGit({ ...harmless(), ...env }), timeoutMs, signal: abortSignal });
     },
   };
 }

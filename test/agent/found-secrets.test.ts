@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { withoutSecrets } from '../../src/agent/redact.ts';
 import {
   configuredSecrets,
   environmentSecrets,
@@ -6,6 +7,7 @@ import {
   secretsOf,
   writtenSecrets,
 } from '../../src/agent/secrets.ts';
+import { withoutWrittenSecrets } from '../../src/agent/written-secrets.ts';
 import { type AgentDefinition, mcpPool } from '../../src/index.ts';
 
 const found = (definition: Partial<AgentDefinition>) => secretsOf({ name: 'a', models: [], ...definition });
@@ -47,7 +49,7 @@ describe('S-5: what counts as a secret', () => {
           one: { url: 'http://h/?sig=maple%2Fsyrup&b&api_key=walnut&code=abc123def456&features=database' },
         },
       },
-      ['maple%252Fsyrup', 'maple%2Fsyrup', 'abc123def456', 'maple/syrup', 'walnut'],
+      ['maple%252Fsyrup', 'maple%2Fsyrup', 'maple\\/syrup', 'abc123def456', 'maple/syrup', 'walnut'],
     ],
     [
       'no name of a database, its role or its schema',
@@ -121,6 +123,20 @@ describe('S-5: what counts as a secret', () => {
     ['ADDRESS', 'http://user:plain-words@h/', false],
   ])('in the environment, %s with the value %s: %s', (name, value, isOne) => {
     expect(environmentSecrets({ [name]: value, NONE: undefined }).includes(value)).toBe(isOne);
+  });
+
+  it('a secret is found in JSON that escapes slashes, or all that is not ASCII, too', () => {
+    const secret = 'a/b"c-Zürich-42';
+    const told = [JSON.stringify(secret), String.raw`"a\/b\"c-Zürich-42"`, String.raw`"a\/b\"c-Z\u00fcrich-42"`];
+    const secrets = secretsOf({ name: 'a', models: [], secrets: [secret] });
+    for (const text of [secret, ...told]) expect(withoutSecrets(text, secrets)).toMatch(/^"?\[redacted]"?$/);
+  });
+
+  it('secrets that overlap are removed whole, in a text that may be JSON', () => {
+    const text = String.raw`\n one-two-three one-two one-two-three-four`;
+    const secrets = ['one-two', 'two-three'];
+    expect(withoutWrittenSecrets(text, secrets)).toBe(String.raw`\n [redacted] [redacted] [redacted]-four`);
+    expect(withoutWrittenSecrets(String.raw`\n ababab`, ['abab'])).toBe(String.raw`\n [redacted]`);
   });
 
   it('the password in an address of the environment counts', () => {

@@ -4,8 +4,9 @@ import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { KindLayout } from '../../src/workflow/backlog/item-kinds.ts';
 import { idsIn, itemFacts } from '../../src/workflow/backlog/reading/item-sources.ts';
-import { checkInside, itemText, mostOfText, wholeItemText } from '../../src/workflow/backlog/reading/item-text.ts';
+import { itemText, mostOfText, wholeItemText } from '../../src/workflow/backlog/reading/item-text.ts';
 import { KnownItems } from '../../src/workflow/backlog/reading/known-items.ts';
+import { checkInside } from '../../src/workflow/backlog/reading/links.ts';
 
 const layout = { reportFile: 'bug_report.json', promptFile: 'PLAN.md', summaryFile: 'bugs.md' } as KindLayout;
 let backlog: string;

@@ -33,6 +33,15 @@ describe('a path inside a directory', () => {
     await expect(placeInside(root, 'out/a')).rejects.toThrow('out/a is outside the directory.');
     for (const path of ['.git/a', '.GIT/a', 'a/.Git'])
       await expect(placeInside(root, path)).rejects.toThrow(`${path} is in a .git folder.`);
+    mkdirSync(join(root, 'a/refs'), { recursive: true });
+    mkdirSync(join(root, 'b'));
+    writeFileSync(join(root, 'b/HEAD'), '');
+    for (const path of ['a/HEAD', 'a/head', 'b/objects/x', 'b/refs', 'b/commondir'])
+      await expect(placeInside(root, path)).rejects.toThrow(
+        `With ${path}, git would take its folder for a repository.`,
+      );
+    for (const path of ['HEAD', 'objects/x', 'a/objects', 'b/config', 'b/HEAD'])
+      expect(await placeInside(root, path)).toBe(join(root, path));
   });
 
   it('to write goes through at most forty links and new folders', async () => {

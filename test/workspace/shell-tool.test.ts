@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -47,6 +47,21 @@ describe('shellTool', () => {
     const { execute } = shellTool({ cwd: folder(), allow: ['*'] });
     expect(await execute({ command: 'cd .' })).toMatchObject({ exitCode: 0 });
     expect(await execute({ command: 'exit 3' })).toMatchObject({ exitCode: 3 });
+  });
+
+  it('has git run no program of a folder that only looks like a repository', async () => {
+    const cwd = folder();
+    execFileSync('git', ['init', '--quiet', '--bare', cwd]);
+    execFileSync('git', ['config', 'core.fsmonitor', `touch ${cwd}/proof; false`], { cwd });
+    execFileSync('git', ['config', 'core.bare', 'false'], { cwd });
+    execFileSync('git', ['config', 'core.worktree', '.'], { cwd });
+    for (const env of [{}, { GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'a.b', GIT_CONFIG_VALUE_0: 'c' }]) {
+      const { execute } = shellTool({ cwd, allow: ['git *'], env });
+      expect(await execute({ command: 'git status' })).toMatchObject({ exitCode: 128 });
+      expect(existsSync(join(cwd, 'proof'))).toBe(false);
+      const { stdout } = await execute({ command: 'git --git-dir=. config a.b' });
+      expect(stdout).toBe('GIT_CONFIG_COUNT' in env ? 'c\n' : '');
+    }
   });
 
   it('a command needs approval unless it matches an allowed one', () => {

@@ -6,8 +6,9 @@ import { foldersIn } from './files.ts';
 import { type KindLayout, layouts, restingFolders } from './item-kinds.ts';
 import { cyclesIn } from './reading/cycles.ts';
 import { type ItemFacts, idsIn, itemFacts } from './reading/item-sources.ts';
-import { checkInside, itemText } from './reading/item-text.ts';
+import { itemText } from './reading/item-text.ts';
 import { KnownItems } from './reading/known-items.ts';
+import { checkInside } from './reading/links.ts';
 import { stopRequestIn } from './stop-marker.ts';
 import { summaryRows } from './summary-file.ts';
 

@@ -5,6 +5,7 @@ import { sleep, systemClock } from '../../host/clock.ts';
 import { databaseOpened } from '../../journal/open-databases.ts';
 import { oneAtATime } from '../../platform/one-at-a-time.ts';
 import { readIfThere } from './files.ts';
+import { checkOwnPlaces } from './reading/links.ts';
 
 export type Lock = { release(): void };
 
@@ -26,6 +27,7 @@ async function tryLock(backlog: string, name: LockName): Promise<Lock | { holder
 
 async function exclusiveLock(backlog: string, name: LockName): Promise<Lock | { holder: string }> {
   const { DatabaseSync } = await import('node:sqlite');
+  checkOwnPlaces(backlog);
   const folder = join(backlog, 'agent_runs', '.locks');
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, '.gitignore'), '*\n');

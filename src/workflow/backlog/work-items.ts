@@ -10,7 +10,7 @@ import { foldersIn, readIfThere, textToChange, writeAtomically, writeFolder } fr
 import { type Duplicate, type ItemFacts, itemFiles } from './item-files.ts';
 import { type KindLayout, layoutOf, restingFolders } from './item-kinds.ts';
 import { whileLocked } from './lock.ts';
-import { checkInside } from './reading/item-text.ts';
+import { checkInside } from './reading/links.ts';
 import { similarity } from './similarity.ts';
 import { addToSummary, summaryRows } from './summary-file.ts';
 import { type WorkItem, type WorkItemInput, workItemSchema } from './work-item-input.ts';

@@ -9,6 +9,7 @@ import { sleep, systemClock } from '../../host/clock.ts';
 import { isWithin } from '../../platform/paths.ts';
 import { signalGroup } from '../../platform/process-groups.ts';
 import { headOf } from '../../text.ts';
+import { onlyByDotGit } from '../../workspace/repositories.ts';
 
 /** A hook may run tests, and a checkout may be large. */
 const timeoutMs = 300_000;
@@ -143,7 +144,7 @@ const ignored = new Set(
 /** No prompts, untranslated messages, and no lock on the index for a command that only reads: others could not commit. */
 function environment(): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => !ignored.has(name));
-  return { ...Object.fromEntries(own), GIT_TERMINAL_PROMPT: '0', GIT_OPTIONAL_LOCKS: '0', LC_ALL: 'C' };
+  return onlyByDotGit({ ...Object.fromEntries(own), GIT_TERMINAL_PROMPT: '0', GIT_OPTIONAL_LOCKS: '0', LC_ALL: 'C' });
 }
 
 /** Calls `work` with the environment for a temporary index. Starting from a `copy` of the real index is faster. */

@@ -9,7 +9,7 @@ import { foldersIn, remember, textToChange, writeAtomically } from '../backlog/f
 import { layouts, restingFolders } from '../backlog/item-kinds.ts';
 import { whileLocked } from '../backlog/lock.ts';
 import { leftForReview } from '../backlog/reading/item-sources.ts';
-import { checkInside } from '../backlog/reading/item-text.ts';
+import { checkInside } from '../backlog/reading/links.ts';
 import { meaningOf } from '../backlog/reading/statuses.ts';
 import { updateSummary } from '../backlog/summary-file.ts';
 import { addComment, changeReport } from '../backlog/work-items.ts';

@@ -217,6 +217,14 @@ describe('OpenAPI tools', () => {
     },
   );
 
+  it('S-5: an extension among the paths is none, so it does not continue the name of the host', async () => {
+    const operation = { operationId: 'act', responses: { 200: { description: 'ok' } } };
+    const paths = { 'x-a.example/steal': { get: operation }, '/x': { get: operation } };
+    const document = { openapi: '3.0.0', info: { title: 't', version: '1' }, paths };
+    const tools = await openApiTools(document, { baseUrl: 'https://api.example.com', auth: { bearer: 'token-42' } });
+    expect(Object.keys(tools)).toEqual(['act']);
+  });
+
   it('a document that refers to other files is refused', async () => {
     const operation = { operationId: 'act', responses: { 200: { description: 'ok' } } };
     const parameters = [{ $ref: 'common.yaml#/components/parameters/id' }];

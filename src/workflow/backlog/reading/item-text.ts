@@ -1,23 +1,11 @@
-import { closeSync, lstatSync, openSync, readFileSync, readSync, realpathSync, statSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../../../errors.ts';
 import { byteLength } from '../../../platform/bytes.ts';
-import { isWithin } from '../../../platform/paths.ts';
+import { checkInside, isLink } from './links.ts';
 
 /** Maximum bytes to read of a text. Of a longer text, the beginning and the end are read. */
 export const mostOfText = 1_000_000;
-
-/** Throws if a path of the backlog is a link that leads out of it. The folders above it must have been checked. */
-export function checkInside(backlog: string, path: string): void {
-  const whole = join(backlog, path);
-  if (!isLink(whole)) return;
-  if (isWithin(realpathSync(backlog), realpathSync(whole))) return;
-  throw new Error(`${path} is a link that leads outside the backlog`);
-}
-
-function isLink(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
-}
 
 /** Returns the text of a file of an item, without the middle of a long text; null if there is no such file. */
 export function itemText(backlog: string, path: string, most = mostOfText): string | null {

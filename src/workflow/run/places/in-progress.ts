@@ -6,7 +6,7 @@ import { type BacklogItem, folderOf } from '../../backlog/backlog.ts';
 import { readIfThere, writeAtomically } from '../../backlog/files.ts';
 import { layouts } from '../../backlog/item-kinds.ts';
 import { whileLocked } from '../../backlog/lock.ts';
-import { checkInside } from '../../backlog/reading/item-text.ts';
+import { checkInside } from '../../backlog/reading/links.ts';
 import { statusIn, withStatus } from '../../backlog/reading/prompt-file.ts';
 
 const place = 'agent_runs/in-progress.json';
