@@ -1,14 +1,16 @@
 import { z } from 'zod';
 import { check } from '../agent/check.ts';
+import { checkContext } from '../agent/context.ts';
 import { type Agent, isAgent } from '../agent/definition.ts';
 import { secretsOf } from '../agent/secrets.ts';
 import { aFunction, count } from '../agent/shapes.ts';
-import { expected, PawlError, reasonOf } from '../errors.ts';
+import { expected, PawlError } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
 import type { Metadata } from '../journal/journal.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import { randomId } from '../platform/random-id.ts';
 import { answerFor, givenBy, isResponse, ownCopy, ServerFault } from '../serve/given.ts';
+import { jsonBody, UnusableBody } from '../serve/json-body.ts';
 import { type ServedSessions, Sessions, TooManySessions } from '../serve/sessions.ts';
 import { commonOptions } from '../session/common-options.ts';
 import { sessionInput } from '../session/input.ts';
@@ -40,9 +42,6 @@ export const openaiOptionsShape = {
 /** A handler, and the end of the sessions that it started. */
 export type OpenaiHandler = ((request: Request) => Promise<Response>) & { ended(): Promise<void> };
 
-/** The largest body, in bytes: images come in it. */
-const mostBytes = 32 * 1_024 * 1_024;
-
 /** Ms between two comments that keep a quiet stream open. */
 const quietMs = 15_000;
 
@@ -56,7 +55,10 @@ const quietMs = 15_000;
 export function openaiHandler(agents: readonly Agent[], options: OpenaiOptions = {}): OpenaiHandler {
   check(z.strictObject(openaiOptionsShape), options, 'options', 'invalid_options');
   const named = agentsByName(agents);
-  for (const agent of named.values()) sessionInput(agent, options.budget ?? {}, 0);
+  for (const agent of named.values()) {
+    sessionInput(agent, options.budget ?? {}, 0);
+    if (options.context === undefined) checkContext(agent, undefined);
+  }
   const server = new CompletionServer(named, options);
   return Object.assign((request: Request) => server.answer(request), { ended: () => server.sessions.ended() });
 }
@@ -111,10 +113,8 @@ class CompletionServer {
     if (!pathname.endsWith('/chat/completions')) throw new BadRequest(`There is nothing at ${pathname}.`, null, 404);
     if (request.method !== 'POST') throw new BadRequest(`Send POST to ${pathname}.`, null, 405);
     const own = ownCopy(request, this.options);
-    const body = await bodyOf(own).catch((error) => {
-      // Neither copy is read any more, so the client need not go on.
-      for (const { body } of new Set([own, request])) body?.cancel().catch(() => undefined);
-      throw error;
+    const body = await jsonBody(own, [request]).catch((error) => {
+      throw error instanceof UnusableBody ? new BadRequest(error.message, null, error.status) : error;
     });
     return this.complete(completionRequest(body), request);
   }
@@ -219,27 +219,6 @@ function streamed(
   return new Response(body, {
     headers: { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' },
   });
-}
-
-async function bodyOf(request: Request): Promise<unknown> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  try {
-    // Cancelling one of two copies would wait for the other.
-    for await (const chunk of request.body?.values({ preventCancel: true }) ?? []) {
-      length += chunk.length;
-      if (length > mostBytes) throw new BadRequest(`The body is larger than ${mostBytes} bytes.`, null, 413);
-      chunks.push(chunk);
-    }
-  } catch (error) {
-    if (error instanceof BadRequest) throw error;
-    throw new BadRequest(`The body could not be read: ${reasonOf(error)}.`, null);
-  }
-  try {
-    return JSON.parse(await new Blob(chunks as Uint8Array<ArrayBuffer>[]).text());
-  } catch (error) {
-    throw new BadRequest(`The body is not JSON: ${reasonOf(error)}.`, null);
-  }
 }
 
 function json(body: object, status = 200, headers: Record<string, string> = {}): Response {

@@ -1,13 +1,15 @@
 import { z } from 'zod';
 import { check } from '../agent/check.ts';
+import { checkContext } from '../agent/context.ts';
 import { type Agent, isAgent } from '../agent/definition.ts';
 import { secretsOf } from '../agent/secrets.ts';
 import { aFunction } from '../agent/shapes.ts';
-import { expected, PawlError, reasonOf } from '../errors.ts';
+import { expected, PawlError } from '../errors.ts';
 import { aJournal } from '../journal/given.ts';
 import type { JournaledSession, Metadata } from '../journal/journal.ts';
 import { randomId } from '../platform/random-id.ts';
 import { answerFor, type Given, givenBy, isResponse, ownCopy } from '../serve/given.ts';
+import { jsonBody, UnusableBody } from '../serve/json-body.ts';
 import { commonOptions } from '../session/common-options.ts';
 import { sessionInput } from '../session/input.ts';
 import type { SessionOptions } from '../session/options.ts';
@@ -60,7 +62,7 @@ const chatIdSchema = z.string().regex(/^[\w-]{1,128}$/, { error: '1 to 128 lette
  *
  * A page that goes away leaves its session running. The handler checks no caller: whoever may use a chat's id may use
  * the chat, unless `context` or `metadata` throws a `Response`, which is the answer then. Bad input is answered with 400
- * and a sentence, a session that another agent or release began with 409, and a journal that is away with 503. Throws
+ * and a sentence, a body of more than 32 MiB with 413, a session that another agent or release began with 409, and a journal that is away with 503. Throws
  * `invalid_options` and `invalid_budget`.
  */
 export function chatHandler<Report, Context>(
@@ -70,6 +72,7 @@ export function chatHandler<Report, Context>(
   if (!isAgent(agent)) throw new PawlError('invalid_options', expected('agent', agent, 'an agent made by defineAgent'));
   check(optionsSchema, options ?? {}, 'options', 'invalid_options');
   sessionInput(agent, options?.budget ?? {}, 0);
+  if (options?.context === undefined) checkContext(agent, undefined);
   const chats = new Chats(agent, (options ?? {}) as ChatOptions);
   return async (request) => {
     try {
@@ -77,6 +80,7 @@ export function chatHandler<Report, Context>(
     } catch (error) {
       // `context` and `metadata` may refuse a caller with an answer of their own.
       if (isResponse(error)) return error;
+      if (error instanceof UnusableBody) return Response.json({ error: error.message }, { status: error.status });
       const { status, message } = answerFor(error, options?.logger, [agent]);
       return Response.json({ error: message }, { status });
     }
@@ -87,10 +91,10 @@ async function answer(chats: Chats, request: Request): Promise<Response> {
   const path = new URL(request.url).pathname.replace(/\/+$/, '').split('/');
   switch (request.method) {
     case 'POST': {
-      const body = await chats.bodyOf(request).catch((error) => {
-        throw new PawlError('invalid_messages', `The body is no JSON: ${reasonOf(error)}.`);
-      });
-      return chats.post(await readUIRequest(body), await chats.given(request));
+      const own = ownCopy(request, chats.options);
+      // This may refuse the caller, before anything is read.
+      const given = await chats.given(request);
+      return chats.post(await readUIRequest(await jsonBody(own, [request])), given);
     }
     case 'GET':
       if (path.at(-1) !== 'stream') return new Response(null, { status: 404 });
@@ -117,7 +121,7 @@ const mostEnded = 100;
 /** The chats of an agent: each has at most one session that has not ended. */
 class Chats {
   private readonly agent: Agent;
-  private readonly options: ChatOptions;
+  readonly options: ChatOptions;
   /** The last session of each chat, in the order in which they began. */
   private readonly sessions = new Map<string, Session>();
   private readonly ended = new Set<Session>();
@@ -129,10 +133,6 @@ class Chats {
   constructor(agent: Agent, options: ChatOptions) {
     this.agent = agent;
     this.options = options;
-  }
-
-  async bodyOf(request: Request): Promise<unknown> {
-    return ownCopy(request, this.options).json();
   }
 
   /** What a request gives its session, unless it is refused. */

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import type { WorkflowFact, WorkflowLimits } from '../../machines/index.ts';
 import { check } from '../agent/check.ts';
-import { isAgent } from '../agent/definition.ts';
+import { checkContext } from '../agent/context.ts';
+import { type Agent, isAgent } from '../agent/definition.ts';
 import { aFunction, count } from '../agent/shapes.ts';
-import { expected, PawlError } from '../errors.ts';
+import { expected, messageOf, PawlError } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import { aJournal } from '../journal/given.ts';
 import type { Journal } from '../journal/journal.ts';
@@ -102,10 +103,21 @@ function checkAgents(agents: WorkflowAgents, { concurrency }: RunLimits): void {
     if (agent === undefined && role !== 'process') continue;
     const isNamed = typeof agent === 'object' && agent !== null && 'load' in agent && typeof agent.load === 'function';
     if (!(typeof agent === 'function' || isAgent(agent) || isNamed)) throw wrongAgent(role, agent);
+    if (isAgent(agent)) checkNeedsNoContext(role, agent);
     // An agent's tools are bound to one folder.
     if (isAgent(agent) && concurrency > 1 && (role === 'process' || role === 'test')) throw fixedAgent(role, agent);
   }
   if (agents.process === undefined) throw wrongAgent('process', undefined);
+}
+
+/** A run gives its agents no `context`. */
+function checkNeedsNoContext(role: string, agent: Agent): void {
+  try {
+    checkContext(agent, undefined);
+  } catch (error) {
+    const reason = `A run gives its agents no \`context\`, and \`agents.${role}\` needs one: ${messageOf(error)}`;
+    throw new PawlError('invalid_workflow', reason, { cause: error });
+  }
 }
 
 function fixedAgent(role: string, agent: unknown): PawlError {

@@ -113,6 +113,15 @@ describe('the body of a request', () => {
 });
 
 describe('the sessions of a handler', () => {
+  it('have a context if an agent needs one', () => {
+    const agent = agentOf([], { contextSchema: z.object({ user: z.string() }) });
+    const refused = expect.objectContaining({
+      code: 'invalid_options',
+      message: expect.stringContaining('`context ('),
+    });
+    expect(() => handlerOf([agent])).toThrow(refused);
+  });
+
   it('get the metadata and the context of their request, which is checked before anything runs', async () => {
     const heard: [SessionEvent, { metadata: object; context: unknown }][] = [];
     const onEvent: OpenaiOptions['onEvent'] = (event, session) => void heard.push([event, session]);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { PawlError, type SessionEvent, sqliteJournal, startSession } from '../../src/index.ts';
 import type { RehearsalScript } from '../../src/testing/index.ts';
 import { type ChatOptions, chatHandler } from '../../src/ui/chat-handler.ts';
@@ -25,6 +26,7 @@ const decision = (id: string, seq: number, approved: boolean, callId: string) =>
     },
   ],
 });
+const inNeed = agentOf([], { name: 'helper', description: 'Helps.', contextSchema: z.object({ user: z.string() }) });
 const callIdOf = (chunks: { type: string; [field: string]: unknown }[]) =>
   String(chunks.find(({ type }) => type === 'tool-approval-request')?.toolCallId);
 
@@ -33,6 +35,8 @@ describe('what chatHandler is given', () => {
     [{}, {}, '`agent` must be an agent made by defineAgent'],
     [agentOf([]), { retries: 3 }, 'Unknown option `options.retries`'],
     [agentOf([]), { journal: {} }, '`options.journal`'],
+    [agentOf([], { contextSchema: z.object({ user: z.string() }) }), {}, '`context (for the agent'],
+    [agentOf([], { agents: { helper: inNeed } }), {}, '`context (for the agent helper)` is required'],
   ])('is checked: %#', (agent, options, message) => {
     const refused = () => chatHandler(agent as never, options as never);
     expect(refused).toThrow(
@@ -49,8 +53,8 @@ describe('what chatHandler is given', () => {
 
 describe('a request of a page', () => {
   it.each<[string, Request, string]>([
-    ['a body that is no JSON', ask('', 'POST', '{'), 'The body is no JSON: '],
-    ['no body', ask('', 'POST'), 'The body is no JSON: '],
+    ['a body that is no JSON', ask('', 'POST', '{'), 'The body is not JSON: '],
+    ['no body', ask('', 'POST'), 'The body is not JSON: '],
     ['no messages', post('c1', []), '`body.messages`'],
     [
       'a message without parts',
@@ -70,6 +74,41 @@ describe('a request of a page', () => {
     const response = await handlerOf([])(request);
     expect(response.status).toBe(400);
     expect(((await response.json()) as { error: string }).error).toContain(message);
+  });
+
+  it.each([{}, { context: () => null }])('is left where its body is too large: %#', async (options) => {
+    const cancelled = Promise.withResolvers<void>();
+    const body = new ReadableStream({
+      pull: (controller) => controller.enqueue(new Uint8Array(4_000_000)),
+      cancel: () => cancelled.resolve(),
+    });
+    const request = new Request('http://x.test/api/chat', { method: 'POST', body, duplex: 'half' } as RequestInit);
+    const response = await handlerOf([], options)(request);
+    expect([response.status, await response.json()]).toEqual([
+      413,
+      { error: 'The body is larger than 33554432 bytes.' },
+    ]);
+    await cancelled.promise;
+  });
+
+  it('whose caller is refused is not read', async () => {
+    let read = 0;
+    const body = new ReadableStream(
+      {
+        pull: (controller) => {
+          read += 1;
+          controller.enqueue(new Uint8Array(1_000));
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    const request = new Request('http://x.test/api/chat', { method: 'POST', body, duplex: 'half' } as RequestInit);
+    const context = () => {
+      throw new Response('who are you?', { status: 401 });
+    };
+    expect((await handlerOf([], { context })(request)).status).toBe(401);
+    // Each of the two copies may ask for a first piece.
+    expect(read).toBeLessThanOrEqual(2);
   });
 
   it('of another kind is refused by its method, or found nowhere', async () => {

@@ -164,7 +164,7 @@ describe('C-1, S-6, D-3: a chat over HTTP, by the client of the SDK', () => {
       const answer = await fetch(`${server}/api/chat`, { method: 'POST', body });
       return [answer.status, await answer.json()];
     };
-    expect(await post('{')).toEqual([400, { error: expect.stringContaining('The body is no JSON') }]);
+    expect(await post('{')).toEqual([400, { error: expect.stringContaining('The body is not JSON') }]);
     expect(await post('{"id":"x"}')).toEqual([400, { error: expect.stringContaining('`body.messages`') }]);
     const message = { id: 'm', role: 'user', parts: [{ type: 'text', text: 'Hi.' }] };
     expect(await post(JSON.stringify({ id: 'a/b', messages: [message] }))).toEqual([

@@ -1,11 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { PawlError } from '../../src/index.ts';
+import { z } from 'zod';
+import { defineAgent, PawlError } from '../../src/index.ts';
+import { rehearsalModel } from '../../src/testing/index.ts';
 import { readConfig } from '../../src/workflow/backlog/config.ts';
 import { runWorkflow, type WorkFunction } from '../../src/workflow/index.ts';
 import { runOver, TestBacklog } from '../support/backlog.ts';
 
+const needy = { name: 'needy', models: [rehearsalModel([])] };
 const succeeds: WorkFunction = () => ({ status: 'succeeded' });
 
 describe('before anything runs', () => {
@@ -39,6 +42,11 @@ describe('before anything runs', () => {
   });
 
   it.each([
+    [
+      { agents: { process: defineAgent({ ...needy, contextSchema: z.object({ user: z.string() }) }) } },
+      'A run gives its agents no `context`, and `agents.process` needs one: `context (for the agent needy)` is required: ' +
+        'what its schema says. Invalid input: expected object, received undefined',
+    ],
     [{ agents: {} }, '`agents.process` is required: an agent made by defineAgent, { name, load } or a function.'],
     [
       { agents: { process: succeeds, test: 'tester' } },

@@ -16,7 +16,8 @@ export function cleanRow(row: JournaledSession, secrets: readonly string[]): Jou
 
 /** Returns a growing text without secrets and without its last word, which may be the start of one. */
 export function soFar(text: string, secrets: readonly string[]): string {
-  let end = text.search(/\S*$/);
+  let end = text.length;
+  while (end > 0 && /\S/.test(text.charAt(end - 1))) end -= 1;
   for (const secret of secrets) {
     for (let length = Math.min(secret.length - 1, end); length > 0; length -= 1) {
       if (!text.slice(0, end).endsWith(secret.slice(0, length))) continue;

@@ -148,10 +148,19 @@ export class LiveTape {
   /** Adds a delta of a reply. Readers get the whole part so far, without an end that may be the start of a secret. */
   private arrive(scope: string, { turn, attempt, part, kind, delta }: Delta): void {
     const key = `${scope} ${turn} ${attempt} ${part}`;
+    if (!this.arriving.has(key)) this.forgetBefore(scope, turn, attempt);
     const before = this.arriving.get(key)?.text ?? '';
     this.arriving.set(key, { scope, turn, attempt, part, kind, text: before + delta });
     this.untold.add(key);
     this.stopStreaming ??= systemClock.alarm(streamMs, () => this.tellArriving());
+  }
+
+  /** Forgets the replies of earlier attempts, which have been recorded. */
+  private forgetBefore(scope: string, turn: number, attempt: number): void {
+    for (const [key, one] of this.arriving) {
+      const isOther = one.scope === scope && (one.turn !== turn || one.attempt !== attempt);
+      if (isOther && !this.untold.has(key)) this.arriving.delete(key);
+    }
   }
 
   private tellArriving(): void {

@@ -14,11 +14,16 @@ export async function posted<T>(
   unanswered: (why: string) => Error,
 ): Promise<T> {
   const call = new PostedCall();
+  // The SDK leaves its listener on the signal, and Node keeps one of `AbortSignal.any` as long as it has listeners.
+  const abort = () => call.abort(signal.reason);
+  signal.addEventListener('abort', abort);
+  if (signal.aborted) abort();
   try {
-    return await calls.run(call, () => send(AbortSignal.any([signal, call.unanswered])));
+    return await calls.run(call, () => send(call.signal));
   } catch (error) {
-    throw call.unanswered.aborted && !signal.aborted ? unanswered(String(call.unanswered.reason)) : error;
+    throw call.signal.aborted && !signal.aborted ? unanswered(String(call.signal.reason)) : error;
   } finally {
+    signal.removeEventListener('abort', abort);
     call.leave();
   }
 }
@@ -49,9 +54,13 @@ class PostedCall {
   private isResumable = false;
   private end: (() => void) | null = null;
 
-  /** Aborts when the response has ended without an answer. */
-  get unanswered(): AbortSignal {
+  /** Aborts with the call, or when the response has ended without an answer. */
+  get signal(): AbortSignal {
     return this.over.signal;
+  }
+
+  abort(reason: unknown): void {
+    this.over.abort(reason);
   }
 
   /** Ends the call. A server may never close the response to a cancelled one. */

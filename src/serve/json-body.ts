@@ -1,0 +1,49 @@
+import { reasonOf } from '../errors.ts';
+
+/** The largest body, in bytes: images come in it. */
+const mostBytes = 32 * 1_024 * 1_024;
+
+/** A body that cannot be used. */
+export class UnusableBody extends Error {
+  override readonly name = 'UnusableBody';
+  readonly status: 400 | 413;
+
+  constructor(message: string, status: 400 | 413) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/**
+ * Returns the JSON of a request's body. Rejects with `UnusableBody`, and lets the client know that nothing more of the body
+ * is read, here or in `copies`.
+ */
+export async function jsonBody(request: Request, copies: readonly Request[]): Promise<unknown> {
+  try {
+    return await read(request);
+  } catch (error) {
+    for (const { body } of new Set([request, ...copies])) body?.cancel().catch(() => undefined);
+    throw error;
+  }
+}
+
+async function read(request: Request): Promise<unknown> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  try {
+    // Cancelling one of two copies would wait for the other.
+    for await (const chunk of request.body?.values({ preventCancel: true }) ?? []) {
+      length += chunk.length;
+      if (length > mostBytes) throw new UnusableBody(`The body is larger than ${mostBytes} bytes.`, 413);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    if (error instanceof UnusableBody) throw error;
+    throw new UnusableBody(`The body could not be read: ${reasonOf(error)}.`, 400);
+  }
+  try {
+    return JSON.parse(await new Blob(chunks as Uint8Array<ArrayBuffer>[]).text());
+  } catch (error) {
+    throw new UnusableBody(`The body is not JSON: ${reasonOf(error)}.`, 400);
+  }
+}
