@@ -43,7 +43,7 @@ export type Counters = {
   collapses: number;
   waits: number;
   tokens: Usage;
-  /** US dollars; null after any request with an unknown price. */
+  /** US dollars, with an estimate where the provider counted no tokens; null after any request with an unknown price. */
   costUsd: number | null;
   /** How often each slug caused a failed attempt or the session's failure. */
   slugs: SlugTally;

@@ -111,9 +111,9 @@ export type ModelOutcome = {
   /** The format validator's verdict on the reply's text; null if it did not run. */
   textReport: ReportVerdict | null;
   usage: Usage;
-  /** US dollars; null when the target has no prices. */
+  /** US dollars, of an estimate if the provider did not count the tokens; null when the target has no prices. */
   costUsd: number | null;
-  /** The size of the request and its reply; null if nothing arrived, or is measured (T-6). */
+  /** The size of the request and its reply (T-6); null if nothing arrived, or if it is needed neither here nor for a budget. */
   measured: Measured | null;
 };
 

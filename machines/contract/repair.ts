@@ -29,7 +29,8 @@ export function repairConversation(messages: readonly Message[]): { messages: Me
   const answers = new Answers(messages);
   const taken = new Set<string>();
   const provided = providedIn(messages);
-  const lastReply = messages.findLastIndex(({ role }) => role === 'assistant');
+  // After a user message, the provider no longer continues its own.
+  const last = messages.findLastIndex(({ role }) => role !== 'tool');
   const repaired: Message[] = [];
   for (const [position, message] of messages.entries()) {
     if (message.role === 'tool') continue;
@@ -39,7 +40,7 @@ export function repairConversation(messages: readonly Message[]): { messages: Me
       if (content.length > 0) repaired.push({ ...message, content });
       continue;
     }
-    const content = withContent(message, provided, position === lastReply);
+    const content = withContent(message, provided, position === last);
     repairs.emptyDropped += message.content.length - content.length || (content.length === 0 ? 1 : 0);
     if (content.length === 0) continue;
     const results: ToolResultPart[] = [];
@@ -59,39 +60,48 @@ export function repairConversation(messages: readonly Message[]): { messages: Me
   return { messages: repaired, repairs };
 }
 
+/** What has one call id, in the order of the messages. The calls are asked for in that order too, so all is passed once. */
+type OfId = {
+  answers: { position: number; part: ToolResultPart }[];
+  calls: number[];
+  answersPassed: number;
+  callsPassed: number;
+};
+
 /** The answers in the messages by call id; each can be taken once. */
 class Answers {
-  private readonly byId = new Map<string, { position: number; part: ToolResultPart }[]>();
-  /** Positions of the calls with each id, in order. */
-  private readonly calls = new Map<string, number[]>();
+  private readonly byId = new Map<string, OfId>();
   private count = 0;
 
   constructor(messages: readonly Message[]) {
     for (const [position, message] of messages.entries()) {
-      if (message.role === 'assistant') {
-        for (const part of message.content) {
-          if (part.type !== 'tool-call') continue;
-          this.calls.set(part.toolCallId, [...(this.calls.get(part.toolCallId) ?? []), position]);
-        }
-      }
-      if (message.role !== 'tool') continue;
+      if (message.role === 'user') continue;
       for (const part of message.content) {
-        const list = this.byId.get(part.toolCallId);
-        if (list === undefined) this.byId.set(part.toolCallId, [{ position, part }]);
-        else list.push({ position, part });
+        if (message.role === 'assistant' && part.type === 'tool-call') this.of(part.toolCallId).calls.push(position);
+        if (message.role !== 'tool' || part.type !== 'tool-result') continue;
+        this.of(part.toolCallId).answers.push({ position, part });
         this.count += 1;
       }
     }
   }
 
+  private of(id: string): OfId {
+    const known = this.byId.get(id) ?? { answers: [], calls: [], answersPassed: 0, callsPassed: 0 };
+    this.byId.set(id, known);
+    return known;
+  }
+
   /** Takes the first answer to `id` after `position` and before the next call with that id, or returns null. */
   take(id: string, position: number): ToolResultPart | null {
-    const list = this.byId.get(id) ?? [];
-    const next = this.calls.get(id)?.find((other) => other > position) ?? Number.POSITIVE_INFINITY;
-    const index = list.findIndex((answer) => answer.position > position && answer.position < next);
-    if (index === -1) return null;
+    const own = this.of(id);
+    while ((own.calls[own.callsPassed] ?? Number.POSITIVE_INFINITY) <= position) own.callsPassed += 1;
+    while ((own.answers[own.answersPassed]?.position ?? Number.POSITIVE_INFINITY) <= position) own.answersPassed += 1;
+    const answer = own.answers[own.answersPassed];
+    const next = own.calls[own.callsPassed] ?? Number.POSITIVE_INFINITY;
+    if (answer === undefined || answer.position >= next) return null;
+    own.answersPassed += 1;
     this.count -= 1;
-    return list.splice(index, 1)[0]?.part ?? null;
+    return answer.part;
   }
 
   left(): number {

@@ -154,8 +154,11 @@ function within(
   };
 }
 
-function spentWith(spent: Spent, { usage, costUsd, subAgentsSpent }: AttemptOutput): Spent {
-  const own = { requests: 1, tokens: usage.input + usage.output, costUsd: costUsd ?? 0 };
+/** Adds what an attempt spent. Where the provider did not count the tokens, the budget is charged with their estimate. */
+function spentWith(spent: Spent, { usage, costUsd, measured, subAgentsSpent }: AttemptOutput): Spent {
+  const counted = usage.input + usage.output;
+  const tokens = counted === 0 && measured?.counted === false ? measured.tokens : counted;
+  const own = { requests: 1, tokens, costUsd: costUsd ?? 0 };
   return spentTogether(spentTogether(spent, own), subAgentsSpent);
 }
 

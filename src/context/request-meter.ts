@@ -2,6 +2,7 @@ import {
   assistantMessage,
   estimateTokens,
   type Measured,
+  noUsage,
   providerResults,
   type Reply,
   type SizedResult,
@@ -51,6 +52,16 @@ export class RequestMeter {
     const { instructions: now, ownInstructions } = this.source;
     const text = estimateTokens(instructions ?? ownInstructions ?? '') - estimateTokens(now ?? '');
     return text + (tools === this.tools() ? 0 : estimateJsonTokens(tools) - this.toolTokens());
+  }
+
+  /** Estimates what a request and its reply, which may have broken off, used. */
+  guess(omit: readonly string[], { content, openInputs }: Reply): Usage {
+    const texts = content.flatMap((part) =>
+      part.type === 'tool-call' ? part.input : part.type === 'text' || part.type === 'reasoning' ? part.text : [],
+    );
+    const written = [...texts, ...openInputs.map(({ input }) => input)];
+    const output = written.reduce((sum, text) => sum + estimateTokens(text), 0);
+    return { ...noUsage, input: this.estimate(omit), output };
   }
 
   /** Returns the size of a request and its reply, as the provider counted it, or estimated if it did not. */

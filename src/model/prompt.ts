@@ -8,11 +8,9 @@ import {
   type AssistantPart,
   appendMerged,
   type FilePart,
-  isBlank,
   type JsonObject,
   type Message,
   type TextPart,
-  type ToolCallPart,
   type ToolOutput,
   type ToolResultPart,
   userMessage,
@@ -21,6 +19,7 @@ import { withoutResults } from '../context/context-guard.ts';
 import { ownCopy } from '../platform/own-copy.ts';
 import { wellFormed } from '../text.ts';
 import { type CacheMark, cacheMark, marked, marksIn, marksLeft } from './cache-marks.ts';
+import { ownedBy } from './reply/own-parts.ts';
 
 export type PromptRequest = {
   provider: string;
@@ -88,7 +87,7 @@ export class PromptBuilder {
       marks += marksIn(carrying, mark) - marksIn(message, mark);
       return carrying;
     };
-    const prompt: LanguageModelV4Prompt = lasting.prompt.slice();
+    const prompt = this.closed(lasting, notice !== null);
     // A middleware may change these in place; to copy all would cost as much as the whole conversation, each time.
     for (const index of [prompt.length - 1, prompt.findLastIndex(({ role }) => role === 'user')])
       if (prompt[index] !== undefined) prompt[index] = ownCopy(prompt[index]);
@@ -98,10 +97,25 @@ export class PromptBuilder {
     if (instructions !== null && instructions !== '') {
       prompt.unshift(withMark({ role: 'system', content: instructions.toWellFormed() }));
     }
-    if (notice !== null) prompt.push(promptMessage(userMessage(notice)));
+    if (notice !== null) prompt.push(promptMessage(userMessage(notice.toWellFormed())));
     // After a turn of provider-executed tools alone, the model spoke last. It continues only from its own open message.
     else if (last?.role === 'assistant' && !this.isOpen(provider)) prompt.push(promptMessage(userMessage(goOn)));
     return { prompt, marks };
+  }
+
+  /**
+   * Returns the prompt so far. A call that its provider has not answered yet is left out where a user message follows it,
+   * since the provider continues its own message only.
+   */
+  private closed({ prompt, awaited }: Built, isFollowed: boolean): LanguageModelV4Prompt {
+    if (awaited.size === 0) return prompt.slice();
+    const last = isFollowed ? prompt.length : prompt.findLastIndex(({ role }) => role !== 'tool');
+    return prompt.flatMap((message, index) => {
+      const open = index < last ? awaited.get(index) : undefined;
+      if (open === undefined || message.role !== 'assistant') return message;
+      const content = message.content.filter((part) => part.type !== 'tool-call' || !open.has(part.toolCallId));
+      return content.length === 0 ? [] : { ...message, content };
+    });
   }
 
   private formed(message: Message, omitted: ReadonlySet<string>): Message {
@@ -137,7 +151,7 @@ export class PromptBuilder {
     let built = this.built.get(provider);
     if (built === undefined || built.omitted.size !== omit.length) {
       const omitted = omit.length === 0 ? nothingOmitted : new Set(omit);
-      built = { omitted, taken: 0, speaker: undefined, merged: [], prompt: [], marks: [] };
+      built = { omitted, taken: 0, speaker: undefined, merged: [], prompt: [], marks: [], awaited: new Map() };
       this.built.set(provider, built);
     }
     try {
@@ -155,6 +169,7 @@ export class PromptBuilder {
         if (message === undefined) continue;
         const formed = promptMessage(wellFormed(message));
         built.prompt[index] = formed;
+        noteAwaited(built.awaited, message, index);
         built.marks[index] = mark === null ? 0 : marksIn(formed, mark);
       }
       return built;
@@ -181,48 +196,22 @@ type Built = {
   prompt: LanguageModelV4Message[];
   /** How many cache marks each message of the prompt carries. */
   marks: number[];
+  /** The ids of the calls, by the index of their message, whose provider has not answered them yet. */
+  awaited: Map<number, Set<string>>;
 };
 
-/**
- * Removes content from other providers: reasoning, provider-executed calls and metadata such as signatures go back
- * only to the provider that made them (P-5). Returns null if nothing is left.
- */
-function ownedBy(message: Message, provider: string, speaker: string | undefined): Message | null {
-  if (message.role === 'user' || speaker === undefined || speaker === provider) return message;
-  if (message.role === 'tool')
-    return { ...message, content: message.content.map(({ providerOptions: _, ...part }) => part) };
-  const foreign = new Set(
-    message.content.flatMap((part) => (part.type === 'tool-call' && part.providerExecuted ? [part.toolCallId] : [])),
-  );
-  const content = message.content.flatMap((part): AssistantPart[] => {
-    if (!isPortable(part, foreign)) return [];
-    const { providerOptions: _, ...own } = part;
-    // Only its own provider knows of a tool that takes a text.
-    if (own.type === 'tool-call') return [withoutTextMark(own)];
-    return isBlank(own) ? [] : [own];
-  });
-  return content.length === 0 ? null : { role: 'assistant', provider: speaker, content };
-}
-
-function withoutTextMark({ isText: _, ...call }: ToolCallPart): ToolCallPart {
-  return call;
-}
-
-function isPortable(part: AssistantPart, foreign: ReadonlySet<string>): boolean {
-  switch (part.type) {
-    case 'reasoning':
-    case 'reasoning-file':
-    case 'custom':
-      return false;
-    case 'tool-call':
-    case 'tool-result':
-      return !foreign.has(part.toolCallId);
-    case 'text':
-    case 'file':
-      return true;
-    default:
-      return part satisfies never;
+/** Notes the calls of a message that their provider has not answered, and the answers to earlier ones. */
+function noteAwaited(awaited: Built['awaited'], message: Message, index: number): void {
+  awaited.delete(index);
+  if (message.role !== 'assistant') return;
+  const own = new Set<string>();
+  for (const part of message.content) {
+    if (part.type === 'tool-call' && part.providerExecuted === true) own.add(part.toolCallId);
+    if (part.type !== 'tool-result') continue;
+    own.delete(part.toolCallId);
+    for (const [at, ids] of awaited) if (ids.delete(part.toolCallId) && ids.size === 0) awaited.delete(at);
   }
+  if (own.size > 0) awaited.set(index, own);
 }
 
 /** Converts a message to the SDK's shape: URL strings become URL objects, and `provider` is dropped. */

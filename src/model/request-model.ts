@@ -21,6 +21,7 @@ import {
   type ReportVerdict,
   replyFiles,
   replyText,
+  type Usage,
 } from '../../machines/index.ts';
 import type { ModelSettings, Price } from '../agent/definition.ts';
 import type { RequestMeter } from '../context/request-meter.ts';
@@ -79,6 +80,8 @@ export type ModelEffectOptions = {
   judgeReply: (text: string, files: readonly FilePart[], signal: AbortSignal) => Promise<ReportVerdict>;
   /** Measures the request and its reply; null if the context window is unknown (T-6). */
   meter: RequestMeter | null;
+  /** Estimates what a request used, where its provider does not say: the reply broke off, or no usage is reported. */
+  guess(omit: readonly string[], reply: Reply): Usage;
   /** Writes a request down, before it goes out; null for a session without a journal (D-3). */
   recordRequest: RecordRequest | null;
   sight: (sighting: Sighting) => void;
@@ -152,14 +155,23 @@ export async function requestModel(
   if (fault === null && reader.errors.length > 0)
     fault = classifyFault(reader.errors[0], options.clock.now(), options.secrets);
   const reply = began ? replyOf(reader, provider, options) : null;
-  for (const warning of reply?.warnings ?? []) options.sight({ type: 'model.warned', target: target.name, warning });
+  const warn = (warnings: readonly string[]) => {
+    for (const warning of warnings) options.sight({ type: 'model.warned', target: target.name, warning });
+  };
   const whole = reply !== null && isComplete(reply);
   // Once the reply is complete, a failing connection cannot invalidate it (C-5).
   if (whole || (reply !== null && isOversized(reply))) fault = null;
   else fault ??= shortfallOf(reply);
-  if (isShown || reply === null) return outcomeOf(options, request, target, reader, reply, fault, signal);
+  if (isShown || reply === null) {
+    warn(reply?.warnings ?? []);
+    return outcomeOf(options, request, target, reader, reply, fault, signal);
+  }
   const checked = await options.checks.reply(reply, { turn, attempt }, signal);
-  if (checked.kind === 'passed') return outcomeOf(options, request, target, reader, checked.value, fault, signal);
+  if (checked.kind === 'passed') {
+    warn(reply.warnings);
+    return outcomeOf(options, request, target, reader, checked.value, fault, signal);
+  }
+  // A warning may quote what is withheld.
   const { kind, reason } = checked;
   return withheld(options, target, reader, { kind, message: reason, status: null, retryAfterMs: null });
 }
@@ -239,16 +251,23 @@ async function outcomeOf(
   const calls = reply === null ? [] : await inspected(reply, options.catalog, signal);
   const text = reply === null ? '' : replyText(reply);
   const files = reply === null ? [] : replyFiles(reply);
-  const isAnswer = fault === null && isWhole(reply) && (text.trim() !== '' || files.length > 0);
+  // Before the last turn, text beside a call whose result is still to come only introduces it (T-2).
+  const isAwaited = request.offer === 'all' && calls.some(({ provided }) => provided === 'missing');
+  const isAnswer = fault === null && isWhole(reply) && !isAwaited && (text.trim() !== '' || files.length > 0);
   const asksText = request.textMayReport && isAnswer && calls.every((call) => call.tool === 'provider');
-  const usage = reply === null ? noUsage : reader.usage;
+  const textReport = asksText ? await options.judgeReply(text, files, signal) : null;
+  if (reply === null) return { reply, fault, calls, textReport, usage: noUsage, costUsd: 0, measured: null };
+  const { usage } = reader;
+  const isCounted = usage.input + usage.output > 0;
+  const guessed = isCounted ? usage : options.guess(request.omit, reply);
+  const size = { tokens: guessed.input + guessed.output, counted: false };
   return {
     reply,
     fault,
     calls,
-    textReport: asksText ? await options.judgeReply(text, files, signal) : null,
+    textReport,
     usage,
-    costUsd: reply === null ? 0 : costOf(usage, options.pricing[target.name]),
-    measured: reply === null ? null : (options.meter?.measure(request.omit, reply, usage) ?? null),
+    costUsd: costOf(guessed, options.pricing[target.name]),
+    measured: options.meter?.measure(request.omit, reply, usage) ?? (isCounted ? null : size),
   };
 }

@@ -1,5 +1,5 @@
 import { messageOf } from '../errors.ts';
-import { plainJson } from '../platform/plain-json.ts';
+import { inexactInteger, plainJson } from '../platform/plain-json.ts';
 import type { CompiledSchema } from '../schema/schema.ts';
 import { accepted, missing, type ReportFormat, schemaFail } from './format.ts';
 
@@ -21,7 +21,10 @@ export function jsonFormat(schema: CompiledSchema | null): ReportFormat {
     },
     parseText: (text) => {
       try {
-        return { ok: true, content: JSON.parse(text) };
+        const content: unknown = JSON.parse(text);
+        const inexact = inexactInteger(text);
+        if (inexact !== null) return { ok: false, reasons: `${inexact} is more than a number holds exactly` };
+        return { ok: true, content };
       } catch (error) {
         return { ok: false, reasons: `the whole text must be JSON: ${messageOf(error)}` };
       }

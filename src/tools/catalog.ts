@@ -17,6 +17,7 @@ import type { OfferedTool } from '../model/request-model.ts';
 import type { AnsweredCall } from '../observe/past-calls.ts';
 import { ownCopy } from '../platform/own-copy.ts';
 import { inexactInteger } from '../platform/plain-json.ts';
+import { schemaFail } from '../report/format.ts';
 import type { Validation } from '../schema/schema.ts';
 import { after } from '../schema/validation.ts';
 import { callsInside } from './built-in/batch.ts';
@@ -106,11 +107,16 @@ export class Catalog {
 
   /**
    * Returns the tools to offer in a request (B-5). Without a report tool it returns all of them, because providers
-   * require the tool list if the conversation has tool calls.
+   * require the tool list if the conversation has tool calls. A provider's own tool stays once it was called: without it,
+   * the SDK would leave out what the provider found.
    */
   offered(offer: Permission): readonly OfferedTool[] {
     const { all, report } = this.present().offers;
-    return offer === 'report' && report.length > 0 ? report : all;
+    if (offer !== 'report' || report.length === 0) return all;
+    const kept = all.filter(
+      ({ type, name }) => type === 'provider' && hasCalls(this.options.conversation.messages, name),
+    );
+    return kept.length === 0 ? report : [...report, ...kept];
   }
 
   /** Returns the tools to offer in a turn that has those of these names; null for all. */
@@ -193,8 +199,10 @@ export class Catalog {
     if (within !== null && tool.kind !== 'real') return { ...facts, tool: 'real', refusal: notInside(name) };
     if (parsed.state === 'malformed') return { ...facts, input: 'malformed', detail: parsed.reason };
     const inexact = tool.takesText === true ? null : inexactInteger(call.input || '{}');
-    if (inexact !== null)
-      return { ...facts, input: 'invalid', detail: `${inexact} is more than a number holds exactly` };
+    if (inexact !== null) {
+      const detail = `${inexact} is more than a number holds exactly`;
+      return { ...facts, input: 'invalid', detail, report: tool.judgeReport && schemaFail(detail) };
+    }
     const { clock, checkTimeoutMs: timeoutMs } = this.options;
     if (tool.judgeReport !== null) {
       const verdict = await tool.judgeReport(parsed.value, { clock, timeoutMs, signal });
@@ -254,8 +262,11 @@ function offersOf(tools: Tools, forms: Shown['forms']): Offers {
   return { all: listed(all), report: listed(all.filter(({ kind }) => kind === 'report')) };
 }
 
-function hasCalls(messages: readonly Message[]): boolean {
-  return messages.some(({ role, content }) => role === 'assistant' && content.some(({ type }) => type === 'tool-call'));
+/** Whether the messages have calls: of the tool with this name, or any. */
+function hasCalls(messages: readonly Message[], name: string | null = null): boolean {
+  const isOne = (part: { type: string; toolName?: string }) =>
+    part.type === 'tool-call' && (name === null || part.toolName === name);
+  return messages.some(({ role, content }) => role === 'assistant' && content.some(isOne));
 }
 
 function isSameList(one: readonly string[], other: readonly string[]): boolean {

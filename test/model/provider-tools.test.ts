@@ -3,7 +3,7 @@ import { createOpenAI } from '@ai-sdk/openai';
 import { tool } from 'ai';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineAgent } from '../../src/index.ts';
+import { type AgentDefinition, defineAgent, type Session } from '../../src/index.ts';
 import {
   anthropicMessage,
   bothLoops,
@@ -107,10 +107,67 @@ describe('tools that the provider executes', () => {
     expect(result.slugs).toEqual(['retries_exhausted', 'max_turns_exhausted', 'no_tools']);
   });
 
+  const models = (url: string) => [anthropic(url)('claude-sonnet-4-5')];
+  const searching = (url: string) => ({
+    ...({ name: 'pausing', models: models(url), finish: 'text' } as const),
+    tools: { web_search: anthropic(url).tools.webSearch_20250305() },
+  });
+
+  it.each<[string, Partial<AgentDefinition>, (session: Session) => void]>([
+    ['the notice of the last turn', { limits: { maxTurns: 2 } }, () => {}],
+    ['what the session was steered to', {}, (session) => session.steer('In English, please.')],
+  ])('C-6: a paused call that is not answered is left out before %s', async (_what, over, act) => {
+    const pause = anthropicMessage('pause_turn', said('Let me look.'), search);
+    await using server = await startStreams([pause, anthropicMessage('end_turn', said('Done.'))]);
+    const { result } = await run({
+      agent: defineAgent({ ...searching(server.url), ...over }),
+      during: (event, session) => {
+        if (event.type === 'attempt.started' && event.turn === 1) act(session);
+      },
+    });
+    expect(result.success).toBe(true);
+    expect(server.bodies[1]?.messages).toMatchObject([
+      { role: 'user' },
+      { role: 'assistant', content: [{ type: 'text', text: 'Let me look.' }] },
+      { role: 'user' },
+    ]);
+    expect(JSON.stringify(server.bodies[1])).not.toContain('srvtoolu_1');
+  });
+
+  it('C-6: a conversation with a paused call can be continued with a new prompt', async () => {
+    await using first = await startStreams([anthropicMessage('pause_turn', said('Let me look.'), search)]);
+    const limits = { maxTurns: 1, maxRetries: 1 };
+    const before = await run({ agent: defineAgent({ ...searching(first.url), limits }) });
+    await using second = await startStreams([anthropicMessage('end_turn', said('Done.'))]);
+    const agent = defineAgent(searching(second.url));
+    const { result } = await run({ agent, options: { messages: before.result.conversation, prompt: 'And now?' } });
+    expect(JSON.stringify(second.bodies[0])).not.toContain('srvtoolu_1');
+    expect(result.report.content).toBe('Done.');
+  });
+
+  it('B-5 C-6: what the provider found stays in the conversation where only the report is offered', async () => {
+    const report = { type: 'tool_use', id: 'toolu_9', name: 'final_report', input: {} };
+    await using server = await startStreams([
+      anthropicMessage('tool_use', search, found, { ...lookup, caller: undefined }),
+      anthropicMessage('end_turn', said('Hm.')),
+      anthropicMessage('tool_use', { ...report, input: { content: 'Done.' } }),
+    ]);
+    const { finish: _, ...definition } = searching(server.url);
+    const agent = defineAgent({
+      ...definition,
+      ...{ tools: { ...definition.tools, lookup: own }, limits: { maxTurns: 2, maxRetries: 2 } },
+      report: { format: 'json', schema: z.string() },
+    });
+    const { result } = await run({ agent });
+    const [, , third] = server.bodies as { tools: { name: string }[]; messages: object[] }[];
+    expect(third?.tools.map(({ name }) => name)).toEqual(['final_report', 'web_search']);
+    expect(JSON.stringify(third?.messages)).toContain('https://a.example');
+    expect(result.counters).toMatchObject({ turns: 2, attempts: 3, failedAttempts: 1 });
+  });
+
   it('C-6: a conversation that ends with a paused reply can be continued from it', async () => {
     await using first = await startStreams([anthropicMessage('pause_turn', said('Let me look.'), search)]);
     const definition = { name: 'pausing', finish: 'text', limits: { maxTurns: 1, maxRetries: 1 } } as const;
-    const models = (url: string) => [anthropic(url)('claude-sonnet-4-5')];
     const before = await run({ agent: defineAgent({ ...definition, models: models(first.url) }) });
     await using second = await startStreams([anthropicMessage('end_turn', found, said('Done.'))]);
     const { result } = await run({

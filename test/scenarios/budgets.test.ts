@@ -37,6 +37,53 @@ describe('budgets', () => {
     );
   });
 
+  it.each<[string, SessionBudget]>([
+    ['tokens', { tokens: 10_000 }],
+    ['costUsd', { costUsd: 0.02 }],
+  ])('B-4: the %s budget is charged with an estimate if the provider counts nothing', async (_name, budget) => {
+    const body = `data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"read","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}\n\n`;
+    const { result, requests } = await runOverWire({
+      script: (_, index) =>
+        index < 2 ? { body, headers: { 'content-type': 'text/event-stream' } } : report('So far.'),
+      definition: {
+        tools: { read: () => 'word '.repeat(10_000) },
+        pricing: { 'scripted:scripted': { input: 2, output: 2 } },
+      },
+      options: { budget },
+    });
+    // The second request holds the result of the first, which is more than the budget.
+    expect(requests).toHaveLength(3);
+    expect(result).toMatchObject({ status: 'succeeded', report: { content: 'So far.' } });
+    expect(result.turns.at(-1)?.attempts[0]?.notice).toContain("the session's budget is spent");
+    expect(result.counters).toEqual(
+      counters({
+        turns: 3,
+        attempts: 3,
+        notices: 1,
+        collapses: 1,
+        toolCalls: { requested: 3, answered: 3, executed: 2, succeeded: 2, acknowledged: 1 },
+        reports: { attempted: 1 },
+        // What the provider counted, and what is estimated that all cost.
+        tokens: tokensOf(1),
+        costUsd: result.counters.costUsd,
+      }),
+    );
+    expect(result.counters.costUsd).toBeGreaterThan(0.02);
+    expect(result.counters.costUsd).toBeLessThan(0.06);
+  });
+
+  it('B-4: a reply that breaks off is charged with an estimate too', async () => {
+    const cut = { text: 'word '.repeat(10_000), cut: { afterBytes: 40_000, how: 'end' as const } };
+    const { result, requests } = await runOverWire({
+      script: [cut, report('So far.')],
+      options: { budget: { tokens: 5_000 } },
+      definition: { limits: { maxRetries: 5 } },
+    });
+    expect(requests).toHaveLength(2);
+    expect(result).toMatchObject({ status: 'succeeded', report: { content: 'So far.' } });
+    expect(result.turns[0]?.attempts[1]?.notice).toContain("the session's budget is spent");
+  });
+
   it.each<[string, SessionBudget, number]>([
     ['requests', { requests: 2 }, 2],
     ['tokens', { tokens: 15 }, 2],

@@ -1,4 +1,4 @@
-import type { ModelRequest } from '../../machines/index.ts';
+import { type ModelRequest, noUsage } from '../../machines/index.ts';
 import type { Clock } from '../../src/host/clock.ts';
 import { type ModelEffectOptions, requestModel } from '../../src/model/request-model.ts';
 import { manualClock } from '../../src/testing/index.ts';
@@ -93,6 +93,7 @@ export async function requested(
       return verdict;
     },
     meter: null,
+    guess: () => ({ ...noUsage, input: 3, output: 4 }),
     recordRequest: null,
     sight: (sighting) => void seen.push(sighting.type === 'model.delta' ? sighting.delta : sighting),
     clock,

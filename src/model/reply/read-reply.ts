@@ -44,9 +44,11 @@ export type ReplyPlace = { turn: number; attempt: number; takenIds: ReadonlySet<
  */
 export class ReplyReader {
   private readonly content: ReplyPart[] = [];
-  /** Text and reasoning parts by id; the last one with an id is the current one. */
-  private readonly texts: OpenText[] = [];
-  private readonly openInputs: OpenInput[] = [];
+  /** Text and reasoning parts by kind and id: the last one with an id is the current one. */
+  private readonly texts = new Map<string, OpenText>();
+  private readonly openInputs = new Set<OpenInput>();
+  /** The open inputs with each id, in order: ids may repeat. */
+  private readonly inputsById = new Map<unknown, OpenInput[]>();
   private bytes = 0;
   private readonly warnings: string[] = [];
   private finishReason: Reply['finishReason'] = null;
@@ -79,7 +81,7 @@ export class ReplyReader {
 
   private taken(part: LanguageModelV4StreamPart): Delta | null {
     // A call repeats the input that its deltas brought.
-    const open = part.type === 'tool-call' ? this.openInputs.find(({ id }) => id === part.toolCallId) : undefined;
+    const open = part.type === 'tool-call' ? this.inputsById.get(part.toolCallId)?.[0] : undefined;
     this.bytes += open === undefined ? bytesOf(part) : Math.max(bytesOfPart, bytesOf(part) - open.input.length);
     switch (part.type) {
       case 'text-start':
@@ -89,7 +91,7 @@ export class ReplyReader {
       case 'text-delta':
       case 'reasoning-delta': {
         const kind = part.type === 'text-delta' ? 'text' : 'reasoning';
-        const open = this.openTextOf(kind, part.id) ?? this.openText(kind, part.id, undefined);
+        const open = this.texts.get(`${kind} ${part.id}`) ?? this.openText(kind, part.id, undefined);
         const delta = textOf(part.delta);
         open.text.text += delta;
         addProviderData(open.text, part.providerMetadata);
@@ -97,7 +99,7 @@ export class ReplyReader {
       }
       case 'text-end':
       case 'reasoning-end': {
-        const open = this.openTextOf(part.type === 'text-end' ? 'text' : 'reasoning', part.id);
+        const open = this.texts.get(`${part.type === 'text-end' ? 'text' : 'reasoning'} ${part.id}`);
         if (open === undefined) return null;
         open.text.ended = true;
         addProviderData(open.text, part.providerMetadata);
@@ -107,7 +109,7 @@ export class ReplyReader {
         this.openInput(part.id, part.toolName, part.providerExecuted === true);
         return null;
       case 'tool-input-delta': {
-        const open = this.openInputs.findLast((input) => input.id === part.id);
+        const open = this.inputsById.get(part.id)?.at(-1);
         if (open === undefined) return null;
         const delta = textOf(part.delta);
         open.input += delta;
@@ -209,7 +211,7 @@ export class ReplyReader {
   /** Returns the reply so far. */
   reply(provider: string, errors: string[]): Reply {
     const { finishReason, responseId, modelId } = this;
-    const open = this.openInputs.map(({ callId, toolName, providerExecuted, input }) => {
+    const open = [...this.openInputs].map(({ callId, toolName, providerExecuted, input }) => {
       const isWhole = !providerExecuted && parseToolInput(input).state === 'object';
       return { isWhole, callId, name: toolName, input };
     });
@@ -243,14 +245,10 @@ export class ReplyReader {
     return { type: 'model.delta', turn, attempt, kind, part, callId, toolName, delta };
   }
 
-  private openTextOf(kind: 'text' | 'reasoning', id: string): OpenText | undefined {
-    return this.texts.findLast((one) => one.id === id && one.text.type === kind);
-  }
-
   private openText(kind: 'text' | 'reasoning', id: string, metadata: SharedV4ProviderMetadata | undefined): OpenText {
     const text: ReplyText = { type: kind, text: '', ended: false, ...providerData(metadata) };
-    const open = { id, part: this.nextPart(), text };
-    this.texts.push(open);
+    const open = { part: this.nextPart(), text };
+    this.texts.set(`${kind} ${id}`, open);
     this.content.push(text);
     return open;
   }
@@ -258,7 +256,11 @@ export class ReplyReader {
   private openInput(id: unknown, toolName: unknown, providerExecuted: boolean): void {
     const callId = this.uniqueId(id, providerExecuted);
     const part = this.nextPart();
-    this.openInputs.push({ id, callId, part, toolName: textOf(toolName), providerExecuted, input: '' });
+    const open = { callId, part, toolName: textOf(toolName), providerExecuted, input: '' };
+    this.openInputs.add(open);
+    const sameId = this.inputsById.get(id) ?? [];
+    sameId.push(open);
+    this.inputsById.set(id, sameId);
   }
 
   private nextPart(): number {
@@ -279,16 +281,16 @@ export class ReplyReader {
 
   /** Closes the open input that belongs to a call. Ids may repeat, so each call closes only one. */
   private closeInput(id: string): OpenInput | undefined {
-    const index = this.openInputs.findIndex((input) => input.id === id);
-    return index === -1 ? undefined : this.openInputs.splice(index, 1)[0];
+    const open = this.inputsById.get(id)?.shift();
+    if (open !== undefined) this.openInputs.delete(open);
+    return open;
   }
 }
 
-type OpenText = { id: string; part: number; text: ReplyText };
+type OpenText = { part: number; text: ReplyText };
 
-/** `id` is the provider's; `callId` is unique in the conversation. */
+/** `callId` is unique in the conversation. */
 type OpenInput = {
-  id: unknown;
   callId: string;
   part: number;
   toolName: string;

@@ -52,7 +52,8 @@ export class SessionEffects {
     this.checks = checks;
     this.tools = new SessionTools({ agent, catalog, subAgents, observer, clock });
     const { windowTokens } = head.input.window;
-    this.meter = windowTokens === null ? null : new RequestMeter(conversation, () => catalog.offered('all'));
+    const meter = () => new RequestMeter(conversation, () => catalog.offered('all'));
+    this.meter = windowTokens === null ? null : meter();
     this.modelOptions = {
       targets: agent.targets,
       pricing: agent.pricing,
@@ -68,6 +69,7 @@ export class SessionEffects {
       judgeReply: async (text, files, signal) =>
         checks.report(await judgeReply(format, text, files, { ...userCode, signal }), signal),
       meter: this.meter,
+      guess: (omit, reply) => (this.meter ?? meter()).guess(omit, reply),
       recordRequest: written === null ? null : written.sent.bind(written, () => conversation.messages),
       sight,
       clock,
