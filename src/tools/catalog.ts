@@ -29,9 +29,8 @@ export type CatalogOptions = {
   checkTimeoutMs: number;
   /** The plan of the turn names the tools that exist in it (T-7); null for all. */
   conversation: { readonly messages: readonly Message[]; readonly plan: { tools: readonly string[] | null } | null };
-  /** The context for the agent that has the conversation. */
+  /** The context and the policies for the agent that has the conversation. */
   context: () => unknown;
-  /** The policies of the agent that has the conversation. */
   policies: () => Policies | null;
   /** Checks a report that its format accepted (G-3). */
   checks: { report(verdict: ReportVerdict, signal: AbortSignal): Promise<ReportVerdict> };
@@ -40,7 +39,6 @@ export type CatalogOptions = {
 const validationTimeoutText = 'the input check did not finish in time';
 
 type Tools = ReadonlyMap<string, CatalogTool>;
-
 type Offers = { all: readonly OfferedTool[]; report: readonly OfferedTool[] };
 
 /** Tools, their `forms` for providers by name, and the lists of forms that requests offer. */
@@ -262,11 +260,11 @@ function offersOf(tools: Tools, forms: Shown['forms']): Offers {
   return { all: listed(all), report: listed(all.filter(({ kind }) => kind === 'report')) };
 }
 
-/** Whether the messages have calls: of the tool with this name, or any. */
-function hasCalls(messages: readonly Message[], name: string | null = null): boolean {
-  const isOne = (part: { type: string; toolName?: string }) =>
-    part.type === 'tool-call' && (name === null || part.toolName === name);
-  return messages.some(({ role, content }) => role === 'assistant' && content.some(isOne));
+/** Whether the messages have calls, of the tool with this name or of any. */
+function hasCalls(messages: readonly Message[], name?: string): boolean {
+  const isCall = (part: { type: string; toolName?: string }) =>
+    part.type === 'tool-call' && part.toolName === (name ?? part.toolName);
+  return messages.some(({ role, content }) => role === 'assistant' && content.some(isCall));
 }
 
 function isSameList(one: readonly string[], other: readonly string[]): boolean {

@@ -56,27 +56,24 @@ describe('the final report', () => {
   it.each([
     ['in its call', { calls: [{ name: 'final_report', input: `{"content":${tweet}}` }] }, 'report' as const],
     ['as text', { text: tweet }, 'text' as const],
-  ])(
-    'C-5 F-2: an integer that no number holds is refused %s',
-    async (_what, reply, finish) => {
-      const { result, requests } = await runOverWire({
-        script: [
-          reply,
-          finish === 'text' ? { text: '{"tweet":"1780000000000000001"}' } : report({ tweet: '1780000000000000001' }),
-        ],
-        definition: { report: { format: 'json' }, finish },
-      });
-      expect(result.report.content).toEqual({ tweet: '1780000000000000001' });
-      const told = `${tweet.slice(9, -1)} is more than a number holds exactly`;
-      if (finish === 'report') expect(JSON.stringify(requests[1]?.body.messages)).toContain(told);
-      expect(result.counters).toMatchObject({
-        attempts: 2,
-        failedAttempts: 1,
-        collapses: 1,
-        reports: { attempted: 2, rejected: 1 },
-      });
-    },
-  );
+  ])('C-5 F-2: an integer that no number holds is refused %s', async (_what, reply, finish) => {
+    const { result, requests } = await runOverWire({
+      script: [
+        reply,
+        finish === 'text' ? { text: '{"tweet":"1780000000000000001"}' } : report({ tweet: '1780000000000000001' }),
+      ],
+      definition: { report: { format: 'json' }, finish },
+    });
+    expect(result.report.content).toEqual({ tweet: '1780000000000000001' });
+    const told = `${tweet.slice(9, -1)} is more than a number holds exactly`;
+    if (finish === 'report') expect(JSON.stringify(requests[1]?.body.messages)).toContain(told);
+    expect(result.counters).toMatchObject({
+      attempts: 2,
+      failedAttempts: 1,
+      collapses: 1,
+      reports: { attempted: 2, rejected: 1 },
+    });
+  });
 
   it('B-4 F-2: a rejected report in a reply with an executed tool makes the next turn the last', async () => {
     const { result, events } = await runOverWire({
