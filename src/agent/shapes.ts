@@ -13,7 +13,7 @@ export const count = z
   .min(1, { error: wholeNumber });
 
 /** The longest delay that a timer supports. */
-const longestMs = 2_147_483_647;
+export const longestMs = 2_147_483_647;
 const duration = `an integer from 1 to ${longestMs} (ms)`;
 export const milliseconds = z.int({ error: duration }).min(1, { error: duration }).max(longestMs, { error: duration });
 

@@ -32,5 +32,8 @@ function line(level: string, fields: object, message = ''): string {
   const agent = of('parentSessionId') === null ? '' : `${of('agent')}: `;
   const detail = of('detail') ?? of('error') ?? of('message');
   const about = detail === null || message.includes(detail) ? '' : ` (${detail})`;
-  return tame(`${level.toUpperCase().padEnd(5)} ${agent}${message}${about}`).replace(/\s*\n\s*/g, ' ');
+  return tame(`${level.toUpperCase().padEnd(5)} ${agent}${message}${about}`)
+    .split('\n')
+    .map((line) => line.trim())
+    .join(' ');
 }

@@ -55,8 +55,10 @@ export async function inspector(options: InspectorOptions = {}): Promise<Inspect
   const ofEnvironment = environmentSecrets(process.env);
   const secrets = () => [...given, ...configuredSecrets(), ...ofEnvironment];
   const server = port === undefined ? null : await serveInspector(journal, { port, secrets, agents });
+  let closing: Promise<void> | undefined;
   const close = async () => {
-    await server?.close();
+    closing ??= server?.close();
+    await closing;
   };
   return {
     journal,

@@ -6,6 +6,7 @@ import { redact } from '../agent/redact.ts';
 import { configuredSecrets } from '../agent/secrets.ts';
 import { port as aPort, texts } from '../agent/shapes.ts';
 import { messageOf, PawlError } from '../errors.ts';
+import { plainJson } from '../platform/plain-json.ts';
 import { startRelay } from './relay.ts';
 
 export type StatelyInspectorOptions = {
@@ -161,23 +162,29 @@ class Translator {
   private definitionOf(actor: AnyActorRef): string {
     const { logic } = actor as unknown as { logic: { config?: object } };
     const config = logic.config ?? { id: nameOf(actor) };
-    const known =
-      this.definitions.get(config) ??
-      JSON.stringify(config, (_, value) => (typeof value === 'function' ? { type: value.name || 'inline' } : value));
+    const named = (_: string, value: unknown) =>
+      typeof value === 'function' ? { type: value.name || 'inline' } : value;
+    const known = this.definitions.get(config) ?? written(config, named);
     this.definitions.set(config, known);
     return known;
   }
 
   /** Returns a value as plain JSON with redacted and shortened texts, without the machine of a snapshot. */
   private tame<T>(value: T): T {
-    const told = (key: string, inner: unknown) => {
-      if (key === 'machine' || key === '_nodes' || key === 'children') return undefined;
-      return typeof inner === 'string' ? this.clean(inner) : inner;
-    };
+    const told = (_: string, inner: unknown) => (typeof inner === 'string' ? this.clean(inner) : inner);
+    if (typeof value !== 'object' || value === null) return JSON.parse(written(value, told));
     // XState snapshots have a custom toJSON, which is bypassed here.
-    const own = typeof value === 'object' && value !== null ? { ...value, toJSON: undefined } : value;
-    const tamed: T = JSON.parse(JSON.stringify(own, told) ?? 'null');
-    return tamed;
+    const own = Object.entries(value).filter(([name]) => !['machine', '_nodes', 'children', 'toJSON'].includes(name));
+    return JSON.parse(written(Object.fromEntries(own), told));
+  }
+}
+
+/** Returns JSON. A machine of the user may hold what JSON lacks, such as a circle: it runs all the same. */
+function written(value: unknown, told: (name: string, inner: unknown) => unknown): string {
+  try {
+    return JSON.stringify(value, told) ?? 'null';
+  } catch {
+    return JSON.stringify(plainJson(value), told);
   }
 }
 

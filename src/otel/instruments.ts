@@ -69,8 +69,12 @@ export class Instruments {
         return;
       case 'session.failed':
       case 'session.aborted':
-        for (const slug of event.failure.slugs) this.slugs.add(1, { ...agent, 'pawl.slug': slug });
+      case 'session.suspended': {
+        // A session that was let go of has not failed; one that lost its journal has.
+        const slugs = event.failure.slugs.filter((slug) => slug !== 'suspended');
+        for (const slug of slugs) this.slugs.add(1, { ...agent, 'pawl.slug': slug });
         return;
+      }
       case 'tool.answered':
         this.answers.add(1, {
           ...agent,

@@ -113,7 +113,7 @@ export class SessionSpans implements SessionTelemetry {
       case 'session.suspended': {
         const { slugs, detail } = event.failure;
         // A session that was let go of has not failed.
-        const slug = event.type === 'session.suspended' ? null : (slugs[0] ?? null);
+        const slug = slugs[0] === 'suspended' ? null : (slugs[0] ?? null);
         this.endSession(event.at, event.type.slice('session.'.length), slug, detail);
         return;
       }

@@ -9,7 +9,7 @@ import type {
 } from '@ai-sdk/provider';
 import { z } from 'zod';
 import { check } from '../agent/check.ts';
-import { flag, oneOf, text } from '../agent/shapes.ts';
+import { flag, longestMs, oneOf, text } from '../agent/shapes.ts';
 
 /** A scripted reply. Every field is optional; `{}` is an empty reply. */
 export type RehearsedReply = {
@@ -70,7 +70,7 @@ export const replySchema = z.strictObject(
     throws: z.unknown().optional(),
     breaks: z.unknown().optional(),
     cut: flag.optional(),
-    delayMs: z.number({ error: 'a number of ms' }).optional(),
+    delayMs: z.number({ error: 'a number of ms' }).min(0).max(longestMs).optional(),
     hangs: flag.optional(),
   } satisfies Record<keyof RehearsedReply, z.ZodType>,
   { error: 'a reply, such as { text } or { calls }' },
@@ -116,6 +116,8 @@ export function rehearsalModel(
     requests,
     async doGenerate(options) {
       const [rehearsed, content] = await reply(options);
+      if (rehearsed.breaks !== undefined) throw rehearsed.breaks;
+      if (rehearsed.cut === true) throw new Error('terminated: the response was cut off');
       return { content, finishReason: finishReasonOf(rehearsed), usage: usageOf(rehearsed), warnings: [] };
     },
     async doStream(options) {

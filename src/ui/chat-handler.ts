@@ -88,7 +88,8 @@ export function chatHandler<Report, Context>(
 }
 
 async function answer(chats: Chats, request: Request): Promise<Response> {
-  const path = new URL(request.url).pathname.replace(/\/+$/, '').split('/');
+  const path = new URL(request.url).pathname.split('/');
+  while (path.at(-1) === '') path.pop();
   switch (request.method) {
     case 'POST': {
       const own = ownCopy(request, chats.options);
@@ -101,7 +102,6 @@ async function answer(chats: Chats, request: Request): Promise<Response> {
       return chats.join(chatIdOf(path.at(-2)), await chats.given(request));
     case 'DELETE': {
       const chatId = chatIdOf(path.at(-1));
-      // This may refuse the caller.
       await chats.given(request);
       await chats.abort(chatId);
       return new Response(null, { status: 204 });

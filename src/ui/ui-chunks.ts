@@ -6,7 +6,7 @@ import { approvalIdOf, innerPartId } from './call-reference.ts';
 import { GrowingReport } from './growing-report.ts';
 import { isAsShown, readMetadata } from './model-output.ts';
 import { StreamedReply } from './streamed-reply.ts';
-import type { TurnData, UIChunk, UIMetadata } from './ui-message.ts';
+import type { TurnData, UIChunk, UIData, UIMetadata } from './ui-message.ts';
 
 type Of<Type extends SessionEvent['type']> = Extract<SessionEvent, { type: Type }>;
 
@@ -40,8 +40,7 @@ export class UIChunks {
     this.records.fact(event as Fact, event.at);
     this.conversation.fact(event as Fact);
     const content = await this.report.take(event);
-    const grown: UIChunk[] =
-      content === undefined ? [] : [{ type: 'data-report', id: 'report', data: { state: 'partial', content } }];
+    const grown: UIChunk[] = content === undefined ? [] : [this.reported({ state: 'partial', content })];
     return [...(await this.own(event)), ...grown];
   }
 
@@ -94,8 +93,10 @@ export class UIChunks {
         return this.steering.slice(-1);
       case 'report.accepted': {
         const { content, source } = event;
-        return [{ type: 'data-report', id: 'report', data: { state: 'accepted', content, source } }];
+        return [this.reported({ state: 'accepted', content, source })];
       }
+      case 'report.rejected':
+        return [this.reported({ state: 'rejected' })];
       case 'session.succeeded':
         this.status = 'succeeded';
         return [];
@@ -229,6 +230,11 @@ export class UIChunks {
     for (const name of ['input', 'output', 'reasoning', 'cacheRead', 'cacheWrite'] as const)
       totals.usage[name] += usage[name];
     if (costUsd !== null) totals.costUsd = (totals.costUsd ?? 0) + costUsd;
+  }
+
+  /** The part of the turn's report: with one for all turns, what a later step takes back would stay in an earlier one. */
+  private reported(data: UIData['report']): UIChunk {
+    return { type: 'data-report', id: `report-${this.records.turns.at(-1)?.turn ?? 0}`, data };
   }
 
   /** The part of the current turn. It stands before the step, so that what the step takes back leaves it there. */

@@ -24,9 +24,10 @@ export type TurnData = Pick<TurnRecord, 'turn' | 'isLastTurn' | 'status'> & {
   attempts: Pick<AttemptRecord, 'attempt' | 'target' | 'status' | 'slugs' | 'notice' | 'usage' | 'costUsd'>[];
 };
 
-/** The report as it grows, and as it was accepted: the part `data-report`. */
+/** The report of a turn as it grows, and what became of it: the part `data-report`. Its id is `report-N`. */
 export type ReportData<Report> =
   | { state: 'partial'; content: DeepPartial<Report> }
+  | { state: 'rejected' }
   | { state: 'accepted'; content: Report; source: ReportSource };
 
 /** The data parts of a message. */

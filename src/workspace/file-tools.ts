@@ -94,8 +94,9 @@ export function fileTools(root: string, options: FileToolsOptions = {}) {
     },
     search_text: {
       description: `Finds the lines in text files that contain a given text, ignoring case. The text is not a pattern. \`isComplete\` is false if some lines or files are left out. ${skips}`,
-      inputSchema: z.object({ text: z.string().min(1) }),
+      inputSchema: z.object({ text: z.string().min(1).max(1_000) }),
       execute: async ({ text }: { text: string }) => {
+        const wanted = text.toLowerCase();
         const home = await inside(root, '.');
         const matches: { file: string; line: number; text: string }[] = [];
         const { names, isComplete, notSearched } = await filesIn(home);
@@ -104,7 +105,7 @@ export function fileTools(root: string, options: FileToolsOptions = {}) {
           const lines = await searchedLines(join(home, name));
           isAll &&= lines !== null;
           for (const [index, line] of (lines ?? []).entries()) {
-            if (!line.toLowerCase().includes(text.toLowerCase())) continue;
+            if (!line.toLowerCase().includes(wanted)) continue;
             matches.push({ file: name, line: index + 1, text: line.trim().slice(0, 200) });
             if (matches.length === mostMatches) return { matches, isComplete: false, notSearched };
           }
@@ -134,15 +135,15 @@ export function fileTools(root: string, options: FileToolsOptions = {}) {
       execute: async (input: { path: string; old_text: string; new_text: string }) => {
         const place = await placeInside(root, input.path);
         return oneByOne(async () => {
-          const pieces = utf8(await bytesOf(root, input.path), input.path).split(input.old_text);
-          if (pieces.length === 1) throw new ToolError(`${input.path} does not contain the old text.`);
-          if (pieces.length > 2) {
-            const count = pieces.length - 1;
+          const whole = utf8(await bytesOf(root, input.path), input.path);
+          const at = whole.indexOf(input.old_text);
+          if (at === -1) throw new ToolError(`${input.path} does not contain the old text.`);
+          // Two places may overlap.
+          if (whole.includes(input.old_text, at + 1))
             throw new ToolError(
-              `${input.path} contains the old text ${count} times. Include more of the surrounding text.`,
+              `${input.path} contains the old text more than once. Include more of the surrounding text.`,
             );
-          }
-          await writeFile(place, pieces.join(input.new_text));
+          await writeFile(place, whole.slice(0, at) + input.new_text + whole.slice(at + input.old_text.length));
           return { replaced: 1 };
         });
       },

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { z } from 'zod';
 import { check } from '../agent/check.ts';
+import { longestMs, milliseconds } from '../agent/shapes.ts';
 import { messageOf } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
 import { endGroup, signalGroup, startGroup } from '../platform/process-groups.ts';
@@ -29,7 +30,7 @@ const text = z.string().min(1);
 const optionsSchema = z.strictObject({
   cwd: z.string({ error: 'the path of a directory' }).min(1, { error: 'the path of a directory' }),
   allow: z.array(text, { error: 'an array of commands such as `npm test`' }).default([]),
-  timeoutMs: z.int({ error: 'ms of at least 1' }).min(1, { error: 'ms of at least 1' }).default(120_000),
+  timeoutMs: milliseconds.default(120_000),
   env: z.record(z.string(), z.string()).default({}),
 } satisfies Record<keyof ShellToolOptions, z.ZodType>);
 
@@ -48,7 +49,7 @@ export function shellTool(options: ShellToolOptions) {
   return {
     description,
     // Its own limit comes first, and keeps the output.
-    timeoutMs: timeoutMs + 2 * graceMs,
+    timeoutMs: Math.min(timeoutMs + 2 * graceMs, longestMs),
     inputSchema: z.object({ command: z.string().min(1).max(10_000) }),
     needsApproval: ({ command }: { command: string }) => !allow.some((pattern) => allows(pattern, command)),
     execute: ({ command }: { command: string }, { abortSignal }: { abortSignal?: AbortSignal } = {}) => {

@@ -85,7 +85,7 @@ describe('an invalid definition', () => {
     [
       { mcpServers: { 'a b': { url: 'https://x' } } },
       'invalid_server',
-      '`the name of mcpServers.a b` must be 1 to 32 characters from A-Z, a-z, 0-9, _ and -; got "a b".',
+      '`the name of mcpServers.a b` must be 1 to 32 characters from A-Z, a-z, 0-9, _ and -, with no __ in it and no _ at its end; got "a b".',
     ],
     [
       { mcpServers: { a: { url: 'ftp://x' } } },

@@ -50,6 +50,12 @@ async function admitted(shown: Inspector) {
 }
 
 describe('S-8: the inspector refuses unauthorized requests', () => {
+  it('can be closed again, as a `using` does after an explicit close', async () => {
+    await using shown = await inspector({ port: 0 });
+    await shown.close();
+    await shown.close();
+  });
+
   it('nothing listens unless asked for', async () => {
     await using shown = await inspector();
     expect(shown.address).toBeNull();

@@ -5,7 +5,7 @@ import { networkInterfaces } from 'node:os';
 import type { StatelyInspectionEvent } from '@statelyai/inspect';
 import { describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import type { InspectionEvent } from 'xstate';
+import { createActor, createMachine, type InspectionEvent } from 'xstate';
 import { z } from 'zod';
 import { defineAgent, PawlError } from '../../src/index.ts';
 import { statelyInspector } from '../../src/inspect/index.ts';
@@ -33,6 +33,20 @@ const schema = z.discriminatedUnion('type', [
 ]) satisfies z.ZodType<unknown>;
 
 describe('the Stately inspector', () => {
+  it('lets any machine of the user run, whatever its context holds', async () => {
+    const port = await freePort();
+    const inspector = await statelyInspector({ port });
+    const circle: Record<string, unknown> = { big: 1n };
+    circle.own = circle;
+    const actor = createActor(createMachine({ context: { circle, big: 2n }, initial: 'on', states: { on: {} } }), {
+      inspect: inspector.inspect,
+    });
+    actor.start();
+    expect(actor.getSnapshot().value).toBe('on');
+    actor.stop();
+    inspector.stop();
+  });
+
   it('S-5: its relay receives every session state and the actor hierarchy, without bodies or secrets', async () => {
     const port = await freePort();
     const inspector = await statelyInspector({ port, secrets: ['open-sesame'] });

@@ -215,8 +215,8 @@ describe('D-3: suspend and resume', () => {
       return { held, session };
     };
     const { session: aborting } = await started('a');
-    expect(await abortSession(journal, 'a', 'enough')).toBe(true);
-    expect(await aborting.result).toMatchObject({ status: 'aborted', slugs: ['aborted'] });
+    expect(await abortSession(journal, 'a', new Error('enough'))).toBe(true);
+    expect(await aborting.result).toMatchObject({ status: 'aborted', failure: { detail: 'enough' } });
     expect(await abortSession(journal, 'a')).toBe(false);
     const { held, session: stopping } = await started('b');
     expect(await stopSession(journal, 'b')).toBe(true);

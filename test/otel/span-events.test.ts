@@ -193,6 +193,15 @@ describe('pawl/otel: spans of a session’s events', () => {
     expect(tree(all)).toEqual([['invoke_agent a', ['turn 1', ['chat gpt', 'execute_tool look']]]]);
   });
 
+  it('a session that its journal fails ends its spans with the reason', () => {
+    const failure = { slugs: ['journal_failed'], detail: 'The disk is full.' };
+    const { all } = spansOf([...begin, event('session.suspended', { failure })]);
+    expect(all.at(-1)).toMatchObject({
+      status: { code: SpanStatusCode.ERROR, message: 'The disk is full.' },
+      attributes: { 'error.type': 'journal_failed', 'pawl.status': 'suspended' },
+    });
+  });
+
   it('a sub-agent’s session stands under its call, or under the session above; its events are not the session’s', () => {
     for (const [ended, above] of [
       [false, 'execute_tool look'],

@@ -50,6 +50,19 @@ const counted = (change: (counters: SessionResult['counters']) => void) => (resu
 const set = (fields: object) => (result: SessionResult) => void Object.assign(result, fields);
 const messagesOf = (result: SessionResult) => result.conversation as Message[];
 
+it('a suspended session may have calls that are not answered yet', () => {
+  const counters = (answered: number) => ({
+    ...kept.counters,
+    toolCalls: { ...kept.counters.toolCalls, requested: 5, answered },
+  });
+  const suspended = { status: 'suspended', success: false, slugs: ['suspended'] } as const;
+  const report = { ...kept.report, source: 'synthetic', accepted: false };
+  const of = (answered: number) =>
+    brokenPromises({ ...kept, ...suspended, report, counters: counters(answered) } as never);
+  expect(of(kept.counters.toolCalls.answered)).toEqual([]);
+  expect(of(6)[0]).toBe('calls requested (5) >= calls answered (6)');
+});
+
 describe('the promises that apply to every session', () => {
   it('are kept, within the bound that the agent has', () => {
     expect(kept.counters).toMatchObject({ requests: 3, attempts: 3, failedAttempts: 1 });

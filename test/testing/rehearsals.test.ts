@@ -14,6 +14,19 @@ async function streamed(reply: RehearsedReply, more: object = {}) {
   return parts;
 }
 const generated = (reply: RehearsedReply) => rehearsalModel([reply]).doGenerate(options());
+
+it.each<[string, RehearsedReply, string]>([
+  ['breaks', { breaks: new Error('reset') }, 'reset'],
+  ['is cut off', { cut: true }, 'terminated: the response was cut off'],
+])('a reply that %s fails where it does not stream', async (_what, reply, message) => {
+  await expect(generated(reply)).rejects.toThrow(message);
+});
+
+it('a delay is one that a timer can wait', () => {
+  expect(() => rehearsalModel([{ delayMs: 30 * 24 * 3_600_000 }])).toThrow('`script[0].delayMs`');
+  expect(() => rehearsalModel([{ delayMs: -1 }])).toThrow('`script[0].delayMs`');
+});
+
 const usage = {
   inputTokens: { total: 10, noCache: 10, cacheRead: 0, cacheWrite: 0 },
   outputTokens: { total: 5, text: 5, reasoning: 0 },

@@ -96,13 +96,13 @@ describe('S-6: the message of a session', () => {
       { type: 'data-progress', id: 'c0', data: { message: 'Half.' } },
     ]);
     expect(await chunksSince(event('report.accepted', { content: { a: 1 }, source: 'tool_call' }))).toEqual([
-      { type: 'data-report', id: 'report', data: { state: 'accepted', content: { a: 1 }, source: 'tool_call' } },
+      { type: 'data-report', id: 'report-1', data: { state: 'accepted', content: { a: 1 }, source: 'tool_call' } },
     ]);
     const part = { kind: 'tool-input', callId: 'c0', toolName: 'final_report' };
     expect(await chunksSince(delta('{"content":"So', part))).toEqual([
       { type: 'tool-input-start', toolCallId: 'c0', toolName: 'final_report' },
       { type: 'tool-input-delta', toolCallId: 'c0', inputTextDelta: '{"content":"So' },
-      { type: 'data-report', id: 'report', data: { state: 'partial', content: 'So' } },
+      { type: 'data-report', id: 'report-1', data: { state: 'partial', content: 'So' } },
     ]);
     expect(await chunksSince(delta('{"content":"So', part), event('attempt.finished', at))).toEqual([]);
     expect(await chunksSince(event('something.new'))).toEqual([]);

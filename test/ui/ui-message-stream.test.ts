@@ -56,7 +56,7 @@ describe('S-6: a session as a UI message stream', () => {
       },
       { id: 'turn-2', data: { status: 'succeeded' } },
       { id: 'turn-3', data: { status: 'finished' } },
-      { id: 'report', data: { state: 'accepted', content: { shelf: 'J-12' }, source: 'tool_call' } },
+      { id: 'report-3', data: { state: 'accepted', content: { shelf: 'J-12' }, source: 'tool_call' } },
     ]);
     const shown = chunks.flatMap((chunk) => (chunk.type === 'text-delta' ? [chunk.delta] : []));
     expect(shown).toEqual(['This goes to nobody.', 'I look it up.']);
@@ -140,6 +140,24 @@ describe('S-6: a session as a UI message stream', () => {
     ]);
     expect(message.parts[4]).toMatchObject({ providerMetadata: { served: { itemId: 'msg_1' } } });
     expect(message.metadata).toMatchObject({ usage: { input: 5, output: 7 }, costUsd: result.counters.costUsd });
+  });
+
+  it('S-6: a report that was rejected says so, and one that was taken back is gone', async () => {
+    const rejected = { name: 'final_report', input: { content: { title: 'First', n: 'no number' } } };
+    const cutOff = { calls: [{ name: 'final_report', input: '{"content":{"title":"Second"' }] };
+    const agent = defineAgent({
+      name: 'reporting',
+      models: [rehearsalModel([{ calls: [{ name: 'search', input: { q: 'x' } }, rejected] }, cutOff])],
+      tools: { search },
+      report: { format: 'json', schema: z.object({ title: z.string(), n: z.number() }) },
+      limits: { maxRetries: 1 },
+    });
+    const session = startSession(agent, { prompt: 'Go.', logger });
+    const { message } = await messageOf(toUIMessageStream(session));
+    expect((await session.result).status).toBe('failed');
+    expect(message.parts.filter(({ type }) => type === 'data-report')).toEqual([
+      { type: 'data-report', id: 'report-1', data: { state: 'rejected' } },
+    ]);
   });
 
   it('C-1: it ends where only decisions are awaited, and continues from there with the same message', async () => {

@@ -53,7 +53,12 @@ describe('fileTools', () => {
     expect(read('new/deep/b.txt')).toBe('hé');
     await tools.edit_file.execute({ path: 'a.txt', old_text: 'two', new_text: '$& three' });
     expect(read('a.txt')).toBe('one $& three one');
-    await expect(tools.edit_file.execute({ path: 'a.txt', old_text: 'one', new_text: '' })).rejects.toThrow('2 times');
+    await expect(tools.edit_file.execute({ path: 'a.txt', old_text: 'one', new_text: '' })).rejects.toThrow(
+      'more than once',
+    );
+    await tools.write_file.execute({ path: 'b.txt', content: '}\n}\n}' });
+    const overlapping = tools.edit_file.execute({ path: 'b.txt', old_text: '}\n}', new_text: '' });
+    await expect(overlapping).rejects.toThrow('more than once');
     await expect(tools.edit_file.execute({ path: 'a.txt', old_text: 'four', new_text: '' })).rejects.toThrow(
       'does not contain',
     );

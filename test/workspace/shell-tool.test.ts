@@ -202,7 +202,7 @@ describe('shellTool', () => {
 
   it.each([
     [{}, '`options.cwd` is required: the path of a directory'],
-    [{ cwd: '.', timeoutMs: 0 }, '`options.timeoutMs` must be ms of at least 1'],
+    [{ cwd: '.', timeoutMs: 0 }, '`options.timeoutMs` must be an integer from 1 to 2147483647 (ms)'],
     [{ cwd: '.', allow: 'npm test' }, '`options.allow` must be an array of commands'],
     [{ cwd: '.', shell: true }, 'shell'],
   ])('refuses the options %j', (options, problem) => {

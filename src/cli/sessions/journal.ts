@@ -102,7 +102,8 @@ async function withJournal<T>(flags: Flags, act: (journal: Journal) => Promise<T
 function rowOf({ sessionId, agent, status, slugs, waiting, updatedAt }: JournaledSession): string {
   const when = new Date(updatedAt).toISOString().replace('T', ' ').slice(0, 19);
   const why = [...slugs, ...(waiting.length > 0 ? [`${waiting.length} waiting for a person`] : [])].join(', ');
-  return `${sessionId.padEnd(36)}  ${when}  ${status.padEnd(9)}  ${tame(agent)}${why === '' ? '' : `  ${why}`}`;
+  const [id, name] = [sessionId, agent].map((text) => tame(text).replaceAll('\n', ' '));
+  return `${id?.padEnd(36)}  ${when}  ${status.padEnd(9)}  ${name}${why === '' ? '' : `  ${why}`}`;
 }
 
 /** The steps; and, if the replay stopped on the way, what was there. */

@@ -1,3 +1,4 @@
+import { messageOf } from '../../errors.ts';
 import { sleep, systemClock } from '../../host/clock.ts';
 import { checkSession } from '../../journal/given.ts';
 import type { Journal, SessionMessage } from '../../journal/journal.ts';
@@ -128,8 +129,8 @@ export async function stopSession(journal: Journal, sessionId: string): Promise<
 export async function abortSession(
   journal: Journal,
   sessionId: string,
-  reason = 'aborted by the caller',
+  reason: unknown = 'aborted by the caller',
 ): Promise<boolean> {
   checkSession(journal, sessionId);
-  return journal.post(sessionId, { type: 'session.abort', reason });
+  return journal.post(sessionId, { type: 'session.abort', reason: messageOf(reason) });
 }

@@ -3,6 +3,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import {
+  type CallToolResult,
   CallToolResultSchema,
   CreateMessageRequestSchema,
   ElicitRequestSchema,
@@ -139,9 +140,18 @@ export class McpConnection {
       this.suspect(client, new Error(why));
       return new ToolError(`The server ${this.name} gave no answer to the call, which may have run: ${why}.`);
     });
-    const result = new McpResult(returned);
+    const result = this.read(returned);
     if (returned.isError === true) throw result.asError();
     return result;
+  }
+
+  /** Reads a result. One that cannot be read, such as one nested too deeply, is no fault of the connection. */
+  private read(returned: CallToolResult): McpResult {
+    try {
+      return new McpResult(returned);
+    } catch (error) {
+      throw new ToolError(`The result of the server ${this.name} cannot be read: ${messageOf(error)}`);
+    }
   }
 
   /** Handles an HTTP error, which affects this call only. A 404 means that a restarted server lost its sessions. */

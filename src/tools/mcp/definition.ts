@@ -87,11 +87,10 @@ function isTransport(value: unknown): boolean {
 /** Throws `invalid_server` if a server definition is invalid. */
 export function checkServer(name: string, server: unknown): void {
   const field = `mcpServers.${name}`;
-  if (!/^[A-Za-z0-9_-]{1,32}$/.test(name)) {
-    throw new PawlError(
-      'invalid_server',
-      expected(`the name of ${field}`, name, '1 to 32 characters from A-Z, a-z, 0-9, _ and -'),
-    );
+  // Its tools are named `server__tool`: two servers must not mean the same name.
+  if (!/^(?!.*(?:__|_$))[A-Za-z0-9_-]{1,32}$/.test(name)) {
+    const what = '1 to 32 characters from A-Z, a-z, 0-9, _ and -, with no __ in it and no _ at its end';
+    throw new PawlError('invalid_server', expected(`the name of ${field}`, name, what));
   }
   const config = typeof server === 'object' && server !== null && 'shared' in server ? server.shared : server;
   const given = typeof config === 'object' && config !== null ? Object.keys(config) : [];

@@ -33,6 +33,7 @@ export async function listTools(
 ): Promise<{ tools: McpTool[]; leftOut: string[] }> {
   const tools: McpTool[] = [];
   const leftOut: string[] = [];
+  const names = new Set<string>();
   if (client.getServerCapabilities()?.tools === undefined) return { tools, leftOut };
   let cursor: string | undefined;
   let bytes = 0;
@@ -50,9 +51,12 @@ export async function listTools(
         return { tools, leftOut };
       }
       const { data, error } = listedTool.safeParse(candidate);
-      if (data !== undefined)
+      // Under another name, it would escape the policies for this one.
+      if (data !== undefined && names.has(data.name)) leftOut.push(`skipped another tool named ${shown(data.name)}`);
+      else if (data !== undefined) {
+        names.add(data.name);
         tools.push({ name: data.name, description: shortened(data.description ?? ''), inputSchema: data.inputSchema });
-      else
+      } else
         leftOut.push(
           `skipped a tool: ${error.issues[0]?.path.join('.')} ${error.issues[0]?.message} in ${shown(candidate)}`,
         );

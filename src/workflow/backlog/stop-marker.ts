@@ -27,7 +27,7 @@ export function stopRequestIn(text: string): StopRequest | null {
   for (const [index, line] of withoutCode(lines).entries()) {
     const found = marker.exec(bare(line));
     // The marks of a bold STOP may end behind its colon, and a comment on a later line.
-    const rest = (found?.[1] ?? '').replace(/^[*_]+(?=\s|$)/, '').replace(/\s*-->.*$/, '');
+    const [rest = ''] = (found?.[1] ?? '').replace(/^[*_]+(?=\s|$)/, '').split('-->', 1);
     if (found !== null) return requestFrom(rest, lines.slice(index + 1));
   }
   return null;

@@ -96,19 +96,25 @@ describe('the list of tools of a server', () => {
   });
 
   it('once the list exceeds 4 MiB, that page and the following ones are skipped', async () => {
-    const page = (bytes: number) => {
-      const bare = Buffer.byteLength(JSON.stringify([listed('t', { description: '' })]));
+    const page = (bytes: number, name = 't') => {
+      const bare = Buffer.byteLength(JSON.stringify([listed(name, { description: '' })]));
       const description = `é${'x'.repeat(bytes - bare - 2)}`;
-      return { tools: [listed('t', { description })], nextCursor: 'more' };
+      return { tools: [listed(name, { description })], nextCursor: 'more' };
     };
     const half = 2 * 1_024 * 1_024;
-    const whole = await read((cursor) => (cursor ? { ...page(half), nextCursor: '' } : page(half)));
+    const whole = await read((cursor) => (cursor ? { ...page(half, 'u'), nextCursor: '' } : page(half)));
     expect(whole.tools).toHaveLength(2);
     expect(whole.leftOut).toEqual([]);
     const { tools, leftOut, cursors } = await read((cursor) => page(cursor ? half + 1 : half));
     expect(tools).toHaveLength(1);
     expect(leftOut).toEqual(['skipped all tools after the first 1: the list is larger than 4194304 bytes']);
     expect(cursors).toHaveLength(2);
+  });
+
+  it('a tool that is listed twice is skipped: under another name, policies would not know it', async () => {
+    const { tools, leftOut } = await read(() => ({ tools: [listed('t'), listed('u'), listed('t')] }));
+    expect(tools.map(({ name }) => name)).toEqual(['t', 'u']);
+    expect(leftOut).toEqual(['skipped another tool named "t"']);
   });
 
   it('a description is cut at 4,096 bytes, between two characters, and shows that it was', async () => {

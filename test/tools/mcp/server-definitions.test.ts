@@ -98,9 +98,9 @@ describe('the definition of an MCP server', () => {
     expect(problemsOf({ command: 'a' }, name)).toEqual([]);
   });
 
-  it.each(['', 'a b', 'a.b', 'é', 'x'.repeat(33), 'a\n'])('the name %j is refused', (name) => {
+  it.each(['', 'a b', 'a.b', 'é', 'x'.repeat(33), 'a\n', 'a__b', 'a_'])('the name %j is refused', (name) => {
     expect(problemsOf({ command: 'a' }, name)).toEqual([
-      `\`the name of mcpServers.${name}\` must be 1 to 32 characters from A-Z, a-z, 0-9, _ and -; got ${JSON.stringify(name)}.`,
+      `\`the name of mcpServers.${name}\` must be 1 to 32 characters from A-Z, a-z, 0-9, _ and -, with no __ in it and no _ at its end; got ${JSON.stringify(name)}.`,
     ]);
   });
 });
