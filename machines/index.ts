@@ -24,6 +24,7 @@ export {
   type HostEvent,
   type LeafEvent,
   type LeafInput,
+  type LeafLogic,
   type LeafRef,
   leaves,
   workflowLeaves,
@@ -32,7 +33,9 @@ export {
   type Allowance,
   type Bound,
   type Budget,
+  type CollapseCause,
   type CollapseReason,
+  type CollapseRequest,
   collapsed,
   fairGrants,
   leftForSubAgents,
@@ -47,6 +50,7 @@ export { composeNotice, type NoticeOccasion, noticePrefix } from './contract/not
 export { type Repairs, repairConversation } from './contract/repair.ts';
 export * from './contract/reply.ts';
 export type * from './contract/report.ts';
+export type { SlugRow } from './contract/slug-row.ts';
 export { type Slug, slugs, slugTable, unionOfSlugs } from './contract/slugs.ts';
 export {
   afterFault,

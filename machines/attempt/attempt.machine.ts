@@ -45,7 +45,8 @@ export const attemptMachine = setup({
     startCalls: assign(({ context: { turn, attempt, reading }, spawn }) => {
       for (const [index, { callId, name, disposition }] of (reading?.calls ?? []).entries()) {
         if (!isPending(disposition)) continue;
-        const input = { turn, attempt, index, callId, name, needsApproval: disposition.kind === 'approve' };
+        const { kind, isClientSide } = disposition;
+        const input = { turn, attempt, index, callId, name, needsApproval: kind === 'approve', isClientSide };
         spawn('toolCall', { id: `tool.${index}`, input });
       }
       return {};

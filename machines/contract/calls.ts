@@ -29,6 +29,8 @@ export type CallFacts = {
   /** Whether the input is a complete JSON object rather than blank. */
   wholeInput: boolean;
   needsApproval: boolean;
+  /** Its answer comes from outside. */
+  isClientSide: boolean;
   /** Why a valid call must not be executed: for example, a policy denies it or the agent tree is too deep. */
   refusal: {
     slug: Extract<Slug, 'tool_not_permitted' | 'policy_denied' | 'check_failed' | 'depth_exceeded' | 'tool_limit'>;
@@ -52,6 +54,7 @@ export function callFacts(callId: string, name: string, tool: CallFacts['tool'])
     detail: '',
     wholeInput: false,
     needsApproval: false,
+    isClientSide: false,
     refusal: null,
     within: null,
     report: null,

@@ -56,6 +56,7 @@ export const toolCallMachine = setup({
   },
   guards: {
     needsApproval: ({ context }) => context.needsApproval,
+    isClientSide: ({ context }) => context.isClientSide,
     isApproved: (_, { delivered }: { delivered: Delivered<'approval'> }) => delivered.outcome.decision === 'approved',
     isDenied: (_, { delivered }: { delivered: Delivered<'approval'> }) => delivered.outcome.decision === 'denied',
   },
@@ -103,8 +104,8 @@ export const toolCallMachine = setup({
       },
     },
     running: {
-      description: 'A stop lets the tool finish; an abort cancels it.',
-      meta: { rules: ['T-2', 'C-3', 'D-5'] },
+      description: 'A stop lets the tool finish, unless its answer comes from outside; an abort cancels it.',
+      meta: { rules: ['C-1', 'T-2', 'C-3', 'D-5'] },
       entry: 'announceStart',
       invoke: {
         id: 'tool',
@@ -113,7 +114,14 @@ export const toolCallMachine = setup({
         onDone: { target: 'answered', actions: { type: 'answerOutcome', params: ofOutcome } },
         onError: { target: 'answered', actions: 'answerBroken' },
       },
-      on: { 'session.abort': { target: 'answered', actions: 'answerAborted' } },
+      on: {
+        'turn.stop': {
+          guard: 'isClientSide',
+          target: 'answered',
+          actions: { type: 'answerStopped', params: ofStop },
+        },
+        'session.abort': { target: 'answered', actions: 'answerAborted' },
+      },
     },
     answered: {
       description: 'The call has its one answer.',

@@ -78,10 +78,11 @@ function dispose(
       `At most ${circumstances.maxToolCalls} tool calls run per turn; this one is over the limit.`,
     );
   }
-  if (!call.needsApproval) return { kind: 'run' };
+  const { needsApproval, isClientSide } = call;
   const { stopSlug } = circumstances;
-  if (stopSlug !== null) return refuse(stopSlug, cutShortTexts[stopSlug]);
-  return { kind: 'approve' };
+  // After a stop, nothing more is waited for from outside.
+  if (stopSlug !== null && (needsApproval || isClientSide)) return refuse(stopSlug, cutShortTexts[stopSlug]);
+  return { kind: needsApproval ? 'approve' : 'run', isClientSide };
 }
 
 /**
@@ -150,8 +151,8 @@ export function settled(disposition: Settled): Answer {
 }
 
 const cutShortTexts = {
-  stopped: 'The session is stopping, so this call could not be approved. It was not executed.',
-  budget_exhausted: "The session's time is up, so this call could not be approved. It was not executed.",
+  stopped: 'The session is stopping, so this call is no longer waited for. It has no result.',
+  budget_exhausted: "The session's time is up, so this call is no longer waited for. It has no result.",
   aborted: 'The session was aborted. This call was not executed, or its outcome is unknown.',
   approval_timeout: 'The call was not approved in time. It was not executed.',
   internal_error: 'The tool could not be run because of an internal error.',

@@ -17,7 +17,7 @@ export type Settled =
   | { kind: 'provided'; slug: Slug | null };
 
 /** The call needs an effect, and so has a machine. `approve`: it must be approved first. */
-export type Pending = { kind: 'run' | 'approve' };
+export type Pending = { kind: 'run' | 'approve'; isClientSide: boolean };
 
 /** The circumstances that a call's disposition depends on. */
 export type Circumstances = {
@@ -35,7 +35,7 @@ export type Circumstances = {
   stopSlug: StopSlug | null;
 };
 
-export type ToolCallInput = CallName & { needsApproval: boolean };
+export type ToolCallInput = CallName & { needsApproval: boolean; isClientSide: boolean };
 
 export type ToolCallContext = ToolCallInput & { answer: AnswerSummary | null };
 

@@ -70,7 +70,7 @@ function unknownOption(field: string, key: string, known: readonly string[]): st
 }
 
 /** The share of letter pairs that two names have in common, 0 to 1. */
-function likeness(one: string, other: string): number {
+export function likeness(one: string, other: string): number {
   const pairs = (name: string) => new Set([...name.slice(1)].map((letter, at) => `${name[at]}${letter}`.toLowerCase()));
   const [left, right] = [pairs(one), pairs(other)];
   const total = left.size + right.size;

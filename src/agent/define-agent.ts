@@ -57,7 +57,8 @@ export function defineAgent<R extends ReportDefinition = { format: 'text' }, Con
   const tools = given.tools.flatMap(([name, tool]) => problems.collect(() => checkedTool(name, tool)) ?? []);
   const finish = problems.collect(() => finishOf(definition));
   const contextSchema = definition?.contextSchema;
-  const checkContext = contextSchema && problems.collect(() => checkAtOnce(contextSchema, 'contextSchema'));
+  const checkContext =
+    contextSchema === undefined ? undefined : problems.collect(() => checkAtOnce(contextSchema, 'contextSchema'));
   problems.throwIfAny();
   const checkedLimits = Object.freeze(limits ?? limitsSchema.parse({}));
   const alone = {

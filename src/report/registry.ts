@@ -52,7 +52,7 @@ export function reportFormat(definition: ReportDefinition): ReportFormat {
         expected(
           'report.format',
           format,
-          `one of ${formatNames.join(', ')}, or an object with name, description, contentSchema, validate and parseText`,
+          `one of ${formatNames.join(', ')}, or an object with name, description, contentSchema (a JSON Schema), validate and parseText`,
         ),
       );
   }
@@ -66,6 +66,9 @@ function isFormat(value: unknown): value is ReportFormat {
     typeof value.name === 'string' &&
     'description' in value &&
     'contentSchema' in value &&
+    typeof value.contentSchema === 'object' &&
+    value.contentSchema !== null &&
+    !('~standard' in value.contentSchema) &&
     'validate' in value &&
     typeof value.validate === 'function' &&
     'parseText' in value &&

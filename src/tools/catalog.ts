@@ -99,9 +99,7 @@ export class Catalog {
   }
 
   /** All tools of the session, those that this turn lacks among them. */
-  all(): CatalogTool[] {
-    return [...this.tools.values()];
-  }
+  all = (): CatalogTool[] => [...this.tools.values()];
 
   /**
    * Returns the tools to offer in a request (B-5). Without a report tool it returns all of them, because providers
@@ -192,6 +190,7 @@ export class Catalog {
       ...callFacts(callId, name, tool?.kind ?? 'unknown'),
       within,
       wholeInput: parsed.state === 'object',
+      isClientSide: tool?.isClientSide === true,
     };
     if (tool === undefined) return { ...facts, detail: `The tools are: ${[...tools.keys()].join(', ') || 'none'}.` };
     if (within !== null && tool.kind !== 'real') return { ...facts, tool: 'real', refusal: notInside(name) };

@@ -1,6 +1,6 @@
 import type { ModelMessage, ToolSet } from 'ai';
 import type { ToolOutput } from '../../machines/index.ts';
-import { check } from '../agent/check.ts';
+import { check, likeness } from '../agent/check.ts';
 import { milliseconds } from '../agent/shapes.ts';
 import { expected, PawlError, shown } from '../errors.ts';
 import { contentPiece, type SdkOutput } from '../model/content-piece.ts';
@@ -87,21 +87,10 @@ export function localTool(name: string, given: LocalTool): CatalogTool {
     const what = 'must be a text: a function of it is not supported, since all sessions of an agent share its tools';
     throw new PawlError('invalid_tool', `\`tools.${name}.description\` ${what}.`);
   }
+  checkFields(name, definition);
   // They are called as methods of their tool, which may be an instance of a class.
-  const { execute, needsApproval, toModelOutput, idempotent: isIdempotent } = definition;
-  if (!['undefined', 'boolean'].includes(typeof isIdempotent)) {
-    throw new PawlError('invalid_tool', expected(`tools.${name}.idempotent`, isIdempotent, 'a boolean'));
-  }
-  if (!['undefined', 'boolean', 'function'].includes(typeof needsApproval)) {
-    throw new PawlError(
-      'invalid_tool',
-      expected(`tools.${name}.needsApproval`, needsApproval, 'a boolean or a function'),
-    );
-  }
+  const { execute, toModelOutput, idempotent: isIdempotent } = definition;
   const { takesText = false, resultItem, isRemote } = checkedProviderTool(name, definition);
-  if (execute !== undefined && typeof execute !== 'function') {
-    throw new PawlError('invalid_tool', expected(`tools.${name}.execute`, execute, 'a function that runs the tool'));
-  }
   const isClientSide = execute === undefined && !isRemote;
   if (isClientSide && definition.timeoutMs !== undefined) {
     const message = `\`tools.${name}.timeoutMs\` needs \`execute\`; without it, \`limits.clientToolTimeoutMs\` applies.`;
@@ -146,6 +135,32 @@ export function localTool(name: string, given: LocalTool): CatalogTool {
           : null,
     judgeReport: null,
   };
+}
+
+const fieldTypes: Readonly<Record<string, readonly [types: readonly string[], what: string]>> = {
+  description: [['string'], 'a text'],
+  strict: [['boolean'], 'a boolean'],
+  idempotent: [['boolean'], 'a boolean'],
+  needsApproval: [['boolean', 'function'], 'a boolean or a function'],
+  execute: [['function'], 'a function that runs the tool'],
+  toModelOutput: [['function'], 'a function'],
+  onInputAvailable: [['function'], 'a function'],
+};
+const otherFields = ['inputSchema', 'outputSchema', 'contextSchema', 'timeoutMs', 'providerOptions', 'inputExamples'];
+
+/** Throws `invalid_tool` for a field of the wrong type, and for one that is probably misspelled: a tool may have others. */
+function checkFields(name: string, definition: object): void {
+  for (const [field, [types, what]] of Object.entries(fieldTypes)) {
+    const value: unknown = Reflect.get(definition, field);
+    if (value !== undefined && !types.includes(typeof value))
+      throw new PawlError('invalid_tool', expected(`tools.${name}.${field}`, value, what));
+  }
+  const known = [...Object.keys(fieldTypes), ...otherFields];
+  for (const field of Object.keys(definition)) {
+    const meant = known.includes(field) ? undefined : known.find((one) => likeness(one, field) > 0.8);
+    if (meant !== undefined)
+      throw new PawlError('invalid_tool', `Unknown field \`tools.${name}.${field}\`. Did you mean \`${meant}\`?`);
+  }
 }
 
 function ownTimeout(name: string, { timeoutMs }: OwnFields): { timeoutMs?: number } {

@@ -9,7 +9,7 @@ export function toEventStreamResponse(
   session: Followed,
   options: Pick<UIStreamOptions, 'from'> & ResponseInit = {},
 ): Response {
-  checkFollowed(session, options);
+  checkFollowed(session, options, 'response');
   const { from = 0, headers, ...init } = options;
   checkPosition(from);
   const events = session.eventsFrom(from + 1)[Symbol.asyncIterator]();

@@ -1,8 +1,11 @@
 import { createUIMessageStreamResponse } from 'ai';
+import { z } from 'zod';
+import { check } from '../agent/check.ts';
 import { hasMethods } from '../agent/shapes.ts';
 import { expected, PawlError } from '../errors.ts';
 import { eventLoopTurn } from '../host/clock.ts';
 import type { SessionEvent } from '../observe/events.ts';
+import { lazily } from '../schema/lazily.ts';
 import type { Session } from '../session/session.ts';
 import { type CallReference, waitingOutput } from './call-reference.ts';
 import { Pause } from './pause.ts';
@@ -31,7 +34,7 @@ export function toUIMessageStream<Report>(
   session: Followed<Report>,
   options: UIStreamOptions = {},
 ): ReadableStream<UIChunk<Report>> {
-  checkFollowed(session, options);
+  checkFollowed(session, options, 'stream');
   const { from = 0 } = options;
   checkPosition(from);
   const events = session.eventsFrom(1)[Symbol.asyncIterator]();
@@ -47,10 +50,36 @@ export function toUIMessageStream<Report>(
   });
 }
 
-/** Throws `invalid_options` unless `session` can be followed and `options` is an object. */
-export function checkFollowed(session: unknown, options: unknown): void {
-  if (typeof options !== 'object' || options === null)
-    throw new PawlError('invalid_options', expected('options', options, 'an object'));
+const streamShape = {
+  from: z.unknown().optional(),
+  decided: z.array(z.looseObject({ callId: z.string() }), { error: 'an array of calls' }).optional(),
+} satisfies Record<keyof UIStreamOptions, z.ZodType>;
+const anObject = { error: 'an object' };
+const streamSchema = lazily(() => z.strictObject(streamShape, anObject));
+const responseSchema = lazily(() =>
+  z.strictObject(
+    {
+      ...streamShape,
+      status: z.int().min(200).max(599).optional(),
+      statusText: z.string().optional(),
+      headers: z.custom((given) => canBeHeaders(given), { error: 'headers' }).optional(),
+    } satisfies Record<keyof (UIStreamOptions & ResponseInit), z.ZodType>,
+    anObject,
+  ),
+);
+
+function canBeHeaders(given: unknown): boolean {
+  try {
+    new Headers(given as ConstructorParameters<typeof Headers>[0]);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Throws `invalid_options` unless `session` can be followed, and for options that a stream, or its response, has not. */
+export function checkFollowed(session: unknown, options: unknown, of: 'stream' | 'response'): void {
+  check<unknown>(of === 'stream' ? streamSchema() : responseSchema(), options, 'options', 'invalid_options');
   if (hasMethods(session, 'eventsFrom')) return;
   throw new PawlError('invalid_options', expected('session', session, 'a session, or what `followSession` returns'));
 }
@@ -66,7 +95,7 @@ export function toUIMessageStreamResponse<Report>(
   session: Followed<Report>,
   options: UIStreamOptions & ResponseInit = {},
 ): Response {
-  checkFollowed(session, options);
+  checkFollowed(session, options, 'response');
   const { from, decided, ...init } = options;
   const position = { ...(from !== undefined && { from }), ...(decided !== undefined && { decided }) };
   return createUIMessageStreamResponse({ ...init, stream: toUIMessageStream(session, position) });

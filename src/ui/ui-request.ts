@@ -150,6 +150,10 @@ function isSteering(data: unknown): data is { text: string } {
 }
 
 function readOutput(part: Extract<Part, { toolCallId: string }>): [string, ToolOutput | null] {
+  if (part.state === 'output-denied') {
+    const { reason } = part.approval;
+    return [part.toolCallId, { type: 'execution-denied', ...(reason !== undefined && { reason }) }];
+  }
   return [part.toolCallId, 'resultProviderMetadata' in part ? outputIn(part.resultProviderMetadata) : null];
 }
 

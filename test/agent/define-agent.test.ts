@@ -8,6 +8,8 @@ import { search } from '../support/tools.ts';
 const models = [rehearsalModel([])];
 const define = (over: Record<string, unknown>) => () => defineAgent({ name: 'a', models, ...over } as AgentDefinition);
 
+const own = { name: 'own', description: 'a', contentSchema: {}, validate: () => ({}), parseText: () => ({}) };
+
 describe('an invalid definition', () => {
   it.each<[Record<string, unknown>, string, string]>([
     [
@@ -30,6 +32,12 @@ describe('an invalid definition', () => {
       { models: [42] },
       'invalid_model',
       '`models[0]` must be an AI SDK language model or a `provider:model` string; got 42.',
+    ],
+    [{ contextSchema: null }, 'invalid_schema', '`contextSchema` must be a zod schema'],
+    [
+      { report: { format: { ...own, contentSchema: z.string() } } },
+      'invalid_format',
+      '`report.format` must be one of text, markdown',
     ],
     [{ limits: { maxRetries: 0 } }, 'invalid_limit', '`limits.maxRetries` must be an integer of at least 1; got 0.'],
     [{ limits: { maxTurn: 3 } }, 'invalid_limit', 'Unknown option `limits.maxTurn`.'],

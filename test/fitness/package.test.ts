@@ -61,11 +61,21 @@ describe('the packed package, installed in a separate project', () => {
       strict: true,
       module: 'nodenext',
       target: 'es2024',
-      noEmit: true,
+      declaration: true,
+      emitDeclarationOnly: true,
+      outDir: 'declared',
       types: ['node'],
       skipLibCheck: false,
     };
-    writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['example.ts'] }));
+    writeFileSync(
+      join(project, 'tsconfig.json'),
+      JSON.stringify({ compilerOptions, files: ['example.ts', 'library.ts'] }),
+    );
+    // A library that exports what it makes of the machines has declarations, which name their types.
+    writeFileSync(
+      join(project, 'library.ts'),
+      "import { sessionMachine, slugTable, turnMachine } from 'pawl/machines';\nexport const session = sessionMachine.provide({ actors: { turn: turnMachine } });\nexport const table = slugTable;\n",
+    );
     const { stdout, status } = spawnSync(process.execPath, [resolve('node_modules/typescript/bin/tsc'), '-p', '.'], {
       cwd: project,
       encoding: 'utf8',

@@ -96,7 +96,7 @@ export function walksWithin(size: 'small' | 'usual' | 'all'): Walks {
     },
     'tool-call': {
       machine: toolCallMachine,
-      walks: [toolCallWalk(false), toolCallWalk(true)],
+      walks: [toolCallWalk(false), toolCallWalk(true), toolCallWalk(false, true), toolCallWalk(true, true)],
     },
     workflow: {
       machine: workflowMachine,

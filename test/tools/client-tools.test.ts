@@ -53,6 +53,30 @@ describe('C-1: tools without `execute`, which are answered from outside', () => 
     });
   });
 
+  it.each([
+    ['a stop', {}, 'stopped'],
+    ['the deadline', { budget: { wallClockMs: 60_000 } }, 'budget_exhausted'],
+  ] as const)('T-2: %s ends the wait, and the next request asks for the report', async (what, options, slug) => {
+    const { agent, model } = asking({ limits: { clientToolTimeoutMs: null, maxRetries: 1 } });
+    const clock = manualClock();
+    const session = startSession(agent, { prompt: 'Go.', logger, clock, ...options });
+    await handedOut(session);
+    if (what === 'a stop') session.stop();
+    else clock.advance(60_000);
+    const result = await session.result;
+    assertInvariants(result);
+    expect(result.status).toBe('succeeded');
+    expect(session.answer('call-1-0', { city: 'Bonn' })).toBe(false);
+    expect(result.counters).toMatchObject({ turns: 2, requests: 2, collapses: 1, failedAttempts: 0 });
+    expect(result.counters.toolCalls).toMatchObject({
+      requested: 2,
+      answered: 2,
+      executed: 0,
+      rejected: { [slug]: 1 },
+    });
+    expect(JSON.stringify(model.requests[1]?.notice)).toContain('last turn');
+  });
+
   it('an answer may be a failure; one that is no JSON is refused', async () => {
     const { agent } = asking();
     const session = startSession(agent, { prompt: 'Go.', logger });

@@ -38,6 +38,27 @@ describe('B-1: a tool that cannot be used is refused by name', () => {
       '`tools.look.description` must be a text: a function of it is not supported, since all sessions of an agent share its tools.',
     ],
     [
+      'a misspelled field',
+      { inputSchema, execute, needsAproval: true },
+      'Unknown field `tools.look.needsAproval`. Did you mean `needsApproval`?',
+    ],
+    [
+      'a field with other letters',
+      { inputSchema, execute, timeoutMS: 5 },
+      'Unknown field `tools.look.timeoutMS`. Did you mean `timeoutMs`?',
+    ],
+    [
+      'no `toModelOutput`',
+      { inputSchema, execute, toModelOutput: null },
+      '`tools.look.toModelOutput` must be a function; got null.',
+    ],
+    [
+      'an odd `onInputAvailable`',
+      { inputSchema, execute, onInputAvailable: 5 },
+      '`tools.look.onInputAvailable` must be a function; got 5.',
+    ],
+    ['an odd description', { inputSchema, execute, description: 5 }, '`tools.look.description` must be a text; got 5.'],
+    [
       'an odd `idempotent`',
       { inputSchema, execute, idempotent: 'yes' },
       '`tools.look.idempotent` must be a boolean; got "yes".',

@@ -61,7 +61,8 @@ const optionsSchema = lazily(() =>
     method: z.enum(methods, { error: `one of ${methods.join(', ')}` }),
     url: z.string({ error: 'an http or https URL, with {name} for fields of the input' }),
     description: text.optional(),
-    input: z.unknown().refine((input) => input !== undefined, { error: 'the schema of an object' }),
+    // ArkType's are functions.
+    input: z.custom((input) => Object(input) === input, { error: 'the schema of an object' }),
     headers: z.unknown().optional(),
     body: aFunction.optional(),
     auth: z.unknown().optional(),

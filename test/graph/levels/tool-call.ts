@@ -4,7 +4,7 @@ import type { ToolCallInput } from '../../../machines/tool-call/tool-call.types.
 import type { Walk } from '../explore.ts';
 import { abort, broke, delivered, done, stops } from './shared.ts';
 
-export function toolCallWalk(needsApproval: boolean): Walk {
+export function toolCallWalk(needsApproval: boolean, isClientSide = false): Walk {
   const input: ToolCallInput = {
     turn: 1,
     attempt: 1,
@@ -12,6 +12,7 @@ export function toolCallWalk(needsApproval: boolean): Walk {
     callId: 'a',
     name: 't',
     needsApproval,
+    isClientSide,
   };
   const result = { success: true, value: 1, message: '' };
   const output = { type: 'text', value: '1' };

@@ -27,7 +27,7 @@ const call: Reading['calls'][number] = {
   tool: 'real',
   within: null,
   progress: '',
-  disposition: { kind: 'run' },
+  disposition: { kind: 'run', isClientSide: false },
 };
 const failed = (...names: Slug[]): Verdict => ({ outcome: 'failed', slugs: names });
 const accepted = { index: 0, source: 'tool_call' } as const;

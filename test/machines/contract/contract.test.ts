@@ -156,6 +156,7 @@ describe('small rules', () => {
       detail: '',
       wholeInput: false,
       needsApproval: false,
+      isClientSide: false,
       refusal: null,
       within: null,
       report: null,

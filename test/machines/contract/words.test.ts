@@ -43,6 +43,8 @@ describe('C-1 C-5 B-5 T-2 F-2: tool calls', () => {
     'one that needs approval counts as one': [[call({ needsApproval: true }), call(), call()]],
     'approval, after a stop': [[call({ needsApproval: true })], { stopSlug: 'stopped' }],
     'approval, after the deadline': [[call({ needsApproval: true })], { stopSlug: 'budget_exhausted' }],
+    'a client-side one, after a stop': [[call({ isClientSide: true })], { stopSlug: 'stopped' }],
+    'a client-side one that needs approval': [[call({ isClientSide: true, needsApproval: true })]],
     'a stop does not touch what needs none': [[call()], { stopSlug: 'stopped' }],
     'progress, a batch, and a real one': [[call({ tool: 'progress' }), call({ tool: 'batch' }), call(), call()]],
     'progress is no report that was accepted': [[call({ tool: 'progress' }), report(valid)]],

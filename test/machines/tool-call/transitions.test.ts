@@ -6,13 +6,14 @@ import type { ToolCallInput } from '../../../machines/tool-call/tool-call.types.
 type Snapshot = SnapshotFrom<typeof toolCallMachine>;
 type Step = { from: string; event: string; to: Snapshot; answers: number };
 
-const input = (needsApproval: boolean): ToolCallInput => ({
+const input = (needsApproval: boolean, isClientSide: boolean): ToolCallInput => ({
   turn: 1,
   attempt: 1,
   index: 0,
   callId: 'a',
   name: 'search',
   needsApproval,
+  isClientSide,
 });
 
 const output = {
@@ -42,8 +43,8 @@ const answersIn = (actions: readonly { type: string; params: unknown }[]) =>
     .length;
 
 /** Returns every path through the machine, with its number of answers. */
-function paths(needsApproval: boolean): { steps: string[]; answers: number; end: Snapshot }[] {
-  const [first, actions] = initialTransition(toolCallMachine, input(needsApproval));
+function paths(needsApproval: boolean, isClientSide = false): { steps: string[]; answers: number; end: Snapshot }[] {
+  const [first, actions] = initialTransition(toolCallMachine, input(needsApproval, isClientSide));
   const walk = (
     snapshot: Snapshot,
     steps: string[],
@@ -64,15 +65,31 @@ function paths(needsApproval: boolean): { steps: string[]; answers: number; end:
 }
 
 describe('the tool-call machine', () => {
-  it.each([true, false])(
-    'C-1: if the call needs approval: %s, every path ends in answered with exactly one answer',
-    (needsApproval) => {
-      for (const { steps, answers, end } of paths(needsApproval)) {
+  it.each([
+    [true, false],
+    [false, false],
+    [true, true],
+    [false, true],
+  ])(
+    'C-1: if the call needs approval: %s, and is client-side: %s, every path ends in answered with exactly one answer',
+    (needsApproval, isClientSide) => {
+      for (const { steps, answers, end } of paths(needsApproval, isClientSide)) {
         expect([steps, end.value, answers]).toEqual([steps, 'answered', 1]);
         expect(end.output).toMatchObject({ index: 0, executed: expect.any(Boolean) });
       }
     },
   );
+
+  it('C-1: a stop and the deadline end the wait for an answer from outside', () => {
+    const seen = paths(false, true).map(({ steps, end }) => `${steps.join(' ')} ${end.output?.slug}`);
+    expect(seen).toEqual([
+      'running --tool: done--> null',
+      'running --tool: error--> internal_error',
+      'running --stop--> stopped',
+      'running --deadline--> budget_exhausted',
+      'running --abort--> aborted',
+    ]);
+  });
 
   it('C-1: a call that needs approval has exactly these paths', () => {
     const seen = paths(true).map(({ steps, end }) => `${steps.join(' ')} ${end.output?.slug}`);

@@ -117,6 +117,7 @@ describe('REST tools', () => {
   it.each<[object, string]>([
     [{ method: 'FOO' }, '`method` must be one of GET, HEAD, POST, PUT, PATCH, DELETE; got "FOO".'],
     [{ input: undefined }, '`input` is required: the schema of an object.'],
+    [{ input: null }, '`input` must be the schema of an object; got null.'],
     [{ maxBytes: -1 }, '`maxBytes` must be an integer of at least 1; got -1.'],
     [{ allowedHosts: 'e.com' }, '`allowedHosts` must be an array of host names; got "e.com".'],
     [{ retries: 3 }, 'Unknown option `retries`.'],
