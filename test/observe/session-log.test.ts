@@ -129,14 +129,14 @@ describe('S-3: the end of a session', () => {
     const { log, lines } = logOf(null, { parentSessionId: 'p', metadata: { user: key } });
     if (type === 'session.suspended') log.sighting({ type, failure: why });
     else log.fact({ type, turns: 2, failure: why } as Fact);
-    const { turns, attempts, requests, toolCalls, tokens, costUsd } = totals;
+    const { turns, attempts, requests, toolCalls, tokens, costUsd, tree } = totals;
     expect(lines).toEqual([
       [
         level,
         {
           ...{ event: type, ...own, parentSessionId: 'p', metadata: { user: '[redacted]' }, slugs: why.slugs },
           ...{ detail: 'no [redacted]', retryAt: '2026-01-01T00:00:00.000Z' },
-          ...{ turns, attempts, requests, toolCalls, tokens, costUsd },
+          ...{ turns, attempts, requests, toolCalls, tokens, costUsd, tree },
         },
         `${type.replace('.', ' ')}: ${why.slugs.length === 2 ? 'no_targets, rate_limited' : why.slugs[0]}`,
       ],

@@ -139,9 +139,10 @@ class SqliteJournal implements Journal {
     return this.database.read(() => {
       const now = Date.now();
       const rows = this.database.all<Row>(
-        `SELECT * FROM sessions WHERE id >= ? AND substr(id, 1, length(?)) = ? AND updated >= ? AND agent = coalesce(?, agent)
+        `SELECT * FROM sessions WHERE id >= ? AND id < CAST(? AS TEXT) AND substr(id, 1, length(?)) = ? AND updated >= ? AND agent = coalesce(?, agent)
          ${sessionId === undefined ? '' : 'AND id = ?'} ORDER BY updated DESC, number DESC`,
-        ...[idPrefix, idPrefix, idPrefix, since, agent ?? null],
+        // The bounds let the index find them: no character begins with the byte 255.
+        ...[idPrefix, Buffer.concat([Buffer.from(idPrefix), Buffer.of(255)]), idPrefix, idPrefix, since, agent ?? null],
         ...(sessionId === undefined ? [] : [sessionId]),
       );
       return rows.map((row) => sessionOf(row, now)).filter((session) => matches(session, query));

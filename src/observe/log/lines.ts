@@ -15,7 +15,7 @@ export type LogLine = {
 
 const session = ['sessionId', 'agent', 'parentSessionId?', 'metadata?'];
 const own = { sessionId: '53960e58', agent: 'librarian' };
-const totals = ['turns', 'attempts', 'requests', 'toolCalls', 'tokens', 'costUsd'];
+const totals = ['turns', 'attempts', 'requests', 'toolCalls', 'tokens', 'costUsd', 'tree'];
 const spent = {
   turns: 1,
   attempts: 3,
@@ -23,6 +23,7 @@ const spent = {
   toolCalls: { requested: 0, executed: 0 },
   tokens: { input: 30, output: 0 },
   costUsd: null,
+  tree: { sessions: 1, requests: 3, toolCalls: 0, tokens: { input: 30, output: 0 }, costUsd: null },
 };
 
 const debug = (event: string, when: string, msg: string): LogLine => ({

@@ -127,7 +127,7 @@ function levelOf({ failure: { slugs } }: Unsuccessful): Level {
 /** Returns the one line of a session that did not succeed (S-3). */
 function unsuccessfulEnd(options: LogContext, fact: Unsuccessful, counters: Counters): Line {
   const { slugs, retryAt, detail } = fact.failure;
-  const { turns, attempts, requests, toolCalls, tokens, costUsd } = counters;
+  const { turns, attempts, requests, toolCalls, tokens, costUsd, tree } = counters;
   return [
     {
       event: fact.type,
@@ -141,6 +141,8 @@ function unsuccessfulEnd(options: LogContext, fact: Unsuccessful, counters: Coun
       toolCalls,
       tokens,
       costUsd,
+      // With its sub-agents, which may have cost most of it.
+      tree,
     },
     `session ${fact.type.slice('session.'.length)}: ${slugs.join(', ')}`,
   ];

@@ -6,6 +6,7 @@ import { deserializeMessage, serializeMessage } from '@modelcontextprotocol/sdk/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { messageOf } from '../../errors.ts';
+import { systemClock } from '../../host/clock.ts';
 import { endGroup, signalGroup, startGroup } from '../../platform/process-groups.ts';
 
 export type StdioServer = { command: string; args?: readonly string[]; env?: Record<string, string>; cwd?: string };
@@ -123,13 +124,16 @@ export class StdioTransport implements Transport {
   }
 }
 
-/** Lines of stderr that are passed on whole, before a flood is thinned. */
+/** Lines of stderr in a minute that are passed on whole, before a flood is thinned. */
 const mostLines = 500;
+const minuteMs = 60_000;
 
-/** Passes on the first 500 lines, then only every hundredth, with the number of those that were left out. */
-export function thinned(onLine: (line: string) => void): (line: string) => void {
-  let count = 0;
+/** Passes on the first 500 lines of a minute, then only every hundredth, with the number of those that were left out. */
+export function thinned(onLine: (line: string) => void, now = () => systemClock.now()): (line: string) => void {
+  let [count, since] = [0, now()];
   return (line) => {
+    // Its minute begins with a line, whatever becomes of the clock.
+    if (Math.abs(now() - since) >= minuteMs) [count, since] = [0, now()];
     count += 1;
     if (count <= mostLines) onLine(line);
     else if (count % 100 === 0) onLine(`[99 lines left out] ${line}`);

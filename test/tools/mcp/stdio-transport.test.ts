@@ -107,9 +107,17 @@ describe('a server process that speaks MCP', () => {
 describe('what a server writes to standard error', () => {
   it('is passed on whole at first, then by the hundred', () => {
     const lines: string[] = [];
-    const pass = thinned((line) => void lines.push(line));
+    let now = 0;
+    const pass = thinned(
+      (line) => void lines.push(line),
+      () => now,
+    );
     for (let line = 1; line <= 700; line += 1) pass(`${line}`);
     expect(lines.slice(0, 500)).toEqual(Array.from({ length: 500 }, (_, index) => `${index + 1}`));
     expect(lines.slice(500)).toEqual(['[99 lines left out] 600', '[99 lines left out] 700']);
+    // A server that lives long is heard again.
+    now = 60_000;
+    pass('a minute later');
+    expect(lines.at(-1)).toBe('a minute later');
   });
 });
