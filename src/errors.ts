@@ -1,4 +1,4 @@
-import { namesSecret } from './agent/credential-names.ts';
+import { namesSecret, secretOnTheWay } from './agent/credential-names.ts';
 import { redact, removed } from './agent/redact.ts';
 
 /** The codes of `PawlError`, the only error that the API throws at its callers. */
@@ -67,7 +67,15 @@ export function given(value: unknown, field = ''): string {
   if (field.split(/[.[\]]/).some((name) => isHidden(name, value))) {
     return typeof value === 'string' ? 'a string' : Array.isArray(value) ? 'an array' : 'an object';
   }
-  return cut(redact(written(value, (name, inner) => (isHidden(name, inner) ? removed : inner))));
+  const text = redact(written(value, (name, inner) => (isHidden(name, inner) ? removed : inner)));
+  return cut(withoutQuerySecrets(text).replace(/(^|["'\s])([^\s/:@"']+:)[^\s/@"']+@/g, `$1$2${removed}@`));
+}
+
+/** Removes what the query of a URL, which may lack its scheme, holds under the name of a credential. */
+function withoutQuerySecrets(text: string): string {
+  return text.replace(/([?&])([\w.~%-]{1,64})=([^&\s"'#]+)/g, (pair, sign: string, name: string) =>
+    namesSecret(name) || secretOnTheWay.test(name) ? `${sign}${name}=${removed}` : pair,
+  );
 }
 
 /** Formats a path as in code: `models[0].name`. */

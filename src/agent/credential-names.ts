@@ -20,3 +20,6 @@ export function namesSecret(name: string): boolean {
     !(/^(?:keys?|tokens)$/.test(word) && isHarmless(index));
   return words.some(isSecret);
 }
+
+/** Names of credentials in headers and in queries of URLs only. */
+export const secretOnTheWay = /^(?:x-)?(?:session|session-?id|sid|code|k)$/i;

@@ -2,13 +2,11 @@ import { keyVariable, type ModelReference } from '../model/targets.ts';
 import { environment } from '../platform/node.ts';
 import { decodedUri } from '../text.ts';
 import type { McpServerConfig } from '../tools/mcp/definition.ts';
-import { namesSecret } from './credential-names.ts';
+import { namesSecret, secretOnTheWay } from './credential-names.ts';
 import type { AgentDefinition } from './definition.ts';
 
 const harmlessHeader =
   /^(accept|accept-language|content-type|user-agent|openai-(organization|project|beta)|anthropic-(version|beta)|x-title|http-referer|x-request-id)$/i;
-/** Names of credentials in headers and in queries of URLs only. */
-const secretOnTheWay = /^(?:x-)?(?:session|session-?id|sid|code|k)$/i;
 export const shortestSecret = 6;
 
 /** The field of a tool with credentials of its own. It is a symbol, so that a copy of the tool has it, too. */

@@ -10,7 +10,7 @@ import { plainJson } from '../platform/plain-json.ts';
 import { withoutExtraFields } from '../schema/forbidden-fields.ts';
 import { type AnySchema, type CheckAtOnce, type CompiledSchema, checkAtOnce, compileSchema } from '../schema/schema.ts';
 import { type CallContext, type CatalogTool, later, type ToolContext } from './catalog-tool.ts';
-import { providerTool } from './provider-tools.ts';
+import { fixedName, providerTool } from './provider-tools.ts';
 
 type SdkTool = ToolSet[string];
 
@@ -175,7 +175,9 @@ function checkedProviderTool(name: string, definition: SdkTool): ProviderRole {
   if (definition.type !== 'provider') return { isRemote: false };
   const { id, args, isProviderExecuted } = definition;
   const { isRemote, refusal, takesText, resultItem } = providerTool(id);
-  const reason = refusal?.(args) ?? null;
+  const fixed = fixedName(id);
+  const named = fixed === null || fixed === name ? null : `its model calls it "${fixed}", so that must be its name`;
+  const reason = refusal?.(args) ?? named;
   if (reason !== null) throw new PawlError('invalid_tool', `\`tools.${name}\` (${id}) cannot be used: ${reason}.`);
   return {
     isRemote: isRemote?.(args) ?? isProviderExecuted === true,

@@ -46,6 +46,21 @@ const table: Record<string, ProviderTool> = {
   },
 };
 
+/** The names by which models call some of them, whatever they are named here: under another, no call would be known. */
+const fixedNames: readonly [RegExp, string][] = [
+  [/^anthropic\.bash_/, 'bash'],
+  [/^anthropic\.memory_/, 'memory'],
+  [/^anthropic\.computer_/, 'computer'],
+  [/^anthropic\.text_editor_(?:20241022|20250124)$/, 'str_replace_editor'],
+  [/^anthropic\.text_editor_/, 'str_replace_based_edit_tool'],
+  [/^google\.code_execution$/, 'code_execution'],
+];
+
+/** Returns the only name that a provider's tool can have; null if it can have any. */
+export function fixedName(id: string): string | null {
+  return fixedNames.find(([pattern]) => pattern.test(id))?.[1] ?? null;
+}
+
 export function providerTool(id: string): ProviderTool {
   return table[id] ?? {};
 }

@@ -13,6 +13,9 @@ describe('S-5: an error about bad input shows what came, and no credential', () 
     ['secrets that are no list', { secrets: secret }],
     ['a secret that is no text', { secrets: [{ value: secret }] }],
     ['a secret deep in an option', { limits: [{ inner: [{ db_password: { value: secret } }] }] }],
+    ['a key in the query of an address', { mcpServers: { docs: { url: `wss://a.test/?subscription-key=${secret}` } } }],
+    ['what opens a session, in one', { mcpServers: { docs: { url: `a.test/mcp?sid=${secret}&b=1` } } }],
+    ['a password in an address without its scheme', { mcpServers: { docs: { url: `clerk:${secret}@a.test` } } }],
   ])('%s', (_, options) => {
     const define = () => defineAgent({ name: 'clerk', models: [rehearsalModel([])], ...options } as never);
     expect(define).toThrow(/^`.+` must be .+; got .+\.$/);

@@ -22,7 +22,9 @@ export class StreamedText {
 
   /** The end of the line that is not complete yet, as much as fits. */
   growing(width: number): string {
-    return wrappedLine(this.line ?? '', width).at(-1) ?? '';
+    // A line of a code block may be long, and grows with each piece.
+    const tail = (this.line ?? '').slice(-8 * width).replace(/^[\udc00-\udfff]/, '');
+    return wrappedLine(tail, width).at(-1) ?? '';
   }
 
   /** Ends the text. Returns its last line; null if no text came. */

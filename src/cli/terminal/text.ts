@@ -9,7 +9,7 @@ export function counted(count: number, noun: string): string {
 /** Returns the text as one line of at most `width` columns, cut between two words. */
 export function clip(text: string, width: number): string {
   const line = tame(text).replace(/\s+/g, ' ').trim();
-  if (columnsOf(line) <= width) return line;
+  if (!isWider(line, width)) return line;
   const cut = headOfWidth(line, Math.max(1, width - 1));
   const space = line[cut.length] === ' ' ? cut.length : cut.lastIndexOf(' ');
   return `${space > cut.length / 2 ? cut.slice(0, space) : cut}…`;
@@ -53,7 +53,7 @@ export function wrappedLine(line: string, width: number): string[] {
   const hanging = ' '.repeat(Math.min(indent.length, Math.floor(width / 2)));
   const lines: string[] = [];
   let rest = line;
-  while (columnsOf(rest) > width) {
+  while (isWider(rest, width)) {
     const head = headOfWidth(rest, width);
     const space = rest[head.length] === ' ' ? head.length : head.lastIndexOf(' ');
     const at = space > (lines.length === 0 ? indent.length : hanging.length) ? space : head.length;
@@ -69,13 +69,10 @@ const graphemes = new Intl.Segmenter();
 const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|[\u{20000}-\u{3fffd}]/u;
 
-/** Returns how many columns a text takes on a terminal. */
-function columnsOf(text: string): number {
-  // Most texts hold nothing but characters of one column.
-  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
-  let columns = 0;
-  for (const { segment } of graphemes.segment(text)) columns += wide.test(segment) ? 2 : 1;
-  return columns;
+/** Whether a text takes more columns than that on a terminal. A long text is read no further. */
+function isWider(text: string, width: number): boolean {
+  // No unit takes more than two.
+  return 2 * text.length > width && headOfWidth(text, width).length < text.length;
 }
 
 /** Returns the longest beginning of a text, of whole characters, that takes at most `width` columns; at least one. */
@@ -83,7 +80,7 @@ function headOfWidth(text: string, width: number): string {
   let head = '';
   let columns = 0;
   for (const { segment } of graphemes.segment(text)) {
-    columns += columnsOf(segment);
+    columns += wide.test(segment) ? 2 : 1;
     if (columns > width && head !== '') return head;
     head += segment;
   }
