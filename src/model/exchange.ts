@@ -29,8 +29,12 @@ export async function stream(
 ): Promise<void> {
   if (typeof model.doStream !== 'function') return generate(model, callOptions, timers, onPart);
   let parts: ReadableStream<LanguageModelV4StreamPart>;
+  let response: { headers?: Record<string, string> } | undefined;
   try {
-    ({ stream: parts } = await timers.orAborted(model.doStream(callOptions), (answer) => void cancelUnread(answer)));
+    ({ stream: parts, response } = await timers.orAborted(
+      model.doStream(callOptions),
+      (answer) => void cancelUnread(answer),
+    ));
   } catch (error) {
     // Thrown before anything was sent: the model can't stream, so request a full response.
     if (cannotStream(error)) return generate(model, callOptions, timers, onPart);
@@ -41,12 +45,15 @@ export async function stream(
   const cancel = () => void reader.cancel().catch(() => undefined);
   timers.signal.addEventListener('abort', cancel, { once: true });
   let cancelGrace = () => {};
+  let isEmpty = true;
   try {
     for (;;) {
       const { done, value } = await reader.read();
+      if (done && isEmpty) checkStreamed(response?.headers);
       if (done) return;
       timers.touch();
       onPart(value);
+      isEmpty &&= withoutContent.includes(value?.type);
       // A stream that never waits would keep its own timeouts from firing.
       if (eventLoop.isDue) {
         await eventLoop.turn();
@@ -63,6 +70,19 @@ export async function stream(
     cancelGrace();
     timers.signal.removeEventListener('abort', cancel);
   }
+}
+
+/** Parts that a response without a reply has too. */
+const withoutContent = ['stream-start', 'response-metadata', 'raw', 'error', 'finish'];
+
+/** Throws for a response without a reply that is no stream: it says what is wrong in its body, which the SDK drops. */
+function checkStreamed(headers: Record<string, string> | undefined): void {
+  const type = Object.entries(headers ?? {}).find(([name]) => name.toLowerCase() === 'content-type')?.[1];
+  if (type === undefined || !/^application\/json\b/i.test(type)) return;
+  const hint = 'If the server has no streams, set `settings.streaming: false`';
+  throw new Error(
+    `The server answered with ${type} instead of a stream. ${hint}; that also shows an error in its body.`,
+  );
 }
 
 /** Returns true for an error by which a model says that it has no streams, in one of the ways that models do. */

@@ -44,7 +44,7 @@ export type Sighting =
   | { type: 'session.resumed'; interrupted: string[] }
   /** The session was let go of before its end: `slugs` is `suspended` or `journal_failed`. It can be resumed. */
   | { type: 'session.suspended'; failure: Failure }
-  /** A user's observer threw. This is reported once, and a slice is not called again. */
+  /** A user's observer threw. Those of events and of inspection are reported once, and a slice is not called again. */
   | { type: 'observer.failed'; observer: string; message: string };
 
 export type Envelope = {

@@ -78,6 +78,23 @@ describe('C-5 P-1 N-1: a call that the provider itself could not read', () => {
   });
 });
 
+describe('P-1: a response that is no stream', () => {
+  it.each([
+    ['an error', { error: { message: 'The model is not loaded.' } }],
+    ['a whole reply', { id: 'c', choices: [{ index: 0, message: { content: 'Hi.' }, finish_reason: 'stop' }] }],
+  ])('%s with the status 200 says what to do, and the next target is tried', async (_what, answer) => {
+    const response = { body: JSON.stringify(answer), headers: { 'content-type': 'application/json; charset=utf-8' } };
+    const ran = await afterOne(response, compatible);
+    expect(ran.warnings).toMatchObject([
+      {
+        slugs: ['stream_interrupted', 'provider_error'],
+        detail: expect.stringContaining('answered with application/json; charset=utf-8 instead of a stream'),
+      },
+    ]);
+    expect(ran.result.counters).toMatchObject({ attempts: 2, failedAttempts: 1, waits: 0 });
+  });
+});
+
 describe('C-5: a reply that its limit or a filter ends amid a call', () => {
   const opened = (reason: string): ScriptedResponse =>
     events(

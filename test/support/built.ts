@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, globSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, globSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -11,26 +11,33 @@ export default function setup(): () => void {
   // The database of a test runs as another user.
   chmodSync(folder, 0o711);
   process.env.TMPDIR = folder;
-  makeRepository();
+  newRepository();
   build();
   return () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
 }
 
-/** A repository with an empty commit, for tests to copy: half of the processes of a test would be git's to make one. */
+/**
+ * Returns a repository with an empty commit, for tests to copy: half of the processes of a test would be git's to make one.
+ * It is made before all tests, or where they run otherwise, as mutants do, at the first use.
+ */
 export function newRepository(): string {
-  return join(tmpdir(), 'new-repository');
-}
-
-function makeRepository(): void {
-  const folder = newRepository();
-  const git = (...args: string[]) => execFileSync('git', args, { cwd: folder });
-  mkdirSync(folder);
+  const folder = join(tmpdir(), 'pawl-new-repository');
+  if (existsSync(folder)) return folder;
+  const made = mkdtempSync(join(tmpdir(), 'pawl-making-'));
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: made });
   git('init', '--quiet', '--initial-branch=main', '--template=');
   git('config', 'user.name', 'Somebody');
   git('config', 'user.email', 'somebody@example.com');
   // A commit would start it in a process of its own.
   git('config', 'maintenance.auto', 'false');
   git('commit', '--quiet', '--allow-empty', '--message=Begin');
+  try {
+    renameSync(made, folder);
+  } catch {
+    // Another process was first.
+    rmSync(made, { recursive: true });
+  }
+  return folder;
 }
 
 /** Builds the package, which some tests pack or bundle, unless it is newer than its sources. */
