@@ -46,7 +46,7 @@ const types: Record<string, string> = {
   nonoptional: 'a value',
   number: 'a number',
   object: 'an object',
-  record: 'an object',
+  record: 'a plain object',
   string: 'a string',
 };
 

@@ -33,6 +33,7 @@ describe('an invalid definition', () => {
       'invalid_model',
       '`models[0]` must be an AI SDK language model or a `provider:model` string; got 42.',
     ],
+    [{ tools: new (class Tools {})() }, 'invalid_agent', '`tools` must be a plain object; got {}.'],
     [{ contextSchema: null }, 'invalid_schema', '`contextSchema` must be a zod schema'],
     [
       { report: { format: { ...own, contentSchema: z.string() } } },

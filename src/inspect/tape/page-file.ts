@@ -12,5 +12,7 @@ export function pageFile(name: string): string {
     const file = join(folder, 'dist/inspector', name);
     if (existsSync(file)) return readFileSync(file, 'utf8');
   }
-  throw new PawlError('invalid_options', 'The page of the inspector is not built. Run: npm run build');
+  const what =
+    'The files of the inspector are not beside it. Leave `pawl` out of the bundle of your program, as an external';
+  throw new PawlError('invalid_options', `${what} package; in the repository of Pawl, run: npm run build`);
 }
