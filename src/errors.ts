@@ -68,7 +68,12 @@ export function given(value: unknown, field = ''): string {
     return typeof value === 'string' ? 'a string' : Array.isArray(value) ? 'an array' : 'an object';
   }
   const text = redact(written(value, (name, inner) => (isHidden(name, inner) ? removed : inner)));
-  return cut(withoutQuerySecrets(text).replace(/(^|["'\s])([^\s/:@"']+:)[^\s/@"']+@/g, `$1$2${removed}@`));
+  return cut(
+    withoutQuerySecrets(text).replace(
+      /(^|["'\s])([^\s/:@"']+:)[^\s/@"']+@(?=[\w-]+(?:[:/]|(?:\.[\w-]+)*\.[a-z]{2,}))/gi,
+      `$1$2${removed}@`,
+    ),
+  );
 }
 
 /** Removes what the query of a URL, which may lack its scheme, holds under the name of a credential. */

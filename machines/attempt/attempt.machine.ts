@@ -124,7 +124,7 @@ export const attemptMachine = setup({
       type: 'final',
     },
     succeeded: {
-      description: 'At least one tool was executed.',
+      description: 'The attempt made progress: a tool was executed, or one was not, for no fault of the model.',
       meta: { rules: ['T-2'] },
       entry: 'announceEnd',
       type: 'final',

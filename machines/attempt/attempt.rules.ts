@@ -11,7 +11,7 @@ import { brokenReading, nameOf } from './reading.rules.ts';
 
 /**
  * Returns an attempt's verdict, from its reply and its answers only (T-4). The attempt finished if a report was
- * accepted, was aborted if an answer was, and succeeded if a complete reply is open or had a tool executed. Otherwise it
+ * accepted, was aborted if an answer was, and succeeded if a complete reply is open or brought progress. Otherwise it
  * failed.
  */
 export function judge(reading: Reading, answers: readonly AnswerSummary[]): Verdict {
@@ -128,6 +128,7 @@ export function outputOf(context: AttemptContext): AttemptOutput {
     at: times.length > 0 ? Math.max(...times) : null,
     chance: reading.chance,
     usage: reading.usage,
+    guessedTokens: reading.guessedTokens,
     costUsd: reading.costUsd,
     measured: reading.measured,
     results: sizedResults(context),

@@ -52,6 +52,8 @@ export type Reading = {
   accepted: { index: number | null; source: ReportSource } | null;
   rejected: { index: number | null; slug: ReportSlug | 'check_failed'; reasons: string }[];
   usage: Usage;
+  /** Estimated tokens of a request that the provider did not count; 0 if it did. */
+  guessedTokens: number;
   costUsd: number | null;
   measured: Measured | null;
 };
@@ -72,6 +74,8 @@ export type AttemptOutput = {
   at: number | null;
   chance: number;
   usage: Usage;
+  /** Estimated tokens of a request that the provider did not count; 0 if it did. */
+  guessedTokens: number;
   costUsd: number | null;
   /** The size of the request and its reply; null if nothing arrived (T-6). */
   measured: Measured | null;

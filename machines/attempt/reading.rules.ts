@@ -52,6 +52,7 @@ export function readOutcome({ at, chance, outcome }: Delivered<'model'>, input: 
     accepted: null,
     rejected: [],
     usage: outcome.usage,
+    guessedTokens: outcome.guessedTokens ?? 0,
     costUsd: outcome.costUsd,
     measured: outcome.measured,
   };
@@ -63,7 +64,9 @@ export function readOutcome({ at, chance, outcome }: Delivered<'model'>, input: 
       reading.rejected.push({ index, slug: report.slug, reasons: report.reasons });
     }
   }
-  if (textIsReport(reading, input)) {
+  // Before the last turn, text beside a call whose result is still to come only introduces it (T-2).
+  const isAwaited = input.permission === 'all' && outcome.calls.some(({ provided }) => provided === 'missing');
+  if (textIsReport(reading, input) && !isAwaited) {
     const { textReport } = outcome;
     if (textReport?.valid === true) reading.accepted = { index: null, source: 'text_fallback' };
     if (textReport?.valid === false) {
@@ -119,6 +122,7 @@ export function brokenReading(message: string): Reading {
     accepted: null,
     rejected: [],
     usage: noUsage,
+    guessedTokens: 0,
     costUsd: 0,
     measured: null,
   };

@@ -113,7 +113,9 @@ export type ModelOutcome = {
   usage: Usage;
   /** US dollars, of an estimate if the provider did not count the tokens; null when the target has no prices. */
   costUsd: number | null;
-  /** The size of the request and its reply (T-6); null if nothing arrived, or if it is needed neither here nor for a budget. */
+  /** Estimated tokens, for the budget, of a request that the provider did not count. */
+  guessedTokens?: number;
+  /** The size of the request and its reply; null if nothing arrived, or is measured (T-6). */
   measured: Measured | null;
 };
 

@@ -68,8 +68,8 @@ const rows = {
   },
   malformed_tool_call: {
     means: 'The input of the call is not a JSON object, or the provider itself could not read the call.',
-    happened: 'your tool call could not be read, since its input was not a JSON object, so it was not executed',
-    todo: 'Send the call again with one complete, valid JSON object as its input.',
+    happened: 'your tool call could not be read, so it was not executed',
+    todo: "Send the call again with one complete JSON object as its input, one that satisfies the tool's schema.",
     person: 'the input of a tool call could not be read as a JSON object',
   },
   invalid_tool_input: {

@@ -7,7 +7,7 @@ import { approvalKey, type Delivered, type TurnStop, toolKey } from '../contract
 import type { Fact } from '../contract/events.ts';
 import { leaves } from '../contract/leaf.ts';
 import { record } from '../contract/record.ts';
-import { answered, cutShort, denied, executed, nameOf, outputOf } from './tool-call.rules.ts';
+import { answered, cutShort, denied, executed, nameOf, outputOf, unawaited } from './tool-call.rules.ts';
 import type { ToolCallContext, ToolCallInput, ToolCallOutput } from './tool-call.types.ts';
 
 /** Action parameters. */
@@ -50,6 +50,9 @@ export const toolCallMachine = setup({
     ),
     answerStopped: record((context: ToolCallContext, { slug, at }: Pick<TurnStop, 'slug' | 'at'>) =>
       answered(context, cutShort(slug, at)),
+    ),
+    answerUnawaited: record((context: ToolCallContext, { slug, at }: Pick<TurnStop, 'slug' | 'at'>) =>
+      answered(context, unawaited(slug, at)),
     ),
     answerAborted: record((context: ToolCallContext) => answered(context, cutShort('aborted', null))),
     answerBroken: record((context: ToolCallContext) => answered(context, cutShort('internal_error', null))),
@@ -118,7 +121,7 @@ export const toolCallMachine = setup({
         'turn.stop': {
           guard: 'isClientSide',
           target: 'answered',
-          actions: { type: 'answerStopped', params: ofStop },
+          actions: { type: 'answerUnawaited', params: ofStop },
         },
         'session.abort': { target: 'answered', actions: 'answerAborted' },
       },

@@ -1,6 +1,6 @@
 import type { CallFacts, CallName } from '../contract/calls.ts';
 import { estimateTokens } from '../contract/context.ts';
-import type { Delivered } from '../contract/effects.ts';
+import type { Delivered, StopSlug } from '../contract/effects.ts';
 import type { Fact } from '../contract/events.ts';
 import { nothingSpent } from '../contract/limits.ts';
 import type { Change } from '../contract/record.ts';
@@ -44,6 +44,9 @@ function dispose(
   if (circumstances.replyMalformed) {
     const message = 'The provider could not read a call of your reply, so none of its calls was executed.';
     return refuse('malformed_tool_call', `${message} Send them again, each with one JSON object as its input.`);
+  }
+  if (!circumstances.replyComplete && circumstances.replyTruncated) {
+    return refuse('response_truncated', 'Your reply was cut off by the output limit, so this call was not executed.');
   }
   if (!circumstances.replyComplete) {
     return refuse('stream_interrupted', 'Your reply broke off, so this call was not executed. Send it again.');
@@ -151,12 +154,23 @@ export function settled(disposition: Settled): Answer {
 }
 
 const cutShortTexts = {
-  stopped: 'The session is stopping, so this call is no longer waited for. It has no result.',
-  budget_exhausted: "The session's time is up, so this call is no longer waited for. It has no result.",
+  stopped: 'The session is stopping, so this call was not executed.',
+  budget_exhausted: "The session's time is up, so this call was not executed.",
   aborted: 'The session was aborted. This call was not executed, or its outcome is unknown.',
   approval_timeout: 'The call was not approved in time. It was not executed.',
   internal_error: 'The tool could not be run because of an internal error.',
 } as const;
+
+const unawaitedTexts = {
+  stopped: 'The session is stopping, so the result of this call was not awaited. It may have been carried out.',
+  budget_exhausted:
+    "The session's time is up, so the result of this call was not awaited. It may have been carried out.",
+} as const;
+
+/** Returns the answer to a client-side call whose result is no longer awaited. */
+export function unawaited(slug: StopSlug, at: number | null): Answer {
+  return unexecuted(slug, unawaitedTexts[slug], at);
+}
 
 /** Returns the answer to a call that was cut short from outside, which does not count as executed (T-2). */
 export function cutShort(slug: keyof typeof cutShortTexts, at: number | null): Answer {

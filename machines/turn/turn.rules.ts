@@ -154,11 +154,8 @@ function within(
   };
 }
 
-/** Adds what an attempt spent. Where the provider did not count the tokens, the budget is charged with their estimate. */
-function spentWith(spent: Spent, { usage, costUsd, measured, subAgentsSpent }: AttemptOutput): Spent {
-  const counted = usage.input + usage.output;
-  const tokens = counted === 0 && measured?.counted === false ? measured.tokens : counted;
-  const own = { requests: 1, tokens, costUsd: costUsd ?? 0 };
+function spentWith(spent: Spent, { usage, guessedTokens, costUsd, subAgentsSpent }: AttemptOutput): Spent {
+  const own = { requests: 1, tokens: usage.input + usage.output + guessedTokens, costUsd: costUsd ?? 0 };
   return spentTogether(spentTogether(spent, own), subAgentsSpent);
 }
 
@@ -184,6 +181,7 @@ export function brokenOutput(detail: string | null = null): AttemptOutput {
     at: null,
     chance: 0,
     usage: noUsage,
+    guessedTokens: 0,
     costUsd: 0,
     measured: null,
     results: [],

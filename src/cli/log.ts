@@ -35,5 +35,6 @@ function line(level: string, fields: object, message = ''): string {
   return tame(`${level.toUpperCase().padEnd(5)} ${agent}${message}${about}`)
     .split('\n')
     .map((line) => line.trim())
+    .filter((line) => line !== '')
     .join(' ');
 }

@@ -87,7 +87,9 @@ export class PromptBuilder {
       marks += marksIn(carrying, mark) - marksIn(message, mark);
       return carrying;
     };
-    const prompt = this.closed(lasting, notice !== null);
+    // After a turn of provider-executed tools alone, the model spoke last. It continues only from its own open message.
+    const asksOn = notice === null && lasting.prompt.at(-1)?.role === 'assistant' && !this.isOpen(provider);
+    const prompt = this.closed(lasting, notice !== null || asksOn);
     // A middleware may change these in place; to copy all would cost as much as the whole conversation, each time.
     for (const index of [prompt.length - 1, prompt.findLastIndex(({ role }) => role === 'user')])
       if (prompt[index] !== undefined) prompt[index] = ownCopy(prompt[index]);
@@ -98,8 +100,7 @@ export class PromptBuilder {
       prompt.unshift(withMark({ role: 'system', content: instructions.toWellFormed() }));
     }
     if (notice !== null) prompt.push(promptMessage(userMessage(notice.toWellFormed())));
-    // After a turn of provider-executed tools alone, the model spoke last. It continues only from its own open message.
-    else if (last?.role === 'assistant' && !this.isOpen(provider)) prompt.push(promptMessage(userMessage(goOn)));
+    else if (asksOn) prompt.push(promptMessage(userMessage(goOn)));
     return { prompt, marks };
   }
 

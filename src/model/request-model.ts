@@ -173,7 +173,10 @@ export async function requestModel(
   }
   // A warning may quote what is withheld.
   const { kind, reason } = checked;
-  return withheld(options, target, reader, { kind, message: reason, status: null, retryAfterMs: null });
+  // Nothing of it is kept but what it cost (G-2).
+  const denial = { kind, message: reason, status: null, retryAfterMs: null };
+  const spent = spentOn(options, request, target, reader, reply);
+  return { reply: null, fault: denial, calls: [], textReport: null, ...spent, measured: null };
 }
 
 function replyOf(reader: ReplyReader, provider: string, options: ModelEffectOptions): Reply {
@@ -221,10 +224,19 @@ function buildCall(
   return { callOptions: { ...ownCopy(given), ...tools, prompt, abortSignal }, marks };
 }
 
-/** Returns the outcome of a reply that is withheld (G-2): nothing of it is kept but what it cost. */
-function withheld({ pricing }: ModelEffectOptions, target: Target, { usage }: ReplyReader, fault: Fault): ModelOutcome {
-  const costUsd = costOf(usage, pricing[target.name]);
-  return { reply: null, fault, calls: [], textReport: null, usage, costUsd, measured: null };
+/** Returns what a request used. Where its provider counted nothing of a reply that came, its cost is that of an estimate. */
+function spentOn(
+  { pricing, guess }: ModelEffectOptions,
+  { omit }: ModelRequest,
+  target: Target,
+  { usage }: ReplyReader,
+  reply: Reply,
+): Pick<ModelOutcome, 'usage' | 'costUsd' | 'guessedTokens'> {
+  const price = pricing[target.name];
+  const isGuessed = usage.input + usage.output === 0 && reply.content.length + reply.openInputs.length > 0;
+  if (!isGuessed) return { usage, costUsd: costOf(usage, price) };
+  const guessed = guess(omit, reply);
+  return { usage, costUsd: costOf(guessed, price), guessedTokens: guessed.input + guessed.output };
 }
 
 /**
@@ -251,23 +263,10 @@ async function outcomeOf(
   const calls = reply === null ? [] : await inspected(reply, options.catalog, signal);
   const text = reply === null ? '' : replyText(reply);
   const files = reply === null ? [] : replyFiles(reply);
-  // Before the last turn, text beside a call whose result is still to come only introduces it (T-2).
-  const isAwaited = request.offer === 'all' && calls.some(({ provided }) => provided === 'missing');
-  const isAnswer = fault === null && isWhole(reply) && !isAwaited && (text.trim() !== '' || files.length > 0);
+  const isAnswer = fault === null && isWhole(reply) && (text.trim() !== '' || files.length > 0);
   const asksText = request.textMayReport && isAnswer && calls.every((call) => call.tool === 'provider');
   const textReport = asksText ? await options.judgeReply(text, files, signal) : null;
   if (reply === null) return { reply, fault, calls, textReport, usage: noUsage, costUsd: 0, measured: null };
-  const { usage } = reader;
-  const isCounted = usage.input + usage.output > 0;
-  const guessed = isCounted ? usage : options.guess(request.omit, reply);
-  const size = { tokens: guessed.input + guessed.output, counted: false };
-  return {
-    reply,
-    fault,
-    calls,
-    textReport,
-    usage,
-    costUsd: costOf(guessed, options.pricing[target.name]),
-    measured: options.meter?.measure(request.omit, reply, usage) ?? (isCounted ? null : size),
-  };
+  const measured = options.meter?.measure(request.omit, reply, reader.usage) ?? null;
+  return { reply, fault, calls, textReport, ...spentOn(options, request, target, reader, reply), measured };
 }

@@ -113,7 +113,7 @@ class CompletionServer {
     if (!pathname.endsWith('/chat/completions')) throw new BadRequest(`There is nothing at ${pathname}.`, null, 404);
     if (request.method !== 'POST') throw new BadRequest(`Send POST to ${pathname}.`, null, 405);
     const own = ownCopy(request, this.options);
-    const body = await jsonBody(own, [request]).catch((error) => {
+    const [body] = await jsonBody(own, [request], async () => undefined).catch((error) => {
       throw error instanceof UnusableBody ? new BadRequest(error.message, null, error.status) : error;
     });
     return this.complete(completionRequest(body), request);

@@ -15,12 +15,18 @@ export class UnusableBody extends Error {
 }
 
 /**
- * Returns the JSON of a request's body. Rejects with `UnusableBody`, and lets the client know that nothing more of the body
- * is read, here or in `copies`.
+ * Returns the JSON of a request's body, and what `check` gives, which may refuse the caller before anything is read.
+ * Rejects with `UnusableBody` or with its error, and lets the client know that nothing more of the body is read, here or in
+ * `copies`.
  */
-export async function jsonBody(request: Request, copies: readonly Request[]): Promise<unknown> {
+export async function jsonBody<Checked>(
+  request: Request,
+  copies: readonly Request[],
+  check: () => Promise<Checked>,
+): Promise<[body: unknown, checked: Checked]> {
   try {
-    return await read(request);
+    const checked = await check();
+    return [await read(request), checked];
   } catch (error) {
     for (const { body } of new Set([request, ...copies])) body?.cancel().catch(() => undefined);
     throw error;

@@ -58,6 +58,7 @@ export const callSchema = z.strictObject({ name: text, input: z.unknown().option
 
 /** NaN and Infinity, too: a provider may report them. */
 const tokens = z.custom<number>((value) => typeof value === 'number', { error: 'a number of tokens' }).optional();
+const delay = `a number of ms from 0 to ${longestMs}`;
 export const replySchema = z.strictObject(
   {
     text: text.optional(),
@@ -70,7 +71,7 @@ export const replySchema = z.strictObject(
     throws: z.unknown().optional(),
     breaks: z.unknown().optional(),
     cut: flag.optional(),
-    delayMs: z.number({ error: 'a number of ms' }).min(0).max(longestMs).optional(),
+    delayMs: z.number({ error: delay }).min(0, { error: delay }).max(longestMs, { error: delay }).optional(),
     hangs: flag.optional(),
   } satisfies Record<keyof RehearsedReply, z.ZodType>,
   { error: 'a reply, such as { text } or { calls }' },

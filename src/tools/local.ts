@@ -146,18 +146,22 @@ const fieldTypes: Readonly<Record<string, readonly [types: readonly string[], wh
   toModelOutput: [['function'], 'a function'],
   onInputAvailable: [['function'], 'a function'],
 };
-const otherFields = ['inputSchema', 'outputSchema', 'contextSchema', 'timeoutMs', 'providerOptions', 'inputExamples'];
+/** Fields without which a tool would run as its author does not want it to. */
+const cautions = ['needsApproval', 'idempotent', 'timeoutMs', 'toModelOutput'];
 
-/** Throws `invalid_tool` for a field of the wrong type, and for one that is probably misspelled: a tool may have others. */
+/** Throws `invalid_tool` for a field of the wrong type, and for one that is probably a misspelled caution. */
 function checkFields(name: string, definition: object): void {
   for (const [field, [types, what]] of Object.entries(fieldTypes)) {
     const value: unknown = Reflect.get(definition, field);
-    if (value !== undefined && !types.includes(typeof value))
+    const isAbsent = value === undefined || (value === null && (field === 'description' || field === 'strict'));
+    if (!isAbsent && !types.includes(typeof value))
       throw new PawlError('invalid_tool', expected(`tools.${name}.${field}`, value, what));
   }
-  const known = [...Object.keys(fieldTypes), ...otherFields];
+  // An instance of a class may have any fields, and so may a tool that has the caution.
+  if (Object.getPrototypeOf(definition) !== Object.prototype) return;
+  const missing = cautions.filter((caution) => !(caution in definition));
   for (const field of Object.keys(definition)) {
-    const meant = known.includes(field) ? undefined : known.find((one) => likeness(one, field) > 0.8);
+    const meant = cautions.includes(field) ? undefined : missing.find((one) => likeness(one, field) > 0.8);
     if (meant !== undefined)
       throw new PawlError('invalid_tool', `Unknown field \`tools.${name}.${field}\`. Did you mean \`${meant}\`?`);
   }
@@ -176,7 +180,7 @@ function checkedProviderTool(name: string, definition: SdkTool): ProviderRole {
   const { id, args, isProviderExecuted } = definition;
   const { isRemote, refusal, takesText, resultItem } = providerTool(id);
   const fixed = fixedName(id);
-  const named = fixed === null || fixed === name ? null : `its model calls it "${fixed}", so that must be its name`;
+  const named = fixed === null || fixed === name ? null : `the model calls it "${fixed}", so give it this name`;
   const reason = refusal?.(args) ?? named;
   if (reason !== null) throw new PawlError('invalid_tool', `\`tools.${name}\` (${id}) cannot be used: ${reason}.`);
   return {

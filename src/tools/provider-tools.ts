@@ -50,7 +50,7 @@ const table: Record<string, ProviderTool> = {
 const fixedNames: readonly [RegExp, string][] = [
   [/^anthropic\.bash_/, 'bash'],
   [/^anthropic\.memory_/, 'memory'],
-  [/^anthropic\.computer_/, 'computer'],
+  [/^anthropic\.computer_\d/, 'computer'],
   [/^anthropic\.text_editor_(?:20241022|20250124)$/, 'str_replace_editor'],
   [/^anthropic\.text_editor_/, 'str_replace_based_edit_tool'],
   [/^google\.code_execution$/, 'code_execution'],

@@ -62,8 +62,8 @@ const chatIdSchema = z.string().regex(/^[\w-]{1,128}$/, { error: '1 to 128 lette
  *
  * A page that goes away leaves its session running. The handler checks no caller: whoever may use a chat's id may use
  * the chat, unless `context` or `metadata` throws a `Response`, which is the answer then. Bad input is answered with 400
- * and a sentence, a body of more than 32 MiB with 413, a session that another agent or release began with 409, and a journal that is away with 503. Throws
- * `invalid_options` and `invalid_budget`.
+ * and a sentence, a body of more than 32 MiB with 413, a session that another agent or release began with 409, and a
+ * journal that is away with 503. Throws `invalid_options` and `invalid_budget`.
  */
 export function chatHandler<Report, Context>(
   agent: Agent<Report, Context>,
@@ -93,9 +93,8 @@ async function answer(chats: Chats, request: Request): Promise<Response> {
   switch (request.method) {
     case 'POST': {
       const own = ownCopy(request, chats.options);
-      // This may refuse the caller, before anything is read.
-      const given = await chats.given(request);
-      return chats.post(await readUIRequest(await jsonBody(own, [request])), given);
+      const [body, given] = await jsonBody(own, [request], () => chats.given(request));
+      return chats.post(await readUIRequest(body), given);
     }
     case 'GET':
       if (path.at(-1) !== 'stream') return new Response(null, { status: 404 });

@@ -1,4 +1,4 @@
-import { checkFollowed, checkPosition, type Followed, type UIStreamOptions } from './ui-message-stream.ts';
+import { checkFollowed, checkPosition, type Followed, responseOf, type UIStreamOptions } from './ui-message-stream.ts';
 
 /**
  * Returns a session's events as server-sent events, for pages without the AI SDK. `event` is the event's type, `data` is
@@ -27,12 +27,14 @@ export function toEventStreamResponse(
       await events.return?.();
     },
   });
-  const own = new Headers(headers);
-  own.set('content-type', 'text/event-stream');
-  own.set('cache-control', 'no-cache');
-  // A proxy that buffers would hold the events back.
-  own.set('x-accel-buffering', 'no');
-  return new Response(body, { ...init, headers: own });
+  return responseOf(() => {
+    const own = new Headers(headers);
+    own.set('content-type', 'text/event-stream');
+    own.set('cache-control', 'no-cache');
+    // A proxy that buffers would hold the events back.
+    own.set('x-accel-buffering', 'no');
+    return new Response(body, { ...init, headers: own });
+  });
 }
 
 /** Returns the position that an `EventSource` which reconnects has seen; 0 for one that connects. */

@@ -2,7 +2,7 @@ import { createUIMessageStreamResponse } from 'ai';
 import { z } from 'zod';
 import { check } from '../agent/check.ts';
 import { hasMethods } from '../agent/shapes.ts';
-import { expected, PawlError } from '../errors.ts';
+import { expected, PawlError, reasonOf } from '../errors.ts';
 import { eventLoopTurn } from '../host/clock.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import { lazily } from '../schema/lazily.ts';
@@ -56,28 +56,19 @@ const streamShape = {
 } satisfies Record<keyof UIStreamOptions, z.ZodType>;
 const anObject = { error: 'an object' };
 const streamSchema = lazily(() => z.strictObject(streamShape, anObject));
-const responseSchema = lazily(() =>
-  z.strictObject(
-    {
-      ...streamShape,
-      status: z.int().min(200).max(599).optional(),
-      statusText: z.string().optional(),
-      headers: z.custom((given) => canBeHeaders(given), { error: 'headers' }).optional(),
-    } satisfies Record<keyof (UIStreamOptions & ResponseInit), z.ZodType>,
-    anObject,
-  ),
-);
+/** What a response takes besides is for the SDK and the platform. */
+const responseSchema = lazily(() => z.looseObject(streamShape, anObject));
 
-function canBeHeaders(given: unknown): boolean {
+/** Returns a response. Throws `invalid_options` for a status or headers that it cannot have. */
+export function responseOf(make: () => Response): Response {
   try {
-    new Headers(given as ConstructorParameters<typeof Headers>[0]);
-    return true;
-  } catch {
-    return false;
+    return make();
+  } catch (error) {
+    throw new PawlError('invalid_options', `The response cannot be made: ${reasonOf(error)}.`, { cause: error });
   }
 }
 
-/** Throws `invalid_options` unless `session` can be followed, and for options that a stream, or its response, has not. */
+/** Throws `invalid_options` unless `session` can be followed, and for options that are wrong or, for a stream alone, unknown. */
 export function checkFollowed(session: unknown, options: unknown, of: 'stream' | 'response'): void {
   check<unknown>(of === 'stream' ? streamSchema() : responseSchema(), options, 'options', 'invalid_options');
   if (hasMethods(session, 'eventsFrom')) return;
@@ -98,7 +89,8 @@ export function toUIMessageStreamResponse<Report>(
   checkFollowed(session, options, 'response');
   const { from, decided, ...init } = options;
   const position = { ...(from !== undefined && { from }), ...(decided !== undefined && { decided }) };
-  return createUIMessageStreamResponse({ ...init, stream: toUIMessageStream(session, position) });
+  const stream = toUIMessageStream(session, position);
+  return responseOf(() => createUIMessageStreamResponse({ ...init, stream }));
 }
 
 /** Takes in the events up to `from`, and from there on yields what they add to the message. */

@@ -1,8 +1,9 @@
+import type { Dirent } from 'node:fs';
 import { readdir, readlink, realpath } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { isWithin } from '../platform/paths.ts';
 import { ToolError } from '../tools/result.ts';
-import { makesRepository } from './repositories.ts';
+import { type Entry, makesRepository } from './repositories.ts';
 
 /** Returns the real path of a file or folder. Throws a `ToolError` if it does not exist or is outside the root. */
 export async function inside(root: string, given: string): Promise<string> {
@@ -24,11 +25,18 @@ export async function placeInside(root: string, given: string): Promise<string> 
   const names = relative(home, target).split(sep);
   if (names.some((name) => name.toLowerCase() === '.git')) throw new ToolError(`${given} is in a .git folder.`);
   for (const [index, name] of names.entries()) {
-    const others = await readdir(join(home, ...names.slice(0, index))).catch(() => []);
-    if (makesRepository(name, others))
-      throw new ToolError(`With ${given}, git would take its folder for a repository.`);
+    const there = await readdir(join(home, ...names.slice(0, index)), { withFileTypes: true }).catch(() => []);
+    const others = there.map((entry) => ({ name: entry.name, kind: kindOf(entry) })).filter((one) => one.name !== name);
+    const kind = index === names.length - 1 ? 'file' : 'folder';
+    if (makesRepository({ name, kind }, others))
+      throw new ToolError(`Writing ${given} would make git treat its folder as a repository.`);
   }
   return target;
+}
+
+function kindOf(entry: Dirent): Entry['kind'] {
+  if (entry.isSymbolicLink()) return 'link';
+  return entry.isDirectory() ? 'folder' : 'file';
 }
 
 /** The maximum number of steps through dangling links and missing folders. */

@@ -1,9 +1,13 @@
 /**
  * Returns an environment in which git opens a repository only by its `.git`. Otherwise any folder with the right files in it
- * is one, whose settings have git run programs: an agent, or whoever wrote a project, can make such files. Settings that
- * the environment has already stay.
+ * is one, whose settings have git run programs: an agent, or whoever wrote a project, can make such files. An environment
+ * that says `safe.bareRepository` itself stays as it is, for programs that work in bare repositories.
  */
-export function onlyByDotGit<Env extends NodeJS.ProcessEnv>(env: Env): Env & Record<string, string> {
+export function onlyByDotGit(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const isSaid = Object.entries(env).some(
+    ([name, value]) => name.startsWith('GIT_CONFIG_KEY_') && value?.toLowerCase() === 'safe.barerepository',
+  );
+  if (isSaid) return env;
   const given = Number.parseInt(env.GIT_CONFIG_COUNT ?? '0', 10) || 0;
   return {
     ...env,
@@ -13,15 +17,19 @@ export function onlyByDotGit<Env extends NodeJS.ProcessEnv>(env: Env): Env & Rec
   };
 }
 
-/** What makes a folder a repository: `HEAD`, and the rest here or at another place. */
-const parts = ['objects', 'refs', 'commondir'];
+/** A file or a folder, or a link, which may be either. */
+export type Entry = { name: string; kind: 'file' | 'folder' | 'link' };
 
 /**
- * Returns true if a file or folder with this name, beside `others`, would make their folder look like a repository. Names
- * differ by case on some disks only.
+ * Returns true if an entry, beside `others`, completes what makes their folder look like a repository: a file `HEAD`, and
+ * `objects` and `refs`, here or at another place that `commondir` names. Some disks don't tell letters by their case.
  */
-export function makesRepository(name: string, others: readonly string[]): boolean {
-  const [own, ...rest] = [name, ...others].map((one) => one.toLowerCase());
-  if (own === 'head') return rest.some((one) => parts.includes(one));
-  return parts.includes(own ?? '') && rest.includes('head');
+export function makesRepository(entry: Entry, others: readonly Entry[]): boolean {
+  const all = [...others, entry];
+  const has = (name: string, kind: Entry['kind']) =>
+    all.some((one) => one.name.toLowerCase() === name && [kind, 'link'].includes(one.kind));
+  const isPart = ['head', 'objects', 'refs', 'commondir'].includes(entry.name.toLowerCase());
+  return (
+    isPart && has('head', 'file') && (has('commondir', 'file') || (has('objects', 'folder') && has('refs', 'folder')))
+  );
 }

@@ -81,7 +81,7 @@ function harmless(): Record<string, string> {
   return Object.fromEntries(harmlessNames.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
 }
 
-type Limits = { cwd: string; env: Record<string, string>; timeoutMs: number; signal: AbortSignal | undefined };
+type Limits = { cwd: string; env: NodeJS.ProcessEnv; timeoutMs: number; signal: AbortSignal | undefined };
 type Ran = { exitCode: number | null; signal: string | null; stdout: string; stderr: string };
 
 function run(file: string, args: readonly string[], { cwd, env, timeoutMs, signal }: Limits): Promise<Ran> {

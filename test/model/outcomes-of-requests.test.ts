@@ -50,14 +50,8 @@ describe('the calls and the text of a reply', () => {
     [
       'with a call that the provider ran',
       [...said('So.'), { ...called('web', '{}'), providerExecuted: true }],
-      { offer: 'report' },
-      [['So.', 0]],
-    ],
-    [
-      'unless a call that the provider runs is not over',
-      [...said('So.'), { ...called('web', '{}'), providerExecuted: true }],
       {},
-      [],
+      [['So.', 0]],
     ],
     ['that is a file', [{ type: 'file', mediaType: 'image/png', data: { type: 'data', data: 'AAAA' } }], {}, [['', 1]]],
   ])('F-4: a text is judged as a report, %s', async (_, parts, more, expected) => {

@@ -39,7 +39,10 @@ describe('helpers for tests refuse what they would otherwise ignore', () => {
       '`script[0].usage.input` must be a number of tokens; got "5".',
       () => rehearsalModel([{ usage: any({ input: '5' }) }]),
     ],
-    ['`script[0].delayMs` must be a number of ms; got "5".', () => rehearsalModel([{ delayMs: any('5') }])],
+    [
+      '`script[0].delayMs` must be a number of ms from 0 to 2147483647; got "5".',
+      () => rehearsalModel([{ delayMs: any('5') }]),
+    ],
     ['Unknown option `options.model`. Did you mean `modelId`?', () => rehearsalModel([], any({ model: 'a' }))],
     ['`limits.maxRetries` is required: an integer of at least 1', () => sessionPaths(any({ maxTurns: 2 }))],
     ['`limits.maxTurns` must be an integer of at least 1; got 0.', () => sessionPaths({ maxTurns: 0, maxRetries: 1 })],

@@ -91,22 +91,22 @@ describe('B-1: a tool that cannot be used is refused by name', () => {
     [
       'a tool of a provider that its model calls bash',
       { type: 'provider', id: 'anthropic.bash_20250124', args: {}, inputSchema, execute },
-      '`tools.look` (anthropic.bash_20250124) cannot be used: its model calls it "bash", so that must be its name.',
+      '`tools.look` (anthropic.bash_20250124) cannot be used: the model calls it "bash", so give it this name.',
     ],
     [
       'a tool of a provider that its model calls str_replace_editor',
       { type: 'provider', id: 'anthropic.text_editor_20250124', args: {}, inputSchema, execute },
-      '`tools.look` (anthropic.text_editor_20250124) cannot be used: its model calls it "str_replace_editor", so that must be its name.',
+      '`tools.look` (anthropic.text_editor_20250124) cannot be used: the model calls it "str_replace_editor", so give it this name.',
     ],
     [
       'a tool of a provider that its model calls str_replace_based_edit_tool',
       { type: 'provider', id: 'anthropic.text_editor_20250728', args: {}, inputSchema, execute },
-      '`tools.look` (anthropic.text_editor_20250728) cannot be used: its model calls it "str_replace_based_edit_tool", so that must be its name.',
+      '`tools.look` (anthropic.text_editor_20250728) cannot be used: the model calls it "str_replace_based_edit_tool", so give it this name.',
     ],
     [
       'a tool of a provider that its model calls code_execution',
       { type: 'provider', id: 'google.code_execution', args: {}, inputSchema, execute },
-      '`tools.look` (google.code_execution) cannot be used: its model calls it "code_execution", so that must be its name.',
+      '`tools.look` (google.code_execution) cannot be used: the model calls it "code_execution", so give it this name.',
     ],
     [
       'a provider’s tool that no agent can have',

@@ -37,11 +37,13 @@ describe('a session on a page', () => {
     [{ form: 1_000 }, 'Unknown option `options.form`. Options: from, decided.'],
     [{ decided: {} }, '`options.decided` must be an array of calls; got {}.'],
     [null, '`options` must be an object; got null.'],
-  ])('options that it has not are refused: %j', (options, message) => {
+  ])('options that are wrong or unknown are refused: %j', (options, message) => {
     const session = startSession(defineAgent({ name: 'a', models: [rehearsalModel([])] }), { prompt: 'Go.', logger });
     expect(() => toUIMessageStream(session, options as never)).toThrow(message);
-    for (const one of [{ status: 0 }, { headers: 5 }, { form: 1 }])
-      expect(() => toUIMessageStreamResponse(session, one as never)).toThrow(`\`options.${Object.keys(one)[0]}\``);
+    for (const one of [{ status: 99 }, { headers: { 'no such name': 'x' } }])
+      expect(() => toUIMessageStreamResponse(session, one as never)).toThrow('The response cannot be made: ');
+    const sent = toUIMessageStreamResponse(session, { headers: new Map([['x-own', 'kept']]) as never });
+    expect(sent.headers.get('x-own')).toBe('kept');
     session.abort();
   });
 });

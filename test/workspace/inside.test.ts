@@ -33,14 +33,15 @@ describe('a path inside a directory', () => {
     await expect(placeInside(root, 'out/a')).rejects.toThrow('out/a is outside the directory.');
     for (const path of ['.git/a', '.GIT/a', 'a/.Git'])
       await expect(placeInside(root, path)).rejects.toThrow(`${path} is in a .git folder.`);
-    mkdirSync(join(root, 'a/refs'), { recursive: true });
-    mkdirSync(join(root, 'b'));
-    writeFileSync(join(root, 'b/HEAD'), '');
-    for (const path of ['a/HEAD', 'a/head', 'b/objects/x', 'b/refs', 'b/commondir'])
+    for (const folder of ['a/refs', 'a/objects', 'b/refs', 'c/head', 'c/refs', 'd/refs'])
+      mkdirSync(join(root, folder), { recursive: true });
+    for (const file of ['b/HEAD', 'd/HEAD']) writeFileSync(join(root, file), '');
+    symlinkSync('refs', join(root, 'd/objects'));
+    for (const path of ['a/HEAD', 'a/head', 'b/objects/x', 'b/commondir'])
       await expect(placeInside(root, path)).rejects.toThrow(
-        `With ${path}, git would take its folder for a repository.`,
+        `Writing ${path} would make git treat its folder as a repository.`,
       );
-    for (const path of ['HEAD', 'objects/x', 'a/objects', 'b/config', 'b/HEAD'])
+    for (const path of ['HEAD', 'objects/x', 'a/objects/x', 'b/config', 'b/HEAD', 'b/objects', 'c/objects/x'])
       expect(await placeInside(root, path)).toBe(join(root, path));
   });
 

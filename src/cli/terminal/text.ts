@@ -79,7 +79,8 @@ function isWider(text: string, width: number): boolean {
 function headOfWidth(text: string, width: number): string {
   let head = '';
   let columns = 0;
-  for (const { segment } of graphemes.segment(text)) {
+  // To segment a text takes as long as all of it is; few characters have more than some units.
+  for (const { segment } of graphemes.segment(text.slice(0, 16 * width))) {
     columns += wide.test(segment) ? 2 : 1;
     if (columns > width && head !== '') return head;
     head += segment;

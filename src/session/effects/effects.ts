@@ -10,6 +10,7 @@ import { NamedFiles } from '../../model/files.ts';
 import { PromptBuilder } from '../../model/prompt.ts';
 import { type ModelEffectOptions, requestModel } from '../../model/request-model.ts';
 import { judgeReply } from '../../report/format.ts';
+import { lazily } from '../../schema/lazily.ts';
 import type { Catalog } from '../../tools/catalog.ts';
 import { clientAnswer } from '../../tools/client-tool.ts';
 import { runTool, type ToolEffectOptions } from '../../tools/run-tool.ts';
@@ -52,7 +53,7 @@ export class SessionEffects {
     this.checks = checks;
     this.tools = new SessionTools({ agent, catalog, subAgents, observer, clock });
     const { windowTokens } = head.input.window;
-    const meter = () => new RequestMeter(conversation, () => catalog.offered('all'));
+    const meter = lazily(() => new RequestMeter(conversation, () => catalog.offered('all')));
     this.meter = windowTokens === null ? null : meter();
     this.modelOptions = {
       targets: agent.targets,
@@ -69,7 +70,7 @@ export class SessionEffects {
       judgeReply: async (text, files, signal) =>
         checks.report(await judgeReply(format, text, files, { ...userCode, signal }), signal),
       meter: this.meter,
-      guess: (omit, reply) => (this.meter ?? meter()).guess(omit, reply),
+      guess: (omit, reply) => meter().guess(omit, reply),
       recordRequest: written === null ? null : written.sent.bind(written, () => conversation.messages),
       sight,
       clock,

@@ -204,7 +204,7 @@ export type Repository = {
   prefix: string;
 };
 
-/** Returns the repository that contains a folder. One process of git, since each costs as much as several answers. */
+/** Returns the repository that contains a folder. It asks git once, since to start it costs more than the questions. */
 export async function openRepository(folder: string): Promise<Repository> {
   const told = await git(folder, ['rev-parse', '--show-toplevel', '--absolute-git-dir', '--show-prefix']);
   const [root = '', gitFolder = '', ...prefix] = told.split('\n');

@@ -1,10 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { judge } from '../../../machines/attempt/attempt.rules.ts';
 import type { Reading, Verdict } from '../../../machines/attempt/attempt.types.ts';
-import { brokenReading } from '../../../machines/attempt/reading.rules.ts';
+import { brokenReading, readOutcome } from '../../../machines/attempt/reading.rules.ts';
 import { faultKinds } from '../../../machines/contract/faults.ts';
-import { type Fault, faultSlug, nothingSpent, type Slug, slugs, slugTable } from '../../../machines/index.ts';
+import {
+  callFacts,
+  type Fault,
+  faultSlug,
+  nothingSpent,
+  type Slug,
+  slugs,
+  slugTable,
+} from '../../../machines/index.ts';
 import type { AnswerSummary } from '../../../machines/tool-call/tool-call.types.ts';
+import { attemptInput, outcome, reply, text } from '../../graph/levels/attempt.ts';
 
 const reading = (over: Partial<Reading>): Reading => ({
   ...brokenReading(''),
@@ -31,6 +40,22 @@ const call: Reading['calls'][number] = {
 };
 const failed = (...names: Slug[]): Verdict => ({ outcome: 'failed', slugs: names });
 const accepted = { index: 0, source: 'tool_call' } as const;
+
+it.each([
+  ['text', 'all', null],
+  ['text', 'report', 'text_fallback'],
+  ['report', 'report', 'text_fallback'],
+] as const)(
+  'F-4 T-2: text beside a call that the provider still runs, finish %s, permitted %s: %s',
+  (finish, permission, source) => {
+    const web = { type: 'tool-call', callId: 'a', name: 'web', input: '{}', providerExecuted: true } as const;
+    const calls = [{ ...callFacts('a', 'web', 'provider'), wholeInput: true, provided: 'missing' as const }];
+    const textReport = { valid: true, content: 'So.' } as const;
+    const replied = outcome({ reply: reply([text('text', 'So.'), web]), calls, textReport });
+    const read = readOutcome({ at: 0, chance: 0, outcome: replied }, { ...attemptInput, finish, permission });
+    expect(read.accepted?.source ?? null).toBe(source);
+  },
+);
 
 describe('the verdict of an attempt', () => {
   it.each<[string, Partial<Reading>, AnswerSummary[], Verdict]>([

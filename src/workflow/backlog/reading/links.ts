@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync, realpathSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { isWithin } from '../../../platform/paths.ts';
 import { configFile } from '../config.ts';
@@ -9,6 +9,7 @@ import { stateFile } from '../state-file.ts';
 export function checkInside(backlog: string, path: string): void {
   const whole = join(backlog, path);
   if (!isLink(whole)) return;
+  if (!existsSync(whole)) throw new Error(`${path} is a link that leads nowhere`);
   if (isWithin(realpathSync(backlog), realpathSync(whole))) return;
   throw new Error(`${path} is a link that leads outside the backlog`);
 }
