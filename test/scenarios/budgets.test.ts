@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { SessionBudget } from '../../src/index.ts';
+import { allow, deny, type SessionBudget } from '../../src/index.ts';
 import { manualClock } from '../../src/testing/index.ts';
 import { counters, report, runOverWire, tokensOf } from '../support/session.ts';
 import { guarded, search, searchCall } from '../support/tools.ts';
@@ -72,16 +72,43 @@ describe('budgets', () => {
     expect(result.counters.costUsd).toBeLessThan(0.06);
   });
 
-  it('B-4: a reply that breaks off is charged with an estimate too', async () => {
-    const cut = { text: 'word '.repeat(10_000), cut: { afterBytes: 40_000, how: 'end' as const } };
+  it.each([null, 200_000])(
+    'B-4: a reply that breaks off is charged with an estimate too, window: %s',
+    async (window) => {
+      const cut = { text: 'word '.repeat(10_000), cut: { afterBytes: 40_000, how: 'end' as const } };
+      const { result, requests } = await runOverWire({
+        script: [cut, report('So far.')],
+        options: { budget: { tokens: 5_000 } },
+        definition: { limits: { maxRetries: 5, ...(window !== null && { contextWindow: window }) } },
+      });
+      expect(requests).toHaveLength(2);
+      expect(result).toMatchObject({ status: 'succeeded', report: { content: 'So far.' } });
+      expect(result.turns[0]?.attempts[1]?.notice).toContain("the session's budget is spent");
+    },
+  );
+
+  it('B-4 G-2: so is a reply that is withheld', async () => {
+    const body = `data: {"choices":[{"index":0,"delta":{"content":"Ada"},"finish_reason":"stop"}]}\n\n`;
     const { result, requests } = await runOverWire({
-      script: [cut, report('So far.')],
-      options: { budget: { tokens: 5_000 } },
-      definition: { limits: { maxRetries: 5 } },
+      script: (_, index) => (index === 0 ? { body, headers: { 'content-type': 'text/event-stream' } } : report()),
+      options: { budget: { tokens: 20 }, prompt: 'word '.repeat(100) },
+      definition: { checkReply: ({ text }) => (text === 'Ada' ? deny('No.') : allow), limits: { maxRetries: 5 } },
     });
     expect(requests).toHaveLength(2);
-    expect(result).toMatchObject({ status: 'succeeded', report: { content: 'So far.' } });
     expect(result.turns[0]?.attempts[1]?.notice).toContain("the session's budget is spent");
+  });
+
+  it('B-4: a request that the provider refused in its stream costs nothing', async () => {
+    const refused = { errorEvent: { afterEvents: 0, type: 'overloaded_error', message: 'Overloaded' } };
+    const { result, requests } = await runOverWire({
+      script: [refused, refused, report()],
+      definition: { pricing: price },
+      options: { budget: { costUsd: 0.5, tokens: 100 }, prompt: 'word '.repeat(10_000) },
+    });
+    expect(requests).toHaveLength(3);
+    expect(result.success).toBe(true);
+    expect(result.counters).toMatchObject({ attempts: 3, failedAttempts: 2, collapses: 0, tokens: tokensOf(1) });
+    expect(result.counters.costUsd).toBeCloseTo(0.02);
   });
 
   it.each<[string, SessionBudget, number]>([
