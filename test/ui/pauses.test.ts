@@ -85,6 +85,18 @@ describe('S-6: a session whose sub-agent waits', () => {
     expect(pauseAfter([...events, of('tool.approvalRequested', 1), of('tool.answered')]).isOn).toBe(true);
   });
 
+  it('what waited in the sub-agent does not wait when it is over', () => {
+    const events = [...begun, of('tool.requested'), started, reply, asks, ended, of('tool.answered')];
+    expect(pauseAfter(events).isOn).toBe(false);
+    const next = [event('attempt.succeeded'), event('attempt.replied'), of('tool.handedOut', 1)];
+    expect(pauseAfter([...events, ...next]).isOn).toBe(true);
+  });
+
+  it('a call that was answered counts no more, in the next attempt either', () => {
+    const answered = [...begun, of('tool.requested'), of('tool.answered'), event('attempt.succeeded')];
+    expect(pauseAfter([...answered, event('attempt.replied'), of('tool.handedOut', 1)]).isOn).toBe(true);
+  });
+
   it('that does nothing yet has no calls', () => {
     expect(pauseAfter([]).subAgentCalls).toEqual([]);
   });
