@@ -204,8 +204,8 @@ Of ${spin.defects} defects put into the model, SPIN detected ${spin.noticed}.
 
 The library is compared with this model: of ${traces.sessions} simulated sessions, which took ${traces.traces} different courses, the
 model can follow ${traces.traces - traces.unfollowed.length}, turn by turn and request by request, those of sub-agents included. Of ${traces.forged}
-courses made from these by breaking a rule (a request, a turn, a collapse or a sub-agent's request too many, a tool on the last
-turn, no end, two ends) it can follow ${traces.accepted.length}.
+courses made from these by breaking a rule (a request, a turn, a collapse or a sub-agent's request too many, a turn without
+progress, a tool on the last turn, no end, two ends) it can follow ${traces.accepted.length}.
 
 ## Rules and their tests
 

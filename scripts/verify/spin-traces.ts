@@ -5,7 +5,7 @@ import { type Simulated, simulate } from '../../test/simulation/simulate.ts';
 import { model, searched } from './pan.ts';
 
 /** The steps of the SPIN model, as `test/spin/session.pml` numbers them. */
-const [TURN, LAST, COLLAPSE, REQUEST, WORK, CHILDS, END] = [1, 2, 3, 4, 5, 6, 7];
+const [TURN, LAST, COLLAPSE, REQUEST, WORK, CHILDS, END, STOP] = [1, 2, 3, 4, 5, 6, 7, 8];
 
 /** More requests than a session without a budget sends. */
 const anyRequests = 200;
@@ -52,7 +52,8 @@ function traceOf({ plan, events }: Simulated): Trace {
   for (const event of events) {
     const step = stepOf(event);
     if (step === REQUEST) works = false;
-    if (step === null || (step === WORK && works)) continue;
+    // A second stop changes nothing.
+    if (step === null || (step === WORK && works) || (step === STOP && steps.includes(STOP))) continue;
     works ||= step === WORK;
     steps.push(step);
   }
@@ -66,6 +67,8 @@ function stepOf(event: SessionEvent): number | null {
   switch (type) {
     case 'turn.started':
       return event.isLastTurn ? LAST : TURN;
+    case 'session.stopping':
+      return STOP;
     case 'session.collapsed':
       return COLLAPSE;
     case 'attempt.started':
@@ -89,6 +92,7 @@ function forgeriesOf({ size, steps }: Trace): Trace[] {
   const last = steps.indexOf(LAST);
   const request = steps.indexOf(REQUEST);
   const end = steps.length - 1;
+  const work = steps.findIndex((step, index) => step === WORK && steps[index + 1] === TURN);
   return [
     // B-2: a turn with a request too many.
     ...(request === -1 ? [] : [inserted(request, ...Array(size.retries).fill(REQUEST))]),
@@ -97,6 +101,8 @@ function forgeriesOf({ size, steps }: Trace): Trace[] {
     ...(steps.includes(COLLAPSE) ? [inserted(end, COLLAPSE)] : []),
     // B-5: a tool on the last turn.
     ...(steps[last + 1] === REQUEST && last !== -1 ? [inserted(last + 2, WORK)] : []),
+    // T-2: a turn that leads to the next one without any progress, and without a stop that forestalled it.
+    ...(work === -1 || steps.includes(STOP) ? [] : [{ size, steps: steps.toSpliced(work, 1) }]),
     // B-7: more requests of the tree than its budget.
     ...(size.tree === anyRequests || request === -1 ? [] : [inserted(request + 1, ...Array(size.tree).fill(CHILDS))]),
     // S-3: a session that does not end, and one that ends twice.

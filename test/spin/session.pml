@@ -53,6 +53,7 @@ bool ready = false;
 #define WORK 5      /* tools of a reply are executed, or an approval is asked for */
 #define CHILDS 6    /* a sub-agent sends a request */
 #define END 7
+#define STOP 8      /* the caller asks for the report next */
 
 byte maxTurns = TURNS;
 byte turn = 0;
@@ -62,6 +63,7 @@ byte spent = 0;         /* of the tree, as the session accounts for it */
 byte reserved = 0;      /* what running sub-agents were granted */
 byte running = 0;       /* sub-agents that run */
 bool aborted = false;
+bool forestalls = false; /* after a stop or the deadline, no approval is asked for */
 bool ended = false;
 bool workedLast = false; /* a tool other than the report was executed on the last turn (B-5) */
 
@@ -171,6 +173,7 @@ choosing:
   :: goto over                                /* a report was accepted */
   :: goto choosing                            /* a fault, or no progress */
   :: collapse(); goto choosing                /* a report was refused, or no room is left */
+  :: forestalls && !reportOnly -> goto advancing /* its calls were forestalled (T-2) */
   :: atomic { !reportOnly && may(WORK) -> saw(WORK); workedLast = workedLast || isLast }
   fi;
   if
@@ -194,12 +197,22 @@ over:
 #endif
 }
 
+active proctype Deadline() {
+#ifdef TRACES
+  ready;
+#endif
+  if
+  :: atomic { (turn + 1 >= maxTurns || may(COLLAPSE)) -> forestalls = true; collapse() }
+  :: skip
+  fi
+}
+
 active proctype Caller() {
 #ifdef TRACES
   ready;
 #endif
   if
-  :: atomic { collapse() }                    /* a stop, or the deadline */
+  :: atomic { may(STOP) -> saw(STOP); forestalls = true; collapse() }
   :: skip
   fi;
   if
