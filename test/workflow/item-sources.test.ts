@@ -234,6 +234,8 @@ describe('the text of an item', () => {
     expect(itemText(backlog, 'a/in.md')).toBe('So.');
     expect(() => itemText(backlog, 'a/out.md')).toThrow('a/out.md is a link that leads outside the backlog');
     expect(() => checkInside(backlog, 'a/out.md')).toThrow('outside the backlog');
+    symlinkSync(join(backlog, 'a/nothing.md'), join(backlog, 'a/dangling.md'));
+    expect(() => checkInside(backlog, 'a/dangling.md')).toThrow('a/dangling.md is a link that leads nowhere');
     for (const path of ['a/one.md', 'a/in.md', 'a/none.md']) expect(checkInside(backlog, path)).toBeUndefined();
   });
 });
