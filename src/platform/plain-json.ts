@@ -110,15 +110,15 @@ export function exactJson(text: string): unknown {
   return JSON.parse(text, (_, value: unknown, ...more: [{ source?: string }?]) => inexact(value, more[0]) ?? value);
 }
 
-/** Returns the first number in JSON text that JavaScript cannot represent exactly, or null. */
-export function inexactInteger(text: string): string | null {
+/** Says which number in JSON text is the first that JavaScript cannot represent exactly; null if there is none. */
+export function inexactNumber(text: string): string | null {
   if (!/\d{16}|e\+?\d{3}/i.test(text)) return null;
   let found: string | null = null;
   JSON.parse(text, (_, value: unknown, ...more: [{ source?: string }?]) => {
     found ??= inexact(value, more[0]);
     return value;
   });
-  return found;
+  return found === null ? null : `${found} is more than a number holds exactly`;
 }
 
 function inexact(value: unknown, { source = '' }: { source?: string } = {}): string | null {

@@ -3,7 +3,7 @@ import type { ReportSlug } from '../../machines/contract/report.ts';
 import type { FilePart, Json, JsonObject, ReportVerdict } from '../../machines/index.ts';
 import { messageOf } from '../errors.ts';
 import { inTime, type Limits } from '../host/deadline.ts';
-import { plainJson } from '../platform/plain-json.ts';
+import { inexactNumber, plainJson } from '../platform/plain-json.ts';
 
 /** A format's verdict on a report: the accepted content, or the reasons for rejecting it. */
 export type ContentVerdict = ReportVerdict | Promise<ReportVerdict>;
@@ -23,6 +23,17 @@ export type ReportFormat = {
   /** Turns the files of a plain reply, such as images, into such content; without it they are only mentioned. */
   parseFiles?(files: readonly FilePart[]): unknown;
 };
+
+/** `parseText` of the formats whose reports are JSON: the text must be only JSON, whose numbers are exact. */
+export function parseJsonText(text: string): ReturnType<ReportFormat['parseText']> {
+  try {
+    const content: unknown = JSON.parse(text);
+    const inexact = inexactNumber(text);
+    return inexact === null ? { ok: true, content } : { ok: false, reasons: inexact };
+  } catch (error) {
+    return { ok: false, reasons: `the whole text must be JSON: ${messageOf(error)}` };
+  }
+}
 
 /** Judges the report in the input of a final_report call. The model's own verdict on its success is ignored (F-6). */
 export function judgeCall(format: ReportFormat, input: JsonObject, limits: Limits): Promise<ReportVerdict> {

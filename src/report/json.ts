@@ -1,7 +1,6 @@
-import { messageOf } from '../errors.ts';
-import { inexactInteger, plainJson } from '../platform/plain-json.ts';
+import { plainJson } from '../platform/plain-json.ts';
 import type { CompiledSchema } from '../schema/schema.ts';
-import { accepted, missing, type ReportFormat, schemaFail } from './format.ts';
+import { accepted, missing, parseJsonText, type ReportFormat, schemaFail } from './format.ts';
 
 /**
  * JSON that satisfies the schema; sets become lists and bigints texts. Without a schema, any JSON except null. A text reply
@@ -19,15 +18,6 @@ export function jsonFormat(schema: CompiledSchema | null): ReportFormat {
       const validation = await schema.validate(content);
       return validation.valid ? accepted(plainJson(validation.value)) : schemaFail(validation.reasons);
     },
-    parseText: (text) => {
-      try {
-        const content: unknown = JSON.parse(text);
-        const inexact = inexactInteger(text);
-        if (inexact !== null) return { ok: false, reasons: `${inexact} is more than a number holds exactly` };
-        return { ok: true, content };
-      } catch (error) {
-        return { ok: false, reasons: `the whole text must be JSON: ${messageOf(error)}` };
-      }
-    },
+    parseText: parseJsonText,
   };
 }

@@ -1,9 +1,8 @@
 import type { JSONSchema7 } from '@ai-sdk/provider';
 import { z } from 'zod';
 import type { Json } from '../../machines/index.ts';
-import { messageOf } from '../errors.ts';
 import { lazily } from '../schema/lazily.ts';
-import { accepted, invalidFormat, missing, type ReportFormat, schemaFail } from './format.ts';
+import { accepted, invalidFormat, missing, parseJsonText, type ReportFormat, schemaFail } from './format.ts';
 
 /** The part of Slack's Block Kit that messages need: the block types and their required fields. */
 const messagesSchema = lazily(() => {
@@ -98,11 +97,5 @@ export const slackFormat: ReportFormat = {
     const reasons = result.error.issues.map(({ path, message: text }) => `messages.${path.join('.')}: ${text}`);
     return schemaFail(reasons.slice(0, 20).join('; '));
   },
-  parseText: (text) => {
-    try {
-      return { ok: true, content: JSON.parse(text) };
-    } catch (error) {
-      return { ok: false, reasons: `the text is not JSON: ${messageOf(error)}` };
-    }
-  },
+  parseText: parseJsonText,
 };

@@ -16,7 +16,7 @@ import { inTime, type Limits } from '../host/deadline.ts';
 import type { OfferedTool } from '../model/request-model.ts';
 import type { AnsweredCall } from '../observe/past-calls.ts';
 import { ownCopy } from '../platform/own-copy.ts';
-import { inexactInteger } from '../platform/plain-json.ts';
+import { inexactNumber } from '../platform/plain-json.ts';
 import { schemaFail } from '../report/format.ts';
 import type { Validation } from '../schema/schema.ts';
 import { after } from '../schema/validation.ts';
@@ -195,10 +195,9 @@ export class Catalog {
     if (tool === undefined) return { ...facts, detail: `The tools are: ${[...tools.keys()].join(', ') || 'none'}.` };
     if (within !== null && tool.kind !== 'real') return { ...facts, tool: 'real', refusal: notInside(name) };
     if (parsed.state === 'malformed') return { ...facts, input: 'malformed', detail: parsed.reason };
-    const inexact = tool.takesText === true ? null : inexactInteger(call.input || '{}');
+    const inexact = tool.takesText === true ? null : inexactNumber(call.input || '{}');
     if (inexact !== null) {
-      const detail = `${inexact} is more than a number holds exactly`;
-      return { ...facts, input: 'invalid', detail, report: tool.judgeReport && schemaFail(detail) };
+      return { ...facts, input: 'invalid', detail: inexact, report: tool.judgeReport && schemaFail(inexact) };
     }
     const { clock, checkTimeoutMs: timeoutMs } = this.options;
     if (tool.judgeReport !== null) {

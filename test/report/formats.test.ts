@@ -81,11 +81,17 @@ describe('F-1: built-in formats', () => {
     ['files', 'a', { ok: true, content: [] }],
   ])('F-4: a plain reply in %s, %j', (format, text, parsed) => expect(of(format).parseText(text)).toEqual(parsed));
 
-  it.each<[ReportDefinition['format'], string]>([
-    ['json', 'the whole text must be JSON: '],
-    ['slack', 'the text is not JSON: '],
-  ])('F-4: a plain reply in %s that is no JSON', (format, reason) => {
-    expect(of(format).parseText('So: {}')).toEqual({ ok: false, reasons: expect.stringContaining(reason) });
+  describe.each<ReportDefinition['format']>(['json', 'slack'])('F-4: a plain reply in %s', (format) => {
+    it.each([
+      ['is no JSON', 'So: {}', 'the whole text must be JSON: '],
+      [
+        'has an integer that no number holds',
+        '{"messages":[{"blocks":[],"id":9007199254740993}]}',
+        '9007199254740993 is more than a number holds exactly',
+      ],
+    ])('is refused if it %s', (_what, text, reason) => {
+      expect(of(format).parseText(text)).toEqual({ ok: false, reasons: expect.stringContaining(reason) });
+    });
   });
 });
 
