@@ -179,7 +179,7 @@ class Translator {
   }
 }
 
-/** Returns JSON. A machine of the user may hold what JSON lacks, such as a circle: it runs all the same. */
+/** Returns JSON, with substitutes for what JSON lacks, such as circular references: the inspected machine must not fail. */
 function written(value: unknown, told: (name: string, inner: unknown) => unknown): string {
   try {
     return JSON.stringify(value, told) ?? 'null';

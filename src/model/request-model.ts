@@ -171,9 +171,8 @@ export async function requestModel(
     warn(reply.warnings);
     return outcomeOf(options, request, target, reader, checked.value, fault, signal);
   }
-  // A warning may quote what is withheld.
+  // Only what it cost is kept (G-2): even a warning may quote what is withheld.
   const { kind, reason } = checked;
-  // Nothing of it is kept but what it cost (G-2).
   const denial = { kind, message: reason, status: null, retryAfterMs: null };
   const spent = spentOn(options, request, target, reader, reply);
   return { reply: null, fault: denial, calls: [], textReport: null, ...spent, measured: null };

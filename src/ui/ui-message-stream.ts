@@ -68,7 +68,7 @@ export function responseOf(make: () => Response): Response {
   }
 }
 
-/** Throws `invalid_options` unless `session` can be followed, and for options that are wrong or, for a stream alone, unknown. */
+/** Throws `invalid_options` unless `session` can be followed; for wrong options; and, for a stream, for unknown ones. */
 export function checkFollowed(session: unknown, options: unknown, of: 'stream' | 'response'): void {
   check<unknown>(of === 'stream' ? streamSchema() : responseSchema(), options, 'options', 'invalid_options');
   if (hasMethods(session, 'eventsFrom')) return;

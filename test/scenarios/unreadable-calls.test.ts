@@ -47,7 +47,7 @@ describe('C-5 P-1 N-1: a call that the provider itself could not read', () => {
     ['Groq, instead of a stream', { status: 400, error: refused }, compatible],
     ['Groq, in the stream', events({ error: refused }), compatible],
   ])(
-    'is a mistake of the model, by %s: nobody waits, and the model reads what it did wrong',
+    "by %s, is the model's mistake: no wait follows, and the notice says what was wrong",
     async (_by, response, model) => {
       const ran = await afterOne(response, model);
       expect(ran.warnings.map(({ slugs }) => slugs)).toEqual([['malformed_tool_call']]);

@@ -26,8 +26,8 @@ export function newRepository(): string {
   const made = mkdtempSync(join(tmpdir(), 'pawl-making-'));
   const git = (...args: string[]) => execFileSync('git', args, { cwd: made });
   git('init', '--quiet', '--initial-branch=main', '--template=');
-  git('config', 'user.name', 'Somebody');
-  git('config', 'user.email', 'somebody@example.com');
+  git('config', 'user.name', 'Author');
+  git('config', 'user.email', 'author@example.com');
   // A commit would start it in a process of its own.
   git('config', 'maintenance.auto', 'false');
   git('commit', '--quiet', '--allow-empty', '--message=Begin');

@@ -30,7 +30,7 @@ function link(backlog: TestBacklog, path: string, target: string): void {
   symlinkSync(target, join(backlog.folder, path));
 }
 
-describe('a backlog that somebody else wrote', () => {
+describe('a backlog from another author', () => {
   it.each([
     ['agent_runs', '', 'is a link that leads outside the backlog'],
     ['agent_runs/worktrees', '', 'is a link'],

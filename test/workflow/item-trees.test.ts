@@ -30,8 +30,8 @@ describe('W-1: the work tree of an item', () => {
     const present = await presentState(project.folder);
     expect(project.git('log', '--format=%s|%an|%ae', present).split('\n')).toEqual([
       'The work tree as it was|Pawl|pawl@localhost',
-      'As found|Somebody|somebody@example.com',
-      'Begin|Somebody|somebody@example.com',
+      'As found|Author|author@example.com',
+      'Begin|Author|author@example.com',
     ]);
     await addTree(tree, present);
     expect(readFileSync(join(tree.root, 'draft.txt'), 'utf8')).toBe('draft');

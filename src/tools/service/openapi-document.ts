@@ -19,7 +19,7 @@ export async function toolsOf(document: string | object, options: OpenApiOptions
   /** The names so far, those of operations that are left out included, so that leaving one out renames no other. */
   const taken = new Set<string>();
   for (const [path, entry] of Object.entries(record(api.paths))) {
-    // An extension is no path, and anything else would continue the name of the host.
+    // Without the slash it is a specification extension, or it would extend the host name.
     if (!path.startsWith('/')) continue;
     const item = deref(api, entry);
     for (const method of methods) {

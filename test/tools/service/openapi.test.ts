@@ -217,7 +217,7 @@ describe('OpenAPI tools', () => {
     },
   );
 
-  it('S-5: an extension among the paths is none, so it does not continue the name of the host', async () => {
+  it('S-5: a specification extension among the paths is not a path, so it cannot extend the host name', async () => {
     const operation = { operationId: 'act', responses: { 200: { description: 'ok' } } };
     const paths = { 'x-a.example/steal': { get: operation }, '/x': { get: operation } };
     const document = { openapi: '3.0.0', info: { title: 't', version: '1' }, paths };

@@ -6,7 +6,7 @@ export const unreadable = Symbol('unreadable');
 /** A pair of braces in a text; `end` is null if it is not closed. */
 type Braces = { start: number; end: number | null; inner: Braces[] };
 
-/** Returns the last top-level JSON object in a text that has fields, or null if there is none that can be parsed. */
+/** Returns the last top-level JSON object with at least one field in a text, or null if none can be parsed. */
 export function lastObject(text: string): Fields | null {
   const found = lastStated(text);
   return found === unreadable ? null : found;

@@ -24,8 +24,8 @@ const ownFolders = ['.locks', 'worktrees', 'kept-worktrees'].map((name) => `agen
 const ownFiles = [...layouts.map(({ summaryFile }) => summaryFile), configFile, stateFile];
 
 /**
- * Throws if a link would lead what a run writes, removes or commits by itself to another place. A backlog may come from
- * somebody else, with links in it.
+ * Throws if a link would lead what a run writes, removes or commits by itself to another place. A backlog from another
+ * author may contain links.
  */
 export function checkOwnPlaces(backlog: string): void {
   for (const path of ['agent_runs', ...ownFiles]) checkInside(backlog, path);
