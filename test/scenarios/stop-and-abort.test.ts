@@ -1,23 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { defineAgent, type SessionEvent, startSession } from '../../src/index.ts';
+import { defineAgent, startSession } from '../../src/index.ts';
 import { manualClock, rehearsalModel } from '../../src/testing/index.ts';
 import { counters, keptLog, report, runOverWire, tokensOf } from '../support/session.ts';
 import { deaf, guarded, patient, search, searchCall } from '../support/tools.ts';
-
-const once = (type: SessionEvent['type'], act: () => void) => {
-  let done = false;
-  return (event: SessionEvent) => {
-    if (event.type !== type || done) return;
-    done = true;
-    act();
-  };
-};
 
 describe('abort', () => {
   it('C-1 D-2: an abort during the request ends the session', async () => {
     const { result, requests } = await runOverWire({
       script: [{ hang: true }],
-      during: (event, session) => once('attempt.started', () => session.abort('enough'))(event),
+      during: (event, session) => {
+        if (event.type === 'attempt.started') session.abort('enough');
+      },
     });
     expect(result.status).toBe('aborted');
     expect(result.slugs).toEqual(['aborted']);
@@ -51,7 +44,9 @@ describe('abort', () => {
     const { result } = await runOverWire({
       script: [{ status: 429 }],
       clock: manualClock({ hold: true }),
-      during: (event, session) => once('wait.started', () => session.abort())(event),
+      during: (event, session) => {
+        if (event.type === 'wait.started') session.abort();
+      },
     });
     expect(result.status).toBe('aborted');
     expect(result.counters).toEqual(
@@ -70,7 +65,9 @@ describe('abort', () => {
     const { result } = await runOverWire({
       script: [{ calls: [{ name: 'guarded', input: { path: '/' } }] }],
       definition: { tools: { guarded } },
-      during: (event, session) => once('tool.approvalRequested', () => session.abort())(event),
+      during: (event, session) => {
+        if (event.type === 'tool.approvalRequested') session.abort();
+      },
     });
     expect(result.status).toBe('aborted');
     expect(result.counters.toolCalls).toMatchObject({ executed: 0, rejected: { aborted: 1 } });
@@ -107,7 +104,9 @@ describe('abort', () => {
     const { result } = await runOverWire({
       script: [{ calls: [{ name: 'final_report', input: { content: 'done' } }, { name: 'deaf' }] }],
       definition: { tools: { deaf } },
-      during: (event, session) => once('tool.started', () => session.abort())(event),
+      during: (event, session) => {
+        if (event.type === 'tool.started') session.abort();
+      },
     });
     expect(result).toMatchObject({ status: 'succeeded', report: { content: 'done', accepted: true } });
   });
@@ -118,7 +117,9 @@ describe('stop', () => {
     const { result, events } = await runOverWire({
       script: [searchCall, report('so far')],
       definition: { tools: { search }, limits: { maxTurns: 9 } },
-      during: (event, session) => once('attempt.started', () => session.stop())(event),
+      during: (event, session) => {
+        if (event.type === 'attempt.started') session.stop();
+      },
     });
     expect(result).toMatchObject({ status: 'succeeded', report: { content: 'so far' } });
     expect(events.flatMap((event) => (event.type === 'session.collapsed' ? [event.reason] : []))).toEqual([
@@ -158,8 +159,9 @@ describe('stop', () => {
         options,
         clock,
         alarms: 'manual',
-        during: (event, session) =>
-          once('tool.approvalRequested', () => (what === 'a stop' ? session.stop() : clock.advance(60_000)))(event),
+        during: (event, session) => {
+          if (event.type === 'tool.approvalRequested') what === 'a stop' ? session.stop() : clock.advance(60_000);
+        },
       });
       expect(warnings).toEqual([]);
       expect(requests).toHaveLength(2);
@@ -184,7 +186,9 @@ describe('stop', () => {
     const { result } = await runOverWire({
       script: [{ status: 429 }, searchCall, report()],
       definition: { tools: { search } },
-      during: (event, session) => once('wait.started', () => session.stop())(event),
+      during: (event, session) => {
+        if (event.type === 'wait.started') session.stop();
+      },
     });
     expect(result.counters).toMatchObject({ turns: 2, waits: 1, collapses: 1, failedAttempts: 1 });
     expect(result.success).toBe(true);
@@ -194,7 +198,9 @@ describe('stop', () => {
     const { result } = await runOverWire({
       script: [{}],
       definition: { limits: { maxTurns: 1, maxRetries: 2 } },
-      during: (event, session) => once('attempt.failed', () => session.stop())(event),
+      during: (event, session) => {
+        if (event.type === 'attempt.failed') session.stop();
+      },
     });
     expect(result.counters.collapses).toBe(0);
     expect(result.slugs).toEqual(['retries_exhausted', 'max_turns_exhausted', 'stopped', 'empty_response']);
