@@ -1,13 +1,9 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
 import { defineAgent, mcpPool, runSession } from '../../../src/index.ts';
 import { rehearsalModel } from '../../../src/testing/index.ts';
+import { expectForgotten } from '../../support/in-memory.ts';
 import { listed, ScriptedServer } from '../../support/scripted-server.ts';
 import { report } from '../../support/session.ts';
-
-setFlagsFromString('--expose-gc');
-const collect: () => void = runInNewContext('gc');
 
 /** Runs a session that calls a tool of the pool, and returns a reference to its result. */
 async function ended(pool: ReturnType<typeof mcpPool>): Promise<WeakRef<object>> {
@@ -26,11 +22,6 @@ it('D-3: a session that called a tool of a shared server is not kept in memory w
   const pool = mcpPool({ s: { transport: () => new ScriptedServer(answers) } });
   const sessions: WeakRef<object>[] = [];
   for (let count = 0; count < 8; count += 1) sessions.push(await ended(pool));
-  const inMemory = () => {
-    collect();
-    return sessions.filter((one) => one.deref() !== undefined).length;
-  };
-  // The last one may still be referred to by the code that awaited it.
-  await expect.poll(inMemory).toBeLessThanOrEqual(1);
+  await expectForgotten(sessions);
   await pool.close();
 });
