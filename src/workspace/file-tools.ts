@@ -39,6 +39,9 @@ const optionsSchema = z.strictObject({
 } satisfies Record<keyof FileToolsOptions, z.ZodType>);
 const rootSchema = z.string({ error: 'the path of a directory' }).min(1, { error: 'the path of a directory' });
 
+/** For all writes of the process: two at once could overwrite each other, or together make what git takes for a repository. */
+const oneByOne = oneAtATime();
+
 /**
  * Returns tools for the files of one directory: list, find, search, read, write and edit. No path leads out of it, not even
  * through links, nothing in a `.git` is written, and a journal that this process has open is neither read nor written. A
@@ -48,8 +51,6 @@ export function fileTools(root: string, options: FileToolsOptions = {}) {
   check(rootSchema, root, 'root', 'invalid_options');
   const { allow = [], except = [] } = check(optionsSchema, options, 'options', 'invalid_options');
   const [allowed, excepted] = [allow.map(globMatcher), except.map(globMatcher)];
-  // Otherwise, concurrent edits of a file could overwrite each other.
-  const oneByOne = oneAtATime();
   /** Checks the path after links have been followed, because a link can make one file look like another. */
   const needsApproval = async ({ path: given }: { path: string }) => {
     const home = await inside(root, '.');
@@ -117,9 +118,9 @@ export function fileTools(root: string, options: FileToolsOptions = {}) {
       description: 'Writes a text file, with the folders above it. What was there is replaced.',
       inputSchema: z.object({ path: file, content: z.string() }),
       needsApproval,
-      execute: async (input: { path: string; content: string }) => {
-        const place = unlocked(await placeInside(root, input.path), input.path);
+      execute: (input: { path: string; content: string }) => {
         return oneByOne(async () => {
+          const place = unlocked(await placeInside(root, input.path), input.path);
           await mkdir(dirname(place), { recursive: true });
           const there = await stat(place).catch(() => null);
           if (there !== null && !there.isFile()) throw new ToolError(`${input.path} is not a file.`);
@@ -133,8 +134,8 @@ export function fileTools(root: string, options: FileToolsOptions = {}) {
       inputSchema: z.object({ path: file, old_text: z.string().min(1), new_text: z.string() }),
       needsApproval,
       execute: async (input: { path: string; old_text: string; new_text: string }) => {
-        const place = await placeInside(root, input.path);
         return oneByOne(async () => {
+          const place = await placeInside(root, input.path);
           const whole = utf8(await bytesOf(root, input.path), input.path);
           const at = whole.indexOf(input.old_text);
           if (at === -1) throw new ToolError(`${input.path} does not contain the old text.`);

@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { readdir, readlink, realpath } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
-import { isWithin } from '../platform/paths.ts';
+import { isMissing, isWithin } from '../platform/paths.ts';
 import { ToolError } from '../tools/result.ts';
 import { type Entry, makesRepository } from './repositories.ts';
 
@@ -25,13 +25,21 @@ export async function placeInside(root: string, given: string): Promise<string> 
   const names = relative(home, target).split(sep);
   if (names.some((name) => name.toLowerCase() === '.git')) throw new ToolError(`${given} is in a .git folder.`);
   for (const [index, name] of names.entries()) {
-    const there = await readdir(join(home, ...names.slice(0, index)), { withFileTypes: true }).catch(() => []);
+    const there = await entriesOf(join(home, ...names.slice(0, index)));
     const others = there.map((entry) => ({ name: entry.name, kind: kindOf(entry) })).filter((one) => one.name !== name);
     const kind = index === names.length - 1 ? 'file' : 'folder';
     if (makesRepository({ name, kind }, others))
       throw new ToolError(`Writing ${given} would make git treat its folder as a repository.`);
   }
   return target;
+}
+
+/** Returns what a folder holds: nothing if it does not exist. */
+function entriesOf(folder: string): Promise<Dirent[]> {
+  return readdir(folder, { withFileTypes: true }).catch((error) => {
+    if (isMissing(error)) return [];
+    throw error;
+  });
 }
 
 function kindOf(entry: Dirent): Entry['kind'] {

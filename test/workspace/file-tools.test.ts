@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -126,6 +126,18 @@ describe('fileTools with unusual files', () => {
       edit.execute({ path: 'a.txt', old_text: 'two', new_text: '2' }),
     ]);
     expect(read('a.txt')).toBe('1 2');
+  });
+
+  it('refuses concurrent writes that would make a folder look like a repository together', async () => {
+    const { root } = directory({});
+    const names = ['a/HEAD', 'a/objects/x', 'a/refs/x'];
+    // Two agents with file tools of their own, in the same directory.
+    const tools = [fileTools(root), fileTools(root)];
+    const ends = await Promise.allSettled(
+      names.map((path, index) => tools[index % 2]?.write_file.execute({ path, content: 'ref: refs/heads/x' })),
+    );
+    expect(ends.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected']);
+    expect(names.filter((name) => existsSync(join(root, name)))).toEqual(names.slice(0, 2));
   });
 
   it('refuses to edit a file that is not UTF-8, and keeps a byte order mark', async () => {

@@ -16,6 +16,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { messageOf } from '../../errors.ts';
+import { isMissing } from '../../platform/paths.ts';
 
 /** Writes a file completely or not at all: writes a temporary file, then renames it (W-4). */
 export function writeAtomically(path: string, text: string | Uint8Array): void {
@@ -114,8 +115,4 @@ function isFolder(path: string): boolean {
     if (isMissing(error) || (error instanceof Error && 'code' in error && deadLinks.includes(error.code))) return false;
     throw named(error, path, path);
   }
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
 }

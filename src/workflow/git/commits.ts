@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { join, posix } from 'node:path';
 import { messageOf } from '../../errors.ts';
+import { isMissing } from '../../platform/paths.ts';
 import { git, literal, openRepository, type Repository, withIndex } from './git.ts';
 
 /** Whether the last commit has a path. */
@@ -188,7 +189,7 @@ function isLinkAt(path: string): boolean | null {
   try {
     return lstatSync(path).isSymbolicLink();
   } catch (error) {
-    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return null;
+    if (isMissing(error)) return null;
     throw error;
   }
 }

@@ -2,6 +2,7 @@ import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../../../errors.ts';
 import { byteLength } from '../../../platform/bytes.ts';
+import { isMissing } from '../../../platform/paths.ts';
 import { checkInside, isLink } from './links.ts';
 
 /** Maximum bytes to read of a text. Of a longer text, the beginning and the end are read. */
@@ -23,7 +24,7 @@ export function itemText(backlog: string, path: string, most = mostOfText): stri
     const text = about.size <= most ? readFileSync(whole, 'utf8') : endsOf(whole, about.size, most);
     return text.replace(/^\uFEFF/, '');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOTDIR') return null;
+    if (isMissing(error)) return null;
     const message = messageOf(error);
     throw new Error(message.includes(path) ? message : `${path}: ${message}`, { cause: error });
   }
