@@ -99,7 +99,9 @@ export class Catalog {
   }
 
   /** All tools of the session, those that this turn lacks among them. */
-  all = (): CatalogTool[] => [...this.tools.values()];
+  all(): CatalogTool[] {
+    return [...this.tools.values()];
+  }
 
   /**
    * Returns the tools to offer in a request (B-5). Without a report tool it returns all of them, because providers

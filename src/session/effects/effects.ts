@@ -10,7 +10,6 @@ import { NamedFiles } from '../../model/files.ts';
 import { PromptBuilder } from '../../model/prompt.ts';
 import { type ModelEffectOptions, requestModel } from '../../model/request-model.ts';
 import { judgeReply } from '../../report/format.ts';
-import { lazily } from '../../schema/lazily.ts';
 import type { Catalog } from '../../tools/catalog.ts';
 import { clientAnswer } from '../../tools/client-tool.ts';
 import { runTool, type ToolEffectOptions } from '../../tools/run-tool.ts';
@@ -53,8 +52,8 @@ export class SessionEffects {
     this.checks = checks;
     this.tools = new SessionTools({ agent, catalog, subAgents, observer, clock });
     const { windowTokens } = head.input.window;
-    const meter = lazily(() => new RequestMeter(conversation, () => catalog.offered('all')));
-    this.meter = windowTokens === null ? null : meter();
+    const meter = new RequestMeter(conversation, () => catalog.offered('all'));
+    this.meter = windowTokens === null ? null : meter;
     this.modelOptions = {
       targets: agent.targets,
       pricing: agent.pricing,
@@ -70,7 +69,7 @@ export class SessionEffects {
       judgeReply: async (text, files, signal) =>
         checks.report(await judgeReply(format, text, files, { ...userCode, signal }), signal),
       meter: this.meter,
-      guess: (omit, reply) => meter().guess(omit, reply),
+      guess: meter.guess.bind(meter),
       recordRequest: written === null ? null : written.sent.bind(written, () => conversation.messages),
       sight,
       clock,
