@@ -24,7 +24,7 @@ export function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLik
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }
 
-/** Goes on with a value, at once if it is there. */
+/** Passes a value to `then`: synchronously, unless it is a promise. */
 export function after<A, B>(value: A | PromiseLike<A>, then: (value: A) => B | Promise<B>): B | Promise<B> {
   return isPromiseLike(value) ? Promise.resolve(value).then(then) : then(value);
 }

@@ -1,7 +1,7 @@
 /**
- * Returns an environment in which git opens a repository only by its `.git`. Otherwise any folder with the right files in it
- * is one, whose settings have git run programs: an agent, or whoever wrote a project, can make such files. An environment
- * that says `safe.bareRepository` itself stays as it is, for programs that work in bare repositories.
+ * Returns an environment in which git opens a repository only by its `.git`. Otherwise any folder with the right files is
+ * one, and its settings can make git run programs: an agent or a project's author could create such files. An environment
+ * that sets `safe.bareRepository` itself stays unchanged, for programs that work in bare repositories.
  */
 export function onlyByDotGit(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const isSaid = Object.entries(env).some(
