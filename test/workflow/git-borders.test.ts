@@ -39,7 +39,8 @@ describe('running git', () => {
     const folder = temporaryFolder();
     const [begun, lock] = [join(folder, 'begun'), join(folder, 'lock')];
     const hung = (onTerm: string) => {
-      gitThat(`trap '${onTerm}' TERM\ntouch ${lock}\nwhile :; do sleep 1000 & touch ${begun}; wait; done`);
+      // The child itself says that it has begun: one that the shell has only forked would still take SIGTERM as a trap.
+      gitThat(`trap '${onTerm}' TERM\ntouch ${lock}\nwhile :; do sh -c 'touch ${begun}; sleep 1000' & wait; done`);
       return git(project.folder, ['log']).catch((error: Error) => error.message);
     };
     const polite = hung(`rm ${lock}; exit 1`);
