@@ -4,7 +4,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
-import { rolldown } from 'rolldown';
+import { type Plugin, rolldown } from 'rolldown';
 import { buildInspector } from './inspector.ts';
 
 type Package = {
@@ -24,6 +24,16 @@ const built = [
 ];
 const nameOf = (file: string) => file.replace(/^\.\/dist\/(.*)\.js$/, '$1');
 
+/** V8 reads a file with any character beyond ASCII at two bytes a character, which makes the import 3 % slower. */
+const ascii: Plugin = {
+  name: 'ascii',
+  renderChunk: (code) => ({
+    // Without the flag `u`, these are UTF-16 units, as in an escape.
+    code: code.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+    map: null,
+  }),
+};
+
 rmSync('dist', { recursive: true, force: true });
 const bundle = await rolldown({
   input: Object.fromEntries(built.map((file) => [nameOf(file), `./${nameOf(file)}.ts`])),
@@ -32,6 +42,7 @@ const bundle = await rolldown({
   external: (id) => /^[^./]/.test(id) && !id.startsWith('@oxc-project/'),
   tsconfig: false,
   transform: { target: 'es2024' },
+  plugins: [ascii],
 });
 await bundle.write({
   dir: 'dist',

@@ -20,12 +20,15 @@ async function cancelUnread(answer: { stream?: { cancel?: () => unknown } } | nu
   }
 }
 
+/** Receives each part of a reply; `at` is when it arrived (epoch ms), if that was asked already. */
+type OnPart = (part: LanguageModelV4StreamPart, at?: number) => void;
+
 /** Sends the request and passes each part of the reply to `onPart` as it arrives. */
 export async function stream(
   model: LanguageModelV4,
   callOptions: LanguageModelV4CallOptions,
   timers: RequestTimers,
-  onPart: (part: LanguageModelV4StreamPart) => void,
+  onPart: OnPart,
 ): Promise<void> {
   if (typeof model.doStream !== 'function') return generate(model, callOptions, timers, onPart);
   let parts: ReadableStream<LanguageModelV4StreamPart>;
@@ -51,8 +54,7 @@ export async function stream(
       const { done, value } = await reader.read();
       if (done && isEmpty) checkStreamed(response?.headers);
       if (done) return;
-      timers.touch();
-      onPart(value);
+      onPart(value, timers.touch());
       isEmpty &&= withoutContent.includes(value?.type);
       // A stream that never waits would keep its own timeouts from firing.
       if (eventLoop.isDue) {
@@ -100,7 +102,7 @@ export async function generate(
   model: LanguageModelV4,
   callOptions: LanguageModelV4CallOptions,
   timers: RequestTimers,
-  onPart: (part: LanguageModelV4StreamPart) => void,
+  onPart: OnPart,
 ): Promise<void> {
   timers.expectWhole();
   const result = await timers.orAborted(model.doGenerate(callOptions));

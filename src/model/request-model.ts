@@ -84,7 +84,8 @@ export type ModelEffectOptions = {
   guess(omit: readonly string[], reply: Reply): Usage;
   /** Writes a request down, before it goes out; null for a session without a journal (D-3). */
   recordRequest: RecordRequest | null;
-  sight: (sighting: Sighting) => void;
+  /** `at` is when it was seen (epoch ms): now, unless it is given. */
+  sight: (sighting: Sighting, at?: number) => void;
   clock: Clock;
   secrets: readonly string[];
 };
@@ -120,11 +121,11 @@ export async function requestModel(
     if (model !== null) {
       provider = model.provider;
       const exchange = options.settings().streaming === false ? generate : stream;
-      const onPart = (part: LanguageModelV4StreamPart) => {
+      const onPart = (part: LanguageModelV4StreamPart, at?: number) => {
         if (reader.size > options.replyBytes) return;
         began = true;
         const delta = reader.take(part);
-        if (isShown && delta !== null) options.sight(delta);
+        if (isShown && delta !== null) options.sight(delta, at);
         if (reader.size > options.replyBytes) {
           reader.cutOff();
           timers.cancel();

@@ -39,9 +39,11 @@ export class RequestTimers {
     this.cancelIdle = this.clock.alarm(this.idleTimeoutMs, this.idle);
   }
 
-  /** Restarts the idle timeout after a new part. */
-  touch(): void {
-    this.lastPartAt = this.clock.now();
+  /** Restarts the idle timeout after a new part. Returns when that was (epoch ms): reading the clock takes long. */
+  touch(): number {
+    const at = this.clock.now();
+    this.lastPartAt = at;
+    return at;
   }
 
   /** Disables the idle timeout, because a full response arrives in one piece. */

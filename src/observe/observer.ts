@@ -148,27 +148,26 @@ export class Observer {
     this.options.recorder?.fact(fact);
     this.tell((fold) => fold.fact?.(fact, deliveredAt));
     if (this.deltaSecrets !== null && repliesEnd.test(fact.type))
-      for (const delta of this.deltaSecrets.rest()) this.passDelta(delta);
+      for (const delta of this.deltaSecrets.rest()) this.passDelta(delta, this.options.times.now());
     this.beforeFact?.();
     this.publish({ ...ownCopy(this.eventOf(fact)), ...this.envelope(deliveredAt), seq: this.next(1) });
     if (fact.type === 'attempt.started') this.parts = 0;
     this.hasEnded ||= sessionEnds.has(fact.type);
   }
 
-  /** Receives a non-fact observation. */
-  sight(sighting: Sighting): void {
+  /** Receives a non-fact observation, seen at `at` (epoch ms). */
+  sight(sighting: Sighting, at: number = this.options.times.now()): void {
     if (this.beforeFact !== null || (this.hasEnded && sighting.type !== 'observer.failed')) return;
     if (sighting.type === 'model.delta') {
       if (sighting.delta !== '') this.parts = Math.max(this.parts, sighting.part + 1);
       const shown = this.shownOf(sighting);
-      if (shown !== null) this.passDelta(shown);
+      if (shown !== null) this.passDelta(shown, at);
       return;
     }
     if (sighting.type === 'model.warned' && !this.isNewWarning(`${sighting.target} ${sighting.warning}`)) return;
     this.tell((fold) => fold.sighting?.(sighting), sighting.type === 'observer.failed');
     const clean =
       'message' in sighting ? { ...sighting, message: redact(sighting.message, this.options.secrets) } : sighting;
-    const at = this.options.times.now();
     this.options.recorder?.sighted(clean, at);
     this.publish({ ...ownCopy(clean), ...this.envelope(at), seq: this.next(1) });
   }
@@ -217,12 +216,14 @@ export class Observer {
     return this.deltaSecrets === null ? delta : this.deltaSecrets.take(delta);
   }
 
-  private passDelta(delta: Delta): void {
-    const { times, recorder, sessionId, agent } = this.options;
-    const at = times.now();
-    recorder?.sighted(delta, at);
-    // Without the envelope as an object of its own, since there are very many.
-    this.publish({ ...delta, sessionId, agent, at, path: ownPath, seq: this.next(delta.delta.length) });
+  private passDelta(given: Delta, at: number): void {
+    const { recorder, sessionId, agent } = this.options;
+    recorder?.sighted(given, at);
+    const { type, turn, attempt, kind, part, callId, toolName, delta } = given;
+    const seq = this.next(delta.length);
+    // Field by field, since there are very many, and an object that grows after a spread costs more.
+    const path = ownPath;
+    this.publish({ type, turn, attempt, kind, part, callId, toolName, delta, sessionId, agent, at, path, seq });
   }
 
   private publish(event: SessionEvent): void {

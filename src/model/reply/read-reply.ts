@@ -44,8 +44,8 @@ export type ReplyPlace = { turn: number; attempt: number; takenIds: ReadonlySet<
  */
 export class ReplyReader {
   private readonly content: ReplyPart[] = [];
-  /** Text and reasoning parts by kind and id: the last one with an id is the current one. */
-  private readonly texts = new Map<string, OpenText>();
+  /** Text and reasoning parts by id: the last one with an id is the current one. */
+  private readonly texts = { text: new Map<string, OpenText>(), reasoning: new Map<string, OpenText>() };
   private readonly openInputs = new Set<OpenInput>();
   /** The open inputs with each id, in order: ids may repeat. */
   private readonly inputsById = new Map<unknown, OpenInput[]>();
@@ -91,7 +91,7 @@ export class ReplyReader {
       case 'text-delta':
       case 'reasoning-delta': {
         const kind = part.type === 'text-delta' ? 'text' : 'reasoning';
-        const open = this.texts.get(`${kind} ${part.id}`) ?? this.openText(kind, part.id, undefined);
+        const open = this.texts[kind].get(part.id) ?? this.openText(kind, part.id, undefined);
         const delta = textOf(part.delta);
         open.text.text += delta;
         addProviderData(open.text, part.providerMetadata);
@@ -99,7 +99,7 @@ export class ReplyReader {
       }
       case 'text-end':
       case 'reasoning-end': {
-        const open = this.texts.get(`${part.type === 'text-end' ? 'text' : 'reasoning'} ${part.id}`);
+        const open = this.texts[part.type === 'text-end' ? 'text' : 'reasoning'].get(part.id);
         if (open === undefined) return null;
         open.text.ended = true;
         addProviderData(open.text, part.providerMetadata);
@@ -248,7 +248,7 @@ export class ReplyReader {
   private openText(kind: 'text' | 'reasoning', id: string, metadata: SharedV4ProviderMetadata | undefined): OpenText {
     const text: ReplyText = { type: kind, text: '', ended: false, ...providerData(metadata) };
     const open = { part: this.nextPart(), text };
-    this.texts.set(`${kind} ${id}`, open);
+    this.texts[kind].set(id, open);
     this.content.push(text);
     return open;
   }
