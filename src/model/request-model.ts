@@ -109,9 +109,9 @@ export async function requestModel(
   const timers = new RequestTimers(options, signal);
   const { turn, attempt } = request;
   const isShown = !options.checks.replies;
-  const reader = new ReplyReader({ turn, attempt, takenIds: options.callIds });
+  // Made when the first part arrives: a session that waits for it holds no buffers.
+  const arrived: { reader: ReplyReader | null } = { reader: null };
   let provider = '';
-  let began = false;
   let fault: Fault | null = null;
   try {
     const model = await target.model().catch((error) => {
@@ -122,8 +122,9 @@ export async function requestModel(
       provider = model.provider;
       const exchange = options.settings().streaming === false ? generate : stream;
       const onPart = (part: LanguageModelV4StreamPart, at?: number) => {
+        arrived.reader ??= new ReplyReader({ turn, attempt, takenIds: options.callIds });
+        const { reader } = arrived;
         if (reader.size > options.replyBytes) return;
-        began = true;
         const delta = reader.take(part);
         if (isShown && delta !== null) options.sight(delta, at);
         if (reader.size > options.replyBytes) {
@@ -153,9 +154,11 @@ export async function requestModel(
   } finally {
     timers.clear();
   }
-  if (fault === null && reader.errors.length > 0)
+  const { reader } = arrived;
+  const usage = reader?.usage ?? noUsage;
+  if (fault === null && reader !== null && reader.errors.length > 0)
     fault = classifyFault(reader.errors[0], options.clock.now(), options.secrets);
-  const reply = began ? replyOf(reader, provider, options) : null;
+  const reply = reader === null ? null : replyOf(reader, provider, options);
   const warn = (warnings: readonly string[]) => {
     for (const warning of warnings) options.sight({ type: 'model.warned', target: target.name, warning });
   };
@@ -165,17 +168,17 @@ export async function requestModel(
   else fault ??= shortfallOf(reply);
   if (isShown || reply === null) {
     warn(reply?.warnings ?? []);
-    return outcomeOf(options, request, target, reader, reply, fault, signal);
+    return outcomeOf(options, request, target, usage, reply, fault, signal);
   }
   const checked = await options.checks.reply(reply, { turn, attempt }, signal);
   if (checked.kind === 'passed') {
     warn(reply.warnings);
-    return outcomeOf(options, request, target, reader, checked.value, fault, signal);
+    return outcomeOf(options, request, target, usage, checked.value, fault, signal);
   }
   // Only what it cost is kept (G-2): even a warning may quote what is withheld.
   const { kind, reason } = checked;
   const denial = { kind, message: reason, status: null, retryAfterMs: null };
-  const spent = spentOn(options, request, target, reader, reply);
+  const spent = spentOn(options, request, target, usage, reply);
   return { reply: null, fault: denial, calls: [], textReport: null, ...spent, measured: null };
 }
 
@@ -229,7 +232,7 @@ function spentOn(
   { pricing, guess }: ModelEffectOptions,
   { omit }: ModelRequest,
   target: Target,
-  { usage }: ReplyReader,
+  usage: Usage,
   reply: Reply,
 ): Pick<ModelOutcome, 'usage' | 'costUsd' | 'guessedTokens'> {
   const price = pricing[target.name];
@@ -255,7 +258,7 @@ async function outcomeOf(
   options: ModelEffectOptions,
   request: ModelRequest,
   target: Target,
-  reader: ReplyReader,
+  usage: Usage,
   reply: Reply | null,
   fault: Fault | null,
   signal: AbortSignal,
@@ -267,6 +270,6 @@ async function outcomeOf(
   const asksText = request.textMayReport && isAnswer && calls.every((call) => call.tool === 'provider');
   const textReport = asksText ? await options.judgeReply(text, files, signal) : null;
   if (reply === null) return { reply, fault, calls, textReport, usage: noUsage, costUsd: 0, measured: null };
-  const measured = options.meter?.measure(request.omit, reply, reader.usage) ?? null;
-  return { reply, fault, calls, textReport, ...spentOn(options, request, target, reader, reply), measured };
+  const measured = options.meter?.measure(request.omit, reply, usage) ?? null;
+  return { reply, fault, calls, textReport, ...spentOn(options, request, target, usage, reply), measured };
 }
