@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { ModelRequest, Reply } from '../../machines/index.ts';
-import { called, finish, requested, said } from '../support/requests.ts';
+import { called, finish, network, requested, said } from '../support/requests.ts';
+
+/** A call whose input breaks off. */
+const begun = [
+  { type: 'tool-input-start', id: 'c', toolName: 'look' },
+  { type: 'tool-input-delta', id: 'c', delta: '{"a":' },
+];
 
 describe('what happens before a request goes out', () => {
   it('D-3: files are prepared, then it is written down, then it goes out', async () => {
@@ -83,6 +89,39 @@ describe('the calls and the text of a reply', () => {
   });
 });
 
+describe('C-5: a reply that ends amid a call', () => {
+  it.each(['length', 'content-filter'])('with the finish reason %s blames no connection', async (unified) => {
+    expect((await requested([...begun, finish(unified)])).outcome.fault).toBeNull();
+  });
+
+  it('since the provider could not read the call is the mistake of the model', async () => {
+    const { outcome } = await requested([...begun, finish('MALFORMED_FUNCTION_CALL')]);
+    const message = 'The stream ended with the finish reason MALFORMED_FUNCTION_CALL.';
+    expect(outcome.fault).toEqual({ ...network(message), kind: 'malformed_call' });
+  });
+
+  it('without saying why has lost its connection', async () => {
+    const ended = { ...finish(), finishReason: { unified: 'stop', raw: undefined } };
+    const { outcome } = await requested([...begun, ended]);
+    expect(outcome.fault).toEqual(network('The stream ended with the finish reason stop.'));
+  });
+});
+
+describe('B-7: what a request used', () => {
+  const uncounted = { ...finish(), usage: undefined };
+  const counted = { ...finish(), usage: { inputTokens: { total: 5 }, outputTokens: { total: 5 } } };
+  it.each<[string, readonly object[], number, object]>([
+    ['what the provider counted', [...said('So.'), counted], 10, { costUsd: 15 }],
+    ['estimated if it counted nothing', [...said('So.'), uncounted], 0, { costUsd: 11, guessedTokens: 7 }],
+    ['estimated of a call that broke off', [...begun, uncounted], 0, { costUsd: 11, guessedTokens: 7 }],
+    ['nothing if nothing came', [uncounted], 0, { costUsd: 0 }],
+  ])('is %s', async (_, parts, tokens, expected) => {
+    const { usage, costUsd, guessedTokens } = (await requested(parts)).outcome;
+    expect(usage.input + usage.output).toBe(tokens);
+    expect({ costUsd, guessedTokens }).toEqual(expected);
+  });
+});
+
 describe('G-2: checks of replies', () => {
   const checking = (answer: (reply: Reply) => object) => {
     const asked: unknown[] = [];
@@ -101,6 +140,16 @@ describe('G-2: checks of replies', () => {
     const { outcome, seen, judged } = await requested([...said('So.'), finish()], over);
     expect([asked, seen, judged]).toEqual([[[1, { turn: 2, attempt: 3 }]], [], [['Better.', 0]]]);
     expect(outcome).toMatchObject({ fault: null, reply: { content: [{ text: 'Better.' }] } });
+  });
+
+  it('the warnings of one that passes are seen, those of another are not', async () => {
+    const warned = [{ type: 'stream-start', warnings: ['Odd.'] }, ...said('So.'), finish()];
+    const passing = checking((reply) => ({ kind: 'passed', value: reply }));
+    expect((await requested(warned, passing.over)).seen).toEqual([
+      { type: 'model.warned', target: 'one', warning: '"Odd."' },
+    ]);
+    const failing = checking(() => ({ kind: 'denied', reason: 'No.' }));
+    expect((await requested(warned, failing.over)).seen).toEqual([]);
   });
 
   it.each(['denied', 'unchecked'] as const)('of one that is %s nothing stays but its cost', async (kind) => {
