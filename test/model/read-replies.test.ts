@@ -53,7 +53,9 @@ describe('P-4: the texts of a reply', () => {
       text('0', 'two'),
       { type: 'text-end', id: 'none' },
       { type: 'reasoning-end', id: '0' },
+      { type: 'tool-input-delta', id: 'none', delta: '{' },
     );
+    expect(reply.warnings.filter((warning) => warning.startsWith('skipped'))).toEqual([]);
     expect(reply.content).toMatchObject([
       { text: 'one', ended: true },
       { text: 'two', ended: false },

@@ -140,6 +140,8 @@ describe('the tokens of a reply', () => {
     const { reader } = read(finish('stop', undefined, usage), finish('length'));
     expect(reader.usage.input).toBe(1);
     expect(reader.reply('own', []).finishReason?.unified).toBe('length');
+    const even = { inputTokens: { total: 2 }, outputTokens: { total: 2 } };
+    expect(read(finish('stop', undefined, even)).reader.usage).toMatchObject({ input: 2, output: 2 });
   });
 });
 

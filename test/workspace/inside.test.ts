@@ -35,9 +35,9 @@ describe('a path inside a directory', () => {
       await expect(placeInside(root, path)).rejects.toThrow(`${path} is in a .git folder.`);
     for (const folder of ['a/refs', 'a/objects', 'b/refs', 'c/head', 'c/refs', 'd/refs'])
       mkdirSync(join(root, folder), { recursive: true });
-    for (const file of ['b/HEAD', 'd/HEAD']) writeFileSync(join(root, file), '');
+    writeFileSync(join(root, 'b/HEAD'), '');
     symlinkSync('refs', join(root, 'd/objects'));
-    for (const path of ['a/HEAD', 'a/head', 'b/objects/x', 'b/commondir'])
+    for (const path of ['a/HEAD', 'a/head', 'b/objects/x', 'b/commondir', 'd/HEAD'])
       await expect(placeInside(root, path)).rejects.toThrow(
         `Writing ${path} would make git treat its folder as a repository.`,
       );
