@@ -123,6 +123,18 @@ describe('C-5: the facts about a call', () => {
     expect(await catalog.inspect(callOf('look'), null, signal)).toEqual({ ...whole, refusal });
   });
 
+  it('F-2: a report with a number that would be another one is not judged, but a text may have any digits', async () => {
+    const catalog = await shown([reportTool(() => Promise.reject(new Error('judged'))), textTool(), look()]);
+    const reasons = '9007199254740993 is more than a number holds exactly';
+    const facts = async (name: string, input: string) => catalog.inspect(callOf(name, input), null, signal);
+    expect(await facts('final_report', '{"content":9007199254740993}')).toMatchObject({
+      input: 'invalid',
+      report: { valid: false, slug: 'final_report_schema_fail', reasons },
+    });
+    expect(await facts('look', '{"at":9007199254740993}')).toMatchObject({ input: 'invalid', report: null });
+    expect(await facts('sql', '"9007199254740993"')).toEqual({ ...whole, name: 'sql' });
+  });
+
   it('a report is judged by its format, and then by the check', async () => {
     const judged: unknown[] = [];
     const judgeReport: CatalogTool['judgeReport'] = async (input, { timeoutMs }) => {

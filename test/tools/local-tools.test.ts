@@ -124,6 +124,17 @@ describe('B-1: a tool that cannot be used is refused by name', () => {
     expect(() => made(given)).toThrow(message);
   });
 
+  it('other fields are its own affair, beside the caution that they resemble or in a class', () => {
+    expect(() => made({ inputSchema, execute, needsApproval: true, needsAproval: true })).not.toThrow();
+    const Look = class {
+      inputSchema = inputSchema;
+      execute = execute;
+      needsAproval = true;
+    };
+    expect(() => made(new Look())).not.toThrow();
+    expect(() => made({ inputSchema, execute, description: null, strict: null })).not.toThrow();
+  });
+
   it('a schema that cannot be read is refused by its path', () => {
     expect(() => made({ inputSchema: 5, execute })).toThrow('`tools.look.inputSchema`');
     expect(() => made({ inputSchema, execute, contextSchema: 5 })).toThrow('`tools.look.contextSchema`');
