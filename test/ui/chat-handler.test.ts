@@ -55,7 +55,10 @@ describe('C-1, S-6: the handler of chats', () => {
     expect(starts()).toHaveLength(1);
   });
 
-  it('the output of a client-side tool, from the page, is its answer', async () => {
+  it.each<[string, object, object]>([
+    ['output', { state: 'output-available', output: { city: 'Bonn' } }, { type: 'text', value: '{"city":"Bonn"}' }],
+    ['failure', { state: 'output-error', errorText: 'No GPS.' }, { type: 'error-text', value: 'No GPS.' }],
+  ])('the %s of a client-side tool, from the page, is its answer', async (_, given, output) => {
     const where = tool({ inputSchema: z.object({}) });
     const model = rehearsalModel(({ prompt }) =>
       prompt.some(({ role }) => role === 'tool') ? { text: 'Noted.' } : { calls: [{ name: 'where', input: {} }] },
@@ -65,13 +68,11 @@ describe('C-1, S-6: the handler of chats', () => {
     const [one, other] = [chatOf(agent, journal), chatOf(agent, journal)];
     const message = await read(await one.post([user('Where am I?')]));
     expect(message.metadata?.status).toBe('waiting');
-    const parts = message.parts.map((part) =>
-      part.type === 'tool-where' ? { ...part, state: 'output-available', output: { city: 'Bonn' } } : part,
-    );
+    const parts = message.parts.map((part) => (part.type === 'tool-where' ? { ...part, ...given } : part));
     // The process that runs the session is another.
     const answered = await read(await other.post([user('Where am I?'), { ...message, parts }]), message);
     expect(answered.metadata?.status).toBe('succeeded');
-    expect(JSON.stringify(model.requests[1]?.prompt.at(-1))).toContain('Bonn');
+    expect(model.requests[1]?.prompt.at(-1)?.content).toMatchObject([{ type: 'tool-result', output }]);
     expect(model.requests).toHaveLength(2);
     await journal.close();
   });
