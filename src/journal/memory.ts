@@ -34,13 +34,13 @@ export class MemoryJournal implements Journal {
 
   async create(
     session: Parameters<Journal['create']>[0],
-    { owner, entries, change = {}, taken }: Parameters<Journal['create']>[1],
+    { owner, entries, change = {} }: Parameters<Journal['create']>[1],
   ): Promise<void> {
     if (this.kept.has(session.sessionId)) throw exists(session.sessionId);
     const now = Date.now();
     const row = { ...session, slugs: [], waiting: [], createdAt: now, updatedAt: now, ended: null };
     this.kept.set(session.sessionId, { ...row, entries: [], inbox: [], owner, leasedUntil: 0 });
-    await this.append(session.sessionId, { owner, after: 0, entries, change, ...(taken !== undefined && { taken }) });
+    await this.append(session.sessionId, { owner, after: 0, entries, change });
   }
 
   async append(sessionId: string, { owner, after, entries, change = {}, taken = [] }: Append): Promise<void> {
@@ -51,7 +51,7 @@ export class MemoryJournal implements Journal {
     const { status = kept.ended, slugs = kept.slugs, waiting = kept.waiting } = change;
     const now = Date.now();
     Object.assign(kept, { ended: status, slugs, waiting, updatedAt: now, leasedUntil: now + this.leaseMs });
-    if (taken.length > 0) kept.inbox = kept.inbox.filter(({ id }) => !taken.includes(id));
+    kept.inbox = kept.inbox.filter(({ id }) => !taken.includes(id));
     if (change.status === undefined) return;
     // The order is that of the endings.
     this.kept.delete(sessionId);
@@ -128,8 +128,8 @@ export class MemoryJournal implements Journal {
   async close(): Promise<void> {}
 }
 
-function isHeld({ owner, leasedUntil }: Kept): boolean {
-  return owner !== null && leasedUntil > Date.now();
+function isHeld({ leasedUntil }: Kept): boolean {
+  return leasedUntil > Date.now();
 }
 
 function rowOf(kept: Kept): JournaledSession {

@@ -8,10 +8,8 @@ describe('D-3: a journal in memory keeps its promises while the process lives', 
 });
 
 describe('S-8: a journal in memory for an inspector', () => {
-  const created = async (journal: MemoryJournal, sessionId: string, taken?: number[]) => {
-    const row = { sessionId, agent: 'a', metadata: {} };
-    await journal.create(row, { owner: 'me', entries: [], change: {}, ...(taken !== undefined && { taken }) });
-  };
+  const created = (journal: MemoryJournal, sessionId: string) =>
+    journal.create({ sessionId, agent: 'a', metadata: {} }, { owner: 'me', entries: [], change: {} });
   const end = (journal: MemoryJournal, sessionId: string) =>
     journal.append(sessionId, { owner: 'me', after: 0, entries: [], change: { status: 'succeeded' } });
   const ids = async (journal: MemoryJournal) => (await journal.list({})).map(({ sessionId }) => sessionId);
@@ -35,6 +33,8 @@ describe('S-8: a journal in memory for an inspector', () => {
     const journal = new MemoryJournal();
     for (const id of ['a', 'b', 'c']) await created(journal, id);
     expect(await ids(journal)).toEqual(['c', 'b', 'a']);
+    await journal.append('a', { owner: 'me', after: 0, entries: [], change: {} });
+    expect(await ids(journal)).toEqual(['c', 'b', 'a']);
     at += 1;
     await journal.append('a', { owner: 'me', after: 0, entries: [], change: {} });
     expect(await ids(journal)).toEqual(['a', 'c', 'b']);
@@ -45,6 +45,11 @@ describe('S-8: a journal in memory for an inspector', () => {
     expect(await journal.lease('a', 'other')).toBe(false);
     at += 1;
     expect(await journal.lease('a', 'other')).toBe(true);
+    at += journal.leaseMs - 1;
+    expect(await journal.renew('a', 'other')).toBe(true);
+    at += journal.leaseMs - 1;
+    expect(await journal.lease('a', 'me')).toBe(false);
+    await journal.release('none', 'other');
     expect(await journal.renew('none', 'me')).toBe(false);
     expect(await journal.inbox('none')).toEqual([]);
   });
@@ -66,5 +71,7 @@ describe('S-8: a journal in memory for an inspector', () => {
     ]);
     expect([await journal.read('failed'), await journal.inbox('running')]).toEqual([[entry], []]);
     expect(await journal.lease('running', 'me')).toBe(true);
+    const stop = { type: 'session.stop' } as const;
+    expect([await journal.post('suspended', stop), await journal.post('failed', stop)]).toEqual([true, false]);
   });
 });
