@@ -4,7 +4,7 @@ import { PawlError } from '../../src/index.ts';
 import type { TreeLog } from '../../src/journal/tree-log.ts';
 import { giveUp, Suspension } from '../../src/session/recovery/suspension.ts';
 import type { RootSession } from '../../src/session/running-session.ts';
-import { manualClock } from '../../src/testing/index.ts';
+import { countedClock } from '../support/counted-clock.ts';
 
 type Told = { failure: Failure };
 type Ending = Told & { status: string };
@@ -12,7 +12,7 @@ type Ending = Told & { status: string };
 /** A tree of a session and its sub-agent that keeps what becomes of it. Both run an effect until `idle` is called. */
 function tree({ hasEnded = false, secrets = [] as string[] } = {}) {
   const done: string[] = [];
-  const clock = manualClock();
+  const { clock, alarms } = countedClock();
   const idle = Promise.withResolvers<void>();
   const busy = { root: 0, child: 0 };
   const kept = { isClosed: false, isBegun: true, holds: () => Promise.resolve(true), release: async () => {} };
@@ -48,7 +48,12 @@ function tree({ hasEnded = false, secrets = [] as string[] } = {}) {
         silence: () => note(`${name} silenced`),
         take: ({ failure }: Told) => note(`${name} failed: ${failure.slugs} ${failure.detail}`),
         sight: ({ failure }: Told) => note(`${name} suspended: ${failure.slugs} ${failure.detail}`),
-        folds: { log: { sighting: ({ failure }: Told) => note(`logged ${failure.slugs}: ${failure.detail}`) } },
+        folds: {
+          log: {
+            sighting: ({ type, failure }: Told & { type: string }) =>
+              note(`logged ${type} ${failure.slugs}: ${failure.detail}`),
+          },
+        },
       },
     },
   });
@@ -75,18 +80,21 @@ function tree({ hasEnded = false, secrets = [] as string[] } = {}) {
     leave: async () => note('left'),
     holdsSession: () => kept.holds(),
   };
-  return { root: root as unknown as RootSession, log: log as unknown as TreeLog, done, clock, idle, busy, kept };
+  const [session, treeLog] = [root as unknown as RootSession, log as unknown as TreeLog];
+  return { root: session, log: treeLog, done, clock, alarms, idle, busy, kept };
 }
 
 const retired = ['root retired', 'child retired', 'root closed its servers', 'child closed its servers'];
 
 describe('D-5: a suspension', () => {
   it('waits for what runs, gives the lease back, and ends every session of the tree', async () => {
-    const { root, log, done, idle } = tree();
+    const { root, log, done, alarms, idle } = tree();
     const over = new Suspension(root, log).within(1_000);
     expect(done).toEqual(['no more grants', 'root suspended', 'child suspended']);
+    expect(alarms()).toBe(1);
     idle.resolve();
     await over;
+    expect(alarms()).toBe(0);
     expect(done.slice(3)).toEqual([
       ...retired,
       'child let go: suspended',
@@ -104,7 +112,7 @@ describe('D-5: a suspension', () => {
     idle.resolve();
     await new Suspension(root, log).within(1_000);
     expect(done.slice(-2)).toEqual([
-      'logged journal_failed: [redacted]: the disk is full',
+      'logged session.suspended journal_failed: [redacted]: the disk is full',
       'settled suspended: journal_failed',
     ]);
   });

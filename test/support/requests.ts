@@ -1,7 +1,6 @@
 import { type ModelRequest, noUsage } from '../../machines/index.ts';
-import type { Clock } from '../../src/host/clock.ts';
 import { type ModelEffectOptions, requestModel } from '../../src/model/request-model.ts';
-import { manualClock } from '../../src/testing/index.ts';
+import { countedClock } from './counted-clock.ts';
 
 const usage = { inputTokens: { total: 10 }, outputTokens: { total: 5 } };
 export const finish = (unified = 'stop') => ({ type: 'finish', finishReason: { unified, raw: unified }, usage });
@@ -27,21 +26,7 @@ export async function requested(
   over: Partial<ModelEffectOptions> = {},
   more: Partial<ModelRequest> = {},
 ) {
-  const manual = manualClock();
-  let alarms = 0;
-  const clock: Clock = {
-    ...manual,
-    alarm: (delayMs, ring) => {
-      const cancel = manual.alarm(delayMs, ring);
-      alarms += 1;
-      let isSet = true;
-      return () => {
-        alarms -= isSet ? 1 : 0;
-        isSet = false;
-        cancel();
-      };
-    },
-  };
+  const { clock, alarms } = countedClock();
   const asked: Record<string, unknown>[] = [];
   const seen: unknown[] = [];
   const judged: unknown[] = [];
@@ -101,6 +86,6 @@ export async function requested(
     ...over,
   };
   const outcome = await requestModel(options, { ...request, ...more }, outer.signal);
-  return { outcome, asked, seen, judged, built, alarms };
+  return { outcome, asked, seen, judged, built, alarms: alarms() };
 }
 export const network = (message: string) => ({ kind: 'network', message, status: null, retryAfterMs: null });

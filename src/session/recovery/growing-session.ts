@@ -1,7 +1,6 @@
 import { writtenSecrets } from '../../agent/secrets.ts';
 import { checkEntries } from '../../journal/entries.ts';
 import type { Journal } from '../../journal/journal.ts';
-import { unknownSession } from '../../journal/journal-errors.ts';
 import type { SessionEvent } from '../../observe/events.ts';
 import { headOf } from './recorded-entries.ts';
 import { Recording } from './recording.ts';
@@ -28,10 +27,7 @@ export class GrowingSession {
   /** Returns all events so far. Throws like `readSession`. */
   async events(): Promise<readonly SessionEvent[]> {
     const entries = await this.journal.read(this.sessionId, this.known);
-    if (this.known === 0) {
-      if (entries.length === 0) throw unknownSession(this.sessionId);
-      headOf(entries, this.sessionId);
-    }
+    if (this.known === 0) headOf(entries, this.sessionId);
     checkEntries(entries, this.known);
     this.known += entries.length;
     this.recording.play(entries);
