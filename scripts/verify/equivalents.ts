@@ -434,6 +434,95 @@ const equivalents: Equivalent[] = [
     why: 'a text without a backslash reads as it is written, and the place after the last is the end of what was read',
   },
   {
+    file: 'model/prompt.ts',
+    original: /^(notice === null|last !== undefined|prompt\[index\] !== undefined|last\?\.role === 'assistant')$/,
+    replacement: /^true$/,
+    why: 'with a notice the result is the same, a request has a message, and only a message of a model is open',
+  },
+  {
+    file: 'model/prompt.ts',
+    original: /^(prompt\.length - 1|Math\.max\(0, built\.merged\.length - 1\)|this\.built\.set\(provider, built\);)$/,
+    replacement: /^(prompt\.length \+ 1|Math\.min.*|;)$/,
+    why: 'the last message is made for each request, and making others again only takes longer',
+  },
+  {
+    file: 'model/prompt.ts',
+    original:
+      /^(awaited\.size === 0|omit\.length === 0|built === undefined \|\| built\.omitted\.size !== omit\.length)$/,
+    replacement: /^(false|true)$/,
+    why: 'it only saves time',
+  },
+  {
+    file: 'model/prompt.ts',
+    original:
+      /^(message\.role !== 'assistant'|part\.type [!=]== 'tool-call'|message === undefined|(last|message)\?\.role|index < built\.merged\.length)$/,
+    replacement: /^(false|true|\w+\.role|.*<=.*)$/,
+    why: 'only calls of a model have what is looked for next, and no message is missing, though the types allow it',
+  },
+  {
+    file: 'model/prompt.ts',
+    original: /^(awaited\.delete\(at\);|own\.size > 0)$/,
+    replacement: /^(;|true|.*>= 0)$/,
+    why: 'an empty set leaves nothing out',
+  },
+  {
+    file: 'model/prompt.ts',
+    original: /^case 'user':/,
+    why: 'the files of a user and of a model become the same',
+  },
+  {
+    file: 'reply/own-parts.ts',
+    original: /^(part\.type === 'tool-call'|\[\]|'text'|'file'|case 'file':[\s\S]*)$/,
+    replacement: /^(true|\["Stryker was here"\]|""|case 'file':)$/,
+    why: 'only calls are run by a provider, no call has that id, and the part that the default returns counts as true',
+  },
+  {
+    file: 'agent/secrets.ts',
+    original: /^(typeof model === 'string'|\/\\s\+\/)$/,
+    replacement: /^(true|\/\\s\/)$/,
+    why: 'only a text names the variable of its key, and the last word is the same',
+  },
+  {
+    file: 'recovery/suspension.ts',
+    original: /^(\[\]|\{ once: true \}|true)$/,
+    replacement: /^(\["Stryker was here"\]|\{\}|false)$/,
+    why: 'only a session with a journal is suspended, and the signal aborts once',
+  },
+  {
+    file: 'recovery/fork-session.ts',
+    original: /^(id === from \|\| .*|`\$\{from\}\/`)$/,
+    replacement: /^(true|``)$/,
+    why: 'every session of a tree has the id of the root before its own',
+  },
+  {
+    file: 'host/clock.ts',
+    original: /^(2 \*\* 31 - 1|\{\s+now: [\s\S]*|\(\) => Date\.now\(\)|\(dueAt, signal\) => sleep.*)$/,
+    why: 'Stryker cannot switch on what runs when the module is loaded; by hand, `test/host/clock.test.ts` catches it',
+  },
+  {
+    file: 'host/clock.ts',
+    original: /^(\{ once: true \}|true|port1\.start\(\);)$/,
+    replacement: /^(\{\}|false|;)$/,
+    why: 'the listener is removed, or its port closed, when it is called; a port of Node starts by itself',
+  },
+  {
+    file: 'host/event-loop.ts',
+    original: /^this\.slice === slice$/,
+    why: 'the beginning of a slice and each turn clear it in the same turn of the loop',
+  },
+  {
+    file: 'host/hearing.ts',
+    original: /^(listeners\.get\(system\)\?\.take|'implementations' in logic && 'provide' in logic)$/,
+    why: 'before there is a listener nothing is emitted, and a machine has both',
+  },
+  {
+    file: 'host/run-machine.ts',
+    original:
+      /^(child === undefined|\[\]|value === null|typeof inner === 'object'( && inner !== null)?|inner !== null)$/,
+    replacement: /^(false|true|\["Stryker was here"\]|.* \|\| .*)$/,
+    why: 'a child exists, and the value of a state is a text or an object that is not null, though the types allow others',
+  },
+  {
     file: 'restate/request.ts',
     original: /^('invalid_options'|(prompt|messages|budget|metadata) !== undefined)$/,
     replacement: /^(""|true)$/,

@@ -161,6 +161,11 @@ describe('files', () => {
     ['of a user', { role: 'user', content: [...content] }, [asUrl, data, content[2]]],
     ['of a model', assistant([...content]), [asUrl, data, content[2]]],
     [
+      'of a model, as text',
+      assistant([{ ...data, data: { type: 'text', text: 'a' } }]),
+      [{ ...data, data: { type: 'text', text: 'a' } }],
+    ],
+    [
       'of its reasoning',
       assistant(
         [

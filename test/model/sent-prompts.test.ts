@@ -28,7 +28,8 @@ describe('C-6: a call that its provider has not answered', () => {
   const said = text('Looking.');
 
   it('stays in the open message that its provider continues', () => {
-    expect(prompt([user('Go.'), open(said, searched('s'))])[1]).toEqual(assistant([said, searched('s')]));
+    const before = [user('Go.'), assistant([call('t')]), tool(result('t'))];
+    expect(prompt([...before, open(said, searched('s'))]).at(-1)).toEqual(assistant([said, searched('s')]));
   });
 
   it('is left out before a user message, and so is a message of nothing else', () => {
@@ -59,8 +60,12 @@ describe('C-6: a call that its provider has not answered', () => {
   });
 
   it('is not waited for once the same message has its result', () => {
-    const found = open(searched('s'), result('s'));
-    expect(prompt([user('Go.'), found, user('On.')])[1]).toEqual(assistant([searched('s'), result('s')]));
+    const messages = [user('Go.'), open(searched('s'))];
+    const own = builder(messages);
+    expect(own.build(base).prompt[1]).toEqual(assistant([searched('s')]));
+    // The next reply continues the message.
+    messages.push(open(result('s')), user('On.'));
+    expect(own.build(base).prompt[1]).toEqual(assistant([searched('s'), result('s')]));
   });
 });
 
