@@ -325,6 +325,13 @@ const equivalents: Equivalent[] = [
     why: 'no entry of another type has these fields; the types need the check',
   },
   {
+    file: 'recovery/recording.ts',
+    original:
+      /^(entry\.scope !== ''|effect\?\.kind( === 'model')?|\{ notice: null, omit: \[\] \}|entry\.type === '(stepped|sent)' && .*)$/,
+    replacement: /^(false|true|\{\}|effect\.kind|.* \|\| .*)$/,
+    why: 'no sub-agent asks a model while the session above it does, and an entry of that type lacks nothing',
+  },
+  {
     file: 'recovery/recorded-player.ts',
     original:
       /^('(a replay performs nothing|session\.abort)'|\(\) => (0|Promise\.reject.*)|(\(reason\) => )?\(?\{ type: .*)$/,

@@ -71,12 +71,15 @@ describe('D-3, D-4: the life of a session that is resumed', () => {
     const last = entries.findLastIndex(({ type }) => type === 'delivered');
     const told: SessionEvent[] = [];
     const journal = await withFirst(entries.slice(0, last + 1));
-    const onEvent = (event: SessionEvent) => void told.push(event);
+    const onEvent = (event: SessionEvent) => {
+      told.push(event);
+      if (event.type === 'session.succeeded') throw new Error('The page is gone.');
+    };
     const session = await resumeSession(agent, { ...quiet(journal), onEvent });
     const result = await session.result;
     expect(result.success).toBe(true);
     expect(result.counters).toEqual(counters({ ...reportedAtOnce, tokens: first.counters.tokens }));
-    expect(told.map(({ type }) => type)).toEqual(['session.succeeded']);
+    expect(told.map(({ type }) => type)).toEqual(['session.succeeded', 'observer.failed']);
     expect(events.at(-1)?.type).toBe('session.succeeded');
   });
 });
