@@ -1,9 +1,10 @@
 import { chmodSync, existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { tool } from 'ai';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
 import { defineAgent, type Journal, type JournalEntry, runSession, sqliteJournal } from '../../src/index.ts';
+import { UnsentError } from '../../src/journal/journal-errors.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { freshFile } from '../support/journaled.ts';
 import { counters, report } from '../support/session.ts';
@@ -71,6 +72,15 @@ describe('D-3: the file of a journal', () => {
     },
   );
 
+  it.each(['node:sqlite', 'node:fs'])('needs %s of its runtime', (missing) => {
+    const { getBuiltinModule } = process;
+    vi.spyOn(process, 'getBuiltinModule').mockImplementation(((name: string) =>
+      name === missing ? undefined : getBuiltinModule(name)) as typeof getBuiltinModule);
+    onTestFinished(() => void vi.restoreAllMocks());
+    const message = 'The journal :memory: cannot be opened: it needs Node 22.13 or later, for node:sqlite.';
+    expect(() => sqliteJournal(':memory:')).toThrow(expect.objectContaining({ code: 'journal_failed', message }));
+  });
+
   it('rejects reads and writes after it is closed', async () => {
     const file = freshFile();
     const journal = sqliteJournal(file);
@@ -85,6 +95,9 @@ describe('D-3: the file of a journal', () => {
     await expect(journal.inbox('s')).rejects.toMatchObject(failed('read'));
     await expect(journal.list({})).rejects.toMatchObject(failed('read'));
     await expect(create(journal, 't')).rejects.toMatchObject(failed('written'));
+    // Nothing of the write can be there, which is not known of a write that failed otherwise.
+    await expect(create(journal, 't')).rejects.toBeInstanceOf(UnsentError);
+    await expect(journal.read('s')).rejects.not.toBeInstanceOf(UnsentError);
     await expect(journal.lease('s', 'one')).rejects.toMatchObject(failed('written'));
     const folder = `${file}-no/pawl.db`;
     expect(() => sqliteJournal(folder)).toThrow(`The journal ${folder} cannot be opened: `);
