@@ -6,8 +6,10 @@ import { giveUp, Suspension } from '../../src/session/recovery/suspension.ts';
 import type { RootSession } from '../../src/session/running-session.ts';
 import { countedClock } from '../support/counted-clock.ts';
 
-type Told = { failure: Failure };
-type Ending = Told & { status: string };
+type Told = { type: string; failure: Failure };
+type Ending = Pick<Told, 'failure'> & { status: string };
+
+const said = ({ type, failure: { slugs, detail } }: Told) => `${type}: ${slugs} ${detail}`;
 
 /** A tree of a session and its sub-agent that keeps what becomes of it. Both run an effect until `idle` is called. */
 function tree({ hasEnded = false, secrets = [] as string[] } = {}) {
@@ -46,14 +48,9 @@ function tree({ hasEnded = false, secrets = [] as string[] } = {}) {
       observer: {
         letGo: ({ slugs }: { slugs: string[] }) => note(`${name} let go: ${slugs}`),
         silence: () => note(`${name} silenced`),
-        take: ({ failure }: Told) => note(`${name} failed: ${failure.slugs} ${failure.detail}`),
-        sight: ({ failure }: Told) => note(`${name} suspended: ${failure.slugs} ${failure.detail}`),
-        folds: {
-          log: {
-            sighting: ({ type, failure }: Told & { type: string }) =>
-              note(`logged ${type} ${failure.slugs}: ${failure.detail}`),
-          },
-        },
+        take: (fact: Told) => note(`${name} took ${said(fact)}`),
+        sight: (sighting: Told) => note(`${name} saw ${said(sighting)}`),
+        folds: { log: { sighting: (sighting: Told) => note(`logged ${said(sighting)}`) } },
       },
     },
   });
@@ -98,7 +95,7 @@ describe('D-5: a suspension', () => {
     expect(done.slice(3)).toEqual([
       ...retired,
       'child let go: suspended',
-      'root suspended: suspended null',
+      'root saw session.suspended: suspended null',
       'root silenced',
       'child silenced',
       'lease given back',
@@ -112,7 +109,7 @@ describe('D-5: a suspension', () => {
     idle.resolve();
     await new Suspension(root, log).within(1_000);
     expect(done.slice(-2)).toEqual([
-      'logged session.suspended journal_failed: [redacted]: the disk is full',
+      'logged session.suspended: journal_failed [redacted]: the disk is full',
       'settled suspended: journal_failed',
     ]);
   });
@@ -165,7 +162,7 @@ describe('D-5: a session whose journal fails', () => {
     expect(done).toEqual([
       ...retired,
       'child let go: journal_failed',
-      'root suspended: journal_failed [redacted] is no password.',
+      'root saw session.suspended: journal_failed [redacted] is no password.',
       'left',
       'root silenced',
       'child silenced',
@@ -182,7 +179,8 @@ describe('D-5: a session whose journal fails', () => {
     const { root, log, done, kept } = tree();
     Object.assign(kept, { isBegun: false, holds });
     await giveUp(root, log, error);
-    expect(done).toContain(`root ${status}: journal_failed ${error.message}`);
+    const told = status === 'failed' ? 'took session.failed' : 'saw session.suspended';
+    expect(done).toContain(`root ${told}: journal_failed ${error.message}`);
   });
 
   it('and that had ended stays ended', async () => {

@@ -122,6 +122,24 @@ it.each<[string, (entries: JournalEntry[]) => unknown[], string]>([
   await journal.close();
 });
 
+it('D-3: an entry that comes later and is malformed is named', async () => {
+  const journal = await growing();
+  const { read } = journal;
+  const broken: JournalEntry = { type: 'delivered', scope: '', delivery: 1 } as never;
+  const changed = Object.assign(journal, {
+    read: async (sessionId: string, after = 0) => (after === 0 ? read(sessionId, after) : [broken]),
+  });
+  const followed = await followSession(changed, 's');
+  const readAll = async () => {
+    for await (const _ of followed.eventsFrom(1));
+  };
+  await expect(readAll()).rejects.toMatchObject({
+    code: 'invalid_journal',
+    message: expect.stringMatching(/^Entry \d+ of the journal is malformed\.$/),
+  });
+  await journal.close();
+});
+
 it('positions and what `suspended` returns are checked', async () => {
   const journal = sqliteJournal(':memory:');
   const agent = defineAgent({ name: 'told', models: [rehearsalModel([{ hangs: true }])] });
