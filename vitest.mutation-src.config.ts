@@ -8,7 +8,7 @@ const whole = [
 
 /** Those among them that start other processes, or take long. */
 const slow = [
-  'test/**/{kill,crash,disk,postgres,browser,types,fresh,processes}.test.ts',
+  'test/**/{kill,crash,disk,postgres,postgres-refusals,browser,types,fresh,processes}.test.ts',
   'test/tools/mcp/**',
   'test/tools/hostile-schemas.test.ts',
 ];

@@ -325,13 +325,6 @@ const equivalents: Equivalent[] = [
     why: 'no entry of another type has these fields; the types need the check',
   },
   {
-    file: 'host/journaled.ts',
-    original:
-      /^(\(key\) => this\.begunAt\.delete\(key\)|'suspending'|\{\s+await this\.last;\s+\}|this\.phase === 'released'|'released'|written !== null)$/,
-    replacement: /^(\(\) => undefined|""|\{\}|false|true)$/,
-    why: 'no key is used twice, a driver that is not running begins nothing, and after its release it looks at no queue',
-  },
-  {
     file: 'recovery/growing-session.ts',
     original: /^entries !== this\.known$/,
     replacement: /^true$/,
@@ -339,10 +332,9 @@ const equivalents: Equivalent[] = [
   },
   {
     file: 'recovery/recording.ts',
-    original:
-      /^(entry\.scope !== ''|effect\?\.kind( === 'model')?|\{ notice: null, omit: \[\] \}|entry\.type === '(stepped|sent)' && .*)$/,
-    replacement: /^(false|true|\{\}|effect\.kind|.* \|\| .*)$/,
-    why: 'no sub-agent asks a model while the session above it does, and an entry of that type lacks nothing',
+    original: /^(effect\?\.kind( === 'model')?|\{ notice: null, omit: \[\] \})$/,
+    replacement: /^(true|\{\}|effect\.kind)$/,
+    why: 'the effect of a request is the one that asks the model',
   },
   {
     file: 'recovery/recorded-player.ts',
@@ -457,44 +449,54 @@ const equivalents: Equivalent[] = [
     file: 'model/prompt.ts',
     original: /^(notice === null|last !== undefined|prompt\[index\] !== undefined|last\?\.role === 'assistant')$/,
     replacement: /^true$/,
-    why: 'with a notice the result is the same, a request has a message, and only a message of a model is open',
+    why: 'with a notice the result is the same, an index of -1 names no message, and only a message of a model is open',
   },
   {
     file: 'model/prompt.ts',
-    original: /^(prompt\.length - 1|Math\.max\(0, built\.merged\.length - 1\)|this\.built\.set\(provider, built\);)$/,
-    replacement: /^(prompt\.length \+ 1|Math\.min.*|;)$/,
-    why: 'the last message is made for each request, and making others again only takes longer',
+    original: /^(Math\.max\(0, built\.merged\.length - 1\)|this\.built\.set\(provider, built\);)$/,
+    replacement: /^(Math\.min.*|;)$/,
+    why: 'forming more messages than the new ones only takes longer',
+  },
+  {
+    file: 'model/prompt.ts',
+    original: /^(awaited\.size === 0|omit\.length === 0|message\.role !== 'assistant'|message === undefined)$/,
+    replacement: /^false$/,
+    why: 'it only saves time: only a message of a model has calls of its provider, and no message is missing',
   },
   {
     file: 'model/prompt.ts',
     original:
-      /^(awaited\.size === 0|omit\.length === 0|built === undefined \|\| built\.omitted\.size !== omit\.length)$/,
-    replacement: /^(false|true)$/,
-    why: 'it only saves time',
+      /^(built === undefined \|\| built\.omitted\.size !== omit\.length|part\.type === 'tool-call'|own\.size > 0)$/,
+    replacement: /^(true|own\.size >= 0)$/,
+    why: 'building it again only takes longer, only calls are run by a provider, and an empty set leaves nothing out',
   },
   {
     file: 'model/prompt.ts',
-    original:
-      /^(message\.role !== 'assistant'|part\.type [!=]== 'tool-call'|message === undefined|(last|message)\?\.role|index < built\.merged\.length)$/,
-    replacement: /^(false|true|\w+\.role|.*<=.*)$/,
-    why: 'only calls of a model have what is looked for next, and no message is missing, though the types allow it',
+    original: /^part\.type !== 'tool-call'$/,
+    replacement: /^false$/,
+    why: 'no other part has the id of an open call',
   },
   {
     file: 'model/prompt.ts',
-    original: /^(awaited\.delete\(at\);|own\.size > 0)$/,
-    replacement: /^(;|true|.*>= 0)$/,
+    original: /^((last|message)\?\.role|index < built\.merged\.length)$/,
+    replacement: /^(\w+\.role|index <= built\.merged\.length)$/,
+    why: 'the message is never missing there, though the types allow it',
+  },
+  {
+    file: 'model/prompt.ts',
+    original: /^awaited\.delete\(at\);$/,
     why: 'an empty set leaves nothing out',
   },
   {
     file: 'model/prompt.ts',
-    original: /^case 'user':/,
+    original: /^case 'user':\s+return \{ \.\.\.message,/,
     why: 'the files of a user and of a model become the same',
   },
   {
     file: 'reply/own-parts.ts',
-    original: /^(part\.type === 'tool-call'|\[\]|'text'|'file'|case 'file':[\s\S]*)$/,
-    replacement: /^(true|\["Stryker was here"\]|""|case 'file':)$/,
-    why: 'only calls are run by a provider, no call has that id, and the part that the default returns counts as true',
+    original: /^(part\.type === 'tool-call'|case 'file':\s+return true;)$/,
+    replacement: /^(true|case 'file':)$/,
+    why: 'only calls are run by a provider, and the part that the default returns counts as true',
   },
   {
     file: 'agent/secrets.ts',
@@ -504,8 +506,7 @@ const equivalents: Equivalent[] = [
   },
   {
     file: 'recovery/suspension.ts',
-    original: /^(\[\]|\{ once: true \}|true)$/,
-    replacement: /^(\["Stryker was here"\]|\{\}|false)$/,
+    original: /^(\[\]|\{ once: true \})$/,
     why: 'only a session with a journal is suspended, and the signal aborts once',
   },
   {
@@ -521,26 +522,39 @@ const equivalents: Equivalent[] = [
   },
   {
     file: 'host/clock.ts',
-    original: /^(\{ once: true \}|true|port1\.start\(\);)$/,
-    replacement: /^(\{\}|false|;)$/,
-    why: 'the listener is removed, or its port closed, when it is called; a port of Node starts by itself',
+    original: /^(\{ once: true \}|true)$/,
+    replacement: /^(\{\}|false)$/,
+    why: 'the listener is removed, or its port closed, when it is called',
   },
   {
     file: 'host/event-loop.ts',
     original: /^this\.slice === slice$/,
+    replacement: /^false$/,
     why: 'the beginning of a slice and each turn clear it in the same turn of the loop',
   },
   {
     file: 'host/hearing.ts',
     original: /^(listeners\.get\(system\)\?\.take|'implementations' in logic && 'provide' in logic)$/,
+    replacement: /^(listeners\.get\(system\)\.take|.* \|\| .*)$/,
     why: 'before there is a listener nothing is emitted, and a machine has both',
   },
   {
     file: 'host/run-machine.ts',
-    original:
-      /^(child === undefined|\[\]|value === null|typeof inner === 'object'( && inner !== null)?|inner !== null)$/,
-    replacement: /^(false|true|\["Stryker was here"\]|.* \|\| .*)$/,
-    why: 'a child exists, and the value of a state is a text or an object that is not null, though the types allow others',
+    original: /^(child === undefined|value === null)$/,
+    replacement: /^false$/,
+    why: 'a child exists, and the value of a state is not null, though the types allow it',
+  },
+  {
+    file: 'host/run-machine.ts',
+    original: /^(typeof inner === 'object'( && inner !== null)?|inner !== null)$/,
+    replacement: /^(true|.* \|\| .*)$/,
+    why: 'the value of a state is a text that is not empty or an object, though the types allow others',
+  },
+  {
+    file: 'host/journaled.ts',
+    original: /^(\(key\) => this\.begunAt\.delete\(key\)|'suspending'|written !== null)$/,
+    replacement: /^(\(\) => undefined|""|true)$/,
+    why: 'no key is used twice, a driver that is not running begins nothing, and to await null only takes a microtask',
   },
   {
     file: 'restate/request.ts',

@@ -20,7 +20,7 @@ async function cancelUnread(answer: { stream?: { cancel?: () => unknown } } | nu
   }
 }
 
-/** Receives each part of a reply; `at` is when it arrived (epoch ms), if that was asked already. */
+/** Receives each part of a reply; `at` (epoch ms) is when it arrived, if the clock has already been read. */
 type OnPart = (part: LanguageModelV4StreamPart, at?: number) => void;
 
 /** Sends the request and passes each part of the reply to `onPart` as it arrives. */

@@ -84,7 +84,7 @@ export type ModelEffectOptions = {
   guess(omit: readonly string[], reply: Reply): Usage;
   /** Writes a request down, before it goes out; null for a session without a journal (D-3). */
   recordRequest: RecordRequest | null;
-  /** `at` is when it was seen (epoch ms): now, unless it is given. */
+  /** `at` (epoch ms) is when it was seen; it defaults to now. */
   sight: (sighting: Sighting, at?: number) => void;
   clock: Clock;
   secrets: readonly string[];

@@ -39,7 +39,7 @@ export class RequestTimers {
     this.cancelIdle = this.clock.alarm(this.idleTimeoutMs, this.idle);
   }
 
-  /** Restarts the idle timeout after a new part. Returns when that was (epoch ms): reading the clock takes long. */
+  /** Restarts the idle timeout after a new part. Returns the time (epoch ms), so the caller need not read the clock again. */
   touch(): number {
     const at = this.clock.now();
     this.lastPartAt = at;

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Effect } from '../../machines/index.ts';
-import { eventLoop } from '../../src/host/event-loop.ts';
+import { EventLoop, eventLoop } from '../../src/host/event-loop.ts';
 import { Host } from '../../src/host/host.ts';
 import { JournaledDriver } from '../../src/host/journaled.ts';
 import { defineAgent, type Journal, runSession, sqliteJournal } from '../../src/index.ts';
@@ -95,6 +95,33 @@ describe('D-2: the event loop is shared', () => {
       await journal?.close();
     });
   }
+
+  it('all that wait share a slice, however many they are', async () => {
+    await new Promise(setImmediate);
+    let now = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => now);
+    const loop = new EventLoop();
+    let turns = 0;
+    let isOver = false;
+    const count = async () => {
+      for (; !isOver; turns += 1) await new Promise(setImmediate);
+    };
+    // Each works for 2 of the 5 ms of a slice, whenever it continues.
+    const continued: number[] = [];
+    const work = async () => {
+      for (let times = 0; times < 3; times += 1) {
+        await loop.turn();
+        now += 2;
+        continued.push(turns);
+      }
+    };
+    void count();
+    await Promise.all(Array.from({ length: 30 }, work));
+    isOver = true;
+    const inEach = [...Map.groupBy(continued, (turn) => turn).values()].map(({ length }) => length);
+    expect(continued).toHaveLength(90);
+    expect(Math.max(...inEach)).toBeLessThanOrEqual(3);
+  });
 
   it('one session takes fewer turns of the loop than it has', async () => {
     const { results } = startMany(1, 50);

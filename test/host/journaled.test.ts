@@ -11,9 +11,15 @@ describe('D-3: the journaled driver writes before it acts', () => {
     hold();
     await end('a');
     expect([since(), driver.isBusy]).toEqual([[], true]);
+    let isSettled = false;
+    const settling = driver.settled().then(() => {
+      isSettled = true;
+    });
+    await quiet();
+    expect(isSettled).toBe(false);
     await release();
     expect([since(), driver.isBusy]).toEqual([['delivered a', 'step'], false]);
-    await driver.settled();
+    await settling;
   });
 
   it('a command that comes during a mark is delivered before the effect begins, and may cancel it', async () => {

@@ -19,10 +19,10 @@ describe.skipIf(postgresFolder === null)('D-3: what the journal in PostgreSQL re
       { owner: 'one', entries: ['a', 'b', 'c'].map(entry) },
     );
   });
+  afterAll(() => server?.stop());
   afterAll(async () => {
     await journal.close();
     await admin.end();
-    await server?.stop();
   });
 
   it('an append of a process that does not own the session, or of a session that is gone', async () => {
@@ -37,7 +37,7 @@ describe.skipIf(postgresFolder === null)('D-3: what the journal in PostgreSQL re
     });
   });
 
-  it('to read a session that lacks entries, and says how many', async () => {
+  it('to read a session with missing entries; the error gives both counts', async () => {
     await admin.query('DELETE FROM pawl.entries WHERE position = 2');
     await expect(journal.read('s')).rejects.toMatchObject({
       code: 'invalid_journal',

@@ -72,7 +72,7 @@ describe('D-3: the file of a journal', () => {
     },
   );
 
-  it.each(['node:sqlite', 'node:fs'])('needs %s of its runtime', (missing) => {
+  it.each(['node:sqlite', 'node:fs'])('requires %s from the runtime', (missing) => {
     const { getBuiltinModule } = process;
     vi.spyOn(process, 'getBuiltinModule').mockImplementation(((name: string) =>
       name === missing ? undefined : getBuiltinModule(name)) as typeof getBuiltinModule);
@@ -95,7 +95,7 @@ describe('D-3: the file of a journal', () => {
     await expect(journal.inbox('s')).rejects.toMatchObject(failed('read'));
     await expect(journal.list({})).rejects.toMatchObject(failed('read'));
     await expect(create(journal, 't')).rejects.toMatchObject(failed('written'));
-    // Nothing of the write can be there, which is not known of a write that failed otherwise.
+    // A closed journal cannot have sent the write; a read is no write at all.
     await expect(create(journal, 't')).rejects.toBeInstanceOf(UnsentError);
     await expect(journal.read('s')).rejects.not.toBeInstanceOf(UnsentError);
     await expect(journal.lease('s', 'one')).rejects.toMatchObject(failed('written'));

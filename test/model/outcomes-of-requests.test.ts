@@ -94,13 +94,13 @@ describe('C-5: a reply that ends amid a call', () => {
     expect((await requested([...begun, finish(unified)])).outcome.fault).toBeNull();
   });
 
-  it('since the provider could not read the call is the mistake of the model', async () => {
+  it('because the provider could not parse the call is the mistake of the model', async () => {
     const { outcome } = await requested([...begun, finish('MALFORMED_FUNCTION_CALL')]);
     const message = 'The stream ended with the finish reason MALFORMED_FUNCTION_CALL.';
     expect(outcome.fault).toEqual({ ...network(message), kind: 'malformed_call' });
   });
 
-  it('without saying why has lost its connection', async () => {
+  it('with no reason given is a lost connection', async () => {
     const ended = { ...finish(), finishReason: { unified: 'stop', raw: undefined } };
     const { outcome } = await requested([...begun, ended]);
     expect(outcome.fault).toEqual(network('The stream ended with the finish reason stop.'));

@@ -13,7 +13,7 @@ describe('P-5: what another provider is sent', () => {
     expect(sent).toEqual([user('Go.'), assistant([text('[image/png, application/pdf]'), ...files]), user('On.')]);
   });
 
-  it('keeps what a user gives it, whoever spoke before', () => {
+  it('keeps the provider options of a user message, whichever provider spoke before', () => {
     const marked = { role: 'user', content: [{ ...text('On.'), providerOptions: { two: { mark: 1 } } }] } as const;
     const sent = prompt([user('Go.'), assistant([text('So.')], { provider: 'one' }), marked as never], {
       provider: 'two',

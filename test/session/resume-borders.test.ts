@@ -3,6 +3,7 @@ import {
   defineAgent,
   type Journal,
   type JournalEntry,
+  replaySession,
   resumeSession,
   runSession,
   type SessionEvent,
@@ -71,17 +72,41 @@ describe('D-3, D-4: the life of a session that is resumed', () => {
     const last = entries.findLastIndex(({ type }) => type === 'delivered');
     const told: SessionEvent[] = [];
     const journal = await withFirst(entries.slice(0, last + 1));
-    const onEvent = (event: SessionEvent) => {
-      told.push(event);
-      if (event.type === 'session.succeeded') throw new Error('The page is gone.');
-    };
+    const onEvent = (event: SessionEvent) => void told.push(event);
     const session = await resumeSession(agent, { ...quiet(journal), onEvent });
     const result = await session.result;
     expect(result.success).toBe(true);
     expect(result.counters).toEqual(counters({ ...reportedAtOnce, tokens: first.counters.tokens }));
-    expect(told.map(({ type }) => type)).toEqual(['session.succeeded', 'observer.failed']);
+    expect(told.map(({ type }) => type)).toEqual(['session.succeeded']);
     expect(events.at(-1)?.type).toBe('session.succeeded');
+    // Such a listener may fail, as any other.
+    const failures: SessionEvent[] = [];
+    const failing = (event: SessionEvent) => {
+      failures.push(event);
+      if (event.type === 'session.succeeded') throw new Error('The page is gone.');
+    };
+    const again = await withFirst(entries.slice(0, last + 1));
+    await (await resumeSession(agent, { ...quiet(again), onEvent: failing })).result;
+    expect(failures.map(({ type }) => type)).toEqual(['session.succeeded', 'observer.failed']);
   });
+});
+
+it('D-6: a replay that stops at a request that was not written down shows no other', async () => {
+  const helper = defineAgent({ name: 'helper', description: 'Helps.', models: [rehearsalModel([report()])] });
+  const asked = { calls: [{ name: 'helper', input: { prompt: 'Help.', reason: 'Two see more.' } }] };
+  const agent = () => defineAgent({ name: 'plain', models: [rehearsalModel([asked, report()])], agents: { helper } });
+  const whole = new MemoryJournal();
+  await runSession(agent(), { prompt: 'Go.', ...quiet(whole) });
+  const entries = await whole.read('s');
+  const asks = entries.findIndex((entry) => entry.type === 'begun' && entry.key === 'turn-1/attempt-1/model');
+  // The process died before the first request was written down; the next attempt asks the helper.
+  const journal = await withFirst(entries.slice(0, asks + 1));
+  const result = await (await resumeSession(agent(), quiet(journal))).result;
+  expect(result.success).toBe(true);
+  const { requests, pending } = await replaySession(journal, 's', { until: 'turn-1/attempt-1' });
+  expect([requests, pending]).toEqual([[], ['turn-1/attempt-1/model']]);
+  const next = await replaySession(journal, 's', { until: 'turn-1/attempt-2' });
+  expect(next.requests.map(({ turn, attempt }) => [turn, attempt])).toEqual([[1, 2]]);
 });
 
 it('D-3: only a session with a journal of its own can be suspended', async () => {

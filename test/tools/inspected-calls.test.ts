@@ -123,7 +123,7 @@ describe('C-5: the facts about a call', () => {
     expect(await catalog.inspect(callOf('look'), null, signal)).toEqual({ ...whole, refusal });
   });
 
-  it('F-2: a report with a number that would be another one is not judged, but a text may have any digits', async () => {
+  it('F-2: a report with a number that would lose digits is not judged, but a text may hold any digits', async () => {
     const catalog = await shown([reportTool(() => Promise.reject(new Error('judged'))), textTool(), look()]);
     const reasons = '9007199254740993 is more than a number holds exactly';
     const facts = async (name: string, input: string) => catalog.inspect(callOf(name, input), null, signal);

@@ -124,7 +124,7 @@ describe('B-1: a tool that cannot be used is refused by name', () => {
     expect(() => made(given)).toThrow(message);
   });
 
-  it('other fields are its own affair, beside the caution that they resemble or in a class', () => {
+  it('a misspelled caution is ignored if the tool also has the real one, or is an instance of a class', () => {
     expect(() => made({ inputSchema, execute, needsApproval: true, needsAproval: true })).not.toThrow();
     const Look = class {
       inputSchema = inputSchema;

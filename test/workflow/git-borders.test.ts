@@ -39,7 +39,7 @@ describe('running git', () => {
     const folder = temporaryFolder();
     const [begun, lock] = [join(folder, 'begun'), join(folder, 'lock')];
     const hung = (onTerm: string) => {
-      // The child itself says that it has begun: one that the shell has only forked would still take SIGTERM as a trap.
+      // The child reports its own start: until it has replaced the forked shell, SIGTERM would still run the shell's trap.
       gitThat(`trap '${onTerm}' TERM\ntouch ${lock}\nwhile :; do sh -c 'touch ${begun}; sleep 1000' & wait; done`);
       return git(project.folder, ['log']).catch((error: Error) => error.message);
     };
