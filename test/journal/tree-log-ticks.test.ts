@@ -78,6 +78,18 @@ describe('D-3: a journal is looked at while a session runs', () => {
     log.listen(await log.messages());
     expect(got).toEqual([stop]);
   });
+
+  it('a write renews the lease, so that only a session that writes nothing renews it itself', async () => {
+    const { journal, log } = await begun();
+    for (let seq = 2; seq < 10; seq += 1) {
+      log.note(stepped(seq));
+      await log.write();
+      await tick();
+    }
+    expect(journal.renewals).toBe(0);
+    await tick(4);
+    expect(journal.renewals).toBeGreaterThan(0);
+  });
 });
 
 describe('D-3: what is written', () => {

@@ -125,8 +125,8 @@ describe('D-3: notes are joined and left out', () => {
       { scope: '', type: 'offered', number: 0 },
       { scope: 'sub', type: 'offered', number: 1 },
     ]);
-    const resumed = logged({ recorded: [stepped(), ...entries()] }).log;
-    expect([resumed.offered('', tool('two')), resumed.offered('', tool('three'))]).toEqual([1, 2]);
+    const resumed = logged({ recorded: [1, 2, 3].map((seq) => stepped(seq)).concat(entries()) }).log;
+    expect(['one', 'two', 'three'].map((name) => resumed.offered('', tool(name)))).toEqual([0, 1, 2]);
   });
 });
 
