@@ -1,9 +1,11 @@
 import { tool } from 'ai';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
+import { eventLoop } from '../../src/host/event-loop.ts';
 import { defineAgent, sqliteJournal, startSession } from '../../src/index.ts';
 import { WatchedJournal } from '../../src/inspect/live/watched-journal.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
+import { freshFile } from '../support/journaled.ts';
 
 it.each(['plain', 'watched'])(
   'D-3: a session that waits ends as suspended when its journal is closed: %s',
@@ -30,3 +32,23 @@ it.each(['plain', 'watched'])(
     expect(failed).toEqual([]);
   },
 );
+
+it('D-3: a write that waits for its turn is done before its journal closes', async () => {
+  await new Promise(setImmediate);
+  let now = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => {
+    now += 1;
+    return now;
+  });
+  onTestFinished(() => void vi.restoreAllMocks());
+  const file = freshFile();
+  const journal = sqliteJournal(file);
+  while (!eventLoop.isDue);
+  const writing = journal.create({ sessionId: 's', agent: 'a', metadata: {} }, { owner: 'one', entries: [] });
+  const closing = journal.close();
+  expect(journal.isClosed).toBe(true);
+  await Promise.all([writing, closing]);
+  const again = sqliteJournal(file);
+  expect(await again.list({})).toMatchObject([{ sessionId: 's' }]);
+  await again.close();
+});
