@@ -103,6 +103,21 @@ describe('D-3: a session is resumed with the tools that it had', () => {
     assertInvariants(result);
     expect([result.status, opened]).toEqual(['aborted', 0]);
   });
+
+  it('or waits for them no longer than until its signal aborts', async () => {
+    const [good, silent] = [server(), new ScriptedServer({ 'tools/list': undefined })];
+    const controller = new AbortController();
+    const { agent } = agentWith({ good: () => good, bad: () => silent });
+    const resumed = resumeSession(agent, options({ signal: controller.signal }));
+    const refused = expect(resumed).rejects.toMatchObject({
+      code: 'tools_unavailable',
+      message: expect.stringMatching(/the MCP server bad is unavailable: over$/),
+    });
+    await until(() => silent.methods().includes('tools/list'));
+    controller.abort('over');
+    await refused;
+    expect([good.closed, silent.closed]).toEqual([1, 1]);
+  });
 });
 
 it('D-4: what was interrupted is named under the call of its sub-agent', async () => {
