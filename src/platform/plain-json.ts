@@ -110,7 +110,7 @@ export function exactJson(text: string): unknown {
   return JSON.parse(text, (_, value: unknown, ...more: [{ source?: string }?]) => inexact(value, more[0]) ?? value);
 }
 
-/** Says which number in JSON text is the first that JavaScript cannot represent exactly; null if there is none. */
+/** Names the first number in JSON text that JavaScript cannot represent exactly; null if every number is exact. */
 export function inexactNumber(text: string): string | null {
   if (!/\d{16}|e\+?\d{3}/i.test(text)) return null;
   let found: string | null = null;

@@ -10,7 +10,7 @@ import {
   startSession,
 } from '../../src/index.ts';
 import { MemoryJournal } from '../../src/journal/memory.ts';
-import { rehearsalModel } from '../../src/testing/index.ts';
+import { assertInvariants, rehearsalModel } from '../../src/testing/index.ts';
 import { journalWith } from '../support/dying-journal.ts';
 import { holding, quiet, until, workingAgent } from '../support/journaled.ts';
 import { counters, report, reportedAtOnce } from '../support/session.ts';
@@ -79,15 +79,22 @@ describe('D-3, D-4: the life of a session that is resumed', () => {
     expect(result.counters).toEqual(counters({ ...reportedAtOnce, tokens: first.counters.tokens }));
     expect(told.map(({ type }) => type)).toEqual(['session.succeeded']);
     expect(events.at(-1)?.type).toBe('session.succeeded');
-    // Such a listener may fail, as any other.
-    const failures: SessionEvent[] = [];
-    const failing = (event: SessionEvent) => {
-      failures.push(event);
-      if (event.type === 'session.succeeded') throw new Error('The page is gone.');
+  });
+
+  it('reports a listener that fails on what its last step brings', async () => {
+    const agent = defineAgent({ name: 'plain', models: [rehearsalModel([report()])] });
+    const whole = new MemoryJournal();
+    const first = await runSession(agent, { prompt: 'Go.', ...quiet(whole) });
+    const entries = await whole.read('s');
+    const journal = await withFirst(entries.slice(0, entries.findLastIndex(({ type }) => type === 'delivered') + 1));
+    const told: string[] = [];
+    const onEvent = ({ type }: SessionEvent) => {
+      told.push(type);
+      if (type === 'session.succeeded') throw new Error('The page is gone.');
     };
-    const again = await withFirst(entries.slice(0, last + 1));
-    await (await resumeSession(agent, { ...quiet(again), onEvent: failing })).result;
-    expect(failures.map(({ type }) => type)).toEqual(['session.succeeded', 'observer.failed']);
+    const result = await (await resumeSession(agent, { ...quiet(journal), onEvent })).result;
+    expect(told).toEqual(['session.succeeded', 'observer.failed']);
+    expect(result.counters).toEqual(counters({ ...reportedAtOnce, tokens: first.counters.tokens }));
   });
 });
 
@@ -102,6 +109,7 @@ it('D-6: a replay that stops at a request that was not written down shows no oth
   // The process died before the first request was written down; the next attempt asks the helper.
   const journal = await withFirst(entries.slice(0, asks + 1));
   const result = await (await resumeSession(agent(), quiet(journal))).result;
+  assertInvariants(result);
   expect(result.success).toBe(true);
   const { requests, pending } = await replaySession(journal, 's', { until: 'turn-1/attempt-1' });
   expect([requests, pending]).toEqual([[], ['turn-1/attempt-1/model']]);
