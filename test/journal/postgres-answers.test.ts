@@ -1,28 +1,41 @@
+import { DatabaseError } from 'pg';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { PawlError } from '../../src/index.ts';
 import { UnansweredError, UnsentError } from '../../src/journal/journal-errors.ts';
+import { postgresJournal } from '../../src/journal/postgres/postgres.ts';
 import { PostgresServer } from '../../src/journal/postgres/server.ts';
 
 /** What the server says to each statement, and how the connection was given back. */
 const fresh = () => ({
   ...{ says: [] as unknown[], statements: 0, released: [] as unknown[], listeners: [] as unknown[] },
-  refuses: null as Error | null,
+  ...{ refuses: null as Error | null, config: {} as object, heard: [] as string[] },
 });
 const server = fresh();
 beforeEach(() => void Object.assign(server, fresh()));
 
-vi.mock('pg', () => ({
-  Client: class {},
+vi.mock('pg', async (importActual) => ({
+  ...(await importActual<object>()),
   Pool: class {
-    on() {}
+    constructor(config: object) {
+      server.config = config;
+    }
+    on(name: string) {
+      server.heard.push(`pool ${name}`);
+    }
     connect() {
       if (server.refuses !== null) throw server.refuses;
       return this.connected();
     }
     async connected() {
       return {
-        on: (_: string, listener: unknown) => void server.listeners.push(listener),
-        off: (_: string, listener: unknown) => void server.listeners.splice(server.listeners.indexOf(listener), 1),
+        on: (name: string, listener: unknown) => {
+          server.heard.push(`connection ${name}`);
+          server.listeners.push(listener);
+        },
+        off: (name: string, listener: unknown) => {
+          server.heard.push(`connection no ${name}`);
+          server.listeners.splice(server.listeners.indexOf(listener), 1);
+        },
         release: (broken: unknown) => void server.released.push(broken),
         query: async () => {
           server.statements += 1;
@@ -35,7 +48,7 @@ vi.mock('pg', () => ({
   },
 }));
 
-const refusal = (code: unknown) => Object.assign(new Error('no'), { code, severity: 'ERROR' });
+const refusal = (code?: string) => Object.assign(new DatabaseError('no', 2, 'error'), { code, severity: 'ERROR' });
 const run = () => new PostgresServer({}).run('SELECT 1', []).catch((error: unknown) => error);
 
 describe('D-3: what is known of a statement that failed', () => {
@@ -58,7 +71,7 @@ describe('D-3: what is known of a statement that failed', () => {
   it.each([
     ['a connection that was reset', Object.assign(new Error('read'), { code: 'ECONNRESET' })],
     ['no answer in time', new Error('Query read timeout')],
-    ['a code that is no text', refusal(7)],
+    ['no code', refusal()],
   ])('%s: that is unknown, and the connection is not used again', async (_, error) => {
     server.says = [error];
     expect(await run()).toBeInstanceOf(UnansweredError);
@@ -81,4 +94,36 @@ describe('D-3: what is known of a statement that failed', () => {
     expect(await run()).toMatchObject({ cause: { code: '40001' } });
     expect(server.statements).toBe(20);
   });
+
+  it('an error of a connection is heard while it is idle, and while it runs a statement', async () => {
+    await run();
+    expect(server.heard).toEqual(['pool error', 'connection error', 'connection no error']);
+  });
+
+  it('while the journal connects for the first time, nothing was sent yet; the error keeps its cause', async () => {
+    server.says = [refusal('53300')];
+    const error = await postgresJournal('postgres://host/database')
+      .list({})
+      .catch((one: unknown) => one);
+    expect(error).toBeInstanceOf(UnsentError);
+    expect(error).toMatchObject({ code: 'journal_failed', cause: { code: '53300' } });
+  });
+});
+
+it('D-3: a statement gets half a lease, and at least 5 s', () => {
+  const url = 'postgres://host/database';
+  postgresJournal(url, { leaseMs: 30_001 });
+  expect(server.config).toMatchObject({ connectionTimeoutMillis: 15_001, query_timeout: 15_001, max: 10 });
+  postgresJournal(url, { leaseMs: 4_000, connections: 3 });
+  expect(server.config).toMatchObject({ connectionTimeoutMillis: 5_000, query_timeout: 5_000, max: 3 });
+});
+
+it.each([
+  ['', undefined, '`connectionString`'],
+  ['postgres://host:port/database', undefined, '`connectionString` cannot be read'],
+  ['postgres://host/database', { leaseMs: 0 }, '`options.leaseMs`'],
+])('%s with the options %j is refused as invalid', (url, options, problem) => {
+  expect(() => postgresJournal(url, options)).toThrow(
+    expect.objectContaining({ code: 'invalid_options', message: expect.stringContaining(problem) }),
+  );
 });

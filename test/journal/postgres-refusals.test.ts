@@ -59,6 +59,15 @@ describe.skipIf(postgresFolder === null)('D-3: what the journal in PostgreSQL re
       code: 'invalid_journal',
       message: expect.stringMatching(/^The schema elsewhere is a journal of version 99; this release of Pawl reads /),
     });
-    for (const one of [other, later]) await one.close();
+    await admin.query('DELETE FROM elsewhere.version');
+    await expect(later.list({})).rejects.toMatchObject({
+      code: 'invalid_journal',
+      message: expect.stringMatching(/^The schema elsewhere is a journal of version unknown; /),
+    });
+    for (const one of [other, later]) {
+      expect(one.isClosed).toBe(false);
+      await one.close();
+      expect(one.isClosed).toBe(true);
+    }
   });
 });

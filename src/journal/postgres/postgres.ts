@@ -13,6 +13,7 @@ import {
 } from '../journal.ts';
 import { doesNotRun, exists, incomplete, noLongerOwned, runsElsewhere, UnsentError } from '../journal-errors.ts';
 import { PostgresServer } from './server.ts';
+import { prepare } from './tables.ts';
 
 export type PostgresJournalOptions = {
   /** How long a session belongs to its process without a sign of life from it, in ms. Default: 10,000. */
@@ -27,10 +28,6 @@ export type PostgresJournalOptions = {
    */
   timeoutMs?: number;
 };
-
-const schemaVersion = 2;
-/** Those that hold any text. SQL_ASCII keeps the bytes as they come, which are UTF-8. */
-const encodings = ['UTF8', 'SQL_ASCII'];
 
 const aUrl = 'a URL, such as postgres://user:password@host/database, or the folder of a socket';
 const connectionSchema = z.object({
@@ -58,26 +55,6 @@ const durable = `durable AS (
   SELECT set_config('synchronous_commit', CASE WHEN now IN ('off', 'local') THEN 'on' ELSE now END, true)
   FROM current_setting('synchronous_commit') AS now
 )`;
-
-const tables = `
-  CREATE TABLE IF NOT EXISTS $.sessions (
-    number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id text NOT NULL UNIQUE, agent text NOT NULL,
-    metadata text NOT NULL, ended text, slugs text NOT NULL, waiting text NOT NULL, created bigint NOT NULL, updated bigint NOT NULL,
-    entries bigint NOT NULL, owner text, leased bigint NOT NULL
-  );
-  CREATE INDEX IF NOT EXISTS sessions_updated ON $.sessions (updated);
-  CREATE TABLE IF NOT EXISTS $.entries (
-    session bigint NOT NULL REFERENCES $.sessions ON DELETE CASCADE, position bigint NOT NULL,
-    entry text NOT NULL, PRIMARY KEY (session, position)
-  );
-  CREATE TABLE IF NOT EXISTS $.inbox (
-    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, message text NOT NULL,
-    session bigint NOT NULL REFERENCES $.sessions ON DELETE CASCADE
-  );
-  CREATE INDEX IF NOT EXISTS inbox_session ON $.inbox (session);
-  CREATE TABLE IF NOT EXISTS $.version (version integer PRIMARY KEY);
-  INSERT INTO $.version SELECT ${schemaVersion} WHERE NOT EXISTS (SELECT 1 FROM $.version);
-`;
 
 type Row = Pick<JournaledSession, 'agent'> & {
   id: string;
@@ -131,7 +108,8 @@ class PostgresJournal implements Journal {
   }
 
   async append(sessionId: string, { owner, after, entries, change = {}, taken = [] }: Append) {
-    const json = (list: readonly string[] | undefined) => (list === undefined ? null : JSON.stringify(list));
+    // Undefined remains undefined, which is sent as NULL.
+    const json = (list: readonly string[] | undefined) => JSON.stringify(list);
     const held = await this.query(
       `WITH held AS (
          UPDATE $.sessions SET entries = $3::bigint + cardinality($6::text[]), updated = ${now}, leased = ${now} + $7,
@@ -145,7 +123,7 @@ class PostgresJournal implements Journal {
         sessionId,
         owner,
         after,
-        change.status ?? null,
+        change.status,
         json(change.slugs),
         texts(entries),
         this.leaseMs,
@@ -224,9 +202,10 @@ class PostgresJournal implements Journal {
     const deleted = await this.query(`DELETE FROM $.sessions WHERE id = $1 AND (${isFree}) RETURNING number`, [
       sessionId,
     ]);
-    const isKnown = async () => (await this.query('SELECT 1 FROM $.sessions WHERE id = $1', [sessionId])).length > 0;
-    if (deleted.length === 0 && (await isKnown())) throw runsElsewhere(sessionId);
-    return deleted.length > 0;
+    if (deleted.length > 0) return true;
+    const known = await this.query('SELECT 1 FROM $.sessions WHERE id = $1', [sessionId]);
+    if (known.length > 0) throw runsElsewhere(sessionId);
+    return false;
   }
 
   get isClosed(): boolean {
@@ -239,7 +218,7 @@ class PostgresJournal implements Journal {
 
   /** Runs one statement, which is one transaction. `$.` stands for the schema. */
   private async query<T extends object>(sql: string, values: readonly unknown[]): Promise<T[]> {
-    this.ready ??= this.prepared();
+    this.ready ??= prepare(this.schema, (text, given) => this.run(text, given));
     await this.ready.catch((error) => {
       // A server that was not there may come back.
       this.ready = null;
@@ -250,28 +229,6 @@ class PostgresJournal implements Journal {
 
   private run<T extends object>(sql: string, values: readonly unknown[] = []): Promise<T[]> {
     return this.server.run<T>(sql.replaceAll('$.', `"${this.schema}".`), values);
-  }
-
-  /** Makes the tables, one process at a time, and checks their version. */
-  private async prepared(): Promise<void> {
-    const { schema: name } = this;
-    // Whatever the server's default, what comes after the lock sees what others did under it.
-    const lock = `SET TRANSACTION ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(hashtext('pawl ${name}'))`;
-    const known = `SELECT to_regnamespace('"${name}"') AS schema, to_regclass('"${name}".version') AS made,
-      current_setting('server_encoding') AS encoding`;
-    const [row] = await this.run<{ schema: string | null; made: string | null; encoding: string }>(known);
-    if (row !== undefined && !encodings.includes(row.encoding)) {
-      const message = `The database has the encoding ${row.encoding}; a journal needs UTF8, since models may say anything.`;
-      throw new PawlError('invalid_journal', message);
-    }
-    // Even IF NOT EXISTS needs the right to create schemas, which a user with a schema of its own may lack.
-    const schema = row?.schema == null ? `CREATE SCHEMA IF NOT EXISTS "${name}";` : '';
-    // Statements sent together are one transaction, which ends by itself if one of them fails.
-    if (row?.made == null) await this.run(`${lock}; ${schema} ${tables}`);
-    const [found] = await this.run<{ version: number }>('SELECT version FROM $.version');
-    if (found?.version === schemaVersion) return;
-    const message = `The schema ${this.schema} is a journal of version ${found?.version}; this release of Pawl reads version ${schemaVersion}.`;
-    throw new PawlError('invalid_journal', message);
   }
 }
 

@@ -1,11 +1,11 @@
-import { Client, Pool, type PoolClient, type PoolConfig } from 'pg';
+import { Client, DatabaseError, Pool, type PoolClient, type PoolConfig } from 'pg';
 import { PawlError, reasonOf } from '../../errors.ts';
 import { UnansweredError, UnsentError } from '../journal-errors.ts';
 
 /** How many times a statement that collides with others is run at most. */
 const tries = 20;
 /** A transaction that saw what another one has changed since, and a deadlock: neither has done anything. */
-const collisions = new Set(['40001', '40P01']);
+const collisions = new Set<string | null>(['40001', '40P01']);
 
 /** Runs statements on a server, each as one transaction. */
 export class PostgresServer {
@@ -30,7 +30,7 @@ export class PostgresServer {
         try {
           return (await client.query<T>(sql, [...values])).rows;
         } catch (error) {
-          if (left === 0 || !collisions.has(stateOf(error) ?? '')) throw error;
+          if (left === 0 || !collisions.has(stateOf(error))) throw error;
         }
       }
     } catch (error) {
@@ -82,8 +82,7 @@ function failure(error: unknown): ['journal_failed', string, ErrorOptions] {
 
 /** The code with which the server refused a statement (SQLSTATE); null if it gave no answer. */
 function stateOf(error: unknown): string | null {
-  const code = error instanceof Error && 'code' in error && 'severity' in error ? error.code : null;
-  return typeof code === 'string' ? code : null;
+  return (error instanceof DatabaseError && error.code) || null;
 }
 
 /** Whether a statement may be done although the server broke off: it shut down, or lost the connection. */
