@@ -165,7 +165,6 @@ export class JournaledDriver implements Driver {
   }
 
   private enqueue(delivery: Delivery): void {
-    if (this.phase === 'released') return;
     this.queue.push(delivery);
     this.work();
   }

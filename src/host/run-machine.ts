@@ -17,7 +17,8 @@ type RootActor<Command, Output> = {
 };
 
 /** Settings for `createActor`. */
-export type ActorSettings = { clock: typeof noClock; inspect?: (event: InspectionEvent) => void };
+type Inspect = (event: InspectionEvent) => void;
+export type ActorSettings = { clock: typeof noClock; inspect?: Inspect };
 
 export type MachineParts<Command, Emitted, Output> = {
   /** Creates the root actor, with these settings. */
@@ -30,7 +31,7 @@ export type MachineParts<Command, Emitted, Output> = {
   signal: AbortSignal | undefined;
   abortCommand: (reason: unknown) => Command;
   /** The user's inspection observer. */
-  inspect: ((event: InspectionEvent) => void) | undefined;
+  inspect: Inspect | undefined;
   owner: MachineOwner<Command, Emitted>;
 };
 
@@ -67,7 +68,9 @@ export class RunningMachine<Command, Emitted extends { type: string }, Output> {
     const { inspect, owner } = parts;
     const host = new Host();
     this.root = parts.actor(
-      inspect === undefined ? { clock: noClock } : { clock: noClock, inspect: (event) => this.inspected(event) },
+      inspect === undefined
+        ? { clock: noClock }
+        : { clock: noClock, inspect: (event) => this.inspected(inspect, event) },
     );
     const take = (emitted: Emitted | HostEvent) => (isHostEvent(emitted) ? host.take(emitted) : owner.take(emitted));
     listen(this.root.system, { take });
@@ -111,9 +114,7 @@ export class RunningMachine<Command, Emitted extends { type: string }, Output> {
   }
 
   /** An inspector that throws is harmless and reported once. */
-  private inspected(event: InspectionEvent): void {
-    const { inspect } = this.parts;
-    if (inspect === undefined) return;
+  private inspected(inspect: Inspect, event: InspectionEvent): void {
     try {
       onRejection(inspect(event), (error) => this.inspectFailed(error));
     } catch (error) {

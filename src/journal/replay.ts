@@ -74,18 +74,17 @@ export class Replay<P extends Player> {
     entries: readonly JournalEntry[],
     onEntry: (entry: JournalEntry, facts: Fact[] | null) => void,
   ): Difference | null {
-    for (let index = 0; index < entries.length; index += 1) {
-      const entry = entries[index];
-      if (entry === undefined) break;
-      this.entry = this.before + index + 1;
+    const rest = entries.toReversed();
+    for (let entry = rest.pop(); entry !== undefined; entry = rest.pop()) {
+      this.entry = this.before + entries.length - rest.length;
       if (entry.type !== 'stepped') {
         this.take(entry);
         onEntry(entry, null);
         continue;
       }
-      for (let next = entries[index + 1]; next?.type === 'sighted' && next.seq < entry.end; next = entries[index + 1]) {
+      for (let next = rest.at(-1); next?.type === 'sighted' && next.seq < entry.end; next = rest.at(-1)) {
         this.among.push(next);
-        index += 1;
+        rest.pop();
       }
       const facts = this.step(entry);
       onEntry(entry, facts);

@@ -130,6 +130,8 @@ const checks: Record<string, Check> = {
     deepStrictEqual(row.metadata, metadata);
     strictEqual(row.entries, 1);
     deepStrictEqual([row.slugs, row.waiting], [['budget_exhausted'], ['call-1']]);
+    const [first] = await other.list({ sessionId: id });
+    deepStrictEqual([first?.slugs, first?.waiting], [[], []]);
     const rows = await Promise.all([id, `${id}-2`].map((sessionId) => other.list({ sessionId })));
     deepStrictEqual(
       rows.flat().map(({ agent, status }) => [agent, status]),

@@ -108,6 +108,29 @@ describe('a turn of the event loop', () => {
     expect(used).toEqual([expected]);
   });
 
+  it('starts the port that it listens to, as browsers require, and closes it', async () => {
+    const done: string[] = [];
+    const queue: (() => void)[] = [];
+    const port1 = {
+      addEventListener: (name: string, listener: () => void) => queue.push(() => [done.push(name), listener()]),
+      start: () => void setImmediate(() => [done.push('started'), ...queue.map((deliver) => deliver())]),
+      close: () => done.push('closed'),
+    };
+    const { setImmediate } = globalThis;
+    vi.stubGlobal('setImmediate', undefined);
+    vi.stubGlobal(
+      'MessageChannel',
+      class {
+        port1 = port1;
+        port2 = { postMessage: () => done.push('posted') };
+      },
+    );
+    vi.resetModules();
+    const fresh = await import('../../src/host/clock.ts');
+    await fresh.eventLoopTurn();
+    expect(done).toEqual(['posted', 'started', 'message', 'closed']);
+  });
+
   it('lets what waits run first', async () => {
     const order: string[] = [];
     setImmediate(() => order.push('waited'));

@@ -4,6 +4,7 @@ import type { Effect } from '../../machines/index.ts';
 import { EventLoop, eventLoop } from '../../src/host/event-loop.ts';
 import { Host } from '../../src/host/host.ts';
 import { JournaledDriver } from '../../src/host/journaled.ts';
+import { memoryDriver } from '../../src/host/memory.ts';
 import { defineAgent, type Journal, runSession, sqliteJournal } from '../../src/index.ts';
 import { assertInvariants, rehearsalModel } from '../../src/testing/index.ts';
 import { counters, tokensOf } from '../support/session.ts';
@@ -33,6 +34,15 @@ async function loopTurns(over: Promise<unknown>): Promise<number> {
 }
 
 afterEach(() => void vi.restoreAllMocks());
+
+const owner = {
+  now: () => 0,
+  chance: () => 0,
+  command: () => {},
+  delivering: () => {},
+  describeDefect: String,
+  late: () => {},
+};
 
 /** Starts sessions whose model and tool answer at once. Returns how many turns each has begun, at each turn of one. */
 function startMany(count: number, turns: number, journal?: Journal) {
@@ -95,6 +105,31 @@ describe('D-2: the event loop is shared', () => {
       await journal?.close();
     });
   }
+
+  it('effects in memory that end at once, each after the other, yield to the loop', async () => {
+    await slowMachine();
+    const host = new Host();
+    const over = Promise.withResolvers<void>();
+    const request = (left: number): void =>
+      host.request(
+        { kind: 'close', key: `close-${left}`, request: {} },
+        { send: () => (left === 0 ? over.resolve() : request(left - 1)) },
+      );
+    memoryDriver(host, async () => ({}), owner).start(() => request(50));
+    expect(await loopTurns(over.promise)).toBeGreaterThan(5);
+  });
+
+  it('a slice is over when its 5 ms are', async () => {
+    await new Promise(setImmediate);
+    let now = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => now);
+    const loop = new EventLoop();
+    const due = [0, 4.9, 5, 5.1].map((at) => {
+      now = at;
+      return loop.isDue;
+    });
+    expect(due).toEqual([false, false, true, true]);
+  });
 
   it('all that wait share a slice, however many they are', async () => {
     await new Promise(setImmediate);
@@ -179,14 +214,6 @@ describe('D-2: the event loop is shared', () => {
       delivered: nothing,
       applying: (step: () => void) => step(),
       failed: (error: unknown) => expect(error).toBeUndefined(),
-    };
-    const owner = {
-      now: () => 0,
-      chance: () => 0,
-      command: () => {},
-      delivering: () => {},
-      describeDefect: String,
-      late: () => {},
     };
     const perform = async ({ key }: Effect) => {
       begun.push(key);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { PawlError } from '../../src/index.ts';
 import type { SessionMessage } from '../../src/journal/journal.ts';
 import type { ScopeLog } from '../../src/journal/scope-log.ts';
@@ -12,10 +12,12 @@ const progress = (seq: number, callId: string, output: number, scope = ''): Sigh
 describe('D-3: what is noted is written in one append', () => {
   it('and the session begins with the first', async () => {
     const { journal, log } = logged();
+    const created = vi.spyOn(journal, 'create');
     expect([log.isBegun, await log.holdsSession(), log.position]).toEqual([false, false, 7]);
     for (const seq of [1, 2]) log.note(stepped(seq));
     await Promise.all([log.write(), log.write()]);
     expect(journal.appends).toMatchObject([{ owner: 'me', after: 0, entries: [{ seq: 1 }, { seq: 2 }] }]);
+    expect(created.mock.calls[0]?.[1]).toMatchObject({ taken: [] });
     expect([log.isBegun, await log.holdsSession()]).toEqual([true, true]);
     log.note(stepped(3));
     await log.write();
@@ -105,6 +107,8 @@ describe('D-3: notes are joined and left out', () => {
     expect(journal.appends).toHaveLength(2);
     log.note(delta(100_000, 'x'.repeat(40_000)));
     log.note(delta(140_000, 'x'.repeat(25_536)));
+    await new Promise(setImmediate);
+    expect(journal.appends).toHaveLength(2);
     log.note(delta(165_536, 'x'));
     await expect.poll(() => journal.appends.length).toBe(3);
   });

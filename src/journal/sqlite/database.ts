@@ -19,8 +19,6 @@ export class Database {
   private readonly database: DatabaseSync;
   private readonly statements = new Map<string, ReturnType<DatabaseSync['prepare']>>();
   private readonly closed: () => void;
-  /** How much waits for its turn. */
-  private waiting = 0;
   private isClosing = false;
   /** What is at its path now; null for a database in memory. */
   private readonly found: () => BigIntStats | undefined | null;
@@ -57,10 +55,10 @@ export class Database {
     return this.database.isOpen && !this.isClosing;
   }
 
-  /** Closes it at once, or after what waits for its turn. */
+  /** Closes it after what waits for its turn. */
   async close(): Promise<void> {
     this.isClosing = true;
-    if (this.waiting > 0) await eventLoop.turn();
+    await eventLoop.turn();
     this.statements.clear();
     if (!this.database.isOpen) return;
     this.database.close();
@@ -82,7 +80,7 @@ export class Database {
 
   /** Returns what `work` reads of one moment, although another process may write meanwhile. */
   readWhole<T>(work: () => T): Promise<T> {
-    return this.answer(() => this.transaction(work, 'DEFERRED'), 'read');
+    return this.answer(() => this.transaction(work, 'BEGIN'), 'read');
   }
 
   /** Does `work` as a whole, or not at all. */
@@ -133,8 +131,8 @@ export class Database {
     );
   }
 
-  private transaction<T>(work: () => T, kind: 'IMMEDIATE' | 'DEFERRED' = 'IMMEDIATE'): T {
-    this.database.exec(`BEGIN ${kind}`);
+  private transaction<T>(work: () => T, begin: 'BEGIN' | 'BEGIN IMMEDIATE' = 'BEGIN IMMEDIATE'): T {
+    this.database.exec(begin);
     try {
       const result = work();
       this.database.exec('COMMIT');
@@ -147,11 +145,7 @@ export class Database {
   }
 
   private async answer<T>(work: () => T, what: 'read' | 'written'): Promise<T> {
-    if (eventLoop.isDue) {
-      this.waiting += 1;
-      await eventLoop.turn();
-      this.waiting -= 1;
-    }
+    if (eventLoop.isDue) await eventLoop.turn();
     try {
       return work();
     } catch (error) {

@@ -35,8 +35,9 @@ export type Row = {
   leased: number;
 };
 
-export function isHeld({ owner, leased }: Row, now: number): boolean {
-  return owner !== null && leased > now;
+/** A session without an owner has no lease: `leased` is 0. */
+export function isHeld({ leased }: Row, now: number): boolean {
+  return leased > now;
 }
 
 export function sessionOf(row: Row, now: number): JournaledSession {

@@ -53,15 +53,15 @@ class SqliteJournal implements Journal {
       if (this.rowOf(sessionId) !== undefined) throw exists(sessionId);
       const now = Date.now();
       this.database.run(
-        "INSERT INTO sessions (id, agent, metadata, slugs, waiting, created, updated, entries, owner, leased) VALUES (?, ?, ?, '[]', '[]', ?, ?, 0, ?, ?)",
+        "INSERT INTO sessions (id, agent, metadata, slugs, waiting, created, updated, entries, owner, leased) VALUES (?, ?, ?, '[]', '[]', ?, ?, 0, ?, 0)",
         sessionId,
         agent,
         JSON.stringify(metadata),
         now,
         now,
         append.owner,
-        now + this.leaseMs,
       );
+      // This makes the lease, too.
       this.insert(sessionId, { ...append, after: 0 });
     });
   }
