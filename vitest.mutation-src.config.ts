@@ -20,7 +20,7 @@ export default defineConfig({
   test: {
     include: named ?? whole,
     exclude: named !== undefined ? [] : slow,
-    setupFiles: ['test/support/log-lines.setup.ts'],
+    setupFiles: ['test/support/log-lines.setup.ts', 'test/support/made-each-time.setup.ts'],
     // A mutant need not live through a death after each step of a session on Restate.
     env: { PAWL_SPARSE: '3' },
     testTimeout: named !== undefined ? 15_000 : 25_000,

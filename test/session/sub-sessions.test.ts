@@ -81,7 +81,7 @@ describe('B-7: the sessions of sub-agents', () => {
       call: { parent: '', callId: 'call-leaf', name: 'leaf', granted: { requests: 4, tokens: null, costUsd: null } },
     });
     const { signal, ...shared } = parts.options;
-    expect(shared).toEqual({ logger, clock: expect.anything(), context: 'mine' });
+    expect(shared).toStrictEqual({ logger, clock: expect.anything(), context: 'mine' });
     expect(signal?.aborted).toBe(false);
     expect(parts.lineage).toEqual({ parentSessionId: 's', depth: 2, maxDepth: 3, secrets: ['a secret'] });
     expect(Object.keys(parts).toSorted()).toEqual(['agent', 'head', 'lineage', 'log', 'options', 'parent']);
@@ -146,6 +146,16 @@ describe('B-7: the sessions of sub-agents', () => {
     expect((await call('priced')).head.input.budget).toEqual({ ...noBudget, costUsd: 5 });
   });
 
+  it('get a budget of what is limited, and no more', () => {
+    const { all } = below();
+    const nothing = { requests: null, tokens: null, costUsd: null };
+    expect(all?.budgetOf(nested, nothing, at)).toStrictEqual({});
+    expect(all?.budgetOf(nested, { ...nothing, requests: 3 }, at)).toStrictEqual({ requests: 3 });
+    expect(all?.budgetOf(leaf, { requests: 4, tokens: 5, costUsd: 6 }, at)).toStrictEqual({ tokens: 5, costUsd: 6 });
+    const timed = below({ budget: { wallClockMs: 5_000 } }).all;
+    expect(timed?.budgetOf(nested, nothing, at)).toStrictEqual({ wallClockMs: 5_000 });
+  });
+
   it('get the time that is left, and at least a moment', async () => {
     const { call, clock } = below({ budget: { wallClockMs: 5_000 } });
     clock.advance(2_000);
@@ -186,5 +196,7 @@ describe('D-4: the sessions of sub-agents after a crash', () => {
     const strange = (call: object | null) => ({ head: { ...head, call }, scope: 'call-x' }) as unknown as ScopeLog;
     for (const call of [null, { ...own.call, name: 'unknown' }])
       expect(() => all?.restore(strange(call), () => session)).toThrow('no sub-agent for call-x');
+    const changed = { head: { ...own, tools: ['gone'] }, scope: 'call-leaf' } as unknown as ScopeLog;
+    expect(() => all?.restore(changed, () => session)).toThrow(expect.objectContaining({ code: 'agent_changed' }));
   });
 });

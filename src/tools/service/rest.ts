@@ -1,5 +1,5 @@
 import type { JSONSchema7 } from '@ai-sdk/provider';
-import { jsonSchema, tool } from '@ai-sdk/provider-utils';
+import { tool } from '@ai-sdk/provider-utils';
 import type { FlexibleSchema } from 'ai';
 import { z } from 'zod';
 import { check } from '../../agent/check.ts';
@@ -82,7 +82,7 @@ export function restTool<Input = RestInput>(options: RestToolOptions<Input>): Lo
     check(headersOf(z.string({ error: 'a string' })), options.headers, 'headers', 'invalid_tool');
   const { method, url, description = `${method} ${url.split('?')[0]}`, input, auth, needsApproval = false } = options;
   const probe = url.replace(/\{[^{}]*\}/g, 'x');
-  if (!URL.canParse(probe) || !/^https?:$/.test(new URL(probe).protocol)) {
+  if (!URL.canParse(probe) || !['http:', 'https:'].includes(new URL(probe).protocol)) {
     throw new PawlError(
       'invalid_tool',
       expected('url', url, 'an http or https URL, with {name} for fields of the input'),
@@ -139,7 +139,8 @@ export function restLike(options: RestLike): LocalTool {
   const ownSecrets = [...secretsOfAuth(auth), ...(options.secrets ?? [])].filter(isLong);
   const made = tool({
     description,
-    inputSchema: asFlexible(input),
+    // A plain JSON Schema is one of them for Pawl, but not for the types of the AI SDK.
+    inputSchema: input as FlexibleSchema<RestInput>,
     needsApproval,
     execute: async (given: RestInput, { abortSignal, ...context }) => {
       const { url, headers: own, body } = call(given);
@@ -163,11 +164,6 @@ export function restLike(options: RestLike): LocalTool {
     },
   });
   return withSecrets({ ...made, idempotent: isIdempotent }, ownSecrets);
-}
-
-function asFlexible(input: AnySchema): FlexibleSchema<RestInput> {
-  const isPlain = typeof input === 'object' && !('~standard' in input) && !('jsonSchema' in input);
-  return (isPlain ? jsonSchema(input as JSONSchema7) : input) as FlexibleSchema<RestInput>;
 }
 
 function callOf({ method, url: template, headers, body }: RestToolOptions, input: RestInput): RestCall {
@@ -213,7 +209,7 @@ export function filled(template: string, input: RestInput): { text: string; used
 }
 
 export function textOf(value: unknown): string {
-  return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value);
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
 /** Adds the credentials to the URL or the headers. */
@@ -270,7 +266,7 @@ function isLong(secret: string): boolean {
 
 /** Decodes the bytes in the response's charset, or as UTF-8 if it is unknown. */
 function decoded(bytes: Uint8Array, contentType: string): string {
-  const [, charset = 'utf-8'] = /charset="?([^\s;"]+)/i.exec(contentType) ?? [];
+  const charset = /charset="?([^\s;"]+)/i.exec(contentType)?.[1];
   try {
     return new TextDecoder(charset).decode(bytes);
   } catch {
