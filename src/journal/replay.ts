@@ -11,7 +11,7 @@ export type Player = {
   deliver(delivery: Delivery): void;
   /** An effect had begun at `at` (epoch ms). */
   mark(key: string, at: number): void;
-  /** Takes the next step of the machines. Returns the facts that follow; null if there is no step to take. */
+  /** Takes the next step of the machines. Returns the facts that follow, if any; null for machines that broke before. */
   step(): Fact[] | null;
   resight(sighting: Sighting, at: number): void;
   /** The position in the stream of the whole tree. */
@@ -130,7 +130,7 @@ export class Replay<P extends Player> {
     );
   }
 
-  /** When the machines broke, their end was recorded without a step: then there are no facts. */
+  /** When the machines broke, their end was recorded as a step that they cannot take again: then this returns null. */
   private step({ scope, seq }: Stepped): Fact[] | null {
     this.root.moveTo(seq);
     const facts = this.playerOf(scope).step();

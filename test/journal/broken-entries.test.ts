@@ -120,14 +120,22 @@ describe('D-3: whatever stands in a journal', () => {
       await expect(acts.replayed?.(withAt(entries, place, value))).rejects.toMatchObject(refused);
   });
 
-  it('an end without what led to it is refused', async () => {
-    const close = entries.findLastIndex(
-      (one) => one.type === 'delivered' && 'key' in one.delivery && one.delivery.key === 'close',
-    );
-    await expect(resumed(withAt(entries, [close], missing))).rejects.toMatchObject({
-      code: 'invalid_journal',
-      message: 'The journal of the session s lacks what led to its end.',
-    });
+  it('a step without what led to it is refused', async () => {
+    const keyOf = (entry: JournalEntry) =>
+      entry.type === 'delivered' && entry.scope === '' && 'key' in entry.delivery ? entry.delivery.key : null;
+    for (const key of ['turn-1/attempt-1/model', 'close']) {
+      const at = entries.findLastIndex((entry) => keyOf(entry) === key);
+      const step = entries.findIndex(({ type, scope }, index) => index > at && type === 'stepped' && scope === '');
+      const facts = (entries[step] as { facts: string }).facts;
+      const broken = withAt(entries, [at], missing);
+      expect(await acts.replayed?.(broken)).toMatchObject({
+        difference: { entry: step, recorded: facts, replayed: '' },
+      });
+      await expect(resumed(broken)).rejects.toMatchObject({
+        code: 'invalid_journal',
+        message: `The journal of the session s cannot be replayed: entry ${step} says "${facts}", and the machines say "".`,
+      });
+    }
   });
 
   it('another version of the machines is reported before malformed fields', async () => {

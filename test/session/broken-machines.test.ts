@@ -48,7 +48,15 @@ it('D-3: a replay of a session whose machine failed fails at the same step, with
   const heard: SessionEvent[] = [];
   for await (const event of session.events) heard.push(event);
   expect((await session.result).slugs).toEqual(['internal_error']);
-  const { events, difference, counters: told } = await replaySession(journal, 's');
+  const { events, difference, counters: told, steps } = await replaySession(journal, 's');
+  // Their end has no cause.
+  expect(steps.map(({ cause }) => cause)).toEqual([
+    'start',
+    'prepare',
+    'turn-1/attempt-1/model',
+    'turn-1/attempt-1/tool-0',
+    '',
+  ]);
   expect([events, difference, told]).toEqual([heard, null, session.counters]);
   expect(events.at(-1)).toMatchObject({ type: 'session.failed', failure: { detail: 'a defect' } });
 });

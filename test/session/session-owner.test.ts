@@ -47,7 +47,9 @@ describe('D-1: what a running machine tells its session', () => {
     const replayed = owner({ onDelivery: (given) => void seen.push(given), isReplaying: true });
     replayed.made.delivering(delivery);
     expect([replayed.times.deliveredAt, seen]).toEqual([7, [delivery]]);
-    owner().made.delivering(delivery);
+    const unheard = owner();
+    unheard.made.delivering(delivery);
+    expect([unheard.times.deliveredAt, unheard.told]).toEqual([7, []]);
   });
 
   it('S-6: a listener of deliveries that throws or rejects is reported', async () => {

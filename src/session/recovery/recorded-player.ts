@@ -107,13 +107,11 @@ export class RecordedPlayer implements Player {
 
   mark: Player['mark'] = (key, at) => this.driver.replayMark(key, at);
 
-  step(): Fact[] | null {
+  step(): Fact[] {
     this.facts = [];
-    if (this.driver.replayStep()) return this.facts;
-    // The machines broke in the step before, which ended the session.
     const { defect } = this.machine;
-    if (defect === undefined) return null;
-    outputOf({ defect }, this.observer, null);
+    // Machines that broke in the step before have ended the session.
+    if (!this.driver.replayStep() && defect !== undefined) outputOf({ defect }, this.observer, null);
     return this.facts;
   }
 

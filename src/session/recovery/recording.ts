@@ -75,7 +75,7 @@ export class Recording {
   private note(entry: JournalEntry, facts: Fact[] | null): void {
     if (entry.type === 'offered') this.tools.set(entry.number, entry.tools);
     if (entry.type === 'delivered') this.causes.get(entry.scope)?.push(causeOf(entry));
-    if (entry.type === 'stepped' && facts !== null) {
+    if (facts !== null) {
       const cause = this.causes.get(entry.scope)?.shift() ?? '';
       const { sessionId } = this.playerOf(entry.scope).head;
       this.steps.push({ entry: this.replay.entry, sessionId, cause, facts });

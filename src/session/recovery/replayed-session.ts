@@ -64,7 +64,8 @@ class SessionPlayer implements Player {
 
   step: Player['step'] = () => {
     const { log, wired } = this.session;
-    return log?.retaking(() => wired.journaled?.replayStep() === true) ?? null;
+    const facts = log?.retaking(() => wired.journaled?.replayStep() === true) ?? null;
+    return facts === null && wired.machine.defect === undefined ? [] : facts;
   };
 
   resight: Player['resight'] = (sighting, at) => {

@@ -1,0 +1,122 @@
+import { tool } from 'ai';
+import { expect, it, vi } from 'vitest';
+import { z } from 'zod';
+import { defineAgent, type JournalEntry, PawlError, resumeSession, runSession, startSession } from '../../src/index.ts';
+import { MemoryJournal } from '../../src/journal/memory.ts';
+import { checkHead } from '../../src/session/head.ts';
+import { assertInvariants, rehearsalModel } from '../../src/testing/index.ts';
+import { quiet, workingAgent } from '../support/journaled.ts';
+import { listed, ScriptedServer } from '../support/scripted-server.ts';
+import { callsIn, counters, report } from '../support/session.ts';
+
+/** A journal that holds these entries of a suspended session. */
+async function withEntries(entries: readonly JournalEntry[]): Promise<MemoryJournal> {
+  const journal = new MemoryJournal();
+  await journal.create({ sessionId: 's', agent: 'a', metadata: {} }, { owner: 'first', entries: [...entries] });
+  await journal.release('s', 'first');
+  return journal;
+}
+
+it('D-3: nothing is written of a session that had ended, and it takes no command', async () => {
+  const journal = new MemoryJournal();
+  const { agent } = workingAgent();
+  const first = await runSession(agent, { prompt: 'Go.', ...quiet(journal) });
+  const before = await journal.read('s');
+  const written = [vi.spyOn(journal, 'append'), vi.spyOn(journal, 'release'), vi.spyOn(journal, 'renew')];
+  const again = await resumeSession(agent, quiet(journal));
+  again.stop();
+  again.abort();
+  expect([again.steer('Go on.'), await again.result]).toEqual([false, first]);
+  await again.suspend();
+  await new Promise(setImmediate);
+  expect(written.map(({ mock }) => mock.calls)).toEqual([[], [], []]);
+  expect(await journal.read('s')).toEqual(before);
+});
+
+it('D-3: a session is refused if the tools of a sub-agent cannot be opened, though its own can', async () => {
+  const begun = Promise.withResolvers<void>();
+  const agentOf = (docs: () => ScriptedServer) => {
+    const model = rehearsalModel(({ prompt }) => {
+      if (prompt.some(({ role }) => role === 'tool')) return report();
+      begun.resolve();
+      return { hangs: true };
+    });
+    const mcpServers = { docs: { transport: docs } };
+    const helper = defineAgent({ name: 'helping', models: [model], mcpServers });
+    const ask = { calls: [{ name: 'helper', input: { prompt: 'Help.', reason: 'Two see more.' } }] };
+    return defineAgent({ name: 'above', models: [rehearsalModel([ask])], agents: { helper } });
+  };
+  const journal = new MemoryJournal();
+  const working = () => new ScriptedServer({ 'tools/list': { tools: [listed('look')] } });
+  const session = startSession(agentOf(working), { prompt: 'Go.', ...quiet(journal) });
+  await begun.promise;
+  await session.suspend({ graceMs: 0 });
+  const broken = () => {
+    throw new Error('no such server');
+  };
+  await expect(resumeSession(agentOf(broken), quiet(journal))).rejects.toMatchObject({
+    code: 'tools_unavailable',
+    message: expect.stringContaining('no such server'),
+  });
+});
+
+it('D-4: a session that had not opened its tools opens them as it did at first, and fails if it cannot', async () => {
+  const opened: string[] = [];
+  const agentOf = (docs: () => ScriptedServer) =>
+    defineAgent({ name: 'a', models: [rehearsalModel([report()])], mcpServers: { docs: { transport: docs } } });
+  const working = () => {
+    opened.push('docs');
+    return new ScriptedServer({ 'tools/list': { tools: [listed('look')] } });
+  };
+  const whole = new MemoryJournal();
+  await runSession(agentOf(working), { prompt: 'Go.', ...quiet(whole) });
+  const entries = await whole.read('s');
+  const prepares = entries.findIndex((entry) => entry.type === 'begun' && entry.key === 'prepare');
+  const early = entries.slice(0, prepares + 1);
+  opened.length = 0;
+  const result = await (await resumeSession(agentOf(working), quiet(await withEntries(early)))).result;
+  assertInvariants(result);
+  expect([result.success, opened]).toEqual([true, ['docs']]);
+  const broken = () => {
+    throw new Error('no such server');
+  };
+  const failed = await (await resumeSession(agentOf(broken), quiet(await withEntries(early)))).result;
+  expect(failed).toMatchObject({ status: 'failed', slugs: ['tools_unavailable'] });
+  expect(failed.counters).toEqual(counters({ slugs: { tools_unavailable: 1 } }));
+});
+
+it('D-2: the journal tells a denial from an approval, with its reason', async () => {
+  const journal = new MemoryJournal();
+  const pay = tool({ inputSchema: z.object({}), needsApproval: true, execute: () => 'paid' });
+  const models = [rehearsalModel([{ calls: [{ name: 'pay', input: {} }] }, report()])];
+  const agent = defineAgent({ name: 'a', models, tools: { pay } });
+  const session = startSession(agent, { prompt: 'Go.', ...quiet(journal) });
+  for await (const event of session.events)
+    if (event.type === 'tool.approvalRequested')
+      expect(session.approve(event.callId, { approved: false, reason: 'Too dear.' })).toBe(true);
+  const result = await session.result;
+  assertInvariants(result);
+  expect(callsIn(result)[0]).toMatchObject({ slug: 'tool_denied', executed: false });
+  const outcomes = (await journal.read('s')).flatMap((entry) =>
+    entry.type === 'delivered' && 'outcome' in entry.delivery && entry.delivery.key.endsWith('approval-0')
+      ? [entry.delivery.outcome]
+      : [],
+  );
+  expect(outcomes).toEqual([{ decision: 'denied', reason: 'Too dear.' }]);
+});
+
+it('D-6: a head that cannot be used says why, with the cause', async () => {
+  const journal = new MemoryJournal();
+  await runSession(workingAgent().agent, { prompt: 'Go.', ...quiet(journal) });
+  const [started] = await journal.read('s');
+  if (started?.type !== 'started') throw new Error('no start');
+  const thrown = (() => {
+    try {
+      checkHead({ ...started.head, tools: 7 as never });
+      return null;
+    } catch (error) {
+      return error;
+    }
+  })();
+  expect(thrown).toMatchObject({ code: 'invalid_journal', cause: expect.any(PawlError) });
+});
