@@ -1,6 +1,6 @@
-import { createServer } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { answersPage, checkCaller, closeHttp, listening, Refusal } from '../../src/serve/callers.ts';
+import { answered, answersPage, checkCaller, closeHttp, listening, Refusal } from '../../src/serve/callers.ts';
 import { callerSchema, checkHttp } from '../../src/serve/http-options.ts';
 
 const bearer = 'a-token-of-many-characters';
@@ -38,6 +38,7 @@ describe('who may call a server', () => {
     ['me.example', { hosts: ['me.example:8443'] }, false, 403],
     ['localhost', { hosts: ['me.example'] }, true, 403],
     ['me.example', { hosts: [] }, false, 403],
+    ['[::1]:3000', { hosts: ['[::1]'] }, false, 200],
   ])('as the host %j, with %j, on loopback %s: %i', (host, options, isLoopback, status) => {
     expect(statusOf({ host }, options, isLoopback)).toBe(status);
   });
@@ -116,8 +117,9 @@ describe('what a browser’s page may ask', () => {
       set: readable,
       head: { status: 204, ...fields },
     });
+    expect(Object.keys(answer('OPTIONS', asks, { auth }).head ?? {})).not.toContain('access-control-allow-headers');
     const asked = answer('OPTIONS', { ...asks, 'access-control-request-headers': 'authorization' }, { auth });
-    expect(asked.head).toEqual({ status: 204, ...fields, 'access-control-allow-headers': 'authorization' });
+    expect(asked.head).toStrictEqual({ status: 204, ...fields, 'access-control-allow-headers': 'authorization' });
   });
 
   it('anything else needs the token, and can read that it lacks it', () => {
@@ -151,6 +153,45 @@ describe('where a server listens', () => {
       await closeHttp(http);
       expect(http.listening).toBe(false);
     }
+  });
+
+  it.each([
+    ['::1', '::1', 'http://[::1]:7', true],
+    ['::', '::', 'http://[::]:7', false],
+    ['0.0.0.0', '0.0.0.0', 'http://0.0.0.0:7', false],
+  ])('at the host %s, whose address is %s: %s', async (host, address, origin, isLoopback) => {
+    const http = {
+      once: () => {},
+      listen: (_port: number, _host: string, listens: () => void) => listens(),
+      address: () => ({ port: 7, address }),
+    } as unknown as Server;
+    expect(await listening(http, { host })).toEqual({ origin, isLoopback });
+  });
+
+  it('answers that are open are waited for before it closes, and then cut off', async () => {
+    const open = new Set<ServerResponse>();
+    const got = Promise.withResolvers<ServerResponse>();
+    const http = createServer((_, response) => {
+      open.add(response);
+      response.write('begun');
+      got.resolve(response);
+    });
+    const { origin } = await listening(http, {});
+    const answer = fetch(origin).then((response) => response.text());
+    const response = await got.promise;
+    let isOver = false;
+    const over = answered(open).then(() => {
+      isOver = true;
+    });
+    await new Promise(setImmediate);
+    expect(isOver).toBe(false);
+    response.end(', done');
+    await over;
+    expect(await answer).toBe('begun, done');
+    const cut = fetch(origin).then((one) => one.text());
+    await expect.poll(() => open.size).toBe(2);
+    await closeHttp(http);
+    await expect(cut).rejects.toThrow();
   });
 
   it('a port that is taken, or none, is refused by name', async () => {

@@ -1,50 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { nothingSpent, type ToolOutput } from '../../machines/index.ts';
-import { manualClock } from '../../src/testing/index.ts';
-import type { CatalogTool, ToolRun } from '../../src/tools/catalog-tool.ts';
+import type { CatalogTool } from '../../src/tools/catalog-tool.ts';
 import { BudgetSpentError } from '../../src/tools/result.ts';
-import { runTool } from '../../src/tools/run-tool.ts';
-import { Slots } from '../../src/tools/slots.ts';
+import type { Slots } from '../../src/tools/slots.ts';
+import { running } from '../support/running-tool.ts';
 
 const spent = { requests: 2, tokens: 30, costUsd: 0.5 };
-const call = { turn: 1, attempt: 2, index: 3, callId: 'c', name: 'look' };
 const said = (value: string) => ({ type: 'text', value }) as const;
-
-type Execute = (input: unknown, run: ToolRun) => unknown;
-
-/** Runs one tool, and tells what the session heard of it. */
-function running(execute: Execute, tool: Partial<CatalogTool> = {}, options: Record<string, unknown> = {}) {
-  const clock = manualClock();
-  const controller = new AbortController();
-  const sights: object[] = [];
-  const errors: unknown[] = [];
-  const slots = new Slots(1);
-  const own = { name: 'look', timeoutMs: undefined, toModelOutput: null, execute, ...tool };
-  const tools: Record<string, unknown> = { look: own, ...(options.tools as object) };
-  const catalog = {
-    get: (name: string) => tools[name],
-    checkedInput: async (_tool: unknown, _id: string, sent: () => unknown) => ({ valid: true, value: sent() }),
-    ...(options.catalog as object),
-  };
-  const outcome = runTool(
-    {
-      ...{ catalog, slots, clock, sessionId: 's', context: () => ({ user: 'ada' }), timeoutMs: 50, resultBytes: 400 },
-      ...{
-        isReadable: options.isReadable ?? true,
-        secrets: [],
-        lease: options.lease ?? null,
-        clientToolTimeoutMs: null,
-        sight: (one: object) => void sights.push(one),
-      },
-      onError: (name: string, callId: string, error: unknown) => void errors.push([name, callId, error]),
-      conversation: { messages: ['m'], inputOf: (index: number) => ({ index }) },
-      keptResults: { page: (id: string, page: number) => ({ text: `${id} ${page}`, of: 9 }) },
-    } as never,
-    call,
-    { key: 'k', signal: controller.signal } as never,
-  );
-  return { outcome, clock, controller, sights, errors, slots };
-}
 const isFree = async (slots: Slots) => (await slots.take(AbortSignal.timeout(1_000)))();
 const turn = () => new Promise(setImmediate);
 

@@ -26,7 +26,7 @@ describe('W-1: the budget of a run, shared by its sessions', () => {
   it('without one, sessions are granted all that they want, and are counted', async () => {
     const spending = new Spending({}, manualClock());
     const grant = await taken(spending);
-    expect(grant.budget).toEqual({});
+    expect(grant.budget).toStrictEqual({});
     grant.end(spent({ sessions: 2, requests: 3, input: 5, output: 7, costUsd: 0.5 }));
     (await taken(spending)).end(null);
     (await taken(spending)).end(spent({ requests: 1, costUsd: 0.25 }));
@@ -41,7 +41,7 @@ describe('W-1: the budget of a run, shared by its sessions', () => {
     const spending = new Spending({ requests: 10, tokens: 100, costUsd: 1 }, manualClock());
     spending.sharers = 3;
     const first = await taken(spending);
-    expect(first.budget).toEqual({ requests: 4, tokens: 34, costUsd: 1 / 3 });
+    expect(first.budget).toStrictEqual({ requests: 4, tokens: 34, costUsd: 1 / 3 });
     const second = await taken(spending);
     expect(second.budget).toEqual({ requests: 3, tokens: 33, costUsd: (1 - 1 / 3) / 2 });
     first.end(spent({ requests: 1, input: 10, output: 4, costUsd: 0.1 }));

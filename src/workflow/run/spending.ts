@@ -41,7 +41,7 @@ export class Spending {
     for (;;) {
       const spent = this.spent();
       if (spent !== null) return { spent };
-      const left = this.left({ isGrantedSpent: true });
+      const left = this.left([...this.grants]);
       if (reached(left) === null) return this.granted(left);
       await new Promise<void>((resolve) => this.waiting.push(resolve));
     }
@@ -78,7 +78,7 @@ export class Spending {
 
   /** Returns the limit that has been reached, in a few words; null if no limit has been reached. */
   spent(): string | null {
-    const name = reached(this.left({ isGrantedSpent: false }));
+    const name = reached(this.left([]));
     if (name === null) return null;
     const limit = this.budget[name];
     return {
@@ -89,10 +89,10 @@ export class Spending {
     }[name];
   }
 
-  private left({ isGrantedSpent }: { isGrantedSpent: boolean }): SessionBudget {
+  /** Returns what is left, if these grants are spent whole. */
+  private left(grants: readonly SessionBudget[]): SessionBudget {
     const { requests, tokens, costUsd } = this.budget;
     const { totals, endsAt } = this;
-    const grants = isGrantedSpent ? [...this.grants] : [];
     const granted = (name: keyof SessionBudget) => grants.reduce((sum, grant) => sum + (grant[name] ?? 0), 0);
     return {
       ...(requests !== undefined && { requests: requests - totals.requests - granted('requests') }),
