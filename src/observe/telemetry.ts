@@ -41,7 +41,8 @@ export class GuardedTelemetry implements Pick<SessionTelemetry, 'event'> {
   constructor(telemetry: Telemetry, about: TelemetrySession) {
     this.guarded(() => {
       const own: unknown = telemetry.session(about);
-      onRejection(own, (error) => this.failed(error));
+      // A promise is refused, whatever comes of it.
+      onRejection(own, () => undefined);
       if (!isSessionTelemetry(own))
         throw new Error(`\`session()\` must return an object with \`event\` and \`around\`; got ${shown(own)}.`);
       this.own = own;

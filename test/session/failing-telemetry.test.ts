@@ -56,6 +56,9 @@ it.each([
     () => Promise.reject(new Error('no exporter')),
     'must return an object with `event` and `around`; got',
   ],
+  ['null', () => null, '`session()` must return an object with `event` and `around`; got null.'],
+  ['no function for events', () => ({ event: 7, around: fail }), '`session()` must return an object with `event`'],
+  ['no function for spans', () => ({ event: fail, around: 7 }), '`session()` must return an object with `event`'],
   ['half of it', () => ({ event: () => {} }), '`session()` must return an object with `event` and `around`; got'],
 ])('F-5: a telemetry that begins with %s is told so, and costs no session', async (_, session, message) => {
   const agent = defineAgent({ name: 'watched', models: [rehearsalModel([report()])] });
@@ -103,4 +106,13 @@ describe('B-1: a limit that is undefined is not set', () => {
     expect((await resumed.result).status).toBe('aborted');
     await journal.close();
   });
+});
+
+it('F-5: a telemetry that failed is asked no more, and reported once', async () => {
+  const failed = new GuardedTelemetry({ session: fail }, {} as never);
+  expect(() => failed.event({} as never)).toThrow('no exporter');
+  expect(await failed.performing(async () => ({}))({ key: 'k' } as never, {} as never)).toEqual({
+    done: true,
+  });
+  expect(failed.event({} as never)).toBeUndefined();
 });
