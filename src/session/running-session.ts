@@ -22,7 +22,7 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
   private readonly parts: SessionParts<Report>;
   private readonly suspended = Promise.withResolvers<Ending>();
   private suspending: Suspension | null = null;
-  private ended = false;
+  private isRetired = false;
 
   constructor(parts: SessionParts<Report>) {
     this.parts = parts;
@@ -54,20 +54,24 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
     return countersOf(this.wired);
   }
 
+  private get isOver(): boolean {
+    return this.isRetired || this.wired.machine.hasEnded;
+  }
+
   steer(text: string): boolean {
     const command = steering(text);
     const { machine, observer } = this.wired;
-    const isRead = !this.ended && !machine.hasEnded && observer.folds.records.accepted === null;
+    const isRead = !this.isOver && observer.folds.records.accepted === null;
     if (isRead) machine.command(command);
     return isRead;
   }
 
   stop(): void {
-    if (!this.ended) this.wired.machine.command({ type: 'session.stop' });
+    if (!this.isOver) this.wired.machine.command({ type: 'session.stop' });
   }
 
   abort(reason: unknown = 'aborted by the caller'): void {
-    if (!this.ended) this.wired.machine.command(abortion(reason, this.wired.secrets));
+    if (!this.isOver) this.wired.machine.command(abortion(reason, this.wired.secrets));
   }
 
   approve(callId: string, decision: ApprovalInput): boolean {
@@ -82,7 +86,7 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
     const graceMs = graceOf(options);
     if (this.log === null || this.log.scope !== '')
       throw new PawlError('invalid_options', 'Only a session with a `journal` can be suspended; abort this one.');
-    if (!this.ended) this.suspending ??= new Suspension(this, this.log.tree);
+    if (!this.isOver) this.suspending ??= new Suspension(this, this.log.tree);
     await this.suspending?.within(graceMs);
     await this.result;
   }
@@ -92,13 +96,13 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
   }
 
   decide(callId: string, approved: boolean, reason: string | null): boolean {
-    const key = this.ended ? null : this.wired.observer.folds.approvals.take(callId);
+    const key = this.isOver ? null : this.wired.observer.folds.approvals.take(callId);
     if (key !== null) this.wired.machine.answer(key, { decision: approved ? 'approved' : 'denied', reason });
     return key !== null;
   }
 
   take(callId: string, answer: ClientAnswer): boolean {
-    const call = this.ended ? null : this.wired.observer.folds.clientCalls.take(callId);
+    const call = this.isOver ? null : this.wired.observer.folds.clientCalls.take(callId);
     if (call !== null) this.wired.machine.answer(toolKey(call), this.wired.effects.answered(call, answer));
     return call !== null;
   }
@@ -113,7 +117,7 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
 
   /** Begins, delivers and accepts nothing more. */
   retire(): void {
-    this.ended = true;
+    this.isRetired = true;
     this.wired.machine.leaveSignal();
     this.wired.journaled?.release();
   }
@@ -129,7 +133,6 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
     // After a defect, the close effect was never requested.
     if ('defect' in end) await effects.tools.close().catch((error) => observer.userCodeFailed('close', error));
     const output = outputOf(end, observer, this.log);
-    this.ended = true;
     const result = this.resultOf(output);
     if (this.log !== null) {
       const { status, slugs } = { ...output, slugs: result.slugs };

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { defineAgent, replaySession, type SessionEvent, sqliteJournal, startSession } from '../../src/index.ts';
 import { assertInvariants, rehearsalModel } from '../../src/testing/index.ts';
 import { journalWith } from '../support/dying-journal.ts';
-import { counters, tokensOf } from '../support/session.ts';
+import { counters, report, reportedAtOnce, tokensOf } from '../support/session.ts';
 
 /** An agent whose tool ignores an abort, and ends when `end` does. */
 function deafAgent(end: Promise<string>) {
@@ -47,6 +47,28 @@ describe('D-2: once a session has ended', () => {
       expect(told.at(-1)?.type).toBe('session.aborted');
     });
   }
+
+  for (const kind of ['in memory', 'with a journal'])
+    it(`no command is delivered: ${kind}`, async () => {
+      const agent = defineAgent({ name: 'plain', models: [rehearsalModel([report()])] });
+      let deliveries = 0;
+      const session = startSession(agent, {
+        prompt: 'Go.',
+        logger: false,
+        ...(kind === 'with a journal' && { journal: sqliteJournal(':memory:') }),
+        onDelivery: () => {
+          deliveries += 1;
+        },
+      });
+      const result = await session.result;
+      const atTheEnd = deliveries;
+      session.stop();
+      session.abort();
+      expect(session.steer('Go on.')).toBe(false);
+      for (let turn = 0; turn < 3; turn += 1) await new Promise(setImmediate);
+      expect([deliveries, await session.result]).toEqual([atTheEnd, result]);
+      expect(result.counters).toEqual(counters({ ...reportedAtOnce, tokens: tokensOf(1) }));
+    });
 
   it('a result during its last write is dropped too', async () => {
     const tool = Promise.withResolvers<string>();

@@ -85,24 +85,27 @@ it('D-4: a session that had not opened its tools opens them as it did at first, 
   expect(failed.counters).toEqual(counters({ slugs: { tools_unavailable: 1 } }));
 });
 
-it('D-2: the journal tells a denial from an approval, with its reason', async () => {
+it.each([
+  ['denied', 'Too dear.', 'tool_denied'],
+  ['timeout', null, 'approval_timeout'],
+] as const)('D-2: the journal says what became of an approval: %s', async (decision, reason, slug) => {
   const journal = new MemoryJournal();
   const pay = tool({ inputSchema: z.object({}), needsApproval: true, execute: () => 'paid' });
   const models = [rehearsalModel([{ calls: [{ name: 'pay', input: {} }] }, report()])];
-  const agent = defineAgent({ name: 'a', models, tools: { pay } });
+  const agent = defineAgent({ name: 'a', models, tools: { pay }, limits: { approvalTimeoutMs: 20 } });
   const session = startSession(agent, { prompt: 'Go.', ...quiet(journal) });
   for await (const event of session.events)
-    if (event.type === 'tool.approvalRequested')
-      expect(session.approve(event.callId, { approved: false, reason: 'Too dear.' })).toBe(true);
+    if (event.type === 'tool.approvalRequested' && reason !== null)
+      expect(session.approve(event.callId, { approved: false, reason })).toBe(true);
   const result = await session.result;
   assertInvariants(result);
-  expect(callsIn(result)[0]).toMatchObject({ slug: 'tool_denied', executed: false });
+  expect(callsIn(result)[0]).toMatchObject({ slug, executed: false });
   const outcomes = (await journal.read('s')).flatMap((entry) =>
     entry.type === 'delivered' && 'outcome' in entry.delivery && entry.delivery.key.endsWith('approval-0')
       ? [entry.delivery.outcome]
       : [],
   );
-  expect(outcomes).toEqual([{ decision: 'denied', reason: 'Too dear.' }]);
+  expect(outcomes).toEqual([{ decision, reason }]);
 });
 
 it('D-6: a head that cannot be used says why, with the cause', async () => {
