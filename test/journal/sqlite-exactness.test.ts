@@ -1,3 +1,4 @@
+import { DatabaseSync } from 'node:sqlite';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { type Journal, sqliteJournal } from '../../src/index.ts';
 import { freshFile } from '../support/journaled.ts';
@@ -46,5 +47,22 @@ it('D-3: a lease ends with its last millisecond', async () => {
     [['running'], ['suspended']],
     [false, true],
   ]);
+  await journal.close();
+});
+
+it('D-3: a write that SQLite itself takes back, as on a full disk, fails with its own reason', async () => {
+  const file = freshFile();
+  const journal = sqliteJournal(file);
+  await create(journal, 'one');
+  const other = new DatabaseSync(file);
+  other.exec(`CREATE TRIGGER full BEFORE INSERT ON entries BEGIN SELECT RAISE(ROLLBACK, 'the disk is full'); END`);
+  await expect(create(journal, 'two')).rejects.toMatchObject({
+    code: 'journal_failed',
+    message: `The journal ${file} cannot be written: the disk is full.`,
+  });
+  other.exec('DROP TRIGGER full');
+  other.close();
+  await create(journal, 'two');
+  expect((await journal.list({})).map(({ sessionId }) => sessionId).toSorted()).toEqual(['one', 'two']);
   await journal.close();
 });

@@ -43,6 +43,19 @@ describe('D-3: a journal is looked at while a session runs', () => {
     expect([journal.renewals, log.isHeld]).toEqual([renewals, true]);
   });
 
+  it('and writes what was sighted, but no deltas alone', async () => {
+    const { journal, log } = await begun();
+    log.note(delta(2, 'a'));
+    await tick();
+    expect(journal.appends).toHaveLength(1);
+    log.note({
+      ...{ scope: '', type: 'sighted', seq: 3, at: 3 },
+      sighting: { type: 'effect.late', key: 'k' },
+    });
+    await tick();
+    expect(journal.appends).toHaveLength(2);
+  });
+
   it('nor once it was closed during a look', async () => {
     const { journal, log } = await begun();
     const looks = Promise.withResolvers<[]>();

@@ -56,7 +56,7 @@ describe('D-3: notes are joined and left out', () => {
     const { log, entries } = logged();
     log.note(delta(1, 'a'));
     log.note(delta(2, 'b'));
-    log.note(delta(4, 'cd', { part: 1 }));
+    log.note(delta(3, 'cd', { part: 1 }));
     log.note(delta(5, 'e', { part: 1, attempt: 2 }));
     log.note(delta(6, 'f', { part: 1, attempt: 2, turn: 2 }));
     log.note(delta(9, 'g', { part: 1, attempt: 2, turn: 2 }));
@@ -73,7 +73,7 @@ describe('D-3: notes are joined and left out', () => {
     );
     expect(told).toEqual([
       [1, 2, 'ab'],
-      [4, 4, 'cd'],
+      [3, 3, 'cd'],
       [5, 5, 'e'],
       [6, 6, 'f'],
       [9, 9, 'g'],
@@ -83,6 +83,17 @@ describe('D-3: notes are joined and left out', () => {
       'stepped',
       [14, 14, 'j'],
     ]);
+  });
+
+  it('what else is sighted of a call stays', async () => {
+    const { log, entries } = logged();
+    const child = { callId: 'c', name: 'helper', childSessionId: 's/c' };
+    const sighted = (seq: number, sighting: object) => ({ ...progress(seq, 'c', 1), sighting }) as Sighted;
+    log.note(sighted(1, { type: 'subAgent.started', ...child }));
+    log.note(progress(2, 'c', 1));
+    log.note(sighted(3, { type: 'subAgent.ended', ...child }));
+    await log.write();
+    expect(entries().map((entry) => (entry as { seq: number }).seq)).toEqual([1, 2, 3]);
   });
 
   it('of the preliminary outputs of a call, only the latest is left', async () => {

@@ -6,6 +6,7 @@ const whole = [
   { scope: '', type: 'started', head: { sessionId: 's' } },
   { scope: '', type: 'run', head: { sessionId: 's' } },
   { scope: 'c1', type: 'delivered', delivery: {} },
+  { scope: 'c1', type: 'delivered', delivery: { outcome: {} } },
   { scope: '', type: 'run.delivered', delivery: {} },
   { scope: '', type: 'sighted', sighting: {} },
   { scope: '', type: 'sighted', sighting: { childSessionId: 's/c1' } },
@@ -28,6 +29,8 @@ it.each<[string, unknown]>([
   ['started without the id of its session', { scope: '', type: 'started', head: {} }],
   ['run with an id that is no text', { scope: '', type: 'run', head: { sessionId: 7 } }],
   ['sighted with a child that is no text', { scope: '', type: 'sighted', sighting: { childSessionId: null } }],
+  ['a delivery whose outcome is a text', { scope: '', type: 'delivered', delivery: { outcome: 'x' } }],
+  ['a delivery whose outcome is null', { scope: '', type: 'run.delivered', delivery: { outcome: null } }],
   ...['started', 'run', 'delivered', 'run.delivered', 'sighted'].flatMap((type): [string, unknown][] => [
     [`${type} without what it holds`, { scope: '', type }],
     [`${type} with null in it`, { scope: '', type, head: null, delivery: null, sighting: null }],
@@ -37,6 +40,6 @@ it.each<[string, unknown]>([
 ])('D-3: an entry is refused by its number: %s', (_, entry) => {
   expect(errorOf(() => checkEntries([...whole, entry] as never))).toMatchObject({
     code: 'invalid_journal',
-    message: 'Entry 9 of the journal is malformed.',
+    message: 'Entry 10 of the journal is malformed.',
   });
 });
