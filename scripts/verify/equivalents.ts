@@ -568,6 +568,88 @@ const equivalents: Equivalent[] = [
     replacement: /^(?!false)/,
     why: 'an agent with sub-agents has their sessions, the words are for developers, and JSON has no undefined',
   },
+  {
+    file: 'host/event-loop.ts',
+    original: /^this\.slice === slice$/,
+    replacement: /^true$/,
+    why: 'the turn that a slice asked for when it began comes before every turn that could have cleared it',
+  },
+  {
+    file: 'host/hearing.ts',
+    original: /^(\{ \.\.\.actor, src: heard\(actor\.src\) \}|'src')$/,
+    why: 'the machines name their actors without an input, though the types of XState allow one',
+  },
+  {
+    file: 'host/memory.ts',
+    original: /^false$/,
+    replacement: /^true$/,
+    why: 'a driver is started, which sets `working`, before it gets a command',
+  },
+  {
+    file: 'journal/replay.ts',
+    original: /^default:\s*return;$/,
+    replacement: /^default:$/,
+    why: 'nothing follows the switch',
+  },
+  {
+    file: 'journal/entries.ts',
+    original: /^(one|other)\.type !== 'model\.delta'$/,
+    replacement: /^false$/,
+    why: 'a delta alone has the number of a part, so another sighting is of no part of it; of two others one check is left',
+  },
+  {
+    file: 'journal/entries.ts',
+    original: /^one\.type !== 'model\.delta' \|\| other\.type !== 'model\.delta'$/,
+    replacement: / && /,
+    why: 'a delta alone has the number of a part, so another sighting is of no part of it',
+  },
+  {
+    file: 'journal/scope-log.ts',
+    original: /^\[\]$/,
+    replacement: /^\["Stryker/,
+    why: 'facts are gathered in a new list with each step, and there are none before the first',
+  },
+  {
+    file: 'journal/tree-log.ts',
+    original: /^this\.tree\?\.(troubled|failed|waiting|receive)$/,
+    replacement: /^this\.tree\.\w+$/,
+    why: 'a log is connected before it is written or takes a message; until then only its position is asked for',
+  },
+  {
+    file: 'journal/tree-log.ts',
+    original: /^this\.lists\.set\(tools, number\);$/,
+    why: 'the number is found by the text of the list too, which only takes longer',
+  },
+  {
+    file: 'journal/sqlite/database.ts',
+    original: /^(this\.statements\.set\(sql, known\);|eventLoop\.isDue)$/,
+    replacement: /^(;|true)$/,
+    why: 'a statement that is prepared again, or a turn of the loop that is not due, only takes longer',
+  },
+  {
+    file: 'session/sub-agents/sub-sessions.ts',
+    original: /^(''|call === null)$/,
+    replacement: /^("Stryker was here!"|false)$/,
+    why: 'without a call no sub-agent is found, which is refused with the same error',
+  },
+  {
+    file: 'session/sub-agents/sub-agents.ts',
+    original: /^(\{ once: true \}|true)$/,
+    replacement: /^(\{\}|false)$/,
+    why: 'a signal aborts once',
+  },
+  {
+    file: 'session/recovery/suspension.ts',
+    original: /^true$/,
+    replacement: /^false$/,
+    why: 'a signal aborts once',
+  },
+  {
+    file: 'tools/run-tool.ts',
+    original: /^(eventLoop\.isDue|lease\?\.isHeld === false)$/,
+    replacement: /^true$/,
+    why: 'a turn of the loop that is not due only takes longer, and `owned` waits for nothing if the lease is held',
+  },
 ];
 
 /** Returns why a mutant survived, or null if that is unknown. */

@@ -43,7 +43,7 @@ export class MemoryJournal implements Journal {
     await this.append(session.sessionId, { owner, after: 0, entries, change });
   }
 
-  async append(sessionId: string, { owner, after, entries, change = {}, taken = [] }: Append): Promise<void> {
+  async append(sessionId: string, { owner, after, entries, change = {}, taken }: Append): Promise<void> {
     const kept = this.kept.get(sessionId);
     if (kept === undefined) throw doesNotRun(sessionId);
     if (kept.owner !== owner || kept.entries.length !== after) throw noLongerOwned(sessionId);
@@ -51,7 +51,7 @@ export class MemoryJournal implements Journal {
     const { status = kept.ended, slugs = kept.slugs, waiting = kept.waiting } = change;
     const now = Date.now();
     Object.assign(kept, { ended: status, slugs, waiting, updatedAt: now, leasedUntil: now + this.leaseMs });
-    kept.inbox = kept.inbox.filter(({ id }) => !taken.includes(id));
+    kept.inbox = kept.inbox.filter(({ id }) => !taken?.includes(id));
     if (change.status === undefined) return;
     // The order is that of the endings.
     this.kept.delete(sessionId);

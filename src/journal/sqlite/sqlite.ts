@@ -169,7 +169,7 @@ class SqliteJournal implements Journal {
     return this.database.close();
   }
 
-  private insert(sessionId: string, { owner, after, entries, change = {}, taken = [] }: Append): void {
+  private insert(sessionId: string, { owner, after, entries, change = {}, taken }: Append): void {
     const now = Date.now();
     const json = (list: readonly string[] | undefined) => (list === undefined ? null : JSON.stringify(list));
     const [held] = this.database.all<Pick<Row, 'number'>>(
@@ -196,7 +196,7 @@ class SqliteJournal implements Journal {
         text,
       );
     }
-    for (const id of taken) this.database.run('DELETE FROM inbox WHERE id = ?', id);
+    taken?.forEach((id) => void this.database.run('DELETE FROM inbox WHERE id = ?', id));
   }
 
   private rowOf(sessionId: string): Row | undefined {
