@@ -650,6 +650,24 @@ const equivalents: Equivalent[] = [
     replacement: /^true$/,
     why: 'a turn of the loop that is not due only takes longer, and `owned` waits for nothing if the lease is held',
   },
+  {
+    file: 'session/recovery/replayed-session.ts',
+    original: /^root === null$/,
+    replacement: /^false$/,
+    why: 'the entries begin with the start of the session, which `headOf` has checked',
+  },
+  {
+    file: 'session/recovery/resume-session.ts',
+    original: /^\[\]$/,
+    replacement: /^\["Stryker/,
+    why: 'a session that is resumed has a journaled driver, and no call has that name',
+  },
+  {
+    file: 'session/recovery/resume-session.ts',
+    original: /^event\.seq <= began$/,
+    replacement: /^event\.seq < began$/,
+    why: 'the last position is that of the suspension, or of no event: the next ones were left free',
+  },
 ];
 
 /** Returns why a mutant survived, or null if that is unknown. */

@@ -1,9 +1,18 @@
 import { tool } from 'ai';
 import { expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, type JournalEntry, PawlError, resumeSession, runSession, startSession } from '../../src/index.ts';
+import {
+  defineAgent,
+  type JournalEntry,
+  PawlError,
+  replaySession,
+  resumeSession,
+  runSession,
+  startSession,
+} from '../../src/index.ts';
 import { MemoryJournal } from '../../src/journal/memory.ts';
 import { checkHead } from '../../src/session/head.ts';
+import { Recording } from '../../src/session/recovery/recording.ts';
 import { assertInvariants, rehearsalModel } from '../../src/testing/index.ts';
 import { quiet, workingAgent } from '../support/journaled.ts';
 import { listed, ScriptedServer } from '../support/scripted-server.ts';
@@ -122,4 +131,45 @@ it('D-6: a head that cannot be used says why, with the cause', async () => {
     }
   })();
   expect(thrown).toMatchObject({ code: 'invalid_journal', cause: expect.any(PawlError) });
+});
+
+it('D-3: a sub-agent that is a tool by now is named', async () => {
+  const helper = defineAgent({ name: 'helping', models: [rehearsalModel([{ hangs: true }])] });
+  const ask = { calls: [{ name: 'helper', input: { prompt: 'Help.', reason: 'Two see more.' } }] };
+  const above = (over: object) => defineAgent({ name: 'above', models: [rehearsalModel([ask])], ...over });
+  const journal = new MemoryJournal();
+  const session = startSession(above({ agents: { helper } }), { prompt: 'Go.', ...quiet(journal) });
+  for await (const event of session.events) if (event.path.length > 0 && event.type === 'attempt.started') break;
+  await session.suspend({ graceMs: 0 });
+  const now = above({ tools: { helper: tool({ inputSchema: z.object({}), execute: () => 'helped' }) } });
+  await expect(resumeSession(now, quiet(journal))).rejects.toMatchObject({
+    code: 'agent_changed',
+    message: 'The agent is not the one that began the session s: the sub-agent helper is missing.',
+  });
+});
+
+it('D-3: a recording that is played in parts does nothing between them', async () => {
+  const journal = new MemoryJournal();
+  await runSession(workingAgent().agent, { prompt: 'Go.', ...quiet(journal) });
+  const entries = await journal.read('s');
+  const recording = new Recording([]);
+  for (const entry of entries) {
+    recording.play([entry]);
+    await new Promise(setImmediate);
+  }
+  expect(recording.played()).toEqual(await replaySession(journal, 's'));
+});
+
+it('D-6: a replay that differs at the place where it stops shows no request of that place', async () => {
+  const whole = new MemoryJournal();
+  const agent = defineAgent({ name: 'a', models: [rehearsalModel([{}, report()])] });
+  await runSession(agent, { prompt: 'Go.', ...quiet(whole) });
+  const entries = structuredClone(await whole.read('s')) as JournalEntry[];
+  const [first, second] = entries.filter(({ type }) => type === 'begun').slice(1);
+  expect([first, second]).toMatchObject([{ key: 'turn-1/attempt-1/model' }, { key: 'turn-1/attempt-2/model' }]);
+  const step = entries.slice(0, entries.indexOf(second as JournalEntry)).findLast(({ type }) => type === 'stepped');
+  Object.assign(step ?? {}, { digest: 'other' });
+  const { difference, requests } = await replaySession(await withEntries(entries), 's', { until: 'turn-1/attempt-2' });
+  expect(difference).not.toBeNull();
+  expect(requests.map(({ attempt }) => attempt)).toEqual([1]);
 });

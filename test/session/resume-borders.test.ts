@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import {
   defineAgent,
   type Journal,
@@ -72,8 +72,10 @@ describe('D-3, D-4: the life of a session that is resumed', () => {
     const last = entries.findLastIndex(({ type }) => type === 'delivered');
     const told: SessionEvent[] = [];
     const journal = await withFirst(entries.slice(0, last + 1));
+    const asked = vi.spyOn(journal, 'inbox');
     const onEvent = (event: SessionEvent) => void told.push(event);
     const session = await resumeSession(agent, { ...quiet(journal), onEvent });
+    expect(asked).not.toHaveBeenCalled();
     const result = await session.result;
     expect(result.success).toBe(true);
     expect(result.counters).toEqual(counters({ ...reportedAtOnce, tokens: first.counters.tokens }));

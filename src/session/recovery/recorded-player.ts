@@ -97,7 +97,7 @@ export class RecordedPlayer implements Player {
       random: () => 0,
       signal: undefined,
       abortCommand: (reason) => ({ type: 'session.abort', reason: messageOf(reason) }),
-      inspect: follower === null ? undefined : (event) => follower.inspect(this.scope, event),
+      inspect: follower?.inspect.bind(follower, this.scope),
       owner: new SessionOwner({ observer, secrets, times, onDelivery: undefined, subAgents: null }),
     });
     this.machine.start();
