@@ -144,7 +144,10 @@ describe('B-1: the input of the machines', () => {
     // B-7: siblings share the money, so theirs must be known, too.
     const agents = { below: defineAgent({ ...agentOf().definition, name: 'below', pricing: { [two]: price } }) };
     expect(() => sessionInput(agentOf({ pricing, agents }), { costUsd: 1 }, 0)).toThrow(
-      `\`budget.costUsd\` needs a price for every model of the agent and its sub-agents; the \`pricing\` of "below" has none for "${one}".`,
+      expect.objectContaining({
+        code: 'invalid_budget',
+        message: `\`budget.costUsd\` needs a price for every model of the agent and its sub-agents; the \`pricing\` of "below" has none for "${one}".`,
+      }),
     );
   });
 

@@ -152,7 +152,10 @@ it('C-6: a conversation without any content is refused', async () => {
   const { agent } = scripted([report()]);
   for (const content of ['', []])
     expect(() => startSession(agent, { messages: [{ role: 'user', content }], logger })).toThrow(
-      '`messages` must hold at least one message with content; got none.',
+      expect.objectContaining({
+        code: 'invalid_messages',
+        message: '`messages` must hold at least one message with content; got none.',
+      }),
     );
   const result = await runSession(agent, {
     messages: [
