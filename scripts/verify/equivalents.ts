@@ -540,8 +540,8 @@ const equivalents: Equivalent[] = [
   },
   {
     file: 'host/run-machine.ts',
-    original: /^(child === undefined|value === null)$/,
-    replacement: /^false$/,
+    original: /^(child === undefined|value === null|\[\])$/,
+    replacement: /^(false|\["Stryker was here"\])$/,
     why: 'a child exists, and the value of a state is not null, though the types allow it',
   },
   {
