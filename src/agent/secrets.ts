@@ -18,7 +18,8 @@ export function withSecrets<Tool extends object>(tool: Tool, secrets: readonly s
 }
 
 function secretsOfTool(tool: object): readonly string[] {
-  return ofTool in tool && typeof tool[ofTool] === 'function' ? tool[ofTool]() : [];
+  const marked: { [ofTool]?: () => readonly string[] } = tool;
+  return marked[ofTool]?.() ?? [];
 }
 
 const configured = new Set<string>();

@@ -1,6 +1,6 @@
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import type { Readable, Writable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { getDefaultEnvironment } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { deserializeMessage, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
@@ -29,7 +29,7 @@ export class StdioTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;
   private readonly server: StdioServer;
   private readonly onStderr: (line: string) => void;
-  private child: ChildProcessByStdio<Writable, Readable, Readable> | null = null;
+  private child: ChildProcessWithoutNullStreams | null = null;
   private exited: Promise<void> = Promise.resolve();
 
   constructor(server: StdioServer, onStderr: (line: string) => void) {
@@ -42,7 +42,6 @@ export class StdioTransport implements Transport {
     const child = startGroup(() =>
       spawn(command, args, {
         env: { ...getDefaultEnvironment(), ...env },
-        stdio: ['pipe', 'pipe', 'pipe'],
         detached: process.platform !== 'win32',
         windowsHide: true,
         ...(cwd !== undefined && { cwd }),

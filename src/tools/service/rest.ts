@@ -79,7 +79,7 @@ const optionsSchema = lazily(() =>
 export function restTool<Input = RestInput>(options: RestToolOptions<Input>): LocalTool {
   check(optionsSchema(), options, '', 'invalid_tool', 'options');
   if (options.headers !== undefined && typeof options.headers !== 'function')
-    check(headersOf(z.string({ error: 'a string' })), options.headers, 'headers', 'invalid_tool');
+    check(headersOf(z.string()), options.headers, 'headers', 'invalid_tool');
   const { method, url, description = `${method} ${url.split('?')[0]}`, input, auth, needsApproval = false } = options;
   const probe = url.replace(/\{[^{}]*\}/g, 'x');
   if (!URL.canParse(probe) || !['http:', 'https:'].includes(new URL(probe).protocol)) {
@@ -136,7 +136,7 @@ export function restLike(options: RestLike): LocalTool {
   const isRead = method === 'GET' || method === 'HEAD';
   const isIdempotent = options.idempotent ?? isRead;
   checkAuth(auth);
-  const ownSecrets = [...secretsOfAuth(auth), ...(options.secrets ?? [])].filter(isLong);
+  const ownSecrets = [...secretsOfAuth(auth), ...(options.secrets ?? [])];
   const made = tool({
     description,
     // A plain JSON Schema is one of them for Pawl, but not for the types of the AI SDK.
@@ -226,7 +226,7 @@ function basicOf({ username, password }: { username: string; password: string })
 }
 
 const authSchemas = lazily((): Record<'bearer' | 'basic' | 'key', z.ZodType> => {
-  const credential = z.string({ error: 'a string that is not empty' }).min(1, { error: 'a string that is not empty' });
+  const credential = z.string({ error: 'a string that is not empty' }).min(1);
   const basic = { username: credential, password: z.string({ error: 'a string' }) };
   return {
     bearer: z.strictObject({ bearer: credential }),

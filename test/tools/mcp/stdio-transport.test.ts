@@ -67,9 +67,10 @@ describe('a server process that speaks MCP', () => {
 
   it('that cannot be started says so', async () => {
     await expect(started('', { command: 'no-such-command-anywhere' })).rejects.toThrow('ENOENT');
-    await expect(started('', { cwd: '/no/such/directory' })).rejects.toThrow(
-      'its directory /no/such/directory does not exist',
-    );
+    await expect(started('', { cwd: '/no/such/directory' })).rejects.toMatchObject({
+      message: 'its directory /no/such/directory does not exist',
+      cause: { code: 'ENOENT' },
+    });
     const never = new StdioTransport({ command: 'x' }, () => {});
     await never.close();
     await expect(never.send(message(1))).rejects.toThrow('the server process has ended');
@@ -93,8 +94,22 @@ describe('a server process that speaks MCP', () => {
     await transport.close();
   });
 
-  it('that sends a message without end is disconnected', async () => {
+  it('gets no arguments but its own', async () => {
+    const stderr: string[] = [];
+    const transport = new StdioTransport({ command: 'env' }, (line) => void stderr.push(line));
+    open.push(transport);
+    const closed = new Promise<void>((resolve) => {
+      transport.onclose = resolve;
+    });
+    await transport.start();
+    await closed;
+    // With an argument, it would run another command.
+    expect(stderr).toEqual([]);
+  });
+
+  it('that sends a message without end is disconnected, though it ignores SIGTERM', async () => {
     const { errors, messages, closed } = await started(`
+      process.on('SIGTERM', () => {});
       const mebibyte = Buffer.alloc(1_024 * 1_024, 'x');
       const write = () => { while (process.stdout.write(mebibyte)); process.stdout.once('drain', write); };
       write();`);
