@@ -173,3 +173,24 @@ it('D-6: a replay that differs at the place where it stops shows no request of t
   expect(difference).not.toBeNull();
   expect(requests.map(({ attempt }) => attempt)).toEqual([1]);
 });
+
+it('D-3: a suspension waits for servers that close, so the session ends', async () => {
+  const [asked, closed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const transport = new ScriptedServer({ 'tools/list': { tools: [listed('look')] } });
+  vi.spyOn(transport, 'close').mockImplementation(async () => {
+    asked.resolve();
+    await closed.promise;
+    transport.onclose?.();
+  });
+  const mcpServers = { docs: { transport } };
+  const agent = defineAgent({ name: 'a', models: [rehearsalModel([report()])], mcpServers });
+  const session = startSession(agent, { prompt: 'Go.', ...quiet(new MemoryJournal()) });
+  await asked.promise;
+  const suspended = session.suspend({ graceMs: 60_000 });
+  await new Promise(setImmediate);
+  closed.resolve();
+  await suspended;
+  const result = await session.result;
+  assertInvariants(result);
+  expect(result.status).toBe('succeeded');
+});
