@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { tool } from 'ai';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
@@ -51,4 +52,21 @@ it('D-3: a write that waits for its turn is done before its journal closes', asy
   const again = sqliteJournal(file);
   expect(await again.list({})).toMatchObject([{ sessionId: 's' }]);
   await again.close();
+});
+
+it('D-3: a journal of which nothing waits closes at once, as while its process exits', async () => {
+  await new Promise(setImmediate);
+  let now = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => {
+    now += 1;
+    return now;
+  });
+  onTestFinished(() => void vi.restoreAllMocks());
+  const file = freshFile();
+  const journal = sqliteJournal(file);
+  while (!eventLoop.isDue);
+  await journal.create({ sessionId: 's', agent: 'a', metadata: {} }, { owner: 'one', entries: [] });
+  expect(existsSync(`${file}-wal`)).toBe(true);
+  void journal.close();
+  expect(existsSync(`${file}-wal`)).toBe(false);
 });

@@ -19,6 +19,8 @@ export class Database {
   private readonly database: DatabaseSync;
   private readonly statements = new Map<string, ReturnType<DatabaseSync['prepare']>>();
   private readonly closed: () => void;
+  /** How much waits for its turn. */
+  private waiting = 0;
   private isClosing = false;
   /** What is at its path now; null for a database in memory. */
   private readonly found: () => BigIntStats | undefined | null;
@@ -55,10 +57,10 @@ export class Database {
     return this.database.isOpen && !this.isClosing;
   }
 
-  /** Closes it after what waits for its turn. */
+  /** Closes it at once, or after what waits for its turn. */
   async close(): Promise<void> {
     this.isClosing = true;
-    await eventLoop.turn();
+    if (this.waiting > 0) await eventLoop.turn();
     this.statements.clear();
     if (!this.database.isOpen) return;
     this.database.close();
@@ -145,7 +147,11 @@ export class Database {
   }
 
   private async answer<T>(work: () => T, what: 'read' | 'written'): Promise<T> {
-    if (eventLoop.isDue) await eventLoop.turn();
+    if (eventLoop.isDue) {
+      this.waiting += 1;
+      await eventLoop.turn();
+      this.waiting -= 1;
+    }
     try {
       return work();
     } catch (error) {
