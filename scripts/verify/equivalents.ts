@@ -698,6 +698,12 @@ const equivalents: Equivalent[] = [
     replacement: /^at <= query$/,
     why: 'a placeholder does not begin at a question mark',
   },
+  {
+    file: 'session/recovery/replayed-session.ts',
+    original: /^\[\]$/,
+    replacement: /^\["Stryker/,
+    why: 'the summary of a step tells the types of its facts, and a text has none',
+  },
 ];
 
 /** Returns why a mutant survived, or null if that is unknown. */

@@ -6,6 +6,7 @@ import {
   answerSession,
   approveSession,
   connect,
+  decidedBy,
   receive,
   steerSession,
   stopSession,
@@ -52,6 +53,42 @@ const messages: [SessionMessage, string, unknown[]][] = [
 ];
 
 describe('D-2: a message from another process', () => {
+  it('decides calls that wait for approval, and no others', () => {
+    const left: SessionMessage[] = [
+      { type: 'approve', callId: 'b', approved: true, reason: null, sessionId: null },
+      { type: 'approve', callId: 'unknown', approved: true, reason: null, sessionId: null },
+      { type: 'answer', callId: 'a', output: 7, isError: false, sessionId: null },
+      { type: 'session.stop' },
+    ];
+    expect(
+      decidedBy(
+        tree().root,
+        left.map((message, id) => ({ id, message })),
+      ),
+    ).toEqual(['below b']);
+  });
+
+  it.each([
+    ['running', 11],
+    ['suspended', 1],
+  ] as const)('for a call that does not wait: of a session that is %s, %i looks', async (status, looks) => {
+    let looked = 0;
+    const journal = {
+      ...{ leaseMs: 1, create: 1, append: 1, read: 1, lease: 1, renew: 1, release: 1, inbox: 1, delete: 1, close: 1 },
+    };
+    const methods = Object.fromEntries(
+      Object.entries(journal).map(([name, value]) => [name, name === 'leaseMs' ? value : () => value]),
+    );
+    const list = async () => {
+      looked += 1;
+      return [{ status, waiting: ['another'] }];
+    };
+    const post = () => expect.unreachable();
+    const store = { ...methods, list, post } as unknown as Journal;
+    expect(await approveSession(store, 's', 'c', { approved: true })).toBe(false);
+    expect(looked).toBe(looks);
+  });
+
   it.each(messages)('%j reaches the session that it is for', (message, log, told) => {
     const taking = tree();
     expect(receive(taking.root, message)).toBe(log);

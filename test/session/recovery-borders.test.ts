@@ -13,6 +13,7 @@ import {
 import { MemoryJournal } from '../../src/journal/memory.ts';
 import { checkHead } from '../../src/session/head.ts';
 import { Recording } from '../../src/session/recovery/recording.ts';
+import { tellWhatWaits } from '../../src/session/recovery/resume-session.ts';
 import { assertInvariants, rehearsalModel } from '../../src/testing/index.ts';
 import { quiet, workingAgent } from '../support/journaled.ts';
 import { listed, ScriptedServer } from '../support/scripted-server.ts';
@@ -193,4 +194,29 @@ it('D-3: a suspension waits for servers that close, so the session ends', async 
   const result = await session.result;
   assertInvariants(result);
   expect(result.status).toBe('succeeded');
+});
+
+it.each([
+  [undefined, ['a']],
+  [{ handedOut: true }, ['a', 'c']],
+  [{ handedOut: true, decided: ['s a'] }, ['c']],
+  [{ decided: ['s a'] }, []],
+])('S-6: what is still waited for is asked again, with %j: %j', (options, asked) => {
+  const event = (seq: number, type: string, callId: string) => ({ sessionId: 's', seq, type, callId });
+  const events = [
+    ...[event(1, 'tool.approvalRequested', 'a'), event(2, 'tool.handedOut', 'c'), event(3, 'tool.progressed', 'c')],
+    ...[event(4, 'tool.approvalRequested', 'gone'), event(5, 'tool.handedOut', 'gone'), event(8, 'tool.started', 'd')],
+  ];
+  const told: string[] = [];
+  const note = ({ callId }: { callId: string }) => told.push(callId);
+  const waiting = { approvals: { waiting: ['a'] }, clientCalls: { waiting: ['c'] } };
+  const folds = {
+    ...waiting,
+    stream: { all: () => events },
+    telemetry: { event: () => {} },
+    listener: { event: note },
+  };
+  const session = { sessionId: 's', wired: { observer: { folds } }, tree: () => [session] };
+  tellWhatWaits(session as never, 7, options);
+  expect(told).toEqual(['d', ...asked]);
 });

@@ -29,8 +29,9 @@ export function callIn({ sessionId }: { sessionId: string }, callId: string): st
 /** The calls that messages decide, which were left while the session did not run. */
 export function decidedBy(root: RootSession, messages: Awaited<ReturnType<TreeLog['messages']>>): string[] {
   return messages.flatMap(({ message }) => {
-    const meant = message.type === 'approve' ? theOne(root, message.callId, message.sessionId) : undefined;
-    return meant === undefined || message.type !== 'approve' ? [] : [callIn(meant, message.callId)];
+    if (message.type !== 'approve') return [];
+    const meant = theOne(root, message.callId, message.sessionId);
+    return meant === undefined ? [] : [callIn(meant, message.callId)];
   });
 }
 
