@@ -97,6 +97,8 @@ const checks: Record<string, Check> = {
       [{ type: 'session.steer', text: 'Be quick.' }, { type: 'session.stop' }],
     );
     const taken = waiting.slice(0, 1).map((message) => message.id);
+    await one.append(id, { owner: 'one', after: 1, entries: [] });
+    strictEqual((await other.inbox(id)).length, 2);
     await one.append(id, { owner: 'one', after: 1, entries: [], taken });
     deepStrictEqual(
       (await other.inbox(id)).map(({ message }) => message.type),

@@ -66,3 +66,12 @@ it('D-3: a write that SQLite itself takes back, as on a full disk, fails with it
   expect((await journal.list({})).map(({ sessionId }) => sessionId).toSorted()).toEqual(['one', 'two']);
   await journal.close();
 });
+
+it('B-1: a lease that is too short is refused by its field', () => {
+  expect(() => sqliteJournal(':memory:', { leaseMs: 0 })).toThrow(
+    expect.objectContaining({
+      code: 'invalid_options',
+      message: expect.stringMatching(/^`options\.leaseMs` must be /),
+    }),
+  );
+});
