@@ -90,6 +90,13 @@ describe('S-5: a session as a file holds no secret, and decides the same', () =>
     );
   });
 
+  it('a step that nothing leads to is still found to be one', () => {
+    const at = entries.findLastIndex(({ type }) => type === 'delivered');
+    const clean = new Redactor(() => [secret]).take(entries.filter((_, index) => index !== at));
+    expect(JSON.stringify(clean)).not.toContain('hunter');
+    expect(framesOf(clean).difference).toMatchObject({ entry: expect.any(Number), replayed: '' });
+  });
+
   it('known secrets and those of a known shape are taken out of every text', () => {
     expect(JSON.stringify(entries)).toContain('hunter');
     const html = sessionFile(entries, { secrets: ['hunter two', secret] });
