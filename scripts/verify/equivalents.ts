@@ -704,6 +704,36 @@ const equivalents: Equivalent[] = [
     replacement: /^\["Stryker/,
     why: 'the summary of a step tells the types of its facts, and a text has none',
   },
+  {
+    file: 'ui/pause.ts',
+    original: /^before !== undefined$/,
+    replacement: /^true$/,
+    why: 'it changes a count under a name that is not read',
+  },
+  {
+    file: 'ui/pause.ts',
+    original: /^state === null$/,
+    replacement: /^false$/,
+    why: 'the call stays with a state that is not counted',
+  },
+  {
+    file: 'ui/pause.ts',
+    original: /^(default:\s*return;|this\.sessions\.delete\(sessionId\);)$/,
+    replacement: /^(default:|;)$/,
+    why: 'nothing follows the switch, and no event of a session follows its end',
+  },
+  {
+    file: 'workflow/run/spending.ts',
+    original: /^\[\]$/,
+    replacement: /^\["Stryker/,
+    why: 'a grant without limits takes nothing of what is left',
+  },
+  {
+    file: 'session/result.ts',
+    original: /^observer\.folds\.records\.attempt\(\)\?\.reply$/,
+    replacement: /\.attempt\(\)\.reply$/,
+    why: 'a report by text is the reply of an attempt',
+  },
 ];
 
 /** Returns why a mutant survived, or null if that is unknown. */
