@@ -734,6 +734,12 @@ const equivalents: Equivalent[] = [
     replacement: /\.attempt\(\)\.reply$/,
     why: 'a report by text is the reply of an attempt',
   },
+  {
+    file: 'tools/service/public-addresses.ts',
+    original: /^'ipv6'$/,
+    replacement: /^""$/,
+    why: 'to Node, a family that is not ipv4 is ipv6',
+  },
 ];
 
 /** Returns why a mutant survived, or null if that is unknown. */

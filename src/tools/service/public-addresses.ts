@@ -51,11 +51,14 @@ export function privateText(address: string): string {
 
 /** Looks up a host name, and fails if any of its addresses is not public. */
 export const publicLookup: LookupFunction = (hostname, options, callback) => {
-  systemLookup(hostname, { ...options, all: true }, (error, addresses = []) => {
+  systemLookup(hostname, { ...options, all: true }, (error, addresses) => {
+    if (error !== null) {
+      callback(error, '', 0);
+      return;
+    }
     const refused = addresses.find(({ address }) => isPrivate(address));
     const [first] = addresses;
-    if (error !== null) callback(error, '', 0);
-    else if (refused !== undefined) callback(new Error(privateText(refused.address)), '', 0);
+    if (refused !== undefined) callback(new Error(privateText(refused.address)), '', 0);
     else if (first === undefined) callback(new Error(`The host ${hostname} has no address.`), '', 0);
     else if (options.all === true) callback(null, addresses);
     else callback(null, first.address, first.family);

@@ -40,6 +40,7 @@ describe('the addresses of the public internet', () => {
     ...['::', '::1', 'fe80::1', 'fc00::1', 'fd00::1', 'ff02::1', '64:ff9b::7f00:1', '4000::1'],
     ...['2001::1', '2001:0:ffff::1', '2001:db8::1', '2002::1', '2002:7f00:1::'],
     ...['::ffff:127.0.0.1', '::FFFF:10.10.10.10', '::ffff:192.168.100.100', '::ffff:7f00:1', '::127.0.0.1'],
+    'fd00::ffff:8.8.8.8',
   ])('%s is not one of them', (address) => {
     expect(addresses.isPrivate(address)).toBe(true);
   });
@@ -50,6 +51,7 @@ describe('the addresses of the public internet', () => {
     ...['192.169.0.0', '198.17.255.255', '198.20.0.0', '223.255.255.255'],
     ...['2000::1', '2001:1::1', '2001:db7::1', '2003::1', '3fff:ffff::1', '2606:2800:21f:cb07::1'],
     ...['::ffff:8.8.8.8', '::ffff:100.200.100.200', '::FFFF:93.184.215.14'],
+    '2600::ffff:10.0.0.1',
   ])('%s is one of them', (address) => {
     expect(addresses.isPrivate(address)).toBe(false);
   });
