@@ -740,6 +740,24 @@ const equivalents: Equivalent[] = [
     replacement: /^""$/,
     why: 'to Node, a family that is not ipv4 is ipv6',
   },
+  {
+    file: 'journal/tree-log.ts',
+    original: /^\[\]$/,
+    replacement: /^\["Stryker/,
+    why: 'a log is connected before it is written, so its tree says which calls wait',
+  },
+  {
+    file: 'session/running-session.ts',
+    original: /^('defect' in end|'close'|\(error\) => observer\.userCodeFailed\('close', error\))$/,
+    replacement: /^(true|""|\(\) => undefined)$/,
+    why: 'closing what is closed does nothing, and closing tells its errors to the observer itself, without rejecting',
+  },
+  {
+    file: 'session/effects/effects.ts',
+    original: /^'all'$/,
+    replacement: /^""$/,
+    why: 'but for a report alone, all tools are offered',
+  },
 ];
 
 /** Returns why a mutant survived, or null if that is unknown. */

@@ -41,6 +41,7 @@ describe('D-2: once a session has ended', () => {
       await new Promise(setImmediate);
       assertInvariants(result);
       expect(result.counters).toEqual(abortedInItsCall);
+      expect(result.failure?.detail).toBe('aborted by the caller');
       expect(heard.slice(atTheEnd)).toEqual([]);
       const told: SessionEvent[] = [];
       for await (const event of session.events) told.push(event);

@@ -118,6 +118,18 @@ it.each([
   expect(outcomes).toEqual([{ decision, reason }]);
 });
 
+it('D-3: the journal holds no measure of a request whose window has no limit', async () => {
+  const journal = new MemoryJournal();
+  const first = await runSession(workingAgent().agent, { prompt: 'Go.', ...quiet(journal) });
+  assertInvariants(first);
+  const measures = (await journal.read('s')).flatMap((entry) =>
+    entry.type === 'delivered' && 'outcome' in entry.delivery && entry.delivery.key.endsWith('/model')
+      ? [(entry.delivery.outcome as { measured: unknown }).measured]
+      : [],
+  );
+  expect(measures).toEqual([null, null]);
+});
+
 it('D-6: a head that cannot be used says why, with the cause', async () => {
   const journal = new MemoryJournal();
   await runSession(workingAgent().agent, { prompt: 'Go.', ...quiet(journal) });
@@ -197,9 +209,9 @@ it('D-3: a suspension waits for servers that close, so the session ends', async 
 });
 
 it.each([
-  [undefined, ['a']],
-  [{ handedOut: true }, ['a', 'c']],
-  [{ handedOut: true, decided: ['s a'] }, ['c']],
+  [undefined, ['tool.approvalRequested a']],
+  [{ handedOut: true }, ['tool.approvalRequested a', 'tool.handedOut c']],
+  [{ handedOut: true, decided: ['s a'] }, ['tool.handedOut c']],
   [{ decided: ['s a'] }, []],
 ])('S-6: what is still waited for is asked again, with %j: %j', (options, asked) => {
   const event = (seq: number, type: string, callId: string) => ({ sessionId: 's', seq, type, callId });
@@ -208,7 +220,7 @@ it.each([
     ...[event(4, 'tool.approvalRequested', 'gone'), event(5, 'tool.handedOut', 'gone'), event(8, 'tool.started', 'd')],
   ];
   const told: string[] = [];
-  const note = ({ callId }: { callId: string }) => told.push(callId);
+  const note = ({ type, callId }: { type: string; callId: string }) => told.push(`${type} ${callId}`);
   const waiting = { approvals: { waiting: ['a'] }, clientCalls: { waiting: ['c'] } };
   const folds = {
     ...waiting,
@@ -218,5 +230,5 @@ it.each([
   };
   const session = { sessionId: 's', wired: { observer: { folds } }, tree: () => [session] };
   tellWhatWaits(session as never, 7, options);
-  expect(told).toEqual(['d', ...asked]);
+  expect(told).toEqual(['tool.started d', ...asked]);
 });
