@@ -12,7 +12,7 @@ import { SessionEffects } from '../../src/session/effects/effects.ts';
 import { newHead } from '../../src/session/head.ts';
 import { sessionInput } from '../../src/session/input.ts';
 import { RunningSession } from '../../src/session/running-session.ts';
-import { rehearsalModel } from '../../src/testing/index.ts';
+import { manualClock, rehearsalModel } from '../../src/testing/index.ts';
 import { keptLog, report } from '../support/session.ts';
 
 const plain = <T extends Json>(value: T): T => JSON.parse(JSON.stringify(value));
@@ -133,3 +133,23 @@ it('D-1: each effect can be performed in a fresh process: its request and the fo
     'close',
   ]);
 });
+
+it.each(['backoff', 'deadline'] as const)(
+  'D-4: a wait (%s) by a clock that was set back lasts no longer than it was meant to',
+  async (kind) => {
+    const clock = manualClock();
+    const effects = Object.assign(Object.create(SessionEffects.prototype), { parts: { clock } }) as SessionEffects;
+    const since = clock.now() + 3_600_000;
+    const wait = { kind: 'wait', key: 'wait', request: { kind, dueAt: since + 50 } } as Effect;
+    let isOver = false;
+    const context = { key: 'wait', signal: new AbortController().signal, since };
+    const waited = effects.perform(wait, context as never).then(() => {
+      isOver = true;
+    });
+    clock.advance(49);
+    await new Promise(setImmediate);
+    expect(isOver).toBe(false);
+    clock.advance(1);
+    await waited;
+  },
+);
