@@ -758,6 +758,18 @@ const equivalents: Equivalent[] = [
     replacement: /^""$/,
     why: 'but for a report alone, all tools are offered',
   },
+  {
+    file: 'session/effects/turn-tools.ts',
+    original: /^\[\]$/,
+    replacement: /^\["Stryker/,
+    why: 'a text among the policies has no name, so it is of no agent',
+  },
+  {
+    file: 'tools/mcp/stdio.ts',
+    original: /^(pid !== undefined|'SIGTERM'|this\.onmessage\?\.\(deserializeMessage\(line\)\))$/,
+    replacement: /^(true|""|this\.onmessage\(deserializeMessage\(line\)\))$/,
+    why: 'a process that ends has an id, no signal is SIGTERM to Node, and the client of the SDK listens before it starts',
+  },
 ];
 
 /** Returns why a mutant survived, or null if that is unknown. */

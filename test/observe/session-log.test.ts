@@ -75,6 +75,10 @@ describe('S-2: a failed attempt', () => {
     ]);
   });
 
+  it('S-3: a reply without a call that it began says nothing of one', () => {
+    expect(Object.keys(warned(replySaying('No.')).reply)).not.toContain('begunCalls');
+  });
+
   it('says no more than there is', () => {
     const { log, lines } = logOf();
     log.fact({ ...failed, detail: null });

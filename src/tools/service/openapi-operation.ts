@@ -59,6 +59,7 @@ export function operationTool(given: Operation): LocalTool | null {
     description: about.join('\n') || `${method} ${path}`,
     input: inputFromOutside(input),
     auth,
+    secrets: [],
     policy,
     needsApproval,
     call: (values) => callOf(`${baseUrl}${path}`, parameters, { type: bodyType ?? null, files }, values),

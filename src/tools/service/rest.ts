@@ -123,7 +123,7 @@ export type RestLike = {
   input: AnySchema;
   auth: RestAuth | undefined;
   /** The credentials that are neither in `auth` nor in the headers of a call. */
-  secrets?: readonly string[];
+  secrets: readonly string[];
   policy: HttpPolicy;
   needsApproval: boolean;
   idempotent?: boolean | undefined;
@@ -136,7 +136,7 @@ export function restLike(options: RestLike): LocalTool {
   const isRead = method === 'GET' || method === 'HEAD';
   const isIdempotent = options.idempotent ?? isRead;
   checkAuth(auth);
-  const ownSecrets = [...secretsOfAuth(auth), ...(options.secrets ?? [])];
+  const ownSecrets = [...secretsOfAuth(auth), ...options.secrets];
   const made = tool({
     description,
     // A plain JSON Schema is one of them for Pawl, but not for the types of the AI SDK.
