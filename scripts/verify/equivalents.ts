@@ -663,22 +663,10 @@ const equivalents: Equivalent[] = [
     why: 'a session that is resumed has a journaled driver, and no call has that name',
   },
   {
-    file: 'session/recovery/resume-session.ts',
-    original: /^event\.seq <= began$/,
-    replacement: /^event\.seq < began$/,
-    why: 'the last position is that of the suspension, or of no event: the next ones were left free',
-  },
-  {
     file: 'tools/mcp/stdio.ts',
     original: /^this\.onerror\?\.\(/,
     replacement: /^this\.onerror\(/,
     why: 'the client of the SDK listens to errors before it starts its transport',
-  },
-  {
-    file: 'tools/mcp/stdio.ts',
-    original: /^this\.child\?\.pid( !== undefined)?$/,
-    replacement: /^(true|this\.child\.pid)$/,
-    why: 'a server that has sent something has begun, and its end is told after its last output',
   },
   {
     file: 'tools/mcp/stdio.ts',
@@ -697,12 +685,6 @@ const equivalents: Equivalent[] = [
     original: /^at < query$/,
     replacement: /^at <= query$/,
     why: 'a placeholder does not begin at a question mark',
-  },
-  {
-    file: 'session/recovery/replayed-session.ts',
-    original: /^\[\]$/,
-    replacement: /^\["Stryker/,
-    why: 'the summary of a step tells the types of its facts, and a text has none',
   },
   {
     file: 'ui/pause.ts',

@@ -16,8 +16,8 @@ type RootActor<Command, Output> = {
   getSnapshot(): ReturnType<Stateful['getSnapshot']> & { output?: Output | undefined; error?: unknown };
 };
 
-/** Settings for `createActor`. */
 type Inspect = (event: InspectionEvent) => void;
+/** Settings for `createActor`. */
 export type ActorSettings = { clock: typeof noClock; inspect?: Inspect };
 
 export type MachineParts<Command, Emitted, Output> = {

@@ -41,7 +41,7 @@ export class GuardedTelemetry implements Pick<SessionTelemetry, 'event'> {
   constructor(telemetry: Telemetry, about: TelemetrySession) {
     this.guarded(() => {
       const own: unknown = telemetry.session(about);
-      // A promise is refused, whatever comes of it.
+      // A promise is refused, however it settles.
       onRejection(own, () => undefined);
       if (!isSessionTelemetry(own))
         throw new Error(`\`session()\` must return an object with \`event\` and \`around\`; got ${shown(own)}.`);

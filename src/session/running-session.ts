@@ -67,11 +67,11 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
   }
 
   stop(): void {
-    this.wired.machine.command({ type: 'session.stop' });
+    if (!this.isOver) this.wired.machine.command({ type: 'session.stop' });
   }
 
   abort(reason: unknown = 'aborted by the caller'): void {
-    this.wired.machine.command(abortion(reason, this.wired.secrets));
+    if (!this.isOver) this.wired.machine.command(abortion(reason, this.wired.secrets));
   }
 
   approve(callId: string, decision: ApprovalInput): boolean {
@@ -86,8 +86,8 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
     const graceMs = graceOf(options);
     if (this.log === null || this.log.scope !== '')
       throw new PawlError('invalid_options', 'Only a session with a `journal` can be suspended; abort this one.');
-    this.suspending ??= new Suspension(this, this.log.tree);
-    await this.suspending.within(graceMs);
+    if (!this.isOver) this.suspending ??= new Suspension(this, this.log.tree);
+    await this.suspending?.within(graceMs);
     await this.result;
   }
 

@@ -34,6 +34,15 @@ describe('D-3: what is wrong with a journal', () => {
       await expect(acts.replayed?.(withAt(entries, place, value))).rejects.toMatchObject(refused);
   });
 
+  it('an end without what led to it is refused', async () => {
+    const step = entries.findIndex(({ type }) => type === 'stepped');
+    const facts = `${(entries[step] as { facts: string }).facts} session.succeeded`;
+    await expect(resumed(withAt(entries, [step, 'facts'], facts).slice(0, step + 1))).rejects.toMatchObject({
+      code: 'invalid_journal',
+      message: 'The journal of the session s lacks what led to its end.',
+    });
+  });
+
   it('a step without what led to it is refused', async () => {
     const keyOf = (entry: JournalEntry) =>
       entry.type === 'delivered' && entry.scope === '' && 'key' in entry.delivery ? entry.delivery.key : null;

@@ -62,7 +62,7 @@ describe.skipIf(postgresFolder === null)('D-3: what the journal in PostgreSQL re
     await admin.query('DELETE FROM elsewhere.version');
     await expect(later.list({})).rejects.toMatchObject({
       code: 'invalid_journal',
-      message: expect.stringMatching(/^The schema elsewhere is a journal of version unknown; /),
+      message: expect.stringMatching(/^The schema elsewhere is a journal of an unknown version; /),
     });
     for (const one of [other, later]) {
       expect(one.isClosed).toBe(false);

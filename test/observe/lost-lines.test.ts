@@ -8,7 +8,7 @@ vi.mock('../../src/observe/log/logger.ts', async (importActual) => ({
   linesWritten: () => Promise.reject(new Error('no pino')),
 }));
 
-it('O-1: log lines that cannot be written are told by an event, the last one', async () => {
+it('O-1: log lines that cannot be written are reported by the last event', async () => {
   const agent = defineAgent({ name: 'heard', models: [rehearsalModel([report()])] });
   const session = startSession(agent, { prompt: 'Go.', logger: false });
   const events: object[] = [];

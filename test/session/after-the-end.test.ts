@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { defineAgent, replaySession, type SessionEvent, sqliteJournal, startSession } from '../../src/index.ts';
 import { assertInvariants, rehearsalModel } from '../../src/testing/index.ts';
 import { journalWith } from '../support/dying-journal.ts';
@@ -52,22 +52,24 @@ describe('D-2: once a session has ended', () => {
   for (const kind of ['in memory', 'with a journal'])
     it(`no command is delivered: ${kind}`, async () => {
       const agent = defineAgent({ name: 'plain', models: [rehearsalModel([report()])] });
+      const journal = sqliteJournal(':memory:');
       let deliveries = 0;
       const session = startSession(agent, {
         prompt: 'Go.',
         logger: false,
-        ...(kind === 'with a journal' && { journal: sqliteJournal(':memory:') }),
+        ...(kind === 'with a journal' && { journal }),
         onDelivery: () => {
           deliveries += 1;
         },
       });
       const result = await session.result;
       const atTheEnd = deliveries;
+      const written = vi.spyOn(journal, 'append');
       session.stop();
       session.abort();
       expect(session.steer('Go on.')).toBe(false);
       for (let turn = 0; turn < 3; turn += 1) await new Promise(setImmediate);
-      expect([deliveries, await session.result]).toEqual([atTheEnd, result]);
+      expect([deliveries, await session.result, written.mock.calls]).toEqual([atTheEnd, result, []]);
       expect(result.counters).toEqual(counters({ ...reportedAtOnce, tokens: tokensOf(1) }));
     });
 

@@ -78,7 +78,7 @@ export class Redactor {
     const clean = entries.map((entry) => this.clean(entry));
     const noted = new Map<JournalEntry, JournalEntry>();
     this.replay.play(clean, (entry: JournalEntry, facts: readonly { type: string }[] | null) => {
-      // Without changes, or facts, the summaries stay, so that a replay still detects where the machines diverge.
+      // If nothing changed, or a step has no facts, its summary stays: a replay still detects where the machines diverge.
       if (this.changed === 0 || entry.type !== 'stepped' || facts === null || facts.length === 0) return;
       noted.set(entry, notedAgain(entry, facts));
     });

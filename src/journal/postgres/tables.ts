@@ -52,6 +52,6 @@ export async function prepare(name: string, run: Run): Promise<void> {
   }
   const [found] = await run<{ version: number }>('SELECT version FROM $.version');
   if (found?.version === schemaVersion) return;
-  const message = `The schema ${name} is a journal of version ${found?.version ?? 'unknown'}; this release of Pawl reads version ${schemaVersion}.`;
+  const message = `The schema ${name} is a journal of ${found === undefined ? 'an unknown version' : `version ${found.version}`}; this release of Pawl reads version ${schemaVersion}.`;
   throw new PawlError('invalid_journal', message);
 }

@@ -40,7 +40,8 @@ export async function resumeSession<Report, Context>(
   if (hasEnded(entries)) {
     const { session, tree } = replayed(agent, options, head, entries, owner);
     tree.close();
-    return session;
+    if (session.wired.machine.hasEnded) return session;
+    throw new PawlError('invalid_journal', `The journal of the session ${sessionId} lacks what led to its end.`);
   }
   if (!(await journal.lease(sessionId, owner))) throw runsElsewhere(sessionId);
   try {

@@ -1,5 +1,5 @@
 import type { JSONSchema7 } from '@ai-sdk/provider';
-import { tool } from '@ai-sdk/provider-utils';
+import { jsonSchema, tool } from '@ai-sdk/provider-utils';
 import type { FlexibleSchema } from 'ai';
 import { z } from 'zod';
 import { check } from '../../agent/check.ts';
@@ -139,8 +139,7 @@ export function restLike(options: RestLike): LocalTool {
   const ownSecrets = [...secretsOfAuth(auth), ...options.secrets];
   const made = tool({
     description,
-    // A plain JSON Schema is one of them for Pawl, but not for the types of the AI SDK.
-    inputSchema: input as FlexibleSchema<RestInput>,
+    inputSchema: asFlexible(input),
     needsApproval,
     execute: async (given: RestInput, { abortSignal, ...context }) => {
       const { url, headers: own, body } = call(given);
@@ -164,6 +163,11 @@ export function restLike(options: RestLike): LocalTool {
     },
   });
   return withSecrets({ ...made, idempotent: isIdempotent }, ownSecrets);
+}
+
+function asFlexible(input: AnySchema): FlexibleSchema<RestInput> {
+  const isPlain = typeof input === 'object' && !('~standard' in input) && !('jsonSchema' in input);
+  return (isPlain ? jsonSchema(input as JSONSchema7) : input) as FlexibleSchema<RestInput>;
 }
 
 function callOf({ method, url: template, headers, body }: RestToolOptions, input: RestInput): RestCall {

@@ -1,3 +1,4 @@
+import { asSchema, jsonSchema } from 'ai';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { secretsOf } from '../../../src/agent/secrets.ts';
@@ -73,6 +74,16 @@ describe('REST tools: at the borders of what is sent', () => {
     controller.abort(new Error('enough'));
     await expect(call).rejects.toThrow('enough');
     await closed.promise;
+  });
+
+  it('plain JSON Schema is given to the AI SDK as it takes one, and a schema as it is', async () => {
+    const plain = { type: 'object', properties: { id: { type: 'string' } } } as const;
+    const schemaOf = (input: object) => (restTool(options({ input })) as unknown as { inputSchema: never }).inputSchema;
+    expect(await asSchema(schemaOf(plain)).jsonSchema).toEqual(plain);
+    const own = z.object({});
+    expect(schemaOf(own)).toBe(own);
+    const wrapped = jsonSchema(plain);
+    expect(schemaOf(wrapped)).toBe(wrapped);
   });
 
   it('the input may be described by plain JSON Schema, which is checked', async () => {
