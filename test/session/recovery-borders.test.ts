@@ -37,7 +37,7 @@ it('D-3: nothing is written of a session that had ended, and it takes no command
   again.stop();
   again.abort();
   expect([again.steer('Go on.'), await again.result]).toEqual([false, first]);
-  await again.suspend();
+  await again.suspend({ graceMs: 3_600_000 });
   await new Promise(setImmediate);
   expect(written.map(({ mock }) => mock.calls)).toEqual([[], [], []]);
   expect(await journal.read('s')).toEqual(before);
