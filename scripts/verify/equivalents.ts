@@ -1,7 +1,8 @@
+import { readFileSync } from 'node:fs';
 import type { Survivor } from './mutation-report.ts';
 
-/** A kind of surviving mutant: its file (any without one), its code, and why it is equivalent or caught elsewhere. */
-type Equivalent = { file?: string; original: RegExp; replacement?: RegExp; why: string };
+/** A kind of surviving mutant: its file and the text of its line (any without one), its code, and why it changes nothing. */
+type Equivalent = { file?: string; line?: RegExp; original: RegExp; replacement?: RegExp; why: string };
 
 const equivalents: Equivalent[] = [
   {
@@ -540,8 +541,8 @@ const equivalents: Equivalent[] = [
   },
   {
     file: 'host/run-machine.ts',
-    original: /^(child === undefined|value === null|\[\])$/,
-    replacement: /^(false|\["Stryker was here"\])$/,
+    original: /^(child === undefined|value === null)$/,
+    replacement: /^false$/,
     why: 'a child exists, and the value of a state is not null, though the types allow it',
   },
   {
@@ -569,18 +570,13 @@ const equivalents: Equivalent[] = [
     why: 'an agent with sub-agents has their sessions, the words are for developers, and JSON has no undefined',
   },
   {
-    file: 'host/event-loop.ts',
-    original: /^this\.slice === slice$/,
-    replacement: /^true$/,
-    why: 'the turn that a slice asked for when it began comes before every turn that could have cleared it',
-  },
-  {
     file: 'host/hearing.ts',
     original: /^(\{ \.\.\.actor, src: heard\(actor\.src\) \}|'src')$/,
     why: 'the machines name their actors without an input, though the types of XState allow one',
   },
   {
     file: 'host/memory.ts',
+    line: /private working/,
     original: /^false$/,
     replacement: /^true$/,
     why: 'a driver is started, which sets `working`, before it gets a command',
@@ -605,9 +601,10 @@ const equivalents: Equivalent[] = [
   },
   {
     file: 'journal/scope-log.ts',
+    line: /private facts/,
     original: /^\[\]$/,
     replacement: /^\["Stryker/,
-    why: 'facts are gathered in a new list with each step, and there are none before the first',
+    why: 'each step starts a new list of facts, and no fact comes before the first step',
   },
   {
     file: 'journal/tree-log.ts',
@@ -628,18 +625,21 @@ const equivalents: Equivalent[] = [
   },
   {
     file: 'session/sub-agents/sub-sessions.ts',
+    line: /call\?\.name|call === null/,
     original: /^(''|call === null)$/,
     replacement: /^("Stryker was here!"|false)$/,
     why: 'without a call no sub-agent is found, which is refused with the same error',
   },
   {
     file: 'session/sub-agents/sub-agents.ts',
+    line: /once: true/,
     original: /^(\{ once: true \}|true)$/,
     replacement: /^(\{\}|false)$/,
     why: 'a signal aborts once',
   },
   {
     file: 'session/recovery/suspension.ts',
+    line: /once: true/,
     original: /^true$/,
     replacement: /^false$/,
     why: 'a signal aborts once',
@@ -658,6 +658,7 @@ const equivalents: Equivalent[] = [
   },
   {
     file: 'session/recovery/resume-session.ts',
+    line: /interrupted \?\? \[\]|decided = \[\]/,
     original: /^\[\]$/,
     replacement: /^\["Stryker/,
     why: 'a session that is resumed has a journaled driver, and no call has that name',
@@ -706,6 +707,7 @@ const equivalents: Equivalent[] = [
   },
   {
     file: 'workflow/run/spending.ts',
+    line: /this\.left\(\[\]\)/,
     original: /^\[\]$/,
     replacement: /^\["Stryker/,
     why: 'a grant without limits takes nothing of what is left',
@@ -720,10 +722,11 @@ const equivalents: Equivalent[] = [
     file: 'tools/service/public-addresses.ts',
     original: /^'ipv6'$/,
     replacement: /^""$/,
-    why: 'to Node, a family that is not ipv4 is ipv6',
+    why: 'the Node of the tests takes every family but ipv4 for ipv6',
   },
   {
     file: 'journal/tree-log.ts',
+    line: /tree\?\.waiting/,
     original: /^\[\]$/,
     replacement: /^\["Stryker/,
     why: 'a log is connected before it is written, so its tree says which calls wait',
@@ -742,6 +745,7 @@ const equivalents: Equivalent[] = [
   },
   {
     file: 'session/effects/turn-tools.ts',
+    line: /^\s*\? \[\]$/,
     original: /^\[\]$/,
     replacement: /^\["Stryker/,
     why: 'a text among the policies has no name, so it is of no agent',
@@ -752,15 +756,31 @@ const equivalents: Equivalent[] = [
     replacement: /^(true|""|this\.onmessage\(deserializeMessage\(line\)\))$/,
     why: 'a process that ends has an id, no signal is SIGTERM to Node, and the client of the SDK listens before it starts',
   },
+  {
+    file: 'host/run-machine.ts',
+    line: /child === undefined \?/,
+    original: /^\[\]$/,
+    replacement: /^\["Stryker/,
+    why: 'a child exists, though the types allow it to be missing',
+  },
+  {
+    file: 'session/recovery/resume-session.ts',
+    line: /&& asks &&/,
+    original: /^event\.seq <= began$/,
+    replacement: /^event\.seq < began$/,
+    why: 'no question has the last position: that is of the suspension, or was left free',
+  },
 ];
 
 /** Returns why a mutant survived, or null if that is unknown. */
-export function reasonFor({ file, original, replacement }: Survivor): string | null {
+export function reasonFor({ file, line, original, replacement }: Survivor): string | null {
+  const textOfLine = () => readFileSync(file, 'utf8').split('\n')[line - 1] ?? '';
   const found = equivalents.find(
     (one) =>
       (one.file === undefined || `/${file}`.endsWith(`/${one.file}`)) &&
       one.original.test(original) &&
-      (one.replacement?.test(replacement) ?? true),
+      (one.replacement?.test(replacement) ?? true) &&
+      (one.line?.test(textOfLine()) ?? true),
   );
   return found?.why ?? null;
 }

@@ -34,7 +34,8 @@ it.each(['plain', 'watched'])(
   },
 );
 
-it('D-3: a write that waits for its turn is done before its journal closes', async () => {
+/** A journal in a file, at a moment when what it does waits for a turn of the event loop. */
+async function journalThatWaits() {
   await new Promise(setImmediate);
   let now = 0;
   vi.spyOn(performance, 'now').mockImplementation(() => {
@@ -45,6 +46,11 @@ it('D-3: a write that waits for its turn is done before its journal closes', asy
   const file = freshFile();
   const journal = sqliteJournal(file);
   while (!eventLoop.isDue);
+  return { file, journal };
+}
+
+it('D-3: a write that waits for its turn is done before its journal closes', async () => {
+  const { file, journal } = await journalThatWaits();
   const writing = journal.create({ sessionId: 's', agent: 'a', metadata: {} }, { owner: 'one', entries: [] });
   const closing = journal.close();
   expect(journal.isClosed).toBe(true);
@@ -55,16 +61,7 @@ it('D-3: a write that waits for its turn is done before its journal closes', asy
 });
 
 it('D-3: a journal of which nothing waits closes at once, as while its process exits', async () => {
-  await new Promise(setImmediate);
-  let now = 0;
-  vi.spyOn(performance, 'now').mockImplementation(() => {
-    now += 1;
-    return now;
-  });
-  onTestFinished(() => void vi.restoreAllMocks());
-  const file = freshFile();
-  const journal = sqliteJournal(file);
-  while (!eventLoop.isDue);
+  const { file, journal } = await journalThatWaits();
   await journal.create({ sessionId: 's', agent: 'a', metadata: {} }, { owner: 'one', entries: [] });
   expect(existsSync(`${file}-wal`)).toBe(true);
   void journal.close();

@@ -40,7 +40,7 @@ describe('S-6: whether a session waits for a person alone', () => {
     const events = [...begun, of('tool.approvalRequested')];
     expect(pauseAfter(events, [{ sessionId: 's', callId: 'c0' }]).isOn).toBe(false);
     expect(pauseAfter(events, [{ sessionId: 's2', callId: 'c0' }]).isOn).toBe(true);
-    // It goes on by itself, so the session does not wait for a person alone.
+    // The decided call continues without a person, so the session is not paused.
     const two = [...events, of('tool.approvalRequested', 1)];
     expect(pauseAfter(two, [{ sessionId: 's', callId: 'c0' }]).isOn).toBe(false);
     expect(pauseAfter([...begun, of('tool.handedOut')], [{ sessionId: 's', callId: 'c0' }]).isOn).toBe(false);

@@ -117,6 +117,23 @@ describe('a server process that speaks MCP', () => {
     expect(errors[0]).toBe('message over 67108864 bytes; server disconnected');
     expect(messages).toEqual([]);
   });
+
+  it('that has ended leaves a child behind, whose message without end is harmless', async () => {
+    // The child leads a group of its own, so it outlives the server.
+    const flood = `process.stdin.on('end', () => process.stdout.write(Buffer.alloc(70 * 1_024 * 1_024, 'x'), () => process.exit())).resume();`;
+    const { errors, closed } = await started(`
+      import { spawn } from 'node:child_process';
+      const input = spawn('sh', ['-c', 'sleep 0.3'], { stdio: ['ignore', 'pipe', 'ignore'], detached: true });
+      const child = spawn(process.execPath, ['--eval', ${JSON.stringify(flood)}], {
+        stdio: [input.stdout, 'inherit', 'ignore'],
+        detached: true,
+      });
+      child.unref();
+      process.exit();`);
+    await closed;
+    expect(errors).toEqual([]);
+    await expect.poll(() => errors[0]).toBe('message over 67108864 bytes; server disconnected');
+  });
 });
 
 describe('what a server writes to standard error', () => {

@@ -36,7 +36,7 @@ describe('B-1: what a REST tool refuses when it is made', () => {
     expect(() => made(over)).toThrow(expect.objectContaining({ code: 'invalid_tool', message }));
   });
 
-  it('options that are none', () => {
+  it('options that are not an object', () => {
     const message = '`options` must be an object; got null.';
     expect(() => restTool(null as never)).toThrow(expect.objectContaining({ code: 'invalid_tool', message }));
   });
