@@ -54,7 +54,7 @@ export class EventLoop {
     const slice = { endsAt: performance.now() + sliceMs };
     this.slice = slice;
     void eventLoopTurn().then(() => {
-      if (this.slice === slice) this.slice = null;
+      this.slice = null;
     });
     return slice;
   }

@@ -1,16 +1,19 @@
 import type { KeyedDelivery } from '../host/host.ts';
 
 /** The most that Restate stores as one value, in MiB. Its limit is 32; a larger value is retried forever. */
-export const mostMebibytes = 30;
+const mostMebibytes = 30;
 
-export function mebibytesOf(value: unknown): number {
-  return Buffer.byteLength(JSON.stringify(value) ?? '') / 2 ** 20;
+/** Says how much too large a value is for the engine; null if it can be stored. */
+export function tooLarge(value: unknown): string | null {
+  const mebibytes = Buffer.byteLength(JSON.stringify(value) ?? '') / 2 ** 20;
+  if (mebibytes <= mostMebibytes) return null;
+  return `has ${mebibytes.toFixed(1)} MiB; Restate stores at most ${mostMebibytes} MiB`;
 }
 
 /** Replaces an outcome that the engine cannot store, and would retry forever. */
 export function storable(delivery: KeyedDelivery): KeyedDelivery {
-  const size = mebibytesOf(delivery);
-  if (size <= mostMebibytes) return delivery;
+  const why = tooLarge(delivery);
+  if (why === null) return delivery;
   const { key, at } = delivery;
-  return { key, at, defect: `the result has ${size.toFixed(1)} MiB; Restate stores at most ${mostMebibytes} MiB` };
+  return { key, at, defect: `the result ${why}` };
 }

@@ -14,7 +14,7 @@ import { newHead } from '../session/head.ts';
 import { sessionIdShape } from '../session/input.ts';
 import type { SessionOptions } from '../session/options.ts';
 import { type Lineage, root } from '../session/sub-agents/sub-session.ts';
-import { mebibytesOf, mostMebibytes } from './payload.ts';
+import { tooLarge } from './payload.ts';
 
 /** What starts a session: the body of `run`. It is stored, `context` included, so it is JSON. */
 export type RestateRequest = Pick<SessionOptions, 'prompt' | 'messages' | 'budget' | 'context' | 'metadata'> &
@@ -110,11 +110,9 @@ export function begunWith(agent: Agent, sessionId: string, request: RestateReque
     ...(metadata !== undefined && { metadata }),
   };
   const begun = refused(() => newHead(agent, sessionId, options));
-  const size = mebibytesOf(begun);
-  if (size <= mostMebibytes) return begun;
-  throw new TerminalError(`The input has ${size.toFixed(1)} MiB; Restate stores at most ${mostMebibytes} MiB.`, {
-    errorCode: 413,
-  });
+  const why = tooLarge(begun);
+  if (why !== null) throw new TerminalError(`The input ${why}.`, { errorCode: 413 });
+  return begun;
 }
 
 /** Turns an error for bad input into one that ends the invocation. The engine retries any other error. */

@@ -10,7 +10,7 @@ import type { SessionMessage } from '../journal/journal.ts';
 import type { EventListener } from '../observe/events.ts';
 import { type LoggerOption, loggerOf } from '../observe/log/logger.ts';
 import { commonOptions } from '../session/common-options.ts';
-import { effectPolicy } from '../session/recovery/after-crash.ts';
+import { interrupted } from '../session/recovery/after-crash.ts';
 import { receive } from '../session/recovery/messages.ts';
 import { tellWhatWaits } from '../session/recovery/resume-session.ts';
 import { RunningSession } from '../session/running-session.ts';
@@ -19,7 +19,7 @@ import { root, waitingIn } from '../session/sub-agents/sub-session.ts';
 import { unanswered } from '../tools/client-tool.ts';
 import { AwaitedSteps } from './awaited-steps.ts';
 import { LineBuffer } from './line-buffer.ts';
-import { mebibytesOf, mostMebibytes } from './payload.ts';
+import { tooLarge } from './payload.ts';
 import { begunWith, checkMessage, type RestateRequest, requestedAgent } from './request.ts';
 import { childrenOf } from './restate-children.ts';
 import { isProcessing, messageName, RestateDriver } from './restate-driver.ts';
@@ -35,7 +35,10 @@ export type RestateAgentsOptions = {
   name?: string;
   /** Default: pino at warn on stderr. */
   logger?: LoggerOption;
-  /** Receives the events of the sessions in this process. After a crash, the last events may arrive again. */
+  /**
+   * Receives the events of the sessions in this process. After a crash, the last events may arrive again. In a process that
+   * continues a session, `seq` does not count what effects told before, such as deltas.
+   */
   onEvent?: EventListener;
 };
 
@@ -59,7 +62,7 @@ const optionsSchema = z.strictObject({
  */
 export function restateAgents(options: RestateAgentsOptions) {
   const { agents, name } = check(optionsSchema, options, 'options', 'invalid_options');
-  const { logger, onEvent } = options;
+  const { logger, onEvent = () => undefined } = options;
   const named = new Map(agents.map((agent) => [agent.name, agent]));
   if (named.size < agents.length) {
     const twice = agents.map((agent) => agent.name).find((one, index, all) => all.indexOf(one) !== index);
@@ -73,14 +76,12 @@ export function restateAgents(options: RestateAgentsOptions) {
     const lines = new LineBuffer(loggerOf(logger), (error) => session.wired.observer.userCodeFailed('logger', error));
     const { attemptCompletedSignal } = context.request();
     const owner: RestateOwner = {
-      get policy() {
-        return effectPolicy(session.wired.effects.catalog, () => false);
-      },
+      interrupted: (effect) => interrupted(session.wired.effects.catalog, effect),
       approvalTimeoutMs: agent.limits.approvalTimeoutMs,
       handOut: (effect) => {
         // The catalog would not do: an effect fills it, and a replay performs none.
-        if (effect.kind !== 'tool' || !agent.tools.get(effect.request.name)?.isClientSide) return null;
         const { callId, name, index } = effect.request;
+        if (!agent.tools.get(name)?.isClientSide) return null;
         const { folds } = session.wired.observer;
         session.wired.observer.sight({
           type: 'tool.handedOut',
@@ -123,13 +124,11 @@ export function restateAgents(options: RestateAgentsOptions) {
         logger: lines,
         // A tool may change it. Sub-agents and replays begin with what came.
         context: structuredClone(request.context),
-        ...(onEvent !== undefined && {
-          onEvent: (event, own) => (isProcessing(context) ? onEvent(event, own) : undefined),
-        }),
+        onEvent: (event, own) => (isProcessing(context) ? onEvent(event, own) : undefined),
       },
       driver: (...attached) => driver.attach(...attached),
     });
-    const children = childrenOf(context, name, request, agent, session);
+    const children = childrenOf(context, name, request, session);
     const release = () => {
       driver.release();
       // The process lives on after a suspension, but its part of the session does not.
@@ -137,7 +136,7 @@ export function restateAgents(options: RestateAgentsOptions) {
         .closeServers()
         .catch((error) => session.wired.observer.userCodeFailed('close', error));
     };
-    attemptCompletedSignal.addEventListener('abort', release, { once: true });
+    attemptCompletedSignal.addEventListener('abort', release);
     session.start(repairs === null ? [] : [{ type: 'conversation.repaired', repairs }]);
     await driver.drive(early);
     const result = await session.result;
@@ -166,12 +165,12 @@ export function restateAgents(options: RestateAgentsOptions) {
 /** The code of an error for a promise that has been resolved. */
 const promiseTaken = 409;
 
-/** A session needs no more of its sub-agent than how it ended, its report and its counters. */
+/** What the engine stores of a result. A session needs no more of its sub-agent than its end, its report and its counters. */
 function limited(result: SessionResult, isOfSubAgent: boolean): SessionResult {
-  const size = mebibytesOf(result);
-  if (size <= mostMebibytes) return result;
-  if (isOfSubAgent && (result.conversation.length > 0 || result.turns.length > 0))
-    return limited({ ...result, conversation: [], turns: [] }, isOfSubAgent);
-  const message = `The session ${result.sessionId} ${result.status}, but its result has ${size.toFixed(1)} MiB; Restate stores at most ${mostMebibytes} MiB.`;
+  const why = tooLarge(result);
+  if (why === null) return result;
+  const short = { ...result, conversation: [], turns: [] };
+  if (isOfSubAgent && tooLarge(short) === null) return short;
+  const message = `The session ${result.sessionId} ${result.status}, but its result ${why}.`;
   throw new TerminalError(message, { errorCode: 413 });
 }

@@ -2,14 +2,13 @@ import type { WorkflowContext } from '@restatedev/restate-sdk';
 import {
   type Allowance,
   type Counters,
-  type Effect,
+  type EffectOf,
   emptyCounters,
   failure,
   requestBound,
   type Spent,
   type ToolOutcome,
 } from '../../machines/index.ts';
-import type { Agent } from '../agent/definition.ts';
 import { overridesIn } from '../agent/narrow.ts';
 import { redact } from '../agent/redact.ts';
 import { estimateOutputTokens } from '../context/tokens.ts';
@@ -17,8 +16,9 @@ import type { SessionMessage } from '../journal/journal.ts';
 import type { SessionBudget } from '../session/options.ts';
 import type { RootSession } from '../session/running-session.ts';
 import type { SessionResult } from '../session/session.ts';
+import type { SubSessions } from '../session/sub-agents/sub-sessions.ts';
 import type { RestateRequest } from './request.ts';
-import type { RestateChildren } from './restate-owner.ts';
+import type { BegunChild, RestateChildren } from './restate-owner.ts';
 
 const json = {
   contentType: 'application/json',
@@ -31,28 +31,29 @@ export function childrenOf(
   context: WorkflowContext,
   service: string,
   request: RestateRequest,
-  agent: Agent,
   session: RootSession,
 ): RestateChildren {
   const { observer, subSessions } = session.wired;
-  const asking = new Map<string, () => void>();
-  const running = new Map<string, { grant: Allowance; sessionId: string }>();
+  /** What withdraws the request of a grant, by the key of its call; nothing is withdrawn of one that was settled. */
+  const withdrawals = new Map<string, () => void>();
+  /** The ids of the sub-agents' sessions, by the keys of their calls. */
+  const running = new Map<string, string>();
   let stopRequested = false;
-  const callOf = (effect: Effect) => {
-    if (effect.kind !== 'tool') throw new Error(`${effect.key} is not a tool call`);
-    return effect.request;
-  };
   const sendTo = (key: string, message: SessionMessage) =>
     context.genericSend<SessionMessage>({ service, method: 'message', key, parameter: message, inputSerde: json });
   const sendToAll = (message: SessionMessage) => {
-    for (const { sessionId } of running.values()) sendTo(sessionId, message);
+    for (const sessionId of running.values()) sendTo(sessionId, message);
   };
-  const begin = (effect: Effect, grant: Allowance, budget: SessionBudget) => {
-    const { callId, name, index } = callOf(effect);
-    const sessionId = `${session.sessionId}/${callId}`;
-    running.set(effect.key, { grant, sessionId });
-    subSessions?.subAgents.away.begin(callId);
-    observer.sight({ type: 'subAgent.started', callId, name, childSessionId: sessionId });
+  const begin = (
+    { grants, subAgents }: SubSessions,
+    { key, request: { callId, name, index } }: EffectOf<'tool'>,
+    grant: Allowance,
+    budget: SessionBudget,
+  ): BegunChild => {
+    const childSessionId = `${session.sessionId}/${callId}`;
+    running.set(key, childSessionId);
+    subAgents.away.begin(callId);
+    observer.sight({ type: 'subAgent.started', callId, name, childSessionId });
     const parameter: RestateRequest = {
       agent: request.agent,
       path: [...(request.path ?? []), { tool: name, sessionId: session.sessionId }],
@@ -62,63 +63,49 @@ export function childrenOf(
       ...(request.context !== undefined && { context: request.context }),
       ...(request.metadata !== undefined && { metadata: request.metadata }),
     };
-    const result = context.genericCall<RestateRequest, SessionResult>({
+    const invocation = context.genericCall<RestateRequest, SessionResult>({
       service,
       method: 'run',
-      key: sessionId,
+      key: childSessionId,
       parameter,
       inputSerde: json,
       outputSerde: json,
     });
-    if (stopRequested) sendTo(sessionId, { type: 'session.stop' });
-    return result;
+    if (stopRequested) sendTo(childSessionId, { type: 'session.stop' });
+    return {
+      invocation,
+      ended: (end) => {
+        const result = typeof end === 'string' ? null : end;
+        const { status, counters } = result ?? { status: 'failed', counters: spentAll(grant) };
+        observer.sight({ type: 'subAgent.ended', callId, name, childSessionId, status, counters });
+        subAgents.away.end(callId, result);
+        running.delete(key);
+        grants.giveBack(grant);
+        if (typeof end !== 'string') return null;
+        return withoutResult(`${name} gave no result: ${redact(end, session.wired.secrets)}`, grant);
+      },
+    };
   };
   return {
-    isOne: (effect) => {
-      if (effect.kind !== 'tool') return false;
-      const { name } = effect.request;
-      return !agent.tools.has(name) && Object.hasOwn(agent.agents, name);
-    },
     ask: (effect, settle) => {
-      const { key } = effect;
-      const child = agent.agents[callOf(effect).name];
-      if (child === undefined || subSessions === null) {
-        settle(null);
-        return;
-      }
+      const { key, request: call } = effect;
+      if (subSessions === null) return false;
+      const child = subSessions.agentOf(call.name);
+      if (child === undefined) return false;
       const bound = child.limits.maxTreeRequests ?? requestBound(child.limits);
-      const withdraw = subSessions.grants.ask(bound, (grant) => {
-        if (!asking.delete(key)) return;
-        settle(grant === null ? null : (at) => begin(effect, grant, subSessions.budgetOf(child, grant, at)));
-      });
-      asking.set(key, withdraw);
+      const withdraw = subSessions.grants.ask(bound, (grant) =>
+        settle(
+          grant === null ? null : (at) => begin(subSessions, effect, grant, subSessions.budgetOf(child, grant, at)),
+        ),
+      );
+      withdrawals.set(key, withdraw);
+      return true;
     },
     share: () => subSessions?.grants.share(),
-    ended: (effect, { result, why }) => {
-      const { callId, name } = callOf(effect);
-      if (result !== null) {
-        const { sessionId: childSessionId, status, counters } = result;
-        observer.sight({ type: 'subAgent.ended', callId, name, childSessionId, status, counters });
-      }
-      subSessions?.subAgents.away.end(callId, result);
-      const began = running.get(effect.key);
-      running.delete(effect.key);
-      if (began === undefined) return null;
-      const { grant, sessionId: childSessionId } = began;
-      if (result === null)
-        observer.sight({
-          ...{ type: 'subAgent.ended', callId, name, childSessionId, status: 'failed' },
-          counters: spentAll(grant),
-        });
-      subSessions?.grants.giveBack(grant);
-      return result === null
-        ? withoutResult(`${name} gave no result: ${redact(why, session.wired.secrets)}`, grant)
-        : null;
-    },
     areRunning: () => running.size > 0,
     send: (message) => {
       const { sessionId } = message;
-      const ids = [...running.values()].map((one) => one.sessionId);
+      const ids = [...running.values()];
       // Without a name, each of several may wait for a call of this id: then none is meant (D-2).
       const isAbove = (id: string) => sessionId === id || sessionId?.startsWith(`${id}/`) === true;
       // The ids of calls, which are the ends of these, may hold a slash.
@@ -130,18 +117,13 @@ export function childrenOf(
       stopRequested = true;
       sendToAll({ type: 'session.stop' });
     },
-    cancel: ({ key }) => {
-      const withdraw = asking.get(key);
-      asking.delete(key);
-      withdraw?.();
-      const began = running.get(key);
-      if (began !== undefined) sendTo(began.sessionId, aborted);
+    cancel: (key) => {
+      withdrawals.get(key)?.();
+      const sessionId = running.get(key);
+      if (sessionId !== undefined) sendTo(sessionId, aborted);
     },
     abort: () => {
-      for (const [key, withdraw] of asking) {
-        asking.delete(key);
-        withdraw();
-      }
+      for (const withdraw of withdrawals.values()) withdraw();
       sendToAll(aborted);
     },
   };

@@ -1,19 +1,18 @@
 import type { RestatePromise, WorkflowContext } from '@restatedev/restate-sdk';
-import type { Delivery, Effect, Json, SessionCommand } from '../../machines/index.ts';
+import type { Delivery, Effect, EffectOf, Json, SessionCommand } from '../../machines/index.ts';
 import type { Driver, DriverOwner, Perform } from '../host/driver.ts';
 import { DriverCore, type Outcome } from '../host/driver-core.ts';
 import { RunningEffect } from '../host/effect-context.ts';
 import type { Host, KeyedDelivery } from '../host/host.ts';
-import type { SessionResult } from '../session/session.ts';
 import { AwaitedSteps } from './awaited-steps.ts';
 import { storable } from './payload.ts';
-import { cancellation, type RestateOwner, type TimedMessage } from './restate-owner.ts';
+import { type BegunChild, cancellation, type RestateOwner, type TimedMessage } from './restate-owner.ts';
 
 /** A completed step of the engine. */
 type Arrival =
   | { kind: 'ended'; delivery: KeyedDelivery }
   | { kind: 'message'; given: TimedMessage }
-  | { kind: 'child'; effect: Effect; result: SessionResult | null; why: string };
+  | { kind: 'child'; effect: EffectOf<'tool'>; ended: () => Outcome | null };
 
 /**
  * The driver on Restate: effects are durable steps, waits are durable sleeps, and messages are durable promises. The
@@ -76,7 +75,7 @@ export class RestateDriver implements Driver {
       }
       if (owner.hasEnded()) break;
       await this.beginAll();
-      if (this.queue.length > 0 || this.granted.length > 0) continue;
+      if (this.queue.length > 0) continue;
       if (!this.hasCaughtUp && isProcessing(this.context)) {
         this.hasCaughtUp = true;
         owner.caughtUp();
@@ -119,10 +118,9 @@ export class RestateDriver implements Driver {
     for (const effect of pending) {
       if (effect.kind === 'wait') this.sleepUntil(effect.key, effect.request.dueAt);
       else if (effect.kind === 'approval') this.limitApproval(effect);
-      else if (owner.children.isOne(effect)) this.askForChild(effect);
       // The engine could not suspend a step that waits for another one.
       else if (effect.kind === 'close' && owner.children.areRunning()) core.pending.push(effect);
-      else if (!this.handOut(effect)) performed.push(effect);
+      else if (effect.kind !== 'tool' || !(this.askForChild(effect) || this.handOut(effect))) performed.push(effect);
     }
     owner.children.share();
     performed.push(...this.granted);
@@ -145,7 +143,7 @@ export class RestateDriver implements Driver {
     core.running.set(key, running);
     const act = async (): Promise<KeyedDelivery> => {
       await this.toolsFor(effect);
-      const interrupted = isOurs ? null : this.owner.policy.interrupted(effect);
+      const interrupted = isOurs ? null : this.owner.interrupted(effect);
       if (interrupted !== null) return core.outcomeOf(key, interrupted);
       try {
         return storable(core.outcomeOf(key, await core.perform(effect, running)));
@@ -180,7 +178,7 @@ export class RestateDriver implements Driver {
   }
 
   /** The answer to a client-side call arrives as a message; here it only times out. */
-  private handOut(effect: Effect): boolean {
+  private handOut(effect: EffectOf<'tool'>): boolean {
     const handed = this.owner.handOut(effect);
     if (handed === null) return false;
     const { timeoutMs, outcome } = handed;
@@ -188,23 +186,23 @@ export class RestateDriver implements Driver {
     return true;
   }
 
-  private askForChild(effect: Effect): void {
-    const { key } = effect;
-    this.core.running.set(key, new RunningEffect(effect, this.at));
-    this.owner.children.ask(effect, (begin) => {
+  private askForChild(effect: EffectOf<'tool'>): boolean {
+    const isOne = this.owner.children.ask(effect, (begin) => {
       // Performing the call answers that the budget is spent.
       if (begin === null) this.granted.push(effect);
       else this.awaitChild(effect, begin(this.at));
     });
+    if (isOne) this.core.running.set(effect.key, new RunningEffect(effect, this.at));
+    return isOne;
   }
 
   /** A sub-agent whose call was aborted is awaited too, under a key of its own. */
-  private awaitChild(effect: Effect, result: RestatePromise<SessionResult>): void {
+  private awaitChild(effect: EffectOf<'tool'>, { invocation, ended }: BegunChild): void {
     this.steps.add(
       childKey(effect),
-      result,
-      (given): Arrival => ({ kind: 'child', effect, result: given, why: '' }),
-      (why) => ({ kind: 'child', effect, result: null, why }),
+      invocation,
+      (result): Arrival => ({ kind: 'child', effect, ended: () => ended(result) }),
+      (why) => ({ kind: 'child', effect, ended: () => ended(why) }),
     );
   }
 
@@ -247,12 +245,12 @@ export class RestateDriver implements Driver {
     this.owner.receive(message);
   }
 
-  private async takeChild({ effect, result, why }: Extract<Arrival, { kind: 'child' }>): Promise<void> {
+  private async takeChild({ effect, ended }: Extract<Arrival, { kind: 'child' }>): Promise<void> {
     const { key } = effect;
     // Another sub-agent may begin now.
     this.at = Math.max(this.at, await this.steps.now());
     this.steps.drop(childKey(effect));
-    const outcome = this.owner.children.ended(effect, { result, why });
+    const outcome = ended();
     if (!this.core.running.has(key)) return;
     if (outcome === null) this.granted.push(effect);
     else this.answer(key, outcome);
@@ -261,8 +259,7 @@ export class RestateDriver implements Driver {
   /** An effect has ended or was cancelled. A sub-agent that still runs is aborted. */
   private settled(key: string): void {
     this.steps.drop(key);
-    const effect = this.core.running.get(key)?.effect;
-    if (effect !== undefined) this.owner.children.cancel(effect);
+    this.owner.children.cancel(key);
   }
 
   async writeLines(): Promise<void> {

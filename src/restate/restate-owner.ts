@@ -1,7 +1,6 @@
 import type { RestatePromise } from '@restatedev/restate-sdk';
-import type { Effect } from '../../machines/index.ts';
+import type { Effect, EffectOf } from '../../machines/index.ts';
 import type { Outcome } from '../host/driver-core.ts';
-import type { EffectPolicy } from '../host/journaled.ts';
 import type { SessionMessage } from '../journal/journal.ts';
 import type { SessionResult } from '../session/session.ts';
 
@@ -15,11 +14,12 @@ export function cancellation(at: number, reason: string): TimedMessage {
 
 /** What the driver needs from its session. */
 export type RestateOwner = {
-  policy: EffectPolicy;
+  /** The outcome of an effect that an earlier attempt of the engine had begun; null if it is performed again (D-4). */
+  interrupted(effect: Effect): Outcome | null;
   /** How long an approval may take, in ms; null for no limit. */
   approvalTimeoutMs: number | null;
-  /** Hands out a call of a client-side tool. Returns what its end in time is; null for any other effect. */
-  handOut(effect: Effect): { timeoutMs: number | null; outcome: Outcome } | null;
+  /** Hands out a call of a client-side tool. Returns what its end in time is; null for a call of any other tool. */
+  handOut(effect: EffectOf<'tool'>): { timeoutMs: number | null; outcome: Outcome } | null;
   /** Handles a message, which becomes a command or an answer through this driver. */
   receive(message: SessionMessage): void;
   hasEnded(): boolean;
@@ -32,29 +32,35 @@ export type RestateOwner = {
   children: RestateChildren;
 };
 
-/** Begins the invocation of a sub-agent at this time (epoch ms). */
-export type BeginChild = (at: number) => RestatePromise<SessionResult>;
+/** A sub-agent that has begun. */
+export type BegunChild = {
+  invocation: RestatePromise<SessionResult>;
+  /**
+   * Takes the invocation's result, or why it has none: what is left of its grant becomes available to the others, and
+   * nothing is left without a result. Returns the outcome of its call; null if performing the call gives it.
+   */
+  ended(end: SessionResult | string): Outcome | null;
+};
+
+/** Begins a sub-agent at this time (epoch ms). */
+export type BeginChild = (at: number) => BegunChild;
 
 /** The sub-agents of a session. Each runs as its own invocation. */
 export type RestateChildren = {
-  /** Whether an effect is a call to a sub-agent. */
-  isOne(effect: Effect): boolean;
-  /** Requests a grant for a call; `settle` receives what begins the invocation, or null if the budget is spent. */
-  ask(effect: Effect, settle: (begin: BeginChild | null) => void): void;
+  /**
+   * Requests a grant for a call; `settle` receives what begins the invocation, or null if the budget is spent. Returns
+   * false, and requests nothing, if the call is not one to a sub-agent.
+   */
+  ask(effect: EffectOf<'tool'>, settle: (begin: BeginChild | null) => void): boolean;
   /** Settles the requested grants. */
   share(): void;
-  /**
-   * Takes an invocation's result: what is left of its grant becomes available to the others. One that failed (`why` says
-   * how) leaves nothing. Returns the outcome of its call; null if performing the call gives it.
-   */
-  ended(effect: Effect, end: { result: SessionResult | null; why: string }): Outcome | null;
   areRunning(): boolean;
   /** Passes on a message for a call of the session that it names, or of the only sub-agent that runs. */
   send(message: Extract<SessionMessage, { callId: string }>): void;
   /** Stops the sub-agents that run, and those that begin later. */
   stop(): void;
   /** Withdraws the request of a call, or aborts its sub-agent; other effects are left alone. */
-  cancel(effect: Effect): void;
+  cancel(key: string): void;
   /** Withdraws all requests, and aborts all that run. */
   abort(): void;
 };

@@ -7,7 +7,7 @@ import { answerOne, approvalDecision, approveOne, clientAnswer, graceOf, positio
 import { Suspension } from './recovery/suspension.ts';
 import { countersOf, type Ending, outputOf, sessionResult } from './result.ts';
 import type { AnswerOptions, ApprovalInput, Session, SessionResult, SuspendOptions } from './session.ts';
-import { type ClientAnswer, callIdOf, type SubSession } from './sub-agents/sub-session.ts';
+import type { ClientAnswer, SubSession } from './sub-agents/sub-session.ts';
 import { abortion, type SessionParts, type Wired, wire } from './wiring.ts';
 
 /** A session without a parent, for code that does not read its report. */
@@ -109,10 +109,10 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
 
   goOn(): void {
     const { machine, journaled, subSessions } = this.wired;
-    const open = new Set(journaled?.pendingEffects.flatMap(callIdOf));
+    const open = journaled?.pendingEffects ?? [];
     journaled?.goOn();
     machine.listen();
-    subSessions?.subAgents.goOn((callId) => open.has(callId));
+    subSessions?.subAgents.goOn((id) => open.some(({ kind, request }) => kind === 'tool' && request.callId === id));
   }
 
   /** Begins, delivers and accepts nothing more. */

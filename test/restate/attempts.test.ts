@@ -134,11 +134,15 @@ describe('D-2: a cancelled invocation', () => {
     });
     const agent = defineAgent({ name: 'holding', models: [calling('hold')], tools: { hold } });
     for (let at = 1; executed === 0; at += 1) {
+      let isCancelled = false;
       const { engine, ran }: ReturnType<typeof serving> = serving(agent, (step) => {
-        if (step === at) engine.cancel('s');
+        if (step === at) cancel();
         return false;
       });
-      cancel = () => engine.cancel('s');
+      cancel = () => {
+        if (!isCancelled) engine.cancel('s');
+        isCancelled = true;
+      };
       expect([at, (await ran()).status]).toEqual([at, 'aborted']);
     }
   });

@@ -2,10 +2,12 @@ import { tool } from 'ai';
 import { expect, it, vi } from 'vitest';
 import { sessionMachine } from '../../machines/index.ts';
 import { defineAgent } from '../../src/index.ts';
+import { SessionEffects } from '../../src/session/effects/effects.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { everyStep, family } from '../support/engine-agents.ts';
 import { brokenIn, done, each, lived, stepsOf } from '../support/engine-lives.ts';
 import { inputSchema } from '../support/journaled.ts';
+import { report } from '../support/session.ts';
 
 vi.mock('@restatedev/restate-sdk', async (original) => {
   const { EnginePromise } = await import('../support/restate-attempt.ts');
@@ -80,4 +82,56 @@ it('S-3, T-7: a sub-agent that would run for hours is aborted when the machines 
   expect(one.engine.commands('s').filter((what) => what.includes('session.abort'))).toHaveLength(1);
   expect([reasons.length, one.engine.open('run')]).toEqual([1, []]);
   expect(one.result.slugs).toEqual(['internal_error']);
+});
+
+it('S-3: what the session itself does is aborted at once, not when its last sub-agent has ended', async () => {
+  let stop = () => {};
+  let open = () => [''];
+  const openWhenAborted: string[][] = [];
+  let holding = 0;
+  const held = (whenAborted: () => void) =>
+    tool({
+      inputSchema,
+      execute: (_, { abortSignal }) => {
+        abortSignal?.addEventListener('abort', whenAborted);
+        holding += 1;
+        if (holding === 2) setImmediate(stop);
+        return new Promise<string>(() => {});
+      },
+    });
+  const own = held(() => openWhenAborted.push(open()));
+  const task = { prompt: 'Help.', reason: 'It is long.' };
+  const models = (...calls: { name: string; input: object }[]) => [rehearsalModel(() => ({ calls }))];
+  const below = models({ name: 'hold', input: {} });
+  const helper = defineAgent({ name: 'helper', models: below, tools: { hold: held(() => {}) } });
+  const above = models({ name: 'helper', input: task }, { name: 'hold', input: {} });
+  const agent = defineAgent({ name: 'above', models: above, tools: { hold: own }, agents: { helper } });
+  let broken = 0;
+  breaks = () => {
+    broken += 1;
+    return broken === 1;
+  };
+  const one = await lived(
+    { agent, effects: [], models: [] },
+    {
+      atStep: (_, { ask, engine }) => {
+        stop = () => ask({ type: 'session.stop' });
+        open = () => engine.open('run');
+      },
+    },
+  );
+  expect(openWhenAborted).toEqual([['s', expect.stringMatching(/^s\//)]]);
+  expect([one.engine.problems, one.engine.open('run'), one.result.slugs]).toEqual([[], [], ['internal_error']]);
+});
+
+it('S-3: an effect that breaks is a defect of its session, which says what broke', async () => {
+  vi.spyOn(SessionEffects.prototype, 'perform').mockRejectedValueOnce(new Error('a defect of an effect'));
+  const models = [rehearsalModel(() => report())];
+  const agent = defineAgent({ name: 'plain', models });
+  const one = await lived({ agent, effects: [], models });
+  vi.restoreAllMocks();
+  expect([brokenIn(one), one.result]).toMatchObject([
+    [],
+    { slugs: ['internal_error'], failure: { detail: expect.stringContaining('a defect of an effect') } },
+  ]);
 });

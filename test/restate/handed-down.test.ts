@@ -83,6 +83,8 @@ it('D-4: a pending client-side call is handed out again by the process that cont
   await engine.returned('message', 's', { type: 'answer', callId, output: 'done', isError: false, sessionId: null });
   await until(() => run.hasEnded);
   expect(told).toHaveLength(2);
+  // Nothing limits the wait.
+  expect(engine.commands('s').filter((what) => what.startsWith('sleep '))).toEqual([]);
 });
 
 it('D-5: the engine waits for a step as long as the agents allow any', () => {

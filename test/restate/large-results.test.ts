@@ -11,8 +11,12 @@ vi.mock('@restatedev/restate-sdk', async (original) => {
 });
 /** Every kilobyte of a result counts as a mebibyte. */
 vi.mock('../../src/restate/payload.ts', async (original) => {
-  const { mebibytesOf, ...rest } = await original<{ mebibytesOf: (value: unknown) => number }>();
-  return { ...rest, mebibytesOf: (value: unknown) => mebibytesOf(value) * 1_024 };
+  const kibibytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value)) / 2 ** 10;
+  const tooLarge = (value: unknown) => {
+    const size = kibibytesOf(value);
+    return size > 30 ? `has ${size.toFixed(1)} MiB; Restate stores at most 30 MiB` : null;
+  };
+  return { ...(await original<object>()), tooLarge };
 });
 
 const call = { name: 'helper', input: { prompt: 'Help.', reason: 'Long.' } };
@@ -66,8 +70,14 @@ describe('B-7: the result of a sub-agent that is too large for the engine', () =
     expect(requests).toBeLessThanOrEqual(10);
   });
 
-  it('ends the invocation of the session at the root, and the error says how the session ended', async () => {
-    const agent = defineAgent({ name: 'boss', models: [rehearsalModel(() => report('z'.repeat(40_000)))] });
+  it.each([
+    ['report', 'z'.repeat(40_000), 'Read.'],
+    ['conversation', 'Done.', 'z'.repeat(20_000)],
+  ])('ends the invocation of the session at the root if its %s is, and says how it ended', async (_, said, read) => {
+    const model = rehearsalModel(({ prompt }) =>
+      prompt.some(({ role }) => role === 'tool') ? report(said) : { text: read, calls: [{ name: 'look' }] },
+    );
+    const agent = defineAgent({ name: 'boss', models: [model], tools: { look: () => 'seen' } });
     const { handlers } = restateAgents({ agents: [agent], logger: false }) as never as { handlers: never };
     const ended = new RestateEngine(handlers).returned('run', 's', { agent: 'boss', prompt: 'Go.' });
     await expect(ended).rejects.toMatchObject({

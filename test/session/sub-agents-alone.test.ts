@@ -140,6 +140,12 @@ describe('B-7: sub-agents as tools', () => {
     expect(await left()).toBe(9);
   });
 
+  it('do not begin when the budget is spent', async () => {
+    const { started, call } = subAgents({ requests: 1 });
+    await expect(call('c1')).rejects.toThrow('The shared budget is spent');
+    expect(started).toEqual([]);
+  });
+
   it('D-2: are aborted with the reason of their call', async () => {
     const { started, call } = subAgents();
     const controller = new AbortController();
@@ -171,7 +177,8 @@ describe('B-7: sub-agents as tools', () => {
     expect(String(started[0]?.abort.signal.reason)).toBe('Error: its call was aborted');
     started[0]?.session.ends();
     await closing;
-    expect([ended, all.tree()]).toEqual([[['helper', 'c1']], []]);
+    // It ran already, so it does not go on as after a crash.
+    expect([ended, all.tree(), started[0]?.session.asked]).toEqual([[['helper', 'c1']], [], []]);
   });
 });
 

@@ -70,7 +70,7 @@ describe('B-7: the sessions of sub-agents', () => {
   it('are made for an agent that has some', () => {
     expect(below({ agents: {} }).all).toBeNull();
     const { all } = below();
-    expect([all?.has('leaf'), all?.has('toString')]).toEqual([true, false]);
+    expect([all?.agentOf('leaf'), all?.agentOf('toString')]).toEqual([leaf, undefined]);
   });
 
   it('begin with their task, the place of their call, and what the session above has', async () => {

@@ -1,4 +1,5 @@
 import {
+  type Effect,
   type Fault,
   failure,
   type ModelOutcome,
@@ -16,12 +17,7 @@ import type { Catalog } from '../../tools/catalog.ts';
  */
 export function effectPolicy(catalog: Catalog, hasSubAgents: () => boolean): EffectPolicy {
   return {
-    interrupted: (effect) => {
-      if (effect.kind === 'model') return interruptedRequest;
-      // What only reads, opens, closes or waits is performed again.
-      if (effect.kind !== 'tool' || isRepeated(catalog, effect.request.name)) return null;
-      return interruptedCall;
-    },
+    interrupted: (effect) => interrupted(catalog, effect),
     isAwaited: (effect) => {
       if (effect.kind === 'tool') {
         const tool = catalog.get(effect.request.name);
@@ -31,6 +27,14 @@ export function effectPolicy(catalog: Catalog, hasSubAgents: () => boolean): Eff
       return effect.kind !== 'wait' && effect.kind !== 'approval';
     },
   };
+}
+
+/** The outcome of an effect that had begun; null if it is performed again. */
+export function interrupted(catalog: Catalog, effect: Effect): ModelOutcome | ToolOutcome | null {
+  if (effect.kind === 'model') return interruptedRequest;
+  // What only reads, opens, closes or waits is performed again.
+  if (effect.kind !== 'tool' || isRepeated(catalog, effect.request.name)) return null;
+  return interruptedCall;
 }
 
 function isRepeated(catalog: Catalog, name: string): boolean {

@@ -24,7 +24,7 @@ export function replayed<Report>(
     if (above !== null) {
       const { subSessions } = above.session.wired;
       const name = begun.call?.name ?? '';
-      if (subSessions?.has(name) !== true) throw withoutSubAgent(above.session.sessionId, name);
+      if (subSessions?.agentOf(name) === undefined) throw withoutSubAgent(above.session.sessionId, name);
       return new SessionPlayer(subSessions.restore(log, (parts) => new RunningSession({ ...parts, beforeFact })));
     }
     root = new RunningSession({ agent, options: own, head: begun, log, beforeFact });

@@ -3,7 +3,7 @@ import type { SessionResult } from '../session.ts';
 /** The sub-agents of a session that run elsewhere, by the ids of their calls. Whoever begins one must also end it. */
 export class Away {
   private readonly ended: Map<string, Promise<SessionResult>>;
-  private readonly running = new Map<string, PromiseWithResolvers<void>>();
+  private readonly ends = new Map<string, PromiseWithResolvers<void>>();
 
   /** The results go to `ended`. */
   constructor(ended: Map<string, Promise<SessionResult>>) {
@@ -11,18 +11,17 @@ export class Away {
   }
 
   begin(callId: string): void {
-    this.running.set(callId, Promise.withResolvers());
+    this.ends.set(callId, Promise.withResolvers());
   }
 
   /** A sub-agent has ended: its call gives this result, or none. */
   end(callId: string, result: SessionResult | null): void {
     if (result !== null) this.ended.set(callId, Promise.resolve(result));
-    this.running.get(callId)?.resolve();
-    this.running.delete(callId);
+    this.ends.get(callId)?.resolve();
   }
 
   /** Resolves when all have ended. */
   async close(): Promise<void> {
-    await Promise.all([...this.running.values()].map(({ promise }) => promise));
+    await Promise.all([...this.ends.values()].map(({ promise }) => promise));
   }
 }

@@ -25,7 +25,11 @@ export class Grants {
   /** Returns a grant of at most `bound` requests; null if nothing is left, or the signal aborts. */
   async take(bound: number, signal: AbortSignal): Promise<Allowance | null> {
     const granted = new Promise<Allowance | null>((resolve) => {
-      const leave = this.ask(bound, resolve);
+      const withdraw = this.ask(bound, resolve);
+      const leave = () => {
+        withdraw();
+        resolve(null);
+      };
       signal.addEventListener('abort', leave, { once: true });
     });
     // Calls of one reply start in one step, so they are all waiting by then.
@@ -42,13 +46,12 @@ export class Grants {
     this.isSuspended = true;
   }
 
-  /** Asks for a grant, which `share` settles, now or later. Returns a function that withdraws the wish. */
+  /** Asks for a grant, which `share` settles, now or later. Returns a function that withdraws it, which settles nothing. */
   ask(bound: number, settle: (grant: Allowance | null) => void): () => void {
     const waiting = { bound, settle };
     this.waiting.push(waiting);
     return () => {
       this.waiting = this.waiting.filter((one) => one !== waiting);
-      settle(null);
     };
   }
 

@@ -77,7 +77,8 @@ export class SubAgents {
   /** Replay: the end of a sub-agent had been recorded. */
   restoreEnd(callId: string): void {
     const child = this.restored.get(callId);
-    if (child === undefined || !this.restored.delete(callId)) return;
+    if (child === undefined) return;
+    this.restored.delete(callId);
     this.ended.set(callId, child.session.result);
     this.options.grants.giveBack(child.grant);
   }

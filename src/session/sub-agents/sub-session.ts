@@ -1,4 +1,4 @@
-import type { Allowance, Effect, Json } from '../../../machines/index.ts';
+import type { Allowance, Json } from '../../../machines/index.ts';
 import type { ScopeLog } from '../../journal/scope-log.ts';
 import type { Session } from '../session.ts';
 import type { Wired } from '../wiring.ts';
@@ -38,11 +38,6 @@ export type SubSession = Session & {
 export function waitingIn({ wired }: SubSession): string[] {
   const { approvals, clientCalls } = wired.observer.folds;
   return [...approvals.waiting, ...clientCalls.waiting];
-}
-
-/** The id of an effect's tool call; none for an effect of another kind. */
-export function callIdOf(effect: Effect): string[] {
-  return effect.kind === 'tool' ? [effect.request.callId] : [];
 }
 
 /** A sub-agent, from its start until its end is reported. */

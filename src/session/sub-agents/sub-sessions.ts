@@ -22,8 +22,8 @@ export type SuperSession = Pick<SessionParts<unknown>, 'agent' | 'driver' | 'hea
 export type SubSessions = {
   subAgents: SubAgents;
   grants: Grants;
-  /** Whether the agent has a sub-agent of this name. */
-  has(name: string): boolean;
+  /** The sub-agent of this name; undefined if the agent has none. */
+  agentOf(name: string): Agent | undefined;
   /** The budget of a sub-agent that begins at `at` (epoch ms), of its grant and of the time that is left. */
   budgetOf(agent: Agent, grant: Allowance, at: number): SessionBudget;
   /** Replay: makes the sub-agent that has this log. Returns its session. */
@@ -81,14 +81,15 @@ export function subSessionsOf(
     ended: (name, callId, { sessionId: childSessionId, status, counters }) =>
       observer.sight({ type: 'subAgent.ended', callId, name, childSessionId, status, counters }),
   });
+  const agentOf = (name: string) => (Object.hasOwn(agents, name) ? agents[name] : undefined);
   return {
     subAgents,
     grants,
-    has: (name) => Object.hasOwn(agents, name),
+    agentOf,
     budgetOf: budgetFor,
     restore: (childLog, make) => {
       const { call } = childLog.head;
-      const child = agents[call?.name ?? ''];
+      const child = call === null ? undefined : agentOf(call.name);
       if (call === null || child === undefined) throw new Error(`no sub-agent for ${childLog.scope}`);
       checkAgent(child, childLog.head);
       const { callId, name, granted: grant } = call;

@@ -61,7 +61,8 @@ export class StdioTransport implements Transport {
       });
       child.once('error', () => resolve());
     });
-    child.stdin.on('error', (error) => this.onerror?.(error));
+    for (const stream of [child.stdin, child.stdout, child.stderr])
+      stream.on('error', (error) => this.onerror?.(error));
     eachLine(
       child.stdout,
       (line) => this.take(line),
@@ -161,5 +162,4 @@ function eachLine(stream: Readable, onLine: (line: string) => void, onTooLong: (
   stream.on('end', () => {
     if (parts.length > 0) onLine(Buffer.concat(parts).toString('utf8'));
   });
-  stream.on('error', () => undefined);
 }

@@ -1,3 +1,4 @@
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -116,6 +117,19 @@ describe('a server process that speaks MCP', () => {
     await closed;
     expect(errors[0]).toBe('message over 67108864 bytes; server disconnected');
     expect(messages).toEqual([]);
+  });
+
+  it('says what fails at its streams and its process, and lives', async () => {
+    const { transport, errors, closed } = await started('process.stdin.resume();');
+    const { child } = transport as unknown as { child: ChildProcessWithoutNullStreams };
+    // The system gives no such errors on demand.
+    child.stdout.emit('error', new Error('no output'));
+    child.stderr.emit('error', new Error('no standard error'));
+    child.stdin.emit('error', new Error('no input'));
+    child.emit('error', new Error('cannot be killed'));
+    expect(errors).toEqual(['no output', 'no standard error', 'no input', 'cannot be killed']);
+    await transport.close();
+    await closed;
   });
 
   it('that has ended leaves a child behind, whose message without end is harmless', async () => {
