@@ -388,9 +388,23 @@ const equivalents: Equivalent[] = [
   },
   {
     file: 'session/running-session.ts',
-    original: /^!this\.ended$/,
+    line: /subAgents\.goOn/,
+    original: /^kind === 'tool'$/,
     replacement: /^true$/,
-    why: 'machines that have ended take no more commands',
+    why: 'no other effect has the id of the call of a sub-agent',
+  },
+  {
+    file: 'recovery/replay-session.ts',
+    original: /^entry\.type === 'begun'$/,
+    replacement: /^true$/,
+    why: 'no other entry has a key; the types allow to look at it here alone',
+  },
+  {
+    file: 'restate/restate-driver.ts',
+    line: /decision: 'timeout'/,
+    original: /^('timeout'|\{ decision: .*)$/,
+    replacement: /^(""|\{\})$/,
+    why: 'a decision that neither approves nor denies is a timeout to the machines, and nothing else reads it there',
   },
   {
     file: 'session/running-session.ts',
@@ -565,9 +579,9 @@ const equivalents: Equivalent[] = [
   },
   {
     file: 'restate/restate-children.ts',
-    original: /^(subSessions\?\.\w+|`\$\{effect\.key\} is not a tool call`|request\.(context|metadata) !== undefined)$/,
+    original: /^(request\.(context|metadata) !== undefined)$/,
     replacement: /^(?!false)/,
-    why: 'an agent with sub-agents has their sessions, the words are for developers, and JSON has no undefined',
+    why: 'JSON has no undefined',
   },
   {
     file: 'host/hearing.ts',

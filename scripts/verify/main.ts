@@ -87,15 +87,12 @@ for (const trace of [...traces.unfollowed, ...traces.accepted]) say(shownTrace(t
 const unclaimed = spin.claims.filter(({ holds }) => !holds);
 
 const kinds = {
-  memory: 'All in memory',
-  wire: 'Models over HTTP',
-  disk: 'Journals on a disk',
+  memory: 'all in memory',
+  wire: 'models over HTTP',
+  disk: 'journals on a disk',
   processes: 'MCP servers in processes',
 };
-const simulatedText = (mode: Mode, { sessions, steps, passedMs, failures, statuses, troubles }: Tally) =>
-  `${kinds[mode]}: ${minutesOf(mode)} minutes on two processes from seed 1 gave ${sessions} sessions, ` +
-  `${steps} steps and ${(passedMs / 86_400_000).toFixed(0)} simulated days; ${failures.length} promises were broken. ` +
-  `Outcomes: ${countsOf(statuses)}. Troubles caused: ${countsOf(troubles)}.`;
+const troubles = [...new Set(tallies.flatMap(({ tally }) => Object.keys(tally.troubles)))].sort();
 
 const rules = ruleTraces();
 const slugs = slugTraces();
@@ -176,12 +173,28 @@ ${table(
 
 Whole sessions run \`src/\`, and one seed decides everything: what models and tools do and when, part by part; what a
 person, a listener or a signal commands and when; how much time passes; when the process dies and the session is resumed from
-its journal, or another process takes the session over while the first continues. \`test/simulation/promises.ts\` checks after each: the bound on the wire, calls and answers, approvals,
-aborts, notices, log lines, counters, events, secrets, replays, that nothing is left behind, and that the session ends. Models
-and MCP servers are in memory, or behind a real HTTP server, which cuts the bytes of replies anywhere. Journals are in memory,
-or in a real SQLite file on a disk that loses power and tears writes, and their MCP servers may be real processes.
+its journal, or another process takes the session over while the first continues. \`test/simulation/promises.ts\` checks after
+each: the bound on the wire, calls and answers, approvals, aborts, notices, log lines, counters, events, secrets, replays, that
+nothing is left behind, and that the session ends. Models and MCP servers are in memory, or behind a real HTTP server, which
+cuts the bytes of replies anywhere. Journals are in memory, or in a real SQLite file on a disk that loses power and tears
+writes, and their MCP servers may be real processes.
 
-${tallies.map(({ mode, tally }) => simulatedText(mode, tally)).join('\n\n')}
+From seed 1, on two processes:
+
+${table(
+  ['real', 'minutes', 'sessions', 'steps', 'simulated days', 'outcomes', 'promises broken'],
+  tallies.map(({ mode, tally: { sessions, steps, passedMs, statuses, failures } }) => [
+    ...[kinds[mode], minutesOf(mode), sessions, steps, (passedMs / 86_400_000).toFixed(0)],
+    ...[countsOf(statuses), failures.length],
+  ]),
+)}
+
+The troubles that the seeds caused, and how often:
+
+${table(
+  ['trouble', ...tallies.map(({ mode }) => kinds[mode])],
+  troubles.map((trouble) => [trouble, ...tallies.map(({ tally }) => tally.troubles[trouble] ?? 0)]),
+)}
 
 Defects put into \`src/\`, and the promise that each one broke:
 

@@ -142,17 +142,17 @@ const text = `# Mutation testing of src/
 
 Written by \`npm run mutants:src\` (Stryker with every operator, over the files below). To survive, a mutant must pass all
 tests of sessions, tools, journals and agents that need no other process, and 400 simulated sessions, or just the tests
-that are named: where mutants make whole sessions hang, running all would take an hour a file. The share of a file may not
-fall. ${equivalent} mutants are equivalent, for reasons that \`scripts/verify/equivalents.ts\` gives, and are not
+that \`scripts/verify/mutants-of-src.json\` names: where mutants make whole sessions hang, running all would take an hour a
+file. The share of a file may not fall. ${equivalent} mutants are equivalent, for reasons that \`scripts/verify/equivalents.ts\` gives, and are not
 counted; ${ignored} in tables that are read at module load were not tried.
 
 **${killed} of ${whole} mutants were caught, ${share(killed, whole)}**; of the rooms that guard secrets, approvals, aborts,
 budgets and journals (\`guards\` in \`scripts/verify/mutants-of-src.ts\`), ${guarded} of ${guarded + open.length}, ${share(guarded, guarded + open.length)}.
 Files marked with \\* have changed since they were measured.
 
-| file | caught | of |  | tests |
-| --- | --- | --- | --- | --- |
-${rows.map((row) => `| [${row.file}](../${row.file})${mark(row)} | ${row.killed} | ${row.killed + row.survivors.length} | ${share(caughtOf(row), 1)} | ${row.tests?.split(' ').map(cell).join(' ') ?? 'all'} |`).join('\n')}
+| file | caught | of |  |
+| --- | --- | --- | --- |
+${rows.map((row) => `| [${row.file}](../${row.file})${mark(row)} | ${row.killed} | ${row.killed + row.survivors.length} | ${share(caughtOf(row), 1)} |`).join('\n')}
 
 ## Survivors in rooms that guard
 

@@ -26,7 +26,7 @@ export class RestateDriver implements Driver {
   private readonly owner: RestateOwner;
   private attached: DriverCore<SessionCommand> | null = null;
   /** Calls to sub-agents that are now performed like any other effect. */
-  private granted: Effect[] = [];
+  private readonly granted = new Map<string, Effect>();
   private readonly queue: Delivery[] = [];
   private readonly steps: AwaitedSteps<Arrival>;
   private messages = 0;
@@ -123,8 +123,8 @@ export class RestateDriver implements Driver {
       else if (effect.kind !== 'tool' || !(this.askForChild(effect) || this.handOut(effect))) performed.push(effect);
     }
     owner.children.share();
-    performed.push(...this.granted);
-    this.granted = [];
+    performed.push(...this.granted.values());
+    this.granted.clear();
     await this.performAll(performed);
   }
 
@@ -189,7 +189,7 @@ export class RestateDriver implements Driver {
   private askForChild(effect: EffectOf<'tool'>): boolean {
     const isOne = this.owner.children.ask(effect, (begin) => {
       // Performing the call answers that the budget is spent.
-      if (begin === null) this.granted.push(effect);
+      if (begin === null) this.granted.set(effect.key, effect);
       else this.awaitChild(effect, begin(this.at));
     });
     if (isOne) this.core.running.set(effect.key, new RunningEffect(effect, this.at));
@@ -252,13 +252,14 @@ export class RestateDriver implements Driver {
     this.steps.drop(childKey(effect));
     const outcome = ended();
     if (!this.core.running.has(key)) return;
-    if (outcome === null) this.granted.push(effect);
+    if (outcome === null) this.granted.set(key, effect);
     else this.answer(key, outcome);
   }
 
   /** An effect has ended or was cancelled. A sub-agent that still runs is aborted. */
   private settled(key: string): void {
     this.steps.drop(key);
+    this.granted.delete(key);
     this.owner.children.cancel(key);
   }
 

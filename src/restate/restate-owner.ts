@@ -36,8 +36,8 @@ export type RestateOwner = {
 export type BegunChild = {
   invocation: RestatePromise<SessionResult>;
   /**
-   * Takes the invocation's result, or why it has none: what is left of its grant becomes available to the others, and
-   * nothing is left without a result. Returns the outcome of its call; null if performing the call gives it.
+   * Takes the invocation's result, or why it has none: what is left of its grant becomes available to the others. Without a
+   * result, all of it counts as spent. Returns the outcome of its call; null if performing the call gives it.
    */
   ended(end: SessionResult | string): Outcome | null;
 };

@@ -133,7 +133,7 @@ describe('D-2: what reaches a session on Restate', () => {
     const helper = defineAgent({ name: 'helper', models: [hanging] });
     const calls = [1, 2, 3].map(() => ({ name: 'helper', input: task }));
     const models = [rehearsalModel(() => ({ calls }))];
-    // One request is left, and the first of them has it.
+    // One request is left, and one of them has it.
     const agent = defineAgent({ name: 'above', models, agents: { helper }, limits: { maxTreeRequests: 3 } });
     const { engine, begin, of, say } = serving(agent);
     const run = begin();

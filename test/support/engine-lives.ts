@@ -72,18 +72,20 @@ export const done = (how: 'cancelled' | 'late' | keyof typeof messages, at: numb
 const callsOf = ({ turns }: SessionResult) => turns.flatMap(({ attempts }) => attempts.flatMap(({ calls }) => calls));
 
 /** The promises that a life broke, as sentences. Effects whose name begins with `read` may come again. */
-export function brokenIn({ result, effects, lines, engine, requests }: Lived): string[] {
+export function brokenIn({ result, effects, lines, told, engine, requests }: Lived): string[] {
   const { tree } = result.counters;
   const once = effects.filter((effect) => !effect.startsWith('read'));
   const warned = lines
     .filter(({ level }) => level >= 40)
     .map(({ level, sessionId, turn, attempt, event }) => [level, sessionId, turn, attempt, event].join(' '));
   const unread = callsOf(result).flatMap(({ name, slug }) => (name === 'read_result' ? [slug] : []));
+  const late = told.flatMap((event) => (event.type === 'effect.late' ? [`${event.sessionId} ${event.key}`] : []));
   const promises: [boolean, string][] = [
     // An abort or a death may come before the request that was counted is sent.
     [requests <= tree.requests, `${requests} requests, ${tree.requests} counted`],
     [new Set(once).size === once.length, `an effect came twice: ${once.join(', ')}`],
     [new Set(warned).size === warned.length, `a line came twice: ${warned.join(', ')}`],
+    [late.length === 0, `performed after their calls were answered: ${late.join(', ')}`],
     [!unread.includes('tool_exec_failed'), 'a kept result could not be read'],
     [engine.open('run').length === 0, `these outlive the session: ${engine.open('run').join(', ')}`],
     [tree.sessions === engine.calls('run'), `${engine.calls('run')} sessions, ${tree.sessions} counted`],

@@ -33,8 +33,6 @@ export class SessionTools {
     const { mcpServers } = agent;
     const { log } = observer.folds;
     if (Object.keys(mcpServers).length > 0) {
-      const { McpServers } = await onNode('An MCP server', () => import('../../tools/mcp/servers.ts'));
-      if (this.closed) return 'the session has ended';
       const debug = (server: string, line: string) => log.note('debug', 'server.said', server, line);
       const watched: McpServersOptions = {
         clock,
@@ -44,9 +42,11 @@ export class SessionTools {
         onChange: () => this.show().catch((error) => debug('', messageOf(error))),
       };
       try {
+        const { McpServers } = await onNode('An MCP server', () => import('../../tools/mcp/servers.ts'));
+        if (this.closed) return 'the session has ended';
         this.servers = new McpServers(mcpServers, watched);
       } catch (error) {
-        // The pool is closed.
+        // The pool is closed, the runtime starts no processes, or the code of servers cannot be loaded.
         return messageOf(error);
       }
       const missing = await this.servers.open(timeoutMs, signal);
