@@ -387,13 +387,6 @@ const equivalents: Equivalent[] = [
     why: 'it only saves time: no policy refuses anything',
   },
   {
-    file: 'session/running-session.ts',
-    line: /subAgents\.goOn/,
-    original: /^kind === 'tool'$/,
-    replacement: /^true$/,
-    why: 'no other effect has the id of the call of a sub-agent',
-  },
-  {
     file: 'recovery/replay-session.ts',
     original: /^entry\.type === 'begun'$/,
     replacement: /^true$/,

@@ -108,11 +108,8 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
   }
 
   goOn(): void {
-    const { machine, journaled, subSessions } = this.wired;
-    const open = journaled?.pendingEffects ?? [];
-    journaled?.goOn();
-    machine.listen();
-    subSessions?.subAgents.goOn((id) => open.some(({ kind, request }) => kind === 'tool' && request.callId === id));
+    this.wired.journaled?.goOn();
+    this.wired.machine.listen();
   }
 
   /** Begins, delivers and accepts nothing more. */

@@ -257,13 +257,15 @@ describe('D-4: sub-agents after a crash', () => {
     expect(order).toEqual(['the last ends', 'closed']);
   });
 
-  it('end if their call was answered, and wait for it if it is open', async () => {
-    const { all, child } = subAgents();
-    const [open, over] = [child('open'), child('over')];
-    all.restore(open.child);
-    all.restore(over.child);
-    all.goOn((callId) => callId === 'open');
-    expect([open.asked, open.child.abort.signal.aborted]).toEqual([[], false]);
-    expect([over.asked, over.child.abort.signal.aborted]).toEqual([['goOn'], true]);
+  it('end when the tools close, if their call was answered', async () => {
+    const { all, child, ended } = subAgents();
+    const { child: restored, asked, ends } = child('c1');
+    all.restore(restored);
+    const closing = all.close();
+    await begun();
+    expect([asked, restored.abort.signal.aborted]).toEqual([['goOn'], true]);
+    ends();
+    await closing;
+    expect(ended).toEqual([['helper', 'c1']]);
   });
 });

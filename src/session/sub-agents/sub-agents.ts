@@ -61,7 +61,10 @@ export class SubAgents {
     return this.children.flatMap(({ session }) => session.tree());
   }
 
-  /** Ends the sub-agents that run, or begin in this very step: every call is answered, so no result is needed. */
+  /**
+   * Ends the sub-agents that run, that ran before a crash, or that begin in this very step: every call is answered, so no
+   * result is needed.
+   */
   async close(): Promise<void> {
     await undefined;
     await Promise.all(this.children.map((child) => this.abandoned(child)));
@@ -81,11 +84,6 @@ export class SubAgents {
     this.restored.delete(callId);
     this.ended.set(callId, child.session.result);
     this.options.grants.giveBack(child.grant);
-  }
-
-  /** Continues after a replay: sub-agents whose calls are open run on; the others end. */
-  goOn(isOpen: (callId: string) => boolean): void {
-    for (const child of [...this.restored.values()]) if (!isOpen(child.callId)) void this.abandoned(child);
   }
 
   /** Aborts a sub-agent whose result is no longer needed. */
