@@ -31,9 +31,11 @@ export default {
     const write = (fields, message) => lines.push(message);
     const logger = { debug: write, info: write, warn: write, error: write };
     const { success, slugs, report: { content }, counters, conversation } = await runSession(agent, { prompt: 'Where is it?', logger });
+    const served = defineAgent({ ...agent.definition, mcpServers: { files: { command: 'none' } } });
+    const { failure } = await runSession(served, { prompt: 'Where is it?', logger });
     const pool = await mcpPool({ files: { command: 'none' } }).open().catch((error) => error.message);
     const journal = failed(() => sqliteJournal('pawl.db'));
-    return Response.json({ success, slugs, content, counters, roles: conversation.map(({ role }) => role), lines, pool, journal, machine: sessionMachine.id });
+    return Response.json({ success, slugs, content, counters, roles: conversation.map(({ role }) => role), lines, failure, pool, journal, machine: sessionMachine.id });
   },
 };
 `;
@@ -90,7 +92,15 @@ const config :Workerd.Config = (
       slugs: [],
       content: { shelf: 'J-12' },
       roles: ['user', 'assistant', 'tool', 'assistant', 'tool'],
-      lines: ['turn 1 started', 'turn 1, attempt 1 failed: empty_response', 'turn 2 started', 'succeeded after turn 2'],
+      lines: [
+        ...['turn 1 started', 'turn 1, attempt 1 failed: empty_response', 'turn 2 started', 'succeeded after turn 2'],
+        'session failed: tools_unavailable',
+      ],
+      failure: {
+        slugs: ['tools_unavailable'],
+        detail: 'An MCP server needs Node.js, Bun or Deno; this runtime has no file system.',
+        retryAt: null,
+      },
       counters: expect.objectContaining({ turns: 2, attempts: 3, requests: 3, failedAttempts: 1, notices: 1 }),
       pool: 'An MCP server needs Node.js, Bun or Deno; this runtime has no file system.',
       journal: expect.stringContaining('it needs Node 22.13 or later'),

@@ -1,5 +1,5 @@
 import { asSchema, jsonSchema } from 'ai';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { secretsOf } from '../../../src/agent/secrets.ts';
 import { defineAgent, type RestToolOptions, restTool } from '../../../src/index.ts';
@@ -47,20 +47,6 @@ describe('B-1: what a REST tool refuses when it is made', () => {
 });
 
 describe('REST tools: at the borders of what is sent', () => {
-  it('nothing is sent from a runtime without files, which is said', async () => {
-    await using server = await service((_, response) => response.end());
-    vi.stubGlobal('process', undefined);
-    const refused = await made({ url: server.url })
-      .execute({})
-      .catch((error: unknown) => error);
-    vi.unstubAllGlobals();
-    expect(refused).toMatchObject({
-      code: 'unsupported_runtime',
-      message: 'A REST tool needs Node.js, Bun or Deno; this runtime has no file system.',
-    });
-    expect(server.received).toEqual([]);
-  });
-
   it('a credential replaces a header of the same name, however it is written', async () => {
     await using server = await service((_, response) => response.end());
     const auth = { key: 'the-own-key', name: 'X-Key' };
