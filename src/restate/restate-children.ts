@@ -104,14 +104,8 @@ export function childrenOf(
     share: () => subSessions?.grants.share(),
     areRunning: () => running.size > 0,
     send: (message) => {
-      const { sessionId } = message;
-      const ids = [...running.values()];
-      // Without a name, each of several may wait for a call of this id: then none is meant (D-2).
-      const isAbove = (id: string) => sessionId === id || sessionId?.startsWith(`${id}/`) === true;
-      // The ids of calls, which are the ends of these, may hold a slash.
-      const meant = sessionId === null ? ids : ids.filter(isAbove).sort((one, other) => other.length - one.length);
-      const [id] = meant;
-      if (id !== undefined && (sessionId !== null || ids.length === 1)) sendTo(id, message);
+      const id = meantBy(message.sessionId, [...running.values()]);
+      if (id !== undefined) sendTo(id, message);
     },
     stop: () => {
       stopRequested = true;
@@ -127,6 +121,13 @@ export function childrenOf(
       sendToAll(aborted);
     },
   };
+}
+
+/** The sub-agent that a message for this session is passed on to; undefined for none. */
+function meantBy(sessionId: string | null, ids: readonly string[]): string | undefined {
+  // Without a name, each of several may wait for a call of this id: then none is meant (D-2).
+  if (sessionId === null) return ids.length === 1 ? ids[0] : undefined;
+  return ids.find((id) => sessionId === id || sessionId.startsWith(`${id}/`));
 }
 
 const aborted: SessionMessage = { type: 'session.abort', reason: 'its call was aborted' };

@@ -128,6 +128,37 @@ describe('D-2: what reaches a session on Restate', () => {
     expect([of('session.stopping'), of('session.succeeded').length, told.at(-1)?.sessionId]).toEqual([[], 2, 's']);
   });
 
+  it('a stop: its sub-agents hear of it, those included that begin later', async () => {
+    const held = Promise.withResolvers<string>();
+    let preparing = false;
+    const instructions = () => {
+      preparing = true;
+      return held.promise;
+    };
+    const quick = defineAgent({ name: 'quick', models: [rehearsalModel(() => report())] });
+    const slow = defineAgent({ ...quick.definition, name: 'slow', instructions });
+    const calls = ['quick', 'slow'].map((name) => ({ name, input: task, id: name }));
+    const models = [
+      rehearsalModel(({ prompt }) => (prompt.some(({ role }) => role === 'tool') ? report() : { calls })),
+    ];
+    // One request is left for both: `quick` begins with what `slow` gives back.
+    const agent = defineAgent({ name: 'above', models, agents: { quick, slow }, limits: { maxTreeRequests: 3 } });
+    const { engine, begin, of, say } = serving(agent);
+    const run = begin();
+    await until(() => preparing);
+    await say({ type: 'session.stop' });
+    await until(() => of('session.stopping').length === 2);
+    held.reject(new Error('there are no instructions'));
+    await until(() => run.hasEnded);
+    const told = engine.commands('s').filter((what) => /^(call run|send)/.test(what));
+    expect(told.map((what) => what.replace(/^(call run \S+) .*/, '$1'))).toEqual([
+      'call run s/slow',
+      'send message s/slow {"type":"session.stop"}',
+      'call run s/quick',
+      'send message s/quick {"type":"session.stop"}',
+    ]);
+  });
+
   it('an abort: a sub-agent that waits for its grant does not begin, and its call is not performed', async () => {
     const hanging = rehearsalModel(() => ({ hangs: true }));
     const helper = defineAgent({ name: 'helper', models: [hanging] });

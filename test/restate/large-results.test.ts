@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
-import { defineAgent, type SessionResult } from '../../src/index.ts';
+import { emptyCounters } from '../../machines/index.ts';
+import { defineAgent, type SessionEvent, type SessionResult } from '../../src/index.ts';
 import { restateAgents } from '../../src/restate/restate-agents.ts';
 import { assertInvariants, type RehearsedReply, rehearsalModel } from '../../src/testing/index.ts';
 import { RestateEngine } from '../support/restate-engine.ts';
@@ -21,8 +22,10 @@ vi.mock('../../src/restate/payload.ts', async (original) => {
 
 const call = { name: 'helper', input: { prompt: 'Help.', reason: 'Long.' } };
 
-async function ran(saying: string, reporting: string) {
+async function ran(saying: string, reporting: string, budget: object = {}) {
   let requests = 0;
+  const told: SessionEvent[] = [];
+  const onEvent = (event: SessionEvent) => void told.push(event);
   const helper = defineAgent({
     name: 'helper',
     models: [
@@ -41,15 +44,17 @@ async function ran(saying: string, reporting: string) {
   ];
   const limits = { maxTurns: 6, maxRetries: 16, maxTreeRequests: 10 };
   const agent = defineAgent({ name: 'boss', models, agents: { helper }, limits });
-  const { handlers } = restateAgents({ agents: [agent], logger: false }) as never as { handlers: never };
+  const { handlers } = restateAgents({ agents: [agent], logger: false, onEvent }) as never as { handlers: never };
   const result = (await new RestateEngine(handlers).returned('run', 's', {
     agent: 'boss',
     prompt: 'Go.',
+    budget,
   })) as SessionResult;
   assertInvariants(result);
   return {
     result,
     requests,
+    ended: told.filter((event) => event.type === 'subAgent.ended'),
     slugs: result.turns.flatMap(({ attempts }) => attempts[0]?.calls.map(({ slug }) => slug)),
   };
 }
@@ -84,6 +89,23 @@ describe('B-7: the result of a sub-agent that is too large for the engine', () =
       code: 413,
       message: expect.stringMatching(
         /^The session s succeeded, but its result has \d+\.\d MiB; Restate stores at most 30 MiB\.$/,
+      ),
+    });
+  });
+
+  it('is told with what was granted, and why it is lost', async () => {
+    const { result, ended } = await ran('x', 'y'.repeat(40_000), { tokens: 1_000_000 });
+    const [first] = ended;
+    const tokens = { ...emptyCounters().tokens, input: expect.any(Number) };
+    const spent = { requests: 4, tokens, costUsd: 0 };
+    const counters = { ...emptyCounters(), ...spent, tree: { ...emptyCounters().tree, sessions: 1, ...spent } };
+    expect(first).toMatchObject({ name: 'helper', status: 'failed', counters });
+    // The session itself has spent few of its tokens by then.
+    expect(first?.counters.tokens.input).toBeGreaterThan(990_000);
+    expect(result.turns[0]?.attempts[0]?.calls[0]?.output).toEqual({
+      type: 'error-text',
+      value: expect.stringMatching(
+        /^helper gave no result: The session s\/.* succeeded, but its result has \d+\.\d MiB/,
       ),
     });
   });

@@ -66,6 +66,7 @@ async function waiting(agent: Agent, calls: number) {
   return {
     result,
     say: (message: SessionMessage) => engine.returned('message', 's', message),
+    sent: () => engine.commands('s').filter((what) => what.startsWith('send ')),
     /** Resolves when what was said has been passed on. */
     passedOn: () => until(() => engine.open('message').length === 0),
   };
@@ -100,10 +101,12 @@ describe('D-2: a decision for a call of an id that several sessions may wait for
     ['two sub-agents may wait for it', siblings],
     ['the session waits for it, and its sub-agent may', family],
   ])('is dropped if it names none and %s', async (_, agent) => {
-    const { result, say, passedOn } = await waiting(agent, 2);
+    const { result, say, passedOn, sent } = await waiting(agent, 2);
     for (const message of [approve(null), answer(null), approve('s/of-unknown'), approve('s/of-ada/x')])
       await say(message);
     await passedOn();
+    // The last of them may be for a call below.
+    expect(sent()).toEqual([expect.stringContaining('"sessionId":"s/of-ada/x"')]);
     await say({ type: 'session.abort', reason: 'enough' });
     const { status, counters } = await result;
     expect([status, counters.toolCalls.answered, paid]).toEqual(['aborted', 2, []]);

@@ -7,6 +7,12 @@ export type Completion = { value?: unknown; failure?: TerminalError };
 /** Begins a command that has no completion yet. */
 type Begin = (complete: (completion: Completion) => void, command: number) => unknown;
 
+/** How a value becomes bytes, and a value again. */
+type Serde = { serialize(value: unknown): Uint8Array; deserialize(data: Uint8Array): unknown };
+type Call = { method: string; key: string; parameter: unknown; inputSerde: Serde; outputSerde: Serde };
+
+const sentWith = (serde: Serde, value: unknown) => serde.deserialize(serde.serialize(value));
+
 const never = new Promise<never>(() => {});
 
 /** A value as Restate keeps it. */
@@ -160,13 +166,17 @@ export class Attempt {
     };
   }
 
-  genericCall({ method, key, parameter }: { method: string; key: string; parameter: unknown }) {
-    return this.command(`call ${method} ${key} ${JSON.stringify(parameter)}`, (complete, command) =>
-      this.invocation.calledBy(command, method, key, parameter).whenEnded(complete),
+  genericCall({ method, key, parameter, inputSerde, outputSerde }: Call) {
+    const sent = sentWith(inputSerde, parameter);
+    return this.command(`call ${method} ${key} ${JSON.stringify(sent)}`, (complete, command) =>
+      this.invocation.calledBy(command, method, key, sent).whenEnded(({ value, failure }) => {
+        complete(failure === undefined ? { value: sentWith(outputSerde, value) } : { failure });
+      }),
     );
   }
 
-  genericSend({ method, key, parameter }: { method: string; key: string; parameter: unknown }): void {
+  genericSend({ method, key, parameter: given, inputSerde }: Call): void {
+    const parameter = sentWith(inputSerde, given);
     const what = `send ${method} ${key} ${JSON.stringify(parameter)}`;
     // It is begun at once: nothing is awaited.
     const { command } = this.command(what, (complete, own) => {
