@@ -149,10 +149,8 @@ export function restateAgents(options: RestateAgentsOptions) {
     const at = await context.date.now();
     // Messages resolve numbered promises in order. Two that arrive together try the same one, and one of them moves on.
     for (let number = 1; ; number += 1) {
-      const next = context.promise<TimedMessage>(messageName(number));
-      if ((await next.peek()) !== undefined) continue;
       try {
-        await next.resolve({ at, message: checked });
+        await context.promise<TimedMessage>(messageName(number)).resolve({ at, message: checked });
         return;
       } catch (error) {
         if (!(error instanceof TerminalError) || error.code !== promiseTaken) throw error;

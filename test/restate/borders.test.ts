@@ -67,6 +67,15 @@ describe('D-4: a process that continues a session on Restate', () => {
   });
 });
 
+it('D-3: a session that cannot begin ends its invocation, and says why', async () => {
+  const agent = defineAgent({ name: 'plain', models: [rehearsalModel(() => report())] });
+  const { engine } = serving(agent);
+  await expect(engine.returned('run', 's', { agent: 'plain' })).rejects.toMatchObject({
+    code: 400,
+    message: expect.stringContaining('prompt'),
+  });
+});
+
 describe('D-2: a cancelled invocation', () => {
   it('whose session has not begun ends with that session, which sends no request', async () => {
     const agent = defineAgent({ name: 'plain', models: [rehearsalModel(() => report())] });

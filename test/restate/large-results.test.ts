@@ -45,7 +45,8 @@ async function ran(saying: string, reporting: string, budget: object = {}) {
   const limits = { maxTurns: 6, maxRetries: 16, maxTreeRequests: 10 };
   const agent = defineAgent({ name: 'boss', models, agents: { helper }, limits });
   const { handlers } = restateAgents({ agents: [agent], logger: false, onEvent }) as never as { handlers: never };
-  const result = (await new RestateEngine(handlers).returned('run', 's', {
+  const engine = new RestateEngine(handlers);
+  const result = (await engine.returned('run', 's', {
     agent: 'boss',
     prompt: 'Go.',
     budget,
@@ -54,6 +55,7 @@ async function ran(saying: string, reporting: string, budget: object = {}) {
   return {
     result,
     requests,
+    stored: (callId: string) => engine.resultOf(`s/${callId}`),
     ended: told.filter((event) => event.type === 'subAgent.ended'),
     slugs: result.turns.flatMap(({ attempts }) => attempts[0]?.calls.map(({ slug }) => slug)),
   };
@@ -61,7 +63,8 @@ async function ran(saying: string, reporting: string, budget: object = {}) {
 
 describe('B-7: the result of a sub-agent that is too large for the engine', () => {
   it('comes without its conversation, and what it spent is counted', async () => {
-    const { result, requests, slugs } = await ran('x'.repeat(20_000), 'Helped.');
+    const { result, requests, slugs, stored } = await ran('x'.repeat(20_000), 'Helped.');
+    expect(stored('call-1-0')).toMatchObject({ report: { content: 'Helped.' }, conversation: [], turns: [] });
     expect(result.counters.tree.requests).toBe(requests);
     expect(result.counters.tree.sessions).toBeGreaterThan(2);
     expect(slugs.slice(0, 2)).toEqual([null, null]);

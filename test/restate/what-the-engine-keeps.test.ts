@@ -117,7 +117,6 @@ describe('D-3: options and messages', () => {
     const context = (failures: Record<string, Error>) => ({
       date: { now: async () => 1_000 },
       promise: (name: string) => ({
-        peek: async () => undefined,
         resolve: async ({ at }: { at: number }) => {
           if (failures[name] !== undefined) throw failures[name];
           resolved.push(`${name} at ${at}`);
@@ -159,6 +158,11 @@ describe('an attempt of the engine that is over', () => {
     run.die();
     await until(() => run.hasEnded);
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+    // D-4: the tool is not run again.
+    const { turns } = engine.resultOf('s') as SessionResult;
+    expect(turns[0]?.attempts[0]?.calls).toMatchObject([
+      { slug: 'interrupted', output: { value: expect.stringMatching(/^interrupted, outcome unknown/) } },
+    ]);
   });
 });
 

@@ -49,9 +49,11 @@ export const stepsOf = async (make: () => Rehearsed) => (await lived(make())).en
 /** Fewer lives of each test: `npm run verify` sets `PAWL_WALKS=all`, and a mutant has to get past fewer still. */
 const sparse = Number(process.env.PAWL_SPARSE ?? (process.env.PAWL_WALKS === 'all' ? 1 : 2));
 
-/** Every `stride`th of the steps. */
-export const each = (stride: number, steps: number) =>
-  Array.from({ length: Math.ceil(steps / (stride * sparse)) }, (_, index) => 1 + index * stride * sparse);
+/** Every `stride`th of the steps, and the last. */
+export const each = (stride: number, steps: number) => {
+  const length = Math.ceil((steps - 1) / (stride * sparse));
+  return [...Array.from({ length }, (_, index) => 1 + index * stride * sparse), steps];
+};
 
 const messages = {
   'session.abort': { type: 'session.abort', reason: 'enough' },

@@ -151,8 +151,6 @@ export class Attempt {
     const promises = engine.promisesOf(key);
     return {
       get: () => this.command(`get ${name}`, (complete) => promises.whenResolved(name, (value) => complete({ value }))),
-      peek: () =>
-        EnginePromise.race([this.command(`peek ${name}`, (complete) => complete({ value: promises.valueOf(name) }))]),
       resolve: (value: unknown) =>
         EnginePromise.race([
           this.command(`resolve ${name} ${JSON.stringify(value)}`, (complete) =>

@@ -67,6 +67,10 @@ export class Invocation {
     return this.end !== null;
   }
 
+  get result(): unknown {
+    return this.end?.value;
+  }
+
   /** Cancels this invocation and those that it has called. */
   cancel(): void {
     if (this.end !== null) return;
@@ -196,6 +200,11 @@ export class RestateEngine {
   /** What the workflow of a key has asked for, in order. */
   commands(key: string): readonly string[] {
     return this.runOf(key)?.commands ?? [];
+  }
+
+  /** What the workflow of a key has returned. */
+  resultOf(key: string): unknown {
+    return this.runOf(key)?.result;
   }
 
   /** The keys of a method's invocations that have not ended. */
