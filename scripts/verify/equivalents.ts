@@ -394,6 +394,13 @@ const equivalents: Equivalent[] = [
   },
   {
     file: 'restate/restate-driver.ts',
+    line: /askForChild\(effect\) \|\|/,
+    original: /^effect\.kind !== 'tool'$/,
+    replacement: /^false$/,
+    why: 'an effect of another kind names no tool, so it is neither asked for nor handed out; the types allow to ask a call alone',
+  },
+  {
+    file: 'restate/restate-driver.ts',
     line: /decision: 'timeout'/,
     original: /^('timeout'|\{ decision: .*)$/,
     replacement: /^(""|\{\})$/,

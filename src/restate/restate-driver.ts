@@ -187,17 +187,16 @@ export class RestateDriver implements Driver {
   }
 
   private askForChild(effect: EffectOf<'tool'>): boolean {
-    const isOne = this.owner.children.ask(effect, (begin) => {
+    return this.owner.children.ask(effect, (begin) => {
       // Performing the call answers that the budget is spent.
       if (begin === null) this.granted.set(effect.key, effect);
       else this.awaitChild(effect, begin(this.at));
     });
-    if (isOne) this.core.running.set(effect.key, new RunningEffect(effect, this.at));
-    return isOne;
   }
 
   /** A sub-agent whose call was aborted is awaited too, under a key of its own. */
   private awaitChild(effect: EffectOf<'tool'>, { invocation, ended }: BegunChild): void {
+    this.core.running.set(effect.key, new RunningEffect(effect, this.at));
     this.steps.add(
       childKey(effect),
       invocation,
