@@ -4,8 +4,8 @@ import type { KeyedDelivery } from '../host/host.ts';
 const mostMebibytes = 30;
 
 /** Says how much too large a value is for the engine; null if it can be stored. */
-export function tooLarge(value: unknown): string | null {
-  const mebibytes = Buffer.byteLength(JSON.stringify(value) ?? '') / 2 ** 20;
+export function tooLarge(value: object): string | null {
+  const mebibytes = Buffer.byteLength(JSON.stringify(value)) / 2 ** 20;
   if (mebibytes <= mostMebibytes) return null;
   return `has ${mebibytes.toFixed(1)} MiB; Restate stores at most ${mostMebibytes} MiB`;
 }

@@ -2,6 +2,7 @@ import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import type { Agent } from '../../src/agent/definition.ts';
 import { defineAgent } from '../../src/index.ts';
+import { storable } from '../../src/restate/payload.ts';
 import type { RestateRequest } from '../../src/restate/request.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { errorOf } from '../support/temporary.ts';
@@ -134,6 +135,16 @@ describe('what a session begins with (D-3)', () => {
     const most = 'x'.repeat(30 * 2 ** 20 - bytes + 1);
     expect(begun('root', given(most)).head.agent).toBe('root');
     expect(errorOf(() => begun('root', given(`${most}x`)))).toMatchObject(refusal(413, 'stores at most 30 MiB'));
+  });
+});
+
+it('the result of an effect that is more than Restate stores is a defect, since it would be retried forever (D-3)', () => {
+  const ended = (size: number) => ({ key: 'k', at: 1, chance: 0.5, outcome: 'x'.repeat(size) });
+  const most = ended(30 * 2 ** 20 - JSON.stringify(ended(0)).length);
+  expect(storable(most)).toBe(most);
+  expect(storable(ended(most.outcome.length + 1))).toEqual({
+    ...{ key: 'k', at: 1 },
+    defect: 'the result has 30.0 MiB; Restate stores at most 30 MiB',
   });
 });
 
