@@ -182,7 +182,7 @@ writes, and their MCP servers may be real processes.
 From seed 1, on two processes:
 
 ${table(
-  ['real', 'minutes', 'sessions', 'steps', 'simulated days', 'outcomes', 'promises broken'],
+  ['mode', 'minutes', 'sessions', 'steps', 'simulated days', 'outcomes', 'promises broken'],
   tallies.map(({ mode, tally: { sessions, steps, passedMs, statuses, failures } }) => [
     ...[kinds[mode], minutesOf(mode), sessions, steps, (passedMs / 86_400_000).toFixed(0)],
     ...[countsOf(statuses), failures.length],
