@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Allowance } from '../../machines/index.ts';
 import { defineAgent, type SessionResult } from '../../src/index.ts';
 import { Grants } from '../../src/session/sub-agents/grants.ts';
+import { subAgentInput } from '../../src/session/sub-agents/sub-agent-call.ts';
 import { SubAgents } from '../../src/session/sub-agents/sub-agents.ts';
 import type { Child, SubSession } from '../../src/session/sub-agents/sub-session.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
@@ -94,6 +95,18 @@ describe('B-7: sub-agents as tools', () => {
       description: 'Gives a task to the agent sums and returns its report.',
     });
     expect(await all.tool('helper', described).offered).toMatchObject({ description: 'Counts.' });
+  });
+
+  it('take a task and why it is given, neither of them blank', async () => {
+    const { all } = subAgents();
+    const { inputSchema } = (await all.tool('helper', helper).offered) as { inputSchema: { properties: object } };
+    expect(inputSchema.properties).toMatchObject({
+      prompt: { description: 'The task, with everything needed to do it: the sub-agent sees nothing else.' },
+      reason: { description: 'Why you delegate the task, in one sentence.' },
+    });
+    expect(subAgentInput().parse({ prompt: ' Sum. ', reason: ' Long. ' })).toEqual({ prompt: 'Sum.', reason: 'Long.' });
+    for (const blank of [{ prompt: ' ' }, { reason: ' ' }])
+      expect(subAgentInput().safeParse({ prompt: 'Sum.', reason: 'Long.', ...blank }).success).toBe(false);
   });
 
   it('give their report, account for what they cost, and give the rest of their grant back', async () => {
