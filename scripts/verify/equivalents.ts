@@ -400,6 +400,18 @@ const equivalents: Equivalent[] = [
     why: 'an effect of another kind names no tool, so it is neither asked for nor handed out; the types allow to ask a call alone',
   },
   {
+    file: 'recovery/resume-all.ts',
+    original: /^agent === undefined$/,
+    replacement: /^false$/,
+    why: 'only sessions of these agents are listed',
+  },
+  {
+    file: 'recovery/resume-all.ts',
+    original: /^eventLoop\.isDue$/,
+    replacement: /^true$/,
+    why: 'a turn more of the event loop changes nothing',
+  },
+  {
     file: 'restate/restate-driver.ts',
     line: /decision: 'timeout'/,
     original: /^('timeout'|\{ decision: .*)$/,

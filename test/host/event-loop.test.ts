@@ -226,3 +226,12 @@ describe('D-2: the event loop is shared', () => {
     expect(begun).toEqual([]);
   });
 });
+
+it('D-2: a session has to wait while another does, though it has worked for no time', async () => {
+  const loop = new EventLoop();
+  expect(loop.isDue).toBe(false);
+  const turn = loop.turn();
+  expect(loop.isDue).toBe(true);
+  await turn;
+  expect(loop.isDue).toBe(false);
+});

@@ -3,8 +3,10 @@ import { expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import {
   defineAgent,
+  forkSession,
   type JournalEntry,
   PawlError,
+  readSession,
   replaySession,
   resumeSession,
   runSession,
@@ -231,4 +233,19 @@ it.each([
   const session = { sessionId: 's', wired: { observer: { folds } }, tree: () => [session] };
   tellWhatWaits(session as never, 7, options);
   expect(told).toEqual(['tool.started d', ...asked]);
+});
+
+it('D-3: what reads or forks a session names the option that is wrong', async () => {
+  const journal = new MemoryJournal();
+  const { agent } = workingAgent();
+  await runSession(agent, { prompt: 'Go.', ...quiet(journal) });
+  await runSession(agent, { prompt: 'Go.', ...quiet(journal), sessionId: 'other' });
+  const refusals: [Promise<unknown>, string][] = [
+    [forkSession(journal, 's', { at: '' }), '`options.at` must be'],
+    [forkSession(journal, 's', { at: 'later' }), '`at` must be turn-N or turn-N/attempt-M; got "later".'],
+    [readSession(journal, 's', { until: 'turn-1' } as never), 'Unknown option `options.until`'],
+  ];
+  for (const [refused, message] of refusals)
+    await expect(refused).rejects.toMatchObject({ code: 'invalid_options', message: expect.stringContaining(message) });
+  for (const sessionId of ['s', 'other']) expect(await readSession(journal, sessionId)).toMatchObject({ sessionId });
 });
