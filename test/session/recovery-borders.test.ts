@@ -5,7 +5,6 @@ import {
   defineAgent,
   forkSession,
   type JournalEntry,
-  PawlError,
   readSession,
   replaySession,
   resumeSession,
@@ -145,7 +144,7 @@ it('D-6: a head that cannot be used says why, with the cause', async () => {
       return error;
     }
   })();
-  expect(thrown).toMatchObject({ code: 'invalid_journal', cause: expect.any(PawlError) });
+  expect(thrown).toMatchObject({ code: 'invalid_journal', cause: { name: 'PawlError', code: 'invalid_journal' } });
 });
 
 it('D-3: a sub-agent that is a tool by now is named', async () => {
@@ -248,4 +247,25 @@ it('D-3: what reads or forks a session names the option that is wrong', async ()
   for (const [refused, message] of refusals)
     await expect(refused).rejects.toMatchObject({ code: 'invalid_options', message: expect.stringContaining(message) });
   for (const sessionId of ['s', 'other']) expect(await readSession(journal, sessionId)).toMatchObject({ sessionId });
+});
+
+it('B-1: a session is begun and resumed with an agent and options, or says which of them is wrong', async () => {
+  const journal = new MemoryJournal();
+  const { agent } = workingAgent();
+  const refused = [
+    [() => startSession('a' as never, { prompt: 'Go.' }), '`agent` must be an agent made by defineAgent; got "a".'],
+    [() => startSession(agent, null as never), '`options` must be an object with `prompt` or `messages`; got null.'],
+    [
+      () => startSession(agent, { prompt: 'Go.', ...quiet(journal), sessionId: 'i'.repeat(501) }),
+      'at most 500 characters',
+    ],
+    [() => resumeSession(agent, { ...quiet(journal), sessionId: '' }), '`options.sessionId` must be'],
+  ] as const;
+  for (const [begin, message] of refused)
+    await expect((async () => begin())()).rejects.toMatchObject({
+      code: 'invalid_options',
+      message: expect.stringContaining(message),
+    });
+  const { sessionId } = await runSession(agent, { prompt: 'Go.', ...quiet(journal), sessionId: 'i'.repeat(500) });
+  expect(sessionId).toHaveLength(500);
 });
