@@ -34,7 +34,7 @@ export function childrenOf(
   session: RootSession,
 ): RestateChildren {
   const { observer, subSessions } = session.wired;
-  /** What withdraws the request of a grant, by the key of its call; nothing is withdrawn of one that was settled. */
+  /** Functions that withdraw the request for a grant, by the key of its call. Once it is settled, they do nothing. */
   const withdrawals = new Map<string, () => void>();
   /** The ids of the sub-agents' sessions, by the keys of their calls. */
   const running = new Map<string, string>();

@@ -12,7 +12,7 @@ import { counters, tokensOf } from '../support/session.ts';
 /** From now on, every look at the time takes a millisecond, so the work of a session takes some on any machine. */
 async function slowMachine(): Promise<void> {
   await new Promise(setImmediate);
-  // Time goes on from now: what still runs may just have begun a slice.
+  // The mocked time starts at the real time, so that a slice that has already begun still ends.
   let now = performance.now();
   vi.spyOn(performance, 'now').mockImplementation(() => {
     now += 1;

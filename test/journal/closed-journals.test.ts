@@ -37,7 +37,7 @@ it.each(['plain', 'watched'])(
 /** A journal in a file, at a moment when what it does waits for a turn of the event loop. */
 async function journalThatWaits() {
   await new Promise(setImmediate);
-  // Time goes on from now: what still runs may just have begun a slice.
+  // The mocked time starts at the real time, so that a slice that has already begun still ends.
   let now = performance.now();
   vi.spyOn(performance, 'now').mockImplementation(() => {
     now += 1;

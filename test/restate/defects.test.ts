@@ -19,6 +19,14 @@ const { guards } = sessionMachine.implementations as unknown as { guards: { stop
 const { stopRequested } = guards;
 /** Whether machines break when they are stopped. */
 let breaks = () => true;
+/** From now on, the first machine that is stopped breaks, and no other. */
+function breakOnce() {
+  let broken = 0;
+  breaks = () => {
+    broken += 1;
+    return broken === 1;
+  };
+}
 guards.stopRequested = (...given) => {
   if (breaks()) throw new Error('a defect');
   return stopRequested(...given);
@@ -66,11 +74,7 @@ it('S-3, T-7: a sub-agent that would run for hours is aborted when the machines 
   const models = (name: string, input: object) => [rehearsalModel(() => ({ calls: [{ name, input }] }))];
   const helper = defineAgent({ name: 'helper', models: models('hold', {}), tools: { hold } });
   const agent = defineAgent({ name: 'above', models: models('helper', task), agents: { helper } });
-  let broken = 0;
-  breaks = () => {
-    broken += 1;
-    return broken === 1;
-  };
+  breakOnce();
   const one = await lived(
     { agent, effects: [], models: [] },
     {
@@ -106,11 +110,7 @@ it('S-3: what the session itself does is aborted at once, not when its last sub-
   const helper = defineAgent({ name: 'helper', models: below, tools: { hold: held(() => {}) } });
   const above = models({ name: 'helper', input: task }, { name: 'hold', input: {} });
   const agent = defineAgent({ name: 'above', models: above, tools: { hold: own }, agents: { helper } });
-  let broken = 0;
-  breaks = () => {
-    broken += 1;
-    return broken === 1;
-  };
+  breakOnce();
   const one = await lived(
     { agent, effects: [], models: [] },
     {

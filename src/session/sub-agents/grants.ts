@@ -46,7 +46,7 @@ export class Grants {
     this.isSuspended = true;
   }
 
-  /** Asks for a grant, which `share` settles, now or later. Returns a function that withdraws it, which settles nothing. */
+  /** Asks for a grant, which `share` settles, now or later. Returns a function that withdraws the request. */
   ask(bound: number, settle: (grant: Allowance | null) => void): () => void {
     const waiting = { bound, settle };
     this.waiting.push(waiting);
