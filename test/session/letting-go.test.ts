@@ -1,9 +1,11 @@
 import { getEventListeners } from 'node:events';
 import { expect, it } from 'vitest';
 import { defineAgent, PawlError, type SessionEvent, sqliteJournal, startSession } from '../../src/index.ts';
+import { MemoryJournal } from '../../src/journal/memory.ts';
 import { assertInvariants, manualClock, rehearsalModel } from '../../src/testing/index.ts';
 import { journalWith } from '../support/dying-journal.ts';
-import { counters, report, tokensOf } from '../support/session.ts';
+import { ScriptedServer } from '../support/scripted-server.ts';
+import { counters, report, reportedAtOnce, tokensOf } from '../support/session.ts';
 
 it('D-2: a session that loses its journal aborts the tools that run', async () => {
   const kept = sqliteJournal(':memory:');
@@ -161,4 +163,28 @@ it('D-3: a suspension ends when the journal fails meanwhile, even if a command s
     }),
   );
   await kept.close();
+});
+
+it('D-3: a session that is suspended while its servers close waits for them, and has ended', async () => {
+  const closing = Promise.withResolvers<void>();
+  const closed = Promise.withResolvers<void>();
+  const server = new ScriptedServer();
+  server.close = () => {
+    closing.resolve();
+    return closed.promise;
+  };
+  const agent = defineAgent({
+    name: 'slow',
+    models: [rehearsalModel([report()])],
+    mcpServers: { slow: { transport: server } },
+  });
+  const session = startSession(agent, { prompt: 'Go.', journal: new MemoryJournal(), logger: false });
+  await closing.promise;
+  const suspended = session.suspend({ graceMs: 60_000 });
+  closed.resolve();
+  await suspended;
+  const result = await session.result;
+  assertInvariants(result);
+  expect(result.status).toBe('succeeded');
+  expect(result.counters).toEqual(counters({ ...reportedAtOnce, tokens: result.counters.tokens }));
 });

@@ -122,6 +122,10 @@ describe('T-7: the plan of a turn', () => {
     expect(await plan(3, 1)).toMatchObject({ plan: { targets: [1, 0], own } });
     expect(await plan(3, 2)).toMatchObject({ plan: { targets: [0, 1], own } });
     expect(asked).toBe(1);
+    // Of its models it has those that the session permits.
+    const few = planning({ ...agent, targets: agent.targets.slice(1) } as never);
+    few.conversation.speaker = 'writer';
+    expect(await few.plan(2)).toMatchObject({ plan: { speaker: 'writer', targets: [0] } });
   });
 
   it('T-8: instructions that fail, and models that the session does not permit, are reported', async () => {

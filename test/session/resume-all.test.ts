@@ -1,12 +1,15 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { eventLoop } from '../../src/host/event-loop.ts';
 import {
   type AgentDefinition,
   defineAgent,
+  type Journal,
   resumeAll,
   runSession,
   sqliteJournal,
   startSession,
 } from '../../src/index.ts';
+import { MemoryJournal } from '../../src/journal/memory.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { freshFile } from '../support/journaled.ts';
 import { counters, report, reportedAtOnce } from '../support/session.ts';
@@ -16,7 +19,7 @@ const model = rehearsalModel([report()]);
 const define = (name: string, over: Partial<AgentDefinition> = {}) => defineAgent({ name, models: [model], ...over });
 
 /** Begins a session of an agent and lets go of it before its first request. */
-async function suspended(journal: ReturnType<typeof sqliteJournal>, name: string, sessionId: string) {
+async function suspended(journal: Journal, name: string, sessionId: string) {
   const session = startSession(define(name), { prompt: 'Go.', journal, sessionId, logger });
   await session.suspend({ graceMs: 0 });
 }
@@ -85,6 +88,27 @@ describe('D-4: a process that starts resumes what the last one left', () => {
     });
     expect([sessions, refused]).toEqual([[], []]);
     await journal.close();
+  });
+
+  it('between two sessions other work of the process has its turn', async () => {
+    const journal = new MemoryJournal();
+    for (const id of ['one', 'two', 'three']) await suspended(journal, 'clerk', id);
+    let turns = 0;
+    const turnsAtEach: number[] = [];
+    const { sessions } = await resumeAll([define('clerk')], {
+      journal,
+      logger,
+      context: () => {
+        turnsAtEach.push(turns);
+        setImmediate(() => {
+          turns += 1;
+        });
+        // Each session takes all the time that the process may work without a turn of the loop.
+        while (!eventLoop.isDue);
+      },
+    });
+    expect(turnsAtEach).toEqual([0, 1, 2]);
+    for (const { result } of sessions) expect((await result).success).toBe(true);
   });
 
   it('names those that run, and another call resumes the ones whose leases have run out', async () => {
