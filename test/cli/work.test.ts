@@ -197,6 +197,21 @@ describe('pawl work', () => {
     },
   );
 
+  it('closing its terminal ends the run cleanly, too, though nothing can be written any more', async () => {
+    await using server = await startModelServer(() => ({ hang: true }));
+    const backlog = new TestBacklog();
+    backlog.bug(1);
+    backlog.write('agents/process.md', agent('worker'));
+    const args = ['work', backlog.folder, '--base-url', server.url, '--model', 'm'];
+    await pawlOnTerminal(args, (_type, shown, close) => {
+      if (shown.includes('├─ processing')) close();
+    });
+    await expect.poll(() => backlog.state).toMatchObject({ current_phase: 'exitedEarly', failure_count: 0 });
+    expect(backlog.list('bugs')).toEqual(['BUG-001-bug-1']);
+    const [run] = backlog.list('agent_runs').filter((name) => !name.startsWith('.'));
+    await expect.poll(() => backlog.list(`agent_runs/${run}`)).toContain('session_report.md');
+  });
+
   it.each([
     [['work'], 'Missing backlog: pawl work DIRECTORY.'],
     [['work', '/nowhere'], 'Backlog folder not found: "/nowhere" (it does not exist).'],

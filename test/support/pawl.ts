@@ -43,7 +43,7 @@ export function pawl(
   return new Promise((resolve) => child.on('close', (code) => resolve({ ...finished, code })));
 }
 
-type During = (type: (keys: string) => void, written: string) => void;
+type During = (type: (keys: string) => void, written: string, close: () => void) => void;
 
 /** Types `keys[n]` at the `n`th prompt that is `text`, once; null types nothing there. */
 export function atPrompts(text: string, ...keys: readonly (string | null)[]): During {
@@ -59,7 +59,7 @@ export function atPrompts(text: string, ...keys: readonly (string | null)[]): Du
 
 /**
  * Runs the command on a terminal with `columns` columns. Returns all output and the final screen. `during` gets the
- * output so far and may type keys.
+ * output so far, and may type keys or close the terminal.
  */
 export async function pawlOnTerminal(
   args: readonly string[],
@@ -75,7 +75,12 @@ export async function pawlOnTerminal(
   let written = '';
   child.stdout.setEncoding('utf8').on('data', (data) => {
     written += data;
-    for (const each of [during].flat()) each((keys) => child.stdin.write(keys), written);
+    for (const each of [during].flat())
+      each(
+        (keys) => child.stdin.write(keys),
+        written,
+        () => child.kill('SIGKILL'),
+      );
   });
   const code: number | null = await new Promise((resolve) => child.on('close', resolve));
   const lines = written.split(/\r*\n/);
