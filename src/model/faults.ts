@@ -1,12 +1,13 @@
 import {
-  AISDKError,
   APICallError,
   EmptyResponseBodyError,
   InvalidArgumentError,
   InvalidPromptError,
+  JSONParseError,
   LoadAPIKeyError,
   LoadSettingError,
   NoSuchModelError,
+  TypeValidationError,
   UnsupportedFunctionalityError,
 } from '@ai-sdk/provider';
 import type { Fault, FaultKind } from '../../machines/index.ts';
@@ -45,10 +46,14 @@ function kindOf(error: unknown, status: number | null): FaultKind {
     return 'invalid_request';
   }
   if (EmptyResponseBodyError.isInstance(error)) return 'network';
-  const codes = codesOf(error);
-  if (status !== null && status >= 300) return kindByStatus(status, codes, wordsOf(error));
-  const named = kindByName(codes === '' ? wordsOf(error) : codes);
+  const body = bodyOf(error);
+  const codes = codesOf(body);
+  const words = wordsOf(error, body);
+  if (status !== null && status >= 300) return kindByStatus(status, codes, words);
+  const named = kindByName(codes === '' ? words : codes);
   if (named !== null) return named;
+  const stated = statusIn(body);
+  if (stated !== null) return kindByStatus(stated, codes, words);
   if (isTimeout(error)) return 'timeout';
   if (isNetworkError(error)) return 'network';
   return 'server';
@@ -101,16 +106,26 @@ function kindByName(words: string): FaultKind | null {
   return names.find(([pattern]) => pattern.test(words))?.[1] ?? null;
 }
 
-/** Returns the `code`, `type` and `status` in the error's body; empty if it has none. */
-function codesOf(error: unknown): string {
+/** Returns the fields in which a provider describes an error; none if it sent no such object. */
+function bodyOf(error: unknown): Record<string, unknown> {
   let body: unknown = error;
   if (error instanceof Error) body = APICallError.isInstance(error) ? parsed(error.responseBody ?? '') : error.cause;
-  if (typeof body !== 'object' || body === null) return '';
-  const inner = 'error' in body && typeof body.error === 'object' && body.error !== null ? body.error : body;
-  const found = Object.entries(inner).flatMap(([name, value]) =>
+  if (typeof body !== 'object' || body === null) return {};
+  return { ...('error' in body && typeof body.error === 'object' && body.error !== null ? body.error : body) };
+}
+
+/** Returns the `code`, `type` and `status` that are texts; empty if there are none. */
+function codesOf(body: Record<string, unknown>): string {
+  const found = Object.entries(body).flatMap(([name, value]) =>
     ['code', 'type', 'status'].includes(name) && typeof value === 'string' ? [value] : [],
   );
   return found.join(' ').toLowerCase();
+}
+
+/** Returns the HTTP status that gateways send as the `code` of an error in a stream; null if it is none. */
+function statusIn({ code }: Record<string, unknown>): number | null {
+  const status = typeof code === 'string' ? Number(code) : code;
+  return typeof status === 'number' && status >= 400 && status < 600 ? status : null;
 }
 
 function parsed(text: string): unknown {
@@ -121,16 +136,15 @@ function parsed(text: string): unknown {
   }
 }
 
-function wordsOf(error: unknown): string {
-  if (APICallError.isInstance(error)) return (error.responseBody ?? '').slice(0, 10_000).toLowerCase();
-  if (error instanceof Error) {
-    return AISDKError.isInstance(error) && error.cause !== undefined ? bodyOf(error.cause) : '';
+/** Returns what the provider says about the error, in lower case. Fields may quote the prompt, and a success the model. */
+function wordsOf(error: unknown, body: Record<string, unknown>): string {
+  if (APICallError.isInstance(error)) {
+    const { statusCode = 0, responseBody = '' } = error;
+    const said = [body.message, body.error, body.detail].find((one) => typeof one === 'string');
+    const isText = statusCode >= 300 && parsed(responseBody) === null;
+    return String(said ?? (isText ? responseBody.slice(0, 10_000) : '')).toLowerCase();
   }
-  return bodyOf(error);
-}
-
-function bodyOf(value: unknown): string {
-  return typeof value === 'string' ? value.toLowerCase() : describe(value).toLowerCase();
+  return error instanceof Error ? '' : describe(error).toLowerCase();
 }
 
 const networkCodes =
@@ -152,9 +166,12 @@ function isTimeout(error: unknown): boolean {
   );
 }
 
+/** The chain of causes, up to one whose message quotes a reply that could not be read. */
 function causesOf(error: unknown): Error[] {
   const causes: Error[] = [];
-  for (let cause = error; cause instanceof Error && !causes.includes(cause); cause = cause.cause) causes.push(cause);
+  const quotes = (cause: Error) => JSONParseError.isInstance(cause) || TypeValidationError.isInstance(cause);
+  for (let cause = error; cause instanceof Error && !causes.includes(cause) && !quotes(cause); cause = cause.cause)
+    causes.push(cause);
   return causes;
 }
 

@@ -1,7 +1,7 @@
 import { InvalidPromptError, type LanguageModelV4 } from '@ai-sdk/provider';
 import type { FilePart, Message, TextPart } from '../../machines/index.ts';
 import { messageOf } from '../errors.ts';
-import { bytesOf, toBase64 } from '../platform/bytes.ts';
+import { toBase64 } from '../platform/bytes.ts';
 import { onNode } from '../platform/node.ts';
 import { ToolError } from '../tools/result.ts';
 import { ConnectionError, type HttpPolicy, shownUrl } from '../tools/service/http-policy.ts';
@@ -163,21 +163,23 @@ function isDataUrl(url: string): boolean {
   return /^data:/i.test(url);
 }
 
-/** Splits a `data:` URL into its media type and base64; null for any other. Throws if it is malformed. */
+/** Splits a `data:` URL into its media type and base64; null for any other. Throws if it has no comma. */
 function splitDataUrl(url: string): Downloaded | null {
   if (!isDataUrl(url)) return null;
   const comma = url.indexOf(',');
-  const [type = '', ...parameters] = url.slice('data:'.length, Math.max(0, comma)).split(';');
-  try {
-    if (comma === -1) throw new Error('it has no comma');
-    const body = url.slice(comma + 1);
-    const isBase64 = parameters.at(-1)?.toLowerCase() === 'base64';
-    const text = decodeURIComponent(body);
-    const data = isBase64 ? text.replaceAll(/\s/g, '') : toBase64(bytesOf(text));
-    return { mediaType: type === '' ? 'text/plain' : type, data };
-  } catch (error) {
-    throw unusable(url, `The data: URL ${url.slice(0, 60)} is malformed: ${messageOf(error)}`);
-  }
+  if (comma === -1) throw unusable(url, `The data: URL ${url.slice(0, 60)} is malformed: it has no comma`);
+  const [type = '', ...parameters] = url.slice('data:'.length, comma).split(';');
+  const binary = unescaped(url.slice(comma + 1));
+  const isBase64 = parameters.at(-1)?.trim().toLowerCase() === 'base64';
+  const bytes = () => Uint8Array.from(binary, (byte) => byte.charCodeAt(0));
+  const data = isBase64 ? binary.replaceAll(/\s/g, '') : toBase64(bytes());
+  return { mediaType: type === '' ? 'text/plain' : type, data };
+}
+
+/** Returns the bytes that a part of a URL stands for, as characters. As in browsers, a `%` without digits is one. */
+function unescaped(text: string): string {
+  const ascii = text.toWellFormed().replaceAll(/[^ -~]+/g, encodeURIComponent);
+  return ascii.replaceAll(/%([\da-f]{2})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
 }
 
 /** Whether a model fetches a URL itself: its media type and address match what it names. */

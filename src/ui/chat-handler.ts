@@ -168,16 +168,15 @@ class Chats {
     const { context: _, metadata: __, ...options } = this.options;
     const [known, earlier] = [this.sessions.get(chatId), await this.unended(chatId)];
     const sessionId = `${chatId}:${randomId()}`;
-    const session = startSession(this.agent, {
-      ...options,
-      context,
-      messages,
-      sessionId,
-      ...(metadata !== undefined && { metadata }),
-    });
+    const own = { context, messages, sessionId, ...(metadata !== undefined && { metadata }) };
+    const session = startSession(this.agent, { ...options, ...own });
     this.keep(chatId, session);
     // What still waits for a decision will not get one any more.
-    await this.end(known, earlier);
+    await this.end(known, earlier).catch((error) => {
+      // The page learns that its message failed, and nothing of the session.
+      session.abort('an earlier session of its chat could not be ended');
+      throw error;
+    });
     return toUIMessageStreamResponse(session);
   }
 

@@ -3,6 +3,7 @@ import {
   EmptyResponseBodyError,
   InvalidArgumentError,
   InvalidPromptError,
+  JSONParseError,
   LoadAPIKeyError,
   LoadSettingError,
   NoSuchModelError,
@@ -111,7 +112,9 @@ describe('P-1: the kind of a fault', () => {
     expect(kindOf(new Error('m', { cause: { error: { code: type } } }))).toBe(kind);
     expect(kindOf(call(200, { error: { type } }))).toBe(kind);
     expect(kindOf(call(undefined, { error: { type } }))).toBe(kind);
-    expect(kindOf(call(200, type))).toBe(kind);
+    expect(kindOf(call(200, { error: { message: type } }))).toBe(kind);
+    expect(kindOf(call(200, { error: type }))).toBe(kind);
+    expect(kindOf(call(200, { detail: type }))).toBe(kind);
   });
 
   it('a code counts before words, and words of our own errors do not count', () => {
@@ -119,8 +122,50 @@ describe('P-1: the kind of a fault', () => {
     expect(kindOf({ error: { message: 'rate_limit' } })).toBe('rate_limited');
     expect(kindOf(new Error('rate_limit'))).toBe('server');
     expect(kindOf(new Error('m', { cause: 'rate_limit' }))).toBe('server');
-    expect(kindOf(new TypeValidationError({ value: 1, cause: 'Rate_Limit' }))).toBe('rate_limited');
-    expect(kindOf(new TypeValidationError({ value: 'rate_limit', cause: undefined }))).toBe('server');
+    expect(kindOf(new TypeValidationError({ value: 'rate_limit', cause: 'rate_limit' }))).toBe('server');
+  });
+
+  it.each<[unknown, FaultKind]>([
+    [400, 'invalid_request'],
+    [401, 'auth'],
+    ['402', 'quota'],
+    [404, 'invalid_request'],
+    [429, 'rate_limited'],
+    [503, 'server'],
+    [504, 'timeout'],
+    [599, 'server'],
+    [600, 'server'],
+    [399, 'server'],
+    [40_100, 'server'],
+  ])('a code %j of a gateway’s error in a stream is a status: %s', (code, kind) => {
+    expect(kindOf({ error: { code, message: 'refused' } })).toBe(kind);
+    expect(kindOf({ error: { code, type: 'BadRequestError', message: 'refused' } })).toBe(kind);
+    expect(classifyFault({ error: { code, message: 'refused' } }, 0).status).toBeNull();
+  });
+
+  it('a name counts before such a code, and its words count as those of a response do', () => {
+    expect(kindOf({ error: { code: 400, type: 'overloaded_error', message: 'refused' } })).toBe('server');
+    expect(kindOf({ error: { code: 400, message: 'Your credit balance is too low' } })).toBe('quota');
+  });
+
+  it('words of the reply, or of the prompt that a body quotes, say nothing about the fault', () => {
+    const text = '{"choices":[{"message":{"content":"401 unauthorized, insufficient_quota, socket closed';
+    const cut = new JSONParseError({ text, cause: new SyntaxError(`Unterminated string: ${text}`) });
+    const other = new TypeValidationError({ value: 'the socket was closed', cause: new Error('no choices: socket') });
+    const unread = { cause: cut, message: 'Invalid JSON response' };
+    for (const error of [
+      call(200, text, unread),
+      call(undefined, text, unread),
+      cut,
+      other,
+      call(200, {}, { cause: other }),
+    ])
+      expect(kindOf(error)).toBe('server');
+    expect(kindOf(call(200, { choices: [{ message: { content: 'not_found' } }], usage: 'not_found' }))).toBe('server');
+    const quoted = { detail: [{ type: 'missing', input: 'content_filter, your credit balance is too low' }] };
+    expect(kindOf(call(422, quoted))).toBe('invalid_request');
+    expect(kindOf(call(429, { ...quoted, error: { message: 'Slow down.' } }))).toBe('rate_limited');
+    expect(kindOf(call(422, { detail: 'content_filter' }))).toBe('content_filter');
   });
 
   it.each<[string, unknown, FaultKind]>([

@@ -169,27 +169,42 @@ describe('files that a model cannot fetch itself', () => {
     ]);
   });
 
-  it.each(['data:image/png;base64', 'data:text/plain,%E0%A4%A'])(
-    'a malformed %s is one invalid_request',
-    async (url) => {
-      const model = rehearsalModel([report()]);
-      const { result } = await run({
-        agent: defineAgent({ name: 'seeing', models: [model] }),
-        options: {
-          messages: [
-            {
-              role: 'user',
-              content: [{ type: 'file', data: { type: 'url', url: new URL(url) }, mediaType: 'text/plain' }],
-            },
-          ],
-        },
-      });
-      expect(model.requests).toEqual([]);
-      expect(result.slugs).toContain('invalid_request');
-      expect(result.counters.attempts).toBe(1);
-      expect(result.turns[0]?.attempts[0]?.fault?.message).toContain(`The data: URL ${url} is malformed`);
-    },
-  );
+  it.each([
+    ['data:text/plain;charset=iso-8859-1,caf%E9', 'text/plain', 'caf\xE9'],
+    ['data:image/gif,GIF89a%01%00%80', 'image/gif', 'GIF89a\x01\0\x80'],
+    ['data:image/svg+xml;utf8,<svg width="100%"/>', 'image/svg+xml', '<svg width="100%"/>'],
+    ['data:text/plain,%E0%A4%A', 'text/plain', '\xE0\xA4%A'],
+    ['data:,na%C3%AFve', 'text/plain', 'na\xC3\xAFve'],
+    ['data:image/png; base64,iVBORw0KGgo=', 'image/png', '\x89PNG\r\n\x1A\n'],
+    ['data:image/png;base64,iVBO%0ARw0KGgo%3d', 'image/png', '\x89PNG\r\n\x1A\n'],
+  ])('the bytes of %s go out as they are', async (url, mediaType, bytes) => {
+    const model = rehearsalModel([report()]);
+    const { result } = await run({
+      agent: defineAgent({ name: 'seeing', models: [model] }),
+      options: { messages: [{ role: 'user', content: [{ type: 'file', data: url, mediaType }] }] },
+    });
+    expect(result.success).toBe(true);
+    const data = { type: 'data', data: Buffer.from(bytes, 'latin1').toString('base64') };
+    expect(model.requests[0]?.prompt.at(-1)?.content).toEqual([{ type: 'file', mediaType, data }]);
+  });
+
+  it('a data: URL without a comma is one invalid_request', async () => {
+    const url = 'data:image/png;base64';
+    const model = rehearsalModel([report()]);
+    const content = [
+      { type: 'file' as const, data: { type: 'url', url: new URL(url) } as const, mediaType: 'text/plain' },
+    ];
+    const { result } = await run({
+      agent: defineAgent({ name: 'seeing', models: [model] }),
+      options: { messages: [{ role: 'user', content }] },
+    });
+    expect(model.requests).toEqual([]);
+    expect(result.slugs).toContain('invalid_request');
+    expect(result.counters.attempts).toBe(1);
+    expect(result.turns[0]?.attempts[0]?.fault?.message).toContain(
+      `The data: URL ${url} is malformed: it has no comma`,
+    );
+  });
 
   it('an unknown option for downloads is refused', () => {
     const define = () => defineAgent({ name: 'a', models: [rehearsalModel([])], downloads: { hosts: [] } as never });

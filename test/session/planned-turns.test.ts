@@ -125,7 +125,7 @@ describe('T-7: the plan of a turn', () => {
     // Of its models it has those that the session permits.
     const few = planning({ ...agent, targets: agent.targets.slice(1) } as never);
     few.conversation.speaker = 'writer';
-    expect(await few.plan(2)).toMatchObject({ plan: { speaker: 'writer', targets: [0] } });
+    expect(await few.plan(2)).toMatchObject({ plan: { speaker: 'writer', targets: [0], tools: ['final_report'] } });
   });
 
   it('T-8: instructions that fail, and models that the session does not permit, are reported', async () => {

@@ -25,6 +25,22 @@ describe('a request of a page', () => {
     ]);
   });
 
+  it('whose earlier session cannot be ended leaves no session that it began', async () => {
+    const kept = sqliteJournal(':memory:');
+    const earlier = startSession(agentOf(waiting, { tools: { guarded } }), {
+      ...{ prompt: 'Hi.', journal: kept, sessionId: 'c1:1', logger: false },
+    });
+    await until(() => earlier.counters.requests === 1);
+    const journal = journalWith(kept, { post: () => Promise.reject(new PawlError('journal_failed', 'No disk.')) });
+    const response = await handlerOf([{ hangs: true }], { journal, logger: false })(post());
+    expect(response.status).toBe(503);
+    const running = async () => (await kept.list({ status: 'running' })).map(({ sessionId }) => sessionId);
+    await expect.poll(running).toEqual(['c1:1']);
+    expect(await kept.list({ status: 'aborted' })).toHaveLength(1);
+    await earlier.suspend();
+    await kept.close();
+  });
+
   it('to a session that another agent began is a conflict, and the log names the differences', async () => {
     const { lines, logger } = keptLog();
     const journal = sqliteJournal(':memory:');
