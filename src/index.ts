@@ -101,4 +101,5 @@ export {
 } from './tools/policies.ts';
 export { ToolError } from './tools/result.ts';
 export { type OpenApiOptions, openApiTools } from './tools/service/openapi.ts';
-export { type RestAuth, type RestToolOptions, restTool } from './tools/service/rest.ts';
+export { type RestToolOptions, restTool } from './tools/service/rest.ts';
+export type { RestAuth } from './tools/service/rest-auth.ts';

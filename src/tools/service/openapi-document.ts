@@ -4,10 +4,14 @@ import { parse } from 'yaml';
 import { expected, PawlError, reasonOf } from '../../errors.ts';
 import { type LocalTool, localTool } from '../local.ts';
 import type { OpenApiOptions } from './openapi.ts';
-import { deref, type Json, type JsonRecord, list, type Operation, operationTool, record } from './openapi-operation.ts';
-import { checkAuth, type RestAuth } from './rest.ts';
+import { type Operation, operationTool } from './openapi-operation.ts';
+import { deref, type Json, type JsonRecord, list, record } from './openapi-schema.ts';
+import { checkAuth, type RestAuth } from './rest-auth.ts';
 
 const methods = ['get', 'put', 'post', 'delete', 'patch', 'head'] as const;
+
+/** Documents use merge keys, and anchors far more often than YAML's guard against bombs allows. */
+const yaml = { merge: true, maxAliasCount: 100_000 };
 
 /** Creates the tools of a document. */
 export async function toolsOf(document: string | object, options: OpenApiOptions): Promise<Record<string, LocalTool>> {
@@ -84,7 +88,7 @@ function usable(name: string, operation: Operation): LocalTool | null {
 async function readDocument(document: string | object): Promise<JsonRecord> {
   try {
     const parsed: JsonRecord =
-      typeof document === 'string' ? parse(await readFile(document, 'utf8')) : structuredClone(document);
+      typeof document === 'string' ? parse(await readFile(document, 'utf8'), yaml) : structuredClone(document);
     if (typeof parsed !== 'object' || !/^3\.[01]\./.test(String(parsed?.openapi))) {
       throw new Error(expected('openapi', parsed?.openapi, 'version 3.0 or 3.1'));
     }
@@ -111,12 +115,17 @@ function baseUrlOf(servers: readonly (Json | undefined)[], given: string | undef
   const server = record(servers.flatMap((some) => list(some))[0]);
   const variables = record(server.variables ?? {});
   const told = typeof server.url === 'string' ? server.url : '';
-  const url = given ?? told.replace(/\{([^{}]+)\}/g, (_, name) => String(record(variables[name] ?? {}).default ?? ''));
-  if (URL.canParse(url) && /^https?:/.test(url)) return url.replace(/\/+$/, '');
-  throw new PawlError(
-    'invalid_tool',
-    `${expected('baseUrl', url, 'an http or https URL')} The document names no server.`,
-  );
+  const filled = told.replace(/\{([^{}]+)\}/g, (all, name) => String(record(variables[name] ?? {}).default ?? all));
+  const url = given ?? filled;
+  const parsed = URL.canParse(url) && /^https?:[^{}?#]*$/.test(url) ? new URL(url) : null;
+  if (parsed === null) {
+    const shape = 'an http or https URL without placeholders, a query or a fragment';
+    const shown = url.replace(/\/\/[^/?#]*@/, '//…@').replace(/([?#]).+/s, '$1…');
+    const why = given === undefined ? ' The document names no such server.' : '';
+    throw new PawlError('invalid_tool', expected('baseUrl', shown, shape) + why);
+  }
+  if (parsed.username === '' && parsed.password === '') return url.replace(/\/+$/, '');
+  throw new PawlError('invalid_tool', '`baseUrl` must not contain credentials; pass them in `auth`.');
 }
 
 /** Returns the credentials, checked. */
@@ -126,15 +135,22 @@ function authOf(api: JsonRecord, auth: OpenApiOptions['auth']): RestAuth | undef
   return whole;
 }
 
-/** Completes a key without a name from the document's first key scheme. */
+/** Completes a key without a name from the document's key scheme: the one that it requires, or its only one. */
 function withName(api: JsonRecord, auth: OpenApiOptions['auth']): RestAuth | undefined {
   if (typeof auth !== 'object' || auth === null || !('key' in auth) || 'name' in auth) return auth;
-  const schemes = Object.values(record(record(api.components ?? {}).securitySchemes ?? {})).map(record);
-  const scheme = schemes.find(({ type, in: where }) => type === 'apiKey' && where !== 'cookie');
-  if (scheme === undefined || typeof scheme.name !== 'string') {
+  const all = Object.entries(record(record(api.components ?? {}).securitySchemes ?? {}));
+  const usable = all.filter(([, one]) => record(one).type === 'apiKey' && record(one).in !== 'cookie');
+  const required = list(api.security).flatMap((one) => Object.keys(record(one)));
+  const named = usable.filter(([name]) => required.includes(name));
+  const [first, ...others] = (named.length > 0 ? named : usable).map(([, one]) => record(one));
+  if (first === undefined || typeof first.name !== 'string') {
     throw new PawlError('invalid_tool', 'auth.key needs name and in, since the document has no key scheme.');
   }
-  return { key: auth.key, name: scheme.name, in: scheme.in === 'query' ? 'query' : 'header' };
+  if (others.length > 0) {
+    const names = [first, ...others].map((one) => one.name).join(', ');
+    throw new PawlError('invalid_tool', `auth.key needs name and in, since the document has several keys: ${names}.`);
+  }
+  return { key: auth.key, name: first.name, in: first.in === 'query' ? 'query' : 'header' };
 }
 
 /** Returns a name in the characters that every provider accepts. */

@@ -1,4 +1,4 @@
-import type { JsonRecord } from './openapi-operation.ts';
+import type { JsonRecord } from './openapi-schema.ts';
 import { filled, textOf } from './rest.ts';
 
 /** A parameter of an operation, and how OpenAPI writes its value. */
@@ -8,19 +8,19 @@ export type Parameter = {
   /** The parameter's field in the tool's input: its name, unless two parameters share that name. */
   field: string;
   required: boolean;
+  /** The media type in which it is written, which has no style; null for one with a style. */
+  content: string | null;
   style: string;
   explode: boolean;
+  /** Whether reserved characters of a value stay as they are in a query. */
+  allowReserved: boolean;
   schema: JsonRecord;
   description: string;
 };
 
-/** Fills in the parameters of a path, given by their fields. */
-export function filledPath(
-  template: string,
-  parameters: readonly Parameter[],
-  values: Readonly<Record<string, unknown>>,
-): string {
-  const pieces = new Map(parameters.map((one) => [one.name, pathPieces(one, values[one.field])]));
+/** Fills in the parameters of a path. */
+export function filledPath(template: string, given: readonly (readonly [Parameter, unknown])[]): string {
+  const pieces = new Map(given.map(([one, value]) => [one.name, pathPieces(one, value)]));
   const placeOf = (name: string, index: number) => (index === 0 ? name : `${name}#${index}`);
   const shaped = template.replace(/\{([^{}]+)\}/g, (all, name: string) => {
     const own = pieces.get(name);
@@ -58,21 +58,27 @@ function simplePieces(first: string, value: unknown, explode: boolean): [sign: s
   return pieces.map(([sign, one], index) => [`${index === 0 ? first : ','}${sign}`, one]);
 }
 
-/** Serializes a query value in its OpenAPI style. */
-export function queryPairs({ name, style, explode }: Parameter, value: unknown): [string, string][] {
-  if (style === 'json') return [[name, JSON.stringify(value)]];
-  if (Array.isArray(value)) {
-    if (explode && style !== 'deepObject') return value.map((one) => [name, textOf(one)]);
-    const separator = style === 'spaceDelimited' ? ' ' : style === 'pipeDelimited' ? '|' : ',';
-    return [[name, value.map(textOf).join(separator)]];
-  }
-  if (typeof value === 'object' && value !== null) {
-    const entries = Object.entries(value);
-    if (style === 'deepObject') return entries.map(([key, one]) => [`${name}[${key}]`, textOf(one)]);
-    if (explode) return entries.map(([key, one]) => [key, textOf(one)]);
-    return [[name, entries.flatMap(([key, one]) => [key, textOf(one)]).join(',')]];
-  }
-  return [[name, textOf(value)]];
+const separators: Record<string, string> = { spaceDelimited: '%20', pipeDelimited: '%7C' };
+
+/** Writes a value in its OpenAPI style, as pieces of a query: the separators of a list are not those in its items. */
+export function queryPieces(
+  { name, style, explode, allowReserved }: Pick<Parameter, 'name' | 'style' | 'explode' | 'allowReserved'>,
+  value: unknown,
+): string[] {
+  const written = (one: unknown) => (allowReserved ? withReserved : encodeURIComponent)(textOf(one).toWellFormed());
+  const piece = (key: string, parts: readonly unknown[]) =>
+    `${encodeURIComponent(key.toWellFormed())}=${parts.map(written).join(separators[style] ?? ',')}`;
+  if (typeof value !== 'object' || value === null) return [piece(name, [value])];
+  const isDeep = style === 'deepObject';
+  if (Array.isArray(value)) return explode && !isDeep ? value.map((one) => piece(name, [one])) : [piece(name, value)];
+  const fields = Object.entries(value).filter(([, one]) => one !== null && one !== undefined);
+  if (isDeep) return fields.map(([key, one]) => piece(`${name}[${key}]`, [one]));
+  return explode ? fields.map(([key, one]) => piece(key, [one])) : [piece(name, fields.flat())];
+}
+
+/** Encodes a text for a query, but for the reserved characters that mean nothing there. */
+function withReserved(text: string): string {
+  return encodeURIComponent(text).replaceAll(/%(?:3A|2F|3F|40|24|2C|3B)/g, decodeURIComponent);
 }
 
 /** Serializes a value in the `simple` style: comma-separated, with objects as `key,value` or `key=value`. */

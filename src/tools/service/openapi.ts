@@ -4,7 +4,7 @@ import { onNode } from '../../platform/node.ts';
 import { lazily } from '../../schema/lazily.ts';
 import type { LocalTool } from '../local.ts';
 import { type HttpPolicy, policyShape } from './http-policy.ts';
-import type { RestAuth } from './rest.ts';
+import type { RestAuth } from './rest-auth.ts';
 
 export type OpenApiOptions = HttpPolicy & {
   /** Operations to include: ids, or `GET /pets/{id}`; default: all. */

@@ -8,7 +8,6 @@ import { secretsInQuery, secretsNamed, withSecrets, writtenSecrets } from '../..
 import { aFunction, flag, headersOf, text } from '../../agent/shapes.ts';
 import { safeWrittenLength, withoutWrittenSecrets } from '../../agent/written-secrets.ts';
 import { expected, given, messageOf, PawlError, shown } from '../../errors.ts';
-import { bytesOf, toBase64 } from '../../platform/bytes.ts';
 import { onNode } from '../../platform/node.ts';
 import { exactJson } from '../../platform/plain-json.ts';
 import { lazily } from '../../schema/lazily.ts';
@@ -16,12 +15,7 @@ import type { AnySchema } from '../../schema/schema.ts';
 import type { LocalTool } from '../local.ts';
 import { success, ToolError } from '../result.ts';
 import { type HttpPolicy, type HttpResponse, policyShape, shownUrl } from './http-policy.ts';
-
-/** Credentials for a service. A key is sent in the header or query parameter `name`. */
-export type RestAuth =
-  | { bearer: string }
-  | { basic: { username: string; password: string } }
-  | { key: string; name: string; in?: 'header' | 'query' };
+import { authorize, checkAuth, type RestAuth, secretsOfAuth } from './rest-auth.ts';
 
 type RestInput = Record<string, unknown>;
 
@@ -36,7 +30,7 @@ export type RestToolOptions<Input = RestInput> = HttpPolicy & {
   headers?: Record<string, string> | ((input: Input) => Record<string, string>);
   /**
    * The body. Default: the input fields that are not in the URL, as JSON; GET, HEAD and DELETE send them in the query.
-   * A value that is neither a string nor bytes is sent as JSON.
+   * Bytes, `FormData` and `URLSearchParams` are sent as they are, and other values but a string as JSON.
    */
   body?: (input: Input) => unknown;
   auth?: RestAuth;
@@ -176,6 +170,8 @@ function callOf({ method, url: template, headers, body }: RestToolOptions, input
   const rest = Object.entries(input).filter(([name, value]) => !used.has(name) && value !== undefined);
   const given = rest.filter(([, value]) => value !== null);
   const own = Object.entries(typeof headers === 'function' ? headers(input) : (headers ?? {}));
+  const odd = own.find(([, value]) => typeof value !== 'string');
+  if (odd !== undefined) throw new ToolError(expected(`headers.${odd[0]}`, odd[1], 'a string'));
   const named = Object.fromEntries(own.map(([name, value]) => [name.toLowerCase(), value]));
   const withHeaders = { accept: 'application/json, text/*;q=0.9, */*;q=0.8', ...named };
   if (body === undefined && ['GET', 'HEAD', 'DELETE'].includes(method)) {
@@ -185,14 +181,25 @@ function callOf({ method, url: template, headers, body }: RestToolOptions, input
   return { url, ...encoded(body === undefined ? Object.fromEntries(rest) : body(input), withHeaders) };
 }
 
-/** Encodes a body for the wire: as JSON, unless it is a string or bytes. */
-export function encoded(
-  body: unknown,
-  headers: Record<string, string>,
-): { headers: Record<string, string>; body: string | Uint8Array | null } {
+/** Encodes a body for the wire: as JSON, unless it is a text, bytes or a form. Throws for what JSON would lose. */
+export function encoded(body: unknown, headers: Record<string, string>): Pick<RestCall, 'headers' | 'body'> {
   if (body === undefined || body === null) return { headers, body: null };
-  if (typeof body === 'string' || body instanceof Uint8Array) return { headers, body };
-  return { headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) };
+  if (typeof body === 'string' || body instanceof Uint8Array || body instanceof FormData) return { headers, body };
+  if (body instanceof ArrayBuffer) return { headers, body: new Uint8Array(body) };
+  if (ArrayBuffer.isView(body)) return { headers, body: new Uint8Array(body.buffer, body.byteOffset, body.byteLength) };
+  if (body instanceof URLSearchParams) {
+    return { headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers }, body: String(body) };
+  }
+  const json = JSON.stringify(body);
+  if (json === undefined || (json === '{}' && !isPlain(body)))
+    throw new ToolError(
+      `\`body\` must return a text, bytes, a form or a value that JSON holds; it returned ${shown(body)}.`,
+    );
+  return { headers: { 'content-type': 'application/json', ...headers }, body: json };
+}
+
+function isPlain(value: object): boolean {
+  return [Object.prototype, null].includes(Object.getPrototypeOf(value));
 }
 
 /** Fills in the `{name}` placeholders of a template, each encoded so that it cannot alter the rest of the URL. */
@@ -214,53 +221,6 @@ export function filled(template: string, input: RestInput): { text: string; used
 
 export function textOf(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
-}
-
-/** Adds the credentials to the URL or the headers. */
-function authorize(auth: RestAuth | undefined, url: URL, headers: Record<string, string>): void {
-  if (auth === undefined) return;
-  if ('bearer' in auth) headers.authorization = `Bearer ${auth.bearer}`;
-  else if ('basic' in auth) headers.authorization = `Basic ${basicOf(auth.basic)}`;
-  else if (auth.in === 'query') url.searchParams.set(auth.name, auth.key);
-  else headers[auth.name.toLowerCase()] = auth.key;
-}
-
-function basicOf({ username, password }: { username: string; password: string }): string {
-  return toBase64(bytesOf(`${username}:${password}`));
-}
-
-const authSchemas = lazily((): Record<'bearer' | 'basic' | 'key', z.ZodType> => {
-  const credential = z.string({ error: 'a string that is not empty' }).min(1);
-  const basic = { username: credential, password: z.string({ error: 'a string' }) };
-  return {
-    bearer: z.strictObject({ bearer: credential }),
-    basic: z.strictObject({ basic: z.strictObject(basic, { error: '{ username, password }' }) }),
-    key: z.strictObject({
-      key: credential,
-      name: credential,
-      in: z.enum(['header', 'query'], { error: 'header or query' }).optional(),
-    }),
-  };
-});
-
-/** Throws `invalid_tool` for invalid credentials, so that they do not fail the first call. */
-export function checkAuth(auth: unknown): void {
-  if (auth === undefined) return;
-  const given = typeof auth === 'object' && auth !== null ? auth : {};
-  const kind = (['bearer', 'basic', 'key'] as const).find((name) => name in given);
-  if (kind === undefined)
-    throw new PawlError('invalid_tool', '`auth` must have `bearer`, `basic`, or `key` and `name`.');
-  const [issue] = authSchemas()[kind].safeParse(auth).error?.issues ?? [];
-  if (issue === undefined) return;
-  // The message must not show the credentials.
-  throw new PawlError('invalid_tool', `\`${['auth', ...issue.path].join('.')}\` must be ${issue.message}.`);
-}
-
-/** Returns the secrets to redact, since a service may echo them. */
-function secretsOfAuth(auth: RestAuth | undefined): string[] {
-  if (auth === undefined) return [];
-  if ('bearer' in auth) return [auth.bearer];
-  return 'basic' in auth ? [basicOf(auth.basic), auth.basic.password] : [auth.key];
 }
 
 /** Whether a secret is long enough to redact; redacting shorter ones would mangle other words. */

@@ -118,38 +118,62 @@ describe('where the tools of a document send their requests', () => {
     expect((await received(document({ '/a': path('get', operation, item) }))).url).toBe(url);
   });
 
-  it.each<[string, unknown]>([
+  const shape = '`baseUrl` must be an http or https URL without placeholders, a query or a fragment; got';
+  it.each([
     ['/v1', '/v1'],
     ['ftp://x.test', 'ftp://x.test'],
     ['nohttp://x.test', 'nohttp://x.test'],
-    ['{scheme}://x.test', '://x.test'],
-  ])('is refused if the document says %s and no base URL is given', async (url, shown) => {
+    ['{scheme}://x.test', '{scheme}://x.test'],
+    ['https://x.test/{tenant}/v1', 'https://x.test/{tenant}/v1'],
+    ['https://x.test/v1?key=s3cret', 'https://x.test/v1?…'],
+    ['https://x.test/v1#part', 'https://x.test/v1#…'],
+    ['https://ada:s3cret@x.test/v1?a', 'https://…@x.test/v1?…'],
+  ])('is refused if the document says %s, or the base URL is that', async (url, shown) => {
     const { message } = await refusal(document({ '/a': path('get') }, { servers: [{ url }] }));
-    expect(message).toContain(`\`baseUrl\` must be an http or https URL; got "${shown}".`);
+    expect(message).toBe(`${shape} "${shown}". The document names no such server.`);
+    const given = await refusal(document({ '/a': path('get') }), { baseUrl: url });
+    expect(given.message).toBe(`${shape} "${shown}".`);
     const bare = await refusal(document({ '/a': path('get') }, { servers: [] }));
-    expect(bare.message).toContain('`baseUrl` must be an http or https URL; got "". The document names no server.');
+    expect(bare.message).toBe(`${shape} "". The document names no such server.`);
   });
+
+  it.each(['https://ada:s3cret@x.test/v1', 'https://ada@x.test', 'https://:s3cret@x.test'])(
+    'is refused with credentials, which it does not show: %s',
+    async (baseUrl) => {
+      const { message } = await refusal(document({ '/a': path('get') }), { baseUrl });
+      expect(message).toBe('`baseUrl` must not contain credentials; pass them in `auth`.');
+    },
+  );
 });
 
 describe('a key that the document says how to send', () => {
-  const of = (...schemes: object[]) =>
-    document({ '/a': path('get') }, { components: { securitySchemes: { ...schemes } } });
+  const of = (...schemes: object[]) => secured({}, schemes);
+  const secured = (more: object, schemes: readonly object[]) =>
+    document({ '/a': path('get') }, { components: { securitySchemes: { ...schemes } }, ...more });
   const inCookie = { type: 'apiKey', name: 'crumb', in: 'cookie' };
   const inHeader = { type: 'apiKey', name: 'X-Own-Key', in: 'header' };
   const inQuery = { type: 'apiKey', name: 'own', in: 'query' };
   const basic = { type: 'http', scheme: 'basic' };
 
-  it('goes into the header or the query that its first key scheme names', async () => {
+  it('goes into the header or the query that its key scheme names', async () => {
     const auth = { key: 'a-secret-key' };
-    const one = await received(of(basic, inCookie, inHeader, inQuery), { auth });
+    const one = await received(of(basic, inCookie, inHeader), { auth });
     expect([one.headers['x-own-key'], one.url]).toEqual(['a-secret-key', '/v1/a']);
     await api?.[Symbol.asyncDispose]();
-    const other = await received(of(inQuery, inHeader), { auth });
+    const other = await received(secured({ security: [{ 0: [] }] }, [inQuery, inHeader]), { auth });
     expect([other.headers['x-own-key'], other.url]).toEqual([undefined, '/v1/a?own=a-secret-key']);
     await api?.[Symbol.asyncDispose]();
     const named = await received(of(inQuery), { auth: { ...auth, name: 'mine', in: 'header' } });
     expect([named.headers.mine, named.url]).toEqual(['a-secret-key', '/v1/a']);
   });
+
+  it.each([{}, { security: [{ 1: [], 0: [] }] }, { security: [{ other: [] }, {}] }])(
+    'is refused if the document has several, and does not require one of them: %j',
+    async (more) => {
+      const { message } = await refusal(secured(more, [inQuery, inHeader]), { auth: { key: 'a-secret-key' } });
+      expect(message).toBe('auth.key needs name and in, since the document has several keys: own, X-Own-Key.');
+    },
+  );
 
   it.each([of(), of(inCookie), of(basic), document({ '/a': path('get') })])(
     'is refused if the document has no key scheme',
@@ -196,6 +220,19 @@ describe('a document that cannot be used', () => {
     expect((await refusal(file)).message).toContain(`(${file}): \`openapi\` is required: version 3.0 or 3.1.`);
     writeFileSync(file, 'text');
     expect((await refusal(file)).message).toContain(`(${file}): `);
+  });
+
+  it('may use merge keys, and one anchor very often', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'pawl-openapi-')), 'api.yaml');
+    const paths = Array.from({ length: 300 }, (_, at) => `  /a${at}: {get: {<<: *base, operationId: a${at}}}\n`);
+    const base = "{responses: {'200': {description: So.}}, summary: The base.}";
+    writeFileSync(
+      file,
+      `openapi: 3.0.3\ninfo: {title: A, version: '1'}\nservers: [{url: 'https://api.test'}]\nx-base: &base ${base}\npaths:\n${paths.join('')}`,
+    );
+    const tools = await openApiTools(file);
+    expect(Object.keys(tools)).toHaveLength(300);
+    expect(Object(tools.a299).description).toBe('The base.');
   });
 
   it('names an operation whose input has too large a schema, and says how to leave it out', async () => {

@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import type { Operation } from '../../../src/tools/service/openapi-operation.ts';
-import { service } from '../../support/service.ts';
+import { bodyOf, madeBy, parameter, receivedBy } from '../../support/operations.ts';
 
 let operationTool: typeof import('../../../src/tools/service/openapi-operation.ts').operationTool;
 
@@ -10,41 +9,10 @@ beforeAll(async () => {
   ({ operationTool } = await import('../../../src/tools/service/openapi-operation.ts'));
 });
 
-type Made = {
-  description: string;
-  inputSchema: { jsonSchema: unknown };
-  execute(input: object, context: object): unknown;
-};
-
-const made = (operation: object, more: object = {}) =>
-  operationTool({
-    api: {},
-    path: '/x',
-    method: 'POST',
-    operation,
-    shared: [],
-    baseUrl: 'https://a.example',
-    auth: undefined,
-    policy: { allowPrivate: true },
-    needsApproval: false,
-    ...more,
-  } as Operation) as unknown as Made | null;
-
-/** The JSON Schema of a tool's input. */
+const made = (operation: object, more: object = {}) => madeBy(operationTool, operation, more);
 const schemaOf = (operation: object, more: object = {}) => made(operation, more)?.inputSchema.jsonSchema;
-const parameter = (name: string, more: object = {}) => ({ name, in: 'query', schema: { type: 'string' }, ...more });
-const bodyOf = (type: string, schema: object, more: object = {}, encoding: object = {}) => ({
-  requestBody: { content: { [type]: { schema, encoding } }, ...more },
-});
-
-/** What a service receives when the operation is called with this input. */
-async function received(operation: object, input: object, more: object = {}) {
-  await using server = await service((_, response) => response.end());
-  await made(operation, { baseUrl: server.url, ...more })?.execute(input, {});
-  const [request] = server.received;
-  if (request === undefined) throw new Error('nothing was sent');
-  return request;
-}
+const received = (operation: object, input: object, more: object = {}) =>
+  receivedBy(operationTool, operation, input, more);
 
 describe('OpenAPI tools: the input of an operation', () => {
   it('has its parameters and its body, those that it needs as required, and nothing else', () => {

@@ -149,7 +149,7 @@ describe('OpenAPI tools', () => {
     [
       example('3.0/json/petstore.json'),
       { baseUrl: 'nowhere' },
-      '`baseUrl` must be an http or https URL; got "nowhere". The document names no server.',
+      '`baseUrl` must be an http or https URL without placeholders, a query or a fragment; got "nowhere".',
     ],
     [
       example('3.0/json/petstore.json'),

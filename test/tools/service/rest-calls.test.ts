@@ -86,6 +86,59 @@ describe('REST tools: what is sent', () => {
     expect(server.received[0]?.headers['content-type']).toBe(type);
   });
 
+  const bytes = new TextEncoder().encode('-ab-');
+  it.each<[string, unknown, string | undefined]>([
+    ['an ArrayBuffer', bytes.slice(1, 3).buffer, undefined],
+    ['a DataView', new DataView(bytes.buffer, 1, 2), undefined],
+    ['numbers of 16 bits', new Uint16Array(bytes.slice(1, 3).buffer), undefined],
+    ['a query', new URLSearchParams({ ab: '' }), 'application/x-www-form-urlencoded'],
+  ])('a body of %s is sent as it is', async (_, body, type) => {
+    await using server = await service((_request, response) => response.end());
+    await made({ method: 'POST', url: server.url, body: () => body }).execute({});
+    expect(server.received[0]?.body).toBe(type === undefined ? 'ab' : 'ab=');
+    expect(server.received[0]?.headers['content-type']).toBe(type);
+  });
+
+  it('a body of a form is sent in parts', async () => {
+    await using server = await service((_, response) => response.end());
+    const form = new FormData();
+    form.append('a', 'b');
+    await made({ method: 'POST', url: server.url, body: () => form }).execute({});
+    expect(server.received[0]?.headers['content-type']).toMatch(/^multipart\/form-data; boundary=/);
+    expect(server.received[0]?.body).toContain('name="a"\r\n\r\nb');
+  });
+
+  it.each<[unknown]>([[new Map([['a', 1]])], [new Set([1])], [Symbol('a')], [() => 1], [new Blob(['a'])]])(
+    'a body that JSON would lose is refused: %s',
+    async (body) => {
+      await using server = await service((_, response) => response.end());
+      const call = made({ method: 'POST', url: server.url, body: () => body }).execute({});
+      await expect(call).rejects.toThrow(
+        /^`body` must return a text, bytes, a form or a value that JSON holds; it returned /,
+      );
+      expect(server.received).toEqual([]);
+    },
+  );
+
+  it.each([
+    {},
+    Object.create(null),
+    new (class Empty {
+      toJSON = () => ({ a: 1 });
+    })(),
+  ])('an empty object is a body, and one that says how it is written', async (body) => {
+    await using server = await service((_, response) => response.end());
+    await made({ method: 'POST', url: server.url, body: () => body }).execute({});
+    expect(server.received[0]?.body).toBe(JSON.stringify(body));
+  });
+
+  it('a header that is no text is refused', async () => {
+    await using server = await service((_, response) => response.end());
+    const call = made({ url: server.url, headers: () => ({ 'X-A': undefined }) }).execute({});
+    await expect(call).rejects.toThrow('`headers.X-A` is required: a string.');
+    expect(server.received).toEqual([]);
+  });
+
   it('what cannot stand in the path is refused, and may stand in the query', async () => {
     await using server = await service((_, response) => response.end());
     const tool = made({ url: `${server.url}/{id}/x?of={of}` });
