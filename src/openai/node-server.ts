@@ -1,5 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
+import type { LoggerOption } from '../observe/log/logger.ts';
 import { answered, answersPage, closeHttp, listening, Refusal } from '../serve/callers.ts';
 import type { CallerOptions } from '../serve/http-options.ts';
 import { errorBody } from './completion.ts';
@@ -10,7 +11,11 @@ import type { ServedOpenai } from './serve-openai.ts';
 const ownGlobals = { overrideGlobalObjects: false };
 
 /** Serves a handler under `/v1` to the callers that may call. */
-export async function serveHandler(handler: OpenaiHandler, options: CallerOptions): Promise<ServedOpenai> {
+export async function serveHandler(
+  handler: OpenaiHandler,
+  options: CallerOptions,
+  logger?: LoggerOption | undefined,
+): Promise<ServedOpenai> {
   let isLoopback = true;
   const closing = new AbortController();
   const listener = getRequestListener(async (given) => {
@@ -49,7 +54,7 @@ export async function serveHandler(handler: OpenaiHandler, options: CallerOption
     response.once('close', () => open.delete(response));
     void listener(request, response);
   });
-  const place = await listening(http, options);
+  const place = await listening(http, options, logger);
   isLoopback = place.isLoopback;
   const closed = new Promise<void>((resolve) => http.once('close', resolve));
   const close = async () => {

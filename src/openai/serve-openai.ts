@@ -30,5 +30,5 @@ export async function serveOpenai(agents: readonly Agent[], options: ServeOpenai
   checkHttp(callerSchema(), http, 'http');
   const handler = openaiHandler(agents, own);
   const { serveHandler } = await onNode('`serveOpenai`', () => import('./node-server.ts'));
-  return serveHandler(handler, http);
+  return serveHandler(handler, http, own.logger);
 }

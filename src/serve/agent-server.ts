@@ -8,13 +8,16 @@ import {
   McpError,
 } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
+import type { FilePart } from '../../machines/index.ts';
+import { check } from '../agent/check.ts';
 import type { Agent } from '../agent/definition.ts';
+import { nonBlank } from '../agent/shapes.ts';
 import { messageOf } from '../errors.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import type { ApprovalInput, Session, SessionResult } from '../session/session.ts';
 import { type Sessions, TooManySessions } from './sessions.ts';
 
-const input = z.strictObject({ prompt: z.string().min(1) });
+const input = z.strictObject({ prompt: nonBlank });
 const inputSchema = {
   type: 'object' as const,
   properties: { prompt: { type: 'string', minLength: 1, description: 'The task, with everything needed to do it.' } },
@@ -43,15 +46,13 @@ export function agentServer(
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [{ name: agent.name, description, inputSchema }] }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, caller) => {
     if (params.name !== agent.name) throw new McpError(ErrorCode.InvalidParams, `unknown tool ${params.name}`);
-    const parsed = input.safeParse(params.arguments);
-    if (!parsed.success)
-      throw new McpError(ErrorCode.InvalidParams, `the input must be { prompt }: ${parsed.error.issues[0]?.message}`);
+    const prompt = promptIn(params.arguments);
     const tell = progressTo(caller, params._meta?.progressToken);
     const { ended, cancelled } = startOfCall();
     const signal = AbortSignal.any([caller.signal, gone.signal, ended]);
     // A cancelled call gets no answer, so the transport would leave its response open.
     caller.signal.addEventListener('abort', () => cancelled(caller.requestId), { once: true });
-    const call = { prompt: parsed.data.prompt, signal };
+    const call = { prompt, signal };
     /** The open questions to a person, by session and call. */
     const questions = new Map<string, AbortController>();
     try {
@@ -118,6 +119,15 @@ async function decide(
 /** The longest delay that a timer supports, in ms. */
 const longestWaitMs = 2_147_483_647;
 
+/** Returns the task of a call. Throws the protocol's error for any other input. */
+function promptIn(given: unknown): string {
+  try {
+    return check(input, given ?? {}, '', 'invalid_options', 'the input').prompt;
+  } catch (error) {
+    throw new McpError(ErrorCode.InvalidParams, messageOf(error));
+  }
+}
+
 /** Returns what sends a session's progress to the client, if it asked for that. */
 function progressTo(caller: Caller, progressToken: string | number | undefined): (event: SessionEvent) => void {
   let progress = 0;
@@ -149,6 +159,7 @@ function progressOf(event: SessionEvent): string | null {
 
 function resultOf({ success, report, slugs }: SessionResult): CallToolResult {
   const { content } = report;
+  if (report.format === 'files' && success) return { content: (content as FilePart[]).map(fileOf) };
   const text = typeof content === 'string' ? content : JSON.stringify(content);
   const isObject = typeof content === 'object' && content !== null && !Array.isArray(content);
   return {
@@ -156,4 +167,15 @@ function resultOf({ success, report, slugs }: SessionResult): CallToolResult {
     ...(isObject && { structuredContent: { ...content } }),
     ...(!success && { isError: true, _meta: { slugs } }),
   };
+}
+
+/** A file of a report, as MCP holds it. */
+function fileOf({ mediaType, data, filename }: FilePart, index: number): CallToolResult['content'][number] {
+  const name = filename ?? `file ${index + 1}`;
+  if (data.type === 'url') return { type: 'resource_link', uri: data.url, name, mimeType: mediaType };
+  const uri = `report:///${encodeURIComponent(name)}`;
+  if (data.type === 'text') return { type: 'resource', resource: { uri, mimeType: mediaType, text: data.text } };
+  const [kind] = mediaType.split('/');
+  if (kind === 'image' || kind === 'audio') return { type: kind, data: data.data, mimeType: mediaType };
+  return { type: 'resource', resource: { uri, mimeType: mediaType, blob: data.data } };
 }

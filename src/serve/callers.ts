@@ -1,9 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expected, messageOf, PawlError } from '../errors.ts';
+import { expected, messageOf, PawlError, stackOf } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
 import { within } from '../host/deadline.ts';
+import { type LoggerOption, loggerOf } from '../observe/log/logger.ts';
 import type { CallerOptions } from './http-options.ts';
 
 /** A request that is refused, with its status. */
@@ -22,13 +23,18 @@ function checkPlace(
   { hosts, origins }: CallerOptions,
   isLoopback: boolean,
 ): void {
-  const { host = '', origin } = headers;
+  // The case of hosts means nothing.
+  const host = (headers.host ?? '').toLowerCase();
+  const origin = headers.origin?.toLowerCase();
   const ofAnyPort = host.replace(/:\d+$/, '');
-  const isNamed = (names: readonly string[]) => names.includes(host) || names.includes(ofAnyPort);
+  const isNamed = (names: readonly string[]) => names.some((name) => [host, ofAnyPort].includes(name.toLowerCase()));
   const hostIsKnown = hosts === undefined ? !isLoopback || isLoopbackHost(host) : isNamed(hosts);
   // A client that is not a browser sends no origin.
   const originIsKnown =
-    origin === undefined || (origins === undefined ? isLoopback && isLoopbackOrigin(origin) : origins.includes(origin));
+    origin === undefined ||
+    (origins === undefined
+      ? isLoopback && isLoopbackOrigin(origin)
+      : origins.some((one) => one.toLowerCase() === origin));
   // A web page must not reach a server on this machine under another host name.
   if (!hostIsKnown) throw new Refusal(403, 'host not allowed');
   if (!originIsKnown) throw new Refusal(403, 'origin not allowed');
@@ -91,20 +97,22 @@ function isLoopbackOrigin(origin: string): boolean {
   return URL.canParse(origin) && isLoopbackHost(new URL(origin).host);
 }
 
-/** Listens, and says where. Throws `invalid_options` for a port that cannot be had. */
+/** Listens, and says where. Throws `invalid_options` for a port that cannot be had. Later errors are logged. */
 export async function listening(
   http: HttpServer,
   { port = 0, host = '127.0.0.1' }: CallerOptions,
+  logger?: LoggerOption,
 ): Promise<{ origin: string; isLoopback: boolean }> {
   await new Promise<void>((resolve, reject) => {
-    const refused = (error: unknown) =>
-      reject(new PawlError('invalid_options', `${expected('port', port, 'a free port')} ${messageOf(error)}`));
-    http.once('error', refused);
-    try {
-      http.listen(port, host, resolve);
-    } catch (error) {
-      refused(error);
-    }
+    http.once('error', reject);
+    http.listen(port, host, resolve);
+  }).catch((error) => {
+    throw new PawlError('invalid_options', `${expected('port', port, 'a free port')} ${messageOf(error)}`);
+  });
+  // Without a listener, such as for too many open files, the process would die of them.
+  http.on('error', (error) => {
+    const line = { event: 'server.failed', error: stackOf(error) };
+    loggerOf(logger).error(line, 'a server could not accept a connection');
   });
   const { port: given, address } = http.address() as AddressInfo;
   const name = host.includes(':') ? `[${host}]` : host;

@@ -24,6 +24,8 @@ export type HttpOptions = CallerOptions & {
   disconnectGraceMs?: number;
 };
 
+const theOrigin = 'an origin, such as "https://app.example.com"';
+const anOrigin = z.string({ error: theOrigin }).refine(isOrigin, { error: theOrigin });
 const aToken = 'a token of at least 16 characters';
 export const callerSchema = lazily(() =>
   z.strictObject({
@@ -31,10 +33,16 @@ export const callerSchema = lazily(() =>
     host: z.string({ error: 'a host name or address' }).optional(),
     auth: z.strictObject({ bearer: z.string({ error: aToken }).min(16, { error: aToken }) }).optional(),
     hosts: texts.optional(),
-    origins: texts.optional(),
+    origins: z.array(anOrigin, { error: 'an array of origins' }).optional(),
   } satisfies Record<keyof CallerOptions, z.ZodType>),
 );
 export const httpSchema = lazily(() => callerSchema().extend({ disconnectGraceMs: milliseconds.optional() }));
+
+/** Browsers write an origin in one way, which none with a path or a usual port ever equals. */
+function isOrigin(text: string): boolean {
+  if (/^https?:/i.test(text)) return URL.canParse(text) && new URL(text).origin === text.toLowerCase();
+  return /^(null|[a-z][a-z\d+.-]*:\/\/[^/?#\s]+)$/i.test(text);
+}
 
 const loopback = ['127.0.0.1', '::1', 'localhost'];
 

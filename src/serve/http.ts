@@ -89,7 +89,7 @@ export async function serveHttp(
       client.transport.handleRequest(request, response, body),
     );
   };
-  const place = await listening(http, options);
+  const place = await listening(http, options, logger);
   isLoopback = place.isLoopback;
   const closed = new Promise<void>((resolve) => http.once('close', resolve));
   const close = async () => {

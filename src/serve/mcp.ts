@@ -32,14 +32,24 @@ async function serveTransport(agent: Agent, sessions: Sessions, transport: Trans
 
 /** Creates a stdio transport that closes when the client closes its side, which aborts all running sessions. */
 function stdio(): Transport {
-  const transport = new StdioServerTransport();
-  let isOpen = true;
+  const transport: Transport = new StdioServerTransport();
   const close = () => {
-    if (isOpen) void transport.close();
-    isOpen = false;
+    if (opened.delete(close)) void transport.close();
   };
+  opened.add(close);
   process.stdin.once('end', close);
-  // A client that is gone reads no more either, and whoever writes to it meets an error.
-  process.stdout.on('error', close);
+  transport.onclose = () => {
+    opened.delete(close);
+    process.stdin.off('end', close);
+  };
+  if (!process.stdout.listeners('error').includes(gone)) process.stdout.on('error', gone);
   return transport;
+}
+
+/** Closes each transport over this process's streams. */
+const opened = new Set<() => void>();
+
+/** A client that is gone reads no more: writing to it is an error, which may come after the server was closed. */
+function gone(): void {
+  for (const close of opened) close();
 }

@@ -59,6 +59,8 @@ const optionsSchema = lazily(() =>
   } satisfies Record<keyof ServeMcpOptions, z.ZodType>),
 );
 
+const byHttp = lazily(() => z.strictObject({ http: z.unknown() }));
+
 /**
  * Exposes an agent as an MCP server with one tool, named after the agent, whose input is `{ prompt }`. Each call runs a
  * session and forwards its progress. Cancelling a call aborts its session. A failed session returns `isError`.
@@ -80,7 +82,10 @@ export async function serveMcp(agent: Agent, options: ServeMcpOptions): Promise<
     );
   }
   check(optionsSchema(), options, '', 'invalid_options', 'options');
-  if (transport !== 'stdio' && 'http' in transport) checkHttp(httpSchema(), transport.http, 'transport.http');
+  if (transport !== 'stdio' && 'http' in transport) {
+    check(byHttp(), transport, 'transport', 'invalid_options');
+    checkHttp(httpSchema(), transport.http, 'transport.http');
+  }
   const { serve } = await onNode('`serveMcp`', () => import('./mcp.ts'));
   return serve(agent, options);
 }

@@ -26,13 +26,17 @@ export type UIRequest = {
   decided: { sessionId: string; from: number; decisions: UIDecision[]; answers: UIAnswer[] } | null;
 };
 
+const isFile = (type: string) => /^(reasoning-)?file$/.test(type);
 const partSchema = z
   .looseObject({ type: text, toolCallId: text.optional() })
   .refine(({ type, toolCallId }) => !/^(tool-|dynamic-tool$)/.test(type) || toolCallId !== undefined, {
     error: 'a part with its toolCallId',
   })
-  .refine(({ type, url, mediaType }) => type !== 'file' || (typeof url === 'string' && typeof mediaType === 'string'), {
+  .refine(({ type, url, mediaType }) => !isFile(type) || (typeof url === 'string' && typeof mediaType === 'string'), {
     error: 'a file with its url and its mediaType',
+  })
+  .refine(({ type, url }) => !isFile(type) || typeof url !== 'string' || URL.canParse(url), {
+    error: 'a file with an absolute url',
   })
   .refine(({ type, text }) => !/^(text|reasoning)$/.test(type) || typeof text === 'string', {
     error: 'a part with its text',

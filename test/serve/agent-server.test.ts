@@ -59,6 +59,37 @@ async function connected(
 }
 
 describe('what an MCP client sees of an agent', () => {
+  it('files of a report as what MCP has for them', async () => {
+    const data = 'iVBORw0KGgo=';
+    const inline = (mediaType: string, more: object = {}) => ({
+      type: 'file',
+      mediaType,
+      data: { type: 'data', data },
+      ...more,
+    });
+    const content = [
+      inline('image/png'),
+      inline('audio/wav'),
+      inline('application/pdf', { filename: 'a b.pdf' }),
+      { type: 'file', mediaType: 'text/csv', data: { type: 'text', text: 'a,b' } },
+      { type: 'file', mediaType: 'video/mp4', data: { type: 'url', url: 'https://a.example/v' } },
+    ];
+    const { call } = await connected(() => ({ success: true, report: { format: 'files', content }, slugs: [] }));
+    expect(await call()).toEqual({
+      content: [
+        { type: 'image', data, mimeType: 'image/png' },
+        { type: 'audio', data, mimeType: 'audio/wav' },
+        { type: 'resource', resource: { uri: 'report:///a%20b.pdf', mimeType: 'application/pdf', blob: data } },
+        { type: 'resource', resource: { uri: 'report:///file%204', mimeType: 'text/csv', text: 'a,b' } },
+        { type: 'resource_link', uri: 'https://a.example/v', name: 'file 5', mimeType: 'video/mp4' },
+      ],
+    });
+    const failed = { success: false, report: { format: 'files', content: 'No reply.' }, slugs: ['aborted'] };
+    expect(await (await connected(() => failed)).call()).toMatchObject({
+      ...{ isError: true, content: [{ type: 'text', text: 'No reply.' }] },
+    });
+  });
+
   it('a tool with its name and description that takes a task', async () => {
     const { client } = await connected(() => delivered);
     expect(client.getServerVersion()).toEqual({ name: 'helper', version: '1.0.0' });
@@ -101,9 +132,10 @@ describe('what an MCP client sees of an agent', () => {
 
   it.each<[string, object, string, RegExp]>([
     ['another tool', { prompt: 'x' }, 'other', /-32602: unknown tool other/],
-    ['no task', {}, 'helper', /-32602: the input must be \{ prompt \}: Invalid input/],
-    ['an empty task', { prompt: '' }, 'helper', /the input must be \{ prompt \}: Too small/],
-    ['anything more', { prompt: 'x', model: 'y' }, 'helper', /the input must be \{ prompt \}: Unrecognized key/],
+    ['no task', {}, 'helper', /-32602: `prompt` is required: a string that is not blank\./],
+    ['an empty task', { prompt: '' }, 'helper', /-32602: `prompt` must be a string that is not blank; got ""/],
+    ['a blank task', { prompt: ' \n' }, 'helper', /-32602: `prompt` must be a string that is not blank/],
+    ['anything more', { prompt: 'x', model: 'y' }, 'helper', /-32602: Unknown option `model`\. Options: prompt\./],
   ])('an error for %s, before anything runs', async (_, input, name, message) => {
     const run = vi.fn(() => delivered);
     const { call } = await connected(run);

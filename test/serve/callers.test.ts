@@ -2,6 +2,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { answered, answersPage, checkCaller, closeHttp, listening, Refusal } from '../../src/serve/callers.ts';
 import { callerSchema, checkHttp } from '../../src/serve/http-options.ts';
+import { keptLog } from '../support/session.ts';
 
 const bearer = 'a-token-of-many-characters';
 const auth = { bearer };
@@ -24,6 +25,8 @@ describe('who may call a server', () => {
     ['127.0.0.1:8080', {}, true, 200],
     ['[::1]:8080', {}, true, 200],
     ['', {}, true, 403],
+    ['LocalHost:80', {}, true, 200],
+    ['Me.example:1', { hosts: ['me.Example'] }, false, 200],
     ['evil.example', {}, true, 403],
     ['localhost.evil.example', {}, true, 403],
     ['a.localhost', {}, true, 403],
@@ -52,6 +55,7 @@ describe('who may call a server', () => {
     ['https://127.0.0.1', {}, true, 200],
     ['http://[::1]:5173', {}, true, 200],
     ['null', {}, true, 403],
+    ['https://app.example', { origins: ['https://App.example'] }, false, 200],
     ['http://evil.example', {}, true, 403],
     ['http://localhost.evil.example', {}, true, 403],
     ['http://localhost:3000', {}, false, 403],
@@ -162,6 +166,7 @@ describe('where a server listens', () => {
   ])('at the host %s, whose address is %s: %s', async (host, address, origin, isLoopback) => {
     const http = {
       once: () => {},
+      on: () => {},
       listen: (_port: number, _host: string, listens: () => void) => listens(),
       address: () => ({ port: 7, address }),
     } as unknown as Server;
@@ -204,6 +209,43 @@ describe('where a server listens', () => {
     });
     await expect(listening(second, { port: 70_000 })).rejects.toMatchObject({ code: 'invalid_options' });
     await closeHttp(first);
+  });
+
+  it('an error of a server that listens is logged, and the server goes on', async () => {
+    const { lines, logger } = keptLog();
+    const http = createServer((_, response) => response.end('here'));
+    const { origin } = await listening(http, {}, logger);
+    for (const code of ['EMFILE', 'ENFILE']) http.emit('error', new Error(`accept ${code}`));
+    expect(lines).toEqual(
+      ['EMFILE', 'ENFILE'].map((code) =>
+        expect.objectContaining({
+          ...{ level: 50, event: 'server.failed', msg: 'a server could not accept a connection' },
+          error: expect.stringContaining(`accept ${code}`),
+        }),
+      ),
+    );
+    expect(await (await fetch(origin)).text()).toBe('here');
+    await closeHttp(http);
+  });
+
+  it.each(['https://app.example', 'HTTPS://App.Example:8443', 'http://[::1]', 'chrome-extension://abc', 'null'])(
+    'an origin is one as browsers write it: %s',
+    (origin) => expect(() => checkHttp(callerSchema(), { origins: [origin] }, 'http')).not.toThrow(),
+  );
+
+  it.each([
+    7,
+    '',
+    'app.example',
+    'https://app.example/',
+    'https://app.example:443',
+    'https://app.example/x',
+    '*',
+    'a://b/c',
+  ])('an origin that no page has is refused: %s', (origin) => {
+    expect(() => checkHttp(callerSchema(), { origins: [origin] }, 'http')).toThrow(
+      `\`http.origins[0]\` must be an origin, such as "https://app.example.com"; got ${JSON.stringify(origin)}.`,
+    );
   });
 
   it('off loopback, what is lacking is named', () => {

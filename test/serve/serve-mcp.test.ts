@@ -175,7 +175,7 @@ describe('an agent as an MCP server', () => {
       'MCP error -32602: MCP error -32602: unknown tool other',
     );
     await expect(client.callTool({ name: 'helper', arguments: { prompt: 7 } })).rejects.toThrow(
-      'MCP error -32602: MCP error -32602: the input must be { prompt }: Invalid input: expected string, received num',
+      'MCP error -32602: MCP error -32602: `prompt` must be a string that is not blank; got 7.',
     );
     const url = served.url ?? '';
     expect((await fetch(url.replace('/mcp', '/else'))).status).toBe(404);

@@ -27,6 +27,7 @@ describe('what serveMcp is given', () => {
     [{ transport: 'stdio', retries: 3 }, 'Unknown option `retries`. Options: transport, logger, budget'],
     [{ transport: 'stdio', maxSessions: 0 }, '`maxSessions`'],
     [{ transport: { http: { prot: 1 } } }, 'Unknown option `transport.http.prot`'],
+    [{ transport: { http: {}, auth: { bearer: 'x' } } }, 'Unknown option `transport.auth`'],
   ])('is checked: %j', async (options, message) => {
     await expect(serve(options)).rejects.toMatchObject({
       code: 'invalid_options',
@@ -72,6 +73,25 @@ describe('a server of one client', () => {
     process.stdin.emit('end');
     await served.closed;
     expect(served.url).toBeNull();
+    started.mockRestore();
+  });
+
+  it('over standard streams leaves no listener at their ends, however often it serves', async () => {
+    const started = vi.spyOn(StdioServerTransport.prototype, 'start').mockResolvedValue();
+    const counted = () => [process.stdin.listenerCount('end'), process.stdout.listenerCount('error')];
+    await (await serve({ transport: 'stdio', logger: false })).close();
+    const before = counted();
+    for (let times = 0; times < 3; times += 1) {
+      const served = await serve({ transport: 'stdio', logger: false });
+      await served.close();
+      await served.closed;
+    }
+    expect(counted()).toEqual(before);
+    // A client that is gone closes all that are open.
+    const open = await Promise.all([1, 2].map(() => serve({ transport: 'stdio', logger: false })));
+    process.stdout.emit('error', new Error('EPIPE'));
+    await Promise.all(open.map(({ closed }) => closed));
+    expect(counted()).toEqual(before);
     started.mockRestore();
   });
 });

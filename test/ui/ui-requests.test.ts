@@ -196,7 +196,14 @@ describe('the messages of a page as those of a session', () => {
     expect(none.message).toBe('`messages` must be an array of UI messages; got {}.');
     const bare = await refusal(from({ id: 'x', role: 'user' }));
     expect(bare.message).toBe('`messages[0].parts` is required: an array.');
-    const broken = await refusal(from(answered({ type: 'file', url: 'x', mediaType: '' })));
+    for (const type of ['file', 'reasoning-file']) {
+      const relative = await refusal(from(answered({ type, url: '/a.png', mediaType: 'image/png' })));
+      expect(relative.message).toMatch(/^`messages\[0\]\.parts\[\d\]` must be a file with an absolute url; got /);
+      const bare = await refusal(from(answered({ type, url: 4, mediaType: 'image/png' })));
+      expect(bare.message).toMatch(/^`messages\[0\]\.parts\[\d\]` must be a file with its url and its mediaType; got /);
+    }
+    const output = { state: 'output-available', input: {}, output: 10n };
+    const broken = await refusal(from(answered({ type: 'tool-x', toolCallId: 'c', ...output })));
     expect(broken.message).toMatch(/^The messages of the page cannot be used: .+\.$/);
     expect(broken.cause).toBeInstanceOf(Error);
   });

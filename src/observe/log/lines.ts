@@ -182,6 +182,18 @@ export const logLines: readonly LogLine[] = [
       msg: 'a request could not be answered',
     },
   },
+  {
+    event: 'server.failed',
+    level: 'error',
+    when: 'A server (`serveOpenai`, `serveMcp` over HTTP, the inspector) could not accept a connection. It continues.',
+    fields: ['error', 'msg'],
+    advice: 'Read `error`. `EMFILE`: the process has too many open files and connections; raise its limit.',
+    example: {
+      event: 'server.failed',
+      error: 'Error: accept EMFILE\n    at (…)',
+      msg: 'a server could not accept a connection',
+    },
+  },
   debug('turn.started', 'A turn begins.', 'turn 2 started'),
   debug('session.collapsed', 'The bound shrank (B-4).', 'collapsed from 10 turns to 3: final_report_rejected'),
   debug('wait.started', 'No target is free.', 'waiting for openai:gpt-5 until 2026-11-22T07:00:00.000Z'),
