@@ -45,20 +45,19 @@ describe('C-6: data: URLs', () => {
     ['text', 'data:text/html,a%20b', 'text/*', sent('text/html', 'a b')],
     ['text with a charset', 'data:text/html;charset=utf-8,ä', 'text/*', sent('text/html', 'ä')],
     ['nothing', 'data:,', 'text/plain', sent('text/plain', '')],
+    ['a sign that begins no escape', 'data:text/plain,%', 'text/plain', sent('text/plain', '%')],
   ])('%s', async (_, url, mediaType, expected) => {
     const named = own();
     await named.prepare(nothing, [user(file(url, mediaType))], signal);
     expect(named.resolved(file(url, mediaType))).toEqual(expected);
   });
 
-  it.each<[string, string]>([
-    ['data:image/png;base64', 'it has no comma'],
-    ['data:text/plain,%', 'URI malformed'],
-  ])('%s, from a user, is refused', async (url, reason) => {
+  it('without a comma, from a user, is refused', async () => {
+    const url = 'data:image/png;base64';
     const refused = own().prepare(nothing, [user(file(url))], signal);
     await expect(refused).rejects.toBeInstanceOf(InvalidPromptError);
     await expect(own().prepare(nothing, [user(file(url))], signal)).rejects.toThrow(
-      `The data: URL ${url} is malformed: ${reason}`,
+      `The data: URL ${url} is malformed: it has no comma`,
     );
   });
 

@@ -142,7 +142,7 @@ describe('C-6: files that cannot be had', () => {
   it('one of a tool becomes a text: it would stand in every later prompt', async () => {
     await using host = await service(({ url }, response) => response.writeHead(Number(url.slice(1))).end());
     expect(await shown(`${host.url}/404`)).toContain('could not be downloaded: it answered 404');
-    expect(await shown('data:image/svg+xml;utf8,<svg width="100%"/>')).toContain('is malformed');
+    expect(await shown('data:image/svg+xml;utf8')).toContain('is malformed');
   });
 
   it('one of a tool whose host is down is asked for twice; the user may send it again', async () => {
